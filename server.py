@@ -17,11 +17,11 @@ import click
 from click.shell_completion import CompletionItem
 
 if TYPE_CHECKING:
-    from cli.data_folder import DataFolder
+    from cli.local_folder import DataFolder
     from cli.settings_port import Whereabouts
-    from handlers.recent_errors import RecentErrors
     from serving.log_output import LogOutput
     from settings.model import Settings
+    from watchers.recent_errors import RecentErrors
 
 
 class Commands(click.Group):
@@ -169,13 +169,13 @@ def serve_command(config: Path | None, *, demo: bool, **flags: object) -> None:
 
     import uvloop
 
-    from handlers.recent_errors import RecentErrors
-    from handlers.redaction import Redactor
     from serving.log_output import LogOutput, begin_logging, standard_error
     from settings.model import SECRETS, SettingsError
     from settings.sources import set_twice
     from snapshot.recovery import UNREADABLE
     from storage.folder import FolderUnusable, what_to_do
+    from watchers.recent_errors import RecentErrors
+    from watchers.redaction import Redactor
 
     log = logging.getLogger("votegate")
     try:
@@ -303,7 +303,7 @@ def check_config(config: Path | None, **flags: object) -> None:
 
 def _data_folder(config: Path | None, data_dir: Path | None) -> "DataFolder":
     """Return the data folder for a command that needs no gateway."""
-    from cli.data_folder import DataFolder
+    from cli.local_folder import DataFolder
     from gateway.store import empty_state, held_folder
     from storage.folder import DIGEST_SECRET, KEYS, OPERATOR_TOKEN
     from storage.sealing import keyring_of

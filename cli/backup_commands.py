@@ -16,7 +16,7 @@ from cli.operations import BY_NAME
 from cli.terminal import Bar, bars
 
 if TYPE_CHECKING:
-    from cli.data_folder import DataFolder
+    from cli.local_folder import DataFolder
 
 path_type = click.Path(path_type=Path)
 force_option = click.option("--force", is_flag=True, help="Replace a file that is there already.")
@@ -42,7 +42,7 @@ def admin_backup(caller: GatewayCaller, file: Path, keys_file: Path | None, *, f
 
     `backup` without `admin` does the same. It also works while no gateway runs, and can save the secrets.
     """
-    from cli.data_folder import stoppable, told_problems
+    from cli.local_folder import stoppable, told_problems
 
     data_folder = caller.data_folder
     with stoppable(), told_problems(data_folder.path, "nothing was saved: "):
@@ -72,7 +72,7 @@ def backup(
     The state comes from the running gateway. If none runs, it comes from the data folder. FILE is encrypted,
     and needs the sealing keys. The secrets are encrypted with a passphrase, which is asked for.
     """
-    from cli.data_folder import stoppable, told_problems
+    from cli.local_folder import stoppable, told_problems
     from cli.passphrases import new_passphrase
 
     data_folder = caller.data_folder
@@ -135,8 +135,8 @@ def _write_secrets(
 
 def _of_gateway(caller: GatewayCaller) -> Origin:
     def digest_at(position: int) -> str | None:
-        state = caller.call("showState")
-        return str(state["digest"]) if state["positions"]["head"] == position else None
+        stored = caller.call("showData")
+        return str(stored["digest"]) if stored["positions"]["head"] == position else None
 
     return Origin(caller.remote.pieces(BY_NAME["backUp"].path), digest_at)
 

@@ -22,7 +22,7 @@ from cli.settings_port import SettingsPort, Whereabouts
 from cli.terminal import terminal_width
 
 if TYPE_CHECKING:
-    from cli.data_folder import DataFolder
+    from cli.local_folder import DataFolder
 
 TOKEN = "VOTEGATE_OPERATOR__TOKEN"  # noqa: S105 (the name of a variable)
 TOKEN_FILE = "VOTEGATE_OPERATOR__TOKEN_FILE"  # noqa: S105 (the name of a variable)

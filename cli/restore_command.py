@@ -9,7 +9,7 @@ from typing import NamedTuple
 import click
 import msgspec
 
-from cli.data_folder import DataFolder, json_option, keys_file_option, stoppable, told_problems
+from cli.local_folder import DataFolder, json_option, keys_file_option, stoppable, told_problems
 from cli.passphrases import known_passphrase
 from cli.settings_port import on_data_folder
 from cli.terminal import bars

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 
 import click
 
-from cli.data_folder import DataFolder, json_option
+from cli.local_folder import DataFolder, json_option
 from cli.settings_port import on_data_folder
 from snapshot.inspection import needed_keys
 from storage.folder import KEYS, FolderInUse, FolderUnusable, alone, keep_keys, kept_keys

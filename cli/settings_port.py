@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 if TYPE_CHECKING:
-    from cli.data_folder import DataFolder
+    from cli.local_folder import DataFolder
 
 
 class Whereabouts(NamedTuple):
@@ -39,7 +39,7 @@ def on_data_folder(command: Callable[..., None]) -> Callable[..., None]:
     def with_folder(
         deployment: SettingsPort, /, config: Path | None, data_dir: Path | None, **arguments: Any
     ) -> None:
-        from cli.data_folder import told_problems
+        from cli.local_folder import told_problems
 
         data_folder = deployment.data_folder(config, data_dir)
         with told_problems(data_folder.path):

@@ -12,7 +12,7 @@ from typing import Any
 import click
 import msgspec
 
-from cli.data_folder import DataFolder, json_option, keys_file_option
+from cli.local_folder import DataFolder, json_option, keys_file_option
 from cli.settings_port import on_data_folder
 from cli.terminal import bars
 from snapshot.export import TABLES, export_state

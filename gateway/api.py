@@ -6,17 +6,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
+from actions.listing_kinds import Kind
 from core.rows import Policy
 from core.state import State
 from gateway.delivery import Delivering, Egress, webhook_policy
 from gateway.fleet import Fleet
 from gateway.runtime import Runtime
 from gateway.store import Store
-from handlers.debug import Debug
 from handlers.late import Late
 from handlers.manage import ManageContext, Operator, bot_ref, server_ref
-from handlers.manage_keys import ManageKeys
-from handlers.manage_listings import Kind, ManageListings
+from handlers.manage_listings import ManageListings
 from handlers.manage_owners import ManageOwners
 from handlers.manage_review import ManageQueue, ManageReview
 from handlers.manage_strikes import ManageStrikes
@@ -24,15 +23,13 @@ from handlers.manage_users import ManageUsers
 from handlers.manage_votes import ManageVotes
 from handlers.manage_webhooks import AttemptWatch, ManageWebhooks
 from handlers.public import PublicApi, PublicLimits
-from handlers.refused import RefusedAddresses
 from handlers.reply import Reply
 from handlers.request import Request
 from handlers.route import Endpoints
-from handlers.scrape import Scrape
 from handlers.service import Service
 from handlers.vote_feed import TAGS as VOTE_TAGS
 from handlers.vote_feed import VoteFeed
-from journal.journal_pages import JournalPages
+from journal.record_pages import JournalPages
 from listings.keys import KeyDigester
 from listings.ownership import Ownership
 from openapi.deployment import Deployment, Window
@@ -48,6 +45,7 @@ from settings.model import (
     WebSettings,
 )
 from votes.user_search import Searches
+from watchers.refused_addresses import RefusedAddresses
 
 
 @dataclass(frozen=True)
@@ -178,9 +176,7 @@ def _readiness(runtime: Runtime, store: Store, fleet: Fleet) -> Callable[[], str
     return reason
 
 
-def all_endpoints(
-    settings: Settings, api: Api, debug: Debug, scrape: Scrape, is_signed_in: Callable[[Request], bool]
-) -> Endpoints:
+def all_endpoints(settings: Settings, api: Api, is_signed_in: Callable[[Request], bool]) -> Endpoints:
     """Return every endpoint, bound to the values it needs."""
     managed, state = api.managed, api.managed.ledger.state
     refs: Mapping[Kind, Callable[[Request], str]] = {"bots": bot_ref, "servers": server_ref}
@@ -191,7 +187,7 @@ def all_endpoints(
         Service(Late(described), Late(page), api.readiness),
         api.callers.operator,
         listings={kind: ManageListings(managed, kind, ref) for kind, ref in refs.items()},
-        keys=ManageKeys(managed),
+        tools=managed,
         webhooks={
             kind: ManageWebhooks(managed, ref, api.watch, attempt_seconds) for kind, ref in refs.items()
         },
@@ -202,9 +198,7 @@ def all_endpoints(
         queue=ManageQueue(state, api.ownership),
         review={kind: ManageReview(managed, ref) for kind, ref in refs.items()},
         owners={kind: ManageOwners(managed, ref) for kind, ref in refs.items()},
-        debug=debug,
         is_signed_in=is_signed_in,
-        scrape=scrape,
     )
 
 

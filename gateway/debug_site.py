@@ -9,16 +9,18 @@ from handlers.manage import Operator
 from handlers.request import Request
 from handlers.route import Endpoints, Resource
 from handlers.routes import ROUTES
+from operators.debug import Operators
+from operators.listing_pages import ListingPages
+from operators.operator_actions import DataActions, ListingActions
+from operators.operator_audience import operator_audience
+from operators.operator_routes import OPERATOR_ROUTES
+from operators.overview_page import OverviewPage
+from operators.page_table import PAGES, DebugPages
+from operators.process_pages import ProcessPages
+from operators.sign_in_page import SignInPage
 from serving.observers import Observers
 from settings.model import DebugSettings
 from web.cookies import OPERATOR_NOTICE
-from web.debug.actions import DataActions, ListingActions
-from web.debug.listing_pages import ListingPages
-from web.debug.operator_audience import operator_audience
-from web.debug.overview_page import OverviewPage
-from web.debug.page_table import PAGES, DebugPages
-from web.debug.process_pages import ProcessPages
-from web.debug.sign_in_page import SignInPage
 from web.json_answers import JsonAnswers
 from web.live import Live
 from web.markdown import Markdown
@@ -53,9 +55,9 @@ class DebugSite:
     def is_signed_in(self, request: Request) -> bool:
         return self._site.visitor(request) is not None
 
-    def resources(self, endpoints: Endpoints) -> list[Resource]:
+    def resources(self, endpoints: Endpoints, operators: Operators) -> list[Resource]:
         """Return every path of the pages. They show what the endpoints answer."""
-        answers = JsonAnswers(ROUTES, endpoints)
+        answers = JsonAnswers((ROUTES, endpoints), (OPERATOR_ROUTES, operators))
         overview = OverviewPage(answers, self._templates, self._sessions)
         self._viewers = overview.viewers
         pages = DebugPages(

@@ -62,9 +62,6 @@ class Fleet:
     def standing(self) -> dict[str, Any] | None:
         return self.node.standing() if self.node is not None else None
 
-    def view(self) -> dict[str, Any] | None:
-        return self.node.view() if self.node is not None else None
-
     def concerns(self) -> list[str]:
         return self.node.concerns() if self.node is not None else []
 

@@ -16,7 +16,7 @@ from gateway.runtime import Runtime
 from grammars.service_urls import is_loopback
 from handlers.public import PublicApi
 from handlers.route import Resource
-from handlers.scrape import Scrape
+from metrics.scraping import Scraping
 from ratelimit.address import UNIX, address_key, is_trusted
 from serving.access_log import AccessLog
 from serving.application import ApplicationPolicy, make_application
@@ -118,7 +118,7 @@ def http_server(
 
 
 def metrics_servers(
-    front: Front, server: ServerSettings, scrape: Scrape, edge: ApplicationPolicy, public: PublicApi
+    front: Front, server: ServerSettings, scrape: Scraping, edge: ApplicationPolicy, public: PublicApi
 ) -> list[WireServer]:
     """Return the server of the metrics' own address, if there is one: plain HTTP, one path, and no token."""
     if not front.metrics_sockets:

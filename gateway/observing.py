@@ -12,34 +12,33 @@ from gateway.fleet import Fleet
 from gateway.front import Front
 from gateway.runtime import Runtime
 from gateway.store import Store
-from handlers.concerns import ConcernList, ConcernSources
-from handlers.debug import Debug
-from handlers.debug_disk import DebugDisk, DiskSources, Verification, verification
-from handlers.debug_errors import DebugErrors
-from handlers.debug_find import DebugFind
-from handlers.debug_journal import DebugJournal
-from handlers.debug_limiter import DebugLimiter
-from handlers.debug_listing import DebugListings
-from handlers.debug_overview import DebugOverview, OverviewSources
-from handlers.debug_process import DebugProcess, ProcessSources
-from handlers.debug_user import DebugUsers
-from handlers.debug_webhooks import DebugWebhooks, WebhookSources
-from handlers.failing_endpoints import FailingEndpoints
-from handlers.journal_tail import JournalTail
-from handlers.recent_errors import RecentErrors
 from handlers.route import PAGE
-from handlers.routes import ROUTES
-from handlers.scrape import Scrape
-from handlers.security_log import SecurityBounds
 from handlers.slices import in_slices
 from handlers.user_views import UserViews
 from metrics.collectors import Bounds, Collectors, Sources
 from metrics.scraping import Scraping
+from operators.all_webhooks import DebugWebhooks, WebhookSources
+from operators.data_folder import DebugDisk, DiskSources, Verification, verification
+from operators.debug import Operators
+from operators.finding_subjects import DebugFind
+from operators.journal_pages import DebugJournal
+from operators.limiter_use import DebugLimiter
+from operators.listing_inside import DebugListings
+from operators.logged_errors import DebugErrors
+from operators.operator_routes import ALL_ROUTES
+from operators.overview import DebugOverview, OverviewSources
+from operators.process import DebugProcess, ProcessSources
+from operators.user_inside import DebugUsers
 from serving.application import RunningRequests
 from serving.timeline import Gauges, Timeline
 from serving.traffic import Traffic
 from serving.vitals import LoopLag, resident_bytes
 from votes.tally import VoteTally
+from watchers.concerns import ConcernList, ConcernSources
+from watchers.failing_endpoints import FailingEndpoints
+from watchers.journal_tail import JournalTail
+from watchers.recent_errors import RecentErrors
+from watchers.security_log import SecurityBounds
 from webhook.attempt_tally import AttemptTally
 
 Loops = dict[str, Callable[[], Awaitable[None]]]
@@ -64,17 +63,9 @@ class Instruments:
     """Returns the resident memory; None while the kernel does not tell."""
 
 
-@dataclass(frozen=True)
-class OperatorViews:
-    """The answers for the operator and for Prometheus."""
-
-    debug: Debug
-    scrape: Scrape
-
-
 def instruments(runtime: Runtime, store: Store, errors: RecentErrors) -> Instruments:
     clock, ledger, votes = runtime.clock, store.ledger, VoteTally()
-    traffic, lag = Traffic([*(route.name for route in ROUTES), PAGE]), LoopLag(clock)
+    traffic, lag = Traffic([*(route.name for route in ALL_ROUTES), PAGE]), LoopLag(clock)
     memory = runtime.observers.calling("memory", resident_bytes)
     gauges = Gauges(
         votes=lambda: votes.here + votes.elsewhere,
@@ -97,7 +88,7 @@ def instruments(runtime: Runtime, store: Store, errors: RecentErrors) -> Instrum
     )
 
 
-def operator_views(
+def operators_of(
     runtime: Runtime,
     store: Store,
     fleet: Fleet,
@@ -105,13 +96,13 @@ def operator_views(
     api: Api,
     measured: Instruments,
     connections: Callable[[], dict[str, int]],
-) -> OperatorViews:
-    """Return what the operator and Prometheus read.
+) -> Operators:
+    """Return the endpoints of the operator and of Prometheus.
 
     Args:
         connections: returns the connections of clients by their state.
     """
-    outbox, lag = delivery.outbox, measured.lag
+    outbox = delivery.outbox
     process = ProcessSources(
         durable_position=lambda: store.journal.durable_position,
         snapshot_position=lambda: store.snapshotter.position,
@@ -119,17 +110,13 @@ def operator_views(
         endpoints_suspended=lambda: len(outbox.suspended),
         proxy_down=lambda: outbox.stopped,
         readiness=api.readiness,
-        replication=fleet.view,
         fleet=fleet.standing,
         connections=connections,
         resident_bytes=measured.memory,
-        loop_lag_ms=lambda: {"last": lag.last_ms, "max": lag.max_ms},
         concerns=_concerns(runtime, store, fleet, delivery, api),
     )
-    return OperatorViews(
-        _debug(runtime, store, delivery, api, process, measured),
-        _scrape(runtime, store, fleet, delivery, api, process, measured),
-    )
+    scraping = _scraping(runtime, store, fleet, delivery, api, process, measured)
+    return _operators(runtime, store, delivery, api, process, measured, scraping)
 
 
 def _concerns(runtime: Runtime, store: Store, fleet: Fleet, delivery: Delivering, api: Api) -> ConcernList:
@@ -154,14 +141,15 @@ def _concerns(runtime: Runtime, store: Store, fleet: Fleet, delivery: Delivering
     )
 
 
-def _debug(
+def _operators(
     runtime: Runtime,
     store: Store,
     delivery: Delivering,
     api: Api,
     process: ProcessSources,
     measured: Instruments,
-) -> Debug:
+    scraping: Scraping,
+) -> Operators:
     async def verify() -> Verification:
         return await verification(store.ledger, store.snapshotter.lock, store.fold)
 
@@ -183,7 +171,8 @@ def _debug(
         points=lambda: timeline.points,
     )
     shown = DebugProcess(ledger, clock, api.public.limits, process, VERSION)
-    return Debug(
+    return Operators(
+        scraping=scraping,
         process=shown,
         overview=DebugOverview(shown, overview),
         disk=DebugDisk(DiskSources(snapshotter.take, snapshotter.backup, verify)),
@@ -201,7 +190,7 @@ def _age_seconds(at_ms: int, now_ms: int) -> float | None:
     return max(now_ms - at_ms, 0) / 1_000 if at_ms else None
 
 
-def _scrape(
+def _scraping(
     runtime: Runtime,
     store: Store,
     fleet: Fleet,
@@ -209,7 +198,7 @@ def _scrape(
     api: Api,
     process: ProcessSources,
     measured: Instruments,
-) -> Scrape:
+) -> Scraping:
     settings = runtime.settings
     sources = Sources(
         clock=runtime.clock,
@@ -236,7 +225,7 @@ def _scrape(
         concerns=process.concerns,
         fleet=fleet.metered,
     )
-    return Scrape(Scraping(Collectors(sources)).exposed)
+    return Scraping(Collectors(sources))
 
 
 def loops(

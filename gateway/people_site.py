@@ -5,6 +5,7 @@ import gc
 import secrets
 from functools import partial
 
+from actions.listing_kinds import KINDS
 from chatplatform.platform_client import ChatPlatform
 from chatplatform.server_checks import ServerConditions
 from core.clock import MS_PER_DAY
@@ -15,7 +16,6 @@ from gateway.delivery import USER_AGENT
 from gateway.fleet import Fleet
 from gateway.readers import PeopleReaders
 from gateway.runtime import Runtime
-from handlers.manage_listings import KINDS
 from handlers.route import Endpoints, Resource
 from handlers.routes import ROUTES
 from handlers.slices import in_slices
@@ -24,6 +24,8 @@ from listings.catalogue import Catalogue
 from listings.list_orders import ListOrders
 from listings.review import PresetReason
 from listings.rules import EditsShown
+from pages.site_tools import Addresses, SiteTools
+from pages.table import PEOPLE_PAGES, PeoplePages
 from replication.facts.keyed_digests import KeyedDigests
 from search.index import SearchIndex
 from serving.observers import Observers
@@ -36,7 +38,6 @@ from web.people.applications import Applications
 from web.people.delivery_pages import DeliveryPages
 from web.people.flag_pages import FlagPages
 from web.people.invitation_pages import InvitationPages
-from web.people.key_pages import KeyPages
 from web.people.language_choice import LanguageChoice
 from web.people.list_keeper import ListKeeper
 from web.people.listing_access import ListingAccess
@@ -49,7 +50,6 @@ from web.people.owner_pages import OwnerPages
 from web.people.ownership_code import code_maker
 from web.people.people_audience import people_audience
 from web.people.people_in_state import PeopleInState
-from web.people.people_pages import PEOPLE_PAGES, PeoplePages
 from web.people.previews import Previews
 from web.people.profile_pages import ProfilePages
 from web.people.public_listing import PublicListing
@@ -176,7 +176,7 @@ class PeopleSite:
 
     def resources(self, endpoints: Endpoints) -> list[Resource]:
         """Return every path of the pages. What they do, the endpoints do."""
-        answers = JsonAnswers(ROUTES, endpoints)
+        answers = JsonAnswers((ROUTES, endpoints))
         ledger, clock, access, applications = self._ledger, self._clock, self._access, self._applications
         state, votes = ledger.state, self._votes
         users = UserViews(state, self._rules.moderators, self._rules.sessions)
@@ -186,6 +186,12 @@ class PeopleSite:
         curl = partial(curl_command, user_agent=USER_AGENT)
         server_checks = ServerCheckPages(ledger, clock, access, self._checking, self._grace_ms)
         pages = PeoplePages(
+            site=SiteTools(
+                endpoints.tools,
+                self._site.visitor,
+                access,
+                Addresses(self._public_url, self._authorize_url, self._cdn_url),
+            ),
             lists=PublicLists(self.readers.catalogue, self._keeper, public, self.readers.index),
             listing=PublicListing(state, public, self._markdown, self._public_url),
             server_submission=ServerSubmissionPages(
@@ -215,7 +221,6 @@ class PeopleSite:
             owners=OwnerPages(state, clock, access, answers),
             invitations=InvitationPages(state, clock, access, answers),
             removal=RemovalPages(access, answers),
-            keys=KeyPages(access, answers, self._public_url),
             webhooks={kind: WebhookPages(kind, access, answers) for kind in KINDS},
             deliveries={kind: DeliveryPages(kind, access, answers, curl) for kind in KINDS},
             numbers={kind: VoteNumbers(kind, access, answers) for kind in KINDS},

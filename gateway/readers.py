@@ -29,9 +29,6 @@ from typing import TYPE_CHECKING
 
 from core.ledger import Ledger, Reader
 from direct_messages.message_tally import MessageTally
-from handlers import security_log
-from handlers.failing_endpoints import FailingEndpoints
-from handlers.journal_tail import JournalTail
 from handlers.manage_webhooks import AttemptWatch
 from handlers.public import PublicApi
 from handlers.vote_feed import VoteFeed
@@ -40,6 +37,9 @@ from listings.ownership import Ownership
 from serving.observers import Observers
 from votes.tally import VoteTally
 from votes.user_search import Searches
+from watchers import security_log
+from watchers.failing_endpoints import FailingEndpoints
+from watchers.journal_tail import JournalTail
 from webhook.attempt_tally import AttemptTally
 from webhook.dispatcher import Dispatcher
 from webhook.suspension_log import SuspensionLog

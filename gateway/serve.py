@@ -20,18 +20,17 @@ from gateway.api import Api, all_endpoints, open_api
 from gateway.delivery import Delivering, Egress, Sender, delivering, open_egress
 from gateway.fleet import Fleet, open_fleet
 from gateway.front import Front, http_server, metrics_servers, open_front
-from gateway.observing import Instruments, instruments, loops, operator_views
+from gateway.observing import Instruments, instruments, loops, operators_of
 from gateway.readers import Readers, subscribe
 from gateway.reloading import Reloading
 from gateway.runtime import Runtime
 from gateway.sites import Sites, sites_of
 from gateway.start_lines import start_lines, warn_of_insecurity
 from gateway.store import Store, empty_state, held_folder, open_store
-from handlers.recent_errors import RecentErrors
-from handlers.redaction import Redactor
 from handlers.route import bound
 from handlers.routes import ROUTES
 from listings.keys import KeyDigester
+from operators.operator_routes import OPERATOR_ROUTES
 from serving.application import ApplicationPolicy, RunningRequests, make_application
 from serving.log_output import LogOutput, standard_error
 from serving.loop_share import LoopShare
@@ -41,6 +40,8 @@ from settings.model import ServerSettings, Settings
 from snapshot.recovery import recover
 from storage.disk import OS_DISK, Disk
 from votes.user_search import Searches
+from watchers.recent_errors import RecentErrors
+from watchers.redaction import Redactor
 from webhook.dispatcher import Dispatcher
 from wire.http_server import WireServer
 from wire.listening import url_of
@@ -198,9 +199,13 @@ def _served(parts: Parts) -> Served:
     """Make the servers, and what they answer."""
     runtime, front, fleet, api, measured = parts.runtime, parts.front, parts.fleet, parts.api, parts.measured
     settings = runtime.settings
-    views = operator_views(runtime, parts.store, fleet, parts.delivery, api, measured, lambda: http.tally())
-    endpoints = all_endpoints(settings, api, views.debug, views.scrape, parts.sites.is_signed_in)
-    resources = fleet.refusing([*bound(ROUTES, endpoints), *parts.sites.resources(endpoints)])
+    operators = operators_of(runtime, parts.store, fleet, parts.delivery, api, measured, lambda: http.tally())
+    endpoints = all_endpoints(settings, api, parts.sites.is_signed_in)
+    bound_routes = [
+        *bound(ROUTES, endpoints, endpoints),
+        *bound(OPERATOR_ROUTES, operators, endpoints),
+    ]
+    resources = fleet.refusing([*bound_routes, *parts.sites.resources(endpoints, operators)])
     edge = ApplicationPolicy(
         settings.server.max_body_bytes,
         settings.server.trusted_proxies,
@@ -213,7 +218,7 @@ def _served(parts: Parts) -> Served:
     )
     http = http_server(runtime, front, make_application(resources, edge), api, measured.traffic)
     fleet.switch_direct_route(http)
-    servers = [http, *metrics_servers(front, settings.server, views.scrape, edge, api.public)]
+    servers = [http, *metrics_servers(front, settings.server, operators.scraping, edge, api.public)]
     return Served(servers, [each.path for each in resources])
 
 

@@ -14,6 +14,7 @@ from gateway.runtime import Runtime
 from gateway.store import Store
 from handlers.request import Request
 from handlers.route import Endpoints, Resource
+from operators.debug import Operators
 
 if TYPE_CHECKING:
     from gateway.debug_site import DebugSite
@@ -39,15 +40,17 @@ class Sites:
         """Return true if the operator is signed in with this browser."""
         return self.debug is not None and self.debug.is_signed_in(request)
 
-    def resources(self, endpoints: Endpoints) -> list[Resource]:
+    def resources(self, endpoints: Endpoints, operators: Operators) -> list[Resource]:
         """Return every path of the pages. That of people comes last: it has a page for every other path."""
         if self.templates is None:
             return []
         from web.site import static_resource
 
         resources = [static_resource()]
-        for site in (self.debug, self.people):
-            resources += site.resources(endpoints) if site is not None else []
+        if self.debug is not None:
+            resources += self.debug.resources(endpoints, operators)
+        if self.people is not None:
+            resources += self.people.resources(endpoints)
         return resources
 
     def running(self, runtime: Runtime) -> list[Coroutine[Any, Any, None]]:

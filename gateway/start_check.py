@@ -26,7 +26,7 @@ from grammars.service_urls import TunnelProxy, read_proxy_url
 from journal.segments import list_segments
 from outbound.failures import ExchangeFailed
 from outbound.proxies import TunnelHandshake
-from outbound.result import Fault
+from outbound.result import AtFault
 from settings.model import RedisSettings, ServerSettings, Settings
 from snapshot.files import list_snapshots
 from storage.exposed import refuse_exposed
@@ -254,7 +254,7 @@ async def _asked_proxy(proxy: TunnelProxy, place: str) -> str | None:
             writer.write(handshake.receive(heard))
         return None if handshake.is_open else f"{place} closes the connection without an answer"
     except ExchangeFailed as refused:  # it has answered, and has its reasons to open no such tunnel
-        return f"{place} refuses the user or the password" if refused.fault is Fault.PROXY else None
+        return f"{place} refuses the user or the password" if refused.fault is AtFault.PROXY else None
     except OSError as error:
         return f"{place} breaks the connection off: {error.strerror or type(error).__name__}"
     finally:

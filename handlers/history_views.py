@@ -5,10 +5,10 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta
 
+from actions.views import ActorName, Count, Moment, NoMore, Snowflake, Success, View
 from core.actors import Actor, user_of
 from core.rows import Act, Decision, Deed, DeliveryState, Listing
 from core.trail import APART, KEPT
-from handlers.views import ActorName, Count, Moment, NoMore, Snowflake, Success, View
 from people.permissions import DEEDS_OF_MODERATORS, unnamed
 
 

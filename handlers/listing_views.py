@@ -10,6 +10,7 @@ from typing import Annotated, Any, TypeVar
 from msgspec import UNSET, Meta, UnsetType
 from msgspec.structs import asdict
 
+from actions.views import NEXT, ActorName, Count, Hint, Moment, Positive, Snowflake, Success, View, including
 from core.actors import user_of
 from core.rows import (
     BotProfile,
@@ -21,10 +22,9 @@ from core.rows import (
     Review,
     ServerProfile,
 )
-from handlers.redaction import Redactor
-from handlers.views import NEXT, ActorName, Count, Moment, Positive, Snowflake, Success, View, including
 from listings.rules import change_version
 from listings.stats_problems import FIELDS_PER_BOT, NAME_CHARACTERS, JsonType, Problem, StatsProblem
+from watchers.redaction import Redactor
 
 _REDACTED = Redactor()
 
@@ -188,13 +188,6 @@ StatsProblemViews = Annotated[
     Meta(
         description="Fields of the bot's pushes that were not taken since this process began: the last "
         f"{FIELDS_PER_BOT}, the newest first. Only pushes with a valid key are read, and no value is kept."
-    ),
-]
-Hint = Annotated[
-    str,
-    Meta(
-        description="The reason why the bot's first push of `server_count` would be answered 500, and what "
-        "to do. Left out where nothing is missing."
     ),
 ]
 

@@ -11,6 +11,7 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta
 
+from actions.views import Count, Success
 from core.actors import user_of
 from core.rows import Listing
 from core.state import State
@@ -19,7 +20,6 @@ from handlers.manage import ManageContext
 from handlers.reply import Reply, success
 from handlers.request import Request
 from handlers.slices import in_slices
-from handlers.views import Count, Success
 from listings.forms import MOST_STRUCK, Strike, read
 from listings.rules import listing_of
 from votes.rules import KeptCooldowns, VoteRemoval, strike_votes

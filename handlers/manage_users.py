@@ -11,12 +11,14 @@ from typing import Annotated, get_args
 from msgspec.structs import asdict
 from pydantic import Field
 
+from actions.query_forms import UsersQuery, read_query
 from core.actors import OPERATOR
 from core.due_reminders import due_reminder, ends_ms, standing
 from core.events import Event
 from core.refusals import Invalid, NotFound
 from core.user_rows import QuarantinedAct, user_ref
-from handlers.manage import ManageContext, user_id, users_query
+from grammars.patterns import PROSE
+from handlers.manage import ManageContext, user_id
 from handlers.reply import Reply, success
 from handlers.request import Request
 from handlers.slices import in_slices
@@ -38,7 +40,6 @@ from listings.fields import IN_PROSE, IS_PROSE, LAST_MS, WHOLE, sized
 from listings.forms import Form, Nothing, read
 from listings.notices import NoticeSearch
 from listings.ownership import Ownership
-from listings.patterns import PROSE
 from people.quarantine import MOST_CHARACTERS, after_erasure, impose, lift
 from people.queries import users_page
 from people.reminders import clear_reminders
@@ -72,7 +73,7 @@ class ManageUsers:
         self._views = UserViews(self._state, context.moderators, context.sessions)
 
     def index(self, request: Request) -> Reply:
-        asked, now_ms = users_query(request.query), self._clock.now_ms()
+        asked, now_ms = read_query(UsersQuery, request.query), self._clock.now_ms()
         rows, following = users_page(self._state, after=asked.after, limit=asked.limit)
         users = tuple(self._views.user(row.id, now_ms) for row in rows)
         return success(UserPage(users=users, next=following))

@@ -2,9 +2,9 @@
 
 from msgspec import Struct
 
+from actions.listing_kinds import KINDS, Kind
 from core.refusals import Conflict, NotFound, Quarantined
 from handlers.listing_views import BotAnswer, ServerAnswer
-from handlers.manage_listings import KINDS, Kind
 from handlers.route import BAD_ID, NO_LISTING, NO_WRITES, RefusalKind, Route
 from listings.forms import MOST_CO_OWNERS, Heir, Nothing
 

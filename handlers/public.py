@@ -21,9 +21,8 @@ from core.events import FREQUENT, Event, ListingMerged, ListingRemoved
 from core.ledger import Ledger
 from core.refusals import ActualCountUnknown, StatsRefused, Unavailable
 from core.rows import BOTS, Listing
-from core.snowflake import is_snowflake
+from grammars.snowflake import is_snowflake
 from handlers.key_uses import KeyUses
-from handlers.missing import MissingCounts
 from handlers.reply import (
     AuthorizationRequired,
     BadRequest,
@@ -46,6 +45,7 @@ from ratelimit.address import address_key
 from ratelimit.bucket import Buckets, Decision, Policy
 from ratelimit.limiter import FailureGuard, is_failure
 from votes.queries import vote_status
+from watchers.missing_counts import MissingCounts
 
 _AUTHORIZATION_REQUIRED = reply_to(AuthorizationRequired())
 _INVALID_KEY, _KEY_WITH_SCHEME = reply_to(InvalidKey()), reply_to(KeyWithScheme())

@@ -30,8 +30,8 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
+from actions.views import Moment, Success, View
 from core import refusals as no
-from handlers.views import Moment, Success, View
 from ratelimit.bucket import Decision
 
 encode_json = msgspec.json.Encoder().encode

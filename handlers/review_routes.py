@@ -1,7 +1,7 @@
 """The rows of the table of routes with which moderators work. What they decide stands with the listings."""
 
+from actions.listing_kinds import KINDS, Kind
 from core.refusals import Conflict
-from handlers.manage_listings import KINDS, Kind
 from handlers.manage_review import ClaimAnswer, NewNote, NoteList, QueuePage, QueueQuery
 from handlers.route import NO_LISTING, NO_WRITES, RefusalKind, Route
 from listings.forms import Nothing

@@ -8,16 +8,16 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from msgspec import Struct
 from pydantic import BaseModel
 
+from actions.listing_kinds import Kind
+from actions.tools import Tools
 from core.refusals import Invalid, NotFound, Unavailable
-from handlers.debug import Debug
 from handlers.manage import Operator
-from handlers.manage_keys import ManageKeys
-from handlers.manage_listings import Kind, ManageListings
+from handlers.manage_listings import ManageListings
 from handlers.manage_owners import ManageOwners
 from handlers.manage_review import ManageQueue, ManageReview
 from handlers.manage_strikes import ManageStrikes
@@ -36,7 +36,6 @@ from handlers.reply import (
     Unreadable,
 )
 from handlers.request import Endpoint, Request
-from handlers.scrape import Scrape
 from handlers.service import Service
 from handlers.vote_feed import VoteFeed
 from listings.stats import StatsBody
@@ -73,7 +72,7 @@ class Endpoints:
     service: Service
     operator: Operator
     listings: Mapping[Kind, ManageListings]
-    keys: ManageKeys
+    tools: Tools
     webhooks: Mapping[Kind, ManageWebhooks]
     votes: Mapping[Kind, ManageVotes]
     strikes: Mapping[Kind, ManageStrikes]
@@ -82,15 +81,16 @@ class Endpoints:
     queue: ManageQueue
     review: Mapping[Kind, ManageReview]
     owners: Mapping[Kind, ManageOwners]
-    debug: Debug
     is_signed_in: Callable[[Request], bool]
     """True for a browser with a session of the operator, who reads the JSON twins of pages with it."""
-    scrape: Scrape
+
+
+E = TypeVar("E")
 
 
 @dataclass(frozen=True)
-class Route:
-    """A method of a path.
+class RouteOf(Generic[E]):
+    """A method of a path. `E` is the type of the objects that answer.
 
     Args:
         path: a template with `{name}` parameters.
@@ -108,7 +108,7 @@ class Route:
     method: str
     path: str
     name: str
-    endpoint: Callable[[Endpoints], Endpoint]
+    endpoint: Callable[[E], Endpoint]
     access: Access
     tag: str
     summary: str
@@ -139,6 +139,9 @@ class Route:
                 found.append(BAD_BODY)
         return (*found, *self.refuses)
 
+
+Route = RouteOf[Endpoints]
+AnyRoute = RouteOf[Any]
 
 _OF_CALLERS: Mapping[Access, tuple[RefusalKind, ...]] = {
     "bot key": (RefusalKind(ApiKeyRefused), RefusalKind(BotNotFound), RefusalKind(TooManyRequests)),
@@ -182,23 +185,28 @@ class Resource:
         return ", ".join(methods)
 
 
-def bound(routes: Iterable[Route], to: Endpoints) -> list[Resource]:
-    """Return the paths of the routes with their endpoints; those of the operator are refused to others."""
+def bound(routes: Iterable[RouteOf[E]], to: E, callers: Endpoints) -> list[Resource]:
+    """Return the paths of the routes with their endpoints; those of the operator are refused to others.
+
+    Args:
+        to: the objects that answer.
+        callers: those that know the operator and the bots.
+    """
     paths = defaultdict[str, dict[str, Endpoint]](dict)
     names = defaultdict[str, dict[str, str]](dict)
     public: set[str] = set()
     for route in routes:
         endpoint = route.endpoint(to)
         if route.access == "operator":
-            known = to.is_signed_in if route.is_twin else None
-            endpoint = to.operator.only(endpoint, known)
+            known = callers.is_signed_in if route.is_twin else None
+            endpoint = callers.operator.only(endpoint, known)
         paths[route.path][route.method] = endpoint
         names[route.path][route.method] = route.name
         if route.access == "bot key":
             public.add(route.path)
 
     def finish(request: Request, reply: Reply) -> Reply:
-        return to.public.unproven(request.address, reply)
+        return callers.public.unproven(request.address, reply)
 
     return [
         Resource(path, endpoints, finish, lenient=True, names=names[path])

@@ -8,10 +8,13 @@ from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
+from actions.keys import KEY_ACTIONS
+from actions.listing_kinds import KINDS, Kind
+from actions.query_forms import DeliveriesQuery, ListingsQuery
+from actions.views import Success
 from core.refusals import Conflict, PlaceLost, Quarantined, StatsRefused, VotedTooSoon
-from handlers.debug_routes import DEBUG_ROUTES
+from handlers.action_routes import routes_of
 from handlers.history_views import History
-from handlers.key_views import IssuedKey, KeyList, RotatedKey
 from handlers.listing_views import (
     ApprovedBot,
     BotAnswer,
@@ -22,15 +25,12 @@ from handlers.listing_views import (
     ServerPage,
     ShownBot,
 )
-from handlers.manage import DeliveriesQuery, ListingsQuery
-from handlers.manage_listings import KINDS, Kind
 from handlers.manage_strikes import StruckVotes
 from handlers.owner_routes import OWNER_ROUTES
 from handlers.reply import MalformedUser, NotReady
 from handlers.review_routes import REVIEW_ROUTES
 from handlers.route import (
     NO_DELIVERY,
-    NO_KEY,
     NO_LISTING,
     NO_WEBHOOK,
     NO_WRITES,
@@ -38,7 +38,6 @@ from handlers.route import (
     Route,
 )
 from handlers.user_routes import USER_ROUTES
-from handlers.views import Success
 from handlers.vote_feed import FeedQuery, VotePage
 from handlers.vote_views import CastVote, ListingNumbers, UserVotes
 from handlers.webhook_views import (
@@ -383,72 +382,6 @@ _OF_BOTS = (
     ),
 )
 
-_KEYS = (
-    Route(
-        "POST",
-        "/manage/bots/{id}/keys",
-        "issueKey",
-        endpoint=lambda to: to.keys.issue,
-        access="operator",
-        tag="Keys",
-        summary="Issue an API key",
-        description=(
-            "For an approved bot, which has $keys_per_listing keys at most. Keep the value: it is shown in "
-            "this answer alone."
-        ),
-        answer=IssuedKey,
-        outcome="The key with its value.",
-        refuses=(
-            NO_LISTING,
-            RefusalKind(Conflict, "keys_need_approval"),
-            RefusalKind(Conflict, "too_many_keys"),
-            NO_WRITES,
-        ),
-        body=forms.KeyName,
-        status=201,
-    ),
-    Route(
-        "GET",
-        "/manage/bots/{id}/keys",
-        "listKeys",
-        endpoint=lambda to: to.keys.index,
-        access="operator",
-        tag="Keys",
-        summary="List a bot's API keys",
-        description="Without their values, which nobody keeps.",
-        answer=KeyList,
-        outcome="The keys.",
-        refuses=(NO_LISTING,),
-    ),
-    Route(
-        "POST",
-        "/manage/bots/{id}/keys/{key_id}/rotate",
-        "rotateKey",
-        endpoint=lambda to: to.keys.rotate,
-        access="operator",
-        tag="Keys",
-        summary="Give an API key a new value",
-        description="The old value stops at once, or after an overlap that you choose.",
-        answer=RotatedKey,
-        outcome="The key with its new value.",
-        refuses=(NO_LISTING, NO_KEY, NO_WRITES),
-        body=forms.Rotation,
-    ),
-    Route(
-        "DELETE",
-        "/manage/bots/{id}/keys/{key_id}",
-        "deleteKey",
-        endpoint=lambda to: to.keys.delete,
-        access="operator",
-        tag="Keys",
-        summary="Delete an API key",
-        description="It stops at once.",
-        answer=Success,
-        outcome="It is gone.",
-        refuses=(NO_LISTING, NO_KEY, NO_WRITES),
-    ),
-)
-
 
 def _webhooks(kind: Kind) -> tuple[Route, ...]:
     thing, one = kind[:-1], f"/manage/{kind}/{{id}}/webhook"
@@ -743,10 +676,9 @@ ROUTES: tuple[Route, ...] = (
     *_OF_BOTS,
     *OWNER_ROUTES,
     *REVIEW_ROUTES,
-    *_KEYS,
+    *routes_of(KEY_ACTIONS),
     *_of_kinds(_webhooks),
     *_of_kinds(_votes),
     _FEED,
     *USER_ROUTES,
-    *DEBUG_ROUTES,
 )

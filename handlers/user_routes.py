@@ -1,7 +1,8 @@
 """The rows of the table of routes on users: what they may do, their sessions, and to forget them."""
 
+from actions.query_forms import UsersQuery
+from actions.views import Success
 from core.refusals import Conflict
-from handlers.manage import UsersQuery
 from handlers.manage_users import QuarantineTerms
 from handlers.route import (
     BAD_ACT,
@@ -22,7 +23,6 @@ from handlers.user_views import (
     UserReminders,
     UserSessions,
 )
-from handlers.views import Success
 from listings import forms
 
 _USER = "/manage/users/{id}"

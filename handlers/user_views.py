@@ -7,6 +7,7 @@ from typing import Annotated, Literal, NamedTuple
 
 from msgspec import Meta
 
+from actions.views import NEXT, ActorName, Count, Moment, NoMore, Snowflake, Success, View, including
 from core.due_reminders import DueReminder
 from core.rows import Deed, Listing
 from core.state import State
@@ -19,7 +20,6 @@ from core.user_rows import (
     UserSession,
     user_ref,
 )
-from handlers.views import NEXT, ActorName, Count, Moment, NoMore, Snowflake, Success, View, including
 from listings.notices import OwnerNotice
 from people.roles import Moderators, ModeratorSource
 from people.user_sessions import SHOWN_DIGITS, Sessions, session_id

@@ -29,14 +29,14 @@ from typing import Annotated, Literal, NamedTuple, Protocol
 
 from msgspec import Meta, Struct
 
+from actions.views import Moment, Positive, Snowflake, Success, View
 from core.events import Event, ListingRemoved, UserErased, VoteCast, VotesMerged, VotesStruck
 from core.refusals import Invalid, PlaceLost
 from core.rows import BOTS
-from core.snowflake import MAX
 from core.state import State
+from grammars.snowflake import MAX
 from handlers.reply import EVENT_STREAM, NotReady, Reply, encode_json, reply_to, success
 from handlers.request import Request
-from handlers.views import Moment, Positive, Snowflake, Success, View
 
 PAGE, MAX_PAGE = 500, 1_000
 STREAM_PAGE = 250
@@ -171,7 +171,7 @@ class LogPage(Protocol):
 
 
 class Log(Protocol):
-    """The durable records; `journal.journal_pages.JournalPages` reads them from disk."""
+    """The durable records; `journal.record_pages.JournalPages` reads them from disk."""
 
     @property
     def end(self) -> tuple[int, int]:

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from handlers.views import Count, Day, Moment, Month, NoMore, Positive, Snowflake, Success, View
+from actions.views import Count, Day, Moment, Month, NoMore, Positive, Snowflake, Success, View
 from votes.queries import LastVote, VoteCount, Voted
 
 

@@ -7,16 +7,15 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from core.rows import Attempt, Delivery, DeliveryState, Language, Webhook, WebhookEvent
-from handlers.views import NEXT, Count, Moment, OurId, Snowflake, Success, View, including
+from actions.views import NEXT, Count, DeliveryCursor, Moment, OurId, Snowflake, Success, View, including
+from core.rows import Attempt, Delivery, DeliveryState, Webhook, WebhookEvent
+from languages.language_names import Language
 
-DELIVERY_CURSOR_PATTERN = r"^[0-9]{1,15}-[0-9a-f]{24}$"
 ERROR_CLASSES = (
     *("timeout", "dns", "resolver", "tls", "refused", "reset", "connect", "protocol", "too_large", "blocked"),
     *("proxy", "internal", "expired", "overflow"),
 )
 _ERROR_PATTERN = f"^(?:http_[0-9]{{3}}|{'|'.join(ERROR_CLASSES)})$"
-DeliveryCursor = Annotated[str, Meta(pattern=DELIVERY_CURSOR_PATTERN)]
 Secret = Annotated[str, Meta(pattern="^whsec_[A-Za-z0-9+/]{43}=$")]
 ErrorClass = Annotated[str, Meta(pattern=_ERROR_PATTERN)]
 HttpStatus = Annotated[int, Meta(ge=100, le=999)]

@@ -12,10 +12,9 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
 from typing_extensions import TypeAliasType
 
-from core.snowflake import MAX, NO_SNOWFLAKE, is_snowflake
 from grammars.header_values import HEADER_VALUE, NO_HEADER_VALUE
 from grammars.http_urls import HTTP_URL, MAX_URL_CHARACTERS, read_url
-from listings.patterns import (
+from grammars.patterns import (
     NOT_IN_PROSE,
     NOT_ON_ONE_LINE,
     ONE_LINE,
@@ -23,6 +22,7 @@ from listings.patterns import (
     SNOWFLAKE,
     TEXT,
 )
+from grammars.snowflake import MAX, NO_SNOWFLAKE, is_snowflake
 
 MAX_SERVER_COUNT = 10_000_000
 MAX_MS = (1 << 53) - 1  # every JSON reader holds integers up to here exactly

@@ -10,8 +10,10 @@ from typing import Annotated, Any, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, ValidationInfo
 
 from core.refusals import Invalid
-from core.rows import Language, WebhookEvent
+from core.rows import WebhookEvent
 from grammars.header_values import HEADER_VALUE
+from grammars.patterns import CHAT_URL, CHAT_WEBHOOK_URL, ONE_LINE, PROSE, TEXT
+from languages.language_names import Language
 from listings.fields import (
     IN_PROSE,
     IS_HEADER_VALUE,
@@ -32,7 +34,6 @@ from listings.fields import (
     sized,
     unique,
 )
-from listings.patterns import CHAT_URL, CHAT_WEBHOOK_URL, ONE_LINE, PROSE, TEXT
 
 MOST_CO_OWNERS = 4
 """Co-owners and invitations of one listing together."""

@@ -5,39 +5,9 @@ from collections.abc import Mapping
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from actions.keys import key_view
 from core.version import VERSION
-from handlers.concerns import Concern
-from handlers.debug_disk import SnapshotTaken, Verified
-from handlers.debug_errors import ErrorLines, ErrorLineView
-from handlers.debug_find import FoundListings, ListingHit
-from handlers.debug_journal import EventView, JournalPage
-from handlers.debug_limiter import AddressFailures, BotUse, FailureUse, LimiterInside, LimitUse
-from handlers.debug_listing import (
-    BotInside,
-    DebugBot,
-    NextRequest,
-    NextRequests,
-    RecentVoteView,
-    ServerInside,
-)
-from handlers.debug_overview import Ages, EndpointUseView, LagOfMinute, Overview, SeriesView
-from handlers.debug_process import (
-    ConcernsNow,
-    Connections,
-    Counts,
-    DebugState,
-    FleetNodeView,
-    LimiterCounts,
-    LoopLagView,
-    Memory,
-    NodeHeard,
-    Positions,
-    ReplicationView,
-)
-from handlers.debug_user import UserInside, VoteOfUser
-from handlers.debug_webhooks import EndpointInside, WebhooksInside
 from handlers.history_views import act_views, owner_message_view
-from handlers.key_views import key_view
 from handlers.listing_views import LimitView, bot_view, server_view, stats_problem_views
 from handlers.user_views import user_view
 from handlers.webhook_views import delivery_view, suspension_view, webhook_view
@@ -56,6 +26,33 @@ from openapi.cast import (
     USER,
     WEBHOOK,
 )
+from operators.all_webhooks import EndpointInside, WebhooksInside
+from operators.data_folder import SnapshotTaken, Verified
+from operators.finding_subjects import FoundListings, ListingHit
+from operators.journal_pages import EventView, JournalPage
+from operators.limiter_use import AddressFailures, BotUse, FailureUse, LimiterInside, LimitUse
+from operators.listing_inside import (
+    BotInside,
+    NextRequest,
+    NextRequests,
+    RecentVoteView,
+    ServerInside,
+)
+from operators.logged_errors import ErrorLines, ErrorLineView
+from operators.overview import Ages, EndpointUseView, LagOfMinute, Overview, SeriesView
+from operators.process import (
+    ConcernsNow,
+    Connections,
+    Counts,
+    FleetNodeView,
+    LimiterCounts,
+    Memory,
+    NodeHeard,
+    Positions,
+    StoredData,
+)
+from operators.user_inside import UserInside, VoteOfUser
+from watchers.concerns import Concern
 
 _PROBLEMS = [
     StatsProblem("commands_count", "ignored", "number", "The field is named command_count.", 12, NOW_MS)
@@ -89,7 +86,7 @@ _CONCERNS = (
         action="/debug/webhooks has the reasons.",
     ),
 )
-_STATE = DebugState(
+_OVERVIEW = Overview(
     version=VERSION,
     uptime_seconds=86_400,
     ready=True,
@@ -107,32 +104,8 @@ _STATE = DebugState(
     ),
     limiter=LimiterCounts(stats_buckets=4, voters_buckets=9, failing_addresses=1),
     webhook_proxy_down=False,
-    digest=DIGEST,
-    replication=ReplicationView(**asdict(_NODE), digest=DIGEST),
     connections=Connections(open=214, refused=0, closed_for_others=0),
     memory=Memory(resident_bytes=67_108_864),
-    loop_lag_ms=LoopLagView(last=0.112, max=1.904),
-)
-_INSIDE = DebugBot(
-    listing=bot_view(APPROVED_BOT),
-    keys=(key_view(PRODUCTION_KEY, NOW_MS),),
-    webhook=webhook_view(WEBHOOK, 0, NOW_MS),
-    stats_problems=PROBLEM_VIEWS,
-    voters=321,
-    limits=NextRequests(stats=_limit(10, 7_200), voters=_limit(100, 300)),
-    deliveries=(delivery_view(DELIVERED, WEBHOOK),),
-    deliveries_pending=0,
-)
-
-
-_OVERVIEW = Overview(
-    **{
-        name: getattr(_STATE, name)
-        for name in (
-            *("version", "uptime_seconds", "ready", "not_ready_because", "concerns", "positions", "counts"),
-            *("limiter", "webhook_proxy_down", "connections", "memory"),
-        )
-    },
     ages_seconds=Ages(head=1.2, durable=1.2, snapshot=412.0),
     replication=_NODE,
     loop_lag_ms=LagOfMinute(last=0.112, max=1.904, samples=(1.904, 0.112)),
@@ -158,21 +131,21 @@ _OVERVIEW = Overview(
 )
 _RECENT_VOTES = (RecentVoteView(user=USER, votes=3, last_at=NOW_MS),)
 _BOT_INSIDE = BotInside(
-    listing=_INSIDE.listing,
-    keys=_INSIDE.keys,
-    webhook=_INSIDE.webhook,
+    listing=bot_view(APPROVED_BOT),
+    keys=(key_view(PRODUCTION_KEY, NOW_MS),),
+    webhook=webhook_view(WEBHOOK, 0, NOW_MS),
     stats_problems=PROBLEM_VIEWS,
-    limits=_INSIDE.limits,
+    limits=NextRequests(stats=_limit(10, 7_200), voters=_limit(100, 300)),
     voters=321,
     recent_votes=_RECENT_VOTES,
-    deliveries=_INSIDE.deliveries,
+    deliveries=(delivery_view(DELIVERED, WEBHOOK),),
     deliveries_pending=0,
     history=act_views(APPROVED_BOT),
     message=owner_message_view(APPROVED_BOT),
 )
 _SERVER_INSIDE = ServerInside(
     listing=server_view(APPROVED_SERVER),
-    webhook=_INSIDE.webhook,
+    webhook=webhook_view(WEBHOOK, 0, NOW_MS),
     voters=12,
     recent_votes=_RECENT_VOTES,
     deliveries=(),
@@ -250,8 +223,7 @@ _USER = UserInside(
 )
 
 DEBUG_ANSWERS: Mapping[str, tuple[str, Struct]] = {
-    "state": ("A quiet gateway", _STATE),
-    "botInside": ("A bot with everything", _INSIDE),
+    "data": ("A gateway alone", StoredData(positions=_OVERVIEW.positions, digest=DIGEST, fleet_digest=None)),
     "snapshotTaken": ("Taken", SnapshotTaken(position=1_024, bytes=183_220, seconds=0.021)),
     "verified": (
         "Equal",

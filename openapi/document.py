@@ -12,19 +12,20 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from actions.views import ID_PATTERN
 from core.version import API_VERSION, VERSION, VERSIONS
 from handlers.manage_users import ACTS
 from handlers.reply import EVENT_STREAM, JSON, Reply, encode_json
-from handlers.route import Access, RefusalKind, Route
-from handlers.routes import ROUTES, TAGS
+from handlers.route import Access, AnyRoute, RefusalKind
+from handlers.routes import TAGS
 from handlers.user_views import SESSION_PATTERN
-from handlers.views import ID_PATTERN
 from openapi.answer_headers import EVERY, HEADERS, LIMITED
 from openapi.cast import BOT, DELIVERY_ID, KEY_ID, NOW_MS, SERVER, SESSION_ID, USER
 from openapi.deployment import Deployment
 from openapi.errors import BUG, OUTSIDE, TOO_LONG, Error, errors, of_kinds
 from openapi.examples import ANSWERS, BODIES, answers_of
 from openapi.schemas import answer_name, is_required, name_of, query_parameters, ref, schema_components
+from operators.operator_routes import ALL_ROUTES
 
 Node = dict[str, Any]
 EVENTS = EVENT_STREAM.partition(";")[0]
@@ -113,7 +114,7 @@ def openapi_reply(deployment: Deployment) -> Reply:
 @functools.cache
 def openapi_document(deployment: Deployment) -> Node:
     every = errors(deployment)
-    responses = _Responses(every, ROUTES)
+    responses = _Responses(every, ALL_ROUTES)
     outside = "; ".join(f"{error.reply.status} `{_body(error.reply)['error']}`" for error in OUTSIDE)
     bodies = {name: example for examples in BODIES.values() for name, example in examples.items()}
     refused = {error.name: {"summary": error.summary, "value": _body(error.reply)} for error in every}
@@ -146,7 +147,7 @@ def openapi_document(deployment: Deployment) -> Node:
             "parameters": _PARAMETERS,
             "headers": dict(HEADERS),
             "responses": responses.shared,
-            "schemas": schema_components(ROUTES),
+            "schemas": schema_components(ALL_ROUTES),
             "examples": {
                 **{
                     name: {"summary": example.summary, "value": example.value}
@@ -179,12 +180,12 @@ def _filled(node: Any, deployment: Deployment) -> Any:
 
 def _paths(responses: "_Responses") -> Node:
     paths: dict[str, Node] = {}
-    for route in ROUTES:
+    for route in ALL_ROUTES:
         paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, responses)
     return paths
 
 
-def _operation(route: Route, responses: "_Responses") -> Node:
+def _operation(route: AnyRoute, responses: "_Responses") -> Node:
     scheme = _SCHEMES[route.access]
     operation: Node = {
         "operationId": route.name,
@@ -309,13 +310,13 @@ class _Refusal(NamedTuple):
 class _Responses:
     """The responses of all operations. Those that several operations give are shared components."""
 
-    def __init__(self, every: Sequence[Error], routes: Iterable[Route]) -> None:
+    def __init__(self, every: Sequence[Error], routes: Iterable[AnyRoute]) -> None:
         self._every = every
         made = [refusal for route in routes for refusal in self._refusals(route)]
         uses = Counter(encode_json(refusal) for refusal in made)
         self.shared: Node = {each.name: each.node for each in made if uses[encode_json(each)] > 1}
 
-    def of(self, route: Route) -> Node:
+    def of(self, route: AnyRoute) -> Node:
         """Return an operation's responses by status, the successful one first."""
         content: Node = {"schema": ref(answer_name(route))}
         examples = answers_of(route.name, answer_name(route))
@@ -335,7 +336,7 @@ class _Responses:
             responses[str(status)] = _component("responses", name) if is_shared else node
         return responses
 
-    def _refusals(self, route: Route) -> list["_Refusal"]:
+    def _refusals(self, route: AnyRoute) -> list["_Refusal"]:
         """Return the responses to refusals, by status."""
         by_status: dict[int, dict[RefusalKind, list[Error]]] = {}
         for kind in (*route.refusals, BUG, TOO_LONG):
@@ -356,7 +357,7 @@ def _kind_name(kind: RefusalKind, found: Sequence[Error]) -> str:
     return kind.kind.__name__ if len(found) > 1 else found[0].name[0].upper() + found[0].name[1:]
 
 
-def _refusal_node(route: Route, status: int, found: Sequence[Error]) -> Node:
+def _refusal_node(route: AnyRoute, status: int, found: Sequence[Error]) -> Node:
     replies = [error.reply for error in found]
     headers = _headers(_common_headers(route, status))
     for name in {name: None for reply in replies for name in reply.headers}:
@@ -376,7 +377,7 @@ def _sentence(parts: Iterable[str]) -> str:
     return "; ".join([first, *(part[0].lower() + part[1:] for part in others)]) + "."
 
 
-def _common_headers(route: Route, status: int) -> Sequence[str]:
+def _common_headers(route: AnyRoute, status: int) -> Sequence[str]:
     if status == 431:  # the parser refuses: the request gets no further
         return ()
     if status == 429:

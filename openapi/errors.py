@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from core import refusals as no
-from core.snowflake import NO_SNOWFLAKE
+from grammars.snowflake import NO_SNOWFLAKE
 from handlers import reply
 from handlers.manage_users import NO_ACT
 from handlers.reply import Reply, failure, reply_to

@@ -13,11 +13,12 @@ from msgspec import Struct
 from msgspec.structs import asdict, fields, replace
 from pydantic import BaseModel
 
+from actions.keys import IssuedKey, KeyList, RotatedKey, key_view
+from actions.views import Success
 from core.due_reminders import DueReminder
 from core.rows import Listing, Webhook
 from core.user_rows import Reminder
 from handlers.history_views import History, act_views, owner_message_view
-from handlers.key_views import IssuedKey, KeyList, RotatedKey, key_view
 from handlers.listing_views import (
     ApprovedBot,
     BotPage,
@@ -32,7 +33,6 @@ from handlers.listing_views import (
 )
 from handlers.manage_strikes import StruckVotes
 from handlers.reply import encode_json
-from handlers.routes import ROUTES
 from handlers.user_views import (
     ModeratorList,
     UserAnswer,
@@ -46,7 +46,6 @@ from handlers.user_views import (
     session_view,
     user_view,
 )
-from handlers.views import Success
 from handlers.vote_feed import VoteLine, VotePage
 from handlers.vote_views import CastVote, UserVote, UserVotes
 from handlers.webhook_views import (
@@ -93,6 +92,7 @@ from openapi.cast import (
 from openapi.debug_examples import DEBUG_ANSWERS, PROBLEM_VIEWS
 from openapi.review_examples import REVIEW_ANSWERS
 from openapi.schemas import name_of
+from operators.operator_routes import ALL_ROUTES
 from votes.queries import NEVER, VoteStatus
 
 
@@ -277,7 +277,7 @@ ANSWERS: Mapping[str, Example] = {
     **_ANSWERS,
     **{
         _key(route.answer): answer_of_fields(route.answer)
-        for route in ROUTES
+        for route in ALL_ROUTES
         if route.answer is not None and name_of(route.answer) not in _ANSWERED
     },
 }
@@ -395,7 +395,7 @@ BODIES: Mapping[str, Mapping[str, Example]] = {
     **_BODIES,
     **{
         name_of(route.body): {_key(route.body): body_of_fields(route.body)}
-        for route in ROUTES
+        for route in ALL_ROUTES
         if route.body is not None and issubclass(route.body, BaseModel) and name_of(route.body) not in _BODIES
     },
 }

@@ -12,9 +12,9 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
+from actions.views import Moment, Snowflake
 from handlers.reply import ErrorBody, InvalidFieldsBody, QuarantinedBody, VotedTooSoonBody
-from handlers.route import Route
-from handlers.views import Moment, Snowflake
+from handlers.route import AnyRoute
 from listings.forms import BotEdit, ServerEdit
 from listings.stats import StatsBody
 
@@ -130,11 +130,11 @@ def name_of(kind: type[Any]) -> str:
     return _shown(kind.__name__)
 
 
-def answer_name(route: Route) -> str:
+def answer_name(route: AnyRoute) -> str:
     return _OF_CONTENT[route.content_type] if route.answer is None else name_of(route.answer)
 
 
-def schema_components(routes: Iterable[Route]) -> Node:
+def schema_components(routes: Iterable[AnyRoute]) -> Node:
     """Return every schema that the routes need, by name: bodies, then answers."""
     routes = tuple(routes)
     bodies = {route.body: None for route in routes if route.body is not None}

@@ -21,12 +21,12 @@ from outbound.failures import ExchangeFailed, ExchangeProgress
 from outbound.http1 import ClientConnection, StaleConnection
 from outbound.pool import IDLE_SECONDS, ConnectionPool, Origin
 from outbound.resolver import Resolver
-from outbound.result import Fault, HttpResult
+from outbound.result import AtFault, HttpResult
 from outbound.slots import Slot
 
 URLS_KEPT = 4_096
 
-_CLIENT_CLOSED = HttpResult(None, "internal", Fault.UNKNOWN)
+_CLIENT_CLOSED = HttpResult(None, "internal", AtFault.UNKNOWN)
 """The result of an exchange that `close` has ended."""
 
 

@@ -7,15 +7,15 @@ connect for every other failure to connect.
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 
-from outbound.result import Fault
+from outbound.result import AtFault
 
-TIMED_OUT = ("timeout", Fault.ENDPOINT)
+TIMED_OUT = ("timeout", AtFault.ENDPOINT)
 
 
 class ExchangeFailed(Exception):
     """The exchange got no status. `error` is the class of the failure."""
 
-    def __init__(self, error: str, fault: Fault = Fault.ENDPOINT) -> None:
+    def __init__(self, error: str, fault: AtFault = AtFault.ENDPOINT) -> None:
         super().__init__(error)
         self.error = error
         self.fault = fault

@@ -9,7 +9,7 @@ READ_BYTES = 16 * 1024
 """The longest part of a response body that the client keeps."""
 
 
-class Fault(Enum):
+class AtFault(Enum):
     """The party that a failure is charged to. A PROXY that fails lets no request out; UNKNOWN charges
     nobody."""
 
@@ -28,6 +28,6 @@ class HttpResult(NamedTuple):
 
     status: int | None
     error: str | None
-    fault: Fault = Fault.ENDPOINT
+    fault: AtFault = AtFault.ENDPOINT
     headers: Mapping[str, str] = MappingProxyType({})
     body: bytes = b""

@@ -16,9 +16,9 @@ import threading
 from types import TracebackType
 from typing import BinaryIO, NamedTuple
 
-from handlers.redaction import Redactor
-from handlers.security_log import LOGGER as SECURITY
 from serving.log_lines import LINES, Form
+from watchers.redaction import Redactor
+from watchers.security_log import LOGGER as SECURITY
 
 log = logging.getLogger("votegate")
 

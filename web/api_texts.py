@@ -8,8 +8,8 @@ text there, which is looked for here, too.
 import re
 from collections.abc import Iterator, Mapping
 
-from core.snowflake import NO_SNOWFLAKE
-from web.texts import Text, Words
+from grammars.snowflake import NO_SNOWFLAKE
+from languages.texts import Text, Words
 
 _SENTENCES = (
     # What is not there, and what the state of a thing forbids
@@ -57,9 +57,9 @@ _SENTENCES = (
     Text("Nobody imposes or lifts a quarantine of their own."),
     Text("The owner of the listing may not submit listings now. Meanwhile nobody can edit or inherit it."),
     Text("No delivery waits that could probe the endpoint; send a test."),
-    Text("This user can vote again in {seconds} seconds."),
+    Text("This user can vote again in {retry_seconds} seconds."),
     Text("The user is under quarantine: {reason}"),
-    Text("The user is under quarantine until {time} (UTC): {reason}"),
+    Text("The user is under quarantine until {until_ms} (UTC): {reason}"),
     # Requests that no page of ours sends, and what is not the visitor's fault
     Text("Too many requests, please try again later."),
     Text("The form was not sent from a page of this gateway."),
@@ -126,7 +126,7 @@ _SENTENCES = (
     Text("must be a chat platform's webhook URL"),
     Text("is not taken along to another server: type it again, or tick the box to send none"),
 )
-_NAME = re.compile(r"\\\{([a-z]+)\\\}")
+_NAME = re.compile(r"\\\{([a-z_]+)\\\}")
 
 
 def _patterns() -> Iterator[tuple[re.Pattern[str], str]]:

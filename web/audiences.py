@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 from typing import Any, Generic
 
 from core.actors import Actor
-from core.rows import Language
 from handlers.reply import BadRequest
 from handlers.request import Request
+from languages.language_names import Language
+from languages.texts import Words
 from web.cookies import Cookie
 from web.cross_origin import OwnOrigins
 from web.error_pages import ErrorTexts
 from web.notice_cookie import Notices
 from web.pages import Access, V
-from web.texts import Words
 
 
 @dataclass(frozen=True)

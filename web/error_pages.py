@@ -8,9 +8,9 @@ from collections.abc import Mapping
 import msgspec
 
 from handlers.reply import Reply
+from languages.texts import Text, Words
 from web.api_texts import api_text
 from web.pages import Page
-from web.texts import Text, Words
 
 
 class ErrorText(msgspec.Struct, frozen=True):

@@ -9,9 +9,9 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from handlers.reply import NO_HEADERS, Reply
 from handlers.request import Request
+from languages.texts import Words
 from ratelimit.bucket import Decision
 from web.form_posts import FormPost, read_form
-from web.texts import Words
 
 V = TypeVar("V")
 """A kind of visitor who has signed in (audiences.py)."""

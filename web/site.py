@@ -20,7 +20,8 @@ from handlers.late import Late
 from handlers.reply import NO_HEADERS, SPOKEN, FromElsewhere, NotPermitted, Reply, no_such_path, reply_to
 from handlers.request import Endpoint, Request
 from handlers.route import PAGE, Resource
-from handlers.security_log import tell
+from languages.texts import Text
+from watchers.security_log import tell
 from web.audiences import Audience
 from web.cross_origin import SAFE_METHODS, is_from_here
 from web.error_pages import error_page
@@ -29,7 +30,6 @@ from web.pages import Done, Instead, Page, PageRow, Shown, V, View, Visit, see_o
 from web.static_files import PATH as STATIC_PATH
 from web.static_files import read_static_files
 from web.templates import Drawing, Templates
-from web.texts import Text
 
 HTML = "text/html; charset=utf-8"
 NO_INDEX = {"x-robots-tag": "noindex"}

@@ -13,8 +13,8 @@ from pathlib import Path
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
-from core.rows import Language
 from handlers.late import Late
+from languages.language_names import Language
 from web.api_texts import api_text
 from web.links import link
 from web.static_files import read_static_files

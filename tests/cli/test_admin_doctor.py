@@ -44,7 +44,7 @@ def test_as_json_it_is_the_list_of_the_api_and_ends_with_1(guessed: ThreadGatewa
     assert result.exit_code == 1
     told = json.loads(result.stdout)
     assert told == guessed.done("GET", "/debug/concerns")
-    assert told["concerns"] == guessed.done("GET", "/debug/state")["concerns"]
+    assert told["concerns"] == guessed.done("GET", "/debug/overview.json")["concerns"]
     assert [concern["topic"] for concern in told["concerns"]] == ["addresses"]
 
 

@@ -236,8 +236,8 @@ def test_troubles_of_ours_are_told_in_the_documented_words(
         expect("unavailable", gateway.operate("DELETE", ONE))
         broken.setattr(Journal, "why_not_writable", "no space left on the disk")
         expect("notReady", gateway.request("GET", "/readyz"))
-        broken.delattr(LoopLag, "last_ms")
-        bug = gateway.operate("GET", "/debug/state")
+        broken.delattr(LoopLag, "samples_ms")
+        bug = gateway.operate("GET", "/debug/overview.json")
         told = ERRORS["bug"].reply.body.decode().replace(REQUEST_ID, bug.headers["x-request-id"])
         assert (bug.status_code, bug.json()) == (500, json.loads(told))
 

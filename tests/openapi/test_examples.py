@@ -6,7 +6,7 @@ import pytest
 from msgspec import Meta
 from pydantic import Field
 
-from handlers.views import Success
+from actions.views import Success
 from listings.forms import Form
 from openapi.examples import Example, answer_of_fields, body_of_fields
 

@@ -27,7 +27,6 @@ from core.rows import Attempt, CoOwner, HandOver, Webhook
 from core.state import State
 from grammars.http_urls import read_url
 from handlers.manage_users import QuarantineTerms
-from handlers.routes import ROUTES
 from listings.fields import LAST_MS, MAX_MS
 from listings.forms import Denial, Form, KeyName, WebhookSettings, read
 from listings.keys import KeyDigester
@@ -52,6 +51,7 @@ from openapi.cast import (
     USER,
 )
 from openapi.examples import BODIES
+from operators.operator_routes import ALL_ROUTES
 from settings.model import WebhooksSettings
 from tests.support.examples import ALL_EXAMPLES, examples
 from tests.support.gateways import OPERATOR_TOKEN, ThreadGateway, running
@@ -313,7 +313,9 @@ def allowed_by(name: str) -> Callable[[Any], bool]:
     ).is_valid
 
 
-FORMS = [*dict.fromkeys(row.body for row in ROUTES if row.body is not None and issubclass(row.body, Form))]
+FORMS = [
+    *dict.fromkeys(row.body for row in ALL_ROUTES if row.body is not None and issubclass(row.body, Form))
+]
 ALLOWS = {form: allowed_by(form.__name__) for form in FORMS}
 
 

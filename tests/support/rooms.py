@@ -1,36 +1,67 @@
 """The rooms of the program, and who may import whom."""
 
+DECLARATIONS = {"grammars", "languages"}
+"""The rooms that every room from `core` upwards may import, too."""
 # Package or module -> the packages of ours that it may import.
 MAY_IMPORT: dict[str, set[str]] = {
-    "core": set(),
-    "languages": {"core"},
-    "ratelimit": set(),
+    "languages": set(),
     "grammars": set(),
-    "settings": {"grammars"},
+    "ratelimit": set(),
     "storage": set(),
     "wire": set(),
+    "settings": {"grammars"},
+    "core": set(),
     "votes": {"core"},
     "people": {"core"},
     "search": {"core"},
-    "listings": {"core", "grammars"},
-    "outbound": {"core", "grammars"},
+    "listings": {"core"},
+    "outbound": {"core"},
     "guild_counts": {"chatplatform", "core"},
     "chatplatform": {"core"},
     "journal": {"core", "storage"},
-    "webhook": {"core", "grammars", "languages", "outbound"},
+    "webhook": {"core", "outbound"},
     "direct_messages": {"chatplatform", "core", "webhook"},
     "snapshot": {"core", "journal", "storage"},
     "replication": {"core", "journal", "storage"},
-    "handlers": {"core", "votes", "listings", "people", "ratelimit"},
-    "web": {"core", "chatplatform", "handlers", "languages", "listings", "people", "ratelimit", "votes"},
-    "serving": {"core", "handlers", "ratelimit"},
+    "watchers": {"core", "listings", "ratelimit"},
+    "actions": {"core", "listings", "people", "votes"},
+    "handlers": {"actions", "core", "votes", "listings", "people", "ratelimit", "watchers"},
+    "web": {
+        *("actions", "core", "chatplatform", "handlers", "listings", "people", "ratelimit", "votes"),
+        "watchers",
+    },
+    "pages": {
+        *("actions", "chatplatform", "core", "handlers", "listings", "people", "ratelimit", "votes"),
+        *("watchers", "web"),
+    },
+    "serving": {"core", "handlers", "ratelimit", "watchers"},
     "metrics": {
         *("core", "direct_messages", "handlers", "journal", "serving", "snapshot", "storage", "votes"),
-        "webhook",
+        *("watchers", "webhook"),
     },
-    "openapi": {"core", "votes", "listings", "handlers"},
-    "cli": {"core", "grammars", "votes", "listings", "journal", "snapshot", "storage"},
+    "operators": {
+        *(
+            "actions",
+            "core",
+            "handlers",
+            "listings",
+            "metrics",
+            "people",
+            "ratelimit",
+            "votes",
+            "watchers",
+            "web",
+        ),
+    },
+    "openapi": {"actions", "core", "votes", "listings", "handlers", "operators", "watchers"},
+    "cli": {"actions", "core", "votes", "listings", "journal", "snapshot", "storage"},
 }
+WITHOUT_DECLARATIONS = {"languages", "grammars", "ratelimit", "storage", "wire", "settings"}
 COMPOSITION = {"gateway", "server"}
 """The composition root and the command line import what they like."""
 OURS = MAY_IMPORT.keys() | COMPOSITION
+
+
+def may_import(room: str) -> set[str]:
+    """Return the rooms that a room may import."""
+    return MAY_IMPORT[room] | (set() if room in WITHOUT_DECLARATIONS else DECLARATIONS)

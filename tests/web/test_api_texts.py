@@ -18,12 +18,12 @@ from core.refusals import (
     VotedTooSoon,
 )
 from handlers import reply
+from languages.texts import Text
 from listings.forms import BotSubmission, Form, KeyName, Strike, WebhookSettings, read
 from tests.support.english import english
 from tests.support.examples import examples
 from web.api_texts import api_text
 from web.error_pages import error_text
-from web.texts import Text
 
 OF_OPERATORS = {"moderator_by_settings"}
 """Reasons that no page for people can come to."""

@@ -4,8 +4,8 @@ import pytest
 
 from core.refusals import Conflict, Invalid, NotFound, Unavailable
 from handlers.reply import FromElsewhere, NotReady, OperatorTokenRequired, Reply, bug, reply_to
+from operators.operator_audience import ERROR_TEXTS
 from tests.support.english import english
-from web.debug.operator_audience import ERROR_TEXTS
 from web.error_pages import error_page
 
 ERRORS = [

@@ -8,10 +8,11 @@ from collections.abc import Callable, Mapping
 from typing import Literal
 from urllib.parse import urlencode
 
+from actions.listing_kinds import Kind
 from core.refusals import Invalid, NotFound
 from core.rows import VOTES_ALONE, Delivery, DeliveryState, Listing, Webhook
-from handlers.manage_listings import Kind
 from handlers.webhook_views import DeliveryPage, Redelivered, delivery_view
+from languages.texts import Text
 from web.json_answers import JsonAnswers
 from web.pages import PageRow, Shown, see_other
 from web.people.delivery_words import EVENTS, words_of_error
@@ -19,7 +20,6 @@ from web.people.listing_access import Access, ListingAccess
 from web.people.listing_tabs import tab_page
 from web.people.people_audience import PersonVisit, done
 from web.people.questions import NOT_REFUSED, REFUSALS, FormRefusal, refused_by
-from web.texts import Text
 
 TAB = "webhook"
 ON_A_PAGE = 25

@@ -9,6 +9,7 @@ from typing import Annotated, NamedTuple
 
 from msgspec import Meta
 
+from actions.views import ActorName, Moment, Success, View
 from core.actors import user_of
 from core.refusals import Invalid
 from core.rows import FlagRule, Listing, VoteFlag
@@ -16,10 +17,9 @@ from core.state import State
 from core.vote_flags import KEPT
 from handlers.reply import Reply, success
 from handlers.slices import in_slices
-from handlers.views import ActorName, Moment, Success, View
+from languages.texts import Text
 from web.pages import Page, Shown
 from web.people.people_audience import PersonVisit
-from web.texts import Text
 
 ON_A_PAGE = 50
 SLICE = 64

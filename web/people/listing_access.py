@@ -12,11 +12,11 @@ from core.refusals import NotFound
 from core.rows import Listing
 from core.state import State
 from handlers.reply import NotPermitted
+from languages.texts import Text
 from people.permissions import Right, rights
 from web.pages import Instead, Page
 from web.people.people_audience import PersonVisit, signed_in
 from web.people.visitors import Person
-from web.texts import Text
 
 FRESH_MS = 3_600_000
 STALE = Text(

@@ -11,12 +11,12 @@ from typing import Any, get_args
 import msgspec
 from msgspec.structs import asdict
 
+from actions.listing_kinds import Kind
 from core.rows import BotProfile, Listing, ServerProfile
-from handlers.manage_listings import Kind
+from languages.texts import Text, Words
 from listings.fields import BotCategory, ServerCategory
 from web.api_texts import api_texts
 from web.form_posts import FormPost
-from web.texts import Text, Words
 
 CATEGORIES: Mapping[str, Text] = {
     "Moderation": Text("Moderation"),

@@ -14,6 +14,7 @@ from typing import Annotated, NamedTuple
 
 from msgspec import Meta
 
+from actions.views import NEXT, Count, Success, View
 from core import due_reminders
 from core.clock import Clock
 from core.ledger import Ledger
@@ -23,13 +24,12 @@ from core.state import State
 from core.user_rows import UserRow, user_ref
 from handlers.reply import success
 from handlers.slices import in_slices
-from handlers.views import NEXT, Count, Success, View
+from languages.texts import Text
 from people.naming import set_naming
 from people.reminders import clear_reminders, is_reminded, set_reminder
 from votes.voted import VotedFor, VotedListings, VotedPage
 from web.pages import Page, PageRow, Shown
 from web.people.people_audience import PersonVisit, done, signed_in
-from web.texts import Text
 
 VOTES, NOTICES, REMINDERS = "/me/votes", "/me/notices", "/me/reminders"
 VOTED = 50

@@ -9,6 +9,7 @@ from typing import Literal
 
 from msgspec import UNSET, Struct
 
+from actions.listing_kinds import Kind, kind_of_ref
 from chatplatform.platform_client import PlatformAway
 from core.clock import Clock
 from core.ledger import Ledger
@@ -16,8 +17,8 @@ from core.refusals import Conflict
 from core.rows import Deed, Listing
 from handlers.history_views import ActView, act_views
 from handlers.listing_views import BotView, ServerView, bot_view, server_view
-from handlers.manage_listings import Kind, kind_of_ref
 from handlers.reply import Reply, encode_json, reply_to
+from languages.texts import Text, Words
 from listings.ownership import Ownership
 from listings.review import is_proven, prove_ownership, review_of, waiting_since, waits
 from people.permissions import Right
@@ -32,7 +33,6 @@ from web.people.people_audience import PersonVisit, done
 from web.people.server_check_pages import ServerCheckPages
 from web.people.server_checking import CONDITIONS
 from web.people.user_names import names_of
-from web.texts import Text, Words
 
 Gap = Literal["ownership", "key", "webhook", "counts"]
 """What a listing could have, and has not."""

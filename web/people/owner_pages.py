@@ -6,10 +6,11 @@ revoke keys that somebody made who is no owner any more. A server has a hand-ove
 
 from collections.abc import Mapping
 
+from actions.listing_kinds import Kind, kind_of_ref
 from core.clock import Clock
 from core.refusals import NotFound
 from core.state import State
-from handlers.manage_listings import Kind, kind_of_ref
+from languages.texts import Text
 from listings.co_owners import keys_of_others
 from listings.forms import MOST_CO_OWNERS
 from listings.hand_over import standing
@@ -21,7 +22,6 @@ from web.people.listing_tabs import tab_page
 from web.people.people_audience import FIELD_LABELS, PersonVisit, done
 from web.people.questions import NOT_REFUSED, REFUSALS, FormRefusal, Question, asked, refused_by
 from web.people.user_names import names_of
-from web.texts import Text
 
 NOTHING_TYPED: Mapping[str, str] = {"user": "", "heir": ""}
 """The fields that somebody fills in."""

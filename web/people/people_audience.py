@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping
 from urllib.parse import urlsplit
 
 from core.actors import user_actor
-from core.rows import Language
 from handlers.reply import NO_HEADERS, SignInRequired
-from languages.language_names import DEFAULT_LANGUAGE, OWN_NAMES, named
+from languages.language_names import DEFAULT_LANGUAGE, OWN_NAMES, Language, named
 from languages.preferences import accepted
+from languages.texts import Text
 from web.audiences import Audience
 from web.cookies import Cookie, PeopleCookies
 from web.cross_origin import origin_of_site
@@ -18,7 +18,6 @@ from web.pages import Done, Notice, Visit
 from web.people.listing_forms import LABELS
 from web.people.user_limit import UserLimit
 from web.people.visitors import Person
-from web.texts import Text
 
 HOME, SIGN_IN = "/", "/signin"
 NOTICES: Mapping[str, Notice] = {

@@ -2,11 +2,12 @@
 hidden, is, for all but its owners and moderators, as if it were not there.
 """
 
+from actions.listing_kinds import Kind
 from core.refusals import NotFound
 from core.rows import BotProfile, Listing
 from core.state import State
-from handlers.manage_listings import Kind
 from handlers.reply import Reply, encode_json
+from languages.texts import Text
 from people.permissions import rights
 from web.etags import NO_VARY, tagged
 from web.markdown import Markdown
@@ -16,7 +17,6 @@ from web.people.people_audience import PersonVisit
 from web.people.public_lists import FOR_PROGRAMS, NO_INDEX, Wanted
 from web.people.public_views import PublicViews, shown_in_lists
 from web.people.vote_badges import vote_badge
-from web.texts import Text
 
 OF_BADGES = {
     "cache-control": "public, max-age=60",

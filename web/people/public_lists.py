@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, get_args
 from urllib.parse import urlencode
 
+from actions.listing_kinds import Kind
+from actions.query_forms import limit_in
 from core.refusals import Invalid
 from core.rows import BOTS, SERVERS
-from handlers.manage import limit_in
-from handlers.manage_listings import Kind
 from handlers.reply import Reply, encode_json
+from languages.texts import Text
 from listings.catalogue import Catalogue, Shelf, folded
 from listings.list_orders import SORTS, ListOrder, Sort
 from ratelimit.address import address_key
@@ -21,7 +22,6 @@ from web.people.list_keeper import ListKeeper
 from web.people.listing_forms import CATEGORIES, CHOICES
 from web.people.people_audience import PersonVisit
 from web.people.public_views import PublicHome, PublicList, PublicViews
-from web.texts import Text
 
 
 class Search(Protocol):

@@ -7,13 +7,13 @@ from typing import Any
 
 from core.refusals import NotFound
 from handlers.reply import reply_to
+from languages.texts import Text
 from people.roles import Moderators
 from web.error_pages import error_text
 from web.pages import Shown
 from web.people.people_audience import PersonVisit, done
 from web.people.questions import REFUSALS, refused_by
 from web.people.review_desk import LENGTHS, OWN, ReviewDesk
-from web.texts import Text
 
 OTHER_OWNER = Text(
     "The listing has another owner than the one that you saw. Look at it again. Nothing has changed for "

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 from core.refusals import Conflict, Invalid, Quarantined, Unavailable
 from handlers.reply import reply_to
+from languages.texts import Text, Words
 from web.api_texts import api_texts
 from web.error_pages import error_text
 from web.pages import Page
 from web.people.listing_access import Access
 from web.people.listing_tabs import tab_page
-from web.texts import Text, Words
 
 OVERLAPS = (
     (0, Text("At once")),

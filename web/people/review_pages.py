@@ -9,10 +9,11 @@ moderator may be faster. Nobody decides on a listing of their own.
 from collections.abc import Mapping
 from typing import Any
 
+from actions.listing_kinds import kind_of_ref
 from core.refusals import Conflict
 from core.rows import Listing
-from handlers.manage_listings import kind_of_ref
 from handlers.reply import Reply, success
+from languages.texts import Text
 from listings.review import denial_text, is_proven, review_of
 from web.form_posts import FormPost
 from web.pages import Page, Shown
@@ -20,7 +21,6 @@ from web.people.listing_access import Access
 from web.people.people_audience import PersonVisit, done
 from web.people.questions import REFUSALS, FormError, refused_by
 from web.people.review_desk import OWN, ReviewDesk
-from web.texts import Text
 
 NO_REASON = Text("Choose a reason, or write one.")
 UNCONFIRMED = Text("Confirm the owner: nobody has proven to control this listing.")

@@ -19,6 +19,7 @@ from handlers.manage_listings import ManageListings
 from handlers.reply import SPOKEN, Reply, SignInRequired, reply_to
 from handlers.request import Request
 from languages.language_names import OWN_NAMES
+from languages.texts import NO_ERRORS, Text, Words
 from listings.forms import ServerSubmission, WebhookSettings, read
 from listings.ownership import Ownership
 from people.quarantine import refuse_quarantined
@@ -30,7 +31,6 @@ from web.people.people_audience import PersonVisit, done, signed_in
 from web.people.server_checking import CONDITIONS, ServerChecking
 from web.people.server_lists import ServerList, ServerLists
 from web.people.visitors import Person
-from web.texts import NO_ERRORS, Text, Words
 
 TITLE = Text("List a server")
 EMPTY: Mapping[str, Any] = {

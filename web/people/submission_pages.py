@@ -13,10 +13,11 @@ from chatplatform.platform_client import PlatformAway
 from core.clock import Clock
 from core.refusals import Conflict, Invalid
 from core.rows import BOTS
-from core.snowflake import NO_SNOWFLAKE, is_snowflake
 from core.state import State
+from grammars.snowflake import NO_SNOWFLAKE, is_snowflake
 from handlers.reply import SPOKEN, Reply, SignInRequired, reply_to
 from handlers.request import Request
+from languages.texts import NO_ERRORS, Text, Words
 from listings.forms import BotSubmission, read
 from listings.ownership import Ownership
 from people.quarantine import refuse_quarantined
@@ -29,7 +30,6 @@ from web.people.listing_forms import CHOICES, LABELS, bot_profile, by_field
 from web.people.people_audience import PersonVisit, done, signed_in
 from web.people.previews import Previews
 from web.people.visitors import Person
-from web.texts import NO_ERRORS, Text, Words
 
 TITLE = Text("Submit a bot")
 WORDS: Mapping[Obstacle, Text] = {

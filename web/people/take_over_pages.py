@@ -19,6 +19,7 @@ from core.refusals import Conflict, Quarantined, Unavailable
 from core.rows import BOTS, SERVERS, Listing
 from handlers.reply import SignInRequired, reply_to
 from handlers.request import Request
+from languages.texts import Text, Words
 from listings.rules import listing_of
 from listings.take_over import Evidence, refusal, take_over
 from people.quarantine import refuse_quarantined
@@ -31,7 +32,6 @@ from web.people.ownership_code import CodeOf
 from web.people.people_audience import PersonVisit, done, signed_in
 from web.people.server_lists import ServerList, ServerLists
 from web.people.visitors import Person
-from web.texts import Text, Words
 
 NOT_IN_LIST = Text(
     "You do not manage this server, or the list of your servers is too old. You need the permission Manage "

@@ -10,7 +10,7 @@ import io
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from handlers.manage_listings import Kind
+from actions.listing_kinds import Kind
 from handlers.reply import Reply
 from handlers.vote_views import ListingNumbers
 from web.json_answers import JsonAnswers

@@ -12,14 +12,15 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from msgspec import Meta
 
+from actions.listing_kinds import Kind
+from actions.views import Count, Moment, Success
 from core.clock import Clock
 from core.refusals import NotFound, Quarantined, Refusal, Unavailable, VotedTooSoon
 from core.rows import Listing
 from core.state import State
-from handlers.manage_listings import Kind
 from handlers.manage_votes import ManageVotes
 from handlers.reply import NO_HEADERS, UNAVAILABLE_RETRY_SECONDS, success
-from handlers.views import Count, Moment, Success
+from languages.texts import Text
 from people.reminders import is_reminded
 from web.page_policy import with_trusted_types
 from web.pages import Page, PageRow, Shown, see_other
@@ -29,7 +30,6 @@ from web.people.people_audience import PersonVisit, signed_in
 from web.people.tellings import NOT_TOLD, Telling, ToldState, look_again_seconds, telling_of
 from web.people.vote_challenges import VoteChallenges
 from web.people.vote_guards import Tripped, VoteGuards
-from web.texts import Text
 
 FROM_SIGN_IN = "from=sign-in"
 """The query of the page that follows a sign-in for a vote: the button has the focus."""

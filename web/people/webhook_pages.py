@@ -15,11 +15,12 @@ from typing import Any
 
 from msgspec.structs import asdict
 
+from actions.listing_kinds import Kind
 from core.refusals import Invalid, NotFound
 from core.rows import VOTES_ALONE, Webhook
-from handlers.manage_listings import Kind
 from handlers.webhook_views import DeliveryAnswer, RotatedSecret, SavedWebhook, WebhookAnswer
 from languages.language_names import OWN_NAMES
+from languages.texts import Text, Words
 from listings.forms import WebhookSettings, read
 from web.form_posts import FormPost
 from web.json_answers import JsonAnswers
@@ -30,7 +31,6 @@ from web.people.listing_tabs import tab_page
 from web.people.people_audience import PersonVisit, done, origin
 from web.people.questions import NOT_REFUSED, REFUSALS, FormRefusal, Question, asked, refused_by
 from web.people.shown_once import ShownOnce, shown_once
-from web.texts import Text, Words
 
 TAB = "webhook"
 LANGUAGES: tuple[tuple[Words, ...], ...] = (

@@ -226,10 +226,10 @@ def test_the_page_that_a_message_leads_to_asks_and_its_button_turns_the_reminder
     gateway: PeopleGateway, ben: Person
 ) -> None:
     remind(ben, BOT_REF)
-    before = gateway.done("GET", "/debug/state")["positions"]["head"]
+    before = gateway.done("GET", "/debug/overview.json")["positions"]["head"]
     asked = ben.page(f"/me/reminders/{BOT_REF}")
     assert "You are reminded when you can vote for Test bot again." in words(asked)
-    assert gateway.done("GET", "/debug/state")["positions"]["head"] == before
+    assert gateway.done("GET", "/debug/overview.json")["positions"]["head"] == before
     assert votes(ben)["votes"][0]["reminder"] is True
     form = asked.partition('action="/me/reminders"')[2].partition("</form>")[0]
     fields = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]+)">', form))

@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.refusals import Conflict, Invalid, Unavailable
+from languages.texts import Text
 from tests.support.english import english
 from tests.support.examples import examples
 from web.people.questions import Question, not_confirmed, refused_by
-from web.texts import Text
 
 
 def question(typed: str | None) -> Question:

@@ -35,7 +35,7 @@ def settings() -> dict[str, object]:
 
 @pytest.fixture(scope="module", autouse=True)
 def _little_work() -> Iterator[None]:
-    """Let a proof take milliseconds: tests/pages has a browser that does the whole work."""
+    """Let a proof take milliseconds: tests/browser has a browser that does the whole work."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(vote_challenges, "COST", 20)
         yield

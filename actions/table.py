@@ -1,0 +1,6 @@
+"""The one table of actions: each subject has a group. Invariant: what is not here cannot be called."""
+
+from actions.action import AnyAction
+from actions.keys import KEY_ACTIONS
+
+ACTIONS: tuple[AnyAction, ...] = (*KEY_ACTIONS,)

@@ -1,0 +1,172 @@
+"""The rate limiter, for the operator: who uses most of a limit, and which addresses fail most."""
+
+from collections.abc import Callable, Iterator
+from heapq import nlargest
+from typing import Annotated, Literal, NamedTuple
+
+from msgspec import Meta
+
+from actions.views import Count, Positive, Snowflake, Success, View
+from core.clock import Clock
+from core.rows import BOTS
+from core.state import State
+from handlers.listing_views import LimitView
+from handlers.public import PublicLimits
+from handlers.reply import Reply, success
+from handlers.request import Request
+from handlers.slices import in_slices
+from ratelimit.address import shown_address
+from ratelimit.bucket import Decision, Policy
+
+SHOWN = 50
+SLICE = 64
+"""Buckets that are looked at in one piece: about 0.1 ms."""
+
+
+class BotUse(View):
+    """A bot's use of a limit in its open window."""
+
+    id: Snowflake
+    name: str
+    used: Count
+    limit: Positive
+    own_limit: Annotated[bool, Meta(description="True if the operator gave the bot this limit.")]
+    window_seconds: Positive
+    reset_seconds: Count
+
+
+class LimitUse(View):
+    """One limit and those who use it."""
+
+    default: Annotated[LimitView, Meta(description="For bots without a limit of their own.")]
+    counted: Annotated[Count, Meta(description="The bots that are counted.")]
+    hottest: Annotated[
+        tuple[BotUse, ...], Meta(description=f"The {SHOWN} that have used the greatest part of their limit.")
+    ]
+
+
+class AddressFailures(View):
+    """The failures of one address in its open window."""
+
+    address: Annotated[str, Meta(description="An IPv4 address, the /56 of an IPv6 address, or `unix`.")]
+    failures: Positive
+    refused: Annotated[bool, Meta(description="True if the address is answered 429 until the reset.")]
+    reset_seconds: Count
+
+
+class FailureUse(View):
+    """The limit of failing requests per address, and the addresses that fail."""
+
+    limit: LimitView
+    counted: Annotated[Count, Meta(description="The addresses that are counted.")]
+    worst: Annotated[tuple[AddressFailures, ...], Meta(description=f"The {SHOWN} with the most failures.")]
+
+
+class LimiterInside(Success):
+    """The rate limiter."""
+
+    stats: LimitUse
+    voters: LimitUse
+    failures: FailureUse
+
+
+class DebugLimiter:
+    def __init__(self, state: State, clock: Clock, limits: PublicLimits) -> None:
+        self._bots = state.listings
+        self._clock = clock
+        self._limits = limits
+
+    async def show(self, _: Request) -> Reply:
+        return success(await self.view())
+
+    async def view(self) -> LimiterInside:
+        limits = self._limits
+        stats, voters = (
+            _Hottest(limits.stats.keys, self._stats),
+            _Hottest(limits.voters.keys, self._voters),
+        )
+        failing = _Hottest(limits.guard.keys, self._failures)
+        for hottest in (stats, voters, failing):
+            await in_slices(hottest.slices())
+        return LimiterInside(
+            stats=LimitUse(
+                default=_limit(limits.stats_policy),
+                counted=len(limits.stats),
+                hottest=tuple(self._use(use, "stats_limit") for use in stats.found),
+            ),
+            voters=LimitUse(
+                default=_limit(limits.voters_policy),
+                counted=len(limits.voters),
+                hottest=tuple(self._use(use, "voters_limit") for use in voters.found),
+            ),
+            failures=FailureUse(
+                limit=_limit(limits.guard.policy),
+                counted=len(limits.guard),
+                worst=tuple(map(_address, failing.found)),
+            ),
+        )
+
+    def _stats(self, ref: str) -> Decision | None:
+        bot = self._bots.get(ref)
+        return self._limits.stats_of(bot, self._clock.monotonic_ns()) if bot is not None else None
+
+    def _voters(self, ref: str) -> Decision | None:
+        bot = self._bots.get(ref)
+        return self._limits.voters_of(bot, self._clock.monotonic_ns()) if bot is not None else None
+
+    def _failures(self, key: str) -> Decision | None:
+        return self._limits.guard.check(key, self._clock.monotonic_ns())
+
+    def _use(self, use: "_Use", own: Literal["stats_limit", "voters_limit"]) -> BotUse:
+        bot, decision = self._bots.get(use.key), use.decision
+        return BotUse(
+            id=use.key.removeprefix(BOTS),
+            name=bot.profile.name if bot is not None else "",
+            used=decision.limit - decision.remaining,
+            limit=decision.limit,
+            own_limit=bot is not None and getattr(bot, own) is not None,
+            window_seconds=decision.window_seconds,
+            reset_seconds=decision.reset_seconds,
+        )
+
+
+class _Use(NamedTuple):
+    key: str
+    decision: Decision
+
+    @property
+    def share(self) -> float:
+        """The part of the limit that is used."""
+        return 1 - self.decision.remaining / self.decision.limit
+
+
+class _Hottest:
+    """The keys that have used the greatest part of their limit."""
+
+    def __init__(self, keys: Callable[[], list[str]], decide: Callable[[str], Decision | None]) -> None:
+        self._keys = keys
+        self._decide = decide
+        self.found: list[_Use] = []
+
+    def slices(self) -> Iterator[None]:
+        keys = self._keys()  # the longest step: 1 to 5 ms for 100,000
+        for start in range(0, len(keys), SLICE):
+            yield
+            slice_keys = keys[start : start + SLICE]
+            decided = ((key, self._decide(key)) for key in slice_keys)
+            uses = [_Use(key, found) for key, found in decided if found and found.remaining < found.limit]
+            self.found = nlargest(SHOWN, [*self.found, *uses], key=lambda use: use.share)
+
+
+def _limit(policy: Policy) -> LimitView:
+    return LimitView(requests=policy.requests, window_seconds=policy.window_seconds)
+
+
+def _address(use: _Use) -> AddressFailures:
+    decision = use.decision
+    return AddressFailures(
+        address=shown_address(use.key),
+        failures=decision.limit - decision.remaining,
+        refused=not decision.allowed,
+        reset_seconds=decision.reset_seconds,
+    )
