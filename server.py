@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The command line. Law: it reads settings, runs one command, and reports each problem in one line.
+"""The command line. Invariant: it reads settings, runs one command, and reports each problem in one line.
 
 `serve` ends with 0 after SIGTERM or SIGINT, when everything is on disk; with 1 when it cannot start or a
 background task fails; with 2 when the settings are not valid.

@@ -1,4 +1,6 @@
-"""`admin`: the management API from a terminal. Law: it does nothing that another HTTP client could not do.
+"""`admin`: the management API from a terminal.
+
+Invariant: it does nothing that another HTTP client could not do.
 
 Each operation has a command with words that a person would type (`cli/operations.py`). A command that is one
 call with ids and a query is made of its row; the others stand in modules of their own. `call` makes any call

@@ -1,4 +1,6 @@
-"""`backup`: the state in one file, and the secrets in another if asked. Law: a file is whole, or not there.
+"""`backup`: the state in one file, and the secrets in another if asked.
+
+Invariant: a file is whole, or not there.
 
 The state comes from the gateway that holds the data folder, through the API. If none holds it, it comes from
 the folder itself, which is locked meanwhile. A file gets its name when it is on disk and was read back.

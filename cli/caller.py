@@ -1,4 +1,4 @@
-"""The frame of every command that calls a gateway. Law: with `--json`, stdout holds one JSON document.
+"""The frame of every command that calls a gateway. Invariant: with `--json`, stdout holds one JSON document.
 
 That document is the API's answer. For a command that fails it has `success: false` and the `error`, as the
 API's own errors have. A usage error (status 2) is text on stderr in any case.

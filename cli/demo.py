@@ -1,4 +1,7 @@
-"""A listing for first steps. Law: the same rules make it as any other, and only in an empty data folder."""
+"""A listing for first steps.
+
+Invariant: the same rules make it as any other, and only in an empty data folder.
+"""
 
 import shlex
 

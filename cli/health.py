@@ -1,4 +1,4 @@
-"""`votegate health`: is the gateway well? Law: one line and status 0 or 1, within a bounded time.
+"""`votegate health`: is the gateway well? Invariant: one line and status 0 or 1, within a bounded time.
 
 It is for whoever watches a process and has no shell and no `curl`, such as a container.
 """

@@ -1,4 +1,4 @@
-"""`admin bots` and `admin servers`: the commands with forms. Law: an edit keeps what it is not told.
+"""`admin bots` and `admin servers`: the commands with forms. Invariant: an edit keeps what it is not told.
 
 Other commands of listings are made of their operations (`cli/admin.py`).
 """

@@ -1,4 +1,6 @@
-"""Answers of the API as text for people. Law: a line fits the terminal, and a key or digest is never cut.
+"""Answers of the API as text for people.
+
+Invariant: a line fits the terminal, and a key or digest is never cut.
 
 A value's name tells its unit, as all names of the API do: `uptime_seconds`, `resident_bytes`, `created_at`.
 """

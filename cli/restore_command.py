@@ -1,4 +1,4 @@
-"""`restore`: a data folder from a backup or an export. Law: it makes all of it, or nothing."""
+"""`restore`: a data folder from a backup or an export. Invariant: it makes all of it, or nothing."""
 
 import json
 from collections.abc import Mapping

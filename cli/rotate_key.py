@@ -1,4 +1,4 @@
-"""`rotate-key`: a new sealing key. Law: it drops no key that a file here needs, and prints none."""
+"""`rotate-key`: a new sealing key. Invariant: it drops no key that a file here needs, and prints none."""
 
 import json
 from contextlib import ExitStack

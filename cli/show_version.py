@@ -1,4 +1,7 @@
-"""`votegate version`: what exactly runs here. Law: git is asked when the command runs, never at a start."""
+"""`votegate version`: what exactly runs here.
+
+Invariant: git is asked when the command runs, never at a start.
+"""
 
 import platform
 import sys

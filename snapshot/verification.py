@@ -1,4 +1,4 @@
-"""Verification of everything on disk. Law: it goes on behind bad bytes, and changes nothing."""
+"""Verification of everything on disk. Invariant: it goes on behind bad bytes, and changes nothing."""
 
 from collections.abc import Callable
 from pathlib import Path
