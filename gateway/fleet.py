@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from gateway.readers import FleetReaders
 from gateway.runtime import Runtime
 from gateway.store import Store
-from handlers.reply import CutOff, Reply, reply_to
+from handlers.reply import Reply, refused
 from handlers.request import Endpoint, Request
 from handlers.route import Resource
 from ratelimit.bucket import Buckets
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 ALONE = ("/healthz", "/readyz", "/openapi.json", "/docs", "/metrics", "/debug", "/static/")
 """The beginnings of paths that need no fleet."""
-_REFUSAL = reply_to(CutOff())
+_REFUSAL = refused("cut_off")
 
 
 @dataclass(frozen=True)
@@ -118,9 +118,9 @@ async def open_fleet(runtime: Runtime, store: Store, searches: Searches) -> Asyn
 
 def _refused_while_cut_off(isolation: "Isolation", resource: Resource) -> Resource:
     def guarded(endpoint: Endpoint) -> Endpoint:
-        return lambda request: refused(request) if isolation.is_cut_off else endpoint(request)
+        return lambda request: cut_off(request) if isolation.is_cut_off else endpoint(request)
 
-    def refused(request: Request) -> Reply:
+    def cut_off(request: Request) -> Reply:
         return resource.finish(request, _REFUSAL)
 
     return replace(resource, endpoints={method: guarded(each) for method, each in resource.endpoints.items()})

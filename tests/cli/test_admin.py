@@ -22,6 +22,7 @@ from core.clock import SystemClock
 from core.events import Event, ListingSaved
 from core.rows import BotProfile
 from core.user_rows import QuarantinedAct
+from listings.forms import BotEdit, Form, ServerEdit
 from openapi.cast import SESSION_ID
 from server import cli
 from tests.support.gateways import (
@@ -83,6 +84,26 @@ def cells(result: Result) -> list[list[str]]:
 
 
 # -- Commands ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("kind", "form"), [("bots", BotEdit), ("servers", ServerEdit)])
+def test_an_edit_keeps_every_field_that_it_does_not_name(
+    kind: str, form: type[Form], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = {name: f"the {name} of before" for name in form.model_fields}
+    sent: list[dict[str, Any]] = []
+
+    def call(_: GatewayCaller, __: str, body: dict[str, Any] | None = None, **ids: str) -> dict[str, Any]:
+        if body is not None:
+            sent.append(body)
+        return {**before, "id": ids["id"], "change": None}
+
+    monkeypatch.setattr(GatewayCaller, "call", call)
+
+    result = run_admin(unused_url(), kind, "edit", BOT, "--name", "Jukebox")
+
+    assert result.exit_code == 0, result.output
+    assert sent == [{**before, "name": "Jukebox"}]
 
 
 def test_every_operation_is_done_by_its_command(
