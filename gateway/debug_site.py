@@ -9,15 +9,9 @@ from handlers.manage import Operator
 from handlers.request import Request
 from handlers.route import Endpoints, Resource
 from handlers.routes import ROUTES
-from operators.debug import Operators
-from operators.listing_pages import ListingPages
-from operators.operator_actions import DataActions, ListingActions
-from operators.operator_audience import operator_audience
-from operators.operator_routes import OPERATOR_ROUTES
-from operators.overview_page import OverviewPage
-from operators.page_table import PAGES, DebugPages
-from operators.process_pages import ProcessPages
-from operators.sign_in_page import SignInPage
+from operators.operator_actions import OperatorActions
+from operators.operator_pages import OPERATOR_ROUTES, Operators
+from operators.operator_site import PAGES, LiveOverview, OperatorSite, SignInPage, operator_audience
 from serving.observers import Observers
 from settings.model import DebugSettings
 from web.cookies import OPERATOR_NOTICE
@@ -58,17 +52,16 @@ class DebugSite:
     def resources(self, endpoints: Endpoints, operators: Operators) -> list[Resource]:
         """Return every path of the pages. They show what the endpoints answer."""
         answers = JsonAnswers((ROUTES, endpoints), (OPERATOR_ROUTES, operators))
-        overview = OverviewPage(answers, self._templates, self._sessions)
-        self._viewers = overview.viewers
-        pages = DebugPages(
-            sign_in=SignInPage(self._operator, self._sessions),
-            overview=overview,
-            process=ProcessPages(answers),
-            listings=ListingPages(answers, self._markdown),
-            listing_actions=ListingActions(answers),
-            data_actions=DataActions(answers),
+        live = LiveOverview(operators.overview, self._templates, self._sessions)
+        self._viewers = live.viewers
+        site = OperatorSite(
+            operators,
+            SignInPage(self._operator, self._sessions),
+            live,
+            OperatorActions(answers, operators.listings),
+            self._markdown,
         )
-        return self._site.resources(PAGES, pages)
+        return self._site.resources(PAGES, site)
 
     async def run(self, stop: asyncio.Event, observers: Observers) -> None:
         """Feed the live pages until `stop` is set."""

@@ -19,16 +19,11 @@ from metrics.collectors import Bounds, Collectors, Sources
 from metrics.scraping import Scraping
 from operators.all_webhooks import DebugWebhooks, WebhookSources
 from operators.data_folder import DebugDisk, DiskSources, Verification, verification
-from operators.debug import Operators
-from operators.finding_subjects import DebugFind
-from operators.journal_pages import DebugJournal
 from operators.limiter_use import DebugLimiter
-from operators.listing_inside import DebugListings
-from operators.logged_errors import DebugErrors
-from operators.operator_routes import ALL_ROUTES
-from operators.overview import DebugOverview, OverviewSources
-from operators.process import DebugProcess, ProcessSources
-from operators.user_inside import DebugUsers
+from operators.operator_pages import ALL_ROUTES, Operators
+from operators.overview import DebugOverview, DebugProcess, OverviewSources, ProcessSources
+from operators.recent import DebugErrors, DebugJournal
+from operators.subjects import DebugFind, DebugListings, DebugUsers
 from serving.application import RunningRequests
 from serving.timeline import Gauges, Timeline
 from serving.traffic import Traffic

@@ -30,7 +30,7 @@ from gateway.store import Store, empty_state, held_folder, open_store
 from handlers.route import bound
 from handlers.routes import ROUTES
 from listings.keys import KeyDigester
-from operators.operator_routes import OPERATOR_ROUTES
+from operators.operator_pages import OPERATOR_ROUTES
 from serving.application import ApplicationPolicy, RunningRequests, make_application
 from serving.log_output import LogOutput, standard_error
 from serving.loop_share import LoopShare

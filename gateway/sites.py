@@ -14,7 +14,7 @@ from gateway.runtime import Runtime
 from gateway.store import Store
 from handlers.request import Request
 from handlers.route import Endpoints, Resource
-from operators.debug import Operators
+from operators.operator_pages import Operators
 
 if TYPE_CHECKING:
     from gateway.debug_site import DebugSite

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from actions.views import Count, Day, Moment, Month, NoMore, Positive, Snowflake, Success, View
+from actions.views import Count, Day, Moment, Month, NoMore, Positive, Success, UserId, View, example
 from votes.queries import LastVote, VoteCount, Voted
 
 
@@ -13,13 +13,15 @@ class CastVote(Success, rename={"last_ms": "lastVote", "next_ms": "nextVoteAt"})
 
     vote: Annotated[Positive, Meta(description="How often the user has voted, over all time.")]
     last_ms: Moment
-    next_ms: Annotated[Moment, Meta(description="The time when the user can vote again.")]
+    next_ms: Annotated[
+        Moment, Meta(description="The time when the user can vote again."), example(1_750_086_400_000)
+    ]
 
 
 class UserVote(View, rename={"last_ms": "lastVote"}):
     """A user's vote status for a listing."""
 
-    user: Snowflake
+    user: UserId
     voted: Voted
     vote: VoteCount
     last_ms: LastVote
@@ -56,8 +58,8 @@ class HourVoters(View):
 class TopVoterView(View):
     """A voter who lets owners see this."""
 
-    user: Snowflake
-    name: str
+    user: UserId
+    name: Annotated[str, example("Ada")]
     votes: Positive
 
 
@@ -73,24 +75,22 @@ class ListingNumbers(Success):
     """The votes for a listing by day and month. Votes that were struck out are not among them."""
 
     total: Annotated[
-        Count, Meta(description="The votes of all time, without those of erased users.", examples=[1_204])
+        Count, Meta(description="The votes of all time, without those of erased users."), example(1_204)
     ]
     days: Annotated[
         tuple[DayVotes, ...],
-        Meta(
-            description="The last 90 days, the oldest first.", examples=[[{"day": "2026-01-31", "votes": 17}]]
-        ),
+        Meta(description="The last 90 days, the oldest first."),
+        example([{"day": "2026-01-31", "votes": 17}]),
     ]
     months: Annotated[
         tuple[MonthVotes, ...],
-        Meta(
-            description="The last 24 months, the oldest first.",
-            examples=[[{"month": "2026-01", "votes": 402}]],
-        ),
+        Meta(description="The last 24 months, the oldest first."),
+        example([{"month": "2026-01", "votes": 402}]),
     ]
     hours: Annotated[
         tuple[HourVoters, ...],
-        Meta(description="The latest vote of each voter, by hour.", examples=[[{"hour": 18, "voters": 64}]]),
+        Meta(description="The latest vote of each voter, by hour."),
+        example([{"hour": 18, "voters": 64}]),
     ]
     top_voters: Annotated[
         tuple[TopVoterView, ...],
@@ -104,7 +104,7 @@ class ListingNumbers(Success):
         tuple[DayPushes, ...],
         Meta(
             description="The last 90 days on which the bot has pushed counts, the oldest first. A server has "
-            "none.",
-            examples=[[{"day": "2026-01-31", "server_count": 1_250, "command_count": 42}]],
+            "none."
         ),
+        example([{"day": "2026-01-31", "server_count": 1_250, "command_count": 42}]),
     ]

@@ -5,9 +5,9 @@ In: the rows of `handlers.routes`, and the numbers of a `Deployment`. Out: the r
 
 Invariants. The document describes every route, and nothing else. Schemas come from the types that
 endpoints read and write, refusals from the tree of refusals, statuses and texts from the table of
-replies, numbers from the settings. An example is written by hand, or made of the examples of its fields; a
+replies, numbers from the settings. An example is made of the examples of its fields, or written by hand; a
 test checks each against its schema.
 
-Reading order: `deployment` (the numbers), `schemas`, `examples`, `errors`, `answer_headers`, `document`,
-`page`.
+Reading order: `deployment` (the numbers), `schemas`, `samples`, `examples`, `errors`, `answer_headers`,
+`document`, `page`.
 """

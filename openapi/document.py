@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document. Law: it describes every row of the routes, and nothing else.
+"""The OpenAPI 3.1 document. Invariant: it describes every row of the routes, and nothing else.
 
 Paths, parameters, bodies, answers, refusals, headers and security follow from the rows. Numbers that an
 operator can set are the deployment's own.
@@ -20,12 +20,12 @@ from handlers.route import Access, AnyRoute
 from handlers.routes import TAGS
 from handlers.user_views import SESSION_PATTERN
 from openapi.answer_headers import EVERY, HEADERS, LIMITED
-from openapi.cast import BOT, DELIVERY_ID, KEY_ID, NOW_MS, SERVER, SESSION_ID, USER
 from openapi.deployment import Deployment
 from openapi.errors import FAMILIES, OUTSIDE, TOO_LONG, Error, errors
-from openapi.examples import ANSWERS, BODIES, answers_of
-from openapi.schemas import answer_name, is_required, name_of, query_parameters, ref, schema_components
-from operators.operator_routes import ALL_ROUTES
+from openapi.examples import ANSWERS, BODIES, SCHEMAS, answers_of
+from openapi.samples import BOT, DELIVERY_ID, KEY_ID, NOW_MS, SERVER, SESSION_ID, USER
+from openapi.schemas import answer_name, is_required, name_of, query_parameters, ref
+from operators.operator_pages import ALL_ROUTES
 
 Node = dict[str, Any]
 EVENTS = EVENT_STREAM.partition(";")[0]
@@ -147,7 +147,7 @@ def openapi_document(deployment: Deployment) -> Node:
             "parameters": _PARAMETERS,
             "headers": dict(HEADERS),
             "responses": responses.shared,
-            "schemas": schema_components(ALL_ROUTES),
+            "schemas": SCHEMAS,
             "examples": {
                 **{
                     name: {"summary": example.summary, "value": example.value}

@@ -1,4 +1,4 @@
-"""Webhooks as a whole, for the operator: what waits, what fails, and why."""
+"""All webhooks, for the operator: the queue, and the endpoints that fail, with the reasons."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
@@ -8,14 +8,12 @@ from typing import Annotated, Any, Generic, Protocol, TypeVar
 
 from msgspec import Meta
 
-from actions.views import Count, Snowflake, Success, View
+from actions.views import Count, ListingName, Snowflake, Success, View, example
 from core.rows import Webhook
 from core.state import State
-from handlers.reply import Reply, success
-from handlers.request import Request
 from handlers.slices import in_slices
 from handlers.webhook_views import ErrorClass, SuspensionView, suspension_view
-from operators.finding_subjects import KindName
+from operators.subjects import KindName
 from watchers.failing_endpoints import FailingEndpoints
 
 SHOWN = 100
@@ -30,8 +28,12 @@ class EndpointInside(View):
 
     kind: KindName
     id: Snowflake
-    name: str
-    host: Annotated[str, Meta(description="Where its webhooks go. The rest of the URL may be a secret.")]
+    name: ListingName
+    host: Annotated[
+        str,
+        Meta(description="Where its webhooks go. The rest of the URL may be a secret."),
+        example("example.com"),
+    ]
     pending: Annotated[Count, Meta(description="Deliveries that wait, or are tried again.")]
     in_flight: Annotated[Count, Meta(description="Attempts under way.")]
     slow: Annotated[bool, Meta(description="True if its last attempt took long: it gets one at a time.")]
@@ -71,7 +73,7 @@ class WebhooksInside(Success):
 
 
 class SenderStanding(Protocol):
-    """How the sender stands with an endpoint."""
+    """The sender's state for one endpoint."""
 
     @property
     def in_flight(self) -> int: ...
@@ -90,7 +92,7 @@ class WebhookSources:
     proxy_down: Callable[[], bool]
     """True while the webhooks' proxy fails: no webhook leaves then."""
     standing: Callable[[str], SenderStanding]
-    """Of the endpoint of a listing."""
+    """Returns the sender's state for the endpoint of a listing."""
 
 
 class DebugWebhooks:
@@ -98,9 +100,6 @@ class DebugWebhooks:
         self._state = state
         self._failing = failing
         self._sources = sources
-
-    async def show(self, _: Request) -> Reply:
-        return success(await self.view())
 
     async def view(self) -> WebhooksInside:
         await in_slices(self._failing.survey())

@@ -1,4 +1,4 @@
-"""The state on disk, for the operator: snapshots, backups, and whether the disk says what memory says."""
+"""The state on disk, for the operator: snapshots, backups, and a comparison of disk and memory."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -7,7 +7,7 @@ from typing import Annotated, NamedTuple, Protocol
 
 from msgspec import Meta
 
-from actions.views import Amount, Count, Success
+from actions.views import NULL, Amount, Count, Success, example
 from core.ledger import Ledger
 from core.refusals import Unavailable
 from handlers.reply import Reply, success
@@ -15,15 +15,19 @@ from handlers.request import Request
 from handlers.slices import refreshed_digest
 
 BACKUP = "application/octet-stream"
-Digest = Annotated[str, Meta(pattern="^[0-9a-f]{32}$", description="Equal for equal states.")]
+Digest = Annotated[
+    str,
+    Meta(pattern="^[0-9a-f]{32}$", description="Equal for equal states."),
+    example("9f86d081884c7d659a2feaa0c55ad015"),
+]
 
 
 class SnapshotTaken(Success):
     """The snapshot that is on disk now."""
 
-    position: Count
-    bytes: Count
-    seconds: Amount
+    position: Annotated[Count, example(1_024)]
+    bytes: Annotated[Count, example(183_220)]
+    seconds: Annotated[Amount, example(0.021)]
 
 
 class Verified(Success):
@@ -34,8 +38,8 @@ class Verified(Success):
     folded_digest: Annotated[
         Digest | None, Meta(description="Of what the disk gives back; null when it gives nothing back.")
     ]
-    problem: Annotated[str | None, Meta(description="The reason why the disk gives nothing back.")]
-    equal: bool
+    problem: Annotated[str | None, Meta(description="The reason why the disk gives nothing back."), NULL]
+    equal: Annotated[bool, example(True)]
 
 
 class Taken(Protocol):
@@ -57,7 +61,7 @@ class FoldedState(Protocol):
 
 
 class Verification(NamedTuple):
-    """The state's digest at a position, and that of the disk folded afresh: None when it cannot be."""
+    """The digest of the state at a position, and that of the folded disk; None if it cannot be folded."""
 
     position: int
     digest: str

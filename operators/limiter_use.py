@@ -1,4 +1,4 @@
-"""The rate limiter, for the operator: who uses most of a limit, and which addresses fail most."""
+"""The rate limiter, for the operator: the bots that use most of a limit, and the addresses that fail most."""
 
 from collections.abc import Callable, Iterator
 from heapq import nlargest
@@ -6,14 +6,12 @@ from typing import Annotated, Literal, NamedTuple
 
 from msgspec import Meta
 
-from actions.views import Count, Positive, Snowflake, Success, View
+from actions.views import Count, ListingName, Positive, Snowflake, Success, View, example
 from core.clock import Clock
 from core.rows import BOTS
 from core.state import State
 from handlers.listing_views import LimitView
 from handlers.public import PublicLimits
-from handlers.reply import Reply, success
-from handlers.request import Request
 from handlers.slices import in_slices
 from ratelimit.address import shown_address
 from ratelimit.bucket import Decision, Policy
@@ -27,12 +25,12 @@ class BotUse(View):
     """A bot's use of a limit in its open window."""
 
     id: Snowflake
-    name: str
-    used: Count
-    limit: Positive
+    name: ListingName
+    used: Annotated[Count, example(87)]
+    limit: Annotated[Positive, example(100)]
     own_limit: Annotated[bool, Meta(description="True if the operator gave the bot this limit.")]
-    window_seconds: Positive
-    reset_seconds: Count
+    window_seconds: Annotated[Positive, example(300)]
+    reset_seconds: Annotated[Count, example(41)]
 
 
 class LimitUse(View):
@@ -48,10 +46,12 @@ class LimitUse(View):
 class AddressFailures(View):
     """The failures of one address in its open window."""
 
-    address: Annotated[str, Meta(description="An IPv4 address, the /56 of an IPv6 address, or `unix`.")]
+    address: Annotated[
+        str, Meta(description="An IPv4 address, the /56 of an IPv6 address, or `unix`."), example("192.0.2.1")
+    ]
     failures: Positive
     refused: Annotated[bool, Meta(description="True if the address is answered 429 until the reset.")]
-    reset_seconds: Count
+    reset_seconds: Annotated[Count, example(41)]
 
 
 class FailureUse(View):
@@ -75,9 +75,6 @@ class DebugLimiter:
         self._bots = state.listings
         self._clock = clock
         self._limits = limits
-
-    async def show(self, _: Request) -> Reply:
-        return success(await self.view())
 
     async def view(self) -> LimiterInside:
         limits = self._limits

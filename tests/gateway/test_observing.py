@@ -23,7 +23,7 @@ OBSERVERS = {
     "key_uses": "handlers.key_uses.KeyUses.run",
     "list_orders": "web.people.list_keeper.ListKeeper._make",
     "listing_icons": "web.people.listing_icons.ListingIcons._ask",
-    "live_pages": "operators.overview_page.OverviewPage.event",
+    "live_pages": "operators.operator_site.LiveOverview.event",
     "loop_delay": "serving.vitals.LoopLag.step",
     "memory": "gateway.observing.resident_bytes",
     "message_tally": "direct_messages.message_tally.MessageTally.on_record",
