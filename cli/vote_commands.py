@@ -93,15 +93,6 @@ def redeliver(
     caller.show(caller.call(f"redeliverFailed{listing.thing}Deliveries", body, id=listing.id))
 
 
-@click.command("cast", cls=CallingCommand)
-@listing_argument
-@click.argument("user_id")
-@pass_caller
-def cast(caller: GatewayCaller, listing: ListingRef, user_id: str) -> None:
-    """Cast a vote of a user for a listing."""
-    caller.show(caller.call(f"voteFor{listing.thing}", {"user": user_id}, id=listing.id))
-
-
 class ChosenVoters(NamedTuple):
     """Users whose votes for a listing are to be struck out: some by name, or all flagged ones, or by time."""
 
@@ -199,7 +190,6 @@ COMMANDS: dict[str, click.Command] = {
     "webhook rotate-secret": rotate_secret,
     "webhook test": test,
     "webhook redeliver": redeliver,
-    "votes cast": cast,
     "votes check": check,
     "votes strike": strike,
     "find": find,

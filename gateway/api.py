@@ -20,13 +20,13 @@ from handlers.manage_owners import ManageOwners
 from handlers.manage_review import ManageQueue, ManageReview
 from handlers.manage_strikes import ManageStrikes
 from handlers.manage_users import ManageUsers
-from handlers.manage_votes import ManageVotes
 from handlers.manage_webhooks import AttemptWatch, ManageWebhooks
 from handlers.public import PublicApi, PublicLimits
 from handlers.reply import Reply
 from handlers.request import Request
 from handlers.route import Endpoints
 from handlers.service import Service
+from handlers.slices import in_slices
 from handlers.vote_feed import TAGS as VOTE_TAGS
 from handlers.vote_feed import VoteFeed
 from journal.record_pages import JournalPages
@@ -101,6 +101,7 @@ def open_api(
         keys_per_listing=settings.keys.per_listing,
         webhooks=webhook_policy(settings.webhooks, egress.requests, secrets.token_bytes),
         searches=searches,
+        in_slices=in_slices,
         problems=public.problems,
         missing_count=egress.guild_counts.counts.missing,
         moderators=people.moderators,
@@ -191,7 +192,6 @@ def all_endpoints(settings: Settings, api: Api, is_signed_in: Callable[[Request]
         webhooks={
             kind: ManageWebhooks(managed, ref, api.watch, attempt_seconds) for kind, ref in refs.items()
         },
-        votes={kind: ManageVotes(managed, ref) for kind, ref in refs.items()},
         strikes={kind: ManageStrikes(managed, ref) for kind, ref in refs.items()},
         feed=api.feed,
         users=ManageUsers(managed, api.ownership),

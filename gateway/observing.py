@@ -4,7 +4,6 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 
-from core.version import VERSION
 from direct_messages.message_tally import MessageTally
 from gateway.api import Api
 from gateway.delivery import Delivering, Egress
@@ -17,13 +16,8 @@ from handlers.slices import in_slices
 from handlers.user_views import UserViews
 from metrics.collectors import Bounds, Collectors, Sources
 from metrics.scraping import Scraping
-from operators.all_webhooks import DebugWebhooks, WebhookSources
-from operators.data_folder import DebugDisk, DiskSources, Verification, verification
-from operators.limiter_use import DebugLimiter
-from operators.operator_pages import ALL_ROUTES, Operators
-from operators.overview import DebugOverview, DebugProcess, OverviewSources, ProcessSources
-from operators.recent import DebugErrors, DebugJournal
-from operators.subjects import DebugFind, DebugListings, DebugUsers
+from operators.gateway_parts import GatewayParts, ProcessSources
+from operators.operator_pages import ALL_ROUTES
 from serving.application import RunningRequests
 from serving.timeline import Gauges, Timeline
 from serving.traffic import Traffic
@@ -83,7 +77,7 @@ def instruments(runtime: Runtime, store: Store, errors: RecentErrors) -> Instrum
     )
 
 
-def operators_of(
+def operator_parts(
     runtime: Runtime,
     store: Store,
     fleet: Fleet,
@@ -91,27 +85,33 @@ def operators_of(
     api: Api,
     measured: Instruments,
     connections: Callable[[], dict[str, int]],
-) -> Operators:
-    """Return the endpoints of the operator and of Prometheus.
+) -> GatewayParts:
+    """Return what the operator and Prometheus look into.
 
     Args:
         connections: returns the connections of clients by their state.
     """
-    outbox = delivery.outbox
-    process = ProcessSources(
-        durable_position=lambda: store.journal.durable_position,
-        snapshot_position=lambda: store.snapshotter.position,
-        webhooks_in_flight=lambda: outbox.in_flight,
-        endpoints_suspended=lambda: len(outbox.suspended),
-        proxy_down=lambda: outbox.stopped,
-        readiness=api.readiness,
-        fleet=fleet.standing,
-        connections=connections,
-        resident_bytes=measured.memory,
-        concerns=_concerns(runtime, store, fleet, delivery, api),
+    concerns = _concerns(runtime, store, fleet, delivery, api)
+    process = ProcessSources(api.readiness, fleet.standing, connections, measured.memory, concerns)
+    return GatewayParts(
+        clock=runtime.clock,
+        started_ns=runtime.clock.monotonic_ns(),
+        ledger=store.ledger,
+        journal=store.journal,
+        snapshotter=store.snapshotter,
+        fold=store.fold,
+        outbox=delivery.outbox,
+        public=api.public,
+        users=UserViews(store.ledger.state, api.people.moderators, api.people.sessions),
+        window_ms=runtime.settings.votes.window_ms,
+        process=process,
+        lag=measured.lag,
+        timeline=measured.timeline,
+        failing=measured.failing,
+        tail=measured.tail,
+        errors=measured.errors,
+        scraping=_scraping(runtime, store, fleet, delivery, api, process, measured),
     )
-    scraping = _scraping(runtime, store, fleet, delivery, api, process, measured)
-    return _operators(runtime, store, delivery, api, process, measured, scraping)
 
 
 def _concerns(runtime: Runtime, store: Store, fleet: Fleet, delivery: Delivering, api: Api) -> ConcernList:
@@ -134,55 +134,6 @@ def _concerns(runtime: Runtime, store: Store, fleet: Fleet, delivery: Delivering
             failing_observers=runtime.observers.failing,
         )
     )
-
-
-def _operators(
-    runtime: Runtime,
-    store: Store,
-    delivery: Delivering,
-    api: Api,
-    process: ProcessSources,
-    measured: Instruments,
-    scraping: Scraping,
-) -> Operators:
-    async def verify() -> Verification:
-        return await verification(store.ledger, store.snapshotter.lock, store.fold)
-
-    ledger, state, outbox, clock = store.ledger, store.ledger.state, delivery.outbox, runtime.clock
-    users = UserViews(state, api.people.moderators, api.people.sessions)
-    webhooks = WebhookSources(
-        in_flight=lambda: outbox.in_flight,
-        suspended=lambda: len(outbox.suspended),
-        proxy_down=lambda: outbox.stopped,
-        standing=lambda ref: outbox.standing(ref, clock.steady_ms()),
-    )
-    timeline, snapshotter = measured.timeline, store.snapshotter
-    overview = OverviewSources(
-        head_age_seconds=lambda: timeline.head.age_seconds(clock.monotonic_ns()),
-        durable_age_seconds=lambda: timeline.durable.age_seconds(clock.monotonic_ns()),
-        snapshot_age_seconds=lambda: _age_seconds(snapshotter.created_ms, clock.now_ms()),
-        lag_samples_ms=lambda: measured.lag.samples_ms,
-        endpoints=timeline.last_minute,
-        points=lambda: timeline.points,
-    )
-    shown = DebugProcess(ledger, clock, api.public.limits, process, VERSION)
-    return Operators(
-        scraping=scraping,
-        process=shown,
-        overview=DebugOverview(shown, overview),
-        disk=DebugDisk(DiskSources(snapshotter.take, snapshotter.backup, verify)),
-        find=DebugFind(state),
-        listings=DebugListings(state, clock, api.public),
-        users=DebugUsers(state, clock, runtime.settings.votes.window_ms, users),
-        webhooks=DebugWebhooks(state, measured.failing, webhooks),
-        limiter=DebugLimiter(state, clock, api.public.limits),
-        errors=DebugErrors(measured.errors),
-        journal=DebugJournal(measured.tail),
-    )
-
-
-def _age_seconds(at_ms: int, now_ms: int) -> float | None:
-    return max(now_ms - at_ms, 0) / 1_000 if at_ms else None
 
 
 def _scraping(

@@ -20,7 +20,7 @@ from gateway.api import Api, all_endpoints, open_api
 from gateway.delivery import Delivering, Egress, Sender, delivering, open_egress
 from gateway.fleet import Fleet, open_fleet
 from gateway.front import Front, http_server, metrics_servers, open_front
-from gateway.observing import Instruments, instruments, loops, operators_of
+from gateway.observing import Instruments, instruments, loops, operator_parts
 from gateway.readers import Readers, subscribe
 from gateway.reloading import Reloading
 from gateway.runtime import Runtime
@@ -199,13 +199,13 @@ def _served(parts: Parts) -> Served:
     """Make the servers, and what they answer."""
     runtime, front, fleet, api, measured = parts.runtime, parts.front, parts.fleet, parts.api, parts.measured
     settings = runtime.settings
-    operators = operators_of(runtime, parts.store, fleet, parts.delivery, api, measured, lambda: http.tally())
+    inside = operator_parts(runtime, parts.store, fleet, parts.delivery, api, measured, lambda: http.tally())
     endpoints = all_endpoints(settings, api, parts.sites.is_signed_in)
     bound_routes = [
         *bound(ROUTES, endpoints, endpoints),
-        *bound(OPERATOR_ROUTES, operators, endpoints),
+        *bound(OPERATOR_ROUTES, inside, endpoints),
     ]
-    resources = fleet.refusing([*bound_routes, *parts.sites.resources(endpoints, operators)])
+    resources = fleet.refusing([*bound_routes, *parts.sites.resources(endpoints, inside)])
     edge = ApplicationPolicy(
         settings.server.max_body_bytes,
         settings.server.trusted_proxies,
@@ -218,7 +218,7 @@ def _served(parts: Parts) -> Served:
     )
     http = http_server(runtime, front, make_application(resources, edge), api, measured.traffic)
     fleet.switch_direct_route(http)
-    servers = [http, *metrics_servers(front, settings.server, operators.scraping, edge, api.public)]
+    servers = [http, *metrics_servers(front, settings.server, inside.scraping, edge, api.public)]
     return Served(servers, [each.path for each in resources])
 
 

@@ -14,7 +14,7 @@ from gateway.runtime import Runtime
 from gateway.store import Store
 from handlers.request import Request
 from handlers.route import Endpoints, Resource
-from operators.operator_pages import Operators
+from operators.gateway_parts import GatewayParts
 
 if TYPE_CHECKING:
     from gateway.debug_site import DebugSite
@@ -40,7 +40,7 @@ class Sites:
         """Return true if the operator is signed in with this browser."""
         return self.debug is not None and self.debug.is_signed_in(request)
 
-    def resources(self, endpoints: Endpoints, operators: Operators) -> list[Resource]:
+    def resources(self, endpoints: Endpoints, parts: GatewayParts) -> list[Resource]:
         """Return every path of the pages. That of people comes last: it has a page for every other path."""
         if self.templates is None:
             return []
@@ -48,7 +48,7 @@ class Sites:
 
         resources = [static_resource()]
         if self.debug is not None:
-            resources += self.debug.resources(endpoints, operators)
+            resources += self.debug.resources(endpoints, parts)
         if self.people is not None:
             resources += self.people.resources(endpoints)
         return resources

@@ -15,7 +15,7 @@ from handlers.reply import Reply, failure, reply_to
 from languages.said import SAID, Code, Facts, Fault
 from listings.forms import BotEdit, read
 from openapi.deployment import Deployment
-from openapi.samples import BOT, NOW_MS, QUARANTINE, SERVER_COUNT
+from openapi.examples import BOT, NOW_MS, QUARANTINE, SERVER_COUNT
 
 TOO_LONG = "headers_too_large"
 REQUEST_ID = str(SAID["bug"].facts["number"])

@@ -7,12 +7,10 @@ from typing import Annotated, Literal, NamedTuple
 from msgspec import Meta
 
 from actions.views import Count, ListingName, Positive, Snowflake, Success, View, example
-from core.clock import Clock
-from core.rows import BOTS
-from core.state import State
+from core.rows import BOTS, Listing
 from handlers.listing_views import LimitView
-from handlers.public import PublicLimits
 from handlers.slices import in_slices
+from operators.gateway_parts import GatewayParts
 from ratelimit.address import shown_address
 from ratelimit.bucket import Decision, Policy
 
@@ -70,61 +68,48 @@ class LimiterInside(Success):
     failures: FailureUse
 
 
-class DebugLimiter:
-    def __init__(self, state: State, clock: Clock, limits: PublicLimits) -> None:
-        self._bots = state.listings
-        self._clock = clock
-        self._limits = limits
+async def limiter_use(parts: GatewayParts) -> LimiterInside:
+    limits, bots, now_ns = parts.public.limits, parts.state.listings, parts.clock.monotonic_ns
 
-    async def view(self) -> LimiterInside:
-        limits = self._limits
-        stats, voters = (
-            _Hottest(limits.stats.keys, self._stats),
-            _Hottest(limits.voters.keys, self._voters),
-        )
-        failing = _Hottest(limits.guard.keys, self._failures)
-        for hottest in (stats, voters, failing):
-            await in_slices(hottest.slices())
-        return LimiterInside(
-            stats=LimitUse(
-                default=_limit(limits.stats_policy),
-                counted=len(limits.stats),
-                hottest=tuple(self._use(use, "stats_limit") for use in stats.found),
-            ),
-            voters=LimitUse(
-                default=_limit(limits.voters_policy),
-                counted=len(limits.voters),
-                hottest=tuple(self._use(use, "voters_limit") for use in voters.found),
-            ),
-            failures=FailureUse(
-                limit=_limit(limits.guard.policy),
-                counted=len(limits.guard),
-                worst=tuple(map(_address, failing.found)),
-            ),
-        )
+    def decided(decide: Callable[[Listing, int], Decision]) -> Callable[[str], Decision | None]:
+        """Return a function from a bot's ref to its decision; None for a bot that has gone."""
+        return lambda ref: decide(bot, now_ns()) if (bot := bots.get(ref)) is not None else None
 
-    def _stats(self, ref: str) -> Decision | None:
-        bot = self._bots.get(ref)
-        return self._limits.stats_of(bot, self._clock.monotonic_ns()) if bot is not None else None
+    stats = _Hottest(limits.stats.keys, decided(limits.stats_of))
+    voters = _Hottest(limits.voters.keys, decided(limits.voters_of))
+    failing = _Hottest(limits.guard.keys, lambda key: limits.guard.check(key, now_ns()))
+    for hottest in (stats, voters, failing):
+        await in_slices(hottest.slices())
+    return LimiterInside(
+        stats=LimitUse(
+            default=_limit(limits.stats_policy),
+            counted=len(limits.stats),
+            hottest=tuple(_use(bots.get(use.key), use, "stats_limit") for use in stats.found),
+        ),
+        voters=LimitUse(
+            default=_limit(limits.voters_policy),
+            counted=len(limits.voters),
+            hottest=tuple(_use(bots.get(use.key), use, "voters_limit") for use in voters.found),
+        ),
+        failures=FailureUse(
+            limit=_limit(limits.guard.policy),
+            counted=len(limits.guard),
+            worst=tuple(map(_address, failing.found)),
+        ),
+    )
 
-    def _voters(self, ref: str) -> Decision | None:
-        bot = self._bots.get(ref)
-        return self._limits.voters_of(bot, self._clock.monotonic_ns()) if bot is not None else None
 
-    def _failures(self, key: str) -> Decision | None:
-        return self._limits.guard.check(key, self._clock.monotonic_ns())
-
-    def _use(self, use: "_Use", own: Literal["stats_limit", "voters_limit"]) -> BotUse:
-        bot, decision = self._bots.get(use.key), use.decision
-        return BotUse(
-            id=use.key.removeprefix(BOTS),
-            name=bot.profile.name if bot is not None else "",
-            used=decision.limit - decision.remaining,
-            limit=decision.limit,
-            own_limit=bot is not None and getattr(bot, own) is not None,
-            window_seconds=decision.window_seconds,
-            reset_seconds=decision.reset_seconds,
-        )
+def _use(bot: Listing | None, use: "_Use", own: Literal["stats_limit", "voters_limit"]) -> BotUse:
+    decision = use.decision
+    return BotUse(
+        id=use.key.removeprefix(BOTS),
+        name=bot.profile.name if bot is not None else "",
+        used=decision.limit - decision.remaining,
+        limit=decision.limit,
+        own_limit=bot is not None and getattr(bot, own) is not None,
+        window_seconds=decision.window_seconds,
+        reset_seconds=decision.reset_seconds,
+    )
 
 
 class _Use(NamedTuple):
