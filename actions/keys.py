@@ -186,7 +186,10 @@ ROTATE_KEY = Action(
         "one is shown only this once.",
         {
             "overlap_seconds": Option(
-                "--overlap", "seconds", "0", "How long the old one works beside the new one, such as 24h."
+                "--overlap",
+                reads="seconds",
+                default="0",
+                help="How long the old one works beside the new one, such as 24h.",
             )
         },
     ),

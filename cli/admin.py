@@ -110,7 +110,7 @@ def _field(name: str, option: Option) -> click.Parameter:
     """Return a field of a form as an argument, or as an option if it has a flag."""
     kind = _READS[option.reads]
     if not option.flag:
-        return click.Argument([name], type=kind)
+        return click.Argument([name], type=kind, metavar=option.argument.upper() or None)
     return click.Option(
         [option.flag, name], type=kind, default=option.default, show_default=True, help=option.help
     )

@@ -87,15 +87,6 @@ def redeliver(
     caller.show(caller.call(f"redeliverFailed{listing.thing}Deliveries", body, id=listing.id))
 
 
-@click.command("cast", cls=CallingCommand)
-@listing_argument
-@click.argument("user_id")
-@pass_caller
-def cast(caller: GatewayCaller, listing: ListingRef, user_id: str) -> None:
-    """Cast a vote of a user for a listing."""
-    caller.show(caller.call(f"voteFor{listing.thing}", {"user": user_id}, id=listing.id))
-
-
 @click.command("check", cls=CallingCommand)
 @listing_argument
 @click.argument("user_ids", nargs=-1)
@@ -159,7 +150,6 @@ COMMANDS: dict[str, click.Command] = {
     "webhook rotate-secret": rotate_secret,
     "webhook test": test,
     "webhook redeliver": redeliver,
-    "votes cast": cast,
     "votes check": check,
     "votes strike": strike,
     "find": find,

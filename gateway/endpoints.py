@@ -23,13 +23,13 @@ from handlers.manage_owners import ManageOwners
 from handlers.manage_review import ManageQueue, ManageReview
 from handlers.manage_strikes import ManageStrikes
 from handlers.manage_users import ManageUsers
-from handlers.manage_votes import ManageVotes
 from handlers.manage_webhooks import AttemptWatch, ManageWebhooks
 from handlers.public import GuildCounts, PublicApi, PublicLimits
 from handlers.reply import Reply
 from handlers.request import Request
 from handlers.route import Endpoints
 from handlers.service import Service
+from handlers.slices import in_slices
 from handlers.user_views import UserViews
 from handlers.vote_feed import VoteFeed
 from journal.reading_on import JournalPages
@@ -259,6 +259,7 @@ def all_endpoints(
         mark=fleet.digest_of if fleet is not None else lambda _: "",
         tells_owners=managed.tells_owners,
         edits=policy.edits,
+        in_slices=in_slices,
         vote_mark=KeyedDigests(callers.digester.secret).vote,
     )
     refs: Mapping[Kind, Callable[[Request], str]] = {"bots": bot_ref, "servers": server_ref}
@@ -276,7 +277,6 @@ def all_endpoints(
             kind: ManageWebhooks(context, ref, managed.watch, policy.attempt_seconds)
             for kind, ref in refs.items()
         },
-        votes={kind: ManageVotes(context, ref) for kind, ref in refs.items()},
         strikes={kind: ManageStrikes(context, ref) for kind, ref in refs.items()},
         feed=managed.feed,
         users=ManageUsers(context, managed.ownership),

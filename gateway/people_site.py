@@ -28,8 +28,12 @@ from listings.list_orders import ListOrders
 from listings.ownership import Ownership
 from listings.review import PresetReason
 from listings.rules import EditsShown
-from pages.site_tools import Addresses, SiteTools
+from pages.site_tools import Addresses, SiteTools, Voting
 from pages.table import PEOPLE_PAGES, PeoplePages
+from pages.voting.vote_challenges import VoteChallenges
+from pages.voting.vote_guards import GuardPolicy, VoteGuards
+from pages.voting.voted_refs import VotedRefs
+from people.reminders import unread_reminders
 from replication.facts.keyed_digests import KeyedDigests
 from search.index import SearchIndex
 from serving.observers import Observers
@@ -39,6 +43,7 @@ from web.cookies import people_cookies
 from web.json_answers import JsonAnswers
 from web.markdown import Markdown
 from web.notice_cookie import Notices
+from web.page_policy import with_trusted_types
 from web.people.applications import Applications
 from web.people.delivery_pages import DeliveryPages
 from web.people.flag_pages import FlagPages
@@ -49,7 +54,6 @@ from web.people.listing_access import ListingAccess
 from web.people.listing_icons import ListingIcons
 from web.people.my_data import MyData
 from web.people.my_pages import MyPages
-from web.people.my_votes import MyVotes, unread_reminders
 from web.people.overview_pages import OverviewPages
 from web.people.owner_pages import OwnerPages
 from web.people.ownership_code import code_maker
@@ -78,10 +82,6 @@ from web.people.submission_pages import SubmissionPages
 from web.people.sweeping import Sweeping
 from web.people.take_over_pages import TakeOverPages
 from web.people.user_limit import UserLimit
-from web.people.vote_challenges import VoteChallenges
-from web.people.vote_guards import GuardPolicy, VoteGuards
-from web.people.vote_numbers import VoteNumbers
-from web.people.vote_pages import VotePages
 from web.people.webhook_pages import WebhookPages
 from web.sign_in_cookie import SignInSeal
 from web.site import Site
@@ -165,7 +165,7 @@ class PeopleSite:
         )
         self._mine = MyPages(ledger, clock, self._people, sessions, ownership, cooldown_ms)
         self._cooldown_ms = cooldown_ms
-        self._my_votes = MyVotes(ledger, clock, self.readers.voted, cooldown_ms)
+        self._voted = VotedRefs(self.readers.voted)
         self._access = ListingAccess(state, clock)
         self._applications = Applications(platform, clock, cdn_url)
         self._code_of, self._vote_mark = code_maker(digester.digest), KeyedDigests(digester.secret).vote
@@ -203,6 +203,14 @@ class PeopleSite:
                 self._site.visitor,
                 access,
                 Addresses(self._public_url, self._authorize_url, self._cdn_url),
+                self._icons,
+                Voting(
+                    self._guards,
+                    self._voted,
+                    self._challenges,
+                    votes.challenge,
+                    with_trusted_types(self._content_policy, "votegate-worker"),
+                ),
             ),
             lists=PublicLists(self.readers.catalogue, self._keeper, public, self.readers.index),
             listing=PublicListing(state, public, self._markdown, self._public_url),
@@ -215,7 +223,6 @@ class PeopleSite:
             sign_in=self._sign_in,
             language=LanguageChoice(self._cookies.language),
             mine=self._mine,
-            my_votes=self._my_votes,
             data=MyData(
                 *(state, clock, self._vote_mark, self._ownership, answers),
                 *(self._cookies.session, self._lists, self._cooldown_ms),
@@ -235,25 +242,9 @@ class PeopleSite:
             removal=RemovalPages(access, answers),
             webhooks={kind: WebhookPages(kind, access, answers) for kind in KINDS},
             deliveries={kind: DeliveryPages(kind, access, answers, curl) for kind in KINDS},
-            numbers={kind: VoteNumbers(kind, access, answers) for kind in KINDS},
             queue=QueuePages(state, self._ownership, views, answers),
             review=ReviewPages(desk),
             quarantines=QuarantinePages(self._rules.moderators, desk),
-            votes={
-                kind: VotePages(
-                    kind,
-                    state,
-                    clock,
-                    endpoints.votes[kind],
-                    self._guards,
-                    self._challenges,
-                    self._icons,
-                    self._cooldown_ms,
-                    self._content_policy,
-                    asks=votes.challenge,
-                )
-                for kind in KINDS
-            },
             flags=FlagPages(state),
             strikes=StrikePages(desk),
         )

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parent.parent
 
 # Pure: no I/O, no clock, no randomness, no event loop.
 PURE = [
-    *("core", "grammars", "votes", "listings", "people", "ratelimit"),
+    *("actions", "core", "grammars", "votes", "listings", "people", "ratelimit"),
     "direct_messages/message_outcomes.py",
     "direct_messages/message_text.py",
     "languages/preferences.py",

@@ -1,4 +1,4 @@
-"""web/people/my_votes.py: what one voted for and is reminded of, on a whole gateway."""
+"""pages/account/my_votes.py: what one voted for and is reminded of, on a whole gateway."""
 
 import html
 import re
@@ -9,13 +9,13 @@ import pytest
 
 from core.events import EligibilityChecked, ListingReviewed, ReminderSet
 from core.user_rows import user_ref
+from pages.account.my_votes import VOTED
 from people.reminders import REMINDERS_MOST
 from tests.support.gateways import BOT, BOT_SUBMISSION, OTHER_BOT, SERVER, SERVER_SUBMISSION
 from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, Person
 from tests.support.platform_stand_in import ADA, BEN, DAN
 from tests.support.sample_rows import listed as listed_events
-from web.people.my_votes import VOTED
 
 HOUR, DAY = 3_600, 86_400
 BOT_REF, OTHER_REF, SERVER_REF = f"bots/{BOT}", f"bots/{OTHER_BOT}", f"servers/{SERVER}"

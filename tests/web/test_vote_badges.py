@@ -1,4 +1,4 @@
-"""web/people/vote_badges.py: a picture that every reader of XML takes, whatever the name is."""
+"""web/vote_badges.py: a picture that every reader of XML takes, whatever the name is."""
 
 from xml.etree import ElementTree
 
@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.examples import examples
-from web.people.vote_badges import MOST_CHARACTERS, shortened, vote_badge
+from web.vote_badges import MOST_CHARACTERS, shortened, vote_badge
 
 SVG = "{http://www.w3.org/2000/svg}"
 NAMES = {

@@ -1,4 +1,4 @@
-"""web/people/vote_challenges.py: suspicious votes over a real gateway, and solutions that are none."""
+"""pages/voting/vote_challenges.py: suspicious votes over a real gateway, and solutions that are none."""
 
 import asyncio
 import base64
@@ -15,14 +15,14 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from core.clock import FakeClock
+from pages.voting import vote_challenges
+from pages.voting.vote_challenges import VoteChallenges
 from tests.support.examples import examples
 from tests.support.gateways import BOT, OTHER_BOT
 from tests.support.owned_listings import list_bot
 from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, Person, serving
 from tests.support.platform_stand_in import ADA, BEN, CLEO, DAN, EMIL
-from web.people import vote_challenges
-from web.people.vote_challenges import VoteChallenges
 
 VOTE, OTHER_VOTE = f"/bots/{BOT}/vote", f"/bots/{OTHER_BOT}/vote"
 HOUR = 3_600

@@ -1,4 +1,4 @@
-"""web/people/vote_numbers.py: owners see votes by day, month and hour, as charts, tables and files."""
+"""pages/owner/vote_numbers.py: owners see votes by day, month and hour, as charts, tables and files."""
 
 import csv
 import io
@@ -6,11 +6,11 @@ import re
 
 import pytest
 
+from pages.owner.vote_numbers import HEIGHT, WIDTH, chart_of
 from tests.support.owned_listings import SERVER, list_bot, list_server
 from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, Person
 from tests.support.platform_stand_in import BEN, CLEO, READY
-from web.people.vote_numbers import HEIGHT, WIDTH, chart_of
 
 HERE = f"/bots/{READY}/manage/votes"
 DAY_SECONDS = 86_400

@@ -1,13 +1,13 @@
-"""web/people/vote_guards.py: what is counted, for how long, and how much of it is kept."""
+"""pages/voting/vote_guards.py: what is counted, for how long, and how much of it is kept."""
 
 import pytest
 
 from core.clock import FakeClock
 from core.rows import Policy
+from pages.voting import vote_guards
+from pages.voting.vote_guards import CROWD_SECONDS, GuardPolicy, Tripped, VoteGuards
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF
 from web.json_answers import AnswerRefused
-from web.people import vote_guards
-from web.people.vote_guards import CROWD_SECONDS, GuardPolicy, Tripped, VoteGuards
 
 HOME, ELSEWHERE = "192.0.2.1", "198.51.100.1"
 USERS = [str(700_000_000_000_000_000 + number) for number in range(10)]

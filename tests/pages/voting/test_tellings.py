@@ -1,4 +1,4 @@
-"""web/people/tellings.py: what deliveries say of a vote, each of their states."""
+"""pages/voting/tellings.py: what deliveries say of a vote, each of their states."""
 
 from msgspec.structs import replace
 
@@ -14,9 +14,9 @@ from core.events import (
     WebhookSaved,
 )
 from core.rows import Attempt, Delivery, Suspension, Webhook
+from pages.voting.tellings import Telling, look_again_seconds, telling_of
 from tests.support.memory_ledger import empty_state
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OTHER_USER, OWNER, USER
-from web.people.tellings import Telling, look_again_seconds, telling_of
 
 LISTED = ListingSaved(BOT_REF, OWNER, BOT_PROFILE, "approved", NOW_MS)
 HOOKED = WebhookSaved(BOT_REF, Webhook("https://receiver.example/votes", NOW_MS))
