@@ -1,4 +1,4 @@
-"""The pages' part of the composition root. No logic. It is imported only where there are pages."""
+"""The operator's pages, built of their parts. No logic. It is imported only where there are such pages."""
 
 import asyncio
 import secrets
@@ -9,8 +9,9 @@ from handlers.manage import Operator
 from handlers.request import Request
 from handlers.route import Endpoints, Resource
 from handlers.routes import ROUTES
+from operators.gateway_parts import GatewayParts
 from operators.operator_actions import OperatorActions
-from operators.operator_pages import OPERATOR_ROUTES, Operators
+from operators.operator_pages import OPERATOR_ROUTES
 from operators.operator_site import PAGES, LiveOverview, OperatorSite, SignInPage, operator_audience
 from serving.observers import Observers
 from settings.model import DebugSettings
@@ -49,16 +50,16 @@ class DebugSite:
     def is_signed_in(self, request: Request) -> bool:
         return self._site.visitor(request) is not None
 
-    def resources(self, endpoints: Endpoints, operators: Operators) -> list[Resource]:
+    def resources(self, endpoints: Endpoints, parts: GatewayParts) -> list[Resource]:
         """Return every path of the pages. They show what the endpoints answer."""
-        answers = JsonAnswers((ROUTES, endpoints), (OPERATOR_ROUTES, operators))
-        live = LiveOverview(operators.overview, self._templates, self._sessions)
+        answers = JsonAnswers((ROUTES, endpoints), (OPERATOR_ROUTES, parts))
+        live = LiveOverview(parts, self._templates, self._sessions)
         self._viewers = live.viewers
         site = OperatorSite(
-            operators,
+            parts,
             SignInPage(self._operator, self._sessions),
             live,
-            OperatorActions(answers, operators.listings),
+            OperatorActions(answers, parts),
             self._markdown,
         )
         return self._site.resources(PAGES, site)

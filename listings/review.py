@@ -6,7 +6,7 @@ notes are for moderators alone. The decisions themselves are in `rules`: a submi
 so two moderators never decide it twice, and the same holds for a change.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import Literal, NamedTuple, get_args
 
 from core.actors import GATEWAY, Actor, user_actor
@@ -95,11 +95,6 @@ def review_of(row: Listing) -> AuditEntry | None:
     return next((act for act in reversed(row.audit_log) if act.action in REVIEWS), None)
 
 
-def earlier_denials(row: Listing) -> Sequence[AuditEntry]:
-    """Return the denials, also of changes, and the withdrawn approvals in the audit log, the newest first."""
-    return [act for act in reversed(row.audit_log) if act.action in DENIALS]
-
-
 def is_proven(row: Listing) -> bool:
     """Tell if the present owner has proven to control the bot."""
     return row.proof is not None and row.proof.by == user_actor(row.owner_id)
@@ -115,11 +110,9 @@ def claim(state: State, ref: str, now_ms: int, *, by: Actor) -> list[Event]:
     """Take a review on, also from another moderator. Raises Refusal."""
     row = _waiting(state, ref)
     known = claim_of(row)
-    return (
-        []
-        if known is not None and known.by == by
-        else [SlotsSet(ref, now_ms, claim=Claim(now_ms, by), by=by)]
-    )
+    if known is not None and known.by == by:
+        return []
+    return [SlotsSet(ref, now_ms, claim=Claim(now_ms, by), by=by)]
 
 
 def release(state: State, ref: str, now_ms: int, *, by: Actor) -> list[Event]:

@@ -14,7 +14,8 @@ from core.refusals import Invalid, Refusal
 from handlers.reply import SPOKEN, reply_to
 from languages.said import in_words
 from languages.texts import Words
-from operators.subjects import DebugListings, Inside, name_of
+from operators.gateway_parts import GatewayParts
+from operators.subjects import Inside, bot_inside, name_of, server_inside
 from web.error_pages import error_text
 from web.form_posts import FormPost
 from web.formats import number, size, span
@@ -37,6 +38,10 @@ class FormField(NamedTuple):
     is_long: bool = False
     is_required: bool = True
     maxlength: int | None = None
+
+
+def _limit_field(name: str, label: str, hint: str) -> FormField:
+    return FormField(name, label, hint, is_number=True, is_required=False, maxlength=9)
 
 
 class DebugAction(NamedTuple):
@@ -133,6 +138,7 @@ def _own_count(inside: Inside) -> Mapping[str, Any]:
 LISTING = "/debug/listings/{kind}/{id}"
 DELIVERY = "/debug/listings/{kind}/{id}/deliveries/{delivery_id}"
 DATA = "/debug/data"
+REASON = FormField("reason", "Reason", "Shown to the owner.", is_long=True, maxlength=1_000)
 BACKUP = DebugAction(
     DATA,
     "backup",
@@ -161,7 +167,7 @@ ACTIONS = (
         "deny{form}",
         "It stays with its owner, who sees the reason and can send it again.",
         _said("It is denied. Its owner sees the reason."),
-        (FormField("reason", "Reason", "Shown to the owner.", is_long=True, maxlength=1_000),),
+        (REASON,),
         is_grave=True,
     ),
     DebugAction(
@@ -173,7 +179,7 @@ ACTIONS = (
         "It is denied: nobody sees it or votes for it, and the API keys of a bot do not work until it is "
         "approved again. Its owner sees the reason and can send it again.",
         _said("The approval is withdrawn. Its owner sees the reason."),
-        (FormField("reason", "Reason", "Shown to the owner.", is_long=True, maxlength=1_000),),
+        (REASON,),
         is_grave=True,
     ),
     DebugAction(
@@ -199,10 +205,10 @@ ACTIONS = (
         "gateway.",
         _said("The limits are saved."),
         (
-            FormField("stats.requests", "Pushes of counts", "In one window.", True, False, False, 9),
-            FormField("stats.window_seconds", "Window of pushes", "In seconds.", True, False, False, 9),
-            FormField("voters.requests", "Vote checks", "In one window.", True, False, False, 9),
-            FormField("voters.window_seconds", "Window of vote checks", "In seconds.", True, False, False, 9),
+            _limit_field("stats.requests", "Pushes of counts", "In one window."),
+            _limit_field("stats.window_seconds", "Window of pushes", "In seconds."),
+            _limit_field("voters.requests", "Vote checks", "In one window."),
+            _limit_field("voters.window_seconds", "Window of vote checks", "In seconds."),
         ),
         now=_own_limits,
         on=("bots",),
@@ -277,9 +283,9 @@ class _Subject(NamedTuple):
 class OperatorActions:
     """Asks before an action, and does it. A listing's path has its kind and its id as first parameters."""
 
-    def __init__(self, answers: JsonAnswers, listings: DebugListings) -> None:
+    def __init__(self, answers: JsonAnswers, parts: GatewayParts) -> None:
         self._answers = answers
-        self._listings = listings
+        self._parts = parts
 
     async def ask(self, visit: OperatorVisit, action: DebugAction) -> Shown:
         subject = await self._subject(visit, action)
@@ -309,8 +315,8 @@ class OperatorActions:
         kind, listing_id, *_ = visit.request.params
         if kind not in action.on:
             raise Refusal("no_such_listing")
-        view = self._listings.bot_view if kind == "bots" else self._listings.server_view
-        inside = await view(listing_id)
+        show = bot_inside if kind == "bots" else server_inside
+        inside = await show(self._parts, listing_id)
         return _Subject(
             f"{action.title}: {name_of(inside)}",
             action.now(inside),

@@ -10,6 +10,7 @@ are the operations that have no page.
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from msgspec import Struct
@@ -21,38 +22,41 @@ from handlers.reply import Reply, success
 from handlers.request import Endpoint, Request
 from handlers.route import AnyRoute, RouteOf
 from handlers.routes import ROUTES
-from metrics.scraping import PLAIN, Scraping
-from operators.all_webhooks import DebugWebhooks, WebhooksInside
-from operators.data_folder import BACKUP, DebugDisk, SnapshotTaken, Verified
-from operators.limiter_use import DebugLimiter, LimiterInside
+from metrics.scraping import PLAIN
+from operators.all_webhooks import WebhooksInside, all_webhooks
+from operators.data_folder import BACKUP, SnapshotTaken, Verified, backup, snapshot, verify
+from operators.gateway_parts import GatewayParts
+from operators.limiter_use import LimiterInside, limiter_use
 from operators.overview import (
     ConcernsNow,
-    DebugOverview,
-    DebugProcess,
     Overview,
     StoredData,
+    concerns_now,
+    overview,
     overview_html,
+    stored_data,
 )
 from operators.recent import (
-    DebugErrors,
-    DebugJournal,
     ErrorLines,
     JournalPage,
     JournalQuery,
     journal_query,
+    logged_errors,
+    newest_events,
 )
 from operators.subjects import (
     BotInside,
-    DebugFind,
-    DebugListings,
-    DebugUsers,
     FindQuery,
     FoundListings,
     ServerInside,
     UserInside,
+    bot_inside,
+    find,
     find_query,
     listing_html,
     name_of,
+    server_inside,
+    user_inside,
 )
 
 if TYPE_CHECKING:
@@ -60,23 +64,6 @@ if TYPE_CHECKING:
 
 V = TypeVar("V", bound=Success)
 Html = Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Operators:
-    """The objects that answer the operator: one of a gateway."""
-
-    process: DebugProcess
-    overview: DebugOverview
-    disk: DebugDisk
-    find: DebugFind
-    listings: DebugListings
-    users: DebugUsers
-    webhooks: DebugWebhooks
-    limiter: DebugLimiter
-    errors: DebugErrors
-    journal: DebugJournal
-    scraping: Scraping
 
 
 def _no_html(_: Any, __: Request, ___: "Markdown") -> Html:
@@ -107,20 +94,20 @@ class OperatorPage(Generic[V]):
     html: Callable[[V, Request, "Markdown"], Html | Awaitable[Html]] = _no_html
     name: str
     view: type[V]
-    show: Callable[[Operators, Request], V | Awaitable[V]]
+    show: Callable[[GatewayParts, Request], V | Awaitable[V]]
     summary: str
     about: str
     outcome: str
     query: type[Struct] | None = None
     refuses: tuple[RefusedFor, ...] = ()
 
-    async def value(self, to: Operators, request: Request) -> V:
+    async def value(self, parts: GatewayParts, request: Request) -> V:
         """Return the value. Raises the refusals of the row."""
-        value = self.show(to, request)
+        value = self.show(parts, request)
         return await value if inspect.isawaitable(value) else value
 
     @property
-    def route(self) -> RouteOf[Operators]:
+    def route(self) -> RouteOf[GatewayParts]:
         """The operation that answers with the JSON."""
         return RouteOf(
             "GET",
@@ -137,9 +124,9 @@ class OperatorPage(Generic[V]):
             query=self.query,
         )
 
-    def _endpoint(self, to: Operators) -> Endpoint:
+    def _endpoint(self, parts: GatewayParts) -> Endpoint:
         async def answer(request: Request) -> Reply:
-            return success(await self.value(to, request))
+            return success(await self.value(parts, request))
 
         return answer
 
@@ -150,10 +137,10 @@ OPERATOR_PAGES: tuple[OperatorPage[Any], ...] = (
         json="/debug/overview.json",
         section="Overview",
         template="overview",
-        html=lambda overview, _, __: overview_html(overview),
+        html=lambda value, _, __: overview_html(value),
         name="showOverview",
         view=Overview,
-        show=lambda to, _: to.overview.view(),
+        show=lambda parts, _: overview(parts),
         summary="Show the process at a glance",
         about=(
             "Positions of the log, counts, limiter, fleet and memory, with what was answered in the last "
@@ -166,7 +153,7 @@ OPERATOR_PAGES: tuple[OperatorPage[Any], ...] = (
         section="Webhooks",
         name="showWebhooksInside",
         view=WebhooksInside,
-        show=lambda to, _: to.webhooks.view(),
+        show=lambda parts, _: all_webhooks(parts),
         summary="Show all webhooks",
         about="The queue, the endpoints that fail or are suspended and why, and the most loaded ones.",
         outcome="The webhooks.",
@@ -176,7 +163,7 @@ OPERATOR_PAGES: tuple[OperatorPage[Any], ...] = (
         section="Limiter",
         name="showLimiter",
         view=LimiterInside,
-        show=lambda to, _: to.limiter.view(),
+        show=lambda parts, _: limiter_use(parts),
         summary="Show the rate limiter",
         about="The bots that use most of each limit, and the addresses whose requests fail most.",
         outcome="The limiter.",
@@ -186,7 +173,7 @@ OPERATOR_PAGES: tuple[OperatorPage[Any], ...] = (
         section="Errors",
         name="showErrors",
         view=ErrorLines,
-        show=lambda to, _: to.errors.view(),
+        show=lambda parts, _: logged_errors(parts),
         summary="Show the last warnings and errors",
         about="The newest lines of the log from level WARNING on, since the process began.",
         outcome="The lines, the newest first.",
@@ -197,7 +184,7 @@ OPERATOR_PAGES: tuple[OperatorPage[Any], ...] = (
         html=lambda _, request, __: {"before": request.query.get("before")},
         name="showJournal",
         view=JournalPage,
-        show=lambda to, request: to.journal.view(journal_query(request.query)),
+        show=lambda parts, request: newest_events(parts, journal_query(request.query)),
         summary="Show the newest events of the journal",
         about="Those since the process began, in pages. No secret is shown.",
         outcome="A page of events.",
@@ -209,7 +196,7 @@ OPERATOR_PAGES: tuple[OperatorPage[Any], ...] = (
         title=lambda _: "Data on disk",
         name="showData",
         view=StoredData,
-        show=lambda to, _: to.process.data(),
+        show=lambda parts, _: stored_data(parts),
         summary="Show what is on disk, with digests",
         about="Positions of the log, and digests of the state: equal digests mean equal states.",
         outcome="Positions and digests.",
@@ -220,7 +207,7 @@ OPERATOR_PAGES: tuple[OperatorPage[Any], ...] = (
         html=lambda _, request, __: {"q": request.query.get("q", "").strip()},
         name="find",
         view=FoundListings,
-        show=lambda to, request: to.find.view(find_query(request.query)),
+        show=lambda parts, request: find(parts, find_query(request.query)),
         summary="Find a listing or a user",
         about="By the id, or by a part of a listing's name, in any case.",
         outcome="The listings that were found.",
@@ -233,7 +220,7 @@ OPERATOR_PAGES: tuple[OperatorPage[Any], ...] = (
         html=listing_html,
         name="showBotWhole",
         view=BotInside,
-        show=lambda to, request: to.listings.bot_view(request.params[0]),
+        show=lambda parts, request: bot_inside(parts, request.params[0]),
         summary="Show all about a bot and its newest votes",
         about=(
             "The listing, its keys without values, its webhook, its limits as they stand, its newest "
@@ -249,7 +236,7 @@ OPERATOR_PAGES: tuple[OperatorPage[Any], ...] = (
         html=listing_html,
         name="showServerWhole",
         view=ServerInside,
-        show=lambda to, request: to.listings.server_view(request.params[0]),
+        show=lambda parts, request: server_inside(parts, request.params[0]),
         summary="Show all about a server and its newest votes",
         about="The listing, its webhook, its newest deliveries and its newest votes.",
         outcome="The server.",
@@ -261,7 +248,7 @@ OPERATOR_PAGES: tuple[OperatorPage[Any], ...] = (
         template="user",
         name="showUserInside",
         view=UserInside,
-        show=lambda to, request: to.users.view(user_id(request)),
+        show=lambda parts, request: user_inside(parts, user_id(request)),
         summary="Show all that is known of a user",
         about="As `/manage/users/{id}`, with the listings that the user owns, and the user's votes.",
         outcome="The user, with listings and votes.",
@@ -270,16 +257,12 @@ OPERATOR_PAGES: tuple[OperatorPage[Any], ...] = (
 )
 
 
-def _concerns(to: Operators) -> Endpoint:
-    return lambda _: success(to.process.concerns())
-
-
-CALLS: tuple[RouteOf[Operators], ...] = (
+CALLS: tuple[RouteOf[GatewayParts], ...] = (
     RouteOf(
         "GET",
         "/metrics",
         "readMetrics",
-        endpoint=lambda to: to.scraping.metrics,
+        endpoint=lambda parts: parts.scraping.metrics,
         access="operator",
         tag="Debug",
         summary="The numbers of the process, for Prometheus",
@@ -296,7 +279,7 @@ CALLS: tuple[RouteOf[Operators], ...] = (
         "GET",
         "/debug/concerns",
         "showConcerns",
-        endpoint=_concerns,
+        endpoint=lambda parts: lambda _: success(concerns_now(parts)),
         access="operator",
         tag="Debug",
         summary="Say what is wrong now",
@@ -311,7 +294,7 @@ CALLS: tuple[RouteOf[Operators], ...] = (
         "POST",
         "/debug/snapshot",
         "takeSnapshot",
-        endpoint=lambda to: to.disk.snapshot,
+        endpoint=lambda parts: partial(snapshot, parts),
         access="operator",
         tag="Debug",
         summary="Take a snapshot now",
@@ -324,7 +307,7 @@ CALLS: tuple[RouteOf[Operators], ...] = (
         "GET",
         "/debug/snapshot",
         "backUp",
-        endpoint=lambda to: to.disk.backup,
+        endpoint=lambda parts: partial(backup, parts),
         access="operator",
         tag="Debug",
         summary="Download a backup",
@@ -342,7 +325,7 @@ A backup that could not be brought to its end is cut off with its connection, an
         "POST",
         "/debug/verify",
         "verifyState",
-        endpoint=lambda to: to.disk.verify,
+        endpoint=lambda parts: partial(verify, parts),
         access="operator",
         tag="Debug",
         summary="Compare memory with disk",

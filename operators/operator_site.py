@@ -20,9 +20,10 @@ from core.actors import OPERATOR as ACTOR
 from core.refusals import Refusal
 from handlers.manage import Operator, token_digest
 from handlers.reply import Reply
+from operators.gateway_parts import GatewayParts
 from operators.operator_actions import OperatorActions, OperatorVisit, action_rows
-from operators.operator_pages import OPERATOR_PAGES, OperatorPage, Operators
-from operators.overview import DebugOverview, live_values
+from operators.operator_pages import OPERATOR_PAGES, OperatorPage
+from operators.overview import live_values, overview
 from watchers.security_log import tell
 from web.audiences import Audience
 from web.cookies import OPERATOR, keeps_cookies
@@ -141,8 +142,8 @@ def _page(visit: OperatorVisit, to: str, errors: Mapping[str, str], status: int 
 class LiveOverview:
     """The part of the overview that moves, as a stream of events."""
 
-    def __init__(self, overview: DebugOverview, templates: Templates, sessions: OperatorSessions) -> None:
-        self._overview = overview
+    def __init__(self, parts: GatewayParts, templates: Templates, sessions: OperatorSessions) -> None:
+        self._parts = parts
         self._templates = templates
         self.viewers = Live(self.event, sessions)
 
@@ -152,16 +153,16 @@ class LiveOverview:
     async def event(self) -> bytes:
         """Return the events of one moment: the part of the page that moves, and the points of the charts."""
         drawing = await self._templates.load()
-        overview = self._overview.view()
-        moved = drawing.fragment("debug/overview.html", live_values(overview), "live")
-        return event(moved) + event(msgspec.json.encode(overview.series).decode(), "series")
+        value = overview(self._parts)
+        moved = drawing.fragment("debug/overview.html", live_values(value), "live")
+        return event(moved) + event(msgspec.json.encode(value.series).decode(), "series")
 
 
 @dataclass(frozen=True)
 class OperatorSite:
     """The objects that make the pages: one of a gateway."""
 
-    operators: Operators
+    parts: GatewayParts
     sign_in: SignInPage
     live: LiveOverview
     actions: OperatorActions
@@ -169,7 +170,7 @@ class OperatorSite:
 
     async def show(self, visit: OperatorVisit, page: OperatorPage[Success]) -> Shown:
         """Draw a page of the table."""
-        value = await page.value(self.operators, visit.request)
+        value = await page.value(self.parts, visit.request)
         html = page.html(value, visit.request, self.markdown)
         values = await html if inspect.isawaitable(html) else html
         template = page.template or page.path.rpartition("/")[2]

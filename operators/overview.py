@@ -1,21 +1,20 @@
 """The process as a whole, for the operator: how it is now, and how the last minutes were."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Protocol
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta, convert
 from msgspec.structs import asdict
 
 from actions.views import NULL, Amount, Count, Success, View, example
-from core.clock import NS_PER_SECOND, Clock
-from core.ledger import Ledger
+from core.clock import NS_PER_SECOND
 from core.rows import BOTS, SERVERS
 from core.version import VERSION
-from handlers.public import PublicLimits
 from handlers.slices import refreshed_digest
 from listings.queries import count_of
 from operators.data_folder import Digest
+from operators.gateway_parts import GatewayParts
+from serving.timeline import Point
 from watchers.concerns import Concern
 
 Concerns = Annotated[
@@ -137,90 +136,6 @@ class StoredData(Success):
     ]
 
 
-@dataclass(frozen=True)
-class ProcessSources:
-    """Calls that ask other parts of the process about themselves."""
-
-    durable_position: Callable[[], int]
-    snapshot_position: Callable[[], int]
-    webhooks_in_flight: Callable[[], int]
-    endpoints_suspended: Callable[[], int]
-    proxy_down: Callable[[], bool]
-    """True while the webhooks' proxy fails: no webhook leaves then."""
-    readiness: Callable[[], str | None]
-    """None when ready, else why not."""
-    fleet: Callable[[], dict[str, Any] | None]
-    """The node of the fleet as `Node.standing` describes it; None outside of a fleet."""
-    connections: Callable[[], dict[str, int]]
-    resident_bytes: Callable[[], int | None]
-    concerns: Callable[[], tuple[Concern, ...]]
-    """Returns everything that is wrong now."""
-
-
-class DebugProcess:
-    def __init__(
-        self, ledger: Ledger, clock: Clock, limits: PublicLimits, sources: ProcessSources, version: str
-    ) -> None:
-        self._ledger = ledger
-        self._clock = clock
-        self._limits = limits
-        self._sources = sources
-        self._version = version
-        self._started_ns = clock.monotonic_ns()
-
-    def concerns(self) -> ConcernsNow:
-        return ConcernsNow(concerns=self._sources.concerns())
-
-    async def data(self) -> StoredData:
-        state = self._ledger.state
-        await refreshed_digest(state)
-        return StoredData(
-            positions=self._positions(),
-            digest=state.digest(),
-            fleet_digest=state.shared_digest() if state.fleet.label else None,
-        )
-
-    def shared(self) -> dict[str, Any]:
-        """Return the fields of the overview that are no measurements."""
-        state, sources, limits = self._ledger.state, self._sources, self._limits
-        not_ready = sources.readiness()
-        return {
-            "version": self._version,
-            "uptime_seconds": (self._clock.monotonic_ns() - self._started_ns) // NS_PER_SECOND,
-            "ready": not_ready is None,
-            "not_ready_because": not_ready,
-            "concerns": sources.concerns(),
-            "positions": self._positions(),
-            "counts": Counts(
-                bots=count_of(state, BOTS),
-                servers=count_of(state, SERVERS),
-                keys=state.listings.key_count,
-                votes=len(state.votes),
-                webhooks_pending=len(state.deliveries.pending),
-                webhooks_in_flight=sources.webhooks_in_flight(),
-                endpoints_suspended=sources.endpoints_suspended(),
-            ),
-            "limiter": LimiterCounts(
-                stats_buckets=len(limits.stats),
-                voters_buckets=len(limits.voters),
-                failing_addresses=len(limits.guard),
-            ),
-            "webhook_proxy_down": sources.proxy_down(),
-            "connections": convert(sources.connections(), Connections),
-            "memory": Memory(resident_bytes=sources.resident_bytes()),
-        }
-
-    def _positions(self) -> Positions:
-        return Positions(
-            head=self._ledger.head,
-            durable=self._sources.durable_position(),
-            snapshot=self._sources.snapshot_position(),
-        )
-
-    def fleet(self) -> FleetNodeView | None:
-        return convert(self._sources.fleet(), FleetNodeView | None)
-
-
 Age = Annotated[
     Amount | None,
     Meta(description="Seconds since it came to be, to within two; null if that was before the start."),
@@ -302,74 +217,77 @@ class Overview(Success):
     series: SeriesView
 
 
-class Use(Protocol):
-    """The answers of an endpoint in the last minute."""
-
-    def _asdict(self) -> dict[str, Any]: ...
+def concerns_now(parts: GatewayParts) -> ConcernsNow:
+    return ConcernsNow(concerns=parts.process.concerns())
 
 
-class SeriesPoint(Protocol):
-    """A point of the series."""
-
-    @property
-    def at_ms(self) -> int: ...
-    @property
-    def requests_per_second(self) -> float: ...
-    @property
-    def votes_per_second(self) -> float: ...
-    @property
-    def p50_ms(self) -> float | None: ...
-    @property
-    def p99_ms(self) -> float | None: ...
-    @property
-    def loop_lag_ms(self) -> float: ...
-    @property
-    def resident_bytes(self) -> int | None: ...
-
-
-@dataclass(frozen=True)
-class OverviewSources:
-    """Calls that ask for what was measured."""
-
-    head_age_seconds: Callable[[], float | None]
-    durable_age_seconds: Callable[[], float | None]
-    snapshot_age_seconds: Callable[[], float | None]
-    lag_samples_ms: Callable[[], Sequence[float]]
-    endpoints: Callable[[], Sequence[Use]]
-    points: Callable[[], Sequence[SeriesPoint]]
-
-
-class DebugOverview:
-    def __init__(self, process: DebugProcess, sources: OverviewSources) -> None:
-        self._process = process
-        self._sources = sources
-
-    def view(self) -> Overview:
-        sources, samples = self._sources, tuple(self._sources.lag_samples_ms())
-        return Overview(
-            **self._process.shared(),
-            ages_seconds=Ages(
-                head=sources.head_age_seconds(),
-                durable=sources.durable_age_seconds(),
-                snapshot=sources.snapshot_age_seconds(),
-            ),
-            replication=self._process.fleet(),
-            loop_lag_ms=LagOfMinute(last=samples[-1], max=max(samples), samples=samples),
-            endpoints=tuple(EndpointUseView(**use._asdict()) for use in sources.endpoints()),
-            series=_series(sources.points()),
-        )
-
-
-def _series(points: Sequence[SeriesPoint]) -> SeriesView:
-    return SeriesView(
-        at=tuple(point.at_ms for point in points),
-        requests_per_second=tuple(point.requests_per_second for point in points),
-        votes_per_second=tuple(point.votes_per_second for point in points),
-        p50_ms=tuple(point.p50_ms for point in points),
-        p99_ms=tuple(point.p99_ms for point in points),
-        loop_lag_ms=tuple(point.loop_lag_ms for point in points),
-        resident_bytes=tuple(point.resident_bytes for point in points),
+def _positions(parts: GatewayParts) -> Positions:
+    return Positions(
+        head=parts.ledger.head,
+        durable=parts.journal.durable_position,
+        snapshot=parts.snapshotter.position,
     )
+
+
+async def stored_data(parts: GatewayParts) -> StoredData:
+    state = parts.state
+    await refreshed_digest(state)
+    fleet_digest = state.shared_digest() if state.fleet.label else None
+    return StoredData(positions=_positions(parts), digest=state.digest(), fleet_digest=fleet_digest)
+
+
+def overview(parts: GatewayParts) -> Overview:
+    process, samples, now_ns = parts.process, tuple(parts.lag.samples_ms), parts.clock.monotonic_ns()
+    not_ready = process.readiness()
+    return Overview(
+        version=VERSION,
+        uptime_seconds=(now_ns - parts.started_ns) // NS_PER_SECOND,
+        ready=not_ready is None,
+        not_ready_because=not_ready,
+        concerns=process.concerns(),
+        positions=_positions(parts),
+        ages_seconds=_ages(parts, now_ns),
+        counts=_counts(parts),
+        limiter=LimiterCounts(
+            stats_buckets=len(parts.public.limits.stats),
+            voters_buckets=len(parts.public.limits.voters),
+            failing_addresses=len(parts.public.limits.guard),
+        ),
+        webhook_proxy_down=parts.outbox.stopped,
+        replication=convert(process.fleet(), FleetNodeView | None),
+        connections=convert(process.connections(), Connections),
+        memory=Memory(resident_bytes=process.resident_bytes()),
+        loop_lag_ms=LagOfMinute(last=samples[-1], max=max(samples), samples=samples),
+        endpoints=tuple(EndpointUseView(**use._asdict()) for use in parts.timeline.last_minute()),
+        series=_series(parts.timeline.points),
+    )
+
+
+def _ages(parts: GatewayParts, now_ns: int) -> Ages:
+    timeline, snapshot_ms = parts.timeline, parts.snapshotter.created_ms
+    return Ages(
+        head=timeline.head.age_seconds(now_ns),
+        durable=timeline.durable.age_seconds(now_ns),
+        snapshot=max(parts.clock.now_ms() - snapshot_ms, 0) / 1_000 if snapshot_ms else None,
+    )
+
+
+def _counts(parts: GatewayParts) -> Counts:
+    state = parts.state
+    return Counts(
+        bots=count_of(state, BOTS),
+        servers=count_of(state, SERVERS),
+        keys=state.listings.key_count,
+        votes=len(state.votes),
+        webhooks_pending=len(state.deliveries.pending),
+        webhooks_in_flight=parts.outbox.in_flight,
+        endpoints_suspended=len(parts.outbox.suspended),
+    )
+
+
+def _series(points: Sequence[Point]) -> SeriesView:
+    columns = zip(*points, strict=True) if points else [()] * len(Point._fields)
+    return SeriesView(**dict(zip(SeriesView.__struct_fields__, map(tuple, columns), strict=True)))
 
 
 CHARTS = (
@@ -382,15 +300,15 @@ CHARTS = (
 """Name, columns of the series, their labels, and the unit."""
 
 
-def overview_html(overview: Overview) -> Mapping[str, Any]:
+def overview_html(value: Overview) -> Mapping[str, Any]:
     """Return the values for the page: those of the part that moves, the charts, and the points as rows, the
     newest first, in the order of the columns."""
-    rows = list(zip(*asdict(overview.series).values(), strict=True))[::-1]
-    return {**live_values(overview), "charts": CHARTS, "rows": rows}
+    rows = list(zip(*asdict(value.series).values(), strict=True))[::-1]
+    return {**live_values(value), "charts": CHARTS, "rows": rows}
 
 
-def live_values(overview: Overview) -> Mapping[str, Any]:
+def live_values(value: Overview) -> Mapping[str, Any]:
     """Return the values of the part that moves. Before the first point there is nothing newest."""
-    columns = asdict(overview.series)
+    columns = asdict(value.series)
     newest = {name: column[-1] if column else None for name, column in columns.items()}
-    return {"value": overview, "newest": newest}
+    return {"value": value, "newest": newest}

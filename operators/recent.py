@@ -8,8 +8,9 @@ from msgspec import Meta, Struct
 from actions.views import NULL, Count, Moment, Positive, Success, View, example
 from core.refusals import Invalid
 from languages.said import Fault
-from watchers.journal_tail import EVENTS, JournalTail
-from watchers.recent_errors import LINES, RecentErrors
+from operators.gateway_parts import GatewayParts
+from watchers.journal_tail import EVENTS
+from watchers.recent_errors import LINES
 
 
 class ErrorLineView(View):
@@ -45,12 +46,8 @@ class ErrorLines(Success):
     ]
 
 
-class DebugErrors:
-    def __init__(self, recent: RecentErrors) -> None:
-        self._recent = recent
-
-    def view(self) -> ErrorLines:
-        return ErrorLines(errors=tuple(ErrorLineView(**line._asdict()) for line in self._recent.lines))
+def logged_errors(parts: GatewayParts) -> ErrorLines:
+    return ErrorLines(errors=tuple(ErrorLineView(**line._asdict()) for line in parts.errors.lines))
 
 
 class JournalQuery(Struct, frozen=True):
@@ -91,14 +88,9 @@ class JournalPage(Success):
     ]
 
 
-class DebugJournal:
-    def __init__(self, tail: JournalTail) -> None:
-        self._tail = tail
-
-    def view(self, query: JournalQuery) -> JournalPage:
-        found, following = self._tail.page(query.before)
-        events = tuple(EventView(**each._asdict()) for each in found)
-        return JournalPage(events=events, next=following)
+def newest_events(parts: GatewayParts, query: JournalQuery) -> JournalPage:
+    found, following = parts.tail.page(query.before)
+    return JournalPage(events=tuple(EventView(**each._asdict()) for each in found), next=following)
 
 
 def journal_query(query: Mapping[str, str]) -> JournalQuery:

@@ -20,7 +20,6 @@ from actions.views import (
     example,
     including,
 )
-from core.clock import Clock
 from core.listing_table import ref_slices
 from core.refusals import Invalid
 from core.rows import BOTS, SERVERS, Listing, Review
@@ -35,14 +34,15 @@ from handlers.listing_views import (
     server_view,
     stats_problem_views,
 )
-from handlers.public import PublicApi
 from handlers.request import Request
 from handlers.slices import in_slices
-from handlers.user_views import UserView, UserViews
+from handlers.user_views import UserView
 from handlers.webhook_views import DeliveryView, WebhookView, delivery_view, webhook_view
 from languages.said import Fault
 from listings.finding import Hit, ListingSearch, OwnedListings
 from listings.rules import listing_of
+from operators.gateway_parts import GatewayParts
+from ratelimit.bucket import Decision
 from votes.queries import RecentVotes, Voted, vote_status
 
 if TYPE_CHECKING:
@@ -89,18 +89,14 @@ class FoundListings(Success):
     ]
 
 
-class DebugFind:
-    def __init__(self, state: State) -> None:
-        self._state = state
-
-    async def view(self, query: FindQuery) -> FoundListings:
-        text = (query.q or "").strip()
-        if not text:
-            return FoundListings(listings=(), more=False, user=None)
-        search = ListingSearch(self._state, text, FOUND)
-        await in_slices(search.slices())
-        listings = tuple(map(hit_view, search.found))
-        return FoundListings(listings=listings, more=search.more, user=text if is_snowflake(text) else None)
+async def find(parts: GatewayParts, query: FindQuery) -> FoundListings:
+    text = (query.q or "").strip()
+    if not text:
+        return FoundListings(listings=(), more=False, user=None)
+    search = ListingSearch(parts.state, text, FOUND)
+    await in_slices(search.slices())
+    listings = tuple(map(hit_view, search.found))
+    return FoundListings(listings=listings, more=search.more, user=text if is_snowflake(text) else None)
 
 
 def find_query(query: Mapping[str, str]) -> FindQuery:
@@ -122,6 +118,8 @@ def hit_view(hit: Hit) -> ListingHit:
 
 
 RECENT, RECENT_VOTES = 20, 20
+SHOWN = 100
+"""The most listings, and votes, that are shown of a user."""
 
 
 class NextRequest(View):
@@ -186,72 +184,64 @@ class ServerInside(Success):
     message: OwnerMessageOrNone
 
 
-class DebugListings:
-    def __init__(self, state: State, clock: Clock, public: PublicApi) -> None:
-        self._state = state
-        self._clock = clock
-        self._public = public
-
-    async def bot_view(self, bot_id: str) -> BotInside:
-        """Return all about a bot. Raises Refusal."""
-        ref = BOTS + bot_id
-        votes = await self._recent_votes(ref)
-        listing, now_ms = listing_of(self._state, ref), self._clock.now_ms()
-        return BotInside(
-            listing=bot_view(listing),
-            keys=tuple(key_view(key, now_ms) for key in listing.keys),
-            stats_problems=stats_problem_views(self._public.problems.of(ref)),
-            limits=self._limits(listing),
-            **self._shared(listing, votes, now_ms),
-        )
-
-    async def server_view(self, server_id: str) -> ServerInside:
-        """Return all about a server. Raises Refusal."""
-        ref = SERVERS + server_id
-        votes = await self._recent_votes(ref)
-        listing = listing_of(self._state, ref)
-        return ServerInside(
-            listing=server_view(listing), **self._shared(listing, votes, self._clock.now_ms())
-        )
-
-    def _shared(self, listing: Listing, votes: tuple[RecentVoteView, ...], now_ms: int) -> dict[str, Any]:
-        """Return the fields that all kinds of listing have."""
-        deliveries, webhook = self._state.deliveries, listing.webhook
-        waiting = deliveries.waiting(listing.ref)
-        newest = deliveries.newest_first(listing.ref)[:RECENT]
-        return {
-            "webhook": webhook_view(webhook, waiting, now_ms) if webhook is not None else None,
-            "voters": self._state.votes.voters(listing.ref),
-            "recent_votes": votes,
-            "deliveries": tuple(delivery_view(row, webhook) for row in newest),
-            "deliveries_pending": waiting,
-            "history": act_views(listing),
-            "message": owner_message_view(listing),
-        }
-
-    async def _recent_votes(self, ref: str) -> tuple[RecentVoteView, ...]:
-        listing_of(self._state, ref)
-        recent = RecentVotes(self._state, ref, RECENT_VOTES)
-        await in_slices(recent.slices())
-        return tuple(
-            RecentVoteView(user=vote.user, votes=vote.votes, last_at=vote.last_ms) for vote in recent.found
-        )
-
-    def _limits(self, bot: Listing) -> NextRequests:
-        return NextRequests(
-            **{
-                name: NextRequest(
-                    limit=decision.limit,
-                    remaining=decision.remaining,
-                    reset_seconds=decision.reset_seconds,
-                    window_seconds=decision.window_seconds,
-                )
-                for name, decision in self._public.limits_of(bot).items()
-            }
-        )
+Inside = BotInside | ServerInside
 
 
-SHOWN = 100
+async def bot_inside(parts: GatewayParts, bot_id: str) -> BotInside:
+    """Return all about a bot. Raises Refusal."""
+    ref = BOTS + bot_id
+    votes = await _recent_votes(parts.state, ref)
+    bot, now_ms = listing_of(parts.state, ref), parts.clock.now_ms()
+    limits = parts.public.limits_of(bot).items()
+    return BotInside(
+        listing=bot_view(bot),
+        keys=tuple(key_view(key, now_ms) for key in bot.keys),
+        stats_problems=stats_problem_views(parts.public.problems.of(ref)),
+        limits=NextRequests(**{name: _next_request(decision) for name, decision in limits}),
+        **_shared(parts, bot, votes),
+    )
+
+
+async def server_inside(parts: GatewayParts, server_id: str) -> ServerInside:
+    """Return all about a server. Raises Refusal."""
+    ref = SERVERS + server_id
+    votes = await _recent_votes(parts.state, ref)
+    server = listing_of(parts.state, ref)
+    return ServerInside(listing=server_view(server), **_shared(parts, server, votes))
+
+
+def _shared(parts: GatewayParts, listing: Listing, votes: tuple[RecentVoteView, ...]) -> dict[str, Any]:
+    """Return the fields that all kinds of listing have."""
+    deliveries, webhook = parts.state.deliveries, listing.webhook
+    waiting = deliveries.waiting(listing.ref)
+    newest = deliveries.newest_first(listing.ref)[:RECENT]
+    return {
+        "webhook": webhook_view(webhook, waiting, parts.clock.now_ms()) if webhook is not None else None,
+        "voters": parts.state.votes.voters(listing.ref),
+        "recent_votes": votes,
+        "deliveries": tuple(delivery_view(row, webhook) for row in newest),
+        "deliveries_pending": waiting,
+        "history": act_views(listing),
+        "message": owner_message_view(listing),
+    }
+
+
+async def _recent_votes(state: State, ref: str) -> tuple[RecentVoteView, ...]:
+    listing_of(state, ref)
+    recent = RecentVotes(state, ref, RECENT_VOTES)
+    await in_slices(recent.slices())
+    return tuple(
+        RecentVoteView(user=vote.user, votes=vote.votes, last_at=vote.last_ms) for vote in recent.found
+    )
+
+
+def _next_request(decision: Decision) -> NextRequest:
+    return NextRequest(
+        limit=decision.limit,
+        remaining=decision.remaining,
+        reset_seconds=decision.reset_seconds,
+        window_seconds=decision.window_seconds,
+    )
 
 
 class VoteOfUser(View):
@@ -279,24 +269,17 @@ class UserInside(Success):
     votes_count: Annotated[Count, Meta(description="The listings that the user has voted for.")]
 
 
-class DebugUsers:
-    def __init__(self, state: State, clock: Clock, window_ms: int, views: UserViews) -> None:
-        self._state = state
-        self._clock = clock
-        self._window_ms = window_ms
-        self._views = views
-
-    async def view(self, user: str) -> UserInside:
-        now_ms = self._clock.now_ms()
-        survey = _Survey(self._state, user, now_ms, self._window_ms)
-        await in_slices(survey.slices())
-        return UserInside(
-            **asdict(self._views.user(user, now_ms)),
-            listings=tuple(map(hit_view, survey.owned.found)),
-            listings_count=survey.owned.count,
-            votes=tuple(survey.votes),
-            votes_count=survey.votes_count,
-        )
+async def user_inside(parts: GatewayParts, user: str) -> UserInside:
+    now_ms = parts.clock.now_ms()
+    survey = _Survey(parts.state, user, now_ms, parts.window_ms)
+    await in_slices(survey.slices())
+    return UserInside(
+        **asdict(parts.users.user(user, now_ms)),
+        listings=tuple(map(hit_view, survey.owned.found)),
+        listings_count=survey.owned.count,
+        votes=tuple(survey.votes),
+        votes_count=survey.votes_count,
+    )
 
 
 class _Survey:
@@ -332,9 +315,6 @@ class _Survey:
                 last_at=status.last_ms,
             )
             self.votes.append(vote)
-
-
-Inside = BotInside | ServerInside
 
 
 def name_of(inside: Inside) -> str:

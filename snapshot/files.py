@@ -1,4 +1,6 @@
-"""A snapshot file: the state as of a position, with votes that may be newer. Law: a file is whole or refused.
+"""A snapshot file: the state as of a position, with votes that may be newer.
+
+Invariant: a file is whole or refused.
 
     header   magic 8s | position u64 | created u64, Unix milliseconds | key id 8s | salt 16s
              | crc u32 of the fields before it, so that a damaged key id is told from a missing key

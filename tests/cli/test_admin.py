@@ -23,7 +23,7 @@ from core.events import Event, ListingSaved
 from core.rows import BotProfile
 from core.user_rows import QuarantinedAct
 from listings.forms import BotEdit, Form, ServerEdit
-from openapi.samples import SESSION_ID
+from openapi.examples import SESSION_ID
 from server import cli
 from tests.support.gateways import (
     BOT,
@@ -445,8 +445,8 @@ def test_with_json_an_error_is_json_too(gateway: ThreadGateway) -> None:
         ("users quarantine 1 vote why --for 7d --until 2030-01-01", "Give either --until or --for."),
         ("bots submit 1 --from /nowhere", "/nowhere: No such file or directory"),
         ("bots frobnicate", "No such command 'frobnicate'"),
-        ("doctor --frobnicate", "No such option '--frobnicate'"),
-        ("--token a-secret-of-mine state", "use --token-file FILE"),
+        ("snapshot --frobnicate", "No such option '--frobnicate'"),
+        ("--token a-secret-of-mine doctor", "use --token-file FILE"),
     ],
 )
 def test_what_is_typed_wrong_ends_with_2_before_anything_is_asked(line: str, reason: str) -> None:

@@ -32,8 +32,8 @@ from listings.forms import Denial, Form, KeyName, WebhookSettings, read
 from listings.keys import KeyDigester
 from listings.stats import read_stats
 from listings.webhooks import WebhookPolicy, save_webhook
-from openapi.examples import BODIES
-from openapi.samples import (
+from openapi.examples import (
+    BODIES,
     BOT,
     CO_OWNER,
     DELIVERY_ID,

@@ -3,7 +3,7 @@
 from core.actors import user_actor
 from core.rows import BotProfile, Key, Listing, Reviewed, ServerProfile
 from core.user_rows import UserProfile, UserRow, UserSession, user_ref
-from openapi.samples import BOT, DAY_MS, KEY_ID, NOW_MS, OWNER, QUARANTINE, SERVER, SESSION_ID, USER
+from openapi.examples import BOT, DAY_MS, KEY_ID, NOW_MS, OWNER, QUARANTINE, SERVER, SESSION_ID, USER
 
 CO_OWNER_ID = "1d5e92c3ba4e607f8a9bacbd"
 KEY = "vg_3q2-7wEjRWeJq83vASNFZ4mrze8BI0VniavN7wEjRWc"

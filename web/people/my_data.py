@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
+from msgspec.structs import asdict
 
 from core.actors import user_actor
 from core.clock import Clock
 from core.due_reminders import due_reminders, ends_ms
 from core.listing_table import ref_slices
-from core.rows import Listing, OwnerMessage, Policy
+from core.rows import UNSTAMPED, Listing, OwnerMessage, Policy
 from core.state import State
 from core.user_rows import ReminderMessage, UserRow, user_ref
 from handlers.reply import Reply
@@ -111,17 +112,10 @@ class MyData:
 
     def _everything(self, user_id: str, known: "_Known") -> dict[str, Any]:
         row = self._state.users.get(user_ref(user_id))
-        account = msgspec.to_builtins(row) if row is not None else {}
-        for session in account.get("sessions", ()):
-            del session["digest"]
-        for quarantine in account.get("quarantines", ()):
-            quarantine["by"] = unnamed(quarantine["by"])
-        account.pop("reminders", None)  # they stand by themselves
-        account.pop("ended", None)  # of sessions that are over there are digests alone
         return {
             "id": user_id,
             "at_ms": self._clock.now_ms(),
-            "account": account,
+            "account": _account(row) if row is not None else {},
             "reminders": self._reminders(row) if row is not None else [],
             "listings": list(self._ownership.refs_of(user_id)),
             "invitations": list(self._ownership.asking(user_id)),
@@ -244,4 +238,30 @@ def _told(message: OwnerMessage) -> dict[str, Any]:
         "decided_ms": message.decided_ms,
         "attempts": message.made,
         "delivered": message.delivered,
+    }
+
+
+def _account(row: UserRow) -> dict[str, Any]:
+    """Return the account with every field, also those that a row leaves out because they have their defaults.
+
+    Reminders stand by themselves. Digests of sessions are left out, and so are the sessions that are over:
+    there are digests alone of them.
+    """
+    naming = {} if row.naming is None else {"naming": msgspec.to_builtins(row.naming)}
+    sessions = [asdict(session) for session in row.sessions]
+    for session in sessions:
+        del session["digest"]
+    return {
+        "ref": row.ref,
+        "first_ms": row.first_ms,
+        "profile": asdict(row.profile) if row.profile is not None else None,
+        "sessions": sessions,
+        "role": row.role,
+        "quarantines": [
+            {**asdict(each), "by": unnamed(each.by), "stamp": each.stamp or UNSTAMPED}
+            for each in row.quarantines
+        ],
+        "stamps": row.known_stamps,
+        "read_ms": row.read_ms,
+        **naming,
     }
