@@ -42,11 +42,11 @@ MEASURED := $(addprefix tests/,core grammars votes listings people ratelimit web
 coverage: $(VENV)/dev.stamp ## measure branch coverage of the core rooms by their own tests: at least 95%
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --cov --cov-report=term:skip-covered $(MEASURED)
 
-lint: $(VENV)/dev.stamp ## check format, lint, types and imports
+lint: $(VENV)/dev.stamp ## check format, lint, types, imports and English
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy .
-	@$(BIN)/python -m pytest -q -n 0 tests/test_architecture.py
+	@$(BIN)/python -m pytest -q -n 0 tests/test_architecture.py tests/test_english.py
 
 ROUNDS := 1000
 crash: $(VENV)/dev.stamp ## kill a loaded gateway ROUNDS=1000 times (5 minutes)
