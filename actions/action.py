@@ -32,9 +32,13 @@ from core.events import Event
 from core.refusals import Invalid
 from core.state import State
 from core.user_rows import QuarantinedAct
-from grammars.snowflake import NO_SNOWFLAKE, is_snowflake
+from grammars.snowflake import is_snowflake
+from languages.said import Code, Fault
 from people.permissions import Right
 
+RefusedFor = Code | Literal["invalid_id", "invalid_act", "invalid_query", "owner_quarantined"]
+"""A code, or the name of one more example of a code: `invalid_fields` of a path or a query, and `quarantined`
+for another act."""
 F = TypeVar("F")
 V = TypeVar("V", bound=Success)
 M = TypeVar("M")
@@ -82,7 +86,7 @@ class Call:
         """
         its_id = self.ids[at]
         if not is_snowflake(its_id):
-            raise Invalid({"id": NO_SNOWFLAKE})
+            raise Invalid({"id": Fault("no_snowflake")})
         return its_id
 
     def rechecked(self) -> "Call":
@@ -172,7 +176,7 @@ class Action(Generic[F, V]):
     summary: str
     about: str | Mapping[Kind, str] = ""
     outcome: str
-    refuses: tuple[str, ...] = ()
+    refuses: tuple[RefusedFor, ...] = ()
     status: int = 200
     command: Command
 

@@ -136,7 +136,7 @@ ISSUE_KEY = Action(
         "this answer alone."
     ),
     outcome="The key with its value.",
-    refuses=("no_listing", "keys_need_approval", "too_many_keys", "no_writes"),
+    refuses=("no_such_listing", "keys_need_approval", "too_many_keys", "unavailable"),
     status=201,
     command=Command(
         "keys issue",
@@ -156,7 +156,7 @@ LIST_KEYS = Action(
     summary="List a {thing}'s API keys",
     about="Without their values, which nobody keeps.",
     outcome="The keys.",
-    refuses=("no_listing",),
+    refuses=("no_such_listing",),
     command=Command("keys list"),
 )
 ROTATE_KEY = Action(
@@ -172,7 +172,7 @@ ROTATE_KEY = Action(
     summary="Give an API key a new value",
     about="The old value stops at once, or after an overlap that you choose.",
     outcome="The key with its new value.",
-    refuses=("no_listing", "no_key", "no_writes"),
+    refuses=("no_such_listing", "no_such_key", "unavailable"),
     command=Command(
         "keys rotate",
         "Give an API key a new value.\n\nThe old value stops at once, unless you name an overlap. The new "
@@ -196,7 +196,7 @@ DELETE_KEY = Action(
     summary="Delete an API key",
     about="It stops at once.",
     outcome="It is gone.",
-    refuses=("no_listing", "no_key", "no_writes"),
+    refuses=("no_such_listing", "no_such_key", "unavailable"),
     command=Command("keys revoke", loses="This stops the key {key_id} at once."),
 )
 KEY_ACTIONS = (ISSUE_KEY, LIST_KEYS, ROTATE_KEY, DELETE_KEY)

@@ -13,6 +13,7 @@ from msgspec import Meta, Struct
 from actions.views import DeliveryCursor, Snowflake
 from core.refusals import Invalid
 from core.rows import DeliveryState, Review, WebhookEvent
+from languages.said import Fault
 
 PAGE = 50
 MAX_PAGE = 500
@@ -58,7 +59,7 @@ def limit_in(query: Mapping[str, str]) -> int:
     """Return how many a query asks for at most. Raises Invalid."""
     limit = query.get("limit", str(PAGE))
     if not (limit.isascii() and limit.isdigit() and len(limit) <= 3 and 1 <= int(limit) <= MAX_PAGE):
-        raise Invalid({"limit": f"must be from 1 to {MAX_PAGE}"})
+        raise Invalid({"limit": Fault("page_out_of_range", {"most": MAX_PAGE})})
     return int(limit)
 
 
@@ -91,7 +92,7 @@ def _parameter(name: str, hint: Any) -> _Parameter:
 def _value(parameter: _Parameter, text: str) -> Any:
     name, choices, pattern = parameter
     if choices and text not in choices:
-        raise Invalid({name: f"must be one of {', '.join(choices)}"})
+        raise Invalid({name: Fault("not_one_of", {"choices": ", ".join(choices)})})
     if pattern is not None and not re.fullmatch(pattern, text, re.ASCII):
-        raise Invalid({name: "must be the `next` of another page"})
+        raise Invalid({name: Fault("not_a_cursor")})
     return text if choices or pattern is not None else limit_in({name: text})

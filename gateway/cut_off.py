@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gateway.membership import Membership
-from handlers.reply import CutOff, Reply, reply_to
+from handlers.reply import Reply, refused
 from handlers.request import Endpoint, Request
 from handlers.route import Resource
 from wire.http_server import WireServer
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 ALONE = ("/healthz", "/readyz", "/openapi.json", "/docs", "/metrics", "/debug", "/static/")
 """The beginnings of paths that need no fleet."""
-_REFUSAL = reply_to(CutOff())
+_REFUSAL = refused("cut_off")
 
 
 def refused_while_cut_off(fleet: Membership | None, resources: Sequence[Resource]) -> list[Resource]:
@@ -41,9 +41,9 @@ def leave_to_application_while_cut_off(fleet: Membership | None, server: WireSer
 
 def _refused_while_cut_off(isolation: "Isolation", resource: Resource) -> Resource:
     def guarded(endpoint: Endpoint) -> Endpoint:
-        return lambda request: refused(request) if isolation.is_cut_off else endpoint(request)
+        return lambda request: cut_off(request) if isolation.is_cut_off else endpoint(request)
 
-    def refused(request: Request) -> Reply:
+    def cut_off(request: Request) -> Reply:
         return resource.finish(request, _REFUSAL)
 
     return replace(resource, endpoints={method: guarded(each) for method, each in resource.endpoints.items()})

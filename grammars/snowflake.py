@@ -5,8 +5,6 @@ scripts, signs and spaces are not digits here.
 """
 
 MAX = (1 << 64) - 1
-NO_SNOWFLAKE = "must be a snowflake: 17 to 20 digits"
-"""The reason why another text is refused."""
 
 
 def is_snowflake(text: str) -> bool:

@@ -4,29 +4,19 @@ A request finds its listing first (404), then its form is read (400), then the a
 """
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, get_args
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from msgspec import Struct
 
 from actions.action import AnyAction, Call, Operation, operations
 from actions.query_forms import read_query
 from actions.tools import Tools
-from core.refusals import Conflict, ConflictReason, NotFound, Quarantined, VotedTooSoon
 from handlers.reply import Reply, success
 from handlers.request import Endpoint, Request
-from handlers.route import BAD_ID, NO_WRITES, Endpoints, RefusalKind, Route
+from handlers.route import Endpoints, Route
 from listings.forms import read
 from listings.rules import listing_of
-
-_OTHERS: Mapping[str, RefusalKind] = {
-    "no_writes": NO_WRITES,
-    "bad_id": BAD_ID,
-    "voted_too_soon": RefusalKind(VotedTooSoon),
-    "quarantined_vote": RefusalKind(Quarantined, "vote"),
-    "quarantined_submit": RefusalKind(Quarantined, "submit"),
-}
-"""The refusals that are neither conflicts nor missing things, by their codes."""
 
 
 def routes_of(actions: Sequence[AnyAction]) -> tuple[Route, ...]:
@@ -48,7 +38,7 @@ def _route(operation: Operation) -> Route:
         description=operation.about,
         answer=operation.view,
         outcome=operation.outcome,
-        refuses=tuple(map(refusal_kind, action.refuses)),
+        refuses=action.refuses,
         body=None if is_query else form,
         query=form if is_query else None,
         status=action.status,
@@ -80,10 +70,3 @@ def _read(form: type[Any] | None, request: Request) -> Any:
     if issubclass(form, Struct):
         return read_query(form, request.query)
     return read(form, request.json_object())
-
-
-def refusal_kind(code: str) -> RefusalKind:
-    """Return the kind of refusal that a code names."""
-    if code in get_args(ConflictReason):
-        return RefusalKind(Conflict, code)
-    return _OTHERS.get(code) or RefusalKind(NotFound, code.removeprefix("no_"))

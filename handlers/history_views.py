@@ -9,6 +9,7 @@ from actions.views import ActorName, Count, Moment, NoMore, Snowflake, Success, 
 from core.actors import Actor, user_of
 from core.rows import Act, Decision, Deed, DeliveryState, Listing
 from core.trail import APART, KEPT
+from languages.texts import Text, in_english
 from people.permissions import DEEDS_OF_MODERATORS, unnamed
 
 
@@ -31,17 +32,17 @@ Acts = Annotated[
 ]
 
 
-MESSAGE_ERRORS: Mapping[str, str] = {
-    "cannot_message": "the owner takes no messages from the bot, or shares no server with it",
-    "http_401": "the chat platform refuses the bot token",
-    "http_404": "the chat platform does not know the owner",
-    "limited": "the chat platform asks for a wait",
-    "timeout": "the chat platform did not answer in time",
-    "unreachable": "the chat platform cannot be reached",
-    "unreadable": "the answer of the chat platform cannot be read",
-    "internal": "something failed on our side",
+MESSAGE_ERRORS: Mapping[str, Text] = {
+    "cannot_message": Text("the owner takes no messages from the bot, or shares no server with it"),
+    "http_401": Text("the chat platform refuses the bot token"),
+    "http_404": Text("the chat platform does not know the owner"),
+    "limited": Text("the chat platform asks for a wait"),
+    "timeout": Text("the chat platform did not answer in time"),
+    "unreachable": Text("the chat platform cannot be reached"),
+    "unreadable": Text("the answer of the chat platform cannot be read"),
+    "internal": Text("something failed on our side"),
 }
-"""Why an owner is not told, in words. Every other error is a status of the chat platform."""
+"""The reasons why an owner is not told. Every other error is a status of the chat platform."""
 MessageError = Annotated[str, Meta(pattern=f"^(?:http_[0-9]{{3}}|{'|'.join(MESSAGE_ERRORS)})$")]
 
 
@@ -103,10 +104,11 @@ def owner_message_view(listing: Listing) -> OwnerMessageView | None:
         told_at=last.at_ms + last.duration_ms if last is not None and message.delivered else None,
         next_attempt_at=message.next_attempt_ms,
         error=error,
-        why=_why(error) if error is not None else None,
+        why=in_english(message_error(error)) if error is not None else None,
     )
 
 
-def _why(error: str) -> str:
+def message_error(error: str) -> Text:
+    """Return the text of an error of a direct message."""
     status = error.removeprefix("http_")
-    return MESSAGE_ERRORS.get(error, f"the chat platform answered with status {status}")
+    return MESSAGE_ERRORS.get(error) or Text("the chat platform answered with status {status}", status=status)

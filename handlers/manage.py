@@ -11,16 +11,15 @@ from core import rows
 from core.actors import OPERATOR
 from core.clock import Clock
 from core.events import Event
-from core.refusals import Invalid
-from grammars.snowflake import NO_SNOWFLAKE, is_snowflake
+from core.refusals import Invalid, Refusal
+from grammars.snowflake import is_snowflake
 from handlers.reply import (
-    InvalidOperatorToken,
-    OperatorTokenRequired,
     Reply,
     success,
     too_many,
 )
 from handlers.request import Endpoint, Request
+from languages.said import Fault
 from ratelimit.address import address_key
 from ratelimit.limiter import FailureGuard
 from watchers.security_log import tell
@@ -87,7 +86,7 @@ class Operator:
     def refusal(self, address: str, token: str | None) -> Reply | None:
         """Return None for the operator, and the answer 429 at an address that failed too often.
 
-        A wrong token is counted. None is a token that was not given. Raises OperatorTokenRefused.
+        A wrong token is counted. None is a token that was not given. Raises Refusal.
         """
         if self._is_right(token):
             return None
@@ -98,7 +97,7 @@ class Operator:
         self._failures.failed(key, now_ns)
         if token is not None:
             tell("wrong_operator_token")
-        raise OperatorTokenRequired if token is None else InvalidOperatorToken
+        raise Refusal("operator_token_required" if token is None else "invalid_operator_token")
 
     def _is_right(self, token: str | None) -> bool:
         presented = token_digest(token or "")
@@ -134,5 +133,5 @@ def user_id(request: Request, at: int = 0) -> str:
     """
     its_id = request.params[at]
     if not is_snowflake(its_id):
-        raise Invalid({"id": NO_SNOWFLAKE})
+        raise Invalid({"id": Fault("no_snowflake")})
     return its_id

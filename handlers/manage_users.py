@@ -15,7 +15,7 @@ from actions.query_forms import UsersQuery, read_query
 from core.actors import OPERATOR
 from core.due_reminders import due_reminder, ends_ms, standing
 from core.events import Event
-from core.refusals import Invalid, NotFound
+from core.refusals import Invalid, Refusal
 from core.user_rows import QuarantinedAct, user_ref
 from grammars.patterns import PROSE
 from handlers.manage import ManageContext, user_id
@@ -36,6 +36,7 @@ from handlers.user_views import (
     notice_view,
     reminder_view,
 )
+from languages.said import Fault
 from listings.fields import IN_PROSE, IS_PROSE, LAST_MS, WHOLE, sized
 from listings.forms import Form, Nothing, read
 from listings.notices import NoticeSearch
@@ -49,7 +50,6 @@ from votes.rules import erase_user, keep_cooldowns
 ACTS: tuple[QuarantinedAct, ...] = get_args(QuarantinedAct)
 USERS_AT_ONCE = 64
 """Users whose sessions end in one record."""
-NO_ACT = f"must be one of {', '.join(ACTS)}"
 
 
 class QuarantineTerms(Form):
@@ -180,10 +180,10 @@ class ManageUsers:
         return keep_cooldowns(self._state, user, refs, mark_of, now_ms=now_ms, cooldown_ms=cooldown_ms)
 
     def _known(self, request: Request, now_ms: int) -> UserView:
-        """Return the user in the path: one who has a row, or whom the settings name. Raises NotFound."""
+        """Return the user in the path: one who has a row, or whom the settings name. Raises Refusal."""
         user = self._views.user(user_id(request), now_ms)
         if user.first_at is None and user.moderator is None:
-            raise NotFound("user")
+            raise Refusal("no_such_user")
         return user
 
     def _show(self, user: str, now_ms: int) -> Reply:
@@ -194,5 +194,5 @@ def _act(request: Request) -> QuarantinedAct:
     """Return the act in the path. Raises Invalid."""
     act = request.params[1]
     if act not in ACTS:
-        raise Invalid({"act": NO_ACT})
+        raise Invalid({"act": Fault("not_one_of", {"choices": ", ".join(ACTS)})})
     return act

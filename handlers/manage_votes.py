@@ -46,8 +46,7 @@ class ManageVotes:
     async def take(self, ref: str, user: str, rule: FlagRule | None = None) -> Reply:
         """Take a user's vote, and answer with a CastVote once it is durable. Every vote comes this way.
 
-        `rule` flags the vote for moderators. Raises NotFound, Conflict, Quarantined, VotedTooSoon and
-        Unavailable.
+        `rule` flags the vote for moderators. Raises Refusal and Unavailable.
         """
         context, now_ms = self._context, self._clock.now_ms()
         events = self._vote(ref, user, now_ms)

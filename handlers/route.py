@@ -8,14 +8,14 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, NamedTuple, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from msgspec import Struct
 from pydantic import BaseModel
 
+from actions.action import RefusedFor
 from actions.listing_kinds import Kind
 from actions.tools import Tools
-from core.refusals import Invalid, NotFound, Unavailable
 from handlers.manage import Operator
 from handlers.manage_listings import ManageListings
 from handlers.manage_owners import ManageOwners
@@ -25,19 +25,11 @@ from handlers.manage_users import ManageUsers
 from handlers.manage_votes import ManageVotes
 from handlers.manage_webhooks import ManageWebhooks
 from handlers.public import PublicApi
-from handlers.reply import (
-    JSON,
-    ApiKeyRefused,
-    BodyTooLarge,
-    BotNotFound,
-    OperatorTokenRefused,
-    Reply,
-    TooManyRequests,
-    Unreadable,
-)
+from handlers.reply import JSON, Reply
 from handlers.request import Endpoint, Request
 from handlers.service import Service
 from handlers.vote_feed import VoteFeed
+from languages.said import Code
 from listings.stats import StatsBody
 
 Access = Literal["bot key", "operator", "anyone"]
@@ -45,23 +37,6 @@ Access = Literal["bot key", "operator", "anyone"]
 
 PAGE = "page"
 """The operation under which all pages are counted together: so many paths are no labels."""
-
-
-class RefusalKind(NamedTuple):
-    """A kind of refusal: an exception class or a branch of the tree, and its subject if it can have many."""
-
-    kind: type[Exception]
-    about: str = ""
-
-
-NO_LISTING, NO_KEY = RefusalKind(NotFound, "listing"), RefusalKind(NotFound, "key")
-NO_WEBHOOK, NO_DELIVERY = RefusalKind(NotFound, "webhook"), RefusalKind(NotFound, "delivery")
-NO_USER, NO_SESSION = RefusalKind(NotFound, "user"), RefusalKind(NotFound, "session")
-NO_QUARANTINE = RefusalKind(NotFound, "quarantine")
-BAD_BODY, BAD_QUERY = RefusalKind(Invalid, "body"), RefusalKind(Invalid, "query")
-BAD_ID, BAD_ACT = RefusalKind(Invalid, "id"), RefusalKind(Invalid, "act")
-UNREADABLE, TOO_LARGE = RefusalKind(Unreadable), RefusalKind(BodyTooLarge)
-NO_WRITES = RefusalKind(Unavailable)
 
 
 @dataclass(frozen=True)
@@ -115,7 +90,7 @@ class RouteOf(Generic[E]):
     description: str
     answer: type[Struct] | None
     outcome: str
-    refuses: tuple[RefusalKind, ...] = ()
+    refuses: tuple[RefusedFor, ...] = ()
     body: type[BaseModel] | type[StatsBody] | None = None
     query: type[Struct] | None = None
     status: int = 200
@@ -128,24 +103,27 @@ class RouteOf(Generic[E]):
         return self.method == "GET" and self.path.endswith(".json") and self.access == "operator"
 
     @property
-    def refusals(self) -> tuple[RefusalKind, ...]:
+    def refusals(self) -> tuple[RefusedFor, ...]:
         """Everything that a caller may be refused for, but for bugs."""
-        found = [*_OF_CALLERS[self.access]]
+        found: list[RefusedFor] = [*_OF_CALLERS[self.access]]
         if self.query is not None:
-            found.append(BAD_QUERY)
+            found.append("invalid_query")
         if self.body is not None:
-            found += [UNREADABLE, TOO_LARGE]
+            found += ["not_json", "not_an_object", "doubled_field", "body_too_large"]
             if self.body is not StatsBody:
-                found.append(BAD_BODY)
+                found.append("invalid_fields")
         return (*found, *self.refuses)
 
 
 Route = RouteOf[Endpoints]
 AnyRoute = RouteOf[Any]
 
-_OF_CALLERS: Mapping[Access, tuple[RefusalKind, ...]] = {
-    "bot key": (RefusalKind(ApiKeyRefused), RefusalKind(BotNotFound), RefusalKind(TooManyRequests)),
-    "operator": (RefusalKind(OperatorTokenRefused), RefusalKind(TooManyRequests)),
+_OF_CALLERS: Mapping[Access, tuple[Code, ...]] = {
+    "bot key": (
+        *("authorization_required", "invalid_key", "key_with_scheme"),
+        *("bot_not_found", "too_many_requests"),
+    ),
+    "operator": ("operator_token_required", "invalid_operator_token", "too_many_requests"),
     "anyone": (),
 }
 

@@ -31,12 +31,13 @@ from msgspec import Meta, Struct
 
 from actions.views import Moment, Positive, Snowflake, Success, View
 from core.events import Event, ListingRemoved, UserErased, VoteCast, VotesMerged, VotesStruck
-from core.refusals import Invalid, PlaceLost
+from core.refusals import Invalid, PlaceLost, Refusal
 from core.rows import BOTS
 from core.state import State
 from grammars.snowflake import MAX
-from handlers.reply import EVENT_STREAM, NotReady, Reply, encode_json, reply_to, success
+from handlers.reply import EVENT_STREAM, Reply, encode_json, reply_to, success
 from handlers.request import Request
+from languages.said import Fault
 
 PAGE, MAX_PAGE = 500, 1_000
 STREAM_PAGE = 250
@@ -234,7 +235,7 @@ class VoteFeed:
     # -- Pages --------------------------------------------------------------------------------------------
 
     async def lines(self, cursor: Cursor, limit: int) -> Lines:
-        """Return at most `limit` lines behind a cursor. Raises PlaceLost, NotReady, Unavailable."""
+        """Return at most `limit` lines behind a cursor. Raises PlaceLost, Refusal, Unavailable."""
         with self._reading():
             found, cursor, is_last = await self._of_log(cursor, limit)
             if not is_last or cursor.table is None or len(found) >= limit:
@@ -245,7 +246,7 @@ class VoteFeed:
     @contextmanager
     def _reading(self) -> Iterator[None]:
         if self._readers >= MOST_READERS:
-            raise NotReady("too many pages of votes are being read")
+            raise Refusal("not_ready", reason="too many pages of votes are being read")
         self._readers += 1
         try:
             yield
@@ -258,7 +259,7 @@ class VoteFeed:
         try:
             page = await self._log.behind(cursor.position, cursor.proof, limit, again=again)
         except OSError as error:
-            raise NotReady(f"the journal cannot be read ({error.strerror})") from None
+            raise Refusal("not_ready", reason=f"the journal cannot be read ({error.strerror})") from None
         found: list[ToldLine] = []
         for number, record in enumerate(page.records, 1):
             begin = cursor.told if record.position == cursor.position else 0
@@ -346,7 +347,10 @@ class VoteFeed:
             cursor, STREAM_PAGE
         )  # what refuses the cursor does so before the head is sent
         if len(self._streams) >= self._most_streams or self._is_stopping:
-            raise NotReady("too many streams of votes are open" if not self._is_stopping else "stopping")
+            raise Refusal(
+                "not_ready",
+                reason="too many streams of votes are open" if not self._is_stopping else "stopping",
+            )
         return Reply(200, b"", {"x-accel-buffering": "no"}, None, EVENT_STREAM, self._events(first))
 
     async def _events(self, lines: Lines) -> AsyncGenerator[bytes, None]:
@@ -402,16 +406,16 @@ def feed_query(query: Mapping[str, str]) -> FeedQuery:
     if after is not None and after != NOW:
         _cursor(after, "after")
     if not (limit.isascii() and limit.isdigit() and len(limit) <= 4 and 1 <= int(limit) <= MAX_PAGE):
-        raise Invalid({"limit": f"must be from 1 to {MAX_PAGE}"})
+        raise Invalid({"limit": Fault("page_out_of_range", {"most": MAX_PAGE})})
     return FeedQuery(after, int(limit))
 
 
 def _cursor(text: str, field: str) -> Cursor:
     """Read a cursor. Raises Invalid."""
     if re.fullmatch(_CURSOR, text, re.ASCII) is None:
-        raise Invalid({field: "must be the `next` of another page, or the id of an event"})
+        raise Invalid({field: Fault("not_an_event_id")})
     position, told, proof, *table = text.split("-")
     mark = TableMark(f"{table[0]}/{table[1]}", int(table[2])) if table else None
     if mark is not None and mark.user > MAX:
-        raise Invalid({field: "must be the `next` of another page, or the id of an event"})
+        raise Invalid({field: Fault("not_an_event_id")})
     return Cursor(int(position), int(told), int(proof, 16), mark)

@@ -18,25 +18,25 @@ from languages.texts import Text, Words, in_english
 Code = (
     Literal["no_count_given", "server_count_out_of_range", "command_count_out_of_range"]
     | Literal["server_count_too_far_off", "authorization_required", "invalid_key", "key_with_scheme"]
-    | Literal["bot_not_found", "too_many_requests", "count_unknown", "count_asked_for", "malformed_user"]
+    | Literal["bot_not_found", "too_many_requests", "count_unknown", "count_asked_for"]
     | Literal["not_json", "not_an_object", "doubled_field", "body_too_large", "unreadable_form"]
-    | Literal["from_elsewhere", "invalid_fields"]
+    | Literal["from_elsewhere", "invalid_fields", "malformed_user"]
     | Literal["operator_token_required", "invalid_operator_token", "sign_in_required", "not_permitted"]
-    | Literal["quarantined", "quarantined_without_end", "own_quarantine", "owner_may_not_submit"]
-    | Literal["is_moderator", "moderator_by_settings"]
+    | Literal["own_quarantine", "owner_may_not_submit", "is_moderator"]
     | Literal["no_such_path", "no_such_listing", "no_such_key", "no_such_webhook", "no_such_delivery"]
     | Literal["no_such_user", "no_such_session", "no_such_quarantine", "no_invitation", "no_extra_owner"]
     | Literal["no_hand_over"]
     | Literal["owns_already", "too_many_owners", "listing_exists", "not_in_review", "is_denied"]
     | Literal["is_approved", "not_approved", "no_change", "other_version", "owner_proves", "no_code"]
     | Literal["owner_proven", "owner_proven_server", "own_listing", "keys_need_approval", "too_many_keys"]
-    | Literal["votes_need_approval", "voted_too_soon", "too_many_reminders", "delivery_pending"]
-    | Literal["too_many_pending", "too_many_tests", "not_suspended", "nothing_to_probe", "not_signed"]
+    | Literal["votes_need_approval", "voted_too_soon", "quarantined", "quarantined_without_end"]
+    | Literal["moderator_by_settings", "too_many_reminders", "delivery_pending", "too_many_pending"]
+    | Literal["too_many_tests", "not_suspended", "nothing_to_probe", "not_signed"]
     | Literal["method_not_allowed", "place_lost", "unavailable", "search_unavailable", "not_ready", "cut_off"]
     | Literal["bug"]
     | Literal["missing", "unknown_field", "not_text", "not_boolean", "not_whole", "not_a_list", "not_a_form"]
     | Literal["not_a_choice", "not_matching", "text_empty", "text_too_short", "text_too_long", "list_empty"]
-    | Literal["list_too_long", "too_low", "too_high"]
+    | Literal["list_too_long", "too_low", "too_high", "as_written"]
     | Literal["no_snowflake", "named_twice", "names_the_owner", "not_later", "wrong_length", "nothing_seen"]
     | Literal["not_one_line", "control_character", "direction_changed", "not_one_way", "end_alone"]
     | Literal["not_offered"]
@@ -128,7 +128,7 @@ SAID: Mapping[Code, Said] = {
             "The server count provided ({given}) is too far off from the actual server count. It cannot"
             " differ by more than {max_difference} from the actual server count, which is {actual}."
         ),
-        {"given": 5_000, "max_difference": 100, "actual": 42},
+        {"given": 5000, "max_difference": 100, "actual": 42},
         summary="The server count is not close to the actual one",
     ),
     "authorization_required": Said(401, "Authorization header is required.", summary="No key is sent"),
@@ -151,9 +151,6 @@ SAID: Mapping[Code, Said] = {
         {"retry_seconds": 5},
         summary="The chat platform is being asked for the actual server count",
     ),
-    "malformed_user": Said(
-        400, "The user id must be a snowflake: 17 to 20 digits.", summary="The user id is no snowflake"
-    ),
     # Bodies, forms and queries
     "not_json": Said(400, "The body must be valid JSON in UTF-8.", summary="The body is not JSON"),
     "not_an_object": Said(400, "The body must be a JSON object.", summary="The body is no object"),
@@ -167,20 +164,14 @@ SAID: Mapping[Code, Said] = {
     "unreadable_form": Said(400, Text("The form could not be read.")),
     "from_elsewhere": Said(403, Text("The form was not sent from a page of this gateway.")),
     "invalid_fields": Said(400, Text("Some fields are not valid."), summary="Fields are not valid"),
-    # Who may
+    "malformed_user": Said(
+        400, "The user id must be a snowflake: 17 to 20 digits.", summary="The user id is no snowflake"
+    ),
+    # Who may do what
     "operator_token_required": Said(401, "The operator token is required.", summary="No token is sent"),
     "invalid_operator_token": Said(401, "Invalid operator token.", summary="The token is not the operator's"),
     "sign_in_required": Said(401, Text("You must sign in.")),
     "not_permitted": Said(403, Text("You may not see this page.")),
-    "quarantined": Said(
-        403,
-        Text("The user is under quarantine until {until_ms} (UTC): {reason}"),
-        {"until_ms": 1_782_000_000_000, "reason": "Buys votes."},
-        summary="The user may not vote",
-    ),
-    "quarantined_without_end": Said(
-        403, Text("The user is under quarantine: {reason}"), {"reason": "Buys votes.", "until_ms": None}
-    ),
     "own_quarantine": Said(409, Text("Nobody imposes or lifts a quarantine of their own.")),
     "owner_may_not_submit": Said(
         409,
@@ -189,13 +180,8 @@ SAID: Mapping[Code, Said] = {
         ),
     ),
     "is_moderator": Said(409, Text("The user moderates, too: only the operator can do that.")),
-    "moderator_by_settings": Said(
-        409,
-        "The settings name this moderator; take the id out of web.moderators.",
-        summary="The settings name the moderator",
-    ),
-    # Where nothing is
-    "no_such_path": Said(404, Text("Not found."), summary="There is nothing at this path"),
+    # Things that do not exist
+    "no_such_path": Said(404, Text("Not found.")),
     "no_such_listing": Said(404, Text("There is no such listing."), summary="There is no such listing"),
     "no_such_key": Said(404, Text("The listing has no such key."), summary="The listing has no such key"),
     "no_such_webhook": Said(404, Text("The listing has no webhook."), summary="The listing has no webhook"),
@@ -273,7 +259,7 @@ SAID: Mapping[Code, Said] = {
         {"most": 10},
         summary="The listing has all the keys it may have",
     ),
-    # Votes, reminders and webhooks
+    # Votes, users and webhooks
     "votes_need_approval": Said(
         409, Text("Only an approved listing can be voted for."), summary="The listing is not approved"
     ),
@@ -282,6 +268,20 @@ SAID: Mapping[Code, Said] = {
         Text("This user can vote again in {retry_seconds} seconds."),
         {"retry_seconds": 43_200, "next_vote_ms": 1_782_000_000_000},
         summary="The user voted not long ago",
+    ),
+    "quarantined": Said(
+        403,
+        Text("The user is under quarantine until {until_ms} (UTC): {reason}"),
+        {"until_ms": 1_782_000_000_000, "reason": "Buys votes."},
+        summary="The user may not vote",
+    ),
+    "quarantined_without_end": Said(
+        403, Text("The user is under quarantine: {reason}"), {"reason": "Buys votes.", "until_ms": None}
+    ),
+    "moderator_by_settings": Said(
+        409,
+        "The settings name this moderator; take the id out of web.moderators.",
+        summary="The settings name the moderator",
     ),
     "too_many_reminders": Said(
         409, Text("A user has {most} reminders at most; turn one off first."), {"most": 100}
@@ -304,13 +304,8 @@ SAID: Mapping[Code, Said] = {
         Text("Messages to a chat platform are not signed."),
         summary="It is a chat platform's webhook URL",
     ),
-    # Nobody's mistake, or ours
-    "method_not_allowed": Said(
-        405,
-        Text("Method not allowed. Use {methods}."),
-        {"methods": "GET"},
-        summary="The path has no such method",
-    ),
+    # The service itself
+    "method_not_allowed": Said(405, Text("Method not allowed. Use {methods}."), {"methods": "GET"}),
     "place_lost": Said(
         410,
         (
@@ -358,6 +353,7 @@ SAID: Mapping[Code, Said] = {
     ),
     "too_low": _field("input should be greater than or equal to {least}", least=0),
     "too_high": _field("input should be less than or equal to {most}", most=604_800),
+    "as_written": Said(400, "{text}", {"text": "field required"}),
     # Fields: texts, users and times
     "no_snowflake": _field("must be a snowflake: 17 to 20 digits", Text("must be 17 to 20 digits")),
     "named_twice": _field(Text("must not name one twice")),

@@ -8,12 +8,14 @@ from collections.abc import Mapping
 from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, ValidationInfo
+from pydantic_core import ErrorDetails
 
 from core.refusals import Invalid
 from core.rows import WebhookEvent
 from grammars.header_values import HEADER_VALUE
 from grammars.patterns import CHAT_URL, CHAT_WEBHOOK_URL, ONE_LINE, PROSE, TEXT
 from languages.language_names import Language
+from languages.said import Fault
 from listings.fields import (
     IN_PROSE,
     IS_HEADER_VALUE,
@@ -25,6 +27,7 @@ from listings.fields import (
     ON_ONE_LINE,
     WHOLE,
     BotCategory,
+    Broken,
     Name,
     OverlapSeconds,
     ServerCategory,
@@ -232,9 +235,9 @@ def _one_way(users: list[str], info: ValidationInfo) -> list[str]:
     if {"flagged", "since", "until"} <= others.keys():
         ways = [bool(users), others["flagged"], others["since"] is not None]
         if sum(ways) != 1:
-            raise ValueError("choose users, the flagged votes or a time: one of the three")
+            raise Broken("not_one_way")
         if others["until"] is not None and others["since"] is None:
-            raise ValueError("choose no end of a time without its beginning")
+            raise Broken("end_alone")
     return users
 
 
@@ -307,9 +310,30 @@ def read(form: type[F], body: Mapping[str, Any]) -> F:
     try:
         return form.model_validate(body)
     except ValidationError as error:
-        fields: dict[str, str] = {}
-        for problem in error.errors(include_url=False, include_context=False, include_input=False):
-            name = ".".join(str(step) for step in problem["loc"])
-            message = problem["msg"].removeprefix("Value error, ")
-            fields.setdefault(name, message[:1].lower() + message[1:])
-        raise Invalid(fields) from None
+        faults: dict[str, Fault] = {}
+        for problem in error.errors(include_url=False, include_input=False):
+            faults.setdefault(".".join(str(step) for step in problem["loc"]), _fault(problem))
+        raise Invalid(faults) from None
+
+
+def _fault(problem: ErrorDetails) -> Fault:
+    """Return what pydantic says as a fault of ours."""
+    facts = problem.get("ctx", {})
+    match problem["type"]:
+        case "value_error":
+            fault: Fault = facts["error"].fault
+            return fault
+        case "string_too_short":
+            least = facts["min_length"]
+            return Fault("text_empty") if least == 1 else Fault("text_too_short", {"least": least})
+        case "string_too_long":
+            return Fault("text_too_long", {"most": facts["max_length"]})
+        case "too_short":
+            return Fault("list_empty")
+        case "too_long":
+            return Fault("list_too_long", {"most": facts["max_length"], "given": facts["actual_length"]})
+        case "literal_error":
+            return Fault("not_a_choice", {"choices": facts["expected"]})
+        case _:
+            message = problem["msg"]
+            return Fault("as_written", {"text": message[:1].lower() + message[1:]})

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from core.actors import Actor
 from core.events import Event, KeyDeleted, KeySaved, KeyUsed
-from core.refusals import Conflict, NotFound
+from core.refusals import Refusal
 from core.rows import Key
 from core.state import State
 from listings.rules import listing_of
@@ -60,9 +60,9 @@ def issue_key(
 ) -> list[Event]:
     listing = listing_of(state, ref)
     if listing.review != "approved":
-        raise Conflict("keys_need_approval")
+        raise Refusal("keys_need_approval")
     if len(listing.keys) >= keys_per_listing:
-        raise Conflict("too_many_keys", most=keys_per_listing)
+        raise Refusal("too_many_keys", most=keys_per_listing)
     issued = Key(key_id, name, digest, digest[:FINGERPRINT], now_ms, makers=(by,))
     return [KeySaved(ref, issued, at_ms=now_ms, by=by)]
 
@@ -105,5 +105,5 @@ def used_keys(state: State, digests: Iterable[str], day: int) -> list[Event]:
 def _key_of(state: State, ref: str, key_id: str) -> Key:
     key = listing_of(state, ref).key(key_id)
     if key is None:
-        raise NotFound("key")
+        raise Refusal("no_such_key")
     return key

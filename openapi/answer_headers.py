@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from handlers.reply import KeyWithScheme, reply_to
+from handlers.reply import refused
 
 Node = dict[str, Any]
 
@@ -33,7 +33,7 @@ HEADERS: Mapping[str, Node] = {
     "retry-after": _count("How many seconds to wait before asking again.", 1, 300),
     "www-authenticate": _header(
         "The scheme of the operator token; or that an API key has none.",
-        {"type": "string", "enum": ["Bearer", reply_to(KeyWithScheme()).headers["www-authenticate"]]},
+        {"type": "string", "enum": ["Bearer", refused("key_with_scheme").headers["www-authenticate"]]},
         "Bearer",
     ),
 }

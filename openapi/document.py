@@ -16,13 +16,13 @@ from actions.views import ID_PATTERN
 from core.version import API_VERSION, VERSION, VERSIONS
 from handlers.manage_users import ACTS
 from handlers.reply import EVENT_STREAM, JSON, Reply, encode_json
-from handlers.route import Access, AnyRoute, RefusalKind
+from handlers.route import Access, AnyRoute
 from handlers.routes import TAGS
 from handlers.user_views import SESSION_PATTERN
 from openapi.answer_headers import EVERY, HEADERS, LIMITED
 from openapi.cast import BOT, DELIVERY_ID, KEY_ID, NOW_MS, SERVER, SESSION_ID, USER
 from openapi.deployment import Deployment
-from openapi.errors import BUG, OUTSIDE, TOO_LONG, Error, errors, of_kinds
+from openapi.errors import FAMILIES, OUTSIDE, TOO_LONG, Error, errors
 from openapi.examples import ANSWERS, BODIES, answers_of
 from openapi.schemas import answer_name, is_required, name_of, query_parameters, ref, schema_components
 from operators.operator_routes import ALL_ROUTES
@@ -311,7 +311,7 @@ class _Responses:
     """The responses of all operations. Those that several operations give are shared components."""
 
     def __init__(self, every: Sequence[Error], routes: Iterable[AnyRoute]) -> None:
-        self._every = every
+        self._by_code = {error.code: error for error in every}
         made = [refusal for route in routes for refusal in self._refusals(route)]
         uses = Counter(encode_json(refusal) for refusal in made)
         self.shared: Node = {each.name: each.node for each in made if uses[encode_json(each)] > 1}
@@ -338,23 +338,19 @@ class _Responses:
 
     def _refusals(self, route: AnyRoute) -> list["_Refusal"]:
         """Return the responses to refusals, by status."""
-        by_status: dict[int, dict[RefusalKind, list[Error]]] = {}
-        for kind in (*route.refusals, BUG, TOO_LONG):
-            for error in of_kinds(self._every, [kind]):
-                by_status.setdefault(error.reply.status, {}).setdefault(kind, []).append(error)
+        by_status: dict[int, dict[str, list[Error]]] = {}
+        for code in (*route.refusals, "bug", TOO_LONG):
+            error = self._by_code[code]
+            family = FAMILIES.get(code, error.name[0].upper() + error.name[1:])
+            by_status.setdefault(error.reply.status, {}).setdefault(family, []).append(error)
         return [
             _Refusal(
                 status,
-                "Or".join(_kind_name(kind, found) for kind, found in kinds.items()),
-                _refusal_node(route, status, [error for found in kinds.values() for error in found]),
+                "Or".join(families),
+                _refusal_node(route, status, [error for found in families.values() for error in found]),
             )
-            for status, kinds in sorted(by_status.items())
+            for status, families in sorted(by_status.items())
         ]
-
-
-def _kind_name(kind: RefusalKind, found: Sequence[Error]) -> str:
-    """Return the name of a branch of the tree of refusals, or of the one error below it."""
-    return kind.kind.__name__ if len(found) > 1 else found[0].name[0].upper() + found[0].name[1:]
 
 
 def _refusal_node(route: AnyRoute, status: int, found: Sequence[Error]) -> Node:

@@ -13,6 +13,7 @@ from grammars.snowflake import is_snowflake
 from handlers.reply import Reply, success
 from handlers.request import Request
 from handlers.slices import in_slices
+from languages.said import Fault
 from listings.finding import Hit, ListingSearch
 
 FOUND = 50
@@ -76,7 +77,7 @@ def find_query(query: Mapping[str, str]) -> FindQuery:
     """Read the query. Raises Invalid."""
     text = query.get("q")
     if text is not None and len(text) > MAX_TEXT:
-        raise Invalid({"q": f"must not be longer than {MAX_TEXT} characters"})
+        raise Invalid({"q": Fault("query_too_long", {"most": MAX_TEXT})})
     return FindQuery(text)
 
 

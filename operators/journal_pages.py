@@ -9,6 +9,7 @@ from actions.views import Count, Moment, Positive, Success, View
 from core.refusals import Invalid
 from handlers.reply import Reply, success
 from handlers.request import Request
+from languages.said import Fault
 from watchers.journal_tail import EVENTS, JournalTail
 
 
@@ -66,5 +67,5 @@ def journal_query(query: Mapping[str, str]) -> JournalQuery:
     if before is None:
         return JournalQuery()
     if not (before.isascii() and before.isdigit() and len(before) <= 15 and int(before) >= 1):
-        raise Invalid({"before": "must be the `next` of another page"})
+        raise Invalid({"before": Fault("not_a_cursor")})
     return JournalQuery(int(before))

@@ -104,7 +104,7 @@ class DebugListings:
         return success(await self.server_view(request.params[0]))
 
     async def bot_view(self, bot_id: str) -> BotInside:
-        """Return all about a bot. Raises NotFound."""
+        """Return all about a bot. Raises Refusal."""
         ref = BOTS + bot_id
         votes = await self._recent_votes(ref)
         listing, now_ms = listing_of(self._state, ref), self._clock.now_ms()
@@ -123,7 +123,7 @@ class DebugListings:
         )
 
     async def server_view(self, server_id: str) -> ServerInside:
-        """Return all about a server. Raises NotFound."""
+        """Return all about a server. Raises Refusal."""
         ref = SERVERS + server_id
         votes = await self._recent_votes(ref)
         listing = listing_of(self._state, ref)

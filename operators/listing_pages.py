@@ -4,7 +4,7 @@ from typing import Literal
 
 from msgspec.structs import asdict
 
-from core.refusals import NotFound
+from core.refusals import Refusal
 from handlers.request import Request
 from operators.finding_subjects import FoundListings
 from operators.listing_inside import BotInside, ServerInside
@@ -46,13 +46,13 @@ class ListingPages:
 
 
 def kind_of(request: Request) -> Literal["bots", "servers"]:
-    """Return the kind of listing in a path. Raises NotFound."""
+    """Return the kind of listing in a path. Raises Refusal."""
     kind = request.params[0]
     if kind == "bots":
         return "bots"
     if kind == "servers":
         return "servers"
-    raise NotFound("listing")
+    raise Refusal("no_such_listing")
 
 
 def name_of(inside: Inside) -> str:

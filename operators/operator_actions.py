@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from core.refusals import Invalid, NotFound
+from core.refusals import Invalid, Refusal
 from handlers.reply import SPOKEN, reply_to
+from languages.said import in_words
 from languages.texts import Words
 from operators.listing_pages import Inside, inside_of, kind_of, name_of
 from operators.operator_audience import OperatorVisit
@@ -276,7 +277,7 @@ class ListingActions:
     async def _inside(self, visit: OperatorVisit, action: DebugAction) -> Inside:
         kind = kind_of(visit.request)
         if kind not in action.on:
-            raise NotFound("listing")
+            raise Refusal("no_such_listing")
         return await inside_of(self._answers, visit.request, kind, visit.request.params[1])
 
     def _back(self, visit: OperatorVisit) -> str:
@@ -312,7 +313,8 @@ async def _acted(
     try:
         reply = await answers.reply(operation, visit.request, *params, body=action.body(form))
     except Invalid as refused:
-        return _confirmation(action, title, form, refused.fields, back, 400)
+        errors = {name: in_words(*fault) for name, fault in refused.faults.items()}
+        return _confirmation(action, title, form, errors, back, 400)
     except SPOKEN as error:
         if not action.fields:
             raise

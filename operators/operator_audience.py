@@ -1,7 +1,6 @@
 """The operator as a visitor of pages. Invariant: any other visitor sees the sign-in alone."""
 
 from core.actors import OPERATOR as ACTOR
-from handlers.reply import OperatorTokenRequired
 from web.audiences import Audience
 from web.cookies import OPERATOR
 from web.cross_origin import origins_of_host
@@ -61,7 +60,7 @@ def operator_audience(sessions: OperatorSessions, notices: Notices) -> Audience[
         language=lambda _, __: OPERATORS,
         rules={"operator": lambda _: True},
         act=lambda _: None,
-        stranger=OperatorTokenRequired,
+        stranger="operator_token_required",
         origins=origins_of_host,
         notices=notices,
         sign_in=SIGN_IN,

@@ -1,6 +1,6 @@
 """The rows of the table of routes with which operators look inside the process."""
 
-from handlers.route import BAD_ID, NO_LISTING, NO_WRITES, AnyRoute, RouteOf
+from handlers.route import AnyRoute, RouteOf
 from handlers.routes import ROUTES
 from metrics.scraping import PLAIN
 from operators.all_webhooks import WebhooksInside
@@ -61,7 +61,7 @@ OPERATOR_ROUTES: tuple[RouteOf[Operators], ...] = (
         description="Writes the state whole. Answers once it is on disk.",
         answer=SnapshotTaken,
         outcome="It is on disk.",
-        refuses=(NO_WRITES,),
+        refuses=("unavailable",),
     ),
     RouteOf(
         "GET",
@@ -78,7 +78,7 @@ keys, in another place.
 A backup that could not be brought to its end is cut off with its connection, and refused when it is read.""",
         answer=None,
         outcome="The backup.",
-        refuses=(NO_WRITES,),
+        refuses=("unavailable",),
         content_type=_BYTES,
     ),
     RouteOf(
@@ -92,7 +92,7 @@ A backup that could not be brought to its end is cut off with its connection, an
         description="Folds what is on disk afresh and compares digests, at one position of the log.",
         answer=Verified,
         outcome="Both digests.",
-        refuses=(NO_WRITES,),
+        refuses=("unavailable",),
     ),
     RouteOf(
         "GET",
@@ -197,7 +197,7 @@ A backup that could not be brought to its end is cut off with its connection, an
         ),
         answer=BotInside,
         outcome="The bot.",
-        refuses=(NO_LISTING,),
+        refuses=("no_such_listing",),
     ),
     RouteOf(
         "GET",
@@ -210,7 +210,7 @@ A backup that could not be brought to its end is cut off with its connection, an
         description="The listing, its webhook, its newest deliveries and its newest votes.",
         answer=ServerInside,
         outcome="The server.",
-        refuses=(NO_LISTING,),
+        refuses=("no_such_listing",),
     ),
     RouteOf(
         "GET",
@@ -223,7 +223,7 @@ A backup that could not be brought to its end is cut off with its connection, an
         description="As `/manage/users/{id}`, with the listings that the user owns, and the user's votes.",
         answer=UserInside,
         outcome="The user, with listings and votes.",
-        refuses=(BAD_ID,),
+        refuses=("invalid_id",),
     ),
 )
 

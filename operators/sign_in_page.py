@@ -6,8 +6,8 @@ session, and ends the one that the browser had.
 
 from collections.abc import Mapping
 
+from core.refusals import Refusal
 from handlers.manage import Operator, token_digest
-from handlers.reply import OperatorTokenRefused
 from operators.operator_audience import HOME, SIGN_IN, OperatorVisit
 from watchers.security_log import tell
 from web.cookies import OPERATOR, keeps_cookies
@@ -37,7 +37,7 @@ class SignInPage:
             return _page(visit, to, {"token": "Enter the token."}, 400)
         try:
             refused = self._operator.refusal(visit.request.address, token)
-        except OperatorTokenRefused:
+        except Refusal:
             return _page(visit, to, {"token": WRONG}, 401)
         if refused is not None:
             raise AnswerRefused(refused)

@@ -11,14 +11,13 @@ from typing import Any, Protocol
 
 from actions.action import Access, Call, Operation
 from actions.listing_kinds import Kind, kinds_with
-from core.refusals import Conflict, Invalid, Quarantined, Unavailable, VotedTooSoon
-from handlers.reply import SignInRequired, reply_to, success
+from core.refusals import Invalid, Refusal, Unavailable
+from handlers.reply import reply_to, success
 from listings.forms import read
 from pages.page import Again, Answer, AnyPage, PageCall, Post, RefusedPost, Shown
 from pages.site_tools import SiteTools
 from people.quarantine import refuse_quarantined
-from web.api_texts import api_texts
-from web.error_pages import error_text
+from web.error_pages import error_text, field_texts
 from web.form_posts import FormPost
 from web.pages import Page as DrawnPage
 from web.pages import PageRow
@@ -28,8 +27,8 @@ from web.people.listing_access import Access as ListingRights
 from web.people.listing_tabs import tab_title, tab_values
 from web.people.people_audience import PersonVisit, signed_in
 
-AGAIN = (Invalid, Conflict, Quarantined, VotedTooSoon, Unavailable)
-"""The refusals after which a form is shown again. Any other becomes an error page."""
+AGAIN = frozenset({400, 403, 409, 503})
+"""The statuses of refusals after which a form is shown again. Any other becomes an error page."""
 
 
 class HasSite(Protocol):
@@ -84,7 +83,7 @@ class _Served:
     async def json(self, visit: PersonVisit) -> SiteAnswer:
         shown = await self._shown(self._opened(visit, self._page.access))
         if shown.value is None:
-            raise SignInRequired
+            raise Refusal("sign_in_required")
         return success(shown.value)
 
     async def post(self, visit: PersonVisit) -> SiteAnswer:
@@ -94,7 +93,7 @@ class _Served:
         typed = post.reads(call, form)
         try:
             made = await _ran(post, call, typed)
-        except AGAIN as error:
+        except (Refusal, Unavailable) as error:
             refused = _refused(error, typed)
         except Again as again:
             refused = _refused_again(again, typed)
@@ -109,7 +108,7 @@ class _Served:
 
         def still_allowed() -> None:
             if self._site.known(visit.request) is None:  # signed out, or forgotten, in the meantime
-                raise SignInRequired
+                raise Refusal("sign_in_required")
             self._check(visit, access)
 
         listing = self._check(visit, access)
@@ -169,13 +168,16 @@ async def _ran(post: Post[Any], call: PageCall, typed: Mapping[str, Any]) -> Any
     return await made if inspect.isawaitable(made) else made
 
 
-def _refused(error: Exception, typed: Mapping[str, Any]) -> RefusedPost:
+def _refused(error: Refusal | Unavailable, typed: Mapping[str, Any]) -> RefusedPost:
+    """Return why a form is shown again. Raises the error if it is not."""
     reply = reply_to(error)
-    errors = api_texts(error.fields) if isinstance(error, Invalid) else {"": error_text(reply)}
+    if reply.status not in AGAIN:
+        raise error
+    errors = field_texts(error) if isinstance(error, Invalid) else {"": error_text(reply)}
     return RefusedPost(error, errors, typed, {}, reply.status, reply.headers, reply.limits)
 
 
 def _refused_again(again: Again, typed: Mapping[str, Any]) -> RefusedPost:
-    if again.status is None:
+    if again.status is None and isinstance(again.error, (Refusal, Unavailable)):
         return replace(_refused(again.error, typed), found=again.found)
-    return RefusedPost(again.error, again.errors, typed, again.found, again.status)
+    return RefusedPost(again.error, again.errors, typed, again.found, again.status or 400)

@@ -6,7 +6,7 @@ What a reminder says is not kept: `core/due_reminders.py` tells it from the vote
 from core.actors import Actor
 from core.due_reminders import holds, standing
 from core.events import Event, ReminderCleared, ReminderSet
-from core.refusals import Conflict, NotFound
+from core.refusals import Refusal
 from core.state import State
 from core.user_rows import user_ref
 
@@ -17,18 +17,18 @@ REMINDERS_MOST = 100
 def set_reminder(state: State, user_id: str, listing: str, now_ms: int, *, by: Actor) -> list[Event]:
     """Remind the user of a listing from now on. Reminders of listings that are gone make room.
 
-    Changes nothing if that is so already. Raises NotFound and Conflict.
+    Changes nothing if that is so already. Raises Refusal.
     """
     row, found = state.users.get(user_ref(user_id)), state.listings.get(listing)
     if row is None:
-        raise NotFound("user")
+        raise Refusal("no_such_user")
     if found is None or not found.is_public:
-        raise NotFound("listing")
+        raise Refusal("no_such_listing")
     known = row.reminder(listing)
     if known is not None and holds(state.listings, known):
         return []
     if len(standing(state, row)) >= REMINDERS_MOST:
-        raise Conflict("too_many_reminders", most=REMINDERS_MOST)
+        raise Refusal("too_many_reminders", most=REMINDERS_MOST)
     over = [each for each in row.reminders_on if not holds(state.listings, each) and each is not known]
     dropped = [ReminderCleared(row.ref, each.listing, now_ms, by=by) for each in over]
     # The listing may be dated by the clock of another node, which is ahead.

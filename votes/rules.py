@@ -14,7 +14,7 @@ from core.events import (
     VoteCast,
     VotesStruck,
 )
-from core.refusals import Conflict, NotFound, VotedTooSoon
+from core.refusals import Refusal, voted_too_soon
 from core.state import State
 from core.vote_counts import STRUCK, STRUCK_DAYS, STRUCK_MONTHS, clamped_day
 from core.webhook_events import NewDeliveries, told
@@ -31,20 +31,20 @@ def cast_vote(
     pending_most: int,
     kept_until_ms: int = 0,
 ) -> tuple[VoteCast, *tuple[DeliveryQueued | DeliveryDropped, ...]]:
-    """Return a vote, and its delivery if a webhook is set. Raises NotFound, Conflict, VotedTooSoon.
+    """Return a vote, and its delivery if a webhook is set. Raises Refusal.
 
     When `pending_most` deliveries wait already, the new one is in the log, and not sent. `kept_until_ms` is
     the end of a cooldown whose vote was erased.
     """
     listing = state.listings.get(ref)
     if listing is None:
-        raise NotFound("listing")
+        raise Refusal("no_such_listing")
     if not listing.is_public:
-        raise Conflict("votes_need_approval")
+        raise Refusal("votes_need_approval")
     known = state.votes.get(ref, int(user))
     next_vote_ms = max(known[1] + cooldown_ms, kept_until_ms) if known is not None else kept_until_ms
     if now_ms < next_vote_ms:
-        raise VotedTooSoon(next_vote_ms, next_vote_ms - now_ms)
+        raise voted_too_soon(next_vote_ms, now_ms)
     count_here = state.votes.parts(ref, int(user)).get(state.fleet.own, 0)
     total = known[0] + 1 if known is not None else 1
     of_day, of_month = state.vote_counts.at(ref, state.fleet.own, clamped_day(now_ms))
@@ -82,7 +82,7 @@ def strike_votes(
     by: Actor,
     goes_on: bool = False,
 ) -> list[Event]:
-    """Strike out all votes of the users for the listing. Raises NotFound.
+    """Strike out all votes of the users for the listing. Raises Refusal.
 
     The cooldowns of the votes run on. The endpoint is told of each user, if it takes that. In a fleet a user
     without a vote is struck out, too, because another node may know of one. With `goes_on` this is a further
@@ -90,7 +90,7 @@ def strike_votes(
     """
     listing = state.listings.get(ref)
     if listing is None:
-        raise NotFound("listing")
+        raise Refusal("no_such_listing")
     votes = [(user, state.votes.get(ref, int(user))) for user in users]
     known = {user: vote for user, vote in votes if vote is not None}
     struck = tuple(users) if state.fleet.label else tuple(known)

@@ -31,7 +31,7 @@ class Visit(NamedTuple, Generic[V]):
         return self.request.path
 
     def form(self) -> FormPost:
-        """Return the posted form. Raises BodyTooLarge and UnreadableForm."""
+        """Return the posted form. Raises Refusal."""
         request = self.request
         return read_form(request.body, request.max_body_bytes, request.headers.get("Content-Type", ""))
 

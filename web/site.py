@@ -16,8 +16,9 @@ from urllib.parse import quote, urlencode
 from msgspec.structs import replace
 
 from core.clock import Clock
+from core.refusals import Refusal
 from handlers.late import Late
-from handlers.reply import NO_HEADERS, SPOKEN, FromElsewhere, NotPermitted, Reply, no_such_path, reply_to
+from handlers.reply import NO_HEADERS, SPOKEN, Reply, no_such_path, reply_to
 from handlers.request import Endpoint, Request
 from handlers.route import PAGE, Resource
 from languages.texts import Text
@@ -112,7 +113,7 @@ class Site(Generic[V]):
                 else self._to_sign_in(visit.request)
             )
         if may_see is not None and visit.visitor is not None and not may_see(visit.visitor):
-            raise NotPermitted
+            raise Refusal("not_permitted")
         if may_see is not None and visit.visitor is not None and visit.request.method not in SAFE_METHODS:
             self._audience.act(visit.visitor)
         try:
@@ -126,12 +127,12 @@ class Site(Generic[V]):
             has_cookie = self._audience.cookie.value(request.headers) is not None
             if not is_from_here(request.headers, self._audience.origins, has_cookie=has_cookie):
                 tell("form_refused", by=request.by)
-                raise FromElsewhere
+                raise Refusal("from_elsewhere")
 
     def _to_sign_in(self, request: Request) -> Reply:
         """Return the way to the sign-in. Raises the refusal of a stranger for a fragment and for JSON."""
         if _wants_fragment(request) or _is_twin(request):
-            raise self._audience.stranger
+            raise Refusal(self._audience.stranger)
         return see_other(self._sign_in_from(request), self._audience.headers)
 
     def _sign_in_from(self, request: Request) -> str:

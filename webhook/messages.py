@@ -62,7 +62,7 @@ class RequestBuilder:
         target = read_url(url)
         chat = chat_target(target, self._chat_hosts)
         if chat is None:
-            raise UrlRefused("must be on a chat platform's host")
+            raise UrlRefused("not_chat_host")
         return f"{target.scheme}://{target.authority}{chat.path}"
 
 

@@ -8,7 +8,7 @@
 import shlex
 
 from actions.keys import DELETE_KEY, ISSUE_KEY, LIST_KEYS, ROTATE_KEY, IssuedKey, KeyList, RotatedKey, index
-from core.refusals import NotFound
+from core.refusals import Refusal
 from core.rows import Key
 from languages.texts import Text
 from pages.page import Page, PageCall, Post, Shown
@@ -71,10 +71,10 @@ def _list(page: PageCall) -> str:
 
 
 def _key(page: PageCall) -> Key:
-    """Return the key of the path. Raises NotFound."""
+    """Return the key of the path. Raises Refusal."""
     key = page.row.key(page.call.ids[1])
     if key is None:
-        raise NotFound("key")
+        raise Refusal("no_such_key")
     return key
 
 

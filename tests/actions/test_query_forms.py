@@ -4,6 +4,7 @@ import pytest
 
 from actions.query_forms import MAX_PAGE, PAGE, DeliveriesQuery, ListingsQuery, read_query
 from core.refusals import Invalid
+from languages.said import in_words
 from tests.support.sample_rows import USER
 
 
@@ -30,4 +31,4 @@ def test_a_query_is_read_by_its_type_and_a_parameter_that_nobody_knows_is_left_o
 def test_a_wrong_parameter_is_refused_with_its_reason(query: dict[str, str], fault: dict[str, str]) -> None:
     with pytest.raises(Invalid) as refused:
         read_query(DeliveriesQuery, query)
-    assert refused.value.fields == fault
+    assert {name: in_words(*wrong) for name, wrong in refused.value.faults.items()} == fault

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from core.actors import OPERATOR, user_actor
 from core.ledger import Ledger
-from core.refusals import Conflict, Invalid, NotFound
+from core.refusals import Invalid, Refusal
 from core.rows import Listing, Stamp, Stamps
 from core.state import State
 from core.trail import KEPT
@@ -124,9 +124,9 @@ def test_what_is_decided_is_claimed_by_nobody(ledger: Ledger, state: State) -> N
     submitted(ledger)
     ledger.commit(rules.approve(state, BOT_REF, NOW_MS, by=MODERATOR))
     for rule in (review.claim, review.release):
-        with pytest.raises(Conflict, match="not_in_review"):
+        with pytest.raises(Refusal, match="not_in_review"):
             rule(state, BOT_REF, NOW_MS, by=MODERATOR)
-    with pytest.raises(NotFound):
+    with pytest.raises(Refusal, match="no_such"):
         review.claim(state, "bots/1", NOW_MS, by=MODERATOR)
 
 
@@ -193,9 +193,9 @@ def test_a_note_has_a_text_of_bounded_length(ledger: Ledger, state: State, text:
 def test_an_owner_proves_the_bot_with_the_code_in_its_description(ledger: Ledger, state: State) -> None:
     assert not review.is_proven(submitted(ledger))
     owner = user_actor(OWNER)
-    with pytest.raises(Conflict, match="no_code"):
+    with pytest.raises(Refusal, match="no_code"):
         review.prove_ownership(state, BOT_REF, "A bot.", "vg-abc", NOW_MS, by=owner)
-    with pytest.raises(Conflict, match="owner_proves"):
+    with pytest.raises(Refusal, match="owner_proves"):
         review.prove_ownership(state, BOT_REF, "vg-abc", "vg-abc", NOW_MS, by=OPERATOR)
     proven = review.prove_ownership(state, BOT_REF, "A bot. vg-abc", "vg-abc", NOW_MS, by=owner)
     ledger.commit(proven)

@@ -22,7 +22,7 @@ from schemathesis.schemas import BaseSchema
 from core import events as ev
 from core.actors import OPERATOR, user_actor
 from core.events import Event
-from core.refusals import Invalid, StatsRefused
+from core.refusals import Refusal
 from core.rows import Attempt, CoOwner, HandOver, Webhook
 from core.state import State
 from grammars.http_urls import read_url
@@ -355,7 +355,7 @@ LISTED = listed()
 def is_read(reading: Callable[[], object]) -> bool:
     try:
         reading()
-    except (Invalid, StatsRefused):
+    except Refusal:
         return False
     return True
 

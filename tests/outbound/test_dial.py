@@ -180,7 +180,7 @@ class Outside(Allowing):
     def check_ends(self, ours: str, theirs: str) -> None:
         self.ends.append((ours, theirs))
         if ours == theirs:
-            raise UrlRefused("must not lead here")
+            raise UrlRefused("this_machine")
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "[::1]"])

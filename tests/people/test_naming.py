@@ -4,7 +4,7 @@ import pytest
 
 from core.actors import user_actor
 from core.events import NamingSet
-from core.refusals import NotFound
+from core.refusals import Refusal
 from core.state import State
 from core.user_rows import user_ref
 from people.naming import set_naming
@@ -43,5 +43,5 @@ def test_a_choice_can_be_taken_back(state: State) -> None:
 
 
 def test_who_has_never_signed_in_has_no_name_to_show(state: State) -> None:
-    with pytest.raises(NotFound):
+    with pytest.raises(Refusal, match="no_such"):
         set_naming(state, OTHER_USER, True, NOW_MS, by=BY)

@@ -5,11 +5,11 @@ DECLARATIONS = {"grammars", "languages"}
 # Package or module -> the packages of ours that it may import.
 MAY_IMPORT: dict[str, set[str]] = {
     "languages": set(),
-    "grammars": set(),
+    "grammars": {"languages"},
     "ratelimit": set(),
     "storage": set(),
     "wire": set(),
-    "settings": {"grammars"},
+    "settings": {"grammars", "languages"},
     "core": set(),
     "votes": {"core"},
     "people": {"core"},

@@ -17,6 +17,7 @@ from core.state import State
 from core.vote_flags import KEPT
 from handlers.reply import Reply, success
 from handlers.slices import in_slices
+from languages.said import Fault
 from languages.texts import Text
 from web.pages import Page, Shown
 from web.people.people_audience import PersonVisit
@@ -138,5 +139,5 @@ def _before(cursor: str | None) -> _Place | None:
     at, _, rest = cursor.partition("~")
     ref, _, flag_id = rest.partition("~")
     if not (at.isascii() and at.isdigit() and len(at) <= 16 and ref):
-        raise Invalid({"before": "must be the `next` of another page"})
+        raise Invalid({"before": Fault("not_a_cursor")})
     return _Place(int(at), ref, flag_id)

@@ -8,7 +8,7 @@ from functools import partial
 from actions.listing_kinds import KINDS, Kind, kind_of_ref
 from core.actors import user_actor
 from core.clock import Clock
-from core.refusals import NotFound
+from core.refusals import Refusal
 from core.rows import Listing
 from core.state import State
 from languages.texts import Text
@@ -55,7 +55,7 @@ class InvitationPages:
             case "decline" if user in row.invited:
                 await answers.reply("endExtraOwner", visit.request, row.id, user)
             case _:
-                raise NotFound("invitation")
+                raise Refusal("no_invitation")
         return done("/me", "declined")
 
     def _page(self, access: Access, refused: FormRefusal = NOT_REFUSED) -> Page:

@@ -18,7 +18,7 @@ from actions.views import NEXT, Count, Success, View
 from core import due_reminders
 from core.clock import Clock
 from core.ledger import Ledger
-from core.refusals import Conflict, NotFound
+from core.refusals import Refusal
 from core.rows import Listing
 from core.state import State
 from core.user_rows import UserRow, user_ref
@@ -113,12 +113,12 @@ class MyVotes:
         return row is not None and row.lets_name
 
     def reminder(self, visit: PersonVisit) -> Shown:
-        """Ask what to do with the reminder of a listing. Raises NotFound."""
+        """Ask what to do with the reminder of a listing. Raises Refusal."""
         ref = "/".join(visit.request.params)
         row, is_on = self._state.listings.get(ref), is_reminded(self._state, signed_in(visit).id, ref)
         public = row if row is not None and row.is_public else None
         if public is None and not is_on:
-            raise NotFound("listing")
+            raise Refusal("no_such_listing")
         return Page("people/reminder.html", Text("Reminder"), {"ref": ref, "row": public, "is_on": is_on})
 
     async def remind(self, visit: PersonVisit) -> Shown:
@@ -135,7 +135,9 @@ class MyVotes:
                 if is_wanted
                 else clear_reminders(self._state, person.id, listing, now_ms, by=by)
             )
-        except Conflict:
+        except Refusal as refused:
+            if refused.code != "too_many_reminders":
+                raise
             return done(back, "reminders-full")
         await self._ledger.durable(self._ledger.commit(events))
         return done(back, f"reminder-{'on' if is_wanted else 'off'}")

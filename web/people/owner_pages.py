@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from actions.listing_kinds import Kind, kind_of_ref
 from core.clock import Clock
-from core.refusals import NotFound
+from core.refusals import Refusal
 from core.state import State
 from languages.texts import Text
 from listings.co_owners import keys_of_others
@@ -48,9 +48,9 @@ class OwnerPages:
         act, typed = form.text("act"), {name: form.text(name) for name in NOTHING_TYPED}
         try:
             notice = await self._done(visit, access, act, typed, form.text("key"))
-        except NotFound:  # done before, in another window: the page shows how it stands now
-            return see_other(here)
         except REFUSALS as error:
+            if isinstance(error, Refusal) and error.status == 404:
+                return see_other(here)  # done before, in another window: the page shows how it stands now
             refused = refused_by(error)
             errors = by_field(refused.errors)
             if "id" in errors:  # the API has the user's id in the path
@@ -83,7 +83,7 @@ class OwnerPages:
                         await answers.reply("deleteKey", visit.request, row.id, key.id)
                 return "keys-revoked"
             case _:
-                raise NotFound("listing")
+                raise Refusal("no_such_listing")
 
     def ask_to_leave(self, visit: PersonVisit) -> Shown:
         return _leaving(self._access.of(visit, "bots", "leave"))

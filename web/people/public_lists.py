@@ -12,6 +12,7 @@ from actions.query_forms import limit_in
 from core.refusals import Invalid
 from core.rows import BOTS, SERVERS
 from handlers.reply import Reply, encode_json
+from languages.said import Fault
 from languages.texts import Text
 from listings.catalogue import Catalogue, Shelf, folded
 from listings.list_orders import SORTS, ListOrder, Sort
@@ -185,9 +186,9 @@ class PublicLists:
         query = visit.request.query
         category, sort = query.get("category", ""), query.get("sort", "") or SORTS[0]
         if category and category not in CHOICES[kind]:
-            raise Invalid({"category": f"must be one of {', '.join(CHOICES[kind])}"})
+            raise Invalid({"category": Fault("not_one_of", {"choices": ", ".join(CHOICES[kind])})})
         if sort not in SORTS:
-            raise Invalid({"sort": f"must be one of {', '.join(get_args(Sort))}"})
+            raise Invalid({"sort": Fault("not_one_of", {"choices": ", ".join(get_args(Sort))})})
         keyword = query.get("keyword", "") if kind == "servers" and not category else ""
         q = query.get("q", "")[:LONGEST].strip() if self._search is not None else ""
         return Wanted(kind, category, keyword, sort, q, query.get("after") or None)

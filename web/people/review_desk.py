@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from actions.listing_kinds import KINDS, Kind, kind_of_ref
 from core.clock import MS_PER_DAY, Clock
-from core.refusals import NotFound
+from core.refusals import Refusal
 from core.state import State
 from core.user_rows import QuarantinedAct
 from languages.texts import Text, Words
@@ -63,7 +63,7 @@ class ReviewDesk:
         """Return the listing of an address with a kind and an id. Raises as ListingAccess does."""
         kind, its_id = visit.request.params
         if kind not in KINDS:
-            raise NotFound("listing")
+            raise Refusal("no_such_listing")
         inner = visit._replace(request=visit.request._replace(params=(its_id,)))
         return self.access.of(inner, kind, right)
 
@@ -90,7 +90,7 @@ class ReviewDesk:
         # The row is read again, because others went on while the platform was asked.
         row = self.state.listings.get(access.row.ref)
         if row is None:
-            raise NotFound("listing")
+            raise Refusal("no_such_listing")
         description = await self.markdown.html(row.latest.description)
         shown: dict[str, Any] = {
             "shown": self.views.review(row, platform, now_ms),

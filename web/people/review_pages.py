@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from actions.listing_kinds import kind_of_ref
-from core.refusals import Conflict
+from core.refusals import Refusal
 from core.rows import Listing
-from handlers.reply import Reply, success
+from handlers.reply import Reply, reply_to, success
 from languages.texts import Text
 from listings.review import denial_text, is_proven, review_of
 from web.form_posts import FormPost
@@ -137,9 +137,9 @@ class ReviewPages:
         row = access.row
         try:
             await self._answers.reply(_operation(verb, row), visit.request, row.id, body=body)
-        except Conflict:  # somebody was faster by a moment
-            return self._overtaken(visit, self._desk.listing(visit).row, form)
         except REFUSALS as error:
+            if reply_to(error).status == 409:  # somebody was faster by a moment
+                return self._overtaken(visit, self._desk.listing(visit).row, form)
             return await self._again(visit, access, form, error, {"reason": "words"})
         return done("/review", "approved" if verb == "approve" else "denied")
 
@@ -164,7 +164,9 @@ class ReviewPages:
         row = self._desk.listing(visit).row
         try:
             await self._answers.reply(_operation(verb, row), visit.request, row.id)
-        except Conflict:
+        except Refusal as refused:
+            if refused.status != 409:
+                raise
             return self._overtaken(visit, row, visit.form())
         return done(f"/review/{row.ref}", notice)
 

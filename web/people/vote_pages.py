@@ -15,7 +15,7 @@ from msgspec import Meta
 from actions.listing_kinds import Kind
 from actions.views import Count, Moment, Success
 from core.clock import Clock
-from core.refusals import NotFound, Quarantined, Refusal, Unavailable, VotedTooSoon
+from core.refusals import Refusal, Unavailable
 from core.rows import Listing
 from core.state import State
 from handlers.manage_votes import ManageVotes
@@ -160,7 +160,7 @@ class VotePages:
     def _public(self, visit: PersonVisit) -> Listing:
         row = self._state.listings.get(f"{self._kind}/{visit.request.params[0]}")
         if row is None or not row.is_public:
-            raise NotFound("listing")
+            raise Refusal("no_such_listing")
         return row
 
     def _refusal(self, ref: str, user: str) -> Problem | None:
@@ -237,13 +237,14 @@ class VotePages:
 
 def _problem(refusal: Refusal) -> Problem:
     """Return a refusal of the rules as a problem. One that the page has no words for goes on."""
-    match refusal:
-        case VotedTooSoon():
-            return Problem("too soon", refusal.next_vote_ms)
-        case Quarantined():
-            return Problem("quarantined", refusal.until_ms, refusal.reason)
+    facts = refusal.facts
+    match refusal.code:
+        case "voted_too_soon":
+            return Problem("too soon", facts["next_vote_ms"])
+        case "quarantined" | "quarantined_without_end":
+            return Problem("quarantined", facts["until_ms"], facts["reason"])
         case _:  # the listing has gone, or lost its approval, this moment
-            raise NotFound("listing") from refusal
+            raise Refusal("no_such_listing") from refusal
 
 
 def _rows(kind: Kind) -> tuple[PageRow, ...]:
