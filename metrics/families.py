@@ -1,4 +1,4 @@
-"""Families of numbers, as values. Law: a family's name says what it counts, with its unit in base units.
+"""Families of numbers, as values. Invariant: a name ends with its unit, which is a base unit such as seconds.
 
 The name of a counter is without `_total`, and every name is without `votegate_`: the text adds both.
 """

@@ -1,7 +1,7 @@
-"""The wheel. Law: it holds one package, `votegate`, and all rooms of the source tree are inside it.
+"""The wheel. Invariant: it contains one package, `votegate`, with all rooms of the source tree inside.
 
 `core`, `cli` and `wire` are names that a library must not take at the top level of somebody's site-packages.
-Each folder of the tree with an `__init__.py` is a room, and all its files come along, data too.
+Each folder of the tree with an `__init__.py` is a room. All its files are packed, data too.
 """
 
 import os

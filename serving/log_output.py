@@ -1,4 +1,4 @@
-"""The log's way out. Law: all that the process says on standard error goes through here, in one form.
+"""The log's way out. Invariant: every line on standard error goes through here, in one form.
 
 That includes the records of libraries, Python's warnings, and errors that nobody has caught. The access log
 writes to the same stream, in a thread of its own.

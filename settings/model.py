@@ -1,4 +1,4 @@
-"""Every setting, validated before anything starts. Law: a setting that exists has an effect.
+"""Every setting, validated before anything starts. Invariant: each setting has an effect.
 
 A value comes from a flag, else the environment (`VOTEGATE_<SECTION>__<NAME>`; for secrets also `..._FILE`,
 a file that holds the value), else the YAML file, else the default below: `settings/sources.py` merges them.

@@ -1,4 +1,4 @@
-"""A backup of a state that no gateway serves. Law: it is the same file that a running gateway sends."""
+"""A backup of a state that no gateway serves. It equals the file that a running gateway sends."""
 
 from collections.abc import Iterator
 

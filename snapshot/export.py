@@ -1,4 +1,6 @@
-"""The state as files that other programs read. Law: `export.json` comes last, so a folder with it is whole.
+"""The state as files that other programs read.
+
+Invariant: `export.json` is written last, so a folder with it is whole.
 
 An export is a folder of listings, votes, deliveries and users (`snapshot/export_format.py`) and of
 `export.json`, which holds the position and the digest of the state and the number of rows in each file.
@@ -31,7 +33,7 @@ TABLES: dict[str, Kind] = {
     "users": UserRow,
     "counts": CountedVotes,
 }
-"""In reading order: what belongs to listings comes behind them."""
+"""In reading order: listings come before the rows that belong to them."""
 ROWS_PER_STEP = 4_096
 
 

@@ -1,4 +1,6 @@
-"""Rows as text that other programs read: NDJSON, or CSV. Law: a row that was written is read back equal.
+"""Rows as text that other programs read: NDJSON, or CSV.
+
+Invariant: a row that was written is read back equal.
 
 NDJSON is one JSON object a line. CSV has a head line and one column for each field. A cell holds a field that
 is always a text as it is, and every other field as JSON: an absent text is `null`. The cell of a field that a

@@ -1,4 +1,6 @@
-"""A snapshot file: the state as of a position, with votes that may be newer. Law: a file is whole or refused.
+"""A snapshot file: the state as of a position, with votes that may be newer.
+
+Invariant: a file is whole or refused.
 
     header   magic 8s | position u64 | created u64, Unix milliseconds | key id 8s | salt 16s
              | crc u32 of the fields before it, so that a damaged key id is told from a missing key
@@ -232,7 +234,9 @@ class SnapshotReader:
 
     def __init__(self, path: Path) -> None:
         """Read the header. Raises SnapshotCorrupt if the file is not a snapshot of this version."""
-        if path.exists() and not path.is_file():  # a pipe can be read once only, and may wait for ever
+        if (
+            path.exists() and not path.is_file()
+        ):  # a pipe can be read only once, and a read of it may never return
             raise SnapshotCorrupt(f"{path} is a pipe or a folder; name a file")
         self.path = path
         self.size = path.stat().st_size
@@ -264,7 +268,7 @@ class SnapshotReader:
                     chunk = ListingsChunk(list(map(unpack, chunk.rows)))
             except (msgspec.DecodeError, UnicodeDecodeError) as error:
                 raise SnapshotCorrupt(
-                    f"{self.path} holds what this version does not know: {error}"
+                    f"{self.path} has content that this version does not know: {error}"
                 ) from error
             if not isinstance(chunk, EndChunk):
                 rows += len(chunk.rows)

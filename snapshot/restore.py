@@ -1,4 +1,4 @@
-"""From an export or a backup to a data folder. Law: the folder gets a whole, checked state, or none.
+"""From an export or a backup to a data folder. Invariant: the folder gets a whole, checked state, or nothing.
 
 A restore first builds and checks the state in memory. Then it writes the snapshot and gives it its name, and
 then it begins the journal behind that. A restore that stops between the two leaves a snapshot without a
@@ -40,7 +40,7 @@ from storage.folder import (
 from storage.sealing import Keyring
 
 _MAY_BE_THERE = {LOCK, KEYS, DIGEST_SECRET, OPERATOR_TOKEN, LOST_AND_FOUND}
-_ADVICE = "the export is incomplete or was changed; make it anew"
+_ADVICE = "the export is incomplete or was changed; make a new one"
 
 
 class Source(NamedTuple):
@@ -167,7 +167,7 @@ def _take(state: State, rows: Iterable[Row], path: Path) -> None:
             state.load([row])
             continue
         if not _USER.fullmatch(row.user) or int(row.user) > _MAX_USER or row.count < 0:
-            raise ExportCorrupt(f"{path} holds what is no vote (for {row.ref}): {_ADVICE}")
+            raise ExportCorrupt(f"{path} has a row that is no vote (for {row.ref}): {_ADVICE}")
         apply_events(state, [VoteCast(row.ref, row.user, row.count, row.last_ms)])
 
 

@@ -1,5 +1,5 @@
-"""Snapshots and backups while the gateway serves. Invariant: never fork, hold the loop, or outrun the
-journal.
+"""Snapshots and backups while the gateway serves. Invariant: a snapshot never forks, holds the
+loop, or contains what is not durable.
 
 The loop copies the state in small steps (`snapshot/state_copy.py`). A thread seals and writes the chunks and
 syncs every few megabytes, so that the journal's own syncs never wait for many dirty pages. The file counts
@@ -57,7 +57,7 @@ class Snapshotter:
         kept_bytes: int = 0,
     ) -> None:
         """`position` is that of the snapshot that recovery began from, and `created_ms` its wall time; 0
-        without one. `kept_bytes` of the journal stay at most that no start needs."""
+        without one. `kept_bytes` is the most of the journal that stays although no start needs it."""
         self.position = position
         self.created_ms = created_ms
         """The wall time at which the newest snapshot was begun: it holds all that was durable then."""
@@ -74,7 +74,7 @@ class Snapshotter:
         self._kept_bytes = kept_bytes
         self._is_backing_up = False
         self._unneeded: set[bytes] = set()
-        """The ids of sealing keys that no file needed any more when that was told."""
+        """The ids of sealing keys that no file needs any more and that were logged."""
         self.lock = asyncio.Lock()  # held while files of the folder are added or deleted
 
     async def run(self) -> None:

@@ -1,4 +1,6 @@
-"""A new folder, made whole or not at all. Law: its name stands for all of it, however the process ends."""
+"""A new folder, made whole or not at all.
+
+Invariant: a new folder with the name is whole, even if the process was killed."""
 
 import shutil
 import tempfile
