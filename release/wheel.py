@@ -25,18 +25,24 @@ PIN = re.compile(r"^([\w.-]+)==([\d.]+)", re.MULTILINE)
 class Rooms(BuildHookInterface[Any]):
     """Puts the rooms, the launcher and the facts of the build into the wheel."""
 
-    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        if version == "editable":
-            raise ValueError("votegate cannot be installed as editable; run server.py in the source tree")
-        root = Path(self.root)
-        rooms = [path.parent for path in root.glob("*/__init__.py") if path.parent.name not in NO_ROOMS]
-        launcher = root / "release" / "launcher"
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
         self._folder = TemporaryDirectory()
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        root = Path(self.root)
+        launcher = {
+            str(path): f"{PACKAGE}/{path.name}" for path in (root / "release" / "launcher").glob("*.py")
+        }
+        if version == "editable":  # the source tree itself is on the path: see dev-mode-dirs
+            build_data["force_include_editable"] |= launcher
+            return
+        rooms = [path.parent for path in root.glob("*/__init__.py") if path.parent.name not in NO_ROOMS]
         built = Path(self._folder.name) / "built.py"
         built.write_text(_facts(root))
         build_data["force_include"] |= {
             **{str(path): f"{PACKAGE}/{path.name}" for path in (*rooms, root / "server.py")},
-            **{str(path): f"{PACKAGE}/{path.name}" for path in launcher.glob("*.py")},
+            **launcher,
             str(built): f"{PACKAGE}/core/built.py",
         }
 
