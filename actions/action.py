@@ -123,9 +123,14 @@ class Access:
 
 
 class Option(NamedTuple):
-    """A field of the form on the command line: an option, or without `flag` an argument."""
+    """A field of the form on the command line: an option, or without `flag` an argument.
+
+    Args:
+        argument: the name of the argument, if it is another one than that of the field.
+    """
 
     flag: str = ""
+    argument: str = ""
     reads: Literal["text", "seconds"] = "text"
     default: str | None = None
     help: str | None = None

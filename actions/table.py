@@ -2,5 +2,6 @@
 
 from actions.action import AnyAction
 from actions.keys import KEY_ACTIONS
+from actions.votes import VOTE_ACTIONS
 
-ACTIONS: tuple[AnyAction, ...] = (*KEY_ACTIONS,)
+ACTIONS: tuple[AnyAction, ...] = (*KEY_ACTIONS, *VOTE_ACTIONS)

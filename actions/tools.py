@@ -1,6 +1,6 @@
 """The tools of actions. Invariant: an action takes the time, ids and random bytes from here alone."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -16,7 +16,7 @@ from listings.stats_problems import StatsProblems
 from listings.webhooks import WebhookPolicy
 from people.roles import Moderators
 from people.user_sessions import Sessions
-from votes.search import Searches
+from votes.user_search import Searches
 
 
 class VoteClaims(Protocol):
@@ -58,6 +58,8 @@ class Tools:
     mark: Callable[[str], str] = lambda _: ""
     tells_owners: bool = False
     edits: EditsShown = "after"
+    in_slices: Callable[[Iterable[None]], Awaitable[None]] = field(kw_only=True)
+    """Does long work slice by slice, with other requests between them."""
     vote_mark: Callable[[str, str], str] = field(kw_only=True)
     """Returns the mark of a listing and a user, as core/cooldown_table.py keeps it."""
 

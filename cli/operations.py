@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from actions.action import AnyAction, Operation, Option, operations
 from actions.keys import KEY_ACTIONS
+from actions.votes import VOTE_ACTIONS
 
 
 class ApiCall(NamedTuple):
@@ -115,18 +116,9 @@ def _of_kind(kind: str) -> Iterator[ApiCall]:
             *(f"{kind} inspect", f"show{form}Whole", "GET", f"/debug/listings/{kind}/{{id}}.json"),
             f"Show all about a {thing} and its newest votes",
         ),
-        ("votes cast", f"voteFor{form}", "POST", f"{one}/votes", f"Cast a vote for a {thing}", True),
-        (
-            *("votes check", f"check{form}Votes", "POST", f"{one}/votes/check"),
-            *(f"Look many users' votes for a {thing} up", True),
-        ),
         (
             *("votes strike", f"strike{form}Votes", "POST", f"{one}/votes/strike"),
             *(f"Strike votes for a {thing} out", True),
-        ),
-        (
-            *("votes count", f"count{form}Votes", "GET", f"{one}/numbers"),
-            f"Count a {thing}'s votes by day and month",
         ),
         (
             *(f"{kind} offer", f"offer{form}", "PUT", f"{one}/hand-over"),
@@ -175,6 +167,7 @@ OPERATIONS: tuple[ApiCall, ...] = (
     ),
     ApiCall("limits", "setLimits", "PUT", f"{_BOT}/limits", "Give a bot limits of its own", True),
     *calls_of(KEY_ACTIONS),
+    *calls_of(VOTE_ACTIONS),
     ApiCall(
         *("votes list", "listVotes", "GET", "/manage/votes", "Read all votes in the order of the log"),
         query=("after", "limit"),

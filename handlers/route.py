@@ -22,7 +22,6 @@ from handlers.manage_owners import ManageOwners
 from handlers.manage_review import ManageQueue, ManageReview
 from handlers.manage_strikes import ManageStrikes
 from handlers.manage_users import ManageUsers
-from handlers.manage_votes import ManageVotes
 from handlers.manage_webhooks import ManageWebhooks
 from handlers.public import PublicApi
 from handlers.reply import JSON, Reply
@@ -49,7 +48,6 @@ class Endpoints:
     listings: Mapping[Kind, ManageListings]
     tools: Tools
     webhooks: Mapping[Kind, ManageWebhooks]
-    votes: Mapping[Kind, ManageVotes]
     strikes: Mapping[Kind, ManageStrikes]
     feed: VoteFeed
     users: ManageUsers

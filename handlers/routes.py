@@ -12,6 +12,7 @@ from actions.keys import KEY_ACTIONS
 from actions.listing_kinds import KINDS, Kind
 from actions.query_forms import DeliveriesQuery, ListingsQuery
 from actions.views import Success
+from actions.votes import VOTE_ACTIONS
 from handlers.action_routes import routes_of
 from handlers.history_views import History
 from handlers.listing_views import (
@@ -30,7 +31,6 @@ from handlers.review_routes import REVIEW_ROUTES
 from handlers.route import Route
 from handlers.user_routes import USER_ROUTES
 from handlers.vote_feed import FeedQuery, VotePage
-from handlers.vote_views import CastVote, ListingNumbers, UserVotes
 from handlers.webhook_views import (
     DeliveryAnswer,
     DeliveryPage,
@@ -283,12 +283,7 @@ def _listings(kind: Kind) -> tuple[Route, ...]:
             description="It goes back to review when its owner edits it.",
             answer=answer,
             outcome=f"The {thing}, denied.",
-            refuses=(
-                "no_such_listing",
-                "not_in_review",
-                "is_approved",
-                "unavailable",
-            ),
+            refuses=("no_such_listing", "not_in_review", "is_approved", "unavailable"),
             body=forms.Denial,
         ),
         Route(
@@ -556,61 +551,7 @@ def _votes(kind: Kind) -> tuple[Route, ...]:
     thing, one = kind[:-1], f"/manage/{kind}/{{id}}/votes"
     form = thing.capitalize()
     return (
-        Route(
-            "POST",
-            one,
-            f"voteFor{form}",
-            endpoint=lambda to: to.votes[kind].cast,
-            access="operator",
-            tag="Votes",
-            summary=f"Cast a vote for a {thing}",
-            description=(
-                "A user can vote for it again after $vote_cooldown. With a webhook set, its owner is told. A "
-                "user who may not vote is refused with the reason."
-            ),
-            answer=CastVote,
-            outcome="The vote is cast.",
-            refuses=(
-                "no_such_listing",
-                "quarantined",
-                "votes_need_approval",
-                "voted_too_soon",
-                "unavailable",
-            ),
-            body=forms.Voter,
-            status=201,
-        ),
-        Route(
-            "POST",
-            f"{one}/check",
-            f"check{form}Votes",
-            endpoint=lambda to: to.votes[kind].check,
-            access="operator",
-            tag="Votes",
-            summary=f"Look many users' votes for a {thing} up",
-            description="Up to 1,000 users at once, answered in the order they are given in.",
-            answer=UserVotes,
-            outcome="How each user stands with it.",
-            refuses=("no_such_listing",),
-            body=forms.Voters,
-        ),
-        Route(
-            "GET",
-            f"/manage/{kind}/{{id}}/numbers",
-            f"count{form}Votes",
-            endpoint=lambda to: to.votes[kind].numbers,
-            access="operator",
-            tag="Votes",
-            summary=f"Count a {thing}'s votes by day and month",
-            description=(
-                "For each of the last 90 days and 24 months (UTC), and of all time. The hours are those of "
-                "the latest vote of each voter. Days and months count since the version that keeps them; "
-                "so do the counts that a bot has pushed."
-            ),
-            answer=ListingNumbers,
-            outcome="The numbers.",
-            refuses=("no_such_listing",),
-        ),
+        *(route for route in routes_of(VOTE_ACTIONS) if route.path.startswith(f"/manage/{kind}/")),
         Route(
             "POST",
             f"{one}/strike",

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from actions.action import Access, Action, Call
+from actions.listing_kinds import Kind
 from core.rows import Listing
 from handlers.reply import NO_HEADERS, Reply
 from languages.texts import NO_ERRORS, Words
@@ -113,7 +114,7 @@ class PageCall:
 
     @property
     def person(self) -> Person:
-        """The visitor. Raises SignInRequired for a page that is for anyone."""
+        """The visitor. Raises Refusal for a page that is for anyone."""
         return signed_in(self.visit)
 
     @property
@@ -152,27 +153,33 @@ class Shown(Generic[V]):
 Answer = Shown[Any] | Done | Reply
 
 
-def _reads_nothing(_: PageCall, __: FormPost) -> Mapping[str, Any]:
-    return {}
-
-
 @dataclass(frozen=True, kw_only=True)
 class Post(Generic[F]):
     """A form of a page.
 
     Args:
-        action: the action that it is for.
-        reads: returns the fields of the action's form, as the browser sent them.
+        action: the action that it is for. None for what only a browser does, such as signing out: then `run`
+            does it, and `access` says what it takes.
+        reads: returns the fields of the action's form, as the browser sent them; None for no form.
         then: returns what follows: a redirect with a notice, or a page with a secret.
         run: a function around the action's own, if this page has a guard. It gets the form that was read.
+        access: another access than that of the action.
         button: the name of the button that sends it, where one address has several forms.
     """
 
-    action: Action[F, Any]
+    action: Action[F, Any] | None = None
     then: Callable[[PageCall, Any], Answer]
-    reads: Callable[[PageCall, FormPost], Mapping[str, Any]] = _reads_nothing
+    reads: Callable[[PageCall, FormPost], Mapping[str, Any]] | None = None
     run: Callable[[PageCall, F], Any] | None = None
+    access: Access | None = None
     button: str = ""
+
+    @property
+    def needs(self) -> Access:
+        """The access that the post takes."""
+        if self.access is not None:
+            return self.access
+        return self.action.access if self.action is not None else ANYTHING
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,8 +188,9 @@ class Page(Generic[V]):
 
     Args:
         path: with `{kind}` it is a page for each kind that has the part `of`.
+        kind: the kind of a page whose path names one, such as `/servers/new`.
         access: what a person needs, beside being one of the `visitors`, to see the page.
-        show: returns the page.
+        show: returns the page, or a file or redirect. None for a path that takes posts alone.
         visitors: the kind of visitor who may come here.
         tab: the tab of a listing's pages under which it is; it has the title and the head of the tab.
         template: the template in `web/templates/people/`; by default `manage_<tab>.html`.
@@ -191,10 +199,11 @@ class Page(Generic[V]):
     """
 
     path: str
-    show: Callable[[PageCall], Shown[V] | Awaitable[Shown[V]]]
+    show: Callable[[PageCall], Shown[V] | Done | Reply | Awaitable[Shown[V] | Done | Reply]] | None = None
     access: Access = ANYTHING
     visitors: Visitors = "signed in"
     of: str | None = None
+    kind: Kind | None = None
     tab: str = ""
     template: str = ""
     has_json: bool = True
@@ -203,3 +212,12 @@ class Page(Generic[V]):
 
 
 AnyPage = Page[Any]
+
+
+def run_post(post: Post[Any], page: PageCall, form: Any) -> Any:
+    """Run a post with its form, and return its view or the wait for it."""
+    if post.run is not None:
+        return post.run(page, form)
+    if post.action is None:
+        raise TypeError("a post without an action has a function of its own")
+    return post.action.run(page.call, form)

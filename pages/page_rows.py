@@ -12,13 +12,14 @@ from typing import Any, Protocol
 from actions.action import Access, Call, Operation
 from actions.listing_kinds import Kind, kinds_with
 from core.refusals import Invalid, Refusal, Unavailable
-from handlers.reply import reply_to, success
+from handlers.reply import NO_HEADERS, reply_to, success
 from listings.forms import read
-from pages.page import Again, Answer, AnyPage, PageCall, Post, RefusedPost, Shown
+from pages.page import Again, Answer, AnyPage, PageCall, Post, RefusedPost, Shown, run_post
 from pages.site_tools import SiteTools
 from people.quarantine import refuse_quarantined
 from web.error_pages import error_text, field_texts
 from web.form_posts import FormPost
+from web.json_answers import AnswerRefused
 from web.pages import Page as DrawnPage
 from web.pages import PageRow
 from web.pages import Shown as SiteAnswer
@@ -29,6 +30,8 @@ from web.people.people_audience import PersonVisit, signed_in
 
 AGAIN = frozenset({400, 403, 409, 503})
 """The statuses of refusals after which a form is shown again. Any other becomes an error page."""
+TELLS_WHEN = {429, 503}
+"""The statuses whose headers say when to come again."""
 
 
 class HasSite(Protocol):
@@ -40,7 +43,7 @@ class HasSite(Protocol):
 
 def rows_of(pages: Sequence[AnyPage]) -> tuple[PageRow, ...]:
     """Return the routes of pages, for each kind that has them."""
-    of_none = [row for page in pages if "{kind}" not in page.path for row in _rows(page, None)]
+    of_none = [row for page in pages if "{kind}" not in page.path for row in _rows(page, page.kind)]
     of_kinds = [
         row
         for kind in kinds_with(None)
@@ -53,8 +56,10 @@ def rows_of(pages: Sequence[AnyPage]) -> tuple[PageRow, ...]:
 
 def _rows(page: AnyPage, kind: Kind | None) -> list[PageRow]:
     path = page.path.replace("{kind}", kind or "")
-    rows = [PageRow("GET", path, lambda to: _Served(page, kind, to.site).show, page.visitors)]
-    if page.has_json:
+    rows = []
+    if page.show is not None:
+        rows.append(PageRow("GET", path, lambda to: _Served(page, kind, to.site).show, page.visitors))
+    if page.show is not None and page.has_json:
         rows.append(
             PageRow("GET", f"{path}.json", lambda to: _Served(page, kind, to.site).json, page.visitors)
         )
@@ -78,10 +83,12 @@ class _Served:
 
     async def show(self, visit: PersonVisit) -> SiteAnswer:
         call = self._opened(visit, self._page.access)
-        return await self._drawn(call, await self._shown(call))
+        return await self._answered(call, await self._shown(call))
 
     async def json(self, visit: PersonVisit) -> SiteAnswer:
         shown = await self._shown(self._opened(visit, self._page.access))
+        if not isinstance(shown, Shown):
+            return shown
         if shown.value is None:
             raise Refusal("sign_in_required")
         return success(shown.value)
@@ -89,18 +96,20 @@ class _Served:
     async def post(self, visit: PersonVisit) -> SiteAnswer:
         form = visit.form()
         post = self._chosen(form)
-        call = self._opened(visit, post.action.access)
-        typed = post.reads(call, form)
+        call = self._opened(visit, post.needs)
+        typed = post.reads(call, form) if post.reads is not None else {}
         try:
             made = await _ran(post, call, typed)
         except (Refusal, Unavailable) as error:
+            if self._page.show is None:
+                raise
             refused = _refused(error, typed)
         except Again as again:
             refused = _refused_again(again, typed)
         else:
             return await self._answered(call, post.then(call, made))
         call = replace(call, refused=refused)
-        return await self._drawn(call, await self._shown(call))
+        return await self._answered(call, await self._shown(call))
 
     def _opened(self, visit: PersonVisit, access: Access) -> PageCall:
         """Return the call of the page, for a visitor with the access. Raises its refusal."""
@@ -135,7 +144,9 @@ class _Served:
         posts = self._page.posts
         return next((post for post in posts if post.button and post.button in form), posts[0])
 
-    async def _shown(self, call: PageCall) -> Shown[Any]:
+    async def _shown(self, call: PageCall) -> Answer:
+        if self._page.show is None:
+            raise TypeError("this path takes posts alone")
         shown = self._page.show(call)
         return await shown if inspect.isawaitable(shown) else shown
 
@@ -162,9 +173,9 @@ class _Served:
 
 async def _ran(post: Post[Any], call: PageCall, typed: Mapping[str, Any]) -> Any:
     """Run a post, and return its view. Raises the refusals of its action, and Again."""
-    form_type = Operation(post.action, call.call.kind).form
-    form = read(form_type, typed) if form_type is not None else None
-    made = post.run(call, form) if post.run is not None else post.action.run(call.call, form)
+    form_type = Operation(post.action, call.call.kind).form if post.action is not None else None
+    form = read(form_type, typed) if form_type is not None and post.reads is not None else None
+    made = run_post(post, call, form)
     return await made if inspect.isawaitable(made) else made
 
 
@@ -174,10 +185,15 @@ def _refused(error: Refusal | Unavailable, typed: Mapping[str, Any]) -> RefusedP
     if reply.status not in AGAIN:
         raise error
     errors = field_texts(error) if isinstance(error, Invalid) else {"": error_text(reply)}
-    return RefusedPost(error, errors, typed, {}, reply.status, reply.headers, reply.limits)
+    headers = reply.headers if reply.status in TELLS_WHEN else NO_HEADERS
+    return RefusedPost(error, errors, typed, {}, reply.status, headers, reply.limits)
 
 
 def _refused_again(again: Again, typed: Mapping[str, Any]) -> RefusedPost:
+    if isinstance(again.error, AnswerRefused):
+        reply = again.error.reply
+        errors = {"": error_text(reply)}
+        return RefusedPost(again.error, errors, typed, again.found, reply.status, reply.headers, reply.limits)
     if again.status is None and isinstance(again.error, (Refusal, Unavailable)):
         return replace(_refused(again.error, typed), found=again.found)
     return RefusedPost(again.error, again.errors, typed, again.found, again.status or 400)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from pages.page import Again, Page, PageCall, Post, Shown
+from pages.page import Again, Page, PageCall, Post, Shown, run_post
 from web.people.questions import OVERLAPS, Question, not_confirmed
 
 
@@ -37,7 +37,7 @@ def question_page(
         if not question.is_confirmed(_confirmation(page)):
             refused = not_confirmed(question)
             raise Again(NotConfirmed(), errors=refused.errors, status=refused.status)
-        made = post.run(page, form) if post.run is not None else post.action.run(page.call, form)
+        made = run_post(post, page, form)
         return await made if inspect.isawaitable(made) else made
 
     return Page(
@@ -45,7 +45,7 @@ def question_page(
         of=of,
         tab=tab,
         template="manage_question",
-        access=post.action.access,
+        access=post.needs,
         show=show,
         has_json=False,
         posts=(replace(post, run=run),),

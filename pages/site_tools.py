@@ -8,7 +8,11 @@ from dataclasses import dataclass
 
 from actions.tools import Tools
 from handlers.request import Request
+from pages.voting.vote_challenges import VoteChallenges
+from pages.voting.vote_guards import VoteGuards
+from pages.voting.voted_refs import VotedRefs
 from web.people.listing_access import ListingAccess
+from web.people.listing_icons import ListingIcons
 from web.people.visitors import Person
 
 
@@ -19,6 +23,22 @@ class Addresses:
     public_url: str
     authorize_url: str
     cdn_url: str
+
+
+@dataclass(frozen=True)
+class Voting:
+    """The guards of the vote button, and what people have voted for.
+
+    Args:
+        asks_proof: true to ask for a proof of work before a suspicious vote; it is flagged in any case.
+        content_policy: the policy of a page with a challenge.
+    """
+
+    guards: VoteGuards
+    voted: VotedRefs
+    challenges: VoteChallenges
+    asks_proof: bool
+    content_policy: str
 
 
 @dataclass(frozen=True)
@@ -35,3 +55,5 @@ class SiteTools:
     known: Callable[[Request], Person | None]
     listings: ListingAccess
     addresses: Addresses
+    icons: ListingIcons
+    voting: Voting

@@ -8,9 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from actions.listing_kinds import Kind
+from pages.account.my_votes import MY_VOTES
 from pages.owner.keys import KEY_PAGES
+from pages.owner.vote_numbers import NUMBER_PAGES
 from pages.page_rows import rows_of
 from pages.site_tools import SiteTools
+from pages.voting.vote_page import VOTE_PAGE
 from web.pages import PageRow
 from web.people.delivery_pages import DELIVERY_PAGES, DeliveryPages
 from web.people.flag_pages import FlagPages
@@ -19,7 +22,6 @@ from web.people.invitation_pages import INVITATION_PAGES, InvitationPages
 from web.people.language_choice import LanguageChoice
 from web.people.my_data import MyData
 from web.people.my_pages import MyPages
-from web.people.my_votes import MY_VOTES, MyVotes
 from web.people.overview_pages import OverviewPages
 from web.people.owned_pages import OWNED_PAGES
 from web.people.owner_pages import LEAVE_PAGES, OwnerPages
@@ -38,8 +40,6 @@ from web.people.sign_in_pages import CALLBACK, SignInPages
 from web.people.strike_pages import StrikePages
 from web.people.submission_pages import SubmissionPages
 from web.people.take_over_pages import TAKE_OVER_PAGES, TakeOverPages
-from web.people.vote_numbers import NUMBER_PAGES, VoteNumbers
-from web.people.vote_pages import VOTE_PAGES, VotePages
 from web.people.webhook_pages import WEBHOOK_PAGES, WebhookPages
 
 
@@ -53,7 +53,6 @@ class PeoplePages:
     sign_in: SignInPages
     language: LanguageChoice
     mine: MyPages
-    my_votes: MyVotes
     data: MyData
     submission: SubmissionPages
     server_submission: ServerSubmissionPages
@@ -66,11 +65,9 @@ class PeoplePages:
     removal: RemovalPages
     webhooks: Mapping[Kind, WebhookPages]
     deliveries: Mapping[Kind, DeliveryPages]
-    numbers: Mapping[Kind, VoteNumbers]
     queue: QueuePages
     review: ReviewPages
     quarantines: QuarantinePages
-    votes: Mapping[Kind, VotePages]
     flags: FlagPages
     strikes: StrikePages
 
@@ -93,7 +90,7 @@ PEOPLE_PAGES = (
     PageRow("GET", "/me/data", lambda to: to.data.show, "signed in"),
     PageRow("GET", "/me/data.json", lambda to: to.data.download, "signed in"),
     PageRow("POST", "/me/data", lambda to: to.data.erase, "signed in"),
-    *MY_VOTES,
+    *rows_of(MY_VOTES),
     *OWNED_PAGES,
     *TAKE_OVER_PAGES,
     *LEAVE_PAGES,
@@ -101,8 +98,8 @@ PEOPLE_PAGES = (
     *rows_of(KEY_PAGES),
     *WEBHOOK_PAGES,
     *DELIVERY_PAGES,
-    *NUMBER_PAGES,
+    *rows_of(NUMBER_PAGES),
     *REVIEW_PAGES,
-    *VOTE_PAGES,
+    *rows_of((VOTE_PAGE,)),
     *PUBLIC_PAGES,
 )

@@ -1,14 +1,14 @@
-"""Turning reminders on and off. Law: a user has a bounded number of them, and one for each listing at most.
+"""Turning reminders on and off. Invariant: a user has a bounded number, and one for each listing at most.
 
 What a reminder says is not kept: `core/due_reminders.py` tells it from the votes.
 """
 
 from core.actors import Actor
-from core.due_reminders import holds, standing
+from core.due_reminders import due_reminders, holds, standing
 from core.events import Event, ReminderCleared, ReminderSet
 from core.refusals import Refusal
 from core.state import State
-from core.user_rows import user_ref
+from core.user_rows import UserRow, user_ref
 
 REMINDERS_MOST = 100
 """Reminders of one user."""
@@ -53,3 +53,9 @@ def clear_reminders(
         for each in kept
         if listing is None or each.listing == listing
     ]
+
+
+def unread_reminders(state: State, cooldown_ms: int, row: UserRow, now_ms: int) -> int:
+    """Return how many reminders a user has not seen yet: a look-up for each, so every page may ask."""
+    found = due_reminders(state, row, cooldown_ms, now_ms)
+    return sum(each.is_new for each in found)

@@ -78,8 +78,7 @@ class UsersChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="u
 class LeavesChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="votes"):
     """(ref, leaf): a leaf of `votes/table.py` holds user ids and packed votes of a listing's voters.
 
-    The encoder adds `counted`, the sum of the counts in each leaf, so that a start need not sum them. Files
-    of older versions have none.
+    The encoder adds `counted`, the sum of the counts in each leaf, so that a start need not sum them.
     """
 
     rows: list[tuple[str, bytes]]

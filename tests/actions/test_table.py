@@ -13,6 +13,9 @@ NEEDED: dict[str, tuple[Right | None, bool]] = {
     "listKeys": ("keys", False),
     "rotateKey": ("keys", True),
     "deleteKey": ("keys", True),
+    "voteFor{Thing}": (None, False),
+    "check{Thing}Votes": (None, False),
+    "count{Thing}Votes": ("see", False),
 }
 """The right that each action takes, and whether the sign-in must be fresh."""
 MAY: dict[Relation, set[Right]] = {

@@ -16,7 +16,7 @@ from web.people.listing_forms import CATEGORIES
 from web.people.people_audience import PersonVisit
 from web.people.public_lists import FOR_PROGRAMS, NO_INDEX, Wanted
 from web.people.public_views import PublicViews, shown_in_lists
-from web.people.vote_badges import vote_badge
+from web.vote_badges import vote_badge
 
 OF_BADGES = {
     "cache-control": "public, max-age=60",
