@@ -5,15 +5,18 @@ from typing import Annotated
 from msgspec import UNSET, Meta, UnsetType
 
 from actions.action import Access, Action, Call, Command, Option
-from actions.views import ActorName, Count, Day, Hint, Moment, NoMore, OurId, Success, View
+from actions.views import NULL, ActorName, Count, Day, Hint, Moment, NoMore, OurId, Success, View, example
 from core.clock import date_of
 from core.rows import Key
 from listings.forms import KeyName, Rotation
-from listings.keys import KEY_BYTES, delete_key, issue_key, key_value, rotate_key
+from listings.keys import KEY_BYTES, NewKey, delete_key, issue_key, key_value, rotate_key
 from listings.rules import listing_of
 
+KeyLabel = Annotated[str, example("production")]
 KeyValue = Annotated[
-    str, Meta(pattern="^vg_[A-Za-z0-9_-]{43}$", description="The value, shown in this answer alone.")
+    str,
+    Meta(pattern="^vg_[A-Za-z0-9_-]{43}$", description="The value, shown in this answer alone."),
+    example("vg_3q2-7wEjRWeJq83vASNFZ4mrze8BI0VniavN7wEjRWc"),
 ]
 
 
@@ -21,12 +24,16 @@ class KeyView(View):
     """An API key without its value, which nobody keeps."""
 
     id: OurId
-    name: str
-    fingerprint: Annotated[str, Meta(pattern="^[0-9a-f]{8}$", description="Tells keys apart.")]
+    name: KeyLabel
+    fingerprint: Annotated[
+        str, Meta(pattern="^[0-9a-f]{8}$", description="Tells keys apart."), example("1f3c5a7e")
+    ]
     created_at: Moment
-    rotated_at: Moment | None
+    rotated_at: Annotated[Moment | None, NULL]
     old_key_until: Annotated[
-        Count | None, Meta(description="The time when the key before the rotation stops; null once it has.")
+        Count | None,
+        Meta(description="The time when the key before the rotation stops; null once it has."),
+        NULL,
     ]
     made_by: Annotated[
         tuple[ActorName, ...],
@@ -48,7 +55,7 @@ class IssuedKey(Success):
     """A new API key with its value."""
 
     id: OurId
-    name: str
+    name: KeyLabel
     key: KeyValue
     hint: Hint | UnsetType = UNSET
 
@@ -80,9 +87,7 @@ async def issue(call: Call, form: KeyName) -> IssuedKey:
     events = issue_key(
         call.state,
         ref,
-        name=form.name,
-        key_id=key_id,
-        digest=tools.digester.digest(value),
+        NewKey(key_id, form.name, tools.digester.digest(value)),
         now_ms=call.now_ms,
         keys_per_listing=tools.keys_per_listing,
         by=call.by,

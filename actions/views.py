@@ -5,6 +5,9 @@ the nulls that clients see, and the OpenAPI document reads its schema off them. 
 answer, except one that may be UNSET. Times are Unix milliseconds; what never happened is null.
 
 The views of a subject are beside its actions, such as in `actions/keys.py`.
+
+The OpenAPI document shows an example of each view, made of those of its fields: `example(...)` says one where
+the type alone would tell nothing.
 """
 
 from collections.abc import Callable
@@ -16,12 +19,19 @@ from msgspec.structs import fields
 from grammars.patterns import SNOWFLAKE
 from grammars.snowflake import MAX
 
+
+def example(value: object) -> Meta:
+    """Return a note on a field: its example in the OpenAPI document."""
+    return Meta(examples=[value])
+
+
+NULL = example(None)
 ID_PATTERN = r"^[0-9a-f]{24}$"
 
 Count = Annotated[int, Meta(ge=0)]
 Positive = Annotated[int, Meta(ge=1)]
 Amount = Annotated[float, Meta(ge=0)]
-Moment = Annotated[int, Meta(ge=0, description="Unix time in milliseconds.")]
+Moment = Annotated[int, Meta(ge=0, description="Unix time in milliseconds.", examples=[1_750_000_000_000])]
 Day = Annotated[str, Meta(pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}$", examples=["2026-01-31"])]
 """A day of UTC."""
 Month = Annotated[str, Meta(pattern="^[0-9]{4}-[0-9]{2}$", examples=["2026-01"])]
@@ -29,18 +39,28 @@ Month = Annotated[str, Meta(pattern="^[0-9]{4}-[0-9]{2}$", examples=["2026-01"])
 Snowflake = Annotated[
     str,
     Meta(
-        title="Snowflake", pattern=SNOWFLAKE, description=f"A number of 17 to 20 digits, up to {MAX}."
-    ),  # a schema with a title is a component of the document
+        title="Snowflake",  # a schema with a title is a component of the document
+        pattern=SNOWFLAKE,
+        description=f"A number of 17 to 20 digits, up to {MAX}.",
+        examples=["123456789012345678"],
+    ),
 ]
-OurId = Annotated[str, Meta(pattern=ID_PATTERN)]
+UserId = Annotated[Snowflake, Meta(examples=["323456789012345678"])]
+ListingName = Annotated[str, Meta(examples=["Example bot"])]
+OurId = Annotated[str, Meta(pattern=ID_PATTERN, examples=["0f4c81b2a95d3e6f7a8b9c0d"])]
 """The id of a key or a delivery."""
-DeliveryCursor = Annotated[str, Meta(pattern=r"^[0-9]{1,15}-[0-9a-f]{24}$")]
+DeliveryCursor = Annotated[
+    str,
+    Meta(pattern=r"^[0-9]{1,15}-[0-9a-f]{24}$"),
+    example("1750000000000-5ac0de95b1f04c7c8e2d3a41"),
+]
 """The place of a delivery in the list of those of a listing."""
 ActorName = Annotated[
     str,
     Meta(
         description="`operator`; `gateway`, when it acted by itself; `users/` and an id; or `erased`, "
-        "for a user who was erased since."
+        "for a user who was erased since.",
+        examples=["users/223456789012345678"],
     ),
 ]
 NEXT = "Give it as `after` to get the next page; null on the last one."

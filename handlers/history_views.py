@@ -5,7 +5,7 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta
 
-from actions.views import ActorName, Count, Moment, NoMore, Snowflake, Success, View
+from actions.views import NULL, ActorName, Count, Moment, NoMore, Success, UserId, View, example
 from core.actors import Actor, user_of
 from core.rows import Act, Decision, Deed, DeliveryState, Listing
 from core.trail import APART, KEPT
@@ -18,8 +18,12 @@ class ActView(View):
 
     at: Moment
     by: ActorName
-    deed: Deed
-    about: Annotated[str, Meta(description="Its object, such as the name of a key, or the reason; or empty.")]
+    deed: Annotated[Deed, example("key_issued")]
+    about: Annotated[
+        str,
+        Meta(description="Its object, such as the name of a key, or the reason; or empty."),
+        example("production"),
+    ]
 
 
 Acts = Annotated[
@@ -49,17 +53,17 @@ MessageError = Annotated[str, Meta(pattern=f"^(?:http_[0-9]{{3}}|{'|'.join(MESSA
 class OwnerMessageView(View):
     """The direct message that tells the owner of a listing of the last decision."""
 
-    to: Annotated[Snowflake, Meta(description="The owner at the time of the decision.")]
+    to: Annotated[UserId, Meta(description="The owner at the time of the decision.")]
     decision: Decision
     decided_at: Moment
-    state: DeliveryState
+    state: Annotated[DeliveryState, example("delivered")]
     attempts: Count
     told_at: Moment | None
     next_attempt_at: Annotated[
-        Count | None, Meta(description="Unix time in milliseconds; null once it is finished.")
+        Count | None, Meta(description="Unix time in milliseconds; null once it is finished."), NULL
     ]
-    error: Annotated[MessageError | None, Meta(description="The class of the last attempt's failure.")]
-    why: Annotated[str | None, Meta(description="The same in words.")]
+    error: Annotated[MessageError | None, Meta(description="The class of the last attempt's failure."), NULL]
+    why: Annotated[str | None, Meta(description="The same in words."), NULL]
 
 
 OwnerMessageOrNone = Annotated[

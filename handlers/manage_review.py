@@ -11,7 +11,19 @@ from pydantic import Field
 
 from actions.listing_kinds import Kind, kind_of_ref
 from actions.query_forms import PAGE, PageLimit, read_query
-from actions.views import ActorName, Count, Moment, NoMore, Snowflake, Success, View
+from actions.views import (
+    NULL,
+    ActorName,
+    Count,
+    ListingName,
+    Moment,
+    NoMore,
+    Snowflake,
+    Success,
+    UserId,
+    View,
+    example,
+)
 from core.review_notes import KEPT
 from core.rows import Listing
 from core.state import State
@@ -28,7 +40,7 @@ from listings.rules import listing_of
 
 QUEUE_CURSOR_PATTERN = r"^[0-9]{1,15}-(?:bots|servers)-[0-9]{17,20}$"
 QueueCursor = Annotated[
-    str, Meta(pattern=QUEUE_CURSOR_PATTERN, examples=["1750000000000-bots-123456789012345678"])
+    str, Meta(pattern=QUEUE_CURSOR_PATTERN), example("1750000000000-bots-123456789012345678")
 ]
 
 
@@ -53,15 +65,19 @@ class QueueQuery(Struct, frozen=True):
 class WaitingListing(View):
     """A listing that waits for a decision, or a change of it."""
 
-    ref: Annotated[str, Meta(description="Its path in the API: the kind, a slash, the id.")]
+    ref: Annotated[
+        str,
+        Meta(description="Its path in the API: the kind, a slash, the id."),
+        example("bots/123456789012345678"),
+    ]
     kind: Kind
     id: Snowflake
     what: Annotated[
         Literal["submission", "change"],
         Meta(description="`change`: the listing is approved, and what changed waits."),
     ]
-    name: Annotated[str, Meta(description="Of a change, the new name.")]
-    owner_id: Snowflake
+    name: Annotated[ListingName, Meta(description="Of a change, the new name.")]
+    owner_id: UserId
     since: Annotated[Moment, Meta(description="Unix time in milliseconds since when it waits.")]
     claimed_by: Annotated[ActorName | None, Meta(description="Who is at it; null for nobody.")]
     proven: Annotated[bool, Meta(description="True if its owner has proven to control it.")]
@@ -74,13 +90,15 @@ class QueuePage(Success):
         Count | None,
         Meta(
             description=f"Half of the last {USUAL_OF} decisions came within this time after the listing was "
-            f"sent; null while fewer than {USUAL_FROM} are known."
+            f"sent; null while fewer than {USUAL_FROM} are known.",
+            examples=[21_600_000],
         ),
     ]
     queue: tuple[WaitingListing, ...]
     next: Annotated[
         QueueCursor | None,
         Meta(description="Give it as `after` to get the next page; null on the last one."),
+        NULL,
     ]
 
 
@@ -96,7 +114,7 @@ class NoteView(View):
 
     at: Moment
     by: ActorName
-    text: str
+    text: Annotated[str, example("The invite works.")]
 
 
 class NoteList(Success):

@@ -23,10 +23,7 @@ The user has no rights before they accept. They find the invitation under `/me`:
 message. A bot has at most {MOST_CO_OWNERS} co-owners and invitations.""",
         answer=BotAnswer,
         outcome="The bot, with the user among the invited.",
-        refuses=(
-            *("no_such_listing", "invalid_id", "owns_already"),
-            *("too_many_owners", "unavailable"),
-        ),
+        refuses=(*("no_such_listing", "invalid_id", "owns_already"), *("too_many_owners", "unavailable")),
         body=Nothing,
     ),
     Route(

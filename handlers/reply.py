@@ -8,7 +8,7 @@ say more, are here.
 
 from collections.abc import AsyncGenerator, Collection, Mapping
 from types import MappingProxyType
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta, Struct
@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from actions.views import Moment, Success, View
 from core.refusals import Invalid, PlaceLost, Refusal, SearchUnavailable, Unavailable
-from languages.said import Code, Fact, in_words
+from languages.said import SAID, Code, Fact, Fault, in_words
 from ratelimit.bucket import Decision
 
 encode_json = msgspec.json.Encoder().encode
@@ -34,7 +34,8 @@ class Reply(Struct, frozen=True):
 
     `body` goes first, then the pieces of `stream`, if there is one, as they come. `headers`, and those that
     tell of `limits`, come beside the headers of every answer. Each of `cookies` is the value of a
-    `Set-Cookie`. A page that shows the same reads `view`, the value whose JSON the body is, or `refusal`.
+    `Set-Cookie`. A page that shows the same reads `view`, the value whose JSON the body is, or
+    `why`, the reason of a refusal. The exception itself would keep its traceback alive, in a cycle.
     """
 
     status: int
@@ -45,7 +46,7 @@ class Reply(Struct, frozen=True):
     stream: AsyncGenerator[bytes, None] | None = None
     cookies: tuple[str, ...] = ()
     view: Struct | None = None
-    refusal: Refusal | None = None
+    why: Fault | None = None
 
 
 class ErrorBody(View):
@@ -81,12 +82,13 @@ def success(view: Success = _DONE, status: int = 200) -> Reply:
     return Reply(status, encode_json(view), view=view)
 
 
-def failure(status: int, text: str, headers: Mapping[str, str] = NO_HEADERS) -> Reply:
-    return Reply(status, encode_json(ErrorBody(error=text, status=status)), headers)
+def failure(status: int, text: str) -> Reply:
+    """Return the answer to a request that the server itself refuses, which has no code."""
+    return Reply(status, encode_json(ErrorBody(error=text, status=status)))
 
 
 def refused(code: Code, **facts: Fact) -> Reply:
-    """Return the answer of a code."""
+    """Return the answer to a request that is refused with a code."""
     return reply_to(Refusal(code, **facts))
 
 
@@ -100,15 +102,6 @@ def method_not_allowed(methods: Collection[str], allow: str) -> Reply:
     *others, last = sorted(methods, key=_METHODS.index)
     use = f"{', '.join(others)} or {last}" if others else last
     return replace(refused("method_not_allowed", methods=use), headers={"allow": allow})
-
-
-def bug(request_id: str) -> Reply:
-    """The answer to a request that met a bug of ours."""
-    return refused("bug", number=request_id)
-
-
-def no_such_path() -> Reply:
-    return refused("no_such_path")
 
 
 def limited(reply: Reply, limits: Decision) -> Reply:
@@ -145,29 +138,30 @@ SPOKEN = (Refusal, Unavailable, SearchUnavailable, PlaceLost)
 
 def reply_to(error: Spoken) -> Reply:
     """Return the answer to one of the SPOKEN exceptions."""
-    refusal = _refusal(error)
-    code, facts, status = refusal.code, refusal.facts, refusal.status
+    why = _why(error)
+    code, facts = why
+    more: Mapping[str, Any] = facts
     if isinstance(error, Invalid):
-        facts = {"fields": {name: in_words(*fault) for name, fault in error.faults.items()}}
-    kind = _BODIES.get(code, ErrorBody)
-    beside = {name: facts[name] for name in kind.__struct_fields__ if name in facts}
+        more = {"fields": {name: in_words(*fault) for name, fault in error.faults.items()}}
+    kind, status = _BODIES.get(code, ErrorBody), SAID[code].status
+    beside = {name: more[name] for name in kind.__struct_fields__ if name in more}
     body = kind(error=in_words(code, facts), status=status, **beside)
     headers = _HEADERS.get(code, NO_HEADERS)
     if "retry_seconds" in facts:
         headers = {"retry-after": str(facts["retry_seconds"])}
-    return Reply(status, encode_json(body), headers, refusal=refusal)
+    return Reply(status, encode_json(body), headers, why=why)
 
 
-def _refusal(error: Spoken) -> Refusal:
+def _why(error: Spoken) -> Fault:
     match error:
         case Refusal():
-            return error
+            return Fault(error.code, error.facts)
         case Unavailable():
-            return Refusal("unavailable", reason=error.reason)
+            return Fault("unavailable", {"reason": error.reason})
         case SearchUnavailable():
-            return Refusal("search_unavailable")
+            return Fault("search_unavailable")
         case PlaceLost():
-            return Refusal("place_lost")
+            return Fault("place_lost")
 
 
 _TOO_MANY_REQUESTS = refused("too_many_requests")

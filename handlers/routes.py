@@ -283,12 +283,7 @@ def _listings(kind: Kind) -> tuple[Route, ...]:
             description="It goes back to review when its owner edits it.",
             answer=answer,
             outcome=f"The {thing}, denied.",
-            refuses=(
-                "no_such_listing",
-                "not_in_review",
-                "is_approved",
-                "unavailable",
-            ),
+            refuses=("no_such_listing", "not_in_review", "is_approved", "unavailable"),
             body=forms.Denial,
         ),
         Route(

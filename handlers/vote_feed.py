@@ -15,7 +15,7 @@ user has the platform's own numbers, whichever of the two it came from.
 
 A cursor is `<position>-<told>-<proof>`, and `-<kind>-<id>-<user>` while the table is read. The records up to
 the position are told; of the last one only `told` lines, if that is not 0. The proof ties the cursor to
-this journal (journal/reading_on.py), so it outlives restarts and belongs to one node. What the state no
+this journal (journal/journal_pages.py), so it outlives restarts and belongs to one node. What the state no
 longer knows is not told: a journal may still hold votes of users who were erased since.
 """
 
@@ -29,7 +29,7 @@ from typing import Annotated, Literal, NamedTuple, Protocol
 
 from msgspec import Meta, Struct
 
-from actions.views import Moment, Positive, Snowflake, Success, View
+from actions.views import Moment, Positive, Snowflake, Success, UserId, View
 from core.events import Event, ListingRemoved, UserErased, VoteCast, VotesMerged, VotesStruck
 from core.refusals import Invalid, PlaceLost, Refusal
 from core.rows import BOTS
@@ -61,7 +61,7 @@ TAGS = (
 )
 """The events that a line can come from, older versions included."""
 
-FeedCursor = Annotated[str, Meta(pattern=f"^{_CURSOR}$")]
+FeedCursor = Annotated[str, Meta(pattern=f"^{_CURSOR}$", examples=["4711-0-9f2c4e6a"])]
 Place = Annotated[str, Meta(pattern=f"^({NOW}|{_CURSOR})$", examples=["4711-0-9f2c4e6a"])]
 Kind = Literal["bots", "servers"]
 LineType = Literal["vote", "standing", "struck", "erased", "removed"]
@@ -75,12 +75,13 @@ class VoteLine(View):
         Meta(
             description="`vote`: the user has voted. `standing`: how the user stands with the listing. "
             "`struck`: moderators have struck out the user's votes for the listing. `erased`: all the "
-            "user's votes are gone. `removed`: the listing and its votes are gone."
+            "user's votes are gone. `removed`: the listing and its votes are gone.",
+            examples=["vote"],
         ),
     ]
     kind: Annotated[Kind | None, Meta(description="What the listing is.")] = None
     id: Annotated[Snowflake | None, Meta(description="The id of the listing.")] = None
-    user: Snowflake | None = None
+    user: UserId | None = None
     at: Annotated[Moment | None, Meta(description="The time of the vote, or of the latest one.")] = None
     vote: Annotated[
         Positive | None,
@@ -172,7 +173,7 @@ class LogPage(Protocol):
 
 
 class Log(Protocol):
-    """The durable records; `journal.reading_on.JournalPages` reads them from disk."""
+    """The durable records; `journal.record_pages.JournalPages` reads them from disk."""
 
     @property
     def end(self) -> tuple[int, int]:

@@ -5,7 +5,8 @@ one field. The API formats the English text with the facts, a page says the plai
 visitor's language, and the OpenAPI document formats the example. A `Text` is in the catalogs of pages; a
 `str` is for programmers and operators alone, and every page shows it in English.
 
-Facts whose names end in `_ms` are times. A text writes them in UTC.
+Facts whose names end in `_ms` are times. A text writes them in UTC. The document shows the examples in the
+order of the table.
 """
 
 from collections.abc import Mapping
@@ -36,7 +37,7 @@ Code = (
     | Literal["bug"]
     | Literal["missing", "unknown_field", "not_text", "not_boolean", "not_whole", "not_a_list", "not_a_form"]
     | Literal["not_a_choice", "not_matching", "text_empty", "text_too_short", "text_too_long", "list_empty"]
-    | Literal["list_too_long", "too_low", "too_high", "as_written"]
+    | Literal["list_too_long", "too_low", "too_high"]
     | Literal["no_snowflake", "named_twice", "names_the_owner", "not_later", "wrong_length", "nothing_seen"]
     | Literal["not_one_line", "control_character", "direction_changed", "not_one_way", "end_alone"]
     | Literal["not_offered"]
@@ -55,7 +56,7 @@ NO_FACTS: Facts = MappingProxyType({})
 
 
 class Fault(NamedTuple):
-    """A broken rule of a field: a code, and the facts that its text names."""
+    """A broken rule of a field, or the reason of a refusal: a code, and the facts that its text names."""
 
     code: Code
     facts: Facts = NO_FACTS
@@ -339,7 +340,7 @@ SAID: Mapping[Code, Said] = {
     "unknown_field": _field("extra inputs are not permitted"),
     "not_text": _field("input should be a valid string"),
     "not_boolean": _field("input should be a valid boolean"),
-    "not_whole": _field("input should be a valid integer"),
+    "not_whole": _field(Text("input should be a valid integer")),
     "not_a_list": _field("input should be a valid list"),
     "not_a_form": _field("input should be a valid dictionary or instance of {form}", form="Limit"),
     "not_a_choice": _field(Text("input should be {choices}"), choices="'vote' or 'vote.struck'"),
@@ -351,9 +352,8 @@ SAID: Mapping[Code, Said] = {
     "list_too_long": _field(
         Text("list should have at most {most} items after validation, not {given}"), most=4, given=5
     ),
-    "too_low": _field("input should be greater than or equal to {least}", least=0),
-    "too_high": _field("input should be less than or equal to {most}", most=604_800),
-    "as_written": Said(400, "{text}", {"text": "field required"}),
+    "too_low": _field(Text("input should be greater than or equal to {least}"), least=0),
+    "too_high": _field(Text("input should be less than or equal to {most}"), most=604_800),
     # Fields: texts, users and times
     "no_snowflake": _field("must be a snowflake: 17 to 20 digits", Text("must be 17 to 20 digits")),
     "named_twice": _field(Text("must not name one twice")),

@@ -15,7 +15,7 @@ from core.rows import WebhookEvent
 from grammars.header_values import HEADER_VALUE
 from grammars.patterns import CHAT_URL, CHAT_WEBHOOK_URL, ONE_LINE, PROSE, TEXT
 from languages.language_names import Language
-from languages.said import Fault
+from languages.said import Code, Fault
 from listings.fields import (
     IN_PROSE,
     IS_HEADER_VALUE,
@@ -318,22 +318,32 @@ def read(form: type[F], body: Mapping[str, Any]) -> F:
 
 def _fault(problem: ErrorDetails) -> Fault:
     """Return what pydantic says as a fault of ours."""
-    facts = problem.get("ctx", {})
-    match problem["type"]:
-        case "value_error":
-            fault: Fault = facts["error"].fault
-            return fault
-        case "string_too_short":
-            least = facts["min_length"]
-            return Fault("text_empty") if least == 1 else Fault("text_too_short", {"least": least})
-        case "string_too_long":
-            return Fault("text_too_long", {"most": facts["max_length"]})
-        case "too_short":
-            return Fault("list_empty")
-        case "too_long":
-            return Fault("list_too_long", {"most": facts["max_length"], "given": facts["actual_length"]})
-        case "literal_error":
-            return Fault("not_a_choice", {"choices": facts["expected"]})
-        case _:
-            message = problem["msg"]
-            return Fault("as_written", {"text": message[:1].lower() + message[1:]})
+    context = problem.get("ctx", {})
+    if problem["type"] == "value_error":
+        fault: Fault = context["error"].fault
+        return fault
+    if problem["type"] == "string_too_short" and context["min_length"] == 1:
+        return Fault("text_empty")
+    code, facts = _OF_PYDANTIC[problem["type"]]
+    return Fault(code, {fact: context[name] for fact, name in facts.items()})
+
+
+_OF_PYDANTIC: Mapping[str, tuple[Code, Mapping[str, str]]] = {
+    "missing": ("missing", {}),
+    "extra_forbidden": ("unknown_field", {}),
+    "string_type": ("not_text", {}),
+    "string_unicode": ("not_text", {}),
+    "string_too_short": ("text_too_short", {"least": "min_length"}),
+    "string_too_long": ("text_too_long", {"most": "max_length"}),
+    "string_pattern_mismatch": ("not_matching", {"pattern": "pattern"}),
+    "bool_type": ("not_boolean", {}),
+    "int_type": ("not_whole", {}),
+    "greater_than_equal": ("too_low", {"least": "ge"}),
+    "less_than_equal": ("too_high", {"most": "le"}),
+    "list_type": ("not_a_list", {}),
+    "too_short": ("list_empty", {}),
+    "too_long": ("list_too_long", {"most": "max_length", "given": "actual_length"}),
+    "literal_error": ("not_a_choice", {"choices": "expected"}),
+    "model_type": ("not_a_form", {"form": "class_name"}),
+}
+"""The codes of pydantic's errors, and their facts by the names in its context."""

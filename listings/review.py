@@ -6,7 +6,7 @@ notes are for moderators alone. The decisions themselves are in `rules`: a submi
 so two moderators never decide it twice, and the same holds for a change.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from typing import Literal, NamedTuple, get_args
 
 from msgspec import UNSET
@@ -119,12 +119,6 @@ def review_of(row: Listing) -> Act | None:
     return next((act for act in reversed(row.trail) if act.deed in REVIEWS), None)
 
 
-def earlier_denials(row: Listing) -> Sequence[Act]:
-    """Return the denials, also of changes, and the withdrawn approvals that the trail remembers, the newest
-    first."""
-    return [act for act in reversed(row.trail) if act.deed in DENIALS]
-
-
 def is_proven(row: Listing) -> bool:
     """Tell if the present owner has proven to control the bot."""
     return row.proof is not None and row.proof.by == user_actor(row.owner_id)
@@ -140,13 +134,21 @@ def claim(state: State, ref: str, now_ms: int, *, by: Actor) -> list[Event]:
     """Take a review on, also from another moderator. Raises Refusal."""
     row = _waiting(state, ref)
     known = claim_of(row)
-    return [] if known is not None and known.by == by else [ListingClaimed(ref, True, now_ms, by=by)]
+    return (
+        []
+        if known is not None and known.by == by
+        else [ListingClaimed(ref, is_claimed=True, at_ms=now_ms, by=by)]
+    )
 
 
 def release(state: State, ref: str, now_ms: int, *, by: Actor) -> list[Event]:
     """Give a review back, if it is one's own. Raises Refusal."""
     known = claim_of(_waiting(state, ref))
-    return [ListingClaimed(ref, False, now_ms, by=by)] if known is not None and known.by == by else []
+    return (
+        [ListingClaimed(ref, is_claimed=False, at_ms=now_ms, by=by)]
+        if known is not None and known.by == by
+        else []
+    )
 
 
 def add_note(state: State, ref: str, text: str, now_ms: int, *, by: Actor) -> list[Event]:

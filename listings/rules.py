@@ -165,7 +165,7 @@ def agree(
     """Agree to the change of an approved listing: everybody sees it from now on."""
     listing = _with_change(state, ref, version)
     told_of = _told(state, listing, "change_agreed", None, now_ms, tells_owner=tells_owner)
-    return [ChangeDecided(ref, listing.latest, True, None, now_ms, by=by), *told_of]
+    return [ChangeDecided(ref, listing.latest, is_agreed=True, reason=None, at_ms=now_ms, by=by), *told_of]
 
 
 def refuse(
@@ -174,7 +174,7 @@ def refuse(
     """Refuse the change of an approved listing: everybody sees the version agreed to last."""
     listing = _with_change(state, ref, version)
     told_of = _told(state, listing, "change_refused", reason, now_ms, tells_owner=tells_owner)
-    return [ChangeDecided(ref, listing.agreed, False, reason, now_ms, by=by), *told_of]
+    return [ChangeDecided(ref, listing.agreed, is_agreed=False, reason=reason, at_ms=now_ms, by=by), *told_of]
 
 
 def change_version(listing: Listing) -> str:

@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document. Law: it describes every row of the routes, and nothing else.
+"""The OpenAPI 3.1 document. Invariant: it describes every row of the routes, and nothing else.
 
 Paths, parameters, bodies, answers, refusals, headers and security follow from the rows. Numbers that an
 operator can set are the deployment's own.
@@ -15,17 +15,27 @@ import msgspec
 from actions.views import ID_PATTERN
 from core.version import API_VERSION, VERSION, VERSIONS
 from handlers.manage_users import ACTS
-from handlers.reply import EVENT_STREAM, JSON, Reply, encode_json
+from handlers.reply import EVENT_STREAM, JSON, Reply, encode_json, refused
 from handlers.route import Access, AnyRoute
 from handlers.routes import TAGS
 from handlers.user_views import SESSION_PATTERN
-from openapi.answer_headers import EVERY, HEADERS, LIMITED
-from openapi.cast import BOT, DELIVERY_ID, KEY_ID, NOW_MS, SERVER, SESSION_ID, USER
 from openapi.deployment import Deployment
 from openapi.errors import FAMILIES, OUTSIDE, TOO_LONG, Error, errors
-from openapi.examples import ANSWERS, BODIES, answers_of
-from openapi.schemas import answer_name, is_required, name_of, query_parameters, ref, schema_components
-from operators.operator_routes import ALL_ROUTES
+from openapi.examples import (
+    ANSWERS,
+    BODIES,
+    BOT,
+    DELIVERY_ID,
+    KEY_ID,
+    NOW_MS,
+    SCHEMAS,
+    SERVER,
+    SESSION_ID,
+    USER,
+    answers_of,
+)
+from openapi.schemas import answer_name, is_required, name_of, query_parameters, ref
+from operators.operator_pages import ALL_ROUTES
 
 Node = dict[str, Any]
 EVENTS = EVENT_STREAM.partition(";")[0]
@@ -147,7 +157,7 @@ def openapi_document(deployment: Deployment) -> Node:
             "parameters": _PARAMETERS,
             "headers": dict(HEADERS),
             "responses": responses.shared,
-            "schemas": schema_components(ALL_ROUTES),
+            "schemas": SCHEMAS,
             "examples": {
                 **{
                     name: {"summary": example.summary, "value": example.value}
@@ -294,6 +304,42 @@ def _webhook(name: str, summary: str, description: str, body: str) -> Node:
             },
         },
     }
+
+
+# -- Headers ----------------------------------------------------------------------------------------------
+
+
+def _header(description: str, schema: Node, example: Any) -> Node:
+    return {"description": description, "required": True, "schema": schema, "example": example}
+
+
+def _count(description: str, minimum: int, example: int) -> Node:
+    return _header(description, {"type": "integer", "minimum": minimum}, example)
+
+
+HEADERS: Mapping[str, Node] = {
+    "x-request-id": _header(
+        "The name of this request in the operators' logs.",
+        {"type": "string", "pattern": "^[0-9a-f]{16}$"},
+        "9f2c4e6a8b0d1f35",
+    ),
+    "ratelimit-limit": _count("How many requests the current window allows.", 1, 100),
+    "ratelimit-remaining": _count("How many requests are left in the current window.", 0, 99),
+    "ratelimit-reset": _count("In how many seconds the window resets, rounded up.", 1, 300),
+    "ratelimit-policy": _header(
+        "The limit and its window in seconds.",
+        {"type": "string", "pattern": "^[1-9][0-9]*;w=[1-9][0-9]*$"},
+        "100;w=300",
+    ),
+    "retry-after": _count("How many seconds to wait before asking again.", 1, 300),
+    "www-authenticate": _header(
+        "The scheme of the operator token; or that an API key has none.",
+        {"type": "string", "enum": ["Bearer", refused("key_with_scheme").headers["www-authenticate"]]},
+        "Bearer",
+    ),
+}
+EVERY = ("x-request-id",)
+LIMITED = (*EVERY, "ratelimit-limit", "ratelimit-remaining", "ratelimit-reset", "ratelimit-policy")
 
 
 # -- Responses --------------------------------------------------------------------------------------------

@@ -14,8 +14,8 @@ from handlers.manage_users import ACTS
 from handlers.reply import Reply, failure, reply_to
 from languages.said import SAID, Code, Facts, Fault
 from listings.forms import BotEdit, read
-from openapi.cast import BOT, NOW_MS, QUARANTINE, SERVER_COUNT
 from openapi.deployment import Deployment
+from openapi.examples import BOT, NOW_MS, QUARANTINE, SERVER_COUNT
 
 TOO_LONG = "headers_too_large"
 REQUEST_ID = str(SAID["bug"].facts["number"])
@@ -50,7 +50,7 @@ FAMILIES: Mapping[str, str] = {
 """The codes that the name of a shared response counts as one."""
 OUTSIDE = (
     Error("malformed_request", "What came is not HTTP", failure(400, "The HTTP request is malformed.")),
-    Error("no_such_path", "There is nothing at this path", reply.no_such_path()),
+    Error("no_such_path", "There is nothing at this path", reply.refused("no_such_path")),
     Error(
         "method_not_allowed",
         "The path has no such method",

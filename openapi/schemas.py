@@ -1,4 +1,4 @@
-"""The schemas of the document, read off the types. Law: no field stands here a second time.
+"""The schemas of the document, read off the types. Invariant: no field is declared here a second time.
 
 Bodies come from pydantic's forms, answers from msgspec's structs. Two rules join them: a field of a profile
 is described by the form that writes it, and a schema with a title is a component of that name.
@@ -217,8 +217,9 @@ def _shared(schema: Node, components: Node) -> Node:
     if "$ref" in schema:
         return {**schema, "$ref": _shown(schema["$ref"])}
     if "title" in schema:
-        components[schema["title"]] = _without(schema, {"title", "default"})
-        return ref(schema["title"])
+        components[schema["title"]] = _without(schema, {"title", "default", "examples"})
+        examples = {"examples": schema["examples"]} if "examples" in schema else {}
+        return {**ref(schema["title"]), **examples}
     typed = {"type": "string"} if "enum" in schema else {}  # msgspec leaves it out
     return _within(lambda part: _shared(part, components), {**typed, **_without(schema, {"default"})})
 

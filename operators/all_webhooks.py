@@ -1,28 +1,22 @@
-"""Webhooks as a whole, for the operator: what waits, what fails, and why."""
+"""All webhooks, for the operator: the queue, and the endpoints that fail, with the reasons."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from heapq import nsmallest
-from typing import Annotated, Any, Generic, Protocol, TypeVar
+from collections.abc import Iterable
+from typing import Annotated
 
 from msgspec import Meta
 
-from actions.views import Count, Snowflake, Success, View
-from core.rows import Webhook
+from actions.views import Count, ListingName, Snowflake, Success, View, example
+from core.rows import BOTS, Listing, Webhook
 from core.state import State
-from handlers.reply import Reply, success
-from handlers.request import Request
-from handlers.slices import in_slices
+from handlers.slices import first_of, in_slices
 from handlers.webhook_views import ErrorClass, SuspensionView, suspension_view
-from operators.finding_subjects import KindName
-from watchers.failing_endpoints import FailingEndpoints
+from operators.gateway_parts import GatewayParts
+from operators.subjects import KindName
 
 SHOWN = 100
 SLICE = 256
 """Endpoints that are looked at in one piece."""
-
-T = TypeVar("T")
 
 
 class EndpointInside(View):
@@ -30,8 +24,12 @@ class EndpointInside(View):
 
     kind: KindName
     id: Snowflake
-    name: str
-    host: Annotated[str, Meta(description="Where its webhooks go. The rest of the URL may be a secret.")]
+    name: ListingName
+    host: Annotated[
+        str,
+        Meta(description="Where its webhooks go. The rest of the URL may be a secret."),
+        example("example.com"),
+    ]
     pending: Annotated[Count, Meta(description="Deliveries that wait, or are tried again.")]
     in_flight: Annotated[Count, Meta(description="Attempts under way.")]
     slow: Annotated[bool, Meta(description="True if its last attempt took long: it gets one at a time.")]
@@ -70,103 +68,60 @@ class WebhooksInside(Success):
     messages_pending: Annotated[Count, Meta(description="Direct messages to owners that wait.")]
 
 
-class SenderStanding(Protocol):
-    """How the sender stands with an endpoint."""
-
-    @property
-    def in_flight(self) -> int: ...
-    @property
-    def slow(self) -> bool: ...
-    @property
-    def wait_ms(self) -> int: ...
-
-
-@dataclass(frozen=True)
-class WebhookSources:
-    """Calls that ask the sender of webhooks."""
-
-    in_flight: Callable[[], int]
-    suspended: Callable[[], int]
-    proxy_down: Callable[[], bool]
-    """True while the webhooks' proxy fails: no webhook leaves then."""
-    standing: Callable[[str], SenderStanding]
-    """Of the endpoint of a listing."""
-
-
-class DebugWebhooks:
-    def __init__(self, state: State, failing: FailingEndpoints, sources: WebhookSources) -> None:
-        self._state = state
-        self._failing = failing
-        self._sources = sources
-
-    async def show(self, _: Request) -> Reply:
-        return success(await self.view())
-
-    async def view(self) -> WebhooksInside:
-        await in_slices(self._failing.survey())
-        waiting = self._state.deliveries.waiting
-        loaded = _First(self._state.deliveries.refs_pending, lambda ref: -waiting(ref))
-        failing = _First(self._failing.found(), lambda found: found)
-        await in_slices(loaded.slices())
-        await in_slices(failing.slices())
-        failing_views = self._endpoints(ref for _, ref in failing.found)
-        await asyncio.sleep(0)  # a hundred endpoints take 1 to 2 ms
-        loaded_views = self._endpoints(loaded.found)
-        await asyncio.sleep(0)
-        return WebhooksInside(
-            pending=len(self._state.deliveries.pending),
-            in_flight=self._sources.in_flight(),
-            proxy_down=self._sources.proxy_down(),
-            waiting_endpoints=len(self._state.deliveries.refs_pending),
-            suspended_endpoints=self._sources.suspended(),
-            failing_endpoints=len(self._failing),
-            failing=failing_views,
-            loaded=loaded_views,
-            messages_pending=len(self._state.listings.untold),
-        )
-
-    def _endpoints(self, refs: Iterable[str]) -> tuple[EndpointInside, ...]:
-        found: list[EndpointInside] = []
-        for ref in refs:
-            listing = self._state.listings.get(ref)  # it may have gone between two slices
-            if listing is not None and listing.webhook is not None:
-                found.append(self._endpoint(ref, listing.profile.name, listing.webhook))
-        return tuple(found)
-
-    def _endpoint(self, ref: str, name: str, webhook: Webhook) -> EndpointInside:
-        kind, _, listing_id = ref.partition("/")
-        standing = self._sources.standing(ref)
-        return EndpointInside(
-            kind="bots" if kind == "bots" else "servers",
-            id=listing_id,
-            name=name,
-            host=webhook.host,
-            pending=self._state.deliveries.waiting(ref),
-            in_flight=standing.in_flight,
-            slow=standing.slow,
-            wait_ms=standing.wait_ms,
-            failed_in_a_row=webhook.failed,
-            last_error=self._last_error(ref, webhook),
-            suspension=suspension_view(webhook),
-        )
-
-    def _last_error(self, ref: str, webhook: Webhook) -> str | None:
-        if webhook.suspension is not None:
-            return webhook.suspension.reason
-        attempts = [attempt for row in self._state.deliveries.of(ref) for attempt in row.attempts[-1:]]
-        failed = [attempt for attempt in attempts if attempt.error is not None]
-        return max(failed, key=lambda attempt: attempt.at_ms).error if failed else None
+async def all_webhooks(parts: GatewayParts) -> WebhooksInside:
+    deliveries, failing = parts.state.deliveries, parts.failing
+    await in_slices(failing.survey())
+    pending = list(deliveries.refs_pending)
+    loaded = await first_of(
+        pending, lambda ref: ref, lambda ref: -deliveries.waiting(ref), most=SHOWN, at_once=SLICE
+    )
+    worst = await first_of(failing.found(), lambda each: each, lambda each: each, most=SHOWN, at_once=SLICE)
+    failing_views = _endpoints(parts, (ref for _, ref in worst))
+    await asyncio.sleep(0)  # a hundred endpoints take 1 to 2 ms
+    loaded_views = _endpoints(parts, loaded)
+    await asyncio.sleep(0)
+    return WebhooksInside(
+        pending=len(deliveries.pending),
+        in_flight=parts.outbox.in_flight,
+        proxy_down=parts.outbox.stopped,
+        waiting_endpoints=len(deliveries.refs_pending),
+        suspended_endpoints=len(parts.outbox.suspended),
+        failing_endpoints=len(failing),
+        failing=failing_views,
+        loaded=loaded_views,
+        messages_pending=len(parts.state.listings.untold),
+    )
 
 
-class _First(Generic[T]):
-    """The first of many by a key, found in slices."""
+def _endpoints(parts: GatewayParts, refs: Iterable[str]) -> tuple[EndpointInside, ...]:
+    listings = (parts.state.listings.get(ref) for ref in refs)  # one may have gone between two slices
+    return tuple(
+        _endpoint(parts, listing, listing.webhook)
+        for listing in listings
+        if listing is not None and listing.webhook is not None
+    )
 
-    def __init__(self, these: Iterable[T], key: Callable[[T], Any]) -> None:
-        self._these = list(these)
-        self._key = key
-        self.found: list[T] = []
 
-    def slices(self) -> Iterator[None]:
-        for start in range(0, len(self._these), SLICE):
-            self.found = nsmallest(SHOWN, [*self.found, *self._these[start : start + SLICE]], key=self._key)
-            yield
+def _endpoint(parts: GatewayParts, listing: Listing, webhook: Webhook) -> EndpointInside:
+    standing = parts.outbox.standing(listing.ref, parts.clock.steady_ms())
+    return EndpointInside(
+        kind="bots" if listing.ref.startswith(BOTS) else "servers",
+        id=listing.id,
+        name=listing.profile.name,
+        host=webhook.host,
+        pending=parts.state.deliveries.waiting(listing.ref),
+        in_flight=standing.in_flight,
+        slow=standing.slow,
+        wait_ms=standing.wait_ms,
+        failed_in_a_row=webhook.failed,
+        last_error=_last_error(parts.state, listing.ref, webhook),
+        suspension=suspension_view(webhook),
+    )
+
+
+def _last_error(state: State, ref: str, webhook: Webhook) -> str | None:
+    if webhook.suspension is not None:
+        return webhook.suspension.reason
+    attempts = [attempt for row in state.deliveries.of(ref) for attempt in row.attempts[-1:]]
+    failed = [attempt for attempt in attempts if attempt.error is not None]
+    return max(failed, key=lambda attempt: attempt.at_ms).error if failed else None

@@ -1,20 +1,15 @@
-"""The rate limiter, for the operator: who uses most of a limit, and which addresses fail most."""
+"""The rate limiter, for the operator: the bots that use most of a limit, and the addresses that fail most."""
 
-from collections.abc import Callable, Iterator
-from heapq import nlargest
+from collections.abc import Callable
 from typing import Annotated, Literal, NamedTuple
 
 from msgspec import Meta
 
-from actions.views import Count, Positive, Snowflake, Success, View
-from core.clock import Clock
-from core.rows import BOTS
-from core.state import State
+from actions.views import Count, ListingName, Positive, Snowflake, Success, View, example
+from core.rows import BOTS, Listing
 from handlers.listing_views import LimitView
-from handlers.public import PublicLimits
-from handlers.reply import Reply, success
-from handlers.request import Request
-from handlers.slices import in_slices
+from handlers.slices import first_of
+from operators.gateway_parts import GatewayParts
 from ratelimit.address import shown_address
 from ratelimit.bucket import Decision, Policy
 
@@ -27,12 +22,12 @@ class BotUse(View):
     """A bot's use of a limit in its open window."""
 
     id: Snowflake
-    name: str
-    used: Count
-    limit: Positive
+    name: ListingName
+    used: Annotated[Count, example(87)]
+    limit: Annotated[Positive, example(100)]
     own_limit: Annotated[bool, Meta(description="True if the operator gave the bot this limit.")]
-    window_seconds: Positive
-    reset_seconds: Count
+    window_seconds: Annotated[Positive, example(300)]
+    reset_seconds: Annotated[Count, example(41)]
 
 
 class LimitUse(View):
@@ -48,10 +43,12 @@ class LimitUse(View):
 class AddressFailures(View):
     """The failures of one address in its open window."""
 
-    address: Annotated[str, Meta(description="An IPv4 address, the /56 of an IPv6 address, or `unix`.")]
+    address: Annotated[
+        str, Meta(description="An IPv4 address, the /56 of an IPv6 address, or `unix`."), example("192.0.2.1")
+    ]
     failures: Positive
     refused: Annotated[bool, Meta(description="True if the address is answered 429 until the reset.")]
-    reset_seconds: Count
+    reset_seconds: Annotated[Count, example(41)]
 
 
 class FailureUse(View):
@@ -70,64 +67,46 @@ class LimiterInside(Success):
     failures: FailureUse
 
 
-class DebugLimiter:
-    def __init__(self, state: State, clock: Clock, limits: PublicLimits) -> None:
-        self._bots = state.listings
-        self._clock = clock
-        self._limits = limits
+async def limiter_use(parts: GatewayParts) -> LimiterInside:
+    limits, bots, now_ns = parts.public.limits, parts.state.listings, parts.clock.monotonic_ns
 
-    async def show(self, _: Request) -> Reply:
-        return success(await self.view())
+    def of_bots(decide: Callable[[Listing, int], Decision]) -> Callable[[str], Decision | None]:
+        """Return a function from a bot's ref to its decision; None for a bot that has gone."""
+        return lambda ref: decide(bot, now_ns()) if (bot := bots.get(ref)) is not None else None
 
-    async def view(self) -> LimiterInside:
-        limits = self._limits
-        stats, voters = (
-            _Hottest(limits.stats.keys, self._stats),
-            _Hottest(limits.voters.keys, self._voters),
-        )
-        failing = _Hottest(limits.guard.keys, self._failures)
-        for hottest in (stats, voters, failing):
-            await in_slices(hottest.slices())
-        return LimiterInside(
-            stats=LimitUse(
-                default=_limit(limits.stats_policy),
-                counted=len(limits.stats),
-                hottest=tuple(self._use(use, "stats_limit") for use in stats.found),
-            ),
-            voters=LimitUse(
-                default=_limit(limits.voters_policy),
-                counted=len(limits.voters),
-                hottest=tuple(self._use(use, "voters_limit") for use in voters.found),
-            ),
-            failures=FailureUse(
-                limit=_limit(limits.guard.policy),
-                counted=len(limits.guard),
-                worst=tuple(map(_address, failing.found)),
-            ),
-        )
+    stats = await _hottest(limits.stats.keys(), of_bots(limits.stats_of))
+    voters = await _hottest(limits.voters.keys(), of_bots(limits.voters_of))
+    failing = await _hottest(limits.guard.keys(), lambda key: limits.guard.check(key, now_ns()))
+    return LimiterInside(
+        stats=LimitUse(
+            default=_limit(limits.stats_policy),
+            counted=len(limits.stats),
+            hottest=tuple(_use(bots.get(use.key), use, "stats_limit") for use in stats),
+        ),
+        voters=LimitUse(
+            default=_limit(limits.voters_policy),
+            counted=len(limits.voters),
+            hottest=tuple(_use(bots.get(use.key), use, "voters_limit") for use in voters),
+        ),
+        failures=FailureUse(
+            limit=_limit(limits.guard.policy),
+            counted=len(limits.guard),
+            worst=tuple(map(_address, failing)),
+        ),
+    )
 
-    def _stats(self, ref: str) -> Decision | None:
-        bot = self._bots.get(ref)
-        return self._limits.stats_of(bot, self._clock.monotonic_ns()) if bot is not None else None
 
-    def _voters(self, ref: str) -> Decision | None:
-        bot = self._bots.get(ref)
-        return self._limits.voters_of(bot, self._clock.monotonic_ns()) if bot is not None else None
-
-    def _failures(self, key: str) -> Decision | None:
-        return self._limits.guard.check(key, self._clock.monotonic_ns())
-
-    def _use(self, use: "_Use", own: Literal["stats_limit", "voters_limit"]) -> BotUse:
-        bot, decision = self._bots.get(use.key), use.decision
-        return BotUse(
-            id=use.key.removeprefix(BOTS),
-            name=bot.profile.name if bot is not None else "",
-            used=decision.limit - decision.remaining,
-            limit=decision.limit,
-            own_limit=bot is not None and getattr(bot, own) is not None,
-            window_seconds=decision.window_seconds,
-            reset_seconds=decision.reset_seconds,
-        )
+def _use(bot: Listing | None, use: "_Use", own: Literal["stats_limit", "voters_limit"]) -> BotUse:
+    decision = use.decision
+    return BotUse(
+        id=use.key.removeprefix(BOTS),
+        name=bot.profile.name if bot is not None else "",
+        used=decision.limit - decision.remaining,
+        limit=decision.limit,
+        own_limit=bot is not None and getattr(bot, own) is not None,
+        window_seconds=decision.window_seconds,
+        reset_seconds=decision.reset_seconds,
+    )
 
 
 class _Use(NamedTuple):
@@ -140,22 +119,14 @@ class _Use(NamedTuple):
         return 1 - self.decision.remaining / self.decision.limit
 
 
-class _Hottest:
-    """The keys that have used the greatest part of their limit."""
+async def _hottest(keys: list[str], decide: Callable[[str], Decision | None]) -> list[_Use]:
+    """Return the keys that have used the greatest part of their limit."""
 
-    def __init__(self, keys: Callable[[], list[str]], decide: Callable[[str], Decision | None]) -> None:
-        self._keys = keys
-        self._decide = decide
-        self.found: list[_Use] = []
+    def use(key: str) -> _Use | None:
+        decision = decide(key)
+        return _Use(key, decision) if decision and decision.remaining < decision.limit else None
 
-    def slices(self) -> Iterator[None]:
-        keys = self._keys()  # the longest step: 1 to 5 ms for 100,000
-        for start in range(0, len(keys), SLICE):
-            yield
-            slice_keys = keys[start : start + SLICE]
-            decided = ((key, self._decide(key)) for key in slice_keys)
-            uses = [_Use(key, found) for key, found in decided if found and found.remaining < found.limit]
-            self.found = nlargest(SHOWN, [*self.found, *uses], key=lambda use: use.share)
+    return await first_of(keys, use, lambda use: -use.share, most=SHOWN, at_once=SLICE)
 
 
 def _limit(policy: Policy) -> LimitView:

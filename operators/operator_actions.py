@@ -1,10 +1,10 @@
-"""What the operator can do on the pages. Law: each action asks for confirmation, and calls one JSON endpoint.
+"""The operator's actions on the pages. Invariant: each asks for confirmation, and calls one JSON endpoint.
 
-The GET of an action's path shows what it will do, with a form where it needs facts. Its POST does it, and
-leads back to the page it came from, with a notice. A form that is refused is shown again with its values.
+The GET of an action's path shows its effect, with a form where it needs facts. Its POST calls the endpoint,
+and leads back to the page it came from, with a notice. A form that is refused is shown again with its values.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -14,14 +14,16 @@ from core.refusals import Invalid, Refusal
 from handlers.reply import SPOKEN, reply_to
 from languages.said import in_words
 from languages.texts import Words
-from operators.listing_pages import Inside, inside_of, kind_of, name_of
-from operators.operator_audience import OperatorVisit
+from operators.gateway_parts import GatewayParts
+from operators.subjects import Inside, bot_inside, name_of, server_inside
 from web.error_pages import error_text
 from web.form_posts import FormPost
 from web.formats import number, size, span
 from web.json_answers import JsonAnswers
-from web.pages import Done, Notice, Page, PageRow, Shown
+from web.pages import Done, Notice, Page, PageRow, Shown, View, Visit
+from web.sessions import Session
 
+OperatorVisit = Visit[Session]
 Answer = Mapping[str, Any]
 """A JSON answer, from which a notice is made."""
 
@@ -38,19 +40,25 @@ class FormField(NamedTuple):
     maxlength: int | None = None
 
 
+def _limit_field(name: str, label: str, hint: str) -> FormField:
+    return FormField(name, label, hint, is_number=True, is_required=False, maxlength=9)
+
+
 class DebugAction(NamedTuple):
     """One action.
 
     Args:
-        slug: its name in the path.
+        place: the path of the page that it is on.
+        slug: its name in the path, behind that of the page.
         operation: the id of the JSON endpoint; `{form}` stands for Bot or Server.
-        what: what it does and what it does not, for whoever is about to do it.
+        what: a text that says what it does and what it does not.
         done: makes the notice of a JSON answer.
         is_grave: true if it takes something away.
         now: the values of the fields as they are, by name.
         on: the kinds of listing that it is for.
     """
 
+    place: str
     slug: str
     title: str
     button: str
@@ -127,8 +135,23 @@ def _own_count(inside: Inside) -> Mapping[str, Any]:
     return {"server_count": "" if count is None else count}
 
 
-OF_LISTINGS = (
+LISTING = "/debug/listings/{kind}/{id}"
+DELIVERY = "/debug/listings/{kind}/{id}/deliveries/{delivery_id}"
+DATA = "/debug/data"
+REASON = FormField("reason", "Reason", "Shown to the owner.", is_long=True, maxlength=1_000)
+BACKUP = DebugAction(
+    DATA,
+    "backup",
+    "Download a backup",
+    "Download it",
+    "backUp",
+    "The whole state comes as one encrypted file. It can be read only with the sealing keys, which are not "
+    "in it: keep a copy of them elsewhere.",
+    _said("The backup is complete."),
+)
+ACTIONS = (
     DebugAction(
+        LISTING,
         "approve",
         "Approve",
         "Approve it",
@@ -137,16 +160,18 @@ OF_LISTINGS = (
         _said("It is approved."),
     ),
     DebugAction(
+        LISTING,
         "deny",
         "Deny",
         "Deny it",
         "deny{form}",
         "It stays with its owner, who sees the reason and can send it again.",
         _said("It is denied. Its owner sees the reason."),
-        (FormField("reason", "Reason", "Shown to the owner.", is_long=True, maxlength=1_000),),
+        (REASON,),
         is_grave=True,
     ),
     DebugAction(
+        LISTING,
         "withdraw",
         "Withdraw the approval",
         "Withdraw it",
@@ -154,10 +179,11 @@ OF_LISTINGS = (
         "It is denied: nobody sees it or votes for it, and the API keys of a bot do not work until it is "
         "approved again. Its owner sees the reason and can send it again.",
         _said("The approval is withdrawn. Its owner sees the reason."),
-        (FormField("reason", "Reason", "Shown to the owner.", is_long=True, maxlength=1_000),),
+        (REASON,),
         is_grave=True,
     ),
     DebugAction(
+        LISTING,
         "counts",
         "Set the actual server count",
         "Save",
@@ -170,6 +196,7 @@ OF_LISTINGS = (
         on=("bots",),
     ),
     DebugAction(
+        LISTING,
         "limits",
         "Set limits",
         "Save",
@@ -178,15 +205,16 @@ OF_LISTINGS = (
         "gateway.",
         _said("The limits are saved."),
         (
-            FormField("stats.requests", "Pushes of counts", "In one window.", True, False, False, 9),
-            FormField("stats.window_seconds", "Window of pushes", "In seconds.", True, False, False, 9),
-            FormField("voters.requests", "Vote checks", "In one window.", True, False, False, 9),
-            FormField("voters.window_seconds", "Window of vote checks", "In seconds.", True, False, False, 9),
+            _limit_field("stats.requests", "Pushes of counts", "In one window."),
+            _limit_field("stats.window_seconds", "Window of pushes", "In seconds."),
+            _limit_field("voters.requests", "Vote checks", "In one window."),
+            _limit_field("voters.window_seconds", "Window of vote checks", "In seconds."),
         ),
         now=_own_limits,
         on=("bots",),
     ),
     DebugAction(
+        LISTING,
         "probe",
         "Probe the endpoint now",
         "Send the probe",
@@ -196,6 +224,7 @@ OF_LISTINGS = (
         _probed,
     ),
     DebugAction(
+        LISTING,
         "resume",
         "Lift the suspension",
         "Lift it",
@@ -203,9 +232,8 @@ OF_LISTINGS = (
         "All deliveries that wait go out again, and the failures so far are forgotten.",
         _said("The suspension is lifted. Deliveries go out again."),
     ),
-)
-OF_DELIVERIES = (
     DebugAction(
+        DELIVERY,
         "redeliver",
         "Send the delivery again",
         "Send it again",
@@ -213,18 +241,8 @@ OF_DELIVERIES = (
         "The endpoint gets the same event once more. The page waits for the attempt.",
         _delivered,
     ),
-)
-BACKUP = DebugAction(
-    "backup",
-    "Download a backup",
-    "Download it",
-    "backUp",
-    "The whole state comes as one encrypted file. It can be read only with the sealing keys, which are not "
-    "in it: keep a copy of them elsewhere.",
-    _said("The backup is complete."),
-)
-OF_DATA = (
     DebugAction(
+        DATA,
         "snapshot",
         "Take a snapshot",
         "Take it",
@@ -233,6 +251,7 @@ OF_DATA = (
         _snapshot_taken,
     ),
     DebugAction(
+        DATA,
         "verify",
         "Verify",
         "Verify",
@@ -243,116 +262,92 @@ OF_DATA = (
     ),
     BACKUP,
 )
-LISTING, DELIVERY, DATA = (
-    "/debug/listings/{kind}/{id}",
-    "/debug/listings/{kind}/{id}/deliveries/{delivery_id}",
-    "/debug/data",
-)
 
 
-class ListingActions:
-    """The actions on a listing and its deliveries. A path's first parameters are the kind and the id."""
+class _Subject(NamedTuple):
+    """The object of an action.
 
-    def __init__(self, answers: JsonAnswers) -> None:
+    Args:
+        now: the values of the fields as they are.
+        params: the parameters of the JSON endpoint's path.
+        back: the path of the page that follows.
+    """
+
+    title: str
+    now: Mapping[str, Any]
+    operation: str
+    params: tuple[str, ...]
+    back: str
+
+
+class OperatorActions:
+    """Asks before an action, and does it. A listing's path has its kind and its id as first parameters."""
+
+    def __init__(self, answers: JsonAnswers, parts: GatewayParts) -> None:
         self._answers = answers
+        self._parts = parts
 
     async def ask(self, visit: OperatorVisit, action: DebugAction) -> Shown:
-        inside = await self._inside(visit, action)
-        return _confirmation(action, _title(action, inside), action.now(inside), {}, self._back(visit))
-
-    async def act(self, visit: OperatorVisit, action: DebugAction) -> Shown:
-        inside = await self._inside(visit, action)
-        form = "Bot" if visit.request.params[0] == "bots" else "Server"
-        operation = action.operation.format(form=form)
-        return await _acted(
-            self._answers,
-            visit,
-            action,
-            operation,
-            visit.request.params[1:],
-            _title(action, inside),
-            self._back(visit),
-        )
-
-    async def _inside(self, visit: OperatorVisit, action: DebugAction) -> Inside:
-        kind = kind_of(visit.request)
-        if kind not in action.on:
-            raise Refusal("no_such_listing")
-        return await inside_of(self._answers, visit.request, kind, visit.request.params[1])
-
-    def _back(self, visit: OperatorVisit) -> str:
-        kind, listing_id, *_ = visit.request.params
-        return LISTING.format(kind=kind, id=listing_id)
-
-
-class DataActions:
-    """The actions on the data folder."""
-
-    def __init__(self, answers: JsonAnswers) -> None:
-        self._answers = answers
-
-    def ask(self, _: OperatorVisit, action: DebugAction) -> Shown:
-        return _confirmation(action, action.title, {}, {}, DATA)
+        subject = await self._subject(visit, action)
+        return _confirmation(action, subject, subject.now, {})
 
     async def act(self, visit: OperatorVisit, action: DebugAction) -> Shown:
         if action is BACKUP:  # its answer is a file, after which the browser stays where it is
             return await self._answers.reply(action.operation, visit.request)
-        return await _acted(self._answers, visit, action, action.operation, (), action.title, DATA)
+        subject, form = await self._subject(visit, action), visit.form()
+        try:
+            reply = await self._answers.reply(
+                subject.operation, visit.request, *subject.params, body=action.body(form)
+            )
+        except Invalid as refused:
+            errors = {name: in_words(*fault) for name, fault in refused.faults.items()}
+            return _confirmation(action, subject, form, errors, 400)
+        except SPOKEN as error:
+            if not action.fields:
+                raise
+            answer = reply_to(error)
+            return _confirmation(action, subject, form, {"": error_text(answer)}, answer.status)
+        return Done(subject.back, action.done(msgspec.json.decode(reply.body)))
 
-
-async def _acted(
-    answers: JsonAnswers,
-    visit: OperatorVisit,
-    action: DebugAction,
-    operation: str,
-    params: tuple[str, ...],
-    title: str,
-    back: str,
-) -> Shown:
-    form = visit.form()
-    try:
-        reply = await answers.reply(operation, visit.request, *params, body=action.body(form))
-    except Invalid as refused:
-        errors = {name: in_words(*fault) for name, fault in refused.faults.items()}
-        return _confirmation(action, title, form, errors, back, 400)
-    except SPOKEN as error:
-        if not action.fields:
-            raise
-        answer = reply_to(error)
-        return _confirmation(action, title, form, {"": error_text(answer)}, back, answer.status)
-    return Done(back, action.done(msgspec.json.decode(reply.body)))
+    async def _subject(self, visit: OperatorVisit, action: DebugAction) -> _Subject:
+        if action.place == DATA:
+            return _Subject(action.title, {}, action.operation, (), DATA)
+        kind, listing_id, *_ = visit.request.params
+        if kind not in action.on:
+            raise Refusal("no_such_listing")
+        show = bot_inside if kind == "bots" else server_inside
+        inside = await show(self._parts, listing_id)
+        return _Subject(
+            f"{action.title}: {name_of(inside)}",
+            action.now(inside),
+            action.operation.format(form="Bot" if kind == "bots" else "Server"),
+            visit.request.params[1:],
+            LISTING.format(kind=kind, id=listing_id),
+        )
 
 
 def _confirmation(
     action: DebugAction,
-    title: str,
+    subject: _Subject,
     values: Mapping[str, Any],
     errors: Mapping[str, Words],
-    back: str,
     status: int = 200,
 ) -> Page:
-    shown = {"action": action, "values": values, "errors": errors, "back": back}
-    return Page("debug/confirm.html", title, shown, status)
+    shown = {"action": action, "values": values, "errors": errors, "back": subject.back}
+    return Page("debug/confirm.html", subject.title, shown, status)
 
 
-def _title(action: DebugAction, inside: Inside) -> str:
-    return f"{action.title}: {name_of(inside)}"
+def action_rows() -> Iterator[PageRow]:
+    """Yield two rows for each action: the question, and the POST that does it."""
+    for action in ACTIONS:
+        path = f"{action.place}/{action.slug}"
+        yield PageRow("GET", path, _asking(action), "operator")
+        yield PageRow("POST", path, _acting(action), "operator")
 
 
-def action_rows() -> tuple[PageRow, ...]:
-    """Return two rows for each action: the question and the deed."""
-    return (
-        *(row for action in OF_LISTINGS for row in _rows(LISTING, action, lambda to: to.listing_actions)),
-        *(row for action in OF_DELIVERIES for row in _rows(DELIVERY, action, lambda to: to.listing_actions)),
-        *(row for action in OF_DATA for row in _rows(DATA, action, lambda to: to.data_actions)),
-    )
+def _asking(action: DebugAction) -> Callable[[Any], View]:
+    return lambda to: partial(to.actions.ask, action=action)
 
 
-def _rows(
-    place: str, action: DebugAction, by: Callable[[Any], ListingActions | DataActions]
-) -> tuple[PageRow, ...]:
-    path = f"{place}/{action.slug}"
-    return (
-        PageRow("GET", path, lambda to: partial(by(to).ask, action=action), "operator"),
-        PageRow("POST", path, lambda to: partial(by(to).act, action=action), "operator"),
-    )
+def _acting(action: DebugAction) -> Callable[[Any], View]:
+    return lambda to: partial(to.actions.act, action=action)

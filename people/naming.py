@@ -7,7 +7,7 @@ from core.state import State
 from core.user_rows import user_ref
 
 
-def set_naming(state: State, user_id: str, is_allowed: bool, now_ms: int, *, by: Actor) -> list[Event]:
+def set_naming(state: State, user_id: str, now_ms: int, *, is_allowed: bool, by: Actor) -> list[Event]:
     """Let owners see the user's name among their top voters, or not any more.
 
     Changes nothing if that is so already. Raises Refusal.

@@ -132,7 +132,7 @@ def test_the_list_of_commands_tells_of_each_what_it_tells_itself() -> None:
 
 
 def test_the_list_of_commands_imports_none_of_them() -> None:
-    assert not imported_by("--help") & {"cli.operations", "cli.place", "gateway.serve", "pydantic"}
+    assert not imported_by("--help") & {"cli.operations", "cli.local_folder", "gateway.serve", "pydantic"}
 
 
 def test_a_valid_configuration_is_called_valid() -> None:

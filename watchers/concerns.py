@@ -22,9 +22,17 @@ NAMED = 3
 class Concern(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Something that is wrong now."""
 
-    topic: Topic
-    text: Annotated[str, Meta(description="What is wrong, and what that means.")]
-    action: Annotated[str, Meta(description="What to do next.")]
+    topic: Annotated[Topic, Meta(examples=["endpoints"])]
+    text: Annotated[
+        str,
+        Meta(
+            description="What is wrong, and what that means.",
+            examples=["1 endpoint is suspended because it keeps failing. Its webhooks wait."],
+        ),
+    ]
+    action: Annotated[
+        str, Meta(description="What to do next.", examples=["/debug/webhooks has the reasons."])
+    ]
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The endpoints whose last events failed. Law: known without a walk through all listings.
+"""The endpoints whose last events failed. Invariant: they are known without a walk through all listings.
 
 A packed listing has never a suspended endpoint, but it may have one whose last events failed. So the first
 look walks through all listings once, in slices; after that the log tells what changes.
@@ -24,7 +24,7 @@ _DAILY = FREQUENT - {EndpointHealthSet}
 
 
 class Standing(NamedTuple):
-    """How an endpoint stands. The worst sorts first: suspended ones, then by failures in a row."""
+    """The state of an endpoint. The worst sorts first: suspended ones, then by failures in a row."""
 
     is_tried: bool
     minus_failed: int

@@ -1,4 +1,4 @@
-"""The newest events of the log, for the operator. Law: a field that is not in the list is not shown.
+"""The newest events of the log, for the operator. Invariant: a field that is not in the list is not shown.
 
 The tail is a ring in memory, filled by a reader of the log, and not read from disk: a segment is encrypted,
 up to 64 MB long and read from its beginning, so a look at its end would cost the process more than the ring
@@ -91,10 +91,10 @@ SHOWN: Mapping[type[Event], Sequence[str]] = {
 
 
 class ToldEvent(NamedTuple):
-    """An event as it is shown. `at_ms` is the time when this node committed it."""
+    """An event as it is shown. `at` is the time when this node committed it (Unix ms)."""
 
     position: int
-    at_ms: int
+    at: int
     type: str
     ref: str | None
     text: str

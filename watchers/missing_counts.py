@@ -1,4 +1,6 @@
-"""Log lines about bots without an actual server count. Law: one a bot and day, and it says what to do.
+"""Log lines about bots without an actual server count.
+
+Invariant: one line for each bot and day, and it says what to do.
 
 A bot's first correct push is answered 500 then, and its owner can do nothing about it: the operator can.
 """

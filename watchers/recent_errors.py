@@ -1,4 +1,7 @@
-"""The last warnings and errors of the log, for the operator. Law: a line is redacted before it is kept."""
+"""The last warnings and errors of the log, for the operator.
+
+Invariant: a line is redacted before it is kept.
+"""
 
 import logging
 from collections import deque
@@ -13,9 +16,9 @@ TEXT, TRACEBACK = 1_000, 8_000
 
 
 class LoggedLine(NamedTuple):
-    """A line of the log. `request_id` is that of the request that caused it, if one did."""
+    """A line of the log, at a time in Unix ms. `request_id` is that of the request that caused it."""
 
-    at_ms: int
+    at: int
     level: str
     logger: str
     text: str

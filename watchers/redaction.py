@@ -1,4 +1,4 @@
-"""Redaction of secrets in logs. Law: no log line holds one, percent-encoded or not.
+"""Redaction of secrets in logs. Invariant: no log line holds one, percent-encoded or not.
 
 The gateway's own secrets are hidden by their values. The secrets of others have forms: an API key, the
 signing secret of a webhook, and the end of a chat platform's URL. Every text in such a form counts as one,

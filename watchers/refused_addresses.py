@@ -1,5 +1,6 @@
-"""Log lines about addresses that are refused for their failures. Law: one when it begins and one when it
-ends, and neither holds what was sent.
+"""Log lines about addresses that are refused for their failures.
+
+Invariant: one line when it begins and one when it ends, and neither contains anything that was sent.
 
 Somebody guesses keys or the operator token, or a client is broken: without the address nobody can tell.
 """
@@ -30,7 +31,7 @@ class RefusedAddresses:
 
     def began(self, key: str, decision: Decision) -> None:
         """Log that an address has used up its failures."""
-        self.step()  # its window before this one may have ended and not been told of yet
+        self.step()  # its window before this one may have ended, without a line so far
         ends_ns = decision.started_ns + decision.window_seconds * NS_PER_SECOND
         heapq.heappush(self._ends, (ends_ns, key))
         text = "the address %s is refused for %d s: %d of its requests failed within %d s"

@@ -71,8 +71,7 @@ def error_page(refused: Reply, texts: ErrorTexts, *, may_sign_in: bool, is_of_fo
 
 def error_text(refused: Reply) -> Words:
     """Return the reason of an answer."""
-    refusal = refused.refusal
-    return plainly(refusal.code, refusal.facts) if refusal is not None else ""
+    return plainly(*refused.why) if refused.why is not None else ""
 
 
 def field_texts(invalid: Invalid) -> dict[str, Words]:

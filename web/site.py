@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from core.clock import Clock
 from core.refusals import Refusal
 from handlers.late import Late
-from handlers.reply import NO_HEADERS, SPOKEN, Reply, no_such_path, reply_to
+from handlers.reply import NO_HEADERS, SPOKEN, Reply, refused, reply_to
 from handlers.request import Endpoint, Request
 from handlers.route import PAGE, Resource
 from languages.texts import Text
@@ -209,14 +209,14 @@ class Site(Generic[V]):
 
     def _finish_missing(self, request: Request, reply: Reply) -> Reply:
         """Answer for any other method of a path that does not exist, and for a bug."""
-        return self._finish(request, reply if reply.status >= 500 else no_such_path())
+        return self._finish(request, reply if reply.status >= 500 else refused("no_such_path"))
 
     async def _missing(self, request: Request) -> Reply:
         """Answer for a path that does not exist: with a page for a browser, as everywhere else for others."""
         if "text/html" in request.headers.get("Accept", ""):
             await self._templates.load(self._audience.language(self.visitor(request), request))
-            return self._finish(request, no_such_path())
-        return no_such_path()
+            return self._finish(request, refused("no_such_path"))
+        return refused("no_such_path")
 
 
 def static_resource() -> Resource:

@@ -23,7 +23,7 @@ from core.events import Event, ListingSaved
 from core.rows import BotProfile
 from core.user_rows import QuarantinedAct
 from listings.forms import BotEdit, Form, ServerEdit
-from openapi.cast import SESSION_ID
+from openapi.examples import SESSION_ID
 from server import cli
 from tests.support.gateways import (
     BOT,
@@ -296,15 +296,15 @@ def test_a_key_of_a_bot_without_an_actual_count_comes_with_what_to_do(
     assert "actual-server-count" not in admin("keys", "issue", BOT, "my key").output
 
 
-def test_the_state_is_shown_in_groups_with_units(gateway: ThreadGateway, admin: Admin) -> None:
+def test_the_overview_is_shown_in_groups_with_units(gateway: ThreadGateway, admin: Admin) -> None:
     gateway.list_bot()
     gateway.cast()
     gateway.advance(7_500)
-    result = admin("state", columns=80)
+    result = admin("debug", "overview", columns=80)
     shown = fields_of(result)
     assert (shown["ready"], shown["not ready because"], shown["uptime"]) == ("yes", "-", "2 h 5 min")
     assert (shown["bots"], shown["votes"]) == ("1", "1")
-    assert re.fullmatch(r"\d+\.\d MiB", shown["resident"])
+    assert re.search(r"\nmemory\n  resident +\d+\.\d MiB\n", result.output)
     assert re.fullmatch(r"[\d.]+ ms", shown["max"])
     assert "\npositions\n  head " in result.output
     assert not set("{}[]'\"") & set(result.output)
@@ -422,7 +422,7 @@ def test_with_json_an_error_is_json_too(gateway: ThreadGateway) -> None:
     refused = run_admin(gateway.base_url, "bots", "show", BOT, "--json")
     assert (refused.exit_code, refused.stderr) == (1, "")
     assert json.loads(refused.stdout) == gateway.operate("GET", f"/manage/bots/{BOT}").json()
-    away = run_admin(unused_url(), "state", "--json")
+    away = run_admin(unused_url(), "debug", "overview", "--json")
     assert (away.exit_code, json.loads(away.stdout)["success"]) == (1, False)
     assert "no gateway answers at " in json.loads(away.stdout)["error"]
 
@@ -445,8 +445,8 @@ def test_with_json_an_error_is_json_too(gateway: ThreadGateway) -> None:
         ("users quarantine 1 vote why --for 7d --until 2030-01-01", "Give either --until or --for."),
         ("bots submit 1 --from /nowhere", "/nowhere: No such file or directory"),
         ("bots frobnicate", "No such command 'frobnicate'"),
-        ("state --frobnicate", "No such option '--frobnicate'"),
-        ("--token a-secret-of-mine state", "use --token-file FILE"),
+        ("snapshot --frobnicate", "No such option '--frobnicate'"),
+        ("--token a-secret-of-mine doctor", "use --token-file FILE"),
     ],
 )
 def test_what_is_typed_wrong_ends_with_2_before_anything_is_asked(line: str, reason: str) -> None:
@@ -499,7 +499,8 @@ def test_a_bot_is_removed_when_its_name_is_typed(gateway: ThreadGateway, typed: 
 
 def test_an_answer_imports_nothing_heavy(gateway: ThreadGateway) -> None:
     """Each of these takes as long as the rest of the command, or longer."""
-    command = [sys.executable, "-X", "importtime", "server.py", "admin", "--url", gateway.base_url, "state"]
+    admin = [sys.executable, "-X", "importtime", "server.py", "admin", "--url", gateway.base_url]
+    command = [*admin, "debug", "overview"]
     environment = {"VOTEGATE_OPERATOR__TOKEN": OPERATOR_TOKEN}
     ended = subprocess.run(
         command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=WAIT_SECONDS

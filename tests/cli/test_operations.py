@@ -7,7 +7,7 @@ from cli.admin import admin, every_call
 from cli.operations import OPERATIONS, ApiCall
 from handlers.reply import JSON
 from handlers.route import Route
-from operators.operator_routes import ALL_ROUTES
+from operators.operator_pages import ALL_ROUTES
 
 
 def as_operation(route: Route, command: str) -> ApiCall:

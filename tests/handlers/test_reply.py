@@ -18,7 +18,7 @@ def test_every_code_has_an_answer_with_its_status_and_its_text(code: Code) -> No
     said = SAID[code]
     body = json.loads(refused(code, **said.facts).body) if code != "invalid_fields" else said_of_fields()
     assert body == {"success": False, "error": in_words(code, said.facts), "status": said.status, **body}
-    assert refused("bot_not_found").refusal is not None
+    assert refused("too_many_keys", most=2).why == Fault("too_many_keys", {"most": 2})
 
 
 def said_of_fields() -> Mapping[str, Any]:

@@ -8,6 +8,7 @@ from core.ledger import Ledger
 from core.refusals import Refusal
 from core.rows import CheckOutcome, Listing, ServerCheck
 from core.state import State
+from core.webhook_events import NewDeliveries
 from listings import rules
 from listings.eligibility import check, renewed, submit_server
 from listings.forms import ServerSubmission
@@ -47,7 +48,7 @@ def checked(ledger: Ledger, outcome: CheckOutcome, at_ms: int) -> Listing:
 
 
 def vote(state: State) -> None:
-    cast_vote(state, SERVER_REF, USER, now_ms=NOW_MS, cooldown_ms=1, delivery_id="d", pending_most=9)
+    cast_vote(state, SERVER_REF, USER, NewDeliveries(lambda: "d", 9), now_ms=NOW_MS, cooldown_ms=1)
 
 
 @pytest.mark.parametrize("outcome", ["pass", "unknown"])

@@ -48,7 +48,6 @@ def test_after_a_denial_it_waits_since_it_was_sent_again(ledger: Ledger) -> None
     edited(ledger, NOW_MS + 2)
     row = edited(ledger, NOW_MS + 3)
     assert review.waiting_since(row) == NOW_MS + 2
-    assert [act.about for act in review.earlier_denials(row)] == ["Too quiet."]
     decision = review.decision_of(row)
     assert decision is not None
     assert (decision.by, decision.deed) == (MODERATOR, "denied")
@@ -70,7 +69,6 @@ def test_an_owner_who_saves_often_washes_nothing_away(ledger: Ledger, state: Sta
     ledger.commit(review.claim(state, BOT_REF, NOW_MS + 3, by=MODERATOR))
     for number in range(2 * KEPT):
         row = edited(ledger, NOW_MS + 4 + number)
-    assert [act.about for act in review.earlier_denials(row)] == ["Malware."]
     assert review.waiting_since(row) == NOW_MS + 2
     known = review.claim_of(row)
     assert known is not None
@@ -161,7 +159,6 @@ def test_a_no_is_remembered_whatever_it_was_about(ledger: Ledger, state: State) 
     ledger.commit(rules.refuse(state, BOT_REF, version, "Spam.", NOW_MS + 3, by=OTHER))
     ledger.commit(rules.withdraw(state, BOT_REF, "Again.", NOW_MS + 4, by=OTHER))
     row = state.listings[BOT_REF]
-    assert [act.about for act in review.earlier_denials(row)] == ["Again.", "Spam."]
     decision = review.review_of(row)
     assert decision is not None
     assert decision.deed == "withdrawn"

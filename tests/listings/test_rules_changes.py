@@ -207,7 +207,7 @@ def test_a_withdrawn_approval_makes_a_denied_listing_that_nobody_votes_for(
     assert (row.review, row.reason, row.reviewed_ms, row.is_public) == ("denied", "Spam.", NOW_MS + 6, False)
     assert [(act.deed, act.by, act.about) for act in row.trail][-1] == ("withdrawn", MODERATOR, "Spam.")
     with pytest.raises(Refusal) as refusal:
-        cast_vote(*(state, BOT_REF, USER), now_ms=NOW_MS + 7, cooldown_ms=1, delivery_id="d", pending_most=1)
+        cast_vote(state, BOT_REF, USER, NewDeliveries(lambda: "d", 1), now_ms=NOW_MS + 7, cooldown_ms=1)
     assert refusal.value.code == "votes_need_approval"
 
 

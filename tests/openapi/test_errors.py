@@ -13,8 +13,8 @@ import requests
 from core.refusals import Unavailable
 from handlers.reply import JSON
 from journal.journal import Journal
-from openapi.cast import BOT, DELIVERY_ID, KEY_ID, QUARANTINE, SERVER, SERVER_COUNT, SESSION_ID, USER
 from openapi.errors import REQUEST_ID
+from openapi.examples import BOT, DELIVERY_ID, KEY_ID, QUARANTINE, SERVER, SERVER_COUNT, SESSION_ID, USER
 from serving.vitals import LoopLag
 from tests.support.gateways import BOT_SUBMISSION, OTHER_BOT, ThreadGateway, eventually, running
 from tests.support.openapi_lookup import ERRORS, OPERATIONS, filled, found

@@ -32,27 +32,29 @@ from listings.forms import Denial, Form, KeyName, WebhookSettings, read
 from listings.keys import KeyDigester
 from listings.stats import read_stats
 from listings.webhooks import WebhookPolicy, save_webhook
-from openapi.cast import (
-    APPROVED_BOT,
-    APPROVED_SERVER,
+from openapi.examples import (
+    BODIES,
     BOT,
     CO_OWNER,
-    CO_OWNER_ID,
     DELIVERY_ID,
-    KEY,
     KEY_ID,
     NOW_MS,
     OWNER,
-    PRODUCTION_KEY,
     SERVER,
     SERVER_COUNT,
     SESSION_ID,
-    SIGNED_IN,
     USER,
 )
-from openapi.examples import BODIES
-from operators.operator_routes import ALL_ROUTES
+from operators.operator_pages import ALL_ROUTES
 from settings.model import WebhooksSettings
+from tests.support.described_rows import (
+    APPROVED_BOT,
+    APPROVED_SERVER,
+    CO_OWNER_ID,
+    KEY,
+    PRODUCTION_KEY,
+    SIGNED_IN,
+)
 from tests.support.examples import ALL_EXAMPLES, examples
 from tests.support.gateways import OPERATOR_TOKEN, ThreadGateway, running
 from tests.support.memory_ledger import empty_state

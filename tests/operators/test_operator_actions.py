@@ -7,7 +7,7 @@ import pytest
 
 from core.ledger import Ledger
 from core.refusals import Unavailable
-from operators.operator_actions import DATA, DELIVERY, LISTING, OF_DATA, OF_DELIVERIES, OF_LISTINGS
+from operators.operator_actions import ACTIONS, DATA, LISTING
 from tests.support.contract import deliveries, webhook
 from tests.support.gateways import BOT, BOT_SUBMISSION, SERVER, SERVER_SUBMISSION, ThreadGateway
 from tests.support.page_visitor import PageVisitor, words
@@ -48,14 +48,13 @@ def test_every_action_of_a_listing_asks_first_and_asking_changes_nothing(
     hold(once, receiver, 1)
     delivery_id = deliveries(once)[-1]["id"]
     head = once.done("GET", "/debug/overview.json")["positions"]["head"]
-    at = {LISTING: OF_LISTINGS, DELIVERY: OF_DELIVERIES, DATA: OF_DATA}
-    for place, actions in at.items():
-        for action in actions:
-            path = place.format(kind="bots", id=BOT, delivery_id=delivery_id) + f"/{action.slug}"
-            shown = watching.page(path)
-            assert action.what in words(shown)
-            assert f'<form method="post" action="{path}">' in shown
-            assert f">{action.button}</button>" in shown
+    for action in ACTIONS:
+        place = action.place.format(kind="bots", id=BOT, delivery_id=delivery_id)
+        path = f"{place}/{action.slug}"
+        shown = watching.page(path)
+        assert action.what in words(shown)
+        assert f'<form method="post" action="{path}">' in shown
+        assert f">{action.button}</button>" in shown
     assert once.done("GET", "/debug/overview.json")["positions"]["head"] == head
     assert receiver.received == []
 

@@ -4,7 +4,7 @@ import pytest
 
 from core.clock import NS_PER_SECOND
 from core.durations import Durations
-from operators.operator_routes import ALL_ROUTES
+from operators.operator_pages import ALL_ROUTES
 from serving.traffic import CLASSES, OTHER, REFUSED, Series, Traffic
 
 CHECK = "checkVote"

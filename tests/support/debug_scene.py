@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from operators.page_table import PAGES
+from operators.operator_site import PAGES
 from tests.support.contract import set_webhook, users, webhook
 from tests.support.gateways import (
     BOT,

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from handlers.routes import ROUTES
-from operators.page_table import PAGES
+from operators.operator_pages import ALL_ROUTES as ROUTES
+from operators.operator_site import PAGES
 from pages.table import PEOPLE_PAGES
 from tests.surface import answers
 from tests.surface.answers import FAMILIES, record_family

@@ -112,7 +112,7 @@ def test_the_newest_event_comes_first_with_its_place_and_time() -> None:
     newest, oldest = tail.page(None)[0]
 
     assert newest == (8, clock.now_ms(), "vote_cast.1", BOT_REF, f"user {OTHER_USER}, count 3")
-    assert (oldest.position, oldest.at_ms) == (7, clock.now_ms() - 2_000)
+    assert (oldest.position, oldest.at) == (7, clock.now_ms() - 2_000)
 
 
 def test_only_the_last_events_are_kept_and_the_pages_join() -> None:

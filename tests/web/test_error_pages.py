@@ -3,18 +3,18 @@
 import pytest
 
 from core.refusals import Invalid, Unavailable
-from handlers.reply import Reply, bug, refused, reply_to
+from handlers.reply import Reply, refused, reply_to
 from languages.said import Fault
 from languages.texts import Text
 from listings.forms import BotSubmission, Form, KeyName, Strike, WebhookSettings, read
-from operators.operator_audience import ERROR_TEXTS
+from operators.operator_site import ERROR_TEXTS
 from tests.support.english import english
 from web.error_pages import error_page, field_texts
 
 ERRORS = [
     *(refused("operator_token_required"), refused("from_elsewhere"), refused("no_such_listing")),
     *(refused("votes_need_approval"), reply_to(Unavailable("full")), refused("not_ready", reason="it stops")),
-    bug("id-of-the-request"),
+    refused("bug", number="id-of-the-request"),
 ]
 
 
@@ -27,7 +27,7 @@ def test_an_error_keeps_its_status_and_its_reason(answer: Reply) -> None:
 
 
 def test_a_bug_names_its_request() -> None:
-    page = error_page(bug("id-of-the-request"), ERROR_TEXTS, may_sign_in=False)
+    page = error_page(refused("bug", number="id-of-the-request"), ERROR_TEXTS, may_sign_in=False)
     assert "id-of-the-request" in english(page.values["why"])
 
 

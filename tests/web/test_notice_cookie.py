@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from core.clock import FakeClock
 from handlers.request import Request
 from languages.texts import Text
-from operators.page_table import PAGES
+from operators.operator_site import PAGES
 from pages.table import PEOPLE_PAGES
 from tests.support.people_gateway import serving
 from tests.support.people_scene import NOTICE

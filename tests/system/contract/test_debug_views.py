@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from handlers.route import Resource
-from operators.operator_routes import ALL_ROUTES
+from operators.operator_pages import ALL_ROUTES
 from serving import timeline
 from tests.support.contract import (
     BOT_PATH,
@@ -194,7 +194,7 @@ def test_every_view_is_a_row_that_only_the_operator_may_call(gateway: ThreadGate
 def test_a_bug_is_shown_with_the_request_that_met_it(
     gateway: ThreadGateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("operators.finding_subjects.find_query", lambda _: 1 / 0)
+    monkeypatch.setattr("operators.operator_pages.find_query", lambda _: 1 / 0)
 
     answer = gateway.operate("GET", "/debug/find.json")
     line = gateway.done("GET", "/debug/errors.json")["errors"][0]

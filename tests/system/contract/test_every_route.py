@@ -9,7 +9,7 @@ from tornado.web import Application
 
 from handlers.route import Resource
 from metrics.scraping import PLAIN
-from operators.operator_routes import ALL_ROUTES as ROWS
+from operators.operator_pages import ALL_ROUTES as ROWS
 from serving.application import ApplicationPolicy, make_application
 from tests.support.contract import STATS, Served, filled, limit, refusal
 from tests.support.gateways import BOT, USER, running

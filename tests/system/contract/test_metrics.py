@@ -8,7 +8,7 @@ import requests
 
 from handlers.route import PAGE
 from metrics.scraping import PLAIN
-from operators.operator_routes import ALL_ROUTES
+from operators.operator_pages import ALL_ROUTES
 from serving.traffic import CLASSES, OTHER, REFUSED
 from tests.support.contract import BOT_PATH, set_webhook
 from tests.support.contract import refusal as refusal_of

@@ -1,7 +1,7 @@
-"""A search for what knows a user: listings, and rows of users. Law: it finds what does when it ends.
+"""A search for the listings and rows that name a user. Invariant: it finds all that do when it ends.
 
-A search goes through everything in slices, between which others may run; what gets to know the user behind
-its back is noted from the log.
+A search goes through everything in slices, between which others may run. It notes from the log what names the
+user behind its back.
 """
 
 from collections.abc import Iterator, Sequence

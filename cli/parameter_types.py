@@ -1,4 +1,4 @@
-"""The values of options and arguments, as people write them: `24h`, `20/2h`, `servers/123`, a file or -."""
+"""The types of options and arguments, as people write them: `24h`, `20/2h`, `servers/123`, a file or -."""
 
 import json
 import re
@@ -23,8 +23,8 @@ class ListingRef(NamedTuple):
     id: str
 
 
-class Words(click.ParamType[Any]):
-    """The base of the types of this file."""
+class ParameterType(click.ParamType[Any]):
+    """A type of this file: it reads a text or says what a person may write."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if not isinstance(value, str):
@@ -39,7 +39,7 @@ class Words(click.ParamType[Any]):
         """Return the value that a text means. Raises ValueError with what a person may write."""
 
 
-class Seconds(Words):
+class Seconds(ParameterType):
     name = "duration"
 
     def read(self, text: str) -> int:
@@ -49,7 +49,7 @@ class Seconds(Words):
         return int(match[1]) * _UNITS[match[2]]
 
 
-class TimeMs(Words):
+class TimeMs(ParameterType):
     """A time. Without a zone it is UTC."""
 
     name = "time"
@@ -74,7 +74,7 @@ class PastMs(TimeMs):
         return super().read(text)
 
 
-class FromNowMs(Words):
+class FromNowMs(ParameterType):
     """A duration, as the time at which it is over."""
 
     name = "duration"
@@ -83,7 +83,7 @@ class FromNowMs(Words):
         return SystemClock().now_ms() + SECONDS.read(text) * 1_000
 
 
-class RateLimit(Words):
+class RateLimit(ParameterType):
     """Requests per window, or `default`."""
 
     name = "limit"
@@ -97,7 +97,7 @@ class RateLimit(Words):
         return {"requests": int(requests), "window_seconds": SECONDS.read(window)}
 
 
-class ListingWord(Words):
+class ListingParameter(ParameterType):
     """A bot's id, bots/ID or servers/ID."""
 
     name = "listing"
@@ -110,7 +110,7 @@ class ListingWord(Words):
         return ListingRef(things[kind], listing_id)
 
 
-class JsonObject(Words):
+class JsonObject(ParameterType):
     name = "json"
 
     def read(self, text: str) -> dict[str, Any]:
@@ -123,7 +123,7 @@ class JsonObject(Words):
         return body
 
 
-class TextFile(Words):
+class TextFile(ParameterType):
     """The text of a file; - is standard input."""
 
     name = "file"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from snapshot.whole_folder import whole_folder
+from snapshot.restore import whole_folder
 from storage.folder import DIGEST_SECRET, KEYS, LOCK
 from tests.support.folder_bytes import bytes_of
 

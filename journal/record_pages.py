@@ -1,4 +1,6 @@
-"""Pages of the journal behind a position, read while it is written. Law: the loop never waits for the disk.
+"""Pages of the journal behind a position, read while it is written.
+
+Invariant: the loop never waits for the disk.
 
 A reader names the record that it has read last by its position and its *proof*: the checksum of the frame
 with that record, which depends on all records before it. A position of another journal has another proof,

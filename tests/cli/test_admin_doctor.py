@@ -1,4 +1,4 @@
-"""cli/doctor.py: `admin doctor` says what is wrong now, and its status says whether anything is."""
+"""`admin doctor` says what is wrong now, and its status says whether anything is."""
 
 import json
 

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from core.events import Event, KeyUsed, VoteCast, encode_record
 from core.refusals import PlaceLost
-from journal import reading_on
+from journal import record_pages
 from journal.journal import Journal
-from journal.reading_on import FoundPage, JournalPages
+from journal.record_pages import FoundPage, JournalPages
 from journal.segments import delete_behind, list_segments, segment_path
 from tests.support.coroutines import run
 from tests.support.journals import Unsynced, journalling, on
@@ -162,9 +162,9 @@ async def test_a_damaged_segment_loses_the_places_before_it_and_no_other(tmp_pat
 
 @in_a_loop
 async def test_a_long_way_is_walked_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading_on, "WALK_BYTES", 2_000)
-    monkeypatch.setattr(reading_on, "BLOCK_BYTES", 500)
-    monkeypatch.setattr(reading_on, "MARK_BYTES", 700)
+    monkeypatch.setattr(record_pages, "WALK_BYTES", 2_000)
+    monkeypatch.setattr(record_pages, "BLOCK_BYTES", 500)
+    monkeypatch.setattr(record_pages, "MARK_BYTES", 700)
     async with read_on(tmp_path) as (journal, pages):
         for number in range(100):
             await append(journal, [vote(number)])
@@ -178,7 +178,7 @@ async def test_a_long_way_is_walked_in_parts(tmp_path: Path, monkeypatch: pytest
 async def test_a_page_ends_when_it_has_read_enough_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading_on, "PAGE_BYTES", 1_000)
+    monkeypatch.setattr(record_pages, "PAGE_BYTES", 1_000)
     async with read_on(tmp_path) as (journal, pages):
         for number in range(50):
             await append(journal, [vote(number)])
@@ -192,7 +192,7 @@ async def test_a_page_ends_when_it_has_read_enough_bytes(
 async def test_the_frames_that_are_remembered_are_bounded_within_a_segment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading_on, "MOST_MARKS", 8)
+    monkeypatch.setattr(record_pages, "MOST_MARKS", 8)
     async with read_on(tmp_path) as (journal, pages):
         votes = [vote(number) for number in range(50)]
         await append(journal, *([each] for each in votes))

@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from snapshot.backup import backup_pieces
-from snapshot.restore import Source, read_backup
+from snapshot.restore import Source, backup_pieces, read_backup
 from tests.support.exports import POSITION, SOME, assert_same, state_of
 from tests.support.journals import KEYS
 from tests.support.memory_ledger import empty_state

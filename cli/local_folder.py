@@ -1,19 +1,16 @@
-"""The data folder that a command works on. Law: each problem with it is one line of text, and status 1.
+"""The data folder that a command works on. Invariant: each problem with it is one line, and status 1.
 
-Commands know neither the settings nor how a gateway opens its folder: `server.py` hands them a `Place`.
+Commands know neither the settings nor how a gateway opens its folder: `server.py` hands them a `DataFolder`.
 """
 
-import functools
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import click
 
-from cli.settings_port import SettingsPort
 from journal.segments import list_segments
 from snapshot.export import NotEmpty
 from snapshot.export_format import ExportCorrupt
@@ -26,7 +23,7 @@ PROBLEMS = (FolderUnusable, ExportCorrupt, NotEmpty, *UNREADABLE)
 
 
 @dataclass(frozen=True)
-class Place:
+class DataFolder:
     """A data folder, which may not exist yet."""
 
     path: Path
@@ -114,22 +111,6 @@ def stoppable() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def on_data_folder(command: Callable[..., None]) -> Callable[..., None]:
-    """Hand a command its place, and report its problems."""
-
-    def with_place(
-        deployment: SettingsPort, /, config: Path | None, data_dir: Path | None, **arguments: Any
-    ) -> None:
-        place = deployment.place(config, data_dir)
-        with told_problems(place.path):
-            command(place, **arguments)
-
-    functools.update_wrapper(with_place, command)
-    return config_option(data_dir_option(click.pass_obj(with_place)))
-
-
-config_option = click.option("--config", type=click.Path(path_type=Path), help="Settings file in YAML.")
-data_dir_option = click.option("--data-dir", type=click.Path(path_type=Path), help="Data folder (data_dir).")
 keys_file_option = click.option(
     "--keys-file",
     type=click.Path(path_type=Path),

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from cli.columns import WIDEST
+from cli.terminal import WIDEST
 from tests.support.gateways import ROOT, WAIT_SECONDS
 
 LONG = [  # each says something longer than a line

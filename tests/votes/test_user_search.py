@@ -1,4 +1,4 @@
-"""votes/search.py: who knows a user, while others go on."""
+"""votes/user_search.py: who knows a user, while others go on."""
 
 import pytest
 
@@ -30,7 +30,7 @@ from tests.support.sample_rows import (
     SERVER_REF,
     USER,
 )
-from votes.search import Search, Searches
+from votes.user_search import Search, Searches
 
 
 @pytest.fixture
