@@ -252,7 +252,6 @@ LONGEST_FUNCTION = 60
 """Lines of a function, its signature and docstring included."""
 LONGER_FUNCTIONS = {
     "cli/operations.py:_of_kind",
-    "core/state.py:_apply_rare",
     "gateway/people_site.py:__init__",
     "gateway/people_site.py:resources",
     "handlers/review_routes.py:_of_kind",

@@ -14,6 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextvars import Context
 from typing import NamedTuple
 
+from msgspec import UNSET
+
 from core.actors import GATEWAY, UNKNOWN, user_actor
 from core.clock import NS_PER_SECOND, Clock
 from core.events import (
@@ -26,9 +28,9 @@ from core.events import (
     ListingTakenOver,
     OwnerSet,
     QuarantineSet,
-    RoleSet,
     SessionsEnded,
     UserSignedIn,
+    UserSlotsSet,
 )
 from core.request_id import ADDRESS
 
@@ -68,9 +70,10 @@ def _sessions_ended(event: SessionsEnded) -> None:
         tell("sessions_ended", by=event.by, user=event.ref, sessions=f"{len(event.digests)}")
 
 
-def _role_set(event: RoleSet) -> None:
-    given = "role_given" if event.role is not None else "role_taken"
-    tell(given, by=event.by, user=event.ref, role=event.role or "moderator")
+def _role_set(event: UserSlotsSet) -> None:
+    if event.role is not UNSET:
+        given = "role_given" if event.role is not None else "role_taken"
+        tell(given, by=event.by, user=event.ref, role=event.role or "moderator")
 
 
 def _quarantine_set(event: QuarantineSet) -> None:
@@ -90,7 +93,7 @@ def _key_deleted(event: KeyDeleted) -> None:
 
 def _owner_set(event: OwnerSet) -> None:
     heir = event.hand_over.heir if event.hand_over is not None else ""
-    tell(event.deed, by=event.by, listing=event.ref, owner=user_actor(event.owner_id), heir=heir)
+    tell(event.action, by=event.by, listing=event.ref, owner=user_actor(event.owner_id), heir=heir)
 
 
 def _co_owner_saved(event: CoOwnerSaved) -> None:
@@ -99,7 +102,7 @@ def _co_owner_saved(event: CoOwnerSaved) -> None:
 
 
 def _co_owners_ended(event: CoOwnersEnded) -> None:
-    tell(event.deed, by=event.by, listing=event.ref)
+    tell(event.action, by=event.by, listing=event.ref)
 
 
 def _taken_over(event: ListingTakenOver) -> None:
@@ -114,7 +117,7 @@ def _removed(event: ListingRemoved) -> None:
 _TOLD: Mapping[type, Callable[..., None]] = {
     UserSignedIn: _signed_in,
     SessionsEnded: _sessions_ended,
-    RoleSet: _role_set,
+    UserSlotsSet: _role_set,
     QuarantineSet: _quarantine_set,
     KeySaved: _key_saved,
     KeyDeleted: _key_deleted,
