@@ -9,7 +9,7 @@ from actions.views import NULL, ActorName, Count, Day, Hint, Moment, NoMore, Our
 from core.clock import date_of
 from core.rows import Key
 from listings.forms import KeyName, Rotation
-from listings.keys import KEY_BYTES, delete_key, issue_key, key_value, rotate_key
+from listings.keys import KEY_BYTES, NewKey, delete_key, issue_key, key_value, rotate_key
 from listings.rules import listing_of
 
 KeyLabel = Annotated[str, example("production")]
@@ -87,9 +87,7 @@ async def issue(call: Call, form: KeyName) -> IssuedKey:
     events = issue_key(
         call.state,
         ref,
-        name=form.name,
-        key_id=key_id,
-        digest=tools.digester.digest(value),
+        NewKey(key_id, form.name, tools.digester.digest(value)),
         now_ms=call.now_ms,
         keys_per_listing=tools.keys_per_listing,
         by=call.by,

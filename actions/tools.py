@@ -16,7 +16,7 @@ from listings.stats_problems import StatsProblems
 from listings.webhooks import WebhookPolicy
 from people.roles import Moderators
 from people.user_sessions import Sessions
-from votes.search import Searches
+from votes.user_search import Searches
 
 
 class VoteClaims(Protocol):

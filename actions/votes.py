@@ -156,10 +156,9 @@ def _vote(call: Call, user: str) -> Sequence[Event]:
         state,
         ref,
         user,
+        tools.new_deliveries(),
         now_ms=now_ms,
         cooldown_ms=tools.cooldown_ms,
-        delivery_id=tools.new_id(),
-        pending_most=tools.webhooks.pending_most(state),
         kept_until_ms=cooldowns.get(tools.vote_mark(ref, user), 0) if cooldowns else 0,  # of an erased vote
     )
 

@@ -24,13 +24,13 @@ import uvloop
 from msgspec.structs import replace
 
 from core.clock import SystemClock
-from core.events import DeliveryQueued, EndpointHealthSet, Event, ListingSaved, VoteCast, WebhookSaved
+from core.events import DeliveryQueued, EndpointHealthSet, Event, ListingSaved, VoteCast
 from core.rows import Webhook
-from gateway.endpoints import public_api
 from gateway.serve import Gateway, serve, tune_interpreter
 from handlers.public import PublicApi
 from kinds.bots import BotProfile
 from settings.model import Settings, load_settings
+from tests.support.slots_set import webhook_saved
 
 OPERATOR = "operator-token-of-the-benchmark"
 FIRST = 10**17
@@ -60,7 +60,7 @@ def events(bots: int, now_ms: int) -> Iterator[Event]:
         for voter in range(10):
             yield VoteCast(ref, str(FIRST + (number * 7 + voter) % bots), 1, now_ms - voter)
         if number % 10 == 0:
-            yield WebhookSaved(ref, Webhook("https://127.0.0.1:9/votes", now_ms))
+            yield webhook_saved(ref, Webhook("https://127.0.0.1:9/votes", now_ms))
             yield DeliveryQueued(f"{number:024x}", ref, str(FIRST), test=False, at_ms=now_ms)
             yield EndpointHealthSet(ref, 1 + number % 9, None)
     for voter in range(100_000):
@@ -135,8 +135,8 @@ async def once(settings: Settings, bots: int, *, fills: bool) -> None:
     held: list[Gateway] = []
     apis: list[PublicApi] = []
 
-    def made(*arguments: Any) -> PublicApi:
-        apis.append(public_api(*arguments))
+    def made(*arguments: Any, **options: Any) -> PublicApi:
+        apis.append(PublicApi(*arguments, **options))
         return apis[-1]
 
     async def started(gateway: Gateway) -> None:
@@ -144,7 +144,7 @@ async def once(settings: Settings, bots: int, *, fills: bool) -> None:
         held.append(gateway)
         done.set()
 
-    with patch("gateway.serve.public_api", made):
+    with patch("gateway.api.PublicApi", made):
         serving = asyncio.create_task(serve(settings, SystemClock(), stop, started))
         await done.wait()
     await (fill(held[0], bots) if fills else measure(held[0], apis[0]))

@@ -14,13 +14,13 @@ from bench.charts import Report
 from core.clock import SystemClock
 from core.events import VoteCast, encode_record
 from core.ledger import Ledger
-from core.rows import Key, Listing
+from core.rows import Key, Listing, Reviewed
 from journal.journal import Journal, JournalPolicy
 from journal.segments import EMPTY
 from kinds.bots import BotProfile
 from snapshot.files import SnapshotReader, list_snapshots
 from snapshot.recovery import recover
-from snapshot.snapshotter import Snapshotter
+from snapshot.snapshotter import NewestSnapshot, SnapshotPolicy, Snapshotter
 from storage.folder import Folder, kept_keys
 from tests.support.memory_ledger import empty_state
 from votes.table import LEAF
@@ -47,7 +47,8 @@ def seed_folder(path: Path, voters: Sequence[tuple[str, int]]) -> int:
         ledger = Ledger(state, journal, 0)
         running = asyncio.create_task(journal.run())
         ledger.commit([VoteCast(voters[0][0], "1", 1, NOW_MS)])
-        taken = await Snapshotter(folder, ledger, journal, clock, 300, 0).take()
+        policy = SnapshotPolicy(300)
+        taken = await Snapshotter(folder, ledger, journal, clock, policy, NewestSnapshot()).take()
         await journal.close()
         await running
         return taken.bytes
@@ -60,7 +61,9 @@ def _listing(ref: str) -> Listing:
     number = ref.partition("/")[2]
     profile = BotProfile("A bot " + number, "What it does, in one line", "What it does. " * 10, ("Utility",))
     key = Key("0" * 24, "production", f"{int(number):064x}", "vg_abcd...", NOW_MS)
-    return Listing(ref, "222222222222222222", profile, "approved", NOW_MS, NOW_MS, keys=(key,))
+    return Listing(
+        ref, "222222222222222222", profile, NOW_MS, NOW_MS, Reviewed("approved", NOW_MS), keys=(key,)
+    )
 
 
 def read_seconds(path: Path) -> float:

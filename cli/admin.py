@@ -1,4 +1,6 @@
-"""`admin`: the management API from a terminal. Law: it does nothing that another HTTP client could not do.
+"""`admin`: the management API from a terminal.
+
+Invariant: it does nothing that another HTTP client could not do.
 
 Each operation has a command with words that a person would type (`cli/operations.py`). A command that is one
 call with ids and a query is made of its row; the others stand in modules of their own. `call` makes any call
@@ -6,21 +8,22 @@ under the API's name for it, with a body in JSON.
 """
 
 import re
+import textwrap
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 import click
 
 from actions.action import Option
-from cli import bot_commands, doctor, review_commands, user_commands, vote_commands
+from cli import bot_commands, review_commands, user_commands, vote_commands
 from cli.backup_commands import admin_backup
-from cli.bars import bars
 from cli.caller import LONG, CallingCommand, GatewayCaller, connection_options, pass_caller
 from cli.listing_commands import commands_of
 from cli.operations import BY_NAME, OPERATIONS, ApiCall
+from cli.parameter_types import SECONDS, JsonObject, ListingParameter, ListingRef
 from cli.remote import TEXT, printable
-from cli.words import SECONDS, JsonObject, ListingRef, ListingWord
+from cli.terminal import bars, terminal_width
 from kinds.registry import BY_PLURAL, KINDS
 
 GROUPS = {
@@ -75,7 +78,7 @@ def _generic(command: str, rows: Sequence[ApiCall]) -> click.Command:
         click.Argument([name], metavar=_metavar(row, name)) for name in names[is_of_kinds:]
     ]
     if is_of_kinds:
-        params.insert(0, click.Argument(["listing"], type=ListingWord()))
+        params.insert(0, click.Argument(["listing"], type=ListingParameter()))
     params += [click.Option([f"--{name}"], help=_QUERY.get(name)) for name in row.query]
     params += [_field(name, option) for name, option in row.options.items()]
     if command in LOST:
@@ -146,6 +149,30 @@ def metrics(caller: GatewayCaller) -> None:
         click.echo(piece, nl=False)
 
 
+@click.command(cls=CallingCommand)
+@pass_caller
+def doctor(caller: GatewayCaller) -> None:
+    """Say what is wrong now, and what to do next.
+
+    It ends with 1 if anything is wrong, or if no gateway answers.
+    """
+    answer = caller.call("showConcerns")
+    concerns = answer["concerns"]
+    caller.show(answer, lambda: _concern_lines(concerns) if concerns else ["nothing is wrong"])
+    if concerns:
+        raise click.exceptions.Exit(1)
+
+
+def _concern_lines(concerns: Sequence[Mapping[str, str]]) -> Iterator[str]:
+    width = terminal_width()
+    for concern in concerns:
+        said = click.style(f"{concern['topic']}:", bold=True), printable(concern["text"])
+        yield from textwrap.wrap(" ".join(said), width)
+        yield from textwrap.wrap(
+            printable(concern["action"]), width, initial_indent="  ", subsequent_indent="  "
+        )
+
+
 @click.group("call")
 def every_call() -> None:
     """Make any call of the management and debug API.
@@ -176,7 +203,7 @@ def _build() -> None:
         **vote_commands.COMMANDS,
         **user_commands.COMMANDS,
         **review_commands.COMMANDS,
-        **doctor.COMMANDS,
+        "doctor": doctor,
         "backup": admin_backup,
         "metrics": metrics,
     }

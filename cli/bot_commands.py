@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from cli.caller import CallingCommand, GatewayCaller, pass_caller
-from cli.words import SECONDS, RateLimit
+from cli.parameter_types import SECONDS, RateLimit
 
 overlap_option = click.option(
     "--overlap",

@@ -11,7 +11,7 @@ import click
 
 from cli.caller import CallingCommand, GatewayCaller, pass_caller
 from cli.operations import BY_NAME
-from cli.words import JsonObject, TextFile
+from cli.parameter_types import JsonObject, TextFile
 from kinds.kind import Kind
 
 STATES = ("in_review", "approved", "denied")

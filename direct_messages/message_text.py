@@ -6,6 +6,7 @@ Names and reasons are shown as text, and never as markup.
 import hashlib
 from typing import assert_never
 
+from core import rows
 from core.rows import Listing, OwnerMessage
 from kinds.registry import kind_of
 from webhook.chat import plain_line, shown_as_text, utf16_units
@@ -59,7 +60,8 @@ def reminder_nonce(user_ref: str, listing: str, ends_ms: int) -> str:
 
 def nonce_of(ref: str, message: OwnerMessage) -> str:
     """Return the same text for every attempt at a message, and for no other message."""
-    return _nonce(f"{ref} {message.decided_ms} {message.stamp.ms} {message.stamp.node}")
+    stamp = message.stamp or rows.UNSTAMPED
+    return _nonce(f"{ref} {message.decided_ms} {stamp.ms} {stamp.node}")
 
 
 def _nonce(told: str) -> str:

@@ -1,4 +1,4 @@
-"""The pages' part of the composition root. No logic. It is imported only where there are pages."""
+"""The operator's pages, built of their parts. No logic. It is imported only where there are such pages."""
 
 import asyncio
 import secrets

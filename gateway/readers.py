@@ -35,8 +35,8 @@ from handlers.vote_feed import VoteFeed
 from journal.journal import Journal
 from listings.ownership import Ownership
 from serving.observers import Observers
-from votes.search import Searches
 from votes.tally import VoteTally
+from votes.user_search import Searches
 from watchers import security_log
 from watchers.failing_endpoints import FailingEndpoints
 from watchers.journal_tail import JournalTail
@@ -44,7 +44,7 @@ from webhook.attempt_tally import AttemptTally
 from webhook.dispatcher import Dispatcher
 from webhook.suspension_log import SuspensionLog
 
-if TYPE_CHECKING:  # see membership.py, telling.py and sites.py
+if TYPE_CHECKING:  # see fleet.py, delivery.py and sites.py
     from direct_messages.reminder_teller import ReminderTeller
     from direct_messages.teller import Teller
     from guild_counts.platform_counts import PlatformCounts

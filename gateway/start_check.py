@@ -1,4 +1,4 @@
-"""The trial of a start, for `check-config`. Law: it changes nothing on disk, and no probe takes long.
+"""The trial of a start, for `check-config`. Invariant: it changes nothing on disk, and no probe takes long.
 
 A mistake stops a start. A warning does not, but something will not work, or not be secure: a Redis, a proxy
 or a name server does not answer, or a setting lets others in. All are found at once, the probes of the
@@ -213,7 +213,7 @@ def _socket_problem(path: Path) -> str | None:
 async def _redis_problem(redis: RedisSettings) -> str | None:
     if redis.url is None:
         return None
-    from gateway.fleet_node import redis_place  # see membership.py
+    from gateway.fleet_node import redis_place  # see fleet.py
     from replication.transport.link import UNREACHABLE, Link
     from replication.transport.retrying import described
 

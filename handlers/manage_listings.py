@@ -56,7 +56,7 @@ class ManageListings:
         kind = self._its_kind
         form = read(kind.submission, request.json_object())
         now_ms, ref = self._clock.now_ms(), kind.ref(form.id)
-        events = rules.submit(self._state, kind, form, now_ms, by=request.by)
+        events = rules.submit(self._state, form, now_ms, by=request.by)
         if kind.co_owners is not None:
             new_id = self._context.new_id
             events += invited_at_submission(ref, form.extra_owners, new_id, now_ms, by=request.by)
@@ -75,7 +75,7 @@ class ManageListings:
         context, now_ms, ref = self._context, self._clock.now_ms(), self._its_kind.ref(form.id)
         tells_owner = context.tells_owners
         events = submit_checked(
-            *(self._state, self._its_kind, form, checks, now_ms),
+            *(self._state, form, checks, now_ms),
             by=by,
             approves=approves,
             tells_owner=tells_owner,

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from typing import Annotated
 
-from msgspec import UNSET, Meta
+from msgspec import Meta
 
 from actions.views import Count, Success
 from core.actors import user_of
@@ -23,7 +23,7 @@ from handlers.request import Request
 from handlers.slices import in_slices
 from listings.forms import MOST_STRUCK, Strike
 from listings.rules import listing_of
-from votes.rules import strike_votes
+from votes.rules import KeptCooldowns, VoteRemoval, strike_votes
 
 USERS_AT_ONCE = 100
 """Users in one record: about 2 ms, with a webhook that is told of each."""
@@ -104,14 +104,11 @@ class ManageStrikes:
             events = strike_votes(
                 self._state,
                 ref,
-                users[start : start + USERS_AT_ONCE],
-                reason,
+                VoteRemoval(users[start : start + USERS_AT_ONCE], reason, goes_on=position is not None),
                 context.new_deliveries(),
-                context.vote_mark,
+                KeptCooldowns(context.cooldown_ms, context.vote_mark),
                 now_ms=self._clock.now_ms(),
-                cooldown_ms=context.cooldown_ms,
                 by=request.by,
-                goes_on=position is not None,
             )
             if events:
                 position = context.ledger.commit(events)
@@ -122,7 +119,7 @@ class ManageStrikes:
 
 def flagged_users(row: Listing) -> Iterator[str]:
     """Yield the users whose votes for the listing were flagged, but for erased ones."""
-    for flag in row.flags if row.flags is not UNSET else ():
+    for flag in row.flags:
         user = user_of(flag.by)
         if user is not None:
             yield user

@@ -15,7 +15,7 @@ user has the platform's own numbers, whichever of the two it came from.
 
 A cursor is `<position>-<told>-<proof>`, and `-<kind>-<id>-<user>` while the table is read. The records up to
 the position are told; of the last one only `told` lines, if that is not 0. The proof ties the cursor to
-this journal (journal/reading_on.py), so it outlives restarts and belongs to one node. What the state no
+this journal (journal/journal_pages.py), so it outlives restarts and belongs to one node. What the state no
 longer knows is not told: a journal may still hold votes of users who were erased since.
 """
 
@@ -182,7 +182,7 @@ class LogPage(Protocol):
 
 
 class Log(Protocol):
-    """The durable records; `journal.reading_on.JournalPages` reads them from disk."""
+    """The durable records; `journal.record_pages.JournalPages` reads them from disk."""
 
     @property
     def end(self) -> tuple[int, int]:

@@ -7,7 +7,7 @@ fields of the profile and the id. An edit has no id. Both are forms made of the 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, cast, get_args
 
 import msgspec
 from msgspec import NODEFAULT, Struct
@@ -26,9 +26,10 @@ class Profile(Struct, frozen=True, forbid_unknown_fields=True, gc=False, tag_fie
 
 
 class ListingEdit(Form, frozen=True):
-    """The base of edits: the fields of a profile, and its owner."""
+    """The base of edits: the fields of a profile of a kind, and its owner."""
 
     if TYPE_CHECKING:
+        kind: ClassVar["Kind"]
         owner_id: str
 
 
@@ -240,7 +241,7 @@ class Kind:
             f"{self.title}Edit",
             [("owner_id", Snowflake), *map(_defined, self.fields.values())],
             bases=(ListingEdit,),
-            namespace={"__doc__": f"A {self.singular}'s profile, written by its owner."},
+            namespace={"__doc__": f"A {self.singular}'s profile, written by its owner.", "kind": self},
             module=__name__,
             frozen=True,
             kw_only=True,
@@ -257,7 +258,7 @@ class Kind:
             f"{self.title}Submission",
             fields,
             bases=(ListingSubmission,),
-            namespace={"__doc__": f"A new {self.singular} with its profile."},
+            namespace={"__doc__": f"A new {self.singular} with its profile.", "kind": self},
             module=__name__,
             frozen=True,
             kw_only=True,

@@ -8,6 +8,7 @@ import base64
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -47,23 +48,29 @@ def is_granted(state: State, ref: str, digest: str, now_ms: int) -> bool:
     return grant is not None and grant.ref == ref and (grant.until_ms is None or now_ms < grant.until_ms)
 
 
+class NewKey(NamedTuple):
+    """A key to issue."""
+
+    id: str
+    name: str
+    digest: str
+
+
 def issue_key(
     state: State,
     ref: str,
+    key: NewKey,
     *,
-    name: str,
-    key_id: str,
-    digest: str,
     now_ms: int,
     keys_per_listing: int,
     by: Actor,
 ) -> list[Event]:
     listing = listing_of(state, ref)
-    if listing.review != "approved":
+    if listing.state != "approved":
         raise Refusal("keys_need_approval")
     if len(listing.keys) >= keys_per_listing:
         raise Refusal("too_many_keys", most=keys_per_listing)
-    issued = Key(key_id, name, digest, digest[:FINGERPRINT], now_ms, makers=(by,))
+    issued = Key(key.id, key.name, key.digest, key.digest[:FINGERPRINT], now_ms, makers=(by,))
     return [KeySaved(ref, issued, at_ms=now_ms, by=by)]
 
 

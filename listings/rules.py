@@ -22,22 +22,22 @@ from typing import Literal
 
 import msgspec
 
+from core import rows
 from core.actors import OPERATOR, Actor, user_actor
 from core.events import (
-    ActualCountSet,
     ChangeDecided,
     Event,
-    LimitsSet,
     ListingRemoved,
     ListingReviewed,
     ListingSaved,
     OwnerMessageQueued,
+    SlotsSet,
 )
 from core.refusals import Refusal
 from core.rows import Decision, Listing, PendingChange, Policy, WebhookEvent
 from core.state import State
 from core.webhook_events import NewDeliveries, told
-from kinds.kind import Kind, ListingEdit, ListingSubmission
+from kinds.kind import ListingEdit, ListingSubmission
 from kinds.registry import AnyProfile, kind_of
 from listings import hand_over
 from listings.forms import Limit, Limits
@@ -61,11 +61,11 @@ def listing_of(state: State, ref: str) -> Listing:
     return listing
 
 
-def submit(state: State, kind: Kind, form: ListingSubmission, now_ms: int, *, by: Actor) -> list[Event]:
-    ref = kind.ref(form.id)
+def submit(state: State, form: ListingSubmission, now_ms: int, *, by: Actor) -> list[Event]:
+    ref = form.kind.ref(form.id)
     if ref in state.listings:
         raise Refusal("listing_exists")
-    return [ListingSaved(ref, form.owner_id, kind.profile_of(form), "in_review", now_ms, by=by)]
+    return [ListingSaved(ref, form.owner_id, form.kind.profile_of(form), "in_review", now_ms, by=by)]
 
 
 def edit(
@@ -81,7 +81,7 @@ def edit(
     owner at once; others offer the listing."""
     listing = listing_of(state, ref)
     profile, events = kind_of(ref).profile_of(form), list[Event]()
-    if profile != listing.latest or listing.review == "denied":
+    if profile != listing.latest or listing.state == "denied":
         events.append(_saved(listing, profile, now_ms, by, shown))
     if form.owner_id != listing.owner_id:
         hands_over = hand_over.hand_over if by == OPERATOR else hand_over.offer
@@ -91,7 +91,7 @@ def edit(
 
 def not_in_review(listing: Listing) -> Refusal:
     """Return the refusal of a decision about a listing that is decided."""
-    return Refusal("is_denied" if listing.review == "denied" else "not_in_review")
+    return Refusal("is_denied" if listing.state == "denied" else "not_in_review")
 
 
 def approve(
@@ -105,7 +105,7 @@ def approve(
 ) -> list[Event]:
     """Approve a listing in review. Without `deliveries` no endpoint is told."""
     listing = listing_of(state, ref)
-    if listing.review != "in_review":
+    if listing.state != "in_review":
         raise not_in_review(listing)
     told_of = _told(state, listing, "approved", None, now_ms, tells_owner=tells_owner, deliveries=deliveries)
     return [ListingReviewed(ref, "approved", None, now_ms, by=by), *told_of]
@@ -123,9 +123,9 @@ def deny(
 ) -> list[Event]:
     """Deny a listing in review. Without `deliveries` no endpoint is told."""
     listing = listing_of(state, ref)
-    if listing.review == "approved":
+    if listing.state == "approved":
         raise Refusal("is_approved")
-    if listing.review == "denied":
+    if listing.state == "denied":
         raise Refusal("is_denied")
     told_of = _told(state, listing, "denied", reason, now_ms, tells_owner=tells_owner, deliveries=deliveries)
     return [ListingReviewed(ref, "denied", reason, now_ms, by=by), *told_of]
@@ -144,7 +144,7 @@ def withdraw(
     """Withdraw the approval of a listing, which is denied from now on. Its keys stay, and are refused until
     it is approved again. Without `deliveries` no endpoint is told."""
     listing = listing_of(state, ref)
-    if listing.review != "approved":
+    if listing.state != "approved":
         raise Refusal("not_approved")
     told_of = _told(
         state, listing, "withdrawn", reason, now_ms, tells_owner=tells_owner, deliveries=deliveries
@@ -158,7 +158,7 @@ def agree(
     """Agree to the change of an approved listing: everybody sees it from now on."""
     listing = _with_change(state, ref, version)
     told_of = _told(state, listing, "change_agreed", None, now_ms, tells_owner=tells_owner)
-    return [ChangeDecided(ref, listing.latest, True, None, now_ms, by=by), *told_of]
+    return [ChangeDecided(ref, listing.latest, is_agreed=True, reason=None, at_ms=now_ms, by=by), *told_of]
 
 
 def refuse(
@@ -167,7 +167,7 @@ def refuse(
     """Refuse the change of an approved listing: everybody sees the version agreed to last."""
     listing = _with_change(state, ref, version)
     told_of = _told(state, listing, "change_refused", reason, now_ms, tells_owner=tells_owner)
-    return [ChangeDecided(ref, listing.agreed, False, reason, now_ms, by=by), *told_of]
+    return [ChangeDecided(ref, listing.agreed, is_agreed=False, reason=reason, at_ms=now_ms, by=by), *told_of]
 
 
 def change_version(listing: Listing) -> str:
@@ -183,17 +183,18 @@ def remove(state: State, ref: str, now_ms: int, *, by: Actor) -> list[Event]:
 
 def set_actual_count(state: State, ref: str, server_count: int, now_ms: int, *, by: Actor) -> list[Event]:
     listing_of(state, ref)
-    return [ActualCountSet(ref, server_count, at_ms=now_ms, by=by)]
+    return [SlotsSet(ref, now_ms, "actual_count_set", str(server_count), actual=server_count, by=by)]
 
 
 def set_limits(state: State, ref: str, limits: Limits, now_ms: int, *, by: Actor) -> list[Event]:
     listing_of(state, ref)
-    return [LimitsSet(ref, _policy(limits.stats), _policy(limits.voters), at_ms=now_ms, by=by)]
+    own = rows.BotLimits(_policy(limits.stats), _policy(limits.voters))
+    return [SlotsSet(ref, now_ms, "limits_set", limits=own if own != rows.BotLimits() else None, by=by)]
 
 
 def _saved(listing: Listing, profile: AnyProfile, now_ms: int, by: Actor, shown: EditsShown) -> ListingSaved:
     ref, owner_id, agreed = listing.ref, listing.owner_id, listing.agreed
-    if listing.review != "approved":
+    if listing.state != "approved":
         return ListingSaved(ref, owner_id, profile, "in_review", now_ms, by=by)
     if profile == agreed:
         return ListingSaved(ref, owner_id, profile, "approved", now_ms, by=by)

@@ -1,16 +1,15 @@
 """All webhooks, for the operator: the queue, and the endpoints that fail, with the reasons."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
-from heapq import nsmallest
-from typing import Annotated, Any, Generic, TypeVar
+from collections.abc import Iterable
+from typing import Annotated
 
 from msgspec import Meta
 
 from actions.views import Count, KindName, ListingName, Snowflake, Success, View, example
 from core.rows import Listing, Webhook
 from core.state import State
-from handlers.slices import in_slices
+from handlers.slices import first_of, in_slices
 from handlers.webhook_views import ErrorClass, SuspensionView, suspension_view
 from kinds.registry import kind_of
 from operators.gateway_parts import GatewayParts
@@ -18,8 +17,6 @@ from operators.gateway_parts import GatewayParts
 SHOWN = 100
 SLICE = 256
 """Endpoints that are looked at in one piece."""
-
-T = TypeVar("T")
 
 
 class EndpointInside(View):
@@ -74,13 +71,14 @@ class WebhooksInside(Success):
 async def all_webhooks(parts: GatewayParts) -> WebhooksInside:
     deliveries, failing = parts.state.deliveries, parts.failing
     await in_slices(failing.survey())
-    loaded = _First(deliveries.refs_pending, lambda ref: -deliveries.waiting(ref))
-    worst = _First(failing.found(), lambda found: found)
-    await in_slices(loaded.slices())
-    await in_slices(worst.slices())
-    failing_views = _endpoints(parts, (ref for _, ref in worst.found))
+    pending = list(deliveries.refs_pending)
+    loaded = await first_of(
+        pending, lambda ref: ref, lambda ref: -deliveries.waiting(ref), most=SHOWN, at_once=SLICE
+    )
+    worst = await first_of(failing.found(), lambda each: each, lambda each: each, most=SHOWN, at_once=SLICE)
+    failing_views = _endpoints(parts, (ref for _, ref in worst))
     await asyncio.sleep(0)  # a hundred endpoints take 1 to 2 ms
-    loaded_views = _endpoints(parts, loaded.found)
+    loaded_views = _endpoints(parts, loaded)
     await asyncio.sleep(0)
     return WebhooksInside(
         pending=len(deliveries.pending),
@@ -127,17 +125,3 @@ def _last_error(state: State, ref: str, webhook: Webhook) -> str | None:
     attempts = [attempt for row in state.deliveries.of(ref) for attempt in row.attempts[-1:]]
     failed = [attempt for attempt in attempts if attempt.error is not None]
     return max(failed, key=lambda attempt: attempt.at_ms).error if failed else None
-
-
-class _First(Generic[T]):
-    """The first of many by a key, found in slices."""
-
-    def __init__(self, these: Iterable[T], key: Callable[[T], Any]) -> None:
-        self._these = list(these)
-        self._key = key
-        self.found: list[T] = []
-
-    def slices(self) -> Iterator[None]:
-        for start in range(0, len(self._these), SLICE):
-            self.found = nsmallest(SHOWN, [*self.found, *self._these[start : start + SLICE]], key=self._key)
-            yield

@@ -37,7 +37,7 @@ class ProcessSources:
 
 @dataclass(frozen=True)
 class GatewayParts:
-    """What the functions of the operator's pages read.
+    """The parts that the functions of the operator's pages read.
 
     Args:
         started_ns: the monotonic time of the start.

@@ -42,6 +42,10 @@ class FormField(NamedTuple):
     maxlength: int | None = None
 
 
+def _limit_field(name: str, label: str, hint: str) -> FormField:
+    return FormField(name, label, hint, is_number=True, is_required=False, maxlength=9)
+
+
 class DebugAction(NamedTuple):
     """One action.
 
@@ -203,10 +207,10 @@ ACTIONS = (
         "gateway.",
         _said("The limits are saved."),
         (
-            FormField("stats.requests", "Pushes of counts", "In one window.", True, False, False, 9),
-            FormField("stats.window_seconds", "Window of pushes", "In seconds.", True, False, False, 9),
-            FormField("voters.requests", "Vote checks", "In one window.", True, False, False, 9),
-            FormField("voters.window_seconds", "Window of vote checks", "In seconds.", True, False, False, 9),
+            _limit_field("stats.requests", "Pushes of counts", "In one window."),
+            _limit_field("stats.window_seconds", "Window of pushes", "In seconds."),
+            _limit_field("voters.requests", "Vote checks", "In one window."),
+            _limit_field("voters.window_seconds", "Window of vote checks", "In seconds."),
         ),
         now=_own_limits,
         of="stats",

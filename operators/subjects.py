@@ -21,7 +21,7 @@ from actions.views import (
     example,
     including,
 )
-from core.ref_slices import ref_slices
+from core.listing_table import ref_slices
 from core.rows import Listing, Review
 from core.state import State
 from forms.fields import Form
@@ -108,7 +108,7 @@ def hit_view(hit: Hit) -> ListingHit:
         kind=kind,
         id=listing_id,
         name=hit.brief.name,
-        state=hit.brief.review,
+        state=hit.brief.state,
     )
 
 

@@ -1,4 +1,4 @@
-"""Token buckets that refill whole. Law: a bucket is two numbers, and it exists only while a take is kept.
+"""Token buckets that refill whole. Invariant: a bucket exists only while a take is kept, and is two numbers.
 
 A window opens with the first take and lasts `policy.window_seconds`. At its end all tokens are back at once.
 Clients of fixed windows expect that, and it gives `reset` one meaning; but no window starts before its first
@@ -54,8 +54,8 @@ class Buckets:
         self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
         self._capacity = capacity
         self.refused = 0
-        """The number of requests to `take` that found no token. It counts no others: most pass, and in a
-        hurry."""
+        """The number of requests to `take` that found no token. Others are not counted, because
+        they are many and must be quick."""
 
     def __len__(self) -> int:
         return len(self._buckets)
@@ -73,18 +73,20 @@ class Buckets:
             bucket = self._open(key, now_ns, window_ns)
         used, started_ns = bucket.used, bucket.started_ns
         reset_seconds = -((now_ns - started_ns - window_ns) // NS)
-        if used >= requests:
+        allowed = used < requests
+        if allowed:
+            bucket.used = used + 1
+        else:
             self.refused += 1
-            return Decision(False, requests, 0, reset_seconds, window_seconds, started_ns)
-        bucket.used = used + 1
-        return Decision(True, requests, requests - used - 1, reset_seconds, window_seconds, started_ns)
+        remaining = requests - used - 1 if allowed else 0
+        return Decision(allowed, requests, remaining, reset_seconds, window_seconds, started_ns)
 
     def peek(self, key: str, policy: Policy, now_ns: int) -> Decision:
         """Return the decision of a `take`, without taking. With no window open, `reset` is a full window."""
         bucket = self._buckets.get(key)
         if bucket is None or now_ns - bucket.started_ns >= policy.window_seconds * NS:
-            return _decision(policy.requests > 0, policy, 0, now_ns, now_ns)
-        return _decision(bucket.used < policy.requests, policy, bucket.used, bucket.started_ns, now_ns)
+            return _decision(policy, 0, now_ns, now_ns)
+        return _decision(policy, bucket.used, bucket.started_ns, now_ns)
 
     def give_back(self, key: str, decision: Decision) -> bool:
         """Undo an allowed `take`, and return True, unless its window has ended meanwhile."""
@@ -132,8 +134,8 @@ class Buckets:
         return bucket
 
 
-def _decision(allowed: bool, policy: Policy, used: int, started_ns: int, now_ns: int) -> Decision:
+def _decision(policy: Policy, used: int, started_ns: int, now_ns: int) -> Decision:
     requests, window_seconds = policy.requests, policy.window_seconds
     remaining = requests - used if used < requests else 0
     reset_seconds = -((now_ns - started_ns - window_seconds * NS) // NS)
-    return Decision(allowed, requests, remaining, reset_seconds, window_seconds, started_ns)
+    return Decision(used < requests, requests, remaining, reset_seconds, window_seconds, started_ns)

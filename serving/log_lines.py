@@ -1,4 +1,4 @@
-"""The two forms of a log line: text for people, JSON for machines. Law: the whole log has one form.
+"""The two forms of a log line: text for people, JSON for machines. Invariant: the whole log has one form.
 
     text  2026-09-21 14:13:20,042 WARNING watchers.refused_addresses[5f2c81d310000042]: the address ...
     json  {"time": "2026-09-21T14:13:20.042Z", "level": "WARNING", "logger": "watchers.refused_addresses",

@@ -1,4 +1,4 @@
-"""The values that settings may have. Law: a value that is accepted can be used.
+"""The values that settings may have. Invariant: a value that is accepted can be used.
 
 Times are in seconds. The reason of a refusal follows the name of the setting. Grammars that other rooms read
 too stand in `grammars/`.

@@ -1,4 +1,6 @@
-"""A snapshot file: the state as of a position, with votes that may be newer. Law: a file is whole or refused.
+"""A snapshot file: the state as of a position, with votes that may be newer.
+
+Invariant: a file is whole or refused.
 
     header   magic 8s | position u64 | created u64, Unix milliseconds | key id 8s | salt 16s
              | crc u32 of the fields before it, so that a damaged key id is told from a missing key
@@ -76,8 +78,7 @@ class UsersChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="u
 class LeavesChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="votes"):
     """(ref, leaf): a leaf of `votes/table.py` holds user ids and packed votes of a listing's voters.
 
-    The encoder adds `counted`, the sum of the counts in each leaf, so that a start need not sum them. Files
-    of older versions have none.
+    The encoder adds `counted`, the sum of the counts in each leaf, so that a start need not sum them.
     """
 
     rows: list[tuple[str, bytes]]
@@ -150,12 +151,8 @@ def packed(rows: Sequence[Listing]) -> PackedChunk:
 def _is_for_at_once(row: Listing) -> bool:
     """Tell if somebody asks for the row without its ref: see `core/listing_table.py`."""
     is_suspended = row.webhook is not None and row.webhook.suspension is not None
-    is_flagged = row.flags is not msgspec.UNSET
-    return (
-        is_suspended
-        or is_flagged
-        or (row.message is not msgspec.UNSET and row.message.next_attempt_ms is not None)
-    )
+    is_untold = row.message is not None and row.message.next_attempt_ms is not None
+    return is_suspended or is_untold or bool(row.flags)
 
 
 def still_packed(rows: Sequence[PackedRow]) -> PackedChunk:
@@ -232,7 +229,9 @@ class SnapshotReader:
 
     def __init__(self, path: Path) -> None:
         """Read the header. Raises SnapshotCorrupt if the file is not a snapshot of this version."""
-        if path.exists() and not path.is_file():  # a pipe can be read once only, and may wait for ever
+        if (
+            path.exists() and not path.is_file()
+        ):  # a pipe can be read only once, and a read of it may never return
             raise SnapshotCorrupt(f"{path} is a pipe or a folder; name a file")
         self.path = path
         self.size = path.stat().st_size
@@ -264,7 +263,7 @@ class SnapshotReader:
                     chunk = ListingsChunk(list(map(unpack, chunk.rows)))
             except (msgspec.DecodeError, UnicodeDecodeError) as error:
                 raise SnapshotCorrupt(
-                    f"{self.path} holds what this version does not know: {error}"
+                    f"{self.path} has content that this version does not know: {error}"
                 ) from error
             if not isinstance(chunk, EndChunk):
                 rows += len(chunk.rows)

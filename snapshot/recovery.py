@@ -1,4 +1,7 @@
-"""From disk to state. Law: the state is the newest good snapshot and every record behind it, in order."""
+"""From disk to state.
+
+Invariant: the state is the newest good snapshot and every record behind it, in order.
+"""
 
 import gc
 import logging
@@ -35,7 +38,7 @@ log = logging.getLogger(__name__)
 
 EmptyState = Callable[[], State]
 Progress = Callable[[int, int], None]
-"""A call, now and then, with the number of bytes read so far and the total."""
+"""Called now and then with the number of bytes read so far and the total."""
 
 
 class Recovered(NamedTuple):

@@ -103,7 +103,7 @@ def _shown(page: PageCall, vote: VotedFor, reminded: frozenset[str]) -> MyVote:
 async def name(page: PageCall, _: object) -> str:
     """Show the person's name among the top voters of a listing, or not any more; return the notice."""
     call, is_allowed = page.call, page.visit.form().text("name") == "on"
-    events = set_naming(call.state, page.person.id, is_allowed, call.now_ms, by=call.by)
+    events = set_naming(call.state, page.person.id, call.now_ms, is_allowed=is_allowed, by=call.by)
     return await call.commit(events, lambda: f"name-{'on' if is_allowed else 'off'}")
 
 

@@ -447,7 +447,7 @@ def test_with_json_an_error_is_json_too(gateway: ThreadGateway) -> None:
         ("bots submit 1 --from /nowhere", "/nowhere: No such file or directory"),
         ("bots frobnicate", "No such command 'frobnicate'"),
         ("snapshot --frobnicate", "No such option '--frobnicate'"),
-        ("--token a-secret-of-mine state", "use --token-file FILE"),
+        ("--token a-secret-of-mine doctor", "use --token-file FILE"),
     ],
 )
 def test_what_is_typed_wrong_ends_with_2_before_anything_is_asked(line: str, reason: str) -> None:

@@ -18,8 +18,7 @@ import pytest
 import redis
 import requests
 
-from gateway.fleet_node import READY_SECONDS
-from gateway.membership import alike
+from gateway.fleet_node import READY_SECONDS, alike
 from replication.members.claims import PAUSE_SECONDS
 from replication.members.differences import CLOCK_SECONDS
 from replication.members.eviction import LOOK_BEATS

@@ -25,7 +25,7 @@ OBSERVERS = {
     "listing_icons": "web.people.listing_icons.ListingIcons._ask",
     "live_pages": "operators.operator_site.LiveOverview.event",
     "loop_delay": "serving.vitals.LoopLag.step",
-    "memory": "gateway.serve.resident_bytes",
+    "memory": "gateway.observing.resident_bytes",
     "message_tally": "direct_messages.message_tally.MessageTally.on_record",
     "metrics": "metrics.collectors.Collectors._of_votes",
     "refused_addresses": "watchers.refused_addresses.RefusedAddresses.step",

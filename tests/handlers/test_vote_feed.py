@@ -12,7 +12,7 @@ from core.state import State
 from handlers.reply import Reply
 from handlers.request import Request
 from handlers.vote_feed import MOST_READERS, Cursor, VoteFeed
-from journal.reading_on import FoundPage, FoundRecord
+from journal.record_pages import FoundPage, FoundRecord
 from tests.support.coroutines import run, turns
 from tests.support.memory_ledger import empty_state
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF, USER, listed, voted

@@ -16,6 +16,7 @@ from listings.keys import (
     FINGERPRINT,
     KEY_BYTES,
     KeyDigester,
+    NewKey,
     delete_key,
     is_granted,
     issue_key,
@@ -37,9 +38,7 @@ def issue(ledger: Ledger, key_id: str = "k1", *, digest: str = "d1" * 32, ref: s
         issue_key(
             ledger.state,
             ref,
-            name="production",
-            key_id=key_id,
-            digest=digest,
+            NewKey(key_id, "production", digest),
             now_ms=NOW_MS,
             keys_per_listing=KEYS,
             by=OPERATOR,

@@ -8,7 +8,7 @@ from core.actors import OPERATOR, user_actor
 from core.events import Event, ListingReviewed, OwnerMessageQueued, VoteCast
 from core.ledger import Ledger
 from core.refusals import Refusal
-from core.rows import Policy, Review
+from core.rows import BotLimits, Policy, Review
 from core.state import State
 from forms.reading import read
 from kinds.bots import BOTS, BotProfile
@@ -42,9 +42,9 @@ SERVER_SUBMISSION = read(SERVERS.submission, {**SERVER_FIELDS, "id": "3333333333
 
 
 def test_a_submitted_bot_is_in_review(ledger: Ledger, state: State) -> None:
-    ledger.commit(rules.submit(state, BOTS, BOT_SUBMISSION, NOW_MS, by=OPERATOR))
+    ledger.commit(rules.submit(state, BOT_SUBMISSION, NOW_MS, by=OPERATOR))
     listing = state.listings[BOT_REF]
-    assert (listing.review, listing.owner_id, listing.created_ms) == ("in_review", OWNER, NOW_MS)
+    assert (listing.state, listing.owner_id, listing.created_ms) == ("in_review", OWNER, NOW_MS)
     assert listing.profile == BotProfile(
         "Test bot",
         "A bot for the tests",
@@ -55,8 +55,8 @@ def test_a_submitted_bot_is_in_review(ledger: Ledger, state: State) -> None:
 
 
 def test_a_submitted_server_is_in_review(ledger: Ledger, state: State) -> None:
-    ledger.commit(rules.submit(state, SERVERS, SERVER_SUBMISSION, NOW_MS, by=OPERATOR))
-    assert state.listings[SERVER_REF].review == "in_review"
+    ledger.commit(rules.submit(state, SERVER_SUBMISSION, NOW_MS, by=OPERATOR))
+    assert state.listings[SERVER_REF].state == "in_review"
     assert state.listings[SERVER_REF].profile == ServerProfile(
         "Test server", "A server for the tests", ("tests", "more"), "Gaming"
     )
@@ -66,20 +66,20 @@ def test_a_submitted_server_is_in_review(ledger: Ledger, state: State) -> None:
 def test_an_id_is_listed_once(ledger: Ledger, state: State, review: Review) -> None:
     a_listing(ledger, review=review)
     with pytest.raises(Refusal) as refusal:
-        rules.submit(state, BOTS, BOT_SUBMISSION, LATER_MS, by=OPERATOR)
+        rules.submit(state, BOT_SUBMISSION, LATER_MS, by=OPERATOR)
     assert refusal.value.code == "listing_exists"
 
 
 def test_a_bot_and_a_server_may_have_one_id(ledger: Ledger, state: State) -> None:
     a_listing(ledger, "servers/111111111111111111")
-    ledger.commit(rules.submit(state, BOTS, BOT_SUBMISSION, NOW_MS, by=OPERATOR))
+    ledger.commit(rules.submit(state, BOT_SUBMISSION, NOW_MS, by=OPERATOR))
     assert list(state.listings.refs) == [BOT_REF, "servers/111111111111111111"]
 
 
 def test_a_removed_listing_may_be_submitted_again(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     ledger.commit(rules.remove(state, BOT_REF, NOW_MS, by=OPERATOR))
-    ledger.commit(rules.submit(state, BOTS, BOT_SUBMISSION, LATER_MS, by=OPERATOR))
+    ledger.commit(rules.submit(state, BOT_SUBMISSION, LATER_MS, by=OPERATOR))
     assert state.listings[BOT_REF].created_ms == LATER_MS
 
 
@@ -92,7 +92,7 @@ def test_only_a_denied_listing_is_reviewed_again_after_an_edit(
     before = a_listing(ledger, review=review)
     ledger.commit(rules.edit(state, BOT_REF, BOT_EDIT, LATER_MS, by=OPERATOR))
     listing = state.listings[BOT_REF]
-    assert (listing.review, listing.created_ms, listing.updated_ms) == (after, NOW_MS, LATER_MS)
+    assert (listing.state, listing.created_ms, listing.updated_ms) == (after, NOW_MS, LATER_MS)
     assert listing.profile != before.profile
     assert listing.reason is None
 
@@ -107,10 +107,10 @@ def test_an_edit_that_changes_nothing_is_none(ledger: Ledger, state: State, revi
 
 
 def test_a_denied_listing_is_sent_again_as_it_is(ledger: Ledger, state: State) -> None:
-    ledger.commit(rules.submit(state, BOTS, BOT_SUBMISSION, NOW_MS, by=OPERATOR))
+    ledger.commit(rules.submit(state, BOT_SUBMISSION, NOW_MS, by=OPERATOR))
     ledger.commit(rules.deny(state, BOT_REF, "Too quiet.", NOW_MS, by=OPERATOR))
     ledger.commit(rules.edit(state, BOT_REF, BOT_EDIT, LATER_MS, by=OPERATOR))
-    assert state.listings[BOT_REF].review == "in_review"
+    assert state.listings[BOT_REF].state == "in_review"
 
 
 def test_a_server_is_edited_like_a_bot(ledger: Ledger, state: State) -> None:
@@ -125,14 +125,14 @@ def test_a_listing_in_review_is_approved(ledger: Ledger, state: State) -> None:
     a_listing(ledger, review="in_review")
     ledger.commit(rules.approve(state, BOT_REF, LATER_MS, by=OPERATOR))
     listing = state.listings[BOT_REF]
-    assert (listing.review, listing.reason, listing.reviewed_ms) == ("approved", None, LATER_MS)
+    assert (listing.state, listing.reason, listing.decided_ms) == ("approved", None, LATER_MS)
 
 
 def test_a_listing_in_review_is_denied_with_a_reason(ledger: Ledger, state: State) -> None:
     a_listing(ledger, review="in_review")
     ledger.commit(rules.deny(state, BOT_REF, "Too quiet.", LATER_MS, by=OPERATOR))
     listing = state.listings[BOT_REF]
-    assert (listing.review, listing.reason, listing.reviewed_ms) == ("denied", "Too quiet.", LATER_MS)
+    assert (listing.state, listing.reason, listing.decided_ms) == ("denied", "Too quiet.", LATER_MS)
 
 
 def test_a_decision_and_the_message_that_tells_of_it_are_one_record(ledger: Ledger, state: State) -> None:
@@ -169,24 +169,20 @@ def test_a_removed_listing_is_gone_with_all_it_had(ledger: Ledger, state: State)
 def test_an_operator_sets_the_actual_count(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     ledger.commit(rules.set_actual_count(state, BOT_REF, 1_000, NOW_MS, by=OPERATOR))
-    assert state.listings[BOT_REF].actual_server_count == 1_000
+    assert state.listings[BOT_REF].actual == 1_000
 
 
 def test_an_operator_sets_limits_and_takes_them_back(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     limit = {"requests": 5, "window_seconds": 60}
     ledger.commit(rules.set_limits(state, BOT_REF, read(Limits, {"stats": limit}), NOW_MS, by=OPERATOR))
-    assert (state.listings[BOT_REF].stats_limit, state.listings[BOT_REF].voters_limit) == (
-        Policy(5, 60),
-        None,
-    )
+    assert state.listings[BOT_REF].limits == BotLimits(Policy(5, 60), None)
     ledger.commit(
         rules.set_limits(state, BOT_REF, read(Limits, {"voters": limit, "stats": None}), NOW_MS, by=OPERATOR)
     )
-    assert (state.listings[BOT_REF].stats_limit, state.listings[BOT_REF].voters_limit) == (
-        None,
-        Policy(5, 60),
-    )
+    assert state.listings[BOT_REF].limits == BotLimits(None, Policy(5, 60))
+    ledger.commit(rules.set_limits(state, BOT_REF, read(Limits, {}), NOW_MS, by=OPERATOR))
+    assert state.listings[BOT_REF].limits is None
 
 
 @pytest.mark.parametrize(
@@ -216,19 +212,19 @@ def test_what_is_not_listed_is_not_found(
 def test_an_edit_of_the_operator_with_another_owner_is_a_hand_over_at_once(
     ledger: Ledger, state: State
 ) -> None:
-    ledger.commit(rules.submit(state, BOTS, BOT_SUBMISSION, NOW_MS, by=OPERATOR))
+    ledger.commit(rules.submit(state, BOT_SUBMISSION, NOW_MS, by=OPERATOR))
     ledger.commit(rules.deny(state, BOT_REF, "No.", NOW_MS + 1, by=OPERATOR))
     for now_ms, name in ((LATER_MS, "Jukebox"), (LATER_MS + 5, "Another name")):
         heir = read(BOTS.edit, {**BOT_FIELDS, "owner_id": USER, "name": name})
         ledger.commit(rules.edit(state, BOT_REF, heir, now_ms, by=OPERATOR))
     listing = state.listings[BOT_REF]
-    deeds = [act.deed for act in listing.trail if act.at_ms >= LATER_MS]
+    deeds = [act.action for act in listing.audit_log if act.at_ms >= LATER_MS]
     assert (listing.owner_id, deeds) == (USER, ["edited", "handed_over", "edited"])
     assert waiting_since(listing) == LATER_MS
 
 
 def test_an_edit_of_a_user_with_another_owner_offers_the_listing(ledger: Ledger, state: State) -> None:
-    ledger.commit(rules.submit(state, BOTS, BOT_SUBMISSION, NOW_MS, by=OPERATOR))
+    ledger.commit(rules.submit(state, BOT_SUBMISSION, NOW_MS, by=OPERATOR))
     heir = read(BOTS.edit, {**BOT_FIELDS, "owner_id": USER})
     ledger.commit(rules.edit(state, BOT_REF, heir, LATER_MS, by=user_actor(OWNER)))
     listing = state.listings[BOT_REF]

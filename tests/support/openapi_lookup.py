@@ -5,7 +5,7 @@ from typing import Any
 
 import jsonschema_rs
 
-from gateway.described import deployment
+from gateway.api import deployment
 from handlers.reply import JSON
 from openapi.document import openapi_document
 from openapi.errors import OUTSIDE, errors

@@ -41,7 +41,8 @@ from tests.support.sample_rows import (
     SECRET,
     USER,
 )
-from votes.rules import cast_vote, erase_user, strike_votes
+from tests.support.slots_set import listing_claimed, notices_read, ownership_proven
+from votes.rules import KeptCooldowns, VoteRemoval, cast_vote, erase_user, strike_votes
 
 REFS = [BOT_REF, OTHER_REF]
 USERS = [USER, OTHER_USER]
@@ -193,7 +194,7 @@ def _by(step: Step) -> Actor:
 
 def _submit(node: Node, step: Step, _: str) -> Sequence[ev.Event]:
     form = read(BOTS.submission, {"id": step.ref.partition("/")[2], **_WRITTEN[step.number]})
-    submitted = rules.submit(node.state, BOTS, form, _now(node), by=_by(step))
+    submitted = rules.submit(node.state, form, _now(node), by=_by(step))
     approved = ev.ListingReviewed(step.ref, "approved", None, node.clock.now_ms())
     return [*submitted, approved] if step.number else submitted
 
@@ -212,10 +213,9 @@ def _vote(node: Node, step: Step, new: str) -> Sequence[ev.Event]:
         node.state,
         step.ref,
         step.user,
+        NewDeliveries(lambda: new, 3),
         now_ms=node.clock.now_ms(),
         cooldown_ms=COOLDOWN_MS,
-        delivery_id=new,
-        pending_most=3,
     )
 
 
@@ -223,12 +223,10 @@ def _strike(node: Node, step: Step, new: str) -> Sequence[ev.Event]:
     return strike_votes(
         node.state,
         step.ref,
-        [step.user],
-        f"Reason {step.number}",
+        VoteRemoval([step.user], f"Reason {step.number}"),
         NewDeliveries(lambda: new, 3),
-        DIGESTS.vote,
+        KeptCooldowns(COOLDOWN_MS, DIGESTS.vote),
         now_ms=_now(node),
-        cooldown_ms=COOLDOWN_MS,
         by=_by(step),
     )
 
@@ -322,7 +320,7 @@ def _remind(node: Node, step: Step, _: str) -> Sequence[ev.Event]:
 
 
 def _claim(node: Node, step: Step, _: str) -> Sequence[ev.Event]:
-    return [ev.ListingClaimed(step.ref, step.number % 3 > 0, _now(node), by=_by(step))]
+    return [listing_claimed(step.ref, step.number % 3 > 0, _now(node), by=_by(step))]
 
 
 def _check(node: Node, step: Step, _: str) -> Sequence[ev.Event]:
@@ -380,9 +378,7 @@ _RULES: Mapping[str, Callable[[Node, Step, str], Sequence[ev.Event]]] = {
     "issue": lambda node, step, new: keys.issue_key(
         node.state,
         step.ref,
-        name=new,
-        key_id=new,
-        digest=f"digest {new}",
+        keys.NewKey(new, new, f"digest {new}"),
         now_ms=node.clock.now_ms(),
         keys_per_listing=4,
         by=_by(step),
@@ -439,15 +435,15 @@ _RULES: Mapping[str, Callable[[Node, Step, str], Sequence[ev.Event]]] = {
     "claim": _claim,
     "note": lambda node, step, _: [ev.NoteAdded(step.ref, f"Note {step.number}", _now(node), by=_by(step))],
     "flag": lambda node, step, new: [ev.VoteFlagged(step.ref, step.user, "burst", f"flag {new}", _now(node))],
-    "prove": lambda node, step, _: [ev.OwnershipProven(step.ref, _now(node), by=_by(step))],
+    "prove": lambda node, step, _: [ownership_proven(step.ref, _now(node), by=_by(step))],
     "take over": lambda node, step, _: take_over(
         node.state, step.ref, (OWNER, USER)[step.number % 2], "server owner", _now(node)
     ),
     "check": _check,
-    "read": lambda node, step, _: [ev.NoticesRead(user_ref(step.user), _now(node))],
+    "read": lambda node, step, _: [notices_read(user_ref(step.user), _now(node))],
     "quarantine": _quarantine,
     "name": lambda node, step, _: set_naming(
-        node.state, step.user, step.number % 2 > 0, _now(node), by=_by(step)
+        node.state, step.user, _now(node), is_allowed=step.number % 2 > 0, by=_by(step)
     ),
     "remind": lambda node, step, _: [ev.ReminderSet(user_ref(step.user), step.ref, _now(node))],
     "forget": lambda node, step, _: [ev.ReminderCleared(user_ref(step.user), step.ref, _now(node))],

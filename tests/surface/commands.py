@@ -28,7 +28,7 @@ def commands(command: click.Command, words: tuple[str, ...]) -> Iterator[tuple[s
 
 
 def help_of(words: tuple[str, ...]) -> str:
-    with patch("cli.columns.UNLIMITED", 80):
+    with patch("cli.terminal.UNLIMITED", 80):
         result = CliRunner().invoke(cli, [*words, "--help"], prog_name="votegate")
     assert result.exit_code == 0, result.output
     return result.output

@@ -3,7 +3,6 @@
 from collections import Counter
 from itertools import count
 from math import ceil
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -21,7 +20,15 @@ from tests.support.committed_rows import a_listing, a_webhook
 from tests.support.examples import examples
 from tests.support.memory_ledger import MemoryJournal, empty_state, fold
 from tests.support.sample_rows import BOT_REF, DAY_MS, NOW_MS, OTHER_REF, OTHER_USER, SERVER_REF, USER
-from votes.rules import cast_vote, drop_cooldowns, erase_user, keep_cooldowns, strike_votes
+from votes.rules import (
+    KeptCooldowns,
+    VoteRemoval,
+    cast_vote,
+    drop_cooldowns,
+    erase_user,
+    keep_cooldowns,
+    strike_votes,
+)
 
 
 def cast(
@@ -38,10 +45,9 @@ def cast(
         ledger.state,
         ref,
         user,
+        NewDeliveries(lambda: f"delivery {ref} {now_ms}", pending_most),
         now_ms=now_ms,
         cooldown_ms=DAY_MS,
-        delivery_id=f"delivery {ref} {now_ms}",
-        pending_most=pending_most,
         kept_until_ms=kept_until_ms,
     )
     ledger.commit(events)
@@ -175,9 +181,8 @@ def test_a_rule_changes_nothing_itself(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     a_webhook(ledger)
     digest = state.digest()
-    events = cast_vote(
-        state, BOT_REF, USER, now_ms=NOW_MS, cooldown_ms=DAY_MS, delivery_id="first", pending_most=1
-    )
+    deliveries = NewDeliveries(lambda: "first", 1)
+    events = cast_vote(state, BOT_REF, USER, deliveries, now_ms=NOW_MS, cooldown_ms=DAY_MS)
     assert events == (
         VoteCast(BOT_REF, USER, 1, NOW_MS, of_day=1, of_month=1),
         DeliveryQueued("first", BOT_REF, USER, test=False, at_ms=NOW_MS),
@@ -264,20 +269,17 @@ def test_a_vote_at_another_node_is_inside_the_cooldown_here(ledger: Ledger) -> N
 # -- Striking out --------------------------------------------------------------------------------------
 
 
-def strike(ledger: Ledger, *users: str, now_ms: int = NOW_MS, **options: Any) -> list[Event]:
+def strike(ledger: Ledger, *users: str, now_ms: int = NOW_MS, goes_on: bool = False) -> list[Event]:
     """Strikes votes out and commits it."""
     numbers = count(1)
     events = strike_votes(
         ledger.state,
         BOT_REF,
-        users,
-        "Bought.",
+        VoteRemoval(users, "Bought.", goes_on),
         NewDeliveries(lambda: f"d{next(numbers)}", 10),
-        lambda ref, user: f"{ref} {user}",
+        KeptCooldowns(DAY_MS, lambda ref, user: f"{ref} {user}"),
         now_ms=now_ms,
-        cooldown_ms=DAY_MS,
         by=OPERATOR,
-        **options,
     )
     ledger.commit(events)
     return events
@@ -358,7 +360,7 @@ def test_an_act_in_several_records_is_one_in_the_trail(ledger: Ledger, state: St
     cast(ledger, user=OTHER_USER)
     strike(ledger, USER)
     strike(ledger, OTHER_USER, now_ms=NOW_MS + 1, goes_on=True)
-    acts = [act for act in state.listings[BOT_REF].trail if act.deed == "votes_struck"]
+    acts = [act for act in state.listings[BOT_REF].audit_log if act.action == "votes_struck"]
     assert [(act.at_ms, act.about, act.by) for act in acts] == [(NOW_MS, "Bought.", OPERATOR)]
     assert state.vote_counts.total(BOT_REF) == 0
 

@@ -43,7 +43,7 @@ class PublicListing:
             "shown": self._views.listing(row),
             "kind": kind,
             "is_public": row.is_public,
-            "is_hidden": row.review == "approved" and row.is_hidden,
+            "is_hidden": row.state == "approved" and row.is_hidden,
             "html": await self._markdown.html(its_kind.prose(profile)) if its_kind.is_markdown else None,
             "about": listed.text or Text("Vote for {listing}.", listing=profile.name),
             "here": f"/{row.ref}",
