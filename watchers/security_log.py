@@ -92,7 +92,7 @@ def _key_deleted(event: KeyDeleted) -> None:
 
 
 def _owner_set(event: OwnerSet) -> None:
-    heir = event.hand_over.heir if event.hand_over is not None else ""
+    heir = event.hand_over.successor if event.hand_over is not None else ""
     tell(event.action, by=event.by, listing=event.ref, owner=user_actor(event.owner_id), heir=heir)
 
 
