@@ -31,7 +31,7 @@ TABLES: dict[str, Kind] = {
     "users": UserRow,
     "counts": CountedVotes,
 }
-"""In reading order: what belongs to listings comes behind them."""
+"""In reading order: listings come before the rows that belong to them."""
 ROWS_PER_STEP = 4_096
 
 

@@ -229,7 +229,9 @@ class SnapshotReader:
 
     def __init__(self, path: Path) -> None:
         """Read the header. Raises SnapshotCorrupt if the file is not a snapshot of this version."""
-        if path.exists() and not path.is_file():  # a pipe can be read once only, and may wait for ever
+        if (
+            path.exists() and not path.is_file()
+        ):  # a pipe can be read only once, and a read of it may never return
             raise SnapshotCorrupt(f"{path} is a pipe or a folder; name a file")
         self.path = path
         self.size = path.stat().st_size
@@ -261,7 +263,7 @@ class SnapshotReader:
                     chunk = ListingsChunk(list(map(unpack, chunk.rows)))
             except (msgspec.DecodeError, UnicodeDecodeError) as error:
                 raise SnapshotCorrupt(
-                    f"{self.path} holds what this version does not know: {error}"
+                    f"{self.path} has content that this version does not know: {error}"
                 ) from error
             if not isinstance(chunk, EndChunk):
                 rows += len(chunk.rows)

@@ -209,9 +209,9 @@ def test_no_flipped_bit_of_a_row_is_read_over(tmp_path: Path, written_as: Format
         (MANIFEST, lambda _: b"\xff", "cannot be read"),
         ("votes.ndjson", lambda content: content + content.splitlines(True)[0], "holds 3 rows, and"),
         ("votes.ndjson", lambda content: content.splitlines(True)[0] * 2, "are doubled"),
-        ("votes.ndjson", lambda content: content.replace(b'"7"', b'"-7"'), "holds what is no vote"),
+        ("votes.ndjson", lambda content: content.replace(b'"7"', b'"-7"'), "has a row that is no vote"),
         ("votes.ndjson", lambda content: content.replace(b'"7"', b'"99999999999999999999"'), "is no vote"),
-        ("votes.ndjson", lambda content: content.replace(b":3,", b":-3,"), "holds what is no vote"),
+        ("votes.ndjson", lambda content: content.replace(b":3,", b":-3,"), "has a row that is no vote"),
         ("votes.ndjson", lambda content: content.replace(b":3,", b":4,"), "have the digest"),
         (
             "votes.ndjson",

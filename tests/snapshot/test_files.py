@@ -211,7 +211,7 @@ def test_a_chunk_of_another_version_is_refused(tmp_path: Path) -> None:
     header = SnapshotEncoder(5, 1, seal).header
     sealed = seal.seal(b"\x81\xa4type\xa6future", header + struct.pack("<Q", 0))
     content = header + struct.pack("<I", len(sealed)) + sealed
-    assert "holds what this version does not know" in refusal(written(tmp_path, content))
+    assert "has content that this version does not know" in refusal(written(tmp_path, content))
 
 
 def test_a_damaged_length_does_not_take_memory_for_what_is_not_there(tmp_path: Path) -> None:
