@@ -81,12 +81,12 @@ async def limiter_use(parts: GatewayParts) -> LimiterInside:
         stats=LimitUse(
             default=_limit(limits.stats_policy),
             counted=len(limits.stats),
-            hottest=tuple(_use(bots.get(use.key), use, lambda own: own.stats) for use in stats),
+            hottest=tuple(_use(bots.get(use.key), use, lambda limits: limits.stats) for use in stats),
         ),
         voters=LimitUse(
             default=_limit(limits.voters_policy),
             counted=len(limits.voters),
-            hottest=tuple(_use(bots.get(use.key), use, lambda own: own.voters) for use in voters),
+            hottest=tuple(_use(bots.get(use.key), use, lambda limits: limits.voters) for use in voters),
         ),
         failures=FailureUse(
             limit=_limit(limits.guard.policy),
@@ -97,13 +97,13 @@ async def limiter_use(parts: GatewayParts) -> LimiterInside:
 
 
 def _use(bot: Listing | None, use: "_Use", own: Callable[[BotLimits], Policy | None]) -> BotUse:
-    decision, limits = use.decision, bot.limits if bot is not None else None
+    decision = use.decision
     return BotUse(
         id=use.key.removeprefix(BOTS),
         name=bot.profile.name if bot is not None else "",
         used=decision.limit - decision.remaining,
         limit=decision.limit,
-        own_limit=limits is not None and own(limits) is not None,
+        own_limit=bot is not None and bot.limits is not None and own(bot.limits) is not None,
         window_seconds=decision.window_seconds,
         reset_seconds=decision.reset_seconds,
     )
