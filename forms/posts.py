@@ -1,6 +1,6 @@
 """Forms as browsers post them, read by the widgets of their fields.
 
-What was typed goes into the body as it is, and comes back to the form if it is refused. Only the white space
+A typed text goes into the body as it is, and comes back to the form if it is refused. Only the white space
 around a text goes, unless a widget keeps it.
 """
 

@@ -96,15 +96,15 @@ class Component:
 
 
 Widget = Literal["line", "text", "choice", "choices", "lines", "url"]
-"""How a page asks for a field: one line, several lines, one or more of the choices, a list with one entry on
-each line, an address."""
+"""The way in which a page asks for a field: one line, several lines, one or more of the choices, a list with
+one entry on each line, an address."""
 Part = Literal["title", "word", "category", "keyword"]
-"""How a search finds a listing by a field."""
+"""The part of a search that finds a listing by a field."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Display:
-    """What people see of a field.
+    """The look of a field: what people see of it.
 
     Args:
         brief: the label where a moderator reads the field; None for the same one.

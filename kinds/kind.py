@@ -162,7 +162,7 @@ class Kind:
 
     @cached_property
     def shown(self) -> Mapping[str, Display]:
-        """What people see of the fields of a profile, in their order."""
+        """The looks of the fields of a profile, in their order."""
         found: dict[str, Display] = {}
         for name, field in self.fields.items():
             note = field.note(Display)

@@ -32,7 +32,7 @@ Colour = Annotated[str, OneOf({"red": Text("Red"), "blue": Text("Blue")})]
 
 
 class Order(Form, frozen=True):
-    """What somebody orders."""
+    """An order."""
 
     user: Snowflake
     title: Annotated[str, Size(1, 5), ON_ONE_LINE]
