@@ -81,12 +81,12 @@ async def limiter_use(parts: GatewayParts) -> LimiterInside:
         stats=LimitUse(
             default=_limit(limits.stats_policy),
             counted=len(limits.stats),
-            hottest=tuple(_use(bots.get(use.key), use, "stats_limit") for use in stats),
+            hottest=tuple(_use(bots.get(use.key), use, "stats") for use in stats),
         ),
         voters=LimitUse(
             default=_limit(limits.voters_policy),
             counted=len(limits.voters),
-            hottest=tuple(_use(bots.get(use.key), use, "voters_limit") for use in voters),
+            hottest=tuple(_use(bots.get(use.key), use, "voters") for use in voters),
         ),
         failures=FailureUse(
             limit=_limit(limits.guard.policy),
@@ -96,14 +96,14 @@ async def limiter_use(parts: GatewayParts) -> LimiterInside:
     )
 
 
-def _use(bot: Listing | None, use: "_Use", own: Literal["stats_limit", "voters_limit"]) -> BotUse:
-    decision = use.decision
+def _use(bot: Listing | None, use: "_Use", own: Literal["stats", "voters"]) -> BotUse:
+    decision, limits = use.decision, bot.limits if bot is not None else None
     return BotUse(
         id=use.key.removeprefix(BOTS),
         name=bot.profile.name if bot is not None else "",
         used=decision.limit - decision.remaining,
         limit=decision.limit,
-        own_limit=bot is not None and getattr(bot, own) is not None,
+        own_limit=limits is not None and (limits.stats if own == "stats" else limits.voters) is not None,
         window_seconds=decision.window_seconds,
         reset_seconds=decision.reset_seconds,
     )
