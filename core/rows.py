@@ -359,9 +359,9 @@ class VoteFlag(msgspec.Struct, frozen=True, array_like=True, gc=False):
 class ServerCheck(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """One condition that a server must meet to be listed, as it was at a time.
 
-    Of `members` and `age` (days) it must have at least what it needs, and of `nsfw` at most: that counts
-    channels that everyone can see, the first of which are named. The others have 1 for yes and 0 for no. What
-    is unknown has None.
+    `need` is the least number of `members` and of days (`age`), and the greatest of `nsfw`: channels that
+    everyone can see, of which `channels` names the first. The others have 1 for yes and 0 for no. `have` is
+    None while it is unknown.
     """
 
     name: CheckName
