@@ -1,4 +1,4 @@
-"""The table of webhook deliveries. Law: a change never fails; one that is about something gone is a no-op.
+"""The table of webhook deliveries. Invariant: a change about something that is gone changes nothing.
 
 A pending delivery is local or remote. This node sends the local ones. Another node of the fleet sends a
 remote one, unless this node takes it over. Local ones are kept by id and by listing, there in the order in
@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterator, Mapping
 from itertools import chain
 from typing import Protocol
 
-from msgspec import UNSET
 from msgspec.structs import replace
 
 from core.events import DeliveryAttempted, DeliveryDropped, DeliveryForgotten, DeliveryQueued, DeliveryTaken
@@ -261,7 +260,7 @@ def _new_row(event: DeliveryQueued) -> Delivery:
     row = Delivery(event.delivery_id, event.ref, event.user, event.test, event.at_ms, event.at_ms)
     if event.kind == "vote":
         return row
-    return replace(row, kind=event.kind, reason=UNSET if event.reason is None else event.reason)
+    return replace(row, kind=event.kind, reason=event.reason)
 
 
 def _in_a_new_round(row: Delivery, at_ms: int) -> Delivery:

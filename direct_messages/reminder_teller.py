@@ -25,7 +25,6 @@ from core.clock import NS_PER_MS, Clock, moment
 from core.due_reminders import due_reminder, ends_ms
 from core.events import (
     FREQUENT,
-    EligibilityChecked,
     Event,
     ListingMerged,
     ListingRemoved,
@@ -34,6 +33,7 @@ from core.events import (
     ReminderAttempted,
     ReminderCleared,
     ReminderSet,
+    SlotsSet,
     UserErased,
     UserMerged,
     VoteCast,
@@ -56,7 +56,7 @@ log = logging.getLogger(__name__)
 
 SLICE_REMINDERS, BREATH_SECONDS = 128, 0.001
 """The most reminders of one slice of a look at many, but for the last user's; and the pause behind it."""
-_CHANGING_LISTINGS = (ListingReviewed, ListingSaved, ListingMerged, ListingRemoved, EligibilityChecked)
+_CHANGING_LISTINGS = (ListingReviewed, ListingSaved, ListingMerged, ListingRemoved, SlotsSet)
 _Key = tuple[str, str]
 """A user and a listing, by their refs."""
 

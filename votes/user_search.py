@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from core.actors import user_actor
+from core.erasing import actors_of
 from core.events import (
     CoOwnerSaved,
     DeliveryMerged,
@@ -27,7 +28,6 @@ from core.events import (
 )
 from core.listing_changes import ManagedRowEvent, OwnersEvent
 from core.state import State
-from core.striking import actors_of
 from core.user_changes import has_acted
 from votes.queries import refs_that_know
 
@@ -77,7 +77,7 @@ def _named(event: _Naming) -> tuple[str, ...]:
         case CoOwnerSaved():
             return (event.by, event.co_owner.user)
         case OwnerSet() if event.hand_over is not None:
-            return (event.by, event.hand_over.heir)
+            return (event.by, event.hand_over.successor)
         case _ if isinstance(event, UserEvent):
             return (event.ref,)
         case _:

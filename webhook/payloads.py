@@ -6,7 +6,6 @@ Other events are not in the contract. Their bodies have a `type`, which those of
 from typing import Any
 
 import msgspec
-from msgspec import UNSET
 
 from core import rows
 from core.rows import Delivery
@@ -20,12 +19,12 @@ def payload(delivery: Delivery) -> bytes:
         return _encode({"user": delivery.user, "test": True})
     kind, _, listing_id = delivery.ref.partition("/")
     body: dict[str, Any] = {"bot" if kind + "/" == rows.BOTS else "guild": listing_id}
-    if delivery.kind is UNSET:
+    if delivery.kind is None:
         return _encode({**body, "user": delivery.user, "test": False})
     body = {"type": delivery.kind, **body}
     if delivery.user:
         body["user"] = delivery.user
     body["at"] = delivery.queued_ms
-    if delivery.reason is not UNSET:
+    if delivery.reason is not None:
         body["reason"] = delivery.reason
     return _encode(body)

@@ -1,11 +1,10 @@
-"""Facts of this node's records. Law: a fact says the state as it is now, however old the record is.
+"""Facts of this node's records. Invariant: a fact says the state of now, however old the record is.
 
 A record may be captured long after its commit: what it changed may have changed again since, or be gone.
 """
 
 from collections.abc import Callable, Sequence
 
-from msgspec import UNSET
 from msgspec.structs import replace
 
 from core import events as ev
@@ -91,8 +90,8 @@ class Capture:
         match event:
             case ev.ListingRemoved(ref=ref):
                 facts["removed", ref] = RemovedFact(ref, ms)
-            case ev.UserErased(mark=mark):
-                facts["erased", mark] = ErasedFact(mark, ms, event.user)
+            case ev.UserErased(pseudonym=pseudonym):
+                facts["erased", pseudonym] = ErasedFact(pseudonym, ms, event.user)
             case ev.VotesStruck(ref=ref, users=users):
                 facts["struck", ref, users] = StruckFact(ref, users, ms)
                 self._add(facts, ("listing", ref), self._changed_listing(ref))
@@ -110,9 +109,9 @@ class Capture:
     def _changed_listing(self, ref: str, pushed_day: int | None = None) -> ListingFact | None:
         """Return the listing with the pushes of one day alone: each push tells of its own, once."""
         fact = self.listing(ref)
-        if fact is None or fact.row.pushed is UNSET:
+        if fact is None or not fact.row.pushed:
             return fact
-        pushed = on_day(fact.row.pushed, pushed_day) if pushed_day is not None else UNSET
+        pushed = on_day(fact.row.pushed, pushed_day) if pushed_day is not None else b""
         return ListingFact(fact.life, replace(fact.row, pushed=pushed))
 
     def user(self, ref: str) -> UserFact | None:

@@ -3,7 +3,6 @@
 import asyncio
 
 import pytest
-from msgspec import UNSET
 from msgspec.structs import replace
 
 from chatplatform.platform_client import PlatformAway
@@ -72,7 +71,7 @@ class Stage:
 
     def message(self, ref: str = BOT_REF) -> OwnerMessage:
         message = self.ledger.state.listings[ref].message
-        assert message is not UNSET
+        assert message is not None
         return message
 
     def assert_folds(self) -> None:
@@ -254,7 +253,7 @@ def test_an_erasure_in_the_midst_of_an_attempt_stops_it() -> None:
         stage.messenger.opened = lambda: stage.ledger.commit([erased])
         assert await stage.steps() == 1
         assert stage.messenger.posted == {}
-        assert stage.ledger.state.listings[BOT_REF].message is UNSET
+        assert stage.ledger.state.listings[BOT_REF].message is None
         stage.assert_folds()
 
     run(main())

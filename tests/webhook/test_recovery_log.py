@@ -2,11 +2,12 @@
 
 import pytest
 
-from core.events import EndpointHealthSet, Event, ListingRemoved, WebhookRemoved
+from core.events import EndpointHealthSet, Event, ListingRemoved
 from outbound.result import HttpResult
 from tests.support.coroutines import run
 from tests.support.dispatcher_stage import Stage, staged
 from tests.support.sample_rows import BOT_REF
+from tests.support.slots_set import webhook_removed
 
 GONE = HttpResult(410, "http_410")
 
@@ -83,7 +84,7 @@ def test_a_suspension_ends_a_recovery(caplog: pytest.LogCaptureFixture) -> None:
     run(main())
 
 
-@pytest.mark.parametrize("ending", [WebhookRemoved(BOT_REF), ListingRemoved(BOT_REF)], ids=type)
+@pytest.mark.parametrize("ending", [webhook_removed(BOT_REF), ListingRemoved(BOT_REF)], ids=type)
 def test_when_nothing_waits_any_more_a_recovery_is_over(
     ending: Event, caplog: pytest.LogCaptureFixture
 ) -> None:
