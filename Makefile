@@ -17,30 +17,31 @@ run: $(VENV)/run.stamp  ## serve on 127.0.0.1:8080 beside a stand-in for the cha
 fleet: $(VENV)/run.stamp $(if $(shell command -v redis-server),,$(VENV)/redis.stamp) ## run two gateways and a Redis, on ports 8080 and 8081
 	@$(BIN)/python examples/two_nodes.py
 
-# Hundreds of gateways start: none compiles what another has.
+# Hundreds of processes start, and pytest rewrites each module of tests: none does what another has done.
+export PYTHONDONTWRITEBYTECODE :=
 FAULTS := tests/system/faults tests/system/fleet
 FUZZ := tests/openapi/test_schemathesis.py tests/wire/test_fuzz.py tests/wire/test_differential.py
 SITE := tests/web tests/pages
 PROCESSES := tests/test_server.py $(addprefix tests/,system/processes cli deploy docs published release)
 # Each of four processes would import schemathesis for a plugin that FUZZ alone uses, and tests that it does not run.
 test: $(VENV)/dev.stamp ## run the tests, but for those of the targets below (3 minutes)
-	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -p no:schemathesis $(addprefix --ignore=,tests/browser $(SITE) $(FAULTS) $(FUZZ) $(PROCESSES) $(ELSEWHERE))
+	@$(BIN)/python -m pytest -p no:schemathesis $(addprefix --ignore=,tests/browser $(SITE) $(FAULTS) $(FUZZ) $(PROCESSES) $(ELSEWHERE))
 
 site: $(VENV)/dev.stamp ## test the pages as they are served, without a browser (2 minutes)
-	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -p no:schemathesis $(SITE)
+	@$(BIN)/python -m pytest -p no:schemathesis $(SITE)
 
 processes: $(VENV)/dev.stamp $(if $(shell command -v npm),$(PUBLISHED)) ## test what runs as a program: the command line, what documents say, packages (1 minute)
-	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest $(PROCESSES)
+	@$(BIN)/python -m pytest -p no:schemathesis $(PROCESSES)
 
 faults: $(VENV)/dev.stamp ## test a gateway and a fleet while disks, Redis and processes fail (2 minutes)
-	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest $(FAULTS)
+	@$(BIN)/python -m pytest -p no:schemathesis $(FAULTS)
 
 fuzz: $(VENV)/dev.stamp ## send made-up requests and bytes, and compare with the document and with Tornado (1 minute)
 	@$(BIN)/python -m pytest $(FUZZ)
 
 MEASURED := $(addprefix tests/,core grammars votes listings people ratelimit webhook outbound)
 coverage: $(VENV)/dev.stamp ## measure branch coverage of the core rooms by their own tests: at least 95%
-	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --cov --cov-report=term:skip-covered $(MEASURED)
+	@$(BIN)/python -m pytest --cov --cov-report=term:skip-covered $(MEASURED)
 
 lint: $(VENV)/dev.stamp ## check format, lint, types, imports and English
 	@$(BIN)/ruff format --check .

@@ -23,6 +23,7 @@ has had it written.
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
+from weakref import finalize
 
 from kinds.registry import KINDS
 from search.search_words import FEW, SHORTEST_BEGINNING, TEXT, Term, compact, indexed, indexed_name, terms
@@ -108,7 +109,7 @@ class _Entries:
     """Those of one kind."""
 
     def __init__(self) -> None:
-        self._sql = _connected()
+        self._sql = _connected(self)
         self._sql.executescript(_TABLES)
         self._gather(AT_FIRST)
         self._rows: dict[str, int] = {}
@@ -141,7 +142,7 @@ class _Entries:
         gathered = self._sql
         gathered.execute("COMMIT")
         gathered.execute("INSERT INTO words (words) VALUES ('optimize')")
-        self._sql = _connected()
+        self._sql = _connected(self)
         gathered.backup(self._sql)
         gathered.close()
         self._gather(SETTLED)
@@ -172,11 +173,13 @@ class _Entries:
             self.dead += 1
 
 
-def _connected() -> "sqlite3.Connection":
+def _connected(owner: _Entries) -> "sqlite3.Connection":
+    """Return a new database, which is closed with its owner: Python 3.13 warns of one that is left open."""
     import sqlite3
 
     sql = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
     sql.execute("PRAGMA journal_mode = OFF")
+    finalize(owner, sql.close)
     return sql
 
 
