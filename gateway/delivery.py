@@ -17,9 +17,10 @@ from outbound.local_addresses import LocalAddresses
 from outbound.targets import TargetGuard
 from settings.model import WebhooksSettings
 from webhook.attempts import RetryPolicy
-from webhook.dispatcher import Dispatcher, Spawn
 from webhook.messages import RequestBuilder
-from webhook.outbox import Outbox, OutboxPolicy
+from webhook.notifier import WebhookNotifier
+from webhook.outbox import Due, Outbox, OutboxPolicy
+from webhook.sender import Sender, Spawn
 from webhook.signature import new_secret
 from webhook.suspension_log import SuspensionLog
 
@@ -42,7 +43,8 @@ class Delivering:
 
     outbox: Outbox
     suspensions: SuspensionLog
-    dispatcher: Dispatcher
+    notifier: WebhookNotifier
+    sender: Sender[Due]
 
 
 @asynccontextmanager
@@ -73,19 +75,11 @@ def delivering(
     may_send: Callable[[], bool],
 ) -> Delivering:
     retries = retry_policy(webhooks)
-    outbox = Outbox(outbox_policy(webhooks), retries, store.ledger.state, moment(clock))
-    dispatcher = Dispatcher(
-        store.ledger,
-        outbox,
-        egress.requests,
-        egress.client,
-        retries,
-        clock,
-        lambda: store.journal.durable_position,
-        spawn,
-        may_send,
-    )
-    return Delivering(outbox, SuspensionLog(store.ledger.state, outbox.suspended), dispatcher)
+    state, journal = store.ledger.state, store.journal
+    outbox = Outbox(outbox_policy(webhooks), retries, state, moment(clock))
+    notifier = WebhookNotifier(state, outbox, egress.requests, egress.client, retries, clock)
+    sender = Sender(notifier, store.ledger, clock, lambda: journal.durable_position, spawn, may_send)
+    return Delivering(outbox, SuspensionLog(state, outbox.suspended), notifier, sender)
 
 
 def target_guard(

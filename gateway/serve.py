@@ -13,7 +13,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
 from secrets import token_bytes
-from typing import Protocol
+from typing import Any
 
 from core.clock import Clock
 from core.ledger import Ledger
@@ -70,7 +70,7 @@ from storage.disk import OS_DISK, Disk
 from votes.search import Searches
 from votes.tally import VoteTally
 from webhook.attempt_tally import AttemptTally
-from webhook.dispatcher import Dispatcher
+from webhook.sender import Sender
 from wire.http_server import WireServer
 from wire.listening import url_of
 
@@ -81,16 +81,6 @@ log = logging.getLogger("votegate")
 Started = Callable[["Gateway"], Awaitable[None]]
 
 
-class Sender(Protocol):
-    """A loop that sends webhooks, messages to owners, or reminders."""
-
-    async def run(self) -> None: ...
-    def wake(self) -> None: ...
-    def stop(self) -> None: ...
-    async def idle(self) -> None: ...
-    def abandon(self) -> None: ...
-
-
 @dataclass(frozen=True)
 class Gateway:
     """A running gateway, for the caller of `serve`."""
@@ -98,9 +88,8 @@ class Gateway:
     base_url: str
     clock: Clock
     ledger: Ledger
-    dispatcher: Dispatcher
-    tellers: Sequence[Sender]
-    """The senders of direct messages; none without a bot token."""
+    senders: Sequence[Sender[Any]]
+    """The sender of webhooks, and those of direct messages where there is a bot token."""
     digester: KeyDigester
     reload: Callable[[Settings | None], None]
     """Reads the certificate again and, with valid settings, the operator's tokens and the sealing keys."""
@@ -194,22 +183,21 @@ async def serve(
         )
         pages = stack.enter_context(JournalPages(folder, store.journal, VOTE_TAGS))
         feed = vote_feed(store, pages, settings.votes.feed_streams)
-        teller, reminder_teller = None, None
+        messaging = None
         if sites.platform is not None and platform.bot_token is not None:
-            from gateway.telling import telling
+            from gateway.messaging import Sending, direct_messages
 
             may_remind = fleet.node.may_send_reminders if fleet is not None else lambda: True
-            teller, reminder_teller = telling(
-                *(sites.platform, settings.web, settings.webhooks, policy.cooldown_ms),
-                *(store, clock, may_send, may_remind),
+            sending = Sending(store, clock, tasks.create_task, may_send, may_remind)
+            messaging = direct_messages(
+                sites.platform, settings.web, settings.webhooks, policy.cooldown_ms, sending
             )
 
         # Connect.
         readers = Readers(
-            delivery.dispatcher,
+            delivery.notifier,
             delivery.suspensions,
-            teller,
-            reminder_teller,
+            messaging.notifiers if messaging is not None else (),
             searches,
             public,
             fleet.readers if fleet is not None else None,
@@ -239,14 +227,14 @@ async def serve(
             clock,
             public,
             delivery,
-            Tallies(votes, attempts, messages if teller is not None else None),
+            Tallies(votes, attempts, messages if messaging is not None else None),
             life,
             fleet,
             process,
             observers,
         )
         webhooks = webhook_policy(settings.webhooks, egress.requests, token_bytes)
-        tells = teller is not None
+        tells = messaging is not None
         managed = Managed(
             people, webhooks, searches, ownership, counting.source, fleet, watch, feed, tells_owners=tells
         )
@@ -277,8 +265,7 @@ async def serve(
         # Serve.
         for server, sockets in zip(servers, (front.sockets, metrics_sockets), strict=False):
             server.add_sockets(sockets)
-        tellers = [each for each in (teller, reminder_teller) if each is not None]
-        senders: list[Sender] = [delivery.dispatcher, *tellers]
+        senders = [delivery.sender, *(messaging.senders if messaging is not None else ())]
         for working in (store.journal.run(), *(_dispatch(sender, fleet, stop) for sender in senders)):
             tasks.create_task(working)
         more = [fleet.node.run()] if fleet is not None else []
@@ -298,8 +285,7 @@ async def serve(
                 front.urls[0],
                 clock,
                 store.ledger,
-                delivery.dispatcher,
-                tellers,
+                senders,
                 callers.digester,
                 Reloading(front, store, callers.operator, output, supervisor, tasks.create_task).reload,
             )
@@ -322,7 +308,7 @@ async def serve(
     log.info("stopped at position %d", store.ledger.head)
 
 
-async def _dispatch(sender: Sender, fleet: Membership | None, stop: asyncio.Event) -> None:
+async def _dispatch(sender: Sender[Any], fleet: Membership | None, stop: asyncio.Event) -> None:
     """Send webhooks or messages. A node of a fleet first hears which of them other nodes have sent for it."""
     if fleet is not None:
         await fleet.node.until_ready(stop)
@@ -334,7 +320,7 @@ async def _dispatch(sender: Sender, fleet: Membership | None, stop: asyncio.Even
 async def _finish(
     servers: Sequence[WireServer],
     running: RunningRequests,
-    senders: Sequence[Sender],
+    senders: Sequence[Sender[Any]],
     seconds: ServerSettings,
 ) -> None:
     """Tell clients of the stop for `grace_seconds`. Then accept nothing more, wait up to `drain_seconds` for

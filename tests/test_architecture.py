@@ -18,7 +18,6 @@ ROOT = Path(__file__).parent.parent
 # Pure: no I/O, no clock, no randomness, no event loop.
 PURE = [
     *("core", "grammars", "votes", "listings", "people", "ratelimit"),
-    "direct_messages/message_outcomes.py",
     "direct_messages/message_text.py",
     "languages/preferences.py",
     *(
@@ -199,7 +198,7 @@ def test_every_reader_of_the_log_is_in_the_list() -> None:
         if isinstance(node, ast.ClassDef)
         and any(isinstance(each, ast.FunctionDef) and each.name == "on_record" for each in node.body)
     }
-    told_by_others = {"Origins", "Outbox", "Search"}  # by the dispatcher, and by Searches
+    told_by_others = {"Origins", "Outbox", "Search"}  # by the notifier, and by Searches
     listed = {
         alias.name
         for node in ast.walk(parsed(READERS))
@@ -299,7 +298,7 @@ TESTED_ELSEWHERE = {
             "gateway/endpoints",
             "gateway/fleet_node",
             "gateway/people_site",
-            "gateway/telling",
+            "gateway/messaging",
             "gateway/sites",
             "gateway/front",
         ),

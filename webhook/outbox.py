@@ -25,6 +25,7 @@ from typing import NamedTuple
 from core.clock import Moment
 from core.events import (
     DeliveryAttempted,
+    DeliveryDropped,
     DeliveryQueued,
     DeliveryTaken,
     EndpointHealthSet,
@@ -152,9 +153,11 @@ class Outbox:
                     self._add(self._entry(event.delivery_id, now.steady_ms), now.steady_ms, position)
                 case DeliveryTaken() if (row := self._pending.get(event.delivery_id)) is not None:
                     self._add(self._entry(row.id, _since_ms(row, now)), now.steady_ms, position)
-                case DeliveryAttempted() if (row := self._pending.get(event.delivery_id)) is not None:
-                    entry = self._entries.pop(row.id, None) or self._entry(row.id, _since_ms(row, now))
-                    self._add(entry, _due_ms(row, now), position)
+                case DeliveryAttempted() | DeliveryDropped():
+                    entry = self._entries.pop(event.delivery_id, None)
+                    if (row := self._pending.get(event.delivery_id)) is not None:
+                        entry = entry or self._entry(row.id, _since_ms(row, now))
+                        self._add(entry, _due_ms(row, now), position)
                 case EndpointHealthSet():
                     self._set_suspension(event.ref, event.suspension, now)
                 case WebhookSaved() if event.webhook.suspension is None:

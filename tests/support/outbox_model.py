@@ -9,9 +9,9 @@ from core.clock import Moment
 from core.events import DeliveryAttempted, DeliveryQueued, EndpointHealthSet, Event
 from core.ledger import Ledger
 from core.rows import Attempt, Suspension
-from tests.support.dispatcher_stage import KEPT_MS, RETRY, URL
 from tests.support.memory_ledger import MemoryJournal, empty_state
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF, SERVER_REF, listed
+from tests.support.sender_stage import KEPT_MS, RETRY, URL
 from webhook.endpoint_queue import PATIENT_PROBES
 from webhook.outbox import Due, Outbox, OutboxPolicy
 

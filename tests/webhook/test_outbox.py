@@ -16,10 +16,10 @@ from core.events import (
     WebhookSaved,
 )
 from core.rows import Attempt, Delivery, Outcome, Suspension, Webhook
-from tests.support.dispatcher_stage import URL
 from tests.support.examples import affordable
 from tests.support.outbox_model import POLICY, REFS, WIDE, OutboxModel, Post, Waiting
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF
+from tests.support.sender_stage import URL
 from webhook.endpoint_queue import PATIENT_PROBES
 from webhook.outbox import RESTART_BATCH, RESTART_GAP_MS, Due
 

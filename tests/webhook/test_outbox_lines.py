@@ -15,9 +15,9 @@ from core.events import (
     WebhookSaved,
 )
 from core.rows import Webhook
-from tests.support.dispatcher_stage import KEPT_MS, URL
 from tests.support.outbox_model import ONE_EACH, WIDE, Post
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF, SERVER_REF
+from tests.support.sender_stage import KEPT_MS, URL
 from webhook.endpoint_queue import PATIENT_PROBES
 from webhook.outbox import Due, OutboxPolicy
 

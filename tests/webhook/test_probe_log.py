@@ -8,8 +8,8 @@ from core.events import WebhookSaved
 from core.rows import Webhook
 from outbound.result import Fault, HttpResult
 from tests.support.coroutines import run, until
-from tests.support.dispatcher_stage import ACCEPTED, FAILED, Stage, staged
 from tests.support.sample_rows import BOT_REF, NOW_MS
+from tests.support.sender_stage import ACCEPTED, FAILED, Stage, staged
 
 SECRET_URL = "http://127.0.0.1/votes/the-secret-of-the-path?token=another"
 BEGINS = f"a webhook probes the endpoint of {BOT_REF}, which is suspended: http_410"
@@ -28,7 +28,7 @@ async def suspended(*answers: HttpResult | Exception) -> Stage:
     """Its endpoint has just said that it is gone; the answers are those to probes."""
     stage = staged()
     stage.commit(WebhookSaved(BOT_REF, Webhook(SECRET_URL, NOW_MS)))
-    stage.sender.answers = [HttpResult(410, "http_410", body=b"a secret"), *answers]
+    stage.client.answers = [HttpResult(410, "http_410", body=b"a secret"), *answers]
     stage.queue()
     await stage.attempt()
     stage.clock.advance(3_600)
@@ -75,10 +75,10 @@ def test_each_probe_is_told_and_a_test_that_goes_before_is_none(caplog: pytest.L
 def test_a_probe_that_a_stop_breaks_off_says_so(caplog: pytest.LogCaptureFixture) -> None:
     async def main() -> None:
         stage = await suspended()
-        stage.sender.may_answer.clear()
+        stage.client.may_answer.clear()
         assert stage.step() == 1
         probing = asyncio.ensure_future(stage.spawned.pop())
-        await until(lambda: len(stage.sender.sent) == 2)
+        await until(lambda: len(stage.client.sent) == 2)
         assert told(caplog) == [BEGINS]
         probing.cancel()
         await asyncio.wait([probing])

@@ -5,8 +5,8 @@ import pytest
 from core.events import EndpointHealthSet, Event, ListingRemoved, WebhookRemoved
 from outbound.result import HttpResult
 from tests.support.coroutines import run
-from tests.support.dispatcher_stage import Stage, staged
 from tests.support.sample_rows import BOT_REF
+from tests.support.sender_stage import Stage, staged
 
 GONE = HttpResult(410, "http_410")
 
@@ -28,7 +28,7 @@ def ends(cause: str) -> str:
 async def suspended(waiting: int) -> Stage:
     """Its endpoint has said that it is gone, and so many webhooks wait."""
     stage = staged()
-    stage.sender.answers = [GONE]
+    stage.client.answers = [GONE]
     stage.queue("first")
     await stage.attempt()
     for number in range(1, waiting):
@@ -48,12 +48,12 @@ def test_a_recovery_ends_when_all_that_waited_was_attempted(caplog: pytest.LogCa
         stage = await suspended(4)
         await attempted(stage)
         assert told(caplog) == [begins(3)]
-        stage.sender.answers = [HttpResult(500, "http_500")]
-        before = len(stage.sender.sent)
+        stage.client.answers = [HttpResult(500, "http_500")]
+        before = len(stage.client.sent)
         while len(told(caplog)) == 1:
-            assert len(stage.sender.sent) - before < 3
+            assert len(stage.client.sent) - before < 3
             await attempted(stage)
-        assert len(stage.sender.sent) - before >= 3
+        assert len(stage.client.sent) - before >= 3
         assert told(caplog) == [begins(3), ends("nothing that waited is left")]
         stage.queue("new")
         await attempted(stage)
@@ -76,7 +76,7 @@ def test_a_suspension_ends_a_recovery(caplog: pytest.LogCaptureFixture) -> None:
     async def main() -> None:
         stage = await suspended(3)
         await attempted(stage)
-        stage.sender.answers = [GONE]
+        stage.client.answers = [GONE]
         await attempted(stage)
         assert told(caplog) == [begins(2), ends("it is suspended again")]
 

@@ -1,11 +1,12 @@
-"""webhook/origins.py: an attempt is told under the request that queued its delivery."""
+"""webhook/notifier.py: an attempt is told under the request that queued its delivery."""
 
 from contextvars import copy_context
 
-from core.events import DeliveryQueued
+from core.events import DeliveryAttempted, DeliveryQueued
 from core.request_id import REQUEST_ID
+from core.rows import Attempt
 from tests.support.sample_rows import BOT_REF, NOW_MS
-from webhook.origins import Origins
+from webhook.notifier import Origins
 
 
 def queued(name: str) -> DeliveryQueued:
@@ -39,6 +40,8 @@ def test_an_attempt_is_of_the_request_that_queued_its_delivery() -> None:
 def test_a_delivery_that_is_over_or_one_of_too_many_has_no_request() -> None:
     origins = Origins(kept=2)
     queue_for(origins, "one", "a", "b", "c")
-    origins.forget("b")
-    origins.forget("b")
+    attempt = Attempt(NOW_MS, 1, 500, "http_500", "")
+    retried = DeliveryAttempted("c", BOT_REF, 1, attempt, "retry", NOW_MS)
+    for _ in range(2):
+        origins.on_record([DeliveryAttempted("b", BOT_REF, 1, attempt, "failed", None), retried])
     assert [entered(origins, name) for name in "abc"] == ["", "", "one"]

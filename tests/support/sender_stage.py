@@ -1,4 +1,4 @@
-"""A dispatcher with everything around it made of memory."""
+"""A sender of webhooks with everything around it made of memory."""
 
 import asyncio
 import json
@@ -16,9 +16,10 @@ from outbound.targets import TargetGuard
 from tests.support.memory_ledger import MemoryJournal, empty_state, fold
 from tests.support.sample_rows import BOT_REF, NOW_MS, listed
 from webhook.attempts import RetryPolicy
-from webhook.dispatcher import Dispatcher
 from webhook.messages import RequestBuilder
+from webhook.notifier import WebhookNotifier
 from webhook.outbox import Outbox, OutboxPolicy
+from webhook.sender import Sender
 from webhook.suspension_log import SuspensionLog
 
 URL = "http://127.0.0.1/hook"
@@ -40,7 +41,7 @@ class Sent(NamedTuple):
     body: Any
 
 
-class FakeSender:
+class FakeClient:
     """Answers from a list, `ACCEPTED` when it is used up; may be told to wait or to take time.
 
     `names` are the URLs whose names it looks up first, until each event is set; `absent` those whose names
@@ -90,7 +91,7 @@ class FakeSender:
 
 
 class Stage:
-    """A dispatcher with all that it speaks to. Its attempts run when the test lets them."""
+    """A sender of webhooks with all that it speaks to. Its attempts run when the test lets them."""
 
     def __init__(
         self,
@@ -101,21 +102,26 @@ class Stage:
         self.clock = FakeClock(NOW_MS)
         self.journal = MemoryJournal()
         self.ledger = Ledger(state or empty_state(DELIVERIES_KEPT), self.journal, head=0)
-        self.sender = FakeSender(self.clock)
+        self.client = FakeClient(self.clock)
         self.outbox = Outbox(policy, RETRY, self.ledger.state, moment(self.clock))
         self.spawned: list[Coroutine[Any, Any, None]] = []
-        self.dispatcher = Dispatcher(
-            self.ledger,
+        self.notifier = WebhookNotifier(
+            self.ledger.state,
             self.outbox,
             RequestBuilder(TargetGuard(allow_private=True, allow_http=True), {CHAT_HOST}),
-            self.sender,
+            self.client,
             RETRY,
+            self.clock,
+        )
+        self.sender = Sender(
+            self.notifier,
+            self.ledger,
             self.clock,
             lambda: self.journal.durable_position,
             self.spawned.append,
             may_send,
         )
-        self.ledger.subscribe(self.dispatcher.on_record)
+        self.ledger.subscribe(self.notifier.on_record)
         self.ledger.subscribe(SuspensionLog(self.ledger.state, self.outbox.suspended).on_record)
 
     def commit(self, *events: Event) -> None:
@@ -128,7 +134,7 @@ class Stage:
     def step(self) -> int:
         """Starts what is due; returns how many attempts that are."""
         before = len(self.spawned)
-        self.dispatcher.step(self.clock.steady_ms())
+        self.sender.step(self.clock.steady_ms())
         return len(self.spawned) - before
 
     async def attempt(self) -> int:

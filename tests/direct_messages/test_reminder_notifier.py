@@ -1,4 +1,4 @@
-"""direct_messages/reminder_teller.py: when users are reminded, over a platform, a journal and a clock in
+"""direct_messages/reminder_notifier.py: when users are reminded, over a platform, a journal and a clock in
 memory."""
 
 import asyncio
@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from chatplatform.platform_client import PlatformAway
-from core.clock import FakeClock
 from core.events import (
     EligibilityChecked,
     Event,
@@ -21,14 +20,12 @@ from core.events import (
     VotesMerged,
     VotesStruck,
 )
-from core.ledger import Ledger
-from core.state import State
 from core.user_rows import ReminderMessage, user_ref
-from direct_messages.message_outcomes import MessagePolicy
-from direct_messages.reminder_teller import SLICE_REMINDERS, ReminderTeller
+from direct_messages.message_attempts import MessagePolicy
+from direct_messages.reminder_notifier import SLICE_REMINDERS, ReminderNotifier
 from tests.support.coroutines import run, turns, until
-from tests.support.fake_messenger import RETRIES, URL, FakeMessenger
-from tests.support.memory_ledger import MemoryJournal, empty_state, fold
+from tests.support.fake_messenger import RETRIES, URL, MessageStage
+from tests.support.memory_ledger import fold
 from tests.support.people import signed_in
 from tests.support.sample_rows import (
     BOT_REF,
@@ -49,28 +46,12 @@ POLICY = MessagePolicy(RETRIES, 14 * DAY_MS)
 CLOSED = PlatformAway("refused", status=403, code=50_007)
 
 
-class Stage:
-    """A teller with everything that it speaks to."""
+class Stage(MessageStage[ReminderNotifier]):
+    def new_notifier(self) -> ReminderNotifier:
+        return ReminderNotifier(self.ledger, self.messenger, POLICY, URL, DAY_MS, self.clock)
 
-    def __init__(self, state: State | None = None, now_ms: int = NOW_MS) -> None:
-        self.clock = FakeClock(now_ms)
-        self.journal = MemoryJournal()
-        self.ledger = Ledger(state or empty_state(), self.journal, head=0)
-        self.messenger = FakeMessenger()
-        self.may_send = True
-        self.teller = ReminderTeller(
-            self.ledger,
-            self.messenger,
-            POLICY,
-            URL,
-            DAY_MS,
-            self.clock,
-            lambda: self.journal.durable_position,
-            lambda: self.may_send,
-        )
-        self.ledger.subscribe(self.teller.on_record)
-        while self.teller.look():
-            pass
+    def has_more(self) -> bool:
+        return bool(self.notifier._looking) or super().has_more()
 
     def commit(self, *events: Event, is_durable: bool = True) -> None:
         self.ledger.commit(events)
@@ -84,21 +65,11 @@ class Stage:
         vote = voted(int(user), 1, at_ms, ref)
         self.commit(*listed(ref), *events, ReminderSet(user_ref(user), ref, at_ms), vote)
 
-    async def asked(self) -> int:
-        """Let the teller do what it can now. Return how often it asked the platform."""
-        before = self.messenger.asked
-        while self.teller.look() or await self.teller.step():
-            self.journal.durable_position = self.ledger.head
-        return self.messenger.asked - before
-
     def message(self, ref: str = BOT_REF) -> ReminderMessage:
         reminder = self.ledger.state.users[REF].reminder(ref)
         assert reminder is not None
         assert reminder.message is not None
         return reminder.message
-
-    def assert_folds(self) -> None:
-        assert fold(self.journal.records).digest() == self.ledger.state.digest()
 
 
 def test_a_user_is_reminded_once_when_the_cooldown_is_over() -> None:
@@ -287,7 +258,7 @@ def test_who_is_erased_while_the_listing_is_hidden_is_not_told_after_coming_back
         stage.clock.advance_ms(DAY_MS)
         assert await stage.asked() == 0
         stage.commit(UserErased(USER, (BOT_REF, REF)), signed_in(USER, "d2"))
-        assert not any(stage.teller._hidden.values())
+        assert not any(stage.notifier._hidden.values())
         stage.commit(ListingReviewed(BOT_REF, "approved", None, NOW_MS))
         assert await stage.asked() == 0
 
@@ -387,7 +358,7 @@ def test_while_the_journal_takes_no_writes_an_outcome_waits_and_no_attempt_start
 def test_a_start_finds_all_that_waits_and_goes_on_where_the_process_before_has_ended(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("direct_messages.reminder_teller.SLICE_REMINDERS", 10)
+    monkeypatch.setattr("direct_messages.reminder_notifier.SLICE_REMINDERS", 10)
 
     async def main() -> None:
         before = Stage()
@@ -397,13 +368,42 @@ def test_a_start_finds_all_that_waits_and_goes_on_where_the_process_before_has_e
         for user in users:
             before.reminded(user=user)
         before.clock.advance_ms(DAY_MS)
-        before.teller._heap = before.teller._heap[:1]
+        before.notifier._heap = before.notifier._heap[:1]
         assert await before.asked() == 1, "the process ends after one attempt"
         stage = Stage(fold(before.journal.records), NOW_MS + DAY_MS)
         assert await stage.asked() == len(users)
         stage.clock.advance_ms(5_000)
         assert await stage.asked() == 1
         assert stage.message().made == 2
+
+    run(main())
+
+
+def test_a_start_with_many_reminders_lets_others_run_after_each_slice(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("direct_messages.reminder_notifier.SLICE_REMINDERS", 1)
+
+    async def main() -> None:
+        before, turn, looked = Stage(), 0, list[int]()
+        users = [str(700_000_000_000_000_000 + number) for number in range(5)]
+        for user in users:
+            before.reminded(user=user)
+        stage = Stage(fold(before.journal.records))
+        time = stage.notifier._time
+
+        def counted(*given: Any) -> None:
+            looked.append(turn)
+            time(*given)
+
+        monkeypatch.setattr(stage.notifier, "_time", counted)
+        running = stage.running()
+        while len(looked) < len(users):
+            turn += 1
+            await asyncio.sleep(0)
+        assert len({*looked}) == len(users)
+        stage.sender.stop()
+        await running
 
     run(main())
 
@@ -420,16 +420,16 @@ def test_no_listing_that_comes_back_holds_the_loop_however_many_wait_for_it(
         stage.commit(ListingReviewed(BOT_REF, "denied", "No.", NOW_MS))
         stage.clock.advance_ms(DAY_MS)
         assert await stage.asked() == 0
-        time = stage.teller._time
+        time = stage.notifier._time
 
         def counted(*given: Any) -> None:
             looked.append(given)
             time(*given)
 
-        monkeypatch.setattr(stage.teller, "_time", counted)
+        monkeypatch.setattr(stage.notifier, "_time", counted)
         stage.commit(ListingReviewed(BOT_REF, "approved", None, NOW_MS))
         assert looked == []
-        stage.teller.look()
+        stage.notifier.look()
         assert len(looked) == SLICE_REMINDERS
         assert await stage.asked() == users
 
@@ -438,13 +438,14 @@ def test_no_listing_that_comes_back_holds_the_loop_however_many_wait_for_it(
 
 def test_what_is_over_already_lets_others_run() -> None:
     async def main() -> None:
-        stage, turned = Stage(), list[bool]()
+        stage = Stage()
         stage.reminded()
         stage.commit(ListingRemoved(BOT_REF))
         stage.clock.advance_ms(DAY_MS)
-        asyncio.get_running_loop().call_soon(turned.append, True)
-        assert await stage.teller.step()
-        assert turned
+        running = stage.running()
+        await until(lambda: not stage.notifier._timers)
+        stage.sender.stop()
+        await running
 
     run(main())
 
@@ -508,15 +509,15 @@ def test_votes_that_come_with_a_copy_are_reminded_of() -> None:
 def test_it_runs_until_it_is_stopped_and_what_is_abandoned_is_made_again() -> None:
     async def main() -> None:
         stage = Stage()
-        running = asyncio.ensure_future(stage.teller.run())
+        running = stage.running()
         stage.reminded()
         stage.clock.advance_ms(DAY_MS)
         stage.messenger.may_answer.clear()
-        stage.teller.wake()
+        stage.notifier.on_durable()
         await until(lambda: stage.messenger.asked == 1)
-        stage.teller.stop()
-        stage.teller.abandon()
-        await stage.teller.idle()
+        stage.sender.stop()
+        stage.sender.abandon()
+        await stage.sender.idle()
         await running
         assert stage.messenger.posted == {}
         again = Stage(fold(stage.journal.records), stage.clock.now_ms())

@@ -9,8 +9,8 @@ from core.events import EndpointHealthSet, WebhookSaved
 from core.rows import Suspension, Webhook
 from outbound.result import Fault, HttpResult
 from tests.support.coroutines import run, turns
-from tests.support.dispatcher_stage import CHAT_URL, FAILED, KEPT_MS, POLICY, RETRY, URL, Stage, staged
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF, SERVER_REF, listed
+from tests.support.sender_stage import CHAT_URL, FAILED, KEPT_MS, POLICY, RETRY, URL, Stage, staged
 
 GONE = HttpResult(410, "http_410")
 PROXY_DOWN = HttpResult(None, "proxy", Fault.PROXY)
@@ -38,7 +38,7 @@ async def until_finished(stage: Stage) -> None:
 def test_an_endpoint_that_keeps_failing_is_suspended_and_gets_everything_once_it_recovers() -> None:
     async def main() -> None:
         stage = staged()
-        stage.sender.answers = [FAILED] * (10 * (RETRY.retries + 1))
+        stage.client.answers = [FAILED] * (10 * (RETRY.retries + 1))
         for number in range(10):
             stage.queue(f"failed {number}")
             stage.clock.advance_ms(1)
@@ -46,12 +46,12 @@ def test_an_endpoint_that_keeps_failing_is_suspended_and_gets_everything_once_it
         suspension = stage.webhook().suspension
         assert suspension is not None
         first_probe_ms = suspension.probe_ms
-        stage.sender.answers, stage.sender.sent = [FAILED, FAILED], []
+        stage.client.answers, stage.client.sent = [FAILED, FAILED], []
         for number in range(3):
             stage.queue(f"held {number}")
             stage.clock.advance_ms(1)
         await until_finished(stage)
-        ids = [sent.headers["webhook-id"] for sent in stage.sender.sent]
+        ids = [sent.headers["webhook-id"] for sent in stage.client.sent]
         assert ids == ["held 0", "held 0", "held 0", "held 1", "held 2"]
         probes = [attempt.at_ms - first_probe_ms for attempt in stage.delivery("held 0").attempts]
         assert probes == [0, 120_000, 120_000 + 240_000]
@@ -65,7 +65,7 @@ def test_an_endpoint_that_keeps_failing_is_suspended_and_gets_everything_once_it
 def test_an_endpoint_that_is_gone_gets_nothing_more_before_its_probe() -> None:
     async def main() -> None:
         stage = staged()
-        stage.sender.answers = [GONE]
+        stage.client.answers = [GONE]
         stage.queue("first")
         assert await stage.attempt() == 1
         stage.queue("second")
@@ -88,7 +88,7 @@ def test_outcomes_that_could_not_be_written_at_once_suspend_their_endpoint_exact
         ids = [f"d{number}" for number in range(POLICY.in_flight_per_endpoint)]
         for delivery_id in ids:
             stage.queue(delivery_id)
-        stage.sender.answers = [FAILED] * 100
+        stage.client.answers = [FAILED] * 100
         for _ in range(RETRY.retries):
             assert await stage.attempt() == len(ids)
             stage.clock.advance(5)
@@ -115,12 +115,12 @@ def test_an_answer_to_settings_that_were_changed_meanwhile_means_nothing_to_the_
     async def main() -> None:
         stage = staged()
         stage.queue("asked before")
-        stage.sender.answers = [answer]
-        stage.sender.may_answer.clear()
+        stage.client.answers = [answer]
+        stage.client.may_answer.clear()
         attempt = asyncio.create_task(stage.attempt())
         await turns()
         stage.commit(WebhookSaved(BOT_REF, Webhook(URL, NOW_MS + 1)))
-        stage.sender.may_answer.set()
+        stage.client.may_answer.set()
         await attempt
         assert stage.webhook() == Webhook(URL, NOW_MS + 1)
         stage.queue("second")
@@ -140,7 +140,7 @@ def test_a_test_goes_to_a_suspended_endpoint_and_ends_the_suspension_when_it_is_
         stage = staged()
         suspended(stage)
         stage.queue("vote")
-        stage.sender.answers = [FAILED]
+        stage.client.answers = [FAILED]
         stage.queue("failing test", test=True)
         assert await stage.attempt() == 1
         assert stage.outbox.suspended == [BOT_REF]
@@ -164,7 +164,7 @@ def test_what_has_waited_for_a_fortnight_is_given_up_and_the_next_one_is_the_pro
         stage.clock.advance_ms(KEPT_MS - 1)
         assert await stage.attempt() == 1
         assert await stage.attempt() == 1
-        assert [sent.headers["webhook-id"] for sent in stage.sender.sent] == ["younger"]
+        assert [sent.headers["webhook-id"] for sent in stage.client.sent] == ["younger"]
         old = stage.delivery("old")
         assert (old.dropped, old.delivered, old.next_attempt_ms, old.attempts) == ("expired", False, None, ())
         assert stage.delivery("younger").delivered
@@ -179,7 +179,7 @@ def test_while_the_proxy_is_down_everything_waits_and_one_at_a_time_tries_it() -
         stage.commit(*listed(OTHER_REF, url=URL))
         stage.queue("d1")
         stage.queue("d2", ref=OTHER_REF)
-        stage.sender.answers = [PROXY_DOWN] * 9
+        stage.client.answers = [PROXY_DOWN] * 9
         assert await stage.attempt() == 2
         for number in range(20):
             stage.queue(f"later {number}", ref=(BOT_REF, OTHER_REF)[number % 2])
@@ -221,7 +221,7 @@ def test_only_an_answer_that_came_through_the_proxy_shows_that_it_works(
     async def main() -> None:
         stage = staged()
         stage.commit(*listed(OTHER_REF, url=URL))
-        stage.sender.answers = [PROXY_DOWN, answer]
+        stage.client.answers = [PROXY_DOWN, answer]
         stage.queue("d1")
         assert await stage.attempt() == 1
         stage.queue("d2", ref=OTHER_REF)
@@ -238,7 +238,7 @@ def test_a_resolver_that_fails_holds_up_its_endpoint_and_no_other() -> None:
     async def main() -> None:
         stage = staged()
         stage.commit(*listed(OTHER_REF, url=URL))
-        stage.sender.answers = [RESOLVER_DOWN]
+        stage.client.answers = [RESOLVER_DOWN]
         stage.queue("d1")
         assert await stage.attempt() == 1
         stage.queue("d2")
@@ -262,7 +262,7 @@ def test_a_chat_platform_that_wants_it_slower_is_left_alone_for_as_long_as_it_sa
         for ref in (OTHER_REF, SERVER_REF):
             stage.commit(*listed(ref))
             stage.commit(WebhookSaved(ref, Webhook(CHAT_URL, NOW_MS, language="en")))
-        stage.sender.answers = [too_fast("7.5", **({"x-ratelimit-global": "true"} if everywhere else {}))]
+        stage.client.answers = [too_fast("7.5", **({"x-ratelimit-global": "true"} if everywhere else {}))]
         stage.queue("refused", ref=OTHER_REF)
         assert await stage.attempt() == 1
         stage.queue("same", ref=OTHER_REF)
@@ -289,7 +289,7 @@ def test_a_chat_platform_s_wait_holds_although_its_webhook_has_just_recovered() 
         webhook = Webhook(CHAT_URL, NOW_MS, language="en", failed=3)
         stage.commit(WebhookSaved(BOT_REF, webhook))
         headers = {"x-ratelimit-remaining": "0", "x-ratelimit-reset-after": "2"}
-        stage.sender.answers = [HttpResult(204, None, headers=headers)]
+        stage.client.answers = [HttpResult(204, None, headers=headers)]
         stage.queue("first")
         await stage.attempt()
         assert stage.webhook() == replace(webhook, failed=0)

@@ -9,9 +9,9 @@ from core.events import WebhookSaved
 from core.rows import Webhook
 from outbound.result import Fault, HttpResult
 from tests.support.coroutines import run, turns, until
-from tests.support.dispatcher_stage import CHAT_URL, FAILED, URL, Stage, staged
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF, listed
-from webhook import dispatcher
+from tests.support.sender_stage import CHAT_URL, FAILED, URL, Stage, staged
+from webhook import sender
 
 DAY = 86_400
 jumps = pytest.mark.parametrize("jump", [-20 * DAY, -3_600, 3_600, 20 * DAY])
@@ -19,11 +19,11 @@ jumps = pytest.mark.parametrize("jump", [-20 * DAY, -3_600, 3_600, 20 * DAY])
 
 async def attempt_while(stage: Stage, happens: Callable[[], None]) -> None:
     """An attempt during which something happens."""
-    stage.sender.may_answer.clear()
+    stage.client.may_answer.clear()
     attempt = asyncio.create_task(stage.attempt())
     await turns()
     happens()
-    stage.sender.may_answer.set()
+    stage.client.may_answer.set()
     await attempt
 
 
@@ -31,7 +31,7 @@ async def attempt_while(stage: Stage, happens: Callable[[], None]) -> None:
 def test_a_retry_follows_its_failure_after_the_delay_although_the_clock_is_set_meanwhile(jump: int) -> None:
     async def main() -> None:
         stage = staged()
-        stage.sender.answers, stage.sender.takes_ms = [FAILED] * 2, 100
+        stage.client.answers, stage.client.takes_ms = [FAILED] * 2, 100
         stage.queue()
         await attempt_while(stage, lambda: stage.clock.set_wall(jump))
         (attempt,) = stage.delivery().attempts
@@ -53,7 +53,7 @@ def test_an_outcome_that_waits_for_the_disk_while_the_clock_is_set_delays_nothin
 ) -> None:
     async def main() -> None:
         stage = staged()
-        stage.sender.answers = [FAILED]
+        stage.client.answers = [FAILED]
         stage.queue()
         stage.journal.full = True
         assert await stage.attempt() == 1
@@ -75,7 +75,7 @@ def test_a_chat_platform_is_left_alone_for_as_long_as_it_says(jump: int, everywh
         for ref in (BOT_REF, OTHER_REF):
             stage.commit(*listed(ref), WebhookSaved(ref, Webhook(CHAT_URL, NOW_MS, language="en")))
         headers = {"retry-after": "7", **({"x-ratelimit-global": "true"} if everywhere else {})}
-        stage.sender.answers = [HttpResult(429, "http_429", headers=headers)]
+        stage.client.answers = [HttpResult(429, "http_429", headers=headers)]
         stage.queue("refused")
         await attempt_while(stage, lambda: stage.clock.set_wall(jump))
         stage.clock.set_wall(-2 * jump)
@@ -95,7 +95,7 @@ def test_a_chat_platform_is_left_alone_for_as_long_as_it_says(jump: int, everywh
 def test_a_proxy_that_is_down_is_tried_again_in_its_time(jump: int) -> None:
     async def main() -> None:
         stage = staged()
-        stage.sender.answers = [HttpResult(None, "proxy", Fault.PROXY)]
+        stage.client.answers = [HttpResult(None, "proxy", Fault.PROXY)]
         stage.queue("d1")
         stage.commit(*listed(OTHER_REF, url=URL))
         await attempt_while(stage, lambda: stage.clock.set_wall(jump))
@@ -113,7 +113,7 @@ def test_a_proxy_that_is_down_is_tried_again_in_its_time(jump: int) -> None:
 def test_what_waits_is_not_given_up_because_the_clock_was_set(jump: int) -> None:
     async def main() -> None:
         stage = staged()
-        stage.sender.answers = [FAILED]
+        stage.client.answers = [FAILED]
         stage.queue()
         await stage.attempt()
         stage.clock.set_wall(jump)
@@ -125,18 +125,18 @@ def test_what_waits_is_not_given_up_because_the_clock_was_set(jump: int) -> None
 
 
 def test_however_long_the_wait_it_is_looked_now_and_then_what_is_due(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dispatcher, "LONGEST_SLEEP_SECONDS", 0.001)
+    monkeypatch.setattr(sender, "LONGEST_SLEEP_SECONDS", 0.001)
 
     async def main() -> None:
         stage = staged()
         stage.outbox.hold(BOT_REF, stage.clock.steady_ms() + DAY * 1_000)
         stage.queue()
-        running = asyncio.create_task(stage.dispatcher.run())
+        running = asyncio.create_task(stage.sender.run())
         await turns()
         stage.clock.advance(DAY)
         await until(lambda: stage.spawned)
         assert await stage.attempt() == 1
-        stage.dispatcher.stop()
+        stage.sender.stop()
         await running
 
     run(main())

@@ -1,27 +1,26 @@
-"""Attempts to tell users that they may vote again. Law: one message for each vote, or none.
+"""Messages that tell users that they may vote again, as a `Sender` sends them (webhook/sender.py).
 
-    vote, reminder --record--> timer -> due? -> open the channel -> post the message -> outcome --record-->
+    vote, reminder --record--> timer -> due? -> attempt -> outcome --record-->
 
 A message is a fact first: the reminder is on, and the cooldown of the last vote is over
-(`core/due_reminders.py`). A timer only says when to look; what is sent is decided by the rows as they are
-then. So a crash forgets nothing: a start looks at all reminders anew, in slices, and the outcome of an
-attempt stands in the user's row, under the end of the cooldown that it is about. An attempt whose outcome is
-lost is made again under the same nonce, which the platform posts once.
+(core/due_reminders.py). A timer only says when to look; the rows as they are then decide what is sent. So a
+crash forgets nothing: after a start all reminders are looked at, in slices. The outcome of an attempt is kept
+in the user's row, under the end of the cooldown that it is about.
 
-A user who takes no messages is not asked again before turning a reminder on anew. In a fleet the node with
-the duty sends (`may_send`). All times of `_Timer` are steady time (core/clock.py).
+A user who takes no messages is not asked again before they turn a reminder on again. In a fleet, the node
+with the lease for reminders sends them. All times of `_Timer` are steady time (core/clock.py).
+
+Invariant: one message for each vote, or none.
 """
 
 import asyncio
-import logging
-import traceback
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from heapq import heappop, heappush
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
-from chatplatform.platform_client import PlatformAway
-from core.clock import NS_PER_MS, Clock, moment
+from core.clock import Clock, moment
 from core.due_reminders import due_reminder, ends_ms
 from core.events import (
     FREQUENT,
@@ -40,22 +39,18 @@ from core.events import (
     VotesMerged,
 )
 from core.ledger import Ledger
-from core.refusals import Unavailable
 from core.user_rows import USERS, Reminder, ReminderMessage, UserRow, user_ref
-from direct_messages.message_outcomes import INTERNAL, Failure, MessagePolicy, failure_of, fate_of
+from direct_messages.message_attempts import Message, MessagePolicy, Messages, Messenger
 from direct_messages.message_text import reminder_nonce, reminder_text
-from direct_messages.teller import (
-    HELD_BACK_SECONDS,
-    LONGEST_SLEEP_SECONDS,
-    UNRECORDED_SECONDS,
-    Messenger,
-)
 from webhook.attempts import ended_ms
+from webhook.sender import Outcome, Trouble
 
-log = logging.getLogger(__name__)
-
-SLICE_REMINDERS, BREATH_SECONDS = 128, 0.001
-"""The most reminders of one slice of a look at many, but for the last user's; and the pause behind it."""
+SLICE_REMINDERS, PAUSE_MS = 128, 1
+"""The most reminders of one slice of a look at many, but for the last user's; and the pause after it."""
+_FAILING = Trouble(
+    "no user can be reminded by a message (%s): it is tried again",
+    "users are reminded by messages again",
+)
 _CHANGING_LISTINGS = (ListingReviewed, ListingSaved, ListingMerged, ListingRemoved, EligibilityChecked)
 _Key = tuple[str, str]
 """A user and a listing, by their refs."""
@@ -68,8 +63,8 @@ class _Timer(NamedTuple):
     position: int
 
 
-class _Telling(NamedTuple):
-    """A message that is due now. `message` is what the attempts before have come to."""
+class _Due(NamedTuple):
+    """A message that is due now. `message` has the result of the attempts before it."""
 
     user: str
     listing: str
@@ -77,7 +72,12 @@ class _Telling(NamedTuple):
     message: ReminderMessage | None
 
 
-class ReminderTeller:
+class ReminderNotifier:
+    unwritten = Trouble(
+        "no user is reminded by a message until the outcome of the last one can be written",
+        "users are reminded by messages again: the last outcome is written",
+    )
+
     def __init__(
         self,
         ledger: Ledger,
@@ -86,48 +86,37 @@ class ReminderTeller:
         public_url: str,
         cooldown_ms: int,
         clock: Clock,
-        durable: Callable[[], int],
-        may_send: Callable[[], bool] = lambda: True,
     ) -> None:
-        """`run` starts the attempts.
+        """Make a notifier whose first steps look at all reminders.
 
         Args:
             public_url: where users find the pages of listings.
             cooldown_ms: how long after a vote a user may vote again.
-            durable: returns the newest durable position.
-            may_send: returns False while another node may send, or may have sent, what is due.
         """
+        self.wake = asyncio.Event()
         self._ledger = ledger
         self._state = ledger.state
-        self._messenger = messenger
-        self._policy = policy
+        self._messages = Messages("a reminder for", _FAILING, messenger, policy, clock)
         self._public_url = public_url
         self._cooldown_ms = cooldown_ms
         self._clock = clock
-        self._durable = durable
-        self._may_send = may_send
         self._timers: dict[_Key, _Timer] = {}
         self._heap: list[tuple[int, _Key]] = []
         """The timers by their times. An entry whose timer has moved is passed over."""
         self._hidden: defaultdict[str, set[str]] = defaultdict(set)
-        """Users with a reminder that is due of a listing that is not public now, by listing."""
+        """By listing that is not public now: the users with a reminder of it that is due."""
         self._looking = deque([self._look_at_all()])
         """The looks at many reminders that are under way, each of which yields after a slice."""
         self._looks_again = False
-        self._unrecorded: ReminderAttempted | None = None
-        self._is_failing = False
-        self._is_stopping = False
-        self._running: asyncio.Timeout | None = None
-        self._wake = asyncio.Event()
-        self._idle = asyncio.Event()
-        self._idle.set()
+        self._is_running = False
+        self._now_ms = self._durable = 0
 
     # -- timers ----------------------------------------------------------------------------------------
 
-    def wake(self) -> None:
+    def on_durable(self) -> None:
         """Look again if anything is due: most records become durable long before that."""
         if self._heap and self._heap[0][0] <= self._clock.steady_ms():
-            self._wake.set()
+            self.wake.set()
 
     def on_record(self, position: int, events: Sequence[Event]) -> None:
         """Read a committed record."""
@@ -142,11 +131,11 @@ class ReminderTeller:
             elif isinstance(event, _CHANGING_LISTINGS):
                 if users := self._hidden.pop(event.ref, None):
                     self._looking.append(self._look_at_users(users, event.ref, position))
-                    self._wake.set()
+                    self.wake.set()
             elif isinstance(event, VotesMerged):
                 if with_reminders:
                     self._looks_again = True  # a leaf may hold very many users
-                    self._wake.set()
+                    self.wake.set()
             else:
                 self._read_of_user(position, event)
 
@@ -199,7 +188,7 @@ class ReminderTeller:
             return
         heappush(self._heap, (due_ms, key))
         self._timers[key] = _Timer(due_ms, position)
-        self._wake.set()
+        self.wake.set()
 
     def _due_ms(self, row: UserRow, reminder: Reminder) -> int | None:
         """Return the steady time at which a message is due; None if there is none to send."""
@@ -216,20 +205,6 @@ class ReminderTeller:
 
     # -- attempts --------------------------------------------------------------------------------------
 
-    async def run(self) -> None:
-        """Look at all reminders, and make attempts until `stop`."""
-        loop = asyncio.get_running_loop()
-        while not self._is_stopping:
-            self._wake.clear()
-            if self.look():
-                await asyncio.sleep(BREATH_SECONDS)
-            elif not await self.step():
-                timer = loop.call_later(self._patience_seconds(), self._wake.set)
-                try:
-                    await self._wake.wait()
-                finally:
-                    timer.cancel()
-
     def look(self) -> bool:
         """Look at some reminders; return False once all were looked at."""
         if not self._looking and self._looks_again:
@@ -239,41 +214,33 @@ class ReminderTeller:
             self._looking.popleft()
         return bool(self._looking)
 
-    async def step(self) -> bool:
-        """Make the attempt that is due, if there is one. Return False if there was nothing to do."""
-        if not self._is_recorded() or not self._may_send():
-            return False
-        key = self._next_due()
-        if key is None:
-            return False
-        now_ms = self._clock.now_ms()
-        telling = self._telling(key, now_ms)
-        if telling is None:
-            self._put_off(key, now_ms)
-            await asyncio.sleep(0)  # very many may be over at once
-            return True
-        del self._timers[key]
-        self._idle.clear()
-        try:
-            await self._attempt(telling)
-        finally:
-            self._idle.set()
-        return True
+    def take(self, now_ms: int, durable: int) -> Sequence[_Due]:
+        """Return the message that is due, if no attempt is under way. Look at a slice of reminders before."""
+        self._now_ms, self._durable = now_ms, durable
+        if self.look() or self._is_running:
+            return []
+        for _ in range(SLICE_REMINDERS):  # very many may be over at once
+            key = self._next_due()
+            if key is None:
+                break
+            wall_ms = self._clock.now_ms()
+            due = self._due(key, wall_ms)
+            if due is not None:
+                del self._timers[key]
+                self._is_running = True
+                return [due]
+            self._put_off(key, wall_ms)
+        return []
 
-    def stop(self) -> None:
-        """Start no more attempts, and end `run`."""
-        self._is_stopping = True
-        self._wake.set()
-
-    def abandon(self) -> None:
-        """Break off the attempt that runs. It is made again after the next start."""
-        if self._running is not None:
-            self._running.reschedule(asyncio.get_running_loop().time())
-
-    async def idle(self) -> None:
-        """Wait for the attempt that runs, and write its outcome if the journal takes it."""
-        await self._idle.wait()
-        self._is_recorded()
+    def next_due_ms(self) -> int | None:
+        if self._is_running:
+            return None
+        if self._looking:
+            return self._now_ms + PAUSE_MS
+        first = self._first()
+        if first is None or (first[1].due_ms <= self._now_ms and first[1].position > self._durable):
+            return None  # a record that becomes durable wakes the sender
+        return first[1].due_ms
 
     def _first(self) -> tuple[_Key, _Timer] | None:
         """Return the earliest timer."""
@@ -287,23 +254,12 @@ class ReminderTeller:
 
     def _next_due(self) -> _Key | None:
         first = self._first()
-        if first is None or first[1].due_ms > self._clock.steady_ms() or first[1].position > self._durable():
+        if first is None or first[1].due_ms > self._now_ms or first[1].position > self._durable:
             return None
         return first[0]
 
-    def _patience_seconds(self) -> float:
-        if self._unrecorded is not None:
-            return UNRECORDED_SECONDS
-        first = self._first()
-        if first is None:
-            return LONGEST_SLEEP_SECONDS
-        wait_seconds = max(first[1].due_ms - self._clock.steady_ms(), 0) / 1_000
-        if wait_seconds == 0:  # the record is not durable yet, which wakes by itself, or may not be sent now
-            return HELD_BACK_SECONDS
-        return min(wait_seconds, LONGEST_SLEEP_SECONDS)
-
-    def _telling(self, key: _Key, now_ms: int) -> _Telling | None:
-        """Return the message that is to be sent of a reminder now; None if there is none."""
+    def _due(self, key: _Key, now_ms: int) -> _Due | None:
+        """Return the message that a reminder is due to send now; None if there is none."""
         row = self._state.users.get(key[0])
         reminder = row.reminder(key[1]) if row is not None else None
         if row is None or reminder is None:
@@ -313,9 +269,9 @@ class ReminderTeller:
         if due is None:
             return None
         if message is None or message.ends_ms != due.ends_ms:
-            is_late = now_ms - due.ends_ms >= self._policy.kept_ms
-            return None if is_late or _is_closed(row) else _Telling(*key, due.ends_ms, None)
-        return _Telling(*key, due.ends_ms, message) if message.next_attempt_ms is not None else None
+            is_late = now_ms - due.ends_ms >= self._messages.policy.kept_ms
+            return None if is_late or _is_closed(row) else _Due(*key, due.ends_ms, None)
+        return _Due(*key, due.ends_ms, message) if message.next_attempt_ms is not None else None
 
     def _put_off(self, key: _Key, now_ms: int) -> None:
         """Take away a timer that has ended while there is nothing to send, until there is.
@@ -333,65 +289,29 @@ class ReminderTeller:
         elif not listing.is_public:
             self._hidden[listing.ref].add(row.ref)
 
-    async def _attempt(self, telling: _Telling) -> None:
-        started_ns = self._clock.monotonic_ns()
+    async def attempt(self, due: _Due) -> Outcome | None:
+        made, tries = (due.message.made, due.message.tries) if due.message is not None else (0, 0)
+        user_id, compose = due.user.removeprefix(USERS), partial(self._composed, due)
         try:
-            async with asyncio.timeout(None) as self._running:
-                came = await self._tell(telling)
-        except TimeoutError:
-            return  # abandoned
+            fate = await self._messages.attempt(due.listing, user_id, compose, tries, due.ends_ms)
         finally:
-            self._running = None
-        if came == "overtaken":
-            self._look(telling.user, telling.listing, self._ledger.head)
-            return
-        failure, duration_ms = came, (self._clock.monotonic_ns() - started_ns) // NS_PER_MS
-        # Dated back from its end: waits begin there, and the wall clock may have been set since the start.
-        at_ms, message = self._clock.now_ms() - duration_ms, telling.message
-        made, tries = (message.made, message.tries) if message is not None else (0, 0)
-        fate = fate_of(self._policy, tries, telling.ends_ms, failure, at_ms, duration_ms)
-        self._say(failure)
-        self._unrecorded = ReminderAttempted(telling.user, telling.listing, telling.ends_ms, made + 1, *fate)
-        self._is_recorded()
+            self._is_running = False
+        if fate is None:
+            self._look(due.user, due.listing, self._ledger.head)
+            return None
+        event = ReminderAttempted(due.user, due.listing, due.ends_ms, made + 1, *fate)
+        return lambda: [event] if self._is_on(due) else []
 
-    async def _tell(self, telling: _Telling) -> Failure | Literal["overtaken"] | None:
-        """Send the message. Return None if the user has it; "overtaken" if it is not to be sent any more."""
-        user, listing = telling.user, telling.listing
-        try:
-            channel_id = await self._messenger.channel(user.removeprefix(USERS))
-            if self._telling((user, listing), self._clock.now_ms()) != telling:
-                return "overtaken"  # much may happen while the platform answers
-            text = reminder_text(self._state.listings[listing], self._public_url)
-            await self._messenger.post(channel_id, text, reminder_nonce(user, listing, telling.ends_ms))
-        except PlatformAway as away:
-            return failure_of(away)
-        except Exception as bug:
-            # A bug in one message must not stop the others. The log gets its place, and no words of people.
-            place = "".join(traceback.format_tb(bug.__traceback__))
-            log.error("a reminder for %s failed inside: %s\n%s", listing, type(bug).__name__, place)
-            return INTERNAL
-        return None
+    def _composed(self, due: _Due) -> Message | None:
+        """Return the message; None if it is not due any more. Much may happen while the platform answers."""
+        if self._due((due.user, due.listing), self._clock.now_ms()) != due:
+            return None
+        text = reminder_text(self._state.listings[due.listing], self._public_url)
+        return Message(text, reminder_nonce(due.user, due.listing, due.ends_ms))
 
-    def _is_recorded(self) -> bool:
-        """Write the outcome that waits. Return True if none is left."""
-        event = self._unrecorded
-        row = self._state.users.get(event.ref) if event is not None else None
-        if event is not None and row is not None and row.reminder(event.listing) is not None:
-            try:
-                self._ledger.commit([event])
-            except Unavailable:
-                return False
-        self._unrecorded = None
-        return True
-
-    def _say(self, failure: Failure | None) -> None:
-        """Tell the operator when the platform fails and works again."""
-        is_failing = failure is not None and not failure.is_final
-        if is_failing and not self._is_failing and failure is not None:
-            log.warning("no user can be reminded by a message (%s): it is tried again", failure.error)
-        elif self._is_failing and not is_failing:
-            log.info("users are reminded by messages again")
-        self._is_failing = is_failing
+    def _is_on(self, due: _Due) -> bool:
+        row = self._state.users.get(due.user)
+        return row is not None and row.reminder(due.listing) is not None
 
 
 def _is_closed(row: UserRow) -> bool:

@@ -1,4 +1,5 @@
-"""direct_messages/teller.py: when owners are told, over a platform, a journal and a clock in memory."""
+"""direct_messages/owner_notifier.py: when owners are told, over a platform, a journal and a clock in
+memory."""
 
 import asyncio
 
@@ -8,19 +9,15 @@ from msgspec.structs import replace
 
 from chatplatform.platform_client import PlatformAway
 from core.actors import OPERATOR, user_actor
-from core.clock import FakeClock
 from core.events import ListingMerged, OwnerMessageTaken, UserErased
-from core.ledger import Ledger
 from core.rows import OwnerMessage
-from core.state import State
-from direct_messages import teller as teller_module
-from direct_messages.message_outcomes import MessagePolicy
-from direct_messages.teller import Teller
+from direct_messages.message_attempts import MessagePolicy
+from direct_messages.owner_notifier import OwnerNotifier
 from listings import rules
 from tests.support.committed_rows import a_listing
 from tests.support.coroutines import run, turns, until
-from tests.support.fake_messenger import RETRIES, URL, FakeMessenger
-from tests.support.memory_ledger import MemoryJournal, empty_state, fold
+from tests.support.fake_messenger import RETRIES, URL, MessageStage
+from tests.support.memory_ledger import fold
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF, OWNER, SERVER_REF
 from tests.support.warned import warned
 
@@ -28,28 +25,9 @@ POLICY = MessagePolicy(RETRIES, 14 * 86_400_000)
 CHANNEL = f"channel of {OWNER}"
 
 
-class Stage:
-    """A teller with everything that it speaks to."""
-
-    def __init__(self, state: State | None = None) -> None:
-        self.clock = FakeClock(NOW_MS)
-        self.journal = MemoryJournal()
-        self.ledger = Ledger(state or empty_state(), self.journal, head=0)
-        self.messenger = FakeMessenger()
-        self.may_send = True
-        self.teller = self.new_teller()
-        self.ledger.subscribe(lambda position, events: self.teller.on_record(position, events))
-
-    def new_teller(self) -> Teller:
-        return Teller(
-            self.ledger,
-            self.messenger,
-            POLICY,
-            URL,
-            self.clock,
-            lambda: self.journal.durable_position,
-            lambda: self.may_send,
-        )
+class Stage(MessageStage[OwnerNotifier]):
+    def new_notifier(self) -> OwnerNotifier:
+        return OwnerNotifier(self.ledger.state, self.messenger, POLICY, URL, self.clock)
 
     def decided(self, ref: str = BOT_REF, *, is_durable: bool = True) -> None:
         """An approval that the owner is to be told of."""
@@ -59,37 +37,23 @@ class Stage:
         if is_durable:
             self.sync()
 
-    def sync(self) -> None:
-        self.journal.durable_position = self.ledger.head
-
-    async def steps(self) -> int:
-        """Let the teller do what it can now. Return how many attempts that were."""
-        number = 0
-        while await self.teller.step():
-            number += 1
-            self.sync()
-        return number
-
     def message(self, ref: str = BOT_REF) -> OwnerMessage:
         message = self.ledger.state.listings[ref].message
         assert message is not UNSET
         return message
-
-    def assert_folds(self) -> None:
-        assert fold(self.journal.records).digest() == self.ledger.state.digest()
 
 
 def test_an_owner_is_told_once_of_a_decision() -> None:
     async def main() -> None:
         stage = Stage()
         stage.decided()
-        assert await stage.steps() == 1
+        assert await stage.asked() == 1
         ((channel, text),) = stage.messenger.posted.values()
         assert channel == CHANNEL
         assert text.startswith("Your bot Test bot was approved")
         message = stage.message()
         assert (message.delivered, message.made, message.next_attempt_ms) == (True, 1, None)
-        assert await stage.steps() == 0
+        assert await stage.asked() == 0
         stage.assert_folds()
 
     run(main())
@@ -99,9 +63,9 @@ def test_a_message_leaves_after_the_record_of_its_decision_is_on_disk() -> None:
     async def main() -> None:
         stage = Stage()
         stage.decided(is_durable=False)
-        assert await stage.steps() == 0
+        assert await stage.asked() == 0
         stage.sync()
-        assert await stage.steps() == 1
+        assert await stage.asked() == 1
 
     run(main())
 
@@ -113,17 +77,17 @@ def test_failures_are_tried_again_at_their_times_and_the_log_says_when_they_begi
         stage = Stage()
         stage.messenger.failures = [PlatformAway("timeout"), PlatformAway("refused", status=500)]
         stage.decided()
-        assert await stage.steps() == 1
+        assert await stage.asked() == 1
         assert warned(caplog) == ["no owner can be told of a decision (timeout): it is tried again"]
         stage.clock.advance_ms(4_999)
-        assert await stage.steps() == 0
+        assert await stage.asked() == 0
         stage.clock.advance_ms(1)
-        assert await stage.steps() == 1
+        assert await stage.asked() == 1
         assert stage.message().tries == 2
         stage.clock.advance_ms(59_999)
-        assert await stage.steps() == 0
+        assert await stage.asked() == 0
         stage.clock.advance_ms(1)
-        assert await stage.steps() == 1
+        assert await stage.asked() == 1
         assert warned(caplog) == ["owners get messages about decisions again"]
         assert stage.message().delivered
         assert len(stage.messenger.posted) == 1
@@ -137,14 +101,14 @@ def test_a_refusal_ends_it_and_the_log_says_why(caplog: pytest.LogCaptureFixture
         stage = Stage()
         stage.messenger.failures = [PlatformAway("refused", status=403, code=50_007)]
         stage.decided()
-        assert await stage.steps() == 1
+        assert await stage.asked() == 1
         assert warned(caplog) == [f"the owner of {BOT_REF} is not told of the decision: cannot_message"]
         message = stage.message()
         assert (message.delivered, message.next_attempt_ms) == (False, None)
         assert message.last is not None
         assert message.last.error == "cannot_message"
         stage.clock.advance(86_400)
-        assert await stage.steps() == 0
+        assert await stage.asked() == 0
 
     run(main())
 
@@ -157,7 +121,7 @@ def test_a_bug_in_one_message_stops_no_other_and_the_log_has_its_place_alone(
         stage.messenger.failures = [RuntimeError("a secret")]
         stage.decided(BOT_REF)
         stage.decided(OTHER_REF)
-        assert await stage.steps() == 2
+        assert await stage.asked() == 2
         assert [stage.message(ref).delivered for ref in (BOT_REF, OTHER_REF)] == [False, True]
         assert "RuntimeError" in caplog.text
         assert "a secret" not in caplog.text
@@ -171,7 +135,7 @@ def test_what_waits_longest_goes_first_and_one_at_a_time() -> None:
         for ref in (SERVER_REF, BOT_REF, OTHER_REF):
             stage.decided(ref)
             stage.clock.advance_ms(10)
-        assert await stage.steps() == 3
+        assert await stage.asked() == 3
         texts = [text for _, text in stage.messenger.posted.values()]
         assert [ref for text in texts for ref in (SERVER_REF, BOT_REF, OTHER_REF) if ref in text] == [
             SERVER_REF,
@@ -187,11 +151,11 @@ def test_a_start_goes_on_where_the_process_before_has_ended() -> None:
         before = Stage()
         before.messenger.failures = [PlatformAway("timeout")]
         before.decided()
-        assert await before.steps() == 1
+        assert await before.asked() == 1
         stage = Stage(fold(before.journal.records))
-        assert await stage.steps() == 0, "the wait after the failure goes on"
+        assert await stage.asked() == 0, "the wait after the failure goes on"
         stage.clock.advance_ms(5_000)
-        assert await stage.steps() == 1
+        assert await stage.asked() == 1
         assert stage.message().made == 2
 
     run(main())
@@ -202,10 +166,10 @@ def test_an_attempt_without_an_outcome_is_made_again_under_its_nonce() -> None:
         stage = Stage()
         stage.decided()
         records = list(stage.journal.records)
-        assert await stage.steps() == 1
+        assert await stage.asked() == 1
         again = Stage(fold(records))  # the process died before it wrote the outcome
         again.messenger.posted = stage.messenger.posted
-        assert await again.steps() == 1
+        assert await again.asked() == 1
         assert len(stage.messenger.posted) == 1
 
     run(main())
@@ -219,14 +183,14 @@ def test_while_the_journal_takes_no_writes_an_outcome_waits_and_no_attempt_start
         for ref in (BOT_REF, OTHER_REF):
             stage.decided(ref)
         stage.journal.full = True
-        assert await stage.teller.step()
-        assert not await stage.teller.step()
+        assert await stage.asked() == 1
+        assert await stage.asked() == 0
         assert stage.messenger.asked == 1
         assert warned(caplog) == [
             "no owner is told of a decision until it can be written what came of the last one"
         ]
         stage.journal.full = False
-        assert await stage.steps() == 1
+        assert await stage.asked() == 1
         assert warned(caplog) == ["owners get messages about decisions again: the last outcome is written"]
         assert stage.messenger.asked == 2
         assert all(stage.message(ref).delivered for ref in (BOT_REF, OTHER_REF))
@@ -240,7 +204,7 @@ def test_a_message_of_an_erased_user_is_never_sent() -> None:
         stage = Stage()
         stage.decided()
         stage.ledger.commit([UserErased(OWNER, (BOT_REF,), at_ms=NOW_MS)])
-        assert await stage.steps() == 0
+        assert await stage.asked() == 0
         assert stage.messenger.asked == 0
 
     run(main())
@@ -252,7 +216,7 @@ def test_an_erasure_in_the_midst_of_an_attempt_stops_it() -> None:
         stage.decided()
         erased = UserErased(OWNER, (BOT_REF,), at_ms=NOW_MS)
         stage.messenger.opened = lambda: stage.ledger.commit([erased])
-        assert await stage.steps() == 1
+        assert await stage.asked() == 1
         assert stage.messenger.posted == {}
         assert stage.ledger.state.listings[BOT_REF].message is UNSET
         stage.assert_folds()
@@ -275,7 +239,7 @@ def test_a_decision_in_the_midst_of_an_attempt_is_told_instead() -> None:
 
         stage.messenger.opened = denied
         stage.clock.advance_ms(10)
-        assert await stage.steps() == 2
+        assert await stage.asked() == 2
         ((_, text),) = stage.messenger.posted.values()
         assert "was denied" in text
         assert stage.message().delivered
@@ -288,12 +252,12 @@ def test_a_node_sends_neither_what_is_of_others_nor_while_it_may_not() -> None:
         stage = Stage()
         stage.decided()
         stage.may_send = False
-        assert await stage.steps() == 0
+        assert await stage.asked() == 0
         stage.may_send = True
         row = stage.ledger.state.listings[BOT_REF]
         elsewhere = replace(row, message=replace(stage.message(), node="b.1"))
         stage.ledger.commit([ListingMerged(elsewhere)])
-        assert await stage.steps() == 0
+        assert await stage.asked() == 0
 
     run(main())
 
@@ -305,9 +269,9 @@ def test_a_takeover_is_sent_at_once() -> None:
         row = stage.ledger.state.listings[BOT_REF]
         stage.ledger.commit([ListingMerged(replace(row, message=replace(stage.message(), node="b.1")))])
         stage.ledger.commit([OwnerMessageTaken(BOT_REF, NOW_MS, NOW_MS)])
-        assert await stage.steps() == 0, "its record is not on disk"
+        assert await stage.asked() == 0, "its record is not on disk"
         stage.sync()
-        assert await stage.steps() == 1
+        assert await stage.asked() == 1
 
     run(main())
 
@@ -318,12 +282,12 @@ def test_a_clock_that_is_set_moves_no_attempt(set_seconds: int) -> None:
         stage = Stage()
         stage.messenger.failures = [PlatformAway("timeout")]
         stage.decided()
-        assert await stage.steps() == 1
+        assert await stage.asked() == 1
         stage.clock.set_wall(set_seconds)
         stage.clock.advance_ms(4_999)
-        assert await stage.steps() == 0
+        assert await stage.asked() == 0
         stage.clock.advance_ms(1)
-        assert await stage.steps() == 1
+        assert await stage.asked() == 1
 
     run(main())
 
@@ -332,13 +296,13 @@ def test_it_runs_until_it_is_stopped_and_ends_the_attempt_that_runs() -> None:
     async def main() -> None:
         stage = Stage()
         stage.messenger.may_answer.clear()
-        running = asyncio.create_task(stage.teller.run())
+        running = stage.running()
         await turns()
         stage.decided()
-        stage.teller.wake()
+        stage.notifier.on_durable()
         await until(lambda: stage.messenger.asked)
-        stage.teller.stop()
-        idle = asyncio.create_task(stage.teller.idle())
+        stage.sender.stop()
+        idle = asyncio.create_task(stage.sender.idle())
         await turns()
         assert not idle.done()
         stage.messenger.may_answer.set()
@@ -354,14 +318,14 @@ def test_an_attempt_that_takes_too_long_at_the_end_is_broken_off_and_made_again(
         stage = Stage()
         stage.messenger.may_answer.clear()
         stage.decided()
-        running = asyncio.create_task(stage.teller.run())
+        running = stage.running()
         await until(lambda: stage.messenger.asked)
-        stage.teller.stop()
-        stage.teller.abandon()
+        stage.sender.stop()
+        stage.sender.abandon()
         await running
         assert stage.message().made == 0
         assert stage.messenger.posted == {}
-        stage.teller.abandon()  # with nothing that runs
+        stage.sender.abandon()  # with nothing that runs
 
     run(main())
 
@@ -369,20 +333,20 @@ def test_an_attempt_that_takes_too_long_at_the_end_is_broken_off_and_made_again(
 def test_it_wakes_by_itself_when_an_attempt_is_due_or_may_be_written(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(teller_module, "UNRECORDED_SECONDS", 0.01)
-    monkeypatch.setattr(teller_module, "HELD_BACK_SECONDS", 0.01)
+    monkeypatch.setattr("webhook.sender.UNRECORDED_SECONDS", 0.01)
+    monkeypatch.setattr("webhook.sender.HELD_BACK_SECONDS", 0.01)
 
     async def main() -> None:
         stage = Stage()
         stage.decided()
         stage.journal.full, stage.may_send = True, False
-        running = asyncio.create_task(stage.teller.run())
+        running = stage.running()
         await turns()
         stage.may_send = True
         await until(lambda: stage.messenger.asked)
         stage.journal.full = False
         await until(lambda: stage.message().delivered)
-        stage.teller.stop()
+        stage.sender.stop()
         await running
 
     run(main())
@@ -395,7 +359,7 @@ def test_whom_it_tells_is_the_owner_at_the_decision() -> None:
         assert stage.message().to == user_actor(OWNER)
         row = stage.ledger.state.listings[BOT_REF]
         stage.ledger.commit([ListingMerged(replace(row, owner_id="777777777777777777"))])
-        assert await stage.steps() == 1
+        assert await stage.asked() == 1
         assert [channel for channel, _ in stage.messenger.posted.values()] == [CHANNEL]
 
     run(main())

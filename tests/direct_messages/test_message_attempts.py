@@ -1,33 +1,25 @@
-"""direct_messages/message_outcomes.py: what is tried again, when, and what is given up."""
+"""direct_messages/message_attempts.py: what is tried again, when, and what is given up."""
 
 import pytest
-from msgspec.structs import replace
 
 from chatplatform.platform_client import PlatformAway
-from core.actors import user_actor
-from core.events import OwnerMessageAttempted
-from core.rows import Attempt, OwnerMessage
-from direct_messages.message_outcomes import INTERNAL, Failure, MessagePolicy, attempt_event, failure_of
-from tests.support.sample_rows import BOT_REF, NOW_MS, OWNER
+from core.rows import Attempt
+from direct_messages.message_attempts import INTERNAL, Failure, Fate, MessagePolicy, failure_of, fate_of
+from tests.support.sample_rows import NOW_MS
 from webhook.attempts import RetryPolicy
 
 RETRIES = RetryPolicy(3, 5_000, suspend_after=10, suspension_ms=60_000, longest_suspension_ms=3_600_000)
 DAY_MS = 86_400_000
 POLICY = MessagePolicy(RETRIES, 14 * DAY_MS)
-WAITING = OwnerMessage(user_actor(OWNER), "approved", None, NOW_MS, NOW_MS)
 SLOW = Failure("timeout")
 
 
-def attempted(
-    failure: Failure | None, *, made: int = 0, tries: int = 0, at_ms: int = NOW_MS
-) -> OwnerMessageAttempted:
-    message = replace(WAITING, made=made, tries=tries)
-    return attempt_event(POLICY, BOT_REF, message, failure, at_ms, 40)
+def attempted(failure: Failure | None, *, tries: int = 0, at_ms: int = NOW_MS) -> Fate:
+    return fate_of(POLICY, tries, NOW_MS, failure, at_ms, 40)
 
 
-def test_a_message_that_was_posted_is_told() -> None:
-    told = Attempt(NOW_MS, 40, 200, None, "")
-    assert attempted(None, made=2) == OwnerMessageAttempted(BOT_REF, NOW_MS, 3, told, "delivered", None)
+def test_a_message_that_was_posted_is_delivered() -> None:
+    assert attempted(None) == Fate(Attempt(NOW_MS, 40, 200, None, ""), "delivered", None)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The dispatcher and names that nobody answers for: they hold up no webhook that could just be sent."""
+"""The sender of webhooks and names that nobody answers for: they hold up no webhook that could just be sent."""
 
 import asyncio
 from dataclasses import replace
@@ -7,9 +7,9 @@ import pytest
 
 from core.rows import Attempt
 from tests.support.coroutines import run, turns, until
-from tests.support.dispatcher_stage import POLICY, URL, Stage
 from tests.support.sample_rows import BOT_REF, NOW_MS, listed
-from webhook.dispatcher import SLOW_MS
+from tests.support.sender_stage import POLICY, URL, Stage
+from webhook.notifier import SLOW_MS
 
 LATE = [f"bots/{10**17 + number}" for number in range(6)]
 """Endpoints whose names are looked up until the test finds them."""
@@ -28,8 +28,8 @@ class Looking(Stage):
         super().__init__(policy=policy)
         for ref in [BOT_REF, *LATE]:
             self.commit(*listed(ref, url=url_of(ref)))
-        self.sender.names = {url_of(ref): asyncio.Event() for ref in LATE}
-        self.sender.may_answer.clear()
+        self.client.names = {url_of(ref): asyncio.Event() for ref in LATE}
+        self.client.may_answer.clear()
         self.attempts: list[asyncio.Task[None]] = []
 
     async def vote(self, *refs: str) -> None:
@@ -40,13 +40,13 @@ class Looking(Stage):
     async def find(self, *refs: str) -> None:
         """The look-ups of these endpoints' names are over, and all later ones."""
         for ref in refs:
-            self.sender.names[url_of(ref)].set()
+            self.client.names[url_of(ref)].set()
         await self.go()
 
     async def answer(self) -> None:
         """The receivers answer what they have been sent so far."""
-        self.sender.may_answer.set()
-        self.sender.may_answer.clear()
+        self.client.may_answer.set()
+        self.client.may_answer.clear()
         await self.go()
 
     async def go(self) -> None:
@@ -61,7 +61,7 @@ class Looking(Stage):
     async def end(self) -> None:
         """Everything arrives, and no place is left taken."""
         await self.find(*LATE)
-        self.sender.may_answer.set()
+        self.client.may_answer.set()
         await self.go()
         await asyncio.gather(*self.attempts)
         assert not self.ledger.state.deliveries.pending
@@ -77,7 +77,7 @@ class Looking(Stage):
     def sent(self) -> list[str]:
         """Where webhooks went: the endpoints, in order."""
         refs = {url_of(ref): ref for ref in [BOT_REF, *LATE]}
-        return [refs[sent.url] for sent in self.sender.sent]
+        return [refs[sent.url] for sent in self.client.sent]
 
 
 @pytest.mark.parametrize("in_flight", [1, 2, 4])
@@ -97,13 +97,13 @@ def test_a_place_that_is_given_up_for_a_look_up_goes_at_once_to_who_waits_for_on
         stage = Looking(in_flight=1)
         stage.queue("first", ref=LATE[0])
         stage.queue("second")
-        running = asyncio.create_task(stage.dispatcher.run())
+        running = asyncio.create_task(stage.sender.run())
         for _ in range(2):
             await until(lambda: stage.spawned)
             stage.attempts.append(asyncio.create_task(stage.spawned.pop()))
         await turns()
         assert stage.sent == [BOT_REF]
-        stage.dispatcher.stop()
+        stage.sender.stop()
         await running
         await stage.end()
 
@@ -113,15 +113,15 @@ def test_a_place_that_is_given_up_for_a_look_up_goes_at_once_to_who_waits_for_on
 def test_look_ups_take_no_place_of_the_half_for_slow_endpoints_either() -> None:
     async def main() -> None:
         stage = Looking(in_flight=2, look_ups=2 * len(LATE))
-        stage.sender.takes_ms = SLOW_MS
+        stage.client.takes_ms = SLOW_MS
         await stage.find(*LATE)
         await stage.vote(*LATE, BOT_REF)
         for _ in LATE:
             await stage.answer()
         assert len(stage.sent) == len(LATE) + 1, "and all of them are slow from now on"
-        for event in stage.sender.names.values():
+        for event in stage.client.names.values():
             event.clear()
-        stage.sender.sent.clear()
+        stage.client.sent.clear()
         await stage.vote(*LATE, BOT_REF)
         assert stage.sent == [BOT_REF]
         await stage.end()
@@ -168,7 +168,7 @@ def test_an_endpoint_whose_name_is_looked_up_gets_one_attempt_at_a_time_in_the_o
         assert (stage.outbox.in_flight, stage.sent) == (1, [])
         await stage.find(LATE[0])
         for number in range(1, 4):
-            assert [sent.body["user"] for sent in stage.sender.sent] == list("123")[:number]
+            assert [sent.body["user"] for sent in stage.client.sent] == list("123")[:number]
             await stage.answer()
         await stage.end()
 
@@ -199,12 +199,12 @@ def test_a_look_up_that_fails_ends_its_attempt_without_a_place() -> None:
     async def main() -> None:
         stage = Looking(in_flight=1)
         await stage.vote(LATE[0], BOT_REF)
-        stage.sender.absent.add(url_of(LATE[0]))
+        stage.client.absent.add(url_of(LATE[0]))
         await stage.find(LATE[0])
         (failed,) = stage.ledger.state.deliveries.newest_first(LATE[0])
         assert [attempt.error for attempt in failed.attempts] == ["dns"]
         assert stage.outbox.in_flight == 1, "the other one's"
-        stage.sender.absent.clear()
+        stage.client.absent.clear()
         stage.clock.advance(5)
         await stage.end()
 
@@ -218,7 +218,7 @@ def test_attempts_that_are_abandoned_over_a_look_up_or_behind_it_stay_pending(fo
         await stage.vote(LATE[0], BOT_REF)
         if found:
             await stage.find(LATE[0])
-        stage.dispatcher.abandon()
+        stage.sender.abandon()
         await asyncio.wait(stage.attempts)
         assert len(stage.ledger.state.deliveries.pending) == 2
         assert stage.sent == [BOT_REF]

@@ -1,4 +1,4 @@
-"""The dispatcher at work: what wakes it, what holds it up, and how it stops."""
+"""The sender at work: what wakes it, what holds it up, and how it stops."""
 
 import asyncio
 
@@ -8,9 +8,9 @@ from core.events import UserErased, WebhookSaved
 from core.rows import Webhook
 from outbound.result import Fault, HttpResult
 from tests.support.coroutines import run, turns, until
-from tests.support.dispatcher_stage import ACCEPTED, CHAT_URL, FAILED, POLICY, Stage, staged
 from tests.support.sample_rows import BOT_REF, NOW_MS
-from webhook.dispatcher import SLOW_MS
+from tests.support.sender_stage import ACCEPTED, CHAT_URL, FAILED, POLICY, Stage, staged
+from webhook.notifier import SLOW_MS
 
 
 def test_while_outcomes_cannot_be_written_the_dispatcher_waits_instead_of_trying_in_a_circle(
@@ -18,7 +18,7 @@ def test_while_outcomes_cannot_be_written_the_dispatcher_waits_instead_of_trying
 ) -> None:
     async def main() -> None:
         stage = staged()
-        stage.sender.answers = [FAILED]
+        stage.client.answers = [FAILED]
         stage.queue("retried")
         await stage.attempt()
         stage.queue("unwritten")
@@ -27,16 +27,16 @@ def test_while_outcomes_cannot_be_written_the_dispatcher_waits_instead_of_trying
         await stage.spawned.pop()
         stage.clock.advance(5)  # the retry is due by now
         caplog.clear()
-        running = asyncio.create_task(stage.dispatcher.run())
+        running = asyncio.create_task(stage.sender.run())
         await turns(200)
         assert len(caplog.records) <= 2  # at the start, and at the wake-up by the attempt that ended
         stage.journal.full = False
-        stage.dispatcher.wake()
+        stage.notifier.wake.set()
         await until(lambda: stage.spawned)
         await stage.attempt()
         assert stage.delivery("retried").delivered
         assert stage.delivery("unwritten").delivered
-        stage.dispatcher.stop()
+        stage.sender.stop()
         await running
         stage.fold()
 
@@ -53,14 +53,14 @@ def test_while_others_may_have_sent_what_is_due_nothing_leaves_and_nothing_runs_
 
         stage = staged(may_send=ask)
         stage.queue()
-        running = asyncio.create_task(stage.dispatcher.run())
+        running = asyncio.create_task(stage.sender.run())
         await turns(200)
         assert stage.spawned == []
         assert len(asked) <= 2  # of one turn
         may_send.append(None)
         await until(lambda: stage.spawned)
         assert await stage.attempt() == 1
-        stage.dispatcher.stop()
+        stage.sender.stop()
         await running
 
     run(main())
@@ -69,15 +69,15 @@ def test_while_others_may_have_sent_what_is_due_nothing_leaves_and_nothing_runs_
 def test_a_wake_up_starts_what_has_become_due() -> None:
     async def main() -> None:
         stage = staged()
-        running = asyncio.create_task(stage.dispatcher.run())
+        running = asyncio.create_task(stage.sender.run())
         await turns()
         stage.queue()
         await turns()
         assert stage.spawned == []
-        stage.dispatcher.wake()
+        stage.notifier.wake.set()
         await turns()
         assert await stage.attempt() == 1
-        stage.dispatcher.stop()
+        stage.sender.stop()
         await running
 
     run(main())
@@ -88,12 +88,12 @@ def test_the_passing_of_time_alone_starts_what_has_become_due() -> None:
         stage = staged()
         stage.outbox.hold(BOT_REF, stage.clock.steady_ms() + 2)
         stage.queue("d1")
-        running = asyncio.create_task(stage.dispatcher.run())
+        running = asyncio.create_task(stage.sender.run())
         await turns()
         stage.clock.advance_ms(2)
         await until(lambda: stage.spawned)
         assert await stage.attempt() == 1
-        stage.dispatcher.stop()
+        stage.sender.stop()
         await running
 
     run(main())
@@ -102,20 +102,20 @@ def test_the_passing_of_time_alone_starts_what_has_become_due() -> None:
 def test_a_stop_starts_nothing_more_and_can_wait_for_the_attempts_that_run() -> None:
     async def main() -> None:
         stage = staged()
-        running = asyncio.create_task(stage.dispatcher.run())
+        running = asyncio.create_task(stage.sender.run())
         stage.queue("d1")
-        stage.sender.may_answer.clear()
-        stage.dispatcher.wake()
+        stage.client.may_answer.clear()
+        stage.notifier.wake.set()
         await until(lambda: stage.spawned)
         attempt = asyncio.create_task(stage.spawned.pop())
         await turns()
-        stage.dispatcher.stop()
-        draining = asyncio.create_task(stage.dispatcher.idle())
+        stage.sender.stop()
+        draining = asyncio.create_task(stage.sender.idle())
         stage.queue("d2")
-        stage.dispatcher.wake()
+        stage.notifier.wake.set()
         await turns()
         assert (draining.done(), running.done(), stage.spawned) == (False, True, [])
-        stage.sender.may_answer.set()
+        stage.client.may_answer.set()
         await asyncio.gather(draining, attempt)
         assert stage.delivery("d1").delivered
         assert stage.delivery("d2").attempts == ()
@@ -128,11 +128,11 @@ def test_an_attempt_that_is_abandoned_stays_pending() -> None:
     async def main() -> None:
         stage = staged()
         stage.queue()
-        stage.sender.may_answer.clear()
+        stage.client.may_answer.clear()
         assert stage.step() == 1
         attempt = asyncio.create_task(stage.spawned.pop())
         await turns()
-        stage.dispatcher.abandon()
+        stage.sender.abandon()
         with pytest.raises(asyncio.CancelledError):
             await attempt
         assert stage.outbox.in_flight == 0
@@ -147,11 +147,11 @@ def test_what_is_abandoned_before_it_has_begun_is_not_sent() -> None:
         stage = staged()
         stage.queue()
         assert stage.step() == 1
-        stage.dispatcher.abandon()
+        stage.sender.abandon()
         await stage.spawned.pop()
-        assert (stage.sender.sent, stage.outbox.in_flight) == ([], 0)
+        assert stage.client.sent == []
         assert "d1" in stage.ledger.state.deliveries.pending
-        await stage.dispatcher.idle()
+        await stage.sender.idle()
 
     run(main())
 
@@ -162,10 +162,10 @@ def test_the_last_wait_writes_the_outcomes_that_could_not_be_written_before() ->
         stage.queue()
         stage.journal.full = True
         await stage.attempt()
-        await stage.dispatcher.idle()
+        await stage.sender.idle()
         assert not stage.delivery().delivered
         stage.journal.full = False
-        await stage.dispatcher.idle()
+        await stage.sender.idle()
         assert stage.delivery().delivered
         stage.fold()
 
@@ -187,11 +187,11 @@ def test_an_endpoint_that_took_long_gets_one_attempt_at_a_time_until_it_is_quick
 ) -> None:
     async def main() -> None:
         stage = staged()
-        stage.sender.answers = [answer]
-        stage.sender.takes_ms = takes_ms
+        stage.client.answers = [answer]
+        stage.client.takes_ms = takes_ms
         stage.queue("d1")
         await stage.attempt()
-        stage.sender.takes_ms = 0
+        stage.client.takes_ms = 0
         for number in range(2, 8):
             stage.queue(f"d{number}")
         assert await stage.attempt() == room
@@ -227,7 +227,7 @@ def test_an_endpoint_waits_twice_as_long_each_time_when_nobody_can_say_whose_fai
     async def main() -> None:
         stage = staged()
         stage.commit(WebhookSaved(BOT_REF, Webhook(CHAT_URL, NOW_MS, language="en")))
-        stage.sender.answers = [*[answer] * 8, ACCEPTED, answer]
+        stage.client.answers = [*[answer] * 8, ACCEPTED, answer]
         stage.queue("d0", user="0")
         assert await stage.attempt() == 1
         waits = [await wait_seconds(stage, number) for number in range(1, 9)]

@@ -14,18 +14,18 @@ from core.events import (
 )
 from core.rows import Attempt, Webhook
 from tests.support.coroutines import run, turns
-from tests.support.dispatcher_stage import ACCEPTED, FAILED, KEPT_MS, URL, Stage, staged
 from tests.support.sample_rows import BOT_REF, NOW_MS
+from tests.support.sender_stage import ACCEPTED, FAILED, KEPT_MS, URL, Stage, staged
 
 
 def test_a_queued_delivery_is_sent_and_its_outcome_recorded() -> None:
     async def main() -> None:
         stage = staged(token="a token")
-        stage.sender.takes_ms = 7
+        stage.client.takes_ms = 7
         stage.queue()
         assert await stage.attempt() == 1
         body = {"bot": "111111111111111111", "user": "5", "test": False}
-        (sent,) = stage.sender.sent
+        (sent,) = stage.client.sent
         assert (sent.url, sent.headers["Authorization"], sent.body) == (URL, "a token", body)
         delivery = stage.delivery()
         assert (delivery.delivered, delivery.next_attempt_ms) == (True, None)
@@ -50,8 +50,8 @@ def test_nothing_leaves_before_its_record_is_durable() -> None:
 def test_a_failed_attempt_is_made_three_more_times_each_a_delay_after_the_failure_before_it() -> None:
     async def main() -> None:
         stage = staged()
-        stage.sender.answers = [FAILED] * 9
-        stage.sender.takes_ms = 100
+        stage.client.answers = [FAILED] * 9
+        stage.client.takes_ms = 100
         stage.queue()
         for _ in range(4):
             assert await stage.attempt() == 1
@@ -72,7 +72,7 @@ def test_a_failed_attempt_is_made_three_more_times_each_a_delay_after_the_failur
 def test_what_was_pending_before_a_start_is_sent_when_its_time_comes() -> None:
     async def main() -> None:
         before = staged()
-        before.sender.answers = [FAILED]
+        before.client.answers = [FAILED]
         before.queue("retried")
         await before.attempt()
         before.queue("never tried")
@@ -94,7 +94,7 @@ def test_an_outcome_that_could_not_be_written_is_written_later_and_not_sent_agai
         stage.queue("d1")
         stage.queue("d2")
         stage.journal.full = True
-        stage.sender.answers = [ACCEPTED, FAILED]
+        stage.client.answers = [ACCEPTED, FAILED]
         assert await stage.attempt() == 2
         stage.clock.advance(60)
         assert await stage.attempt() == 0, "nothing is sent while outcomes wait"
@@ -102,7 +102,7 @@ def test_an_outcome_that_could_not_be_written_is_written_later_and_not_sent_agai
         assert await stage.attempt() == 0
         assert stage.delivery("d1").delivered
         assert [attempt.error for attempt in stage.delivery("d2").attempts] == ["http_500"]
-        assert len(stage.sender.sent) == 2
+        assert len(stage.client.sent) == 2
         stage.fold()
 
     run(main())
@@ -137,7 +137,7 @@ def test_what_is_removed_while_it_waits_is_not_sent_and_takes_no_place(removal: 
         stage.queue()
         stage.commit(removal)
         await stage.attempt()
-        assert stage.sender.sent == []
+        assert stage.client.sent == []
         assert stage.outbox.in_flight == 0
         stage.fold()
 
@@ -151,14 +151,14 @@ def test_the_outcome_of_what_is_removed_while_it_is_sent_is_dropped(removal: Eve
     async def main() -> None:
         stage = staged()
         stage.queue()
-        stage.sender.may_answer.clear()
+        stage.client.may_answer.clear()
         attempt = asyncio.create_task(stage.attempt())
         await turns()
         records = len(stage.journal.records)
         stage.commit(removal)
-        stage.sender.may_answer.set()
+        stage.client.may_answer.set()
         await attempt
-        assert len(stage.sender.sent) == 1
+        assert len(stage.client.sent) == 1
         assert len(stage.journal.records) == records + 1
         assert stage.outbox.in_flight == 0
         stage.fold()
@@ -170,12 +170,12 @@ def test_the_outcome_of_what_was_removed_is_not_taken_for_that_of_its_successor(
     async def main() -> None:
         stage = staged()
         stage.queue("d1")
-        stage.sender.may_answer.clear()
+        stage.client.may_answer.clear()
         attempt = asyncio.create_task(stage.attempt())
         await turns()
         stage.commit(WebhookRemoved(BOT_REF), WebhookSaved(BOT_REF, Webhook(URL, NOW_MS)))
         stage.queue("d1")
-        stage.sender.may_answer.set()
+        stage.client.may_answer.set()
         await attempt
         assert stage.delivery().attempts == ()
         assert await stage.attempt() == 1
@@ -188,13 +188,13 @@ def test_the_outcome_of_what_was_removed_is_not_taken_for_that_of_its_successor(
 def test_a_retry_goes_to_where_the_webhook_points_by_then() -> None:
     async def main() -> None:
         stage = staged(token="old")
-        stage.sender.answers = [FAILED]
+        stage.client.answers = [FAILED]
         stage.queue()
         await stage.attempt()
         stage.commit(WebhookSaved(BOT_REF, Webhook("http://elsewhere/", NOW_MS, "new")))
         stage.clock.advance(5)
         await stage.attempt()
-        assert [(sent.url, sent.headers["Authorization"]) for sent in stage.sender.sent] == [
+        assert [(sent.url, sent.headers["Authorization"]) for sent in stage.client.sent] == [
             (URL, "old"),
             ("http://elsewhere/", "new"),
         ]
@@ -208,7 +208,7 @@ def test_a_bug_in_the_sender_is_a_failed_attempt_and_its_words_are_not_logged(
 ) -> None:
     async def main() -> None:
         stage = staged()
-        stage.sender.answers = [RuntimeError("a bug at https://receiver.example/secret")]
+        stage.client.answers = [RuntimeError("a bug at https://receiver.example/secret")]
         stage.queue()
         await stage.attempt()
         assert stage.outbox.in_flight == 0
@@ -230,7 +230,7 @@ def test_a_letter_that_cannot_be_written_is_a_failure_of_ours_whose_words_are_no
         stage.commit(WebhookSaved(BOT_REF, Webhook(URL, NOW_MS, secret="whsec_no-base64-but-secret")))
         stage.queue()
         await stage.attempt()
-        assert stage.sender.sent == []
+        assert stage.client.sent == []
         assert [attempt.error for attempt in stage.delivery().attempts] == ["internal"]
         assert stage.outbox.in_flight == 0
         stage.fold()
@@ -243,7 +243,7 @@ def test_a_letter_that_cannot_be_written_is_a_failure_of_ours_whose_words_are_no
 def test_an_event_has_the_same_id_over_all_attempts_redeliveries_and_a_restart() -> None:
     async def main() -> None:
         before = staged()
-        before.sender.answers = [FAILED]
+        before.client.answers = [FAILED]
         before.queue("the id")
         await before.attempt()
         stage = Stage(before.ledger.state)
@@ -252,7 +252,7 @@ def test_an_event_has_the_same_id_over_all_attempts_redeliveries_and_a_restart()
         stage.clock.advance(5)
         stage.commit(DeliveryQueued("the id", BOT_REF, "5", False, stage.clock.now_ms()))
         await stage.attempt()
-        sent = [*before.sender.sent, *stage.sender.sent]
+        sent = [*before.client.sent, *stage.client.sent]
         stamps = [int(each.headers["webhook-timestamp"]) - NOW_MS // 1_000 for each in sent]
         assert {each.headers["webhook-id"] for each in sent} == {"the id"}
         assert stamps == [0, 5, 10], "the time is the attempt's own"
