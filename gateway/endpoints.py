@@ -202,18 +202,16 @@ async def open_guild_counts(
     elif source == "operator":
         yield Counting(OperatorCounts(state))
     elif source == "platform":
-        from guild_counts.platform_counts import PlatformCounts  # its HTTP client is a fifth of a start
+        from guild_counts.platform_counts import PlatformCounts
 
         asking = PlatformCounts(state, clock, counts.cache_seconds, counts.kept_seconds)
         yield Counting(asking, asking)
     else:
-        from guild_counts.http_counts import open_http_counts  # the same
-        from outbound.bounded_answers import BoundedConnector
+        from guild_counts.http_counts import open_http_counts
 
         authorization = counts.authorization.get_secret_value() if counts.authorization else None
         looking_up = open_http_counts(
-            *(counts.url or "", authorization, counts.timeout_seconds, counts.cache_seconds, clock),
-            BoundedConnector(),
+            counts.url or "", authorization, counts.timeout_seconds, counts.cache_seconds, clock
         )
         async with looking_up as opened:
             yield Counting(opened)

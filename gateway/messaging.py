@@ -1,7 +1,7 @@
 """The part of the composition root that sends direct messages: to owners on decisions, and reminders to
 users.
 
-It is imported only where there is a bot token, because the platform's client takes a tenth of a start.
+It is imported only where there is a bot token.
 """
 
 from collections.abc import Callable

@@ -10,19 +10,26 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Annotated
 
-import aiohttp
 import msgspec
 
 from core.clock import NS_PER_SECOND, Clock
+from core.version import VERSION
+from outbound.client import HttpClient, open_client
+from outbound.targets import AnyTarget
 
 log = logging.getLogger(__name__)
 
-READ_BYTES = 16 * 1024
+AT_ONCE = 100
+"""The most requests under way."""
 MAX_CACHED = 10_000
 
 
 class _LookupAnswer(msgspec.Struct):
     server_count: Annotated[int, msgspec.Meta(ge=0, le=1 << 53)]
+
+
+class _NoCount(ValueError):
+    """An answer without a count: the class of the failure."""
 
 
 _decode = msgspec.json.Decoder(_LookupAnswer, strict=True).decode
@@ -35,9 +42,13 @@ class HttpCounts:
     `open_http_counts` makes the source.
     """
 
-    def __init__(self, session: aiohttp.ClientSession, url: str, cache_seconds: float, clock: Clock) -> None:
-        self._session = session
+    def __init__(
+        self, client: HttpClient, url: str, authorization: str | None, cache_seconds: float, clock: Clock
+    ) -> None:
+        self._client = client
         self._url = url
+        self._headers = {"Authorization": authorization} if authorization else {}
+        self._turns = asyncio.Semaphore(AT_ONCE)
         self._cache_ns = round(cache_seconds * NS_PER_SECOND)
         self._clock = clock
         self._cached: dict[str, tuple[int, int]] = {}  # ref -> (count, asked at, monotonic ns)
@@ -70,9 +81,10 @@ class HttpCounts:
         asked_ns = self._clock.monotonic_ns()
         try:
             count = await self._fetch(self._url.replace("{id}", ref.partition("/")[2]))
-        except (aiohttp.ClientError, OSError, ValueError, RecursionError) as error:
-            # The message may quote the URL, which may hold a secret: the class says enough.
-            log.warning("guild-count look-up for %s failed: %s", ref, type(error).__name__)
+        except (ValueError, RecursionError) as error:
+            # A message of the decoder quotes the answer: its class says enough.
+            reason = error.args[0] if isinstance(error, _NoCount) else type(error).__name__
+            log.warning("guild-count look-up for %s failed: %s", ref, reason)
             return None
         self._cached.pop(ref, None)
         self._cached[ref] = (count, asked_ns)
@@ -81,43 +93,28 @@ class HttpCounts:
         return count
 
     async def _fetch(self, url: str) -> int:
-        """The count; raises ValueError for an answer that holds none."""
-        async with self._session.get(url, allow_redirects=False) as response:
-            if response.status != 200:
-                raise ValueError("not a 200")
-            body = bytearray()
-            async for piece in response.content.iter_any():
-                body += piece
-                if len(body) > READ_BYTES:
-                    raise ValueError("too long")
-        return _decode(body).server_count
+        """Return the count. Raises ValueError for an answer that holds none."""
+        async with self._turns:
+            result = await self._client.get(url, self._headers)
+        if result.status != 200 or not result.is_whole:
+            raise _NoCount(result.error or ("cut off" if result.status == 200 else f"http_{result.status}"))
+        return _decode(result.body).server_count
 
 
 @asynccontextmanager
 async def open_http_counts(
-    url: str,
-    authorization: str | None,
-    timeout_seconds: float,
-    cache_seconds: float,
-    clock: Clock,
-    connector: aiohttp.BaseConnector | None = None,
+    url: str, authorization: str | None, timeout_seconds: float, cache_seconds: float, clock: Clock
 ) -> AsyncIterator[HttpCounts]:
     """Open a source whose connections close with the context.
 
     Args:
         timeout_seconds: covers a whole exchange.
-        connector: opens the connections. It bounds what aiohttp does not: interim answers, chunks and reads.
     """
-    headers = {"Accept-Encoding": "identity"}  # a small answer must not become a large one
-    async with aiohttp.ClientSession(
-        connector=connector,
-        headers={**headers, "Authorization": authorization} if authorization else headers,
-        auto_decompress=False,
-        timeout=aiohttp.ClientTimeout(total=timeout_seconds),
-        cookie_jar=aiohttp.DummyCookieJar(),
-        trust_env=False,
-    ) as session:
-        counts = HttpCounts(session, url, cache_seconds, clock)
+    opening = open_client(
+        AnyTarget(), timeout_seconds=timeout_seconds, user_agent=f"Votegate/{VERSION}", clock=clock
+    )
+    async with opening as client:
+        counts = HttpCounts(client, url, authorization, cache_seconds, clock)
         try:
             yield counts
         finally:

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 READ_BYTES = 16 * 1024
-"""The longest part of a response body that the client keeps."""
+"""The longest part of a response body that the client keeps, unless its maker wants more."""
 
 
 class Fault(Enum):
@@ -31,3 +31,5 @@ class HttpResult(NamedTuple):
     fault: Fault = Fault.ENDPOINT
     headers: Mapping[str, str] = MappingProxyType({})
     body: bytes = b""
+    is_whole: bool = False
+    """True if `body` is the whole body of the response."""

@@ -64,13 +64,19 @@ class TlsStream(asyncio.Protocol, asyncio.Transport):
 
     _below: asyncio.Transport
 
-    def __init__(self, context: ssl.SSLContext, name: str, threads: HandshakeThreads) -> None:
+    def __init__(
+        self, context: ssl.SSLContext, name: str, threads: HandshakeThreads, *, is_long: bool = False
+    ) -> None:
+        """Make a stream to the peer that has to prove its `name`.
+
+        `is_long` allows more records and reads, in proportion to the bytes that have come.
+        """
         super().__init__()
         self._loop = asyncio.get_running_loop()
         self._threads = threads
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._ssl = context.wrap_bio(self._incoming, self._outgoing, server_hostname=name)
-        self._records = TlsRecords()
+        self._records = TlsRecords(is_long=is_long)
         self._above: asyncio.Protocol | None = None
         self._phase = _Phase.HANDSHAKING
         self._handshaken: asyncio.Future[bool] = self._loop.create_future()  # False if it has failed
@@ -141,7 +147,7 @@ class TlsStream(asyncio.Protocol, asyncio.Transport):
         if self._phase is _Phase.CLOSED:
             return
         self._reads += 1
-        if self._reads > READS and self._resting is None:
+        if self._reads > READS + self._records.more and self._resting is None:
             self._resting = self._loop.call_later(REST_SECONDS, self._rested)
         try:
             self._records.feed(data)

@@ -56,7 +56,6 @@ PURE = [
     *(f"wire/{name}.py" for name in ("head", "known_heads", "limits", "parser", "phases")),
 ]
 IMPURE_MODULES = {
-    "aiohttp",
     "asyncio",
     "datetime",
     "logging",

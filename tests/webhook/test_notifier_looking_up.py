@@ -1,4 +1,5 @@
-"""The sender of webhooks and names that nobody answers for: they hold up no webhook that could just be sent."""
+"""The sender of webhooks and names that nobody answers for: they hold up no webhook that could just be
+sent."""
 
 import asyncio
 from dataclasses import replace
