@@ -1,4 +1,8 @@
-"""Facts that the chat platform has stated. Law: a fact is what it said, or unknown; it is never guessed."""
+"""Facts that the chat platform has stated. Invariant: a fact is what it said, or unknown; it is never
+guessed.
+
+Only ids and hashes that were read go into the addresses of pictures.
+"""
 
 from typing import Literal
 
@@ -87,3 +91,26 @@ class ApplicationReach(msgspec.Struct, frozen=True, gc=False):
 def created_ms(snowflake: str) -> int:
     """Return the time at which the platform made an id (Unix milliseconds)."""
     return (int(snowflake) >> 22) + PLATFORM_EPOCH_MS
+
+
+# -- addresses of pictures -----------------------------------------------------------------------------------
+
+SIZE = 64  # pixels; the platform scales to powers of two
+DEFAULT_AVATARS = 6
+
+
+def avatar_url(cdn_url: str, user_id: str, avatar: str | None) -> str:
+    """Return the address of a user's picture; of one of the platform's own for a user without one."""
+    if avatar is None:
+        return f"{cdn_url}/embed/avatars/{(int(user_id) >> 22) % DEFAULT_AVATARS}.png"
+    return f"{cdn_url}/avatars/{user_id}/{avatar}.png?size={SIZE}"
+
+
+def application_icon_url(cdn_url: str, application: PlatformApplication) -> str | None:
+    if application.icon is None:
+        return None
+    return f"{cdn_url}/app-icons/{application.id}/{application.icon}.png?size={SIZE}"
+
+
+def server_icon_url(cdn_url: str, server: PlatformServer | InnerServer) -> str | None:
+    return f"{cdn_url}/icons/{server.id}/{server.icon}.png?size={SIZE}" if server.icon is not None else None

@@ -2,7 +2,8 @@
 
 The platform counts questions in buckets, which it names in its answers, and all of them together. Nobody
 knows the bucket of a route before its first answer: until then the route is a bucket by itself. Those who ask
-with tokens of their own have a bucket of the same name each. Times are monotonic seconds. https://docs.discord.com/developers/topics/rate-limits
+with tokens of their own have a bucket of the same name each. Times are monotonic seconds.
+https://docs.discord.com/developers/topics/rate-limits
 """
 
 import math

@@ -17,11 +17,10 @@ from outbound.local_addresses import LocalAddresses
 from outbound.targets import TargetGuard
 from settings.model import WebhooksSettings
 from webhook.attempts import RetryPolicy
-from webhook.messages import RequestBuilder
+from webhook.messages import RequestBuilder, new_secret
 from webhook.notifier import WebhookNotifier
 from webhook.outbox import Due, Outbox, OutboxPolicy
 from webhook.sender import Sender, Spawn
-from webhook.signature import new_secret
 from webhook.suspension_log import SuspensionLog
 
 USER_AGENT = f"Votegate/{VERSION}"

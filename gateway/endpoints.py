@@ -207,7 +207,7 @@ async def open_guild_counts(
         asking = PlatformCounts(state, clock, counts.cache_seconds, counts.kept_seconds)
         yield Counting(asking, asking)
     else:
-        from guild_counts.http_counts import open_http_counts
+        from guild_counts.counts import open_http_counts
 
         authorization = counts.authorization.get_secret_value() if counts.authorization else None
         looking_up = open_http_counts(

@@ -7,7 +7,6 @@ from socket import socket
 from typing import Any
 
 from core.clock import Clock
-from direct_messages.message_tally import MessageTally
 from gateway.delivery import Delivering
 from gateway.endpoints import Life
 from gateway.front import connection_limits
@@ -24,7 +23,7 @@ from serving.direct import Refusals
 from serving.observers import Observers
 from settings.model import MetricsSettings, ServerSettings, Settings
 from votes.tally import VoteTally
-from webhook.attempt_tally import AttemptTally
+from webhook.attempt_tally import AttemptTally, MessageTally
 from wire.http_server import WireServer
 from wire.listening import listen
 

@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 
+from chatplatform.listing_checks import ServerConditions
 from chatplatform.platform_client import ChatPlatform
-from chatplatform.server_checks import ServerConditions
 from core.clock import MS_PER_DAY, Clock
 from core.ledger import Ledger
 from core.rows import Policy
@@ -86,7 +86,7 @@ from web.people.webhook_pages import WebhookPages
 from web.sign_in_cookie import SignInSeal
 from web.site import Site
 from web.templates import Templates
-from webhook.curl import curl_command
+from webhook.messages import curl_command
 
 SIGN_INS = Policy(20, 300)
 """The sign-ins that an address may begin, and those that it may come back from."""

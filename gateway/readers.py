@@ -28,7 +28,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from core.ledger import Ledger, Reader
-from direct_messages.message_tally import MessageTally
 from handlers import security_log
 from handlers.failing_endpoints import FailingEndpoints
 from handlers.journal_tail import JournalTail
@@ -40,7 +39,7 @@ from listings.ownership import Ownership
 from serving.observers import Observers
 from votes.search import Searches
 from votes.tally import VoteTally
-from webhook.attempt_tally import AttemptTally
+from webhook.attempt_tally import AttemptTally, MessageTally
 from webhook.notifier import WebhookNotifier
 from webhook.suspension_log import SuspensionLog
 

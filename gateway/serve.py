@@ -17,7 +17,6 @@ from typing import Any
 
 from core.clock import Clock
 from core.ledger import Ledger
-from direct_messages.message_tally import MessageTally
 from gateway.cut_off import leave_to_application_while_cut_off, refused_while_cut_off
 from gateway.delivery import USER_AGENT, delivering, open_egress, webhook_policy
 from gateway.endpoints import (
@@ -69,7 +68,7 @@ from snapshot.recovery import recover
 from storage.disk import OS_DISK, Disk
 from votes.search import Searches
 from votes.tally import VoteTally
-from webhook.attempt_tally import AttemptTally
+from webhook.attempt_tally import AttemptTally, MessageTally
 from webhook.sender import Sender
 from wire.http_server import WireServer
 from wire.listening import url_of

@@ -17,13 +17,11 @@ from typing import Protocol, cast
 
 from grammars.http_urls import Target, UrlRefused
 from grammars.service_urls import TunnelProxy
-from outbound.failures import TIMED_OUT, ExchangeFailed, ExchangeProgress
-from outbound.handshakes import HandshakeThreads
 from outbound.http1 import ClientConnection
 from outbound.proxies import TunnelHandshake
 from outbound.resolver import Resolver
-from outbound.result import READ_BYTES, Fault
-from outbound.tls_stream import TlsStream
+from outbound.result import READ_BYTES, TIMED_OUT, ExchangeFailed, ExchangeProgress, Fault
+from outbound.tls_stream import HandshakeThreads, TlsStream
 
 HEAD_START_SECONDS = 0.25  # before the next address is tried as well (RFC 8305, 5)
 MAX_ADDRESSES = 8

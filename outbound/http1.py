@@ -31,8 +31,7 @@ from typing import cast
 
 import httptools
 
-from outbound.failures import ExchangeFailed
-from outbound.result import READ_BYTES, HttpResult
+from outbound.result import READ_BYTES, ExchangeFailed, HttpResult
 
 HEAD_BYTES = 32 * 1024
 """The longest head, 1xx responses included."""

@@ -14,8 +14,7 @@ from collections.abc import Generator
 from ipaddress import ip_address
 
 from grammars.service_urls import TunnelProxy
-from outbound.failures import ExchangeFailed
-from outbound.result import Fault
+from outbound.result import ExchangeFailed, Fault
 
 REPLY_BYTES = 8 * 1024
 """The longest reply of a proxy before the tunnel is open."""

@@ -23,8 +23,7 @@ from collections.abc import Sequence
 import aiodns
 import pycares
 
-from outbound.failures import ExchangeFailed
-from outbound.result import Fault
+from outbound.result import ExchangeFailed, Fault
 
 TRY_SECONDS = 1.0  # doubled by c-ares for the second try
 TRIES = 2

@@ -25,18 +25,11 @@ PURE = [
         for name in (
             "attempts",
             "chat",
-            "curl",
-            "endpoint_queue",
             "messages",
             "outbox",
-            "payloads",
-            "signature",
         )
     ),
-    *(
-        f"outbound/{name}.py"
-        for name in ("failures", "pool", "proxies", "ranges", "result", "slots", "targets", "tls_records")
-    ),
+    *(f"outbound/{name}.py" for name in ("proxies", "result", "slots", "targets", "tls_records")),
     *(
         f"replication/{name}.py"
         for name in (
@@ -271,7 +264,7 @@ BESIDE_THE_ROOMS = {"deploy", "docs", "pages", "published", "release", "support"
 TESTED_ELSEWHERE = {
     "The module holds names and values, and decides nothing.": [
         *("core/refusals", "core/request_id", "core/rows", "core/vote_port"),
-        *("outbound/failures", "outbound/result", "replication/facts/kinds"),
+        *("outbound/result", "replication/facts/kinds"),
         "replication/members/status",
     ],
     "tests/system/contract asks it over sockets.": [
@@ -338,7 +331,6 @@ TESTED_ELSEWHERE = {
         *("snapshot/export_format", "snapshot/inspection", "snapshot/state_copy", "snapshot/verification"),
     ],
     "tests/listings/test_forms.py and test_patterns.py test every field in its forms.": ["listings/fields"],
-    "tests/outbound/test_tls_stream.py tests it at work.": ["outbound/handshakes"],
 }
 """Modules without a test module of their own, by the reason."""
 

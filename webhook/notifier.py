@@ -24,8 +24,8 @@ from outbound.slots import Slot
 from webhook.attempts import LEAST_BACKOFF_MS, LONGEST_BACKOFF_MS, AttemptResult, RetryPolicy, attempt_events
 from webhook.messages import RequestBuilder, attempt_result
 from webhook.outbox import Due, Outbox
-from webhook.probe_log import asking
 from webhook.sender import Outcome, Trouble, log_bug
+from webhook.suspension_log import asking
 
 SLOW_MS = 1_000  # an attempt that takes this long marks its endpoint as slow
 # The first and the longest wait after a failure of the proxy.

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from chatplatform.authorization import SignInFailed, new_sign_in, read_callback, token_form
+from chatplatform.listing_checks import ServerConditions, ServerFacts, server_checks
 from chatplatform.platform_client import ChatPlatform, PlatformAccess, PlatformAway, open_chat_platform
-from chatplatform.server_checks import ServerConditions, ServerFacts, server_checks
 from core.clock import FakeClock, SystemClock
 from tests.support.coroutines import run, until
 from tests.support.gateways import WAIT_SECONDS

@@ -26,7 +26,7 @@ OBSERVERS = {
     "live_pages": "web.debug.overview_page.OverviewPage.event",
     "loop_delay": "serving.vitals.LoopLag.step",
     "memory": "gateway.serve.resident_bytes",
-    "message_tally": "direct_messages.message_tally.MessageTally.on_record",
+    "message_tally": "webhook.attempt_tally.MessageTally.on_record",
     "metrics": "metrics.collectors.Collectors._of_votes",
     "refused_addresses": "handlers.refused.RefusedAddresses.step",
     "review_counts": "core.listing_table.ListingTable.count_reviews",

@@ -6,8 +6,7 @@ import contextlib
 import pytest
 
 from core.clock import FakeClock
-from outbound.client import HttpClient
-from outbound.failures import ExchangeFailed
+from outbound.client import IDLE_SECONDS, HttpClient
 from outbound.http1 import (
     HEAD_BYTES,
     MAX_CHUNKS,
@@ -16,8 +15,7 @@ from outbound.http1 import (
     MAX_PIECES,
     ResponseReader,
 )
-from outbound.pool import IDLE_SECONDS
-from outbound.result import HttpResult
+from outbound.result import ExchangeFailed, HttpResult
 from tests.support.raw_receivers import (
     BODY,
     Answering,

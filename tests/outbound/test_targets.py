@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grammars.http_urls import Target, UrlRefused, read_url
-from outbound.ranges import ISATAP, special_range
-from outbound.targets import THIS_GATEWAY, THIS_MACHINE, TargetGuard
+from outbound.targets import ISATAP, THIS_GATEWAY, THIS_MACHINE, TargetGuard, special_range
 from tests.support.examples import examples
 
 PUBLIC = TargetGuard(allow_private=False, allow_http=False)

@@ -1,5 +1,7 @@
 """webhook/suspension_log.py: a suspension is told of when it begins and when it ends, and not in between."""
 
+import re
+
 import pytest
 
 from core.events import Event, ListingRemoved, WebhookRemoved, WebhookSaved
@@ -16,7 +18,8 @@ ENDS = f"the endpoint of {BOT_REF} is no longer suspended: "
 
 def told(caplog: pytest.LogCaptureFixture) -> list[str]:
     """The lines about suspensions; those about probes and recoveries have tests of their own."""
-    return [record.getMessage() for record in caplog.records if record.name == "webhook.suspension_log"]
+    lines = [record.getMessage() for record in caplog.records if record.name == "webhook.suspension_log"]
+    return [line for line in lines if re.match(r"the endpoint of \S+ is ", line)]
 
 
 async def suspended() -> Stage:

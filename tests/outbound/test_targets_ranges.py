@@ -1,4 +1,4 @@
-"""outbound/ranges.py: addresses that are not the public internet."""
+"""outbound/targets.py: addresses that are not the public internet."""
 
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from outbound.ranges import IPV4_RANGES, IPV6_RANGES, ISATAP, UNASSIGNED, special_range
+from outbound.targets import IPV4_RANGES, IPV6_RANGES, ISATAP, UNASSIGNED, special_range
 from tests.support.examples import examples
 
 Network = IPv4Network | IPv6Network

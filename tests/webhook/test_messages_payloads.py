@@ -1,4 +1,4 @@
-"""webhook/payloads.py: the bodies that receivers get are the contract's, field by field."""
+"""webhook/messages.py: the bodies that receivers get are the contract's, field by field."""
 
 import json
 
@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from core.rows import Delivery, WebhookEvent
 from tests.support.sample_rows import BOT_REF, NOW_MS, SERVER_REF, USER
-from webhook.payloads import payload
+from webhook.messages import payload
 
 
 def test_the_bytes_of_a_vote_and_of_a_test_are_those_of_the_contract() -> None:

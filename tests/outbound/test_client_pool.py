@@ -1,9 +1,9 @@
-"""outbound/pool.py: how many connections are kept, for whom, and for how long."""
+"""outbound/client.py: how many connections are kept, for whom, and for how long."""
 
 import pytest
 
+from outbound.client import ConnectionPool
 from outbound.http1 import ClientConnection
-from outbound.pool import ConnectionPool
 
 
 class Kept(ClientConnection):

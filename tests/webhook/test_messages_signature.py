@@ -1,4 +1,4 @@
-"""webhook/signature.py: signatures are those of Standard Webhooks, whoever computes them."""
+"""webhook/messages.py: signatures are those of Standard Webhooks, whoever computes them."""
 
 import hashlib
 from base64 import b64decode, b64encode
@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.examples import examples
-from webhook.signature import new_secret, signed_headers
+from webhook.messages import new_secret, signed_headers
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 BODY = b'{"test": 2432232314}'

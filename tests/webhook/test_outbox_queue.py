@@ -1,4 +1,4 @@
-"""webhook/endpoint_queue.py: what waits for one endpoint."""
+"""webhook/outbox.py: what waits for one endpoint."""
 
 from functools import partial
 from random import Random
@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.examples import examples
-from webhook.endpoint_queue import PATIENT_PROBES, EndpointQueue, QueueEntry
+from webhook.outbox import PATIENT_PROBES, EndpointQueue, QueueEntry
 
 ROOM = 2
 NEVER = -1  # nothing has waited since before then

@@ -1,7 +1,12 @@
-"""chatplatform/images.py: addresses of pictures."""
+"""chatplatform/facts.py: addresses of pictures."""
 
-from chatplatform.facts import PlatformApplication, PlatformServer
-from chatplatform.images import application_icon_url, avatar_url, server_icon_url
+from chatplatform.facts import (
+    PlatformApplication,
+    PlatformServer,
+    application_icon_url,
+    avatar_url,
+    server_icon_url,
+)
 from tests.support.sample_rows import USER
 
 CDN, HASH = "https://cdn.example", "8342729096ea3675442027381ff50dfe"

@@ -1,19 +1,30 @@
-"""What a server must be to be listed. Law: a condition is met only if the platform says so.
+"""The conditions of the chat platform for a listing: for servers, and for bots.
 
-Facts come from two sides: what the signed-in user sees, and what the deployment's bot sees where it is in the
-server. The bot sees more, so it wins where both speak. A condition that neither speaks of is unknown.
+A server meets a condition only if the platform says so. Facts come from two sides: what the signed-in user
+sees, and what the deployment's bot sees where it is in the server. The bot sees more, so its answer wins
+where both have one. A condition without an answer is unknown.
 
     condition     the user's answer   the bot's answer   the id alone
     members               x                  x
     age                                                        x
     icon, community       x                  x
     two_factor, nsfw                         x
+
+A bot is refused only for a plain no of the platform. Where the platform is away, or says less than it did, a
+moderator looks.
 """
 
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from chatplatform.facts import Answer, InnerServer, PlatformServer, ServerChannel, created_ms
+from chatplatform.facts import (
+    Answer,
+    InnerServer,
+    PlatformApplication,
+    PlatformServer,
+    ServerChannel,
+    created_ms,
+)
 from core.rows import CheckName, CheckOutcome, ServerCheck
 
 MOST_NAMED = 10
@@ -114,3 +125,24 @@ def _counts(rule: NsfwRule, channel: ServerChannel) -> Answer:
     if channel.is_nsfw == "yes" and (rule == "any" or channel.is_open == "yes"):
         return "yes"
     return "unknown"
+
+
+# -- bots ----------------------------------------------------------------------------------------------------
+
+Obstacle = Literal["no_application", "not_inviteable", "no_commands"]
+
+
+def obstacles(application: PlatformApplication | None) -> Sequence[Obstacle]:
+    """Return what keeps an application from being listed.
+
+    Args:
+        application: what the platform said of it; None if it knows no such one.
+    """
+    if application is None:
+        return ["no_application"]
+    found: list[Obstacle] = []
+    if application.is_inviteable == "no":
+        found.append("not_inviteable")
+    if application.has_commands == "no":
+        found.append("no_commands")
+    return found

@@ -1,4 +1,4 @@
-"""webhook/languages.py: every text of the messages is there in every language."""
+"""webhook/chat.py: every text of the messages is there in every language."""
 
 import io
 from pathlib import Path
@@ -10,10 +10,10 @@ from babel.messages.extract import extract
 from babel.messages.pofile import read_po
 
 from languages.language_names import DEFAULT_LANGUAGE, LANGUAGES
-from webhook import languages
-from webhook.languages import translator
+from webhook import chat
+from webhook.chat import translator
 
-LOCALES = Path(languages.__file__).parent / "locales"
+LOCALES = Path(chat.__file__).parent / "locales"
 TRANSLATED = [language for language in LANGUAGES if language != DEFAULT_LANGUAGE]
 with (LOCALES.parent / "chat.py").open("rb") as source:
     TEXTS = sorted(

@@ -1,4 +1,4 @@
-"""webhook/curl.py: the command sends what was sent, without its secrets."""
+"""webhook/messages.py: the command sends what was sent, without its secrets."""
 
 import shlex
 import subprocess
@@ -14,8 +14,7 @@ from tests.support.gateways import WAIT_SECONDS
 from tests.support.programs import installed
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OLD_SECRET, OWNER, SECRET, USER
 from tests.support.webhook_receiver import Receiver
-from webhook.curl import SIGNATURE, TOKEN, curl_command
-from webhook.messages import RequestBuilder
+from webhook.messages import SIGNATURE, TOKEN, RequestBuilder, curl_command
 
 AGENT = "Votegate/1.0"
 CHAT_URL = "https://chat.example/api/webhooks/123/token-of_the-channel"

@@ -1,6 +1,7 @@
-"""webhook/probe_log.py: a probe is told of when it begins and when it ends, whatever comes of it."""
+"""webhook/suspension_log.py: a probe is told of when it begins and when it ends, whatever comes of it."""
 
 import asyncio
+import re
 
 import pytest
 
@@ -15,10 +16,12 @@ SECRET_URL = "http://127.0.0.1/votes/the-secret-of-the-path?token=another"
 BEGINS = f"a webhook probes the endpoint of {BOT_REF}, which is suspended: http_410"
 ENDS = f"the probe of the endpoint of {BOT_REF} "
 
+PROBE = re.compile("a webhook probes |the probe of ")
+
 
 def told(caplog: pytest.LogCaptureFixture) -> list[str]:
     assert "secret" not in caplog.text
-    lines = [record for record in caplog.records if record.name == "webhook.probe_log"]
+    lines = [record for record in caplog.records if PROBE.match(record.getMessage())]
     said = [record.getMessage() for record in lines]
     assert [record.levelname == "INFO" for record in lines] == [line.endswith("succeeded") for line in said]
     return said

@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from core.clock import FakeClock
-from guild_counts import http_counts
-from guild_counts.http_counts import HttpCounts, open_http_counts
+from guild_counts import counts as counts_module
+from guild_counts.counts import HttpCounts, open_http_counts
 from tests.support.coroutines import run, until
 from tests.support.gateways import WAIT_SECONDS
 from tests.support.raw_http_servers import (
@@ -197,7 +197,7 @@ def test_a_failure_is_logged_without_url_and_secret(caplog: pytest.LogCaptureFix
 
     with caplog.at_level(logging.DEBUG):
         run(main())
-    warnings = [record.getMessage() for record in caplog.records if record.name == http_counts.__name__]
+    warnings = [record.getMessage() for record in caplog.records if record.name == counts_module.__name__]
     assert len(warnings) == 4
     assert all(line.startswith(f"guild-count look-up for {BOT_REF} failed: ") for line in warnings)
     assert SECRET not in caplog.text
@@ -246,7 +246,7 @@ def test_an_expired_answer_is_not_used_when_the_service_is_down() -> None:
 
 
 def test_answers_are_kept_up_to_a_bound_the_oldest_going_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_counts, "MAX_CACHED", 2)
+    monkeypatch.setattr(counts_module, "MAX_CACHED", 2)
 
     async def main() -> None:
         clock = FakeClock()

@@ -1,4 +1,4 @@
-"""direct_messages/message_tally.py: the numbers of attempts since the start."""
+"""webhook/attempt_tally.py: the numbers of attempts since the start."""
 
 from typing import get_args
 
@@ -6,9 +6,8 @@ from chatplatform.platform_client import Reason
 from core.events import DeliveryAttempted, OwnerMessageAttempted, ReminderAttempted
 from core.rows import Attempt, Outcome
 from core.user_rows import user_ref
-from direct_messages.message_tally import ERROR_KINDS, MessageTally
 from tests.support.sample_rows import BOT_REF, DELIVERED, NOW_MS, USER
-from webhook.attempt_tally import AttemptKind
+from webhook.attempt_tally import MESSAGE_ERRORS, AttemptKind, MessageTally
 
 
 def attempted(outcome: Outcome, error: str | None) -> OwnerMessageAttempted:
@@ -35,7 +34,7 @@ def test_attempts_to_remind_users_count_too() -> None:
 
 
 def test_every_way_in_which_the_platform_is_away_has_a_class() -> None:
-    assert set(get_args(Reason)) - {"refused"} <= set(ERROR_KINDS)
+    assert set(get_args(Reason)) - {"refused"} <= set(MESSAGE_ERRORS)
 
 
 def test_the_classes_are_few_whatever_is_answered() -> None:

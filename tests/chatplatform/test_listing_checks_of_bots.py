@@ -1,11 +1,11 @@
-"""chatplatform/bot_checks.py: a plain no is an obstacle, and what nobody knows is none."""
+"""chatplatform/listing_checks.py: a plain no is an obstacle, and what nobody knows is none."""
 
 import itertools
 
 import pytest
 
-from chatplatform.bot_checks import obstacles
 from chatplatform.facts import Answer, PlatformApplication
+from chatplatform.listing_checks import obstacles
 
 ANSWERS: tuple[Answer, ...] = ("yes", "no", "unknown")
 

@@ -1,4 +1,4 @@
-"""chatplatform/server_checks.py: each condition by itself, and no yes that no answer states."""
+"""chatplatform/listing_checks.py: each condition by itself, and no yes that no answer states."""
 
 from typing import Any
 
@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatplatform.facts import InnerServer, PlatformServer, ServerChannel, created_ms
-from chatplatform.reading import MOST_CHANNELS, read_inner_server, read_server_channels, read_servers
-from chatplatform.server_checks import (
+from chatplatform.listing_checks import (
     DAY_MS,
     MOST_NAMED,
     ServerConditions,
     ServerFacts,
     server_checks,
 )
+from chatplatform.reading import MOST_CHANNELS, read_inner_server, read_server_channels, read_servers
 from core.rows import CheckOutcome, Eligibility, ServerCheck
 from tests.support.examples import examples
 from tests.support.odd_answers import altered, anything

@@ -1,4 +1,6 @@
-"""webhook/recovery_log.py: a recovery is told of when it begins and when all that waited has been sent."""
+"""webhook/suspension_log.py: a recovery is told of when it begins and when all that waited has been sent."""
+
+import re
 
 import pytest
 
@@ -10,9 +12,11 @@ from tests.support.sender_stage import Stage, staged
 
 GONE = HttpResult(410, "http_410")
 
+RECOVERY = re.compile(r"the endpoint of \S+ recovers ?")
+
 
 def told(caplog: pytest.LogCaptureFixture) -> list[str]:
-    lines = [record for record in caplog.records if record.name == "webhook.recovery_log"]
+    lines = [record for record in caplog.records if RECOVERY.match(record.getMessage())]
     assert {record.levelname for record in lines} <= {"INFO"}
     return [record.getMessage() for record in lines]
 
