@@ -6,7 +6,7 @@ BUILDER := $(VENV)/build
 PUBLISHED := tests/published/node_modules/.package-lock.json
 EXPRESS := bench/peers/express/node_modules/.package-lock.json
 
-.PHONY: help run fleet binary binary-test wheel build-packages test-packages pages screens test test-long site coverage faults fuzz processes crash soak lint messages bench bench-tools bench-packages bench-state bench-webhooks bench-fleet lock vendor system-packages clean
+.PHONY: help run fleet binary binary-test wheel build-packages test-packages pages screens surface test test-long site coverage faults fuzz processes crash soak lint messages bench bench-tools bench-packages bench-state bench-webhooks bench-fleet lock vendor system-packages clean
 
 help:            ## list all targets
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -20,11 +20,11 @@ fleet: $(VENV)/run.stamp $(if $(shell command -v redis-server),,$(VENV)/redis.st
 # Hundreds of gateways start: none compiles what another has.
 FAULTS := tests/system/faults tests/system/fleet
 FUZZ := tests/openapi/test_schemathesis.py tests/wire/test_fuzz.py tests/wire/test_differential.py
-SITE := tests/web
+SITE := tests/web tests/pages
 PROCESSES := tests/test_server.py $(addprefix tests/,system/processes cli deploy docs published release)
 # Each of four processes would import schemathesis for a plugin that FUZZ alone uses, and tests that it does not run.
 test: $(VENV)/dev.stamp ## run the tests, but for those of the targets below (3 minutes)
-	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -p no:schemathesis $(addprefix --ignore=,tests/pages $(SITE) $(FAULTS) $(FUZZ) $(PROCESSES) $(ELSEWHERE))
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -p no:schemathesis $(addprefix --ignore=,tests/browser $(SITE) $(FAULTS) $(FUZZ) $(PROCESSES) $(ELSEWHERE))
 
 site: $(VENV)/dev.stamp ## test the pages as they are served, without a browser (2 minutes)
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -p no:schemathesis $(SITE)
@@ -57,12 +57,17 @@ soak: $(VENV)/dev.stamp ## break everything around a fleet, SECONDS=150 (3 minut
 	@$(BIN)/python -m tests.system.fleet.soak --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
 
 pages: $(VENV)/dev.stamp ## test the pages in Debian's chromium (3 minutes)
-	@$(BIN)/python -m pytest -m pages -n 2 tests/pages $(CHOSEN)
+	@$(BIN)/python -m pytest -m pages -n 2 tests/browser $(CHOSEN)
 
 screens: $(VENV)/dev.stamp ## write the screenshots of docs/screens/ again
-	@$(BIN)/python -m tests.pages.screens
+	@$(BIN)/python -m tests.browser.screens
 
-ROOMS := $(addprefix tests/,chatplatform cli core direct_messages gateway grammars guild_counts handlers journal languages listings metrics outbound people ratelimit search serving settings snapshot storage votes web webhook)
+# OUT is emptied first. Two records of one commit are equal, so `diff -r` shows the changes of a refactoring.
+surface: $(VENV)/dev.stamp ## record what users see into the folder OUT: pages, answers, help (1 minute)
+	@$(BIN)/python -m tests.surface.record $(or $(OUT),build/surface)
+
+BESIDE := deploy docs openapi pages published release replication support surface system wire
+ROOMS := $(filter-out $(BESIDE:%=tests/%/),$(dir $(wildcard tests/*/__init__.py)))
 test-long: $(VENV)/dev.stamp ## run the tests that take too long for `make test`
 	@VOTEGATE_ALL_EXAMPLES=1 $(BIN)/python -m pytest -m long
 	@$(MAKE) --no-print-directory binary-test ASKED=tests/system/contract
@@ -135,8 +140,9 @@ vendor:          ## copy the files of others that pages use, as web/vendor/ pins
 
 messages: $(VENV)/dev.stamp ## bring the texts of pages into the catalogs of all languages
 	@mkdir -p build
-	@$(BIN)/pybabel --quiet extract --mapping-file pyproject.toml --keyword Text --project Votegate $(CATALOG) --output-file build/web.pot web
+	@$(BIN)/pybabel --quiet extract --mapping-file pyproject.toml --keyword Text --project Votegate $(CATALOG) --output-file build/web.pot $(SPEAKING)
 	@$(BIN)/pybabel --quiet update --domain web --input-file build/web.pot --output-dir web/locales $(UPDATE)
+SPEAKING := $(wildcard actions forms handlers journal kinds languages pages web)
 CATALOG := --add-location file --sort-by-file --no-wrap
 UPDATE := --no-wrap --no-fuzzy-matching --ignore-obsolete --ignore-pot-creation-date
 

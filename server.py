@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The command line. Law: it reads settings, runs one command, and reports each problem in one line.
+"""The command line. Invariant: it reads settings, runs one command, and reports each problem in one line.
 
 `serve` ends with 0 after SIGTERM or SIGINT, when everything is on disk; with 1 when it cannot start or a
 background task fails; with 2 when the settings are not valid.
@@ -17,11 +17,11 @@ import click
 from click.shell_completion import CompletionItem
 
 if TYPE_CHECKING:
-    from cli.place import Place
+    from cli.local_folder import DataFolder
     from cli.settings_port import Whereabouts
-    from handlers.recent_errors import RecentErrors
     from serving.log_output import LogOutput
     from settings.model import Settings
+    from watchers.recent_errors import RecentErrors
 
 
 class Commands(click.Group):
@@ -45,7 +45,7 @@ class Commands(click.Group):
 
     def main(self, *arguments: Any, **options: Any) -> Any:
         """Run a command. Shells ask for completion by one variable, whatever the program is called."""
-        from cli.columns import UNLIMITED
+        from cli.terminal import UNLIMITED
 
         width = None if sys.stdout.isatty() else UNLIMITED
         ours = {"complete_var": "_VOTEGATE_COMPLETE", "terminal_width": width}
@@ -79,7 +79,7 @@ class Commands(click.Group):
         )
 
 
-def _print_version(context: click.Context, _: click.Parameter, is_asked: bool) -> None:
+def _print_version(context: click.Context, _: click.Parameter, is_asked: bool) -> None:  # noqa: FBT001
     if is_asked:
         from cli.show_version import print_version
 
@@ -101,7 +101,7 @@ def cli(context: click.Context) -> None:
     """Votegate, the API gateway of a bot-listing platform."""
     from cli.settings_port import SettingsPort
 
-    context.obj = SettingsPort(_place, _whereabouts)
+    context.obj = SettingsPort(_data_folder, _whereabouts)
 
 
 FLAGS = {
@@ -148,7 +148,7 @@ def _loaded(config: Path | None, flags: Mapping[str, object]) -> "Settings":
 
 
 def _not_valid(mistakes: str) -> SystemExit:
-    from cli.columns import folded
+    from cli.terminal import folded
 
     click.echo("The settings are not valid:", err=True)
     for mistake in mistakes.splitlines():
@@ -159,7 +159,7 @@ def _not_valid(mistakes: str) -> SystemExit:
 @cli.command("serve")
 @settings_options
 @click.option("--demo", is_flag=True, help="Create a demo listing if the data folder is empty.")
-def serve_command(config: Path | None, demo: bool, **flags: object) -> None:
+def serve_command(config: Path | None, *, demo: bool, **flags: object) -> None:
     """Serve requests until SIGTERM or SIGINT.
 
     Then finish the requests under way, save everything, and stop. A flag overrides the environment, which
@@ -169,13 +169,13 @@ def serve_command(config: Path | None, demo: bool, **flags: object) -> None:
 
     import uvloop
 
-    from handlers.recent_errors import RecentErrors
-    from handlers.redaction import Redactor
     from serving.log_output import LogOutput, begin_logging, standard_error
     from settings.model import SECRETS, SettingsError
     from settings.sources import set_twice
     from snapshot.recovery import UNREADABLE
     from storage.folder import FolderUnusable, what_to_do
+    from watchers.recent_errors import RecentErrors
+    from watchers.redaction import Redactor
 
     log = logging.getLogger("votegate")
     try:
@@ -278,7 +278,7 @@ def check_config(config: Path | None, **flags: object) -> None:
     """
     import asyncio
 
-    from cli.columns import folded
+    from cli.terminal import folded
     from core.clock import SystemClock
     from gateway.start_check import start_findings
     from settings.model import SECRETS
@@ -301,9 +301,9 @@ def check_config(config: Path | None, **flags: object) -> None:
     click.echo("The settings are valid.")
 
 
-def _place(config: Path | None, data_dir: Path | None) -> "Place":
+def _data_folder(config: Path | None, data_dir: Path | None) -> "DataFolder":
     """Return the data folder for a command that needs no gateway."""
-    from cli.place import Place
+    from cli.local_folder import DataFolder
     from gateway.store import empty_state, held_folder
     from storage.folder import DIGEST_SECRET, KEYS, OPERATOR_TOKEN
     from storage.sealing import keyring_of
@@ -316,7 +316,7 @@ def _place(config: Path | None, data_dir: Path | None) -> "Place":
         DIGEST_SECRET: settings.keys.digest_secret,
         OPERATOR_TOKEN: settings.operator.token,
     }
-    return Place(
+    return DataFolder(
         settings.data_dir,
         keys,
         lambda path: held_folder(path, settings.sealing),

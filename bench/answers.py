@@ -17,7 +17,7 @@ from statistics import median
 TURNS = 20
 TOKEN = "operator-token-of-the-benchmark"
 COMMANDS = {
-    "server.py admin state": ["server.py", "admin", "--url", "URL", "state"],
+    "server.py admin debug overview": ["server.py", "admin", "--url", "URL", "debug", "overview"],
     "server.py --help": ["server.py", "--help"],
     "python -c pass": ["-c", "pass"],
 }

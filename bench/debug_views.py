@@ -26,7 +26,6 @@ from msgspec.structs import replace
 from core.clock import SystemClock
 from core.events import DeliveryQueued, EndpointHealthSet, Event, ListingSaved, VoteCast, WebhookSaved
 from core.rows import BotProfile, Webhook
-from gateway.endpoints import public_api
 from gateway.serve import Gateway, serve, tune_interpreter
 from handlers.public import PublicApi
 from settings.model import Settings, load_settings
@@ -134,8 +133,8 @@ async def once(settings: Settings, bots: int, *, fills: bool) -> None:
     held: list[Gateway] = []
     apis: list[PublicApi] = []
 
-    def made(*arguments: Any) -> PublicApi:
-        apis.append(public_api(*arguments))
+    def made(*arguments: Any, **options: Any) -> PublicApi:
+        apis.append(PublicApi(*arguments, **options))
         return apis[-1]
 
     async def started(gateway: Gateway) -> None:
@@ -143,7 +142,7 @@ async def once(settings: Settings, bots: int, *, fills: bool) -> None:
         held.append(gateway)
         done.set()
 
-    with patch("gateway.serve.public_api", made):
+    with patch("gateway.api.PublicApi", made):
         serving = asyncio.create_task(serve(settings, SystemClock(), stop, started))
         await done.wait()
     await (fill(held[0], bots) if fills else measure(held[0], apis[0]))

@@ -23,6 +23,7 @@ from bench.servers import DIGEST_SECRET, OPERATOR
 from bench.world import LIMIT
 from core.clock import SystemClock
 from core.events import Event, Merged, VoteCast
+from core.webhook_events import NewDeliveries
 from gateway.serve import Gateway, serve, tune_interpreter
 from settings.model import load_settings
 from votes.rules import cast_vote
@@ -154,10 +155,9 @@ class _Feeder:
             self._ledger.state,
             ref,
             user_of(number),
+            NewDeliveries(str, PENDING_MOST),
             now_ms=self._gateway.clock.now_ms(),
             cooldown_ms=0,
-            delivery_id="",
-            pending_most=PENDING_MOST,
         )
         return self._ledger.commit(cast)
 

@@ -19,7 +19,7 @@ from journal.journal import Journal, JournalPolicy
 from journal.segments import EMPTY
 from snapshot.files import SnapshotReader, list_snapshots
 from snapshot.recovery import recover
-from snapshot.snapshotter import Snapshotter
+from snapshot.snapshotter import NewestSnapshot, SnapshotPolicy, Snapshotter
 from storage.folder import Folder, kept_keys
 from tests.support.memory_ledger import empty_state
 from votes.table import LEAF
@@ -46,7 +46,8 @@ def seed_folder(path: Path, voters: Sequence[tuple[str, int]]) -> int:
         ledger = Ledger(state, journal, 0)
         running = asyncio.create_task(journal.run())
         ledger.commit([VoteCast(voters[0][0], "1", 1, NOW_MS)])
-        taken = await Snapshotter(folder, ledger, journal, clock, 300, 0).take()
+        policy = SnapshotPolicy(300)
+        taken = await Snapshotter(folder, ledger, journal, clock, policy, NewestSnapshot()).take()
         await journal.close()
         await running
         return taken.bytes

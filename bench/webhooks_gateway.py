@@ -22,6 +22,7 @@ from bench.world import LIMIT
 from core.clock import SystemClock
 from core.events import EndpointHealthSet, Event, ListingReviewed, ListingSaved, WebhookSaved
 from core.rows import BotProfile, Suspension, Webhook
+from core.webhook_events import NewDeliveries
 from gateway.serve import Gateway, serve, tune_interpreter
 from serving.vitals import resident_bytes
 from settings.model import load_settings
@@ -181,10 +182,9 @@ class _Feeder:
             self._ledger.state,
             ref,
             str(10**17 + number),
+            NewDeliveries(lambda: webhook_id(number), PENDING_MOST),
             now_ms=now_ms,
             cooldown_ms=0,
-            delivery_id=webhook_id(number),
-            pending_most=PENDING_MOST,
         )
         self._ledger.commit(cast)
 

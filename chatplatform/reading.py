@@ -17,7 +17,7 @@ from chatplatform.facts import (
     PlatformUser,
     ServerChannel,
 )
-from core.snowflake import is_snowflake
+from grammars.snowflake import is_snowflake
 
 MOST_SERVERS = 200
 """The platform lets a user join no more."""

@@ -1,4 +1,6 @@
-"""`admin`: the management API from a terminal. Law: it does nothing that another HTTP client could not do.
+"""`admin`: the management API from a terminal.
+
+Invariant: it does nothing that another HTTP client could not do.
 
 Each operation has a command with words that a person would type (`cli/operations.py`). A command that is one
 call with ids and a query is made of its row; the others stand in modules of their own. `call` makes any call
@@ -6,20 +8,22 @@ under the API's name for it, with a body in JSON.
 """
 
 import re
+import textwrap
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 import click
 
-from cli import bot_commands, doctor, review_commands, user_commands, vote_commands
+from actions.action import Option
+from cli import bot_commands, review_commands, user_commands, vote_commands
 from cli.backup_commands import admin_backup
-from cli.bars import bars
 from cli.caller import LONG, CallingCommand, GatewayCaller, connection_options, pass_caller
 from cli.listing_commands import commands_of
-from cli.operations import BY_NAME, OPERATIONS, Operation
+from cli.operations import BY_NAME, OPERATIONS, ApiCall
+from cli.parameter_types import SECONDS, JsonObject, ListingParameter, ListingRef
 from cli.remote import TEXT, printable
-from cli.words import JsonObject, ListingRef, ListingWord
+from cli.terminal import bars, terminal_width
 
 GROUPS = {
     "bots": "Submit, review, edit and remove bots.",
@@ -36,14 +40,16 @@ GROUPS = {
 LOST = {
     "bots remove": "This removes the bot {name}, with its keys, votes, deliveries and webhook.",
     "servers remove": "This removes the server {name}, with its votes, deliveries and webhook.",
-    "keys revoke": "This stops the key {key_id} at once.",
     "webhook remove": "This removes the webhook of {id}, what it still has to send, and its log.",
     "users end-sessions": "This signs the user {id} out everywhere.",
     "users end-all-sessions": "This signs everybody out everywhere.",
     "users end-session": "This ends the session {session_id} of the user {id}.",
     "users erase": "This removes all that is known of user {id}, with votes and deliveries, everywhere.",
+    **{call.command: call.loses for call in OPERATIONS if call.loses},
 }
 """Commands that ask before something is lost."""
+_READS: Mapping[str, click.ParamType[Any]] = {"text": click.STRING, "seconds": SECONDS}
+"""How the fields of a form are written on the command line."""
 
 
 @click.group()
@@ -60,8 +66,8 @@ def admin(context: click.Context, /, **options: Any) -> None:
     context.obj = GatewayCaller(context.find_root().obj, **options)
 
 
-def _generic(command: str, rows: Sequence[Operation]) -> click.Command:
-    """Return a command that is one call: its ids are arguments, and its query is options.
+def _generic(command: str, rows: Sequence[ApiCall]) -> click.Command:
+    """Return a command that is one call: its ids are arguments, and its query and body are options.
 
     Args:
         rows: one operation, or one for bots and one for servers. Then the first argument is a listing.
@@ -72,8 +78,9 @@ def _generic(command: str, rows: Sequence[Operation]) -> click.Command:
         click.Argument([name], metavar=_metavar(row, name)) for name in names[is_of_kinds:]
     ]
     if is_of_kinds:
-        params.insert(0, click.Argument(["listing"], type=ListingWord()))
+        params.insert(0, click.Argument(["listing"], type=ListingParameter()))
     params += [click.Option([f"--{name}"], help=_QUERY.get(name)) for name in row.query]
+    params += [_field(name, option) for name, option in row.options.items()]
     if command in LOST:
         params.append(click.Option(["--yes", "is_sure"], is_flag=True, help="Do not ask."))
 
@@ -88,7 +95,8 @@ def _generic(command: str, rows: Sequence[Operation]) -> click.Command:
             _confirm(caller, command, ids)
         query = {name: values[name] for name in row.query}
         if operation.name not in LONG:
-            caller.show(caller.call(operation.name, query=query, **ids))
+            body = {name: values[name] for name in row.options}
+            caller.show(caller.call(operation.name, body, query, **ids))
             return
         with bars() as bar:
             bar(operation.summary)(0, 0)
@@ -98,7 +106,17 @@ def _generic(command: str, rows: Sequence[Operation]) -> click.Command:
             raise click.exceptions.Exit(1)
 
     summary = rows[0].summary.replace("a bot", "a listing") if is_of_kinds else row.summary
-    return CallingCommand(command.split()[-1], callback=run, params=params, help=f"{summary}.")
+    return CallingCommand(command.split()[-1], callback=run, params=params, help=row.help or f"{summary}.")
+
+
+def _field(name: str, option: Option) -> click.Parameter:
+    """Return a field of a form as an argument, or as an option if it has a flag."""
+    kind = _READS[option.reads]
+    if not option.flag:
+        return click.Argument([name], type=kind, metavar=option.argument.upper() or None)
+    return click.Option(
+        [option.flag, name], type=kind, default=option.default, show_default=True, help=option.help
+    )
 
 
 def _confirm(caller: GatewayCaller, command: str, ids: dict[str, Any]) -> None:
@@ -110,7 +128,7 @@ def _confirm(caller: GatewayCaller, command: str, ids: dict[str, Any]) -> None:
         caller.confirm(LOST[command].format(**ids))
 
 
-def _metavar(row: Operation, name: str) -> str:
+def _metavar(row: ApiCall, name: str) -> str:
     """Return the name of an argument: an `id` is that of what the path names before it."""
     found = re.search(r"(\w+)s/\{id\}", row.path)
     return f"{found[1]}_id".upper() if found is not None and name == "id" else name.upper()
@@ -131,6 +149,30 @@ def metrics(caller: GatewayCaller) -> None:
         click.echo(piece, nl=False)
 
 
+@click.command(cls=CallingCommand)
+@pass_caller
+def doctor(caller: GatewayCaller) -> None:
+    """Say what is wrong now, and what to do next.
+
+    It ends with 1 if anything is wrong, or if no gateway answers.
+    """
+    answer = caller.call("showConcerns")
+    concerns = answer["concerns"]
+    caller.show(answer, lambda: _concern_lines(concerns) if concerns else ["nothing is wrong"])
+    if concerns:
+        raise click.exceptions.Exit(1)
+
+
+def _concern_lines(concerns: Sequence[Mapping[str, str]]) -> Iterator[str]:
+    width = terminal_width()
+    for concern in concerns:
+        said = click.style(f"{concern['topic']}:", bold=True), printable(concern["text"])
+        yield from textwrap.wrap(" ".join(said), width)
+        yield from textwrap.wrap(
+            printable(concern["action"]), width, initial_indent="  ", subsequent_indent="  "
+        )
+
+
 @click.group("call")
 def every_call() -> None:
     """Make any call of the management and debug API.
@@ -139,7 +181,7 @@ def every_call() -> None:
     """
 
 
-def _call_of(row: Operation) -> click.Command:
+def _call_of(row: ApiCall) -> click.Command:
     names = re.findall(r"\{(\w+)\}", row.path)
     params: list[click.Parameter] = [click.Argument([name]) for name in names]
     params += [click.Option([f"--{name}"], help="See the API's description.") for name in row.query]
@@ -162,11 +204,11 @@ def _build() -> None:
         **vote_commands.COMMANDS,
         **user_commands.COMMANDS,
         **review_commands.COMMANDS,
-        **doctor.COMMANDS,
+        "doctor": doctor,
         "backup": admin_backup,
         "metrics": metrics,
     }
-    by_command = defaultdict[str, list[Operation]](list)
+    by_command = defaultdict[str, list[ApiCall]](list)
     for row in OPERATIONS:
         by_command[row.command].append(row)
         if not row.is_file:

@@ -1,4 +1,6 @@
-"""`backup`: the state in one file, and the secrets in another if asked. Law: a file is whole, or not there.
+"""`backup`: the state in one file, and the secrets in another if asked.
+
+Invariant: a file is whole, or not there.
 
 The state comes from the gateway that holds the data folder, through the API. If none holds it, it comes from
 the folder itself, which is locked meanwhile. A file gets its name when it is on disk and was read back.
@@ -11,12 +13,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from cli.bars import Bar, bars
 from cli.caller import CallingCommand, GatewayCaller, connection_options, pass_caller
 from cli.operations import BY_NAME
+from cli.terminal import Bar, bars
 
 if TYPE_CHECKING:
-    from cli.place import Place
+    from cli.local_folder import DataFolder
 
 path_type = click.Path(path_type=Path)
 force_option = click.option("--force", is_flag=True, help="Replace a file that is there already.")
@@ -37,16 +39,16 @@ class Origin(NamedTuple):
 @force_option
 @keys_file_option
 @pass_caller
-def admin_backup(caller: GatewayCaller, file: Path, force: bool, keys_file: Path | None) -> None:
+def admin_backup(caller: GatewayCaller, file: Path, keys_file: Path | None, *, force: bool) -> None:
     """Download a backup.
 
     `backup` without `admin` does the same. It also works while no gateway runs, and can save the secrets.
     """
-    from cli.place import stoppable, told_problems
+    from cli.local_folder import stoppable, told_problems
 
-    place = caller.place
-    with stoppable(), told_problems(place.path, "nothing was saved: "):
-        answer = _saved(place, file, _of_gateway(caller), force=force, keys_file=keys_file)
+    data_folder = caller.data_folder
+    with stoppable(), told_problems(data_folder.path, "nothing was saved: "):
+        answer = _saved(data_folder, file, _of_gateway(caller), force=force, keys_file=keys_file)
     caller.show(answer)
 
 
@@ -63,28 +65,29 @@ def backup(
     file: Path,
     secrets_file: Path | None,
     passphrase_file: Path | None,
-    force: bool,
     keys_file: Path | None,
+    *,
+    force: bool,
 ) -> None:
     """Save the state to FILE, and the secrets to another file.
 
     The state comes from the running gateway. If none runs, it comes from the data folder. FILE is encrypted,
     and needs the sealing keys. The secrets are encrypted with a passphrase, which is asked for.
     """
+    from cli.local_folder import stoppable, told_problems
     from cli.passphrases import new_passphrase
-    from cli.place import stoppable, told_problems
 
-    place = caller.place
-    with stoppable(), told_problems(place.path, "nothing was saved: "), ExitStack() as stack:
-        _refuse_places(place, file, secrets_file)
+    data_folder = caller.data_folder
+    with stoppable(), told_problems(data_folder.path, "nothing was saved: "), ExitStack() as stack:
+        _refuse_places(data_folder, file, secrets_file)
         if secrets_file is not None:
-            saved = _secrets_of(place)
+            saved = _secrets_of(data_folder)
             _write_secrets(stack, secrets_file, saved, new_passphrase(passphrase_file), force=force)
         origin = _of_gateway(caller) if caller.is_named else _of_folder_or_gateway(stack, caller)
         is_ours = secrets_file is not None
-        answer = _saved(place, file, origin, force=force, keys_file=keys_file, is_ours=is_ours)
+        answer = _saved(data_folder, file, origin, force=force, keys_file=keys_file, is_ours=is_ours)
         if secrets_file is not None:
-            given = sorted(place.given_secrets)
+            given = sorted(data_folder.given_secrets)
             answer |= {
                 "secrets_file": str(secrets_file),
                 "secrets": sorted(saved),
@@ -93,28 +96,33 @@ def backup(
     caller.show(answer)
 
 
-def _refuse_places(place: "Place", file: Path, secrets_file: Path | None) -> None:
+def _refuse_places(data_folder: "DataFolder", file: Path, secrets_file: Path | None) -> None:
     """Raise FolderUnusable for files that are one, or that lie in the data folder, where no others may be."""
     from storage.folder import FolderUnusable
 
     for path in (file, secrets_file):
-        if path is not None and path.resolve().is_relative_to(place.path.resolve()):
+        if path is not None and path.resolve().is_relative_to(data_folder.path.resolve()):
             raise FolderUnusable(f"{path} is in the data folder; name another folder")
     if secrets_file is not None and secrets_file.resolve() == file.resolve():
         raise FolderUnusable("the secrets need a file of their own, to be kept elsewhere")
 
 
-def _secrets_of(place: "Place") -> dict[str, str]:
+def _secrets_of(data_folder: "DataFolder") -> dict[str, str]:
     """Return the secrets in the data folder by their file names, but for those that the settings give."""
     from storage.exposed import SECRETS
     from storage.folder import FolderUnusable, kept_secret
 
-    names = [name for name in SECRETS if name not in place.given_secrets and (place.path / name).exists()]
-    if not names and not place.given_secrets:
+    names = [
+        name
+        for name in SECRETS
+        if name not in data_folder.given_secrets and (data_folder.path / name).exists()
+    ]
+    if not names and not data_folder.given_secrets:
         raise FolderUnusable(
-            f"{place.path} holds no secrets; save them on the machine of the gateway, and name its --data-dir"
+            f"{data_folder.path} holds no secrets; save them on the machine of the gateway, and name its "
+            "--data-dir"
         )
-    return {name: kept_secret(place.path, name, str) for name in names}
+    return {name: kept_secret(data_folder.path, name, str) for name in names}
 
 
 def _write_secrets(
@@ -129,8 +137,8 @@ def _write_secrets(
 
 def _of_gateway(caller: GatewayCaller) -> Origin:
     def digest_at(position: int) -> str | None:
-        state = caller.call("showState")
-        return str(state["digest"]) if state["positions"]["head"] == position else None
+        stored = caller.call("showData")
+        return str(stored["digest"]) if stored["positions"]["head"] == position else None
 
     return Origin(caller.remote.pieces(BY_NAME["backUp"].path), digest_at)
 
@@ -138,26 +146,25 @@ def _of_gateway(caller: GatewayCaller) -> Origin:
 def _of_folder_or_gateway(stack: ExitStack, caller: GatewayCaller) -> Origin:
     """Return the state of the folder, locked until the stack closes, or of the gateway that has locked it."""
     from core.clock import SystemClock
-    from snapshot.backup import backup_pieces
     from snapshot.recovery import recover
-    from snapshot.restore import Source
+    from snapshot.restore import Source, backup_pieces
     from storage.folder import FolderInUse
 
-    place = caller.place
-    if not place.has_data:
+    data_folder = caller.data_folder
+    if not data_folder.has_data:
         return _of_gateway(caller)
     try:
-        folder = stack.enter_context(place.hold(place.path))
+        folder = stack.enter_context(data_folder.hold(data_folder.path))
     except FolderInUse:
         return _of_gateway(caller)
-    recovered = recover(folder, place.empty_state)
+    recovered = recover(folder, data_folder.empty_state)
     source = Source(recovered.state, recovered.tail.head)
     pieces = backup_pieces(source, folder.keys, SystemClock().now_ms())
     return Origin(pieces, lambda _: source.state.digest())
 
 
 def _saved(
-    place: "Place",
+    data_folder: "DataFolder",
     file: Path,
     origin: Origin,
     *,
@@ -177,12 +184,12 @@ def _saved(
             written.write(piece)
             progress(written.size, 0)
         written.sync()
-        answer = _read_back(place, written.path, keys_file, bar)
+        answer = _read_back(data_folder, written.path, keys_file, bar)
         position, digest = answer["position"], answer["digest"]
         if is_ours and digest is None:
             raise click.ClickException(
-                f"nothing was saved: the sealing keys in {place.path} do not open this backup, so the folder "
-                "is that of another gateway"
+                f"nothing was saved: the sealing keys in {data_folder.path} do not open this backup, so the "
+                "folder is that of another gateway"
             )
         if isinstance(position, int) and origin.digest_at(position) not in {None, digest}:
             raise click.ClickException("nothing was saved: the backup has another digest than the state")
@@ -190,14 +197,14 @@ def _saved(
 
 
 def _read_back(
-    place: "Place", path: Path, keys_file: Path | None, bar: Callable[[str], Bar]
+    data_folder: "DataFolder", path: Path, keys_file: Path | None, bar: Callable[[str], Bar]
 ) -> dict[str, object]:
     from snapshot.files import SnapshotReader
     from snapshot.restore import read_backup
 
-    key, keys = SnapshotReader(path).header.key_id.hex(), place.keys_at_hand(path, keys_file)
+    key, keys = SnapshotReader(path).header.key_id.hex(), data_folder.keys_at_hand(path, keys_file)
     if keys is None:
         click.echo(f"not read back: sealing key {key} is not here; see --keys-file", err=True)
         return {"position": None, "digest": None, "sealing_key": key}
-    source = read_backup(path, keys, place.empty_state, bar("reading it back"))
+    source = read_backup(path, keys, data_folder.empty_state, bar("reading it back"))
     return {"position": source.position, "digest": source.state.digest(), "sealing_key": key}

@@ -1,11 +1,11 @@
-"""`admin keys`, `counts` and `limits`: the commands about a bot that need more than an id."""
+"""`admin counts` and `admin limits`: the commands about a bot that need more than an id."""
 
 from typing import Any
 
 import click
 
 from cli.caller import CallingCommand, GatewayCaller, pass_caller
-from cli.words import SECONDS, RateLimit
+from cli.parameter_types import SECONDS, RateLimit
 
 overlap_option = click.option(
     "--overlap",
@@ -14,31 +14,6 @@ overlap_option = click.option(
     show_default=True,
     help="How long the old one works beside the new one, such as 24h.",
 )
-
-
-@click.command("issue", cls=CallingCommand)
-@click.argument("bot_id")
-@click.argument("name")
-@pass_caller
-def issue(caller: GatewayCaller, bot_id: str, name: str) -> None:
-    """Issue an API key for a bot.
-
-    NAME is for your own use. The key is shown only this once.
-    """
-    caller.show(caller.call("issueKey", {"name": name}, id=bot_id))
-
-
-@click.command("rotate", cls=CallingCommand)
-@click.argument("bot_id")
-@click.argument("key_id")
-@overlap_option
-@pass_caller
-def rotate(caller: GatewayCaller, bot_id: str, key_id: str, overlap: int) -> None:
-    """Give an API key a new value.
-
-    The old value stops at once, unless you name an overlap. The new one is shown only this once.
-    """
-    caller.show(caller.call("rotateKey", {"overlap_seconds": overlap}, id=bot_id, key_id=key_id))
 
 
 @click.command("counts", cls=CallingCommand)
@@ -74,8 +49,6 @@ def limits(caller: GatewayCaller, /, bot_id: str, **told: Any) -> None:
 
 
 COMMANDS: dict[str, click.Command] = {
-    "keys issue": issue,
-    "keys rotate": rotate,
     "counts": counts,
     "limits": limits,
 }

@@ -1,4 +1,4 @@
-"""The frame of every command that calls a gateway. Law: with `--json`, stdout holds one JSON document.
+"""The frame of every command that calls a gateway. Invariant: with `--json`, stdout holds one JSON document.
 
 That document is the API's answer. For a command that fails it has `success: false` and the `error`, as the
 API's own errors have. A usage error (status 2) is text on stderr in any case.
@@ -16,12 +16,13 @@ from urllib.parse import quote, urlencode
 import click
 
 from cli.operations import BY_NAME
-from cli.outline import columns, outline, table
+from cli.outline import outline, table
 from cli.remote import LONG_SECONDS, TIMEOUT_SECONDS, UNIX, Address, Refused, Remote, printable
 from cli.settings_port import SettingsPort, Whereabouts
+from cli.terminal import terminal_width
 
 if TYPE_CHECKING:
-    from cli.place import Place
+    from cli.local_folder import DataFolder
 
 TOKEN = "VOTEGATE_OPERATOR__TOKEN"  # noqa: S105 (the name of a variable)
 TOKEN_FILE = "VOTEGATE_OPERATOR__TOKEN_FILE"  # noqa: S105 (the name of a variable)
@@ -63,9 +64,9 @@ class GatewayCaller:
         return self._deployment.whereabouts(self._config, self._data_dir)
 
     @cached_property
-    def place(self) -> "Place":
+    def data_folder(self) -> "DataFolder":
         """The data folder of the gateway, if it is here."""
-        return self._deployment.place(self._config, self._data_dir)
+        return self._deployment.data_folder(self._config, self._data_dir)
 
     @cached_property
     def remote(self) -> Remote:
@@ -96,7 +97,7 @@ class GatewayCaller:
             for key, value in answer.items()
             if key not in {"success", "hint"} and (key, value) != ("next", None)
         }
-        printed = lines() if lines is not None else outline(shown, columns())
+        printed = lines() if lines is not None else outline(shown, terminal_width())
         for line in printed if shown else ["done"]:
             click.echo(line)
         if "hint" in answer:
@@ -114,7 +115,7 @@ class GatewayCaller:
             if after is None:
                 break
         whole = {"success": True, noun: found, "next": None}
-        self.show(whole, lambda: table(noun, found, columns()) if found else ["none"])
+        self.show(whole, lambda: table(noun, found, terminal_width()) if found else ["none"])
 
     def confirm(self, lost: str, wanted: str | None = None) -> None:
         """Ask before something is lost: for `wanted`, a name to type, else for y. Else end the command."""

@@ -1,12 +1,16 @@
-"""A listing for first steps. Law: the same rules make it as any other, and only in an empty data folder."""
+"""A listing for first steps.
+
+Invariant: the same rules make it as any other, and only in an empty data folder.
+"""
 
 import shlex
 
 from core.actors import GATEWAY
 from core.ledger import Ledger
+from core.webhook_events import NewDeliveries
 from listings import rules
 from listings.forms import BotSubmission
-from listings.keys import KeyDigester, issue_key
+from listings.keys import KeyDigester, NewKey, issue_key
 from votes.rules import cast_vote
 
 BOT = "123456789012345678"
@@ -34,17 +38,13 @@ def make_demo(ledger: Ledger, digester: KeyDigester, *, key: str, key_id: str, n
         issue_key(
             state,
             ref,
-            name="demo",
-            key_id=key_id,
-            digest=digester.digest(key),
+            NewKey(key_id, "demo", digester.digest(key)),
             now_ms=now_ms,
             keys_per_listing=1,
             by=GATEWAY,
         )
     )
-    return ledger.commit(
-        cast_vote(state, ref, VOTER, now_ms=now_ms, cooldown_ms=0, delivery_id="", pending_most=0)
-    )
+    return ledger.commit(cast_vote(state, ref, VOTER, NewDeliveries(str, 0), now_ms=now_ms, cooldown_ms=0))
 
 
 def demo_lines(base_url: str, key: str) -> str:

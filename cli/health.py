@@ -1,4 +1,4 @@
-"""`votegate health`: is the gateway well? Law: one line and status 0 or 1, within a bounded time.
+"""`votegate health`: is the gateway well? Invariant: one line and status 0 or 1, within a bounded time.
 
 It is for whoever watches a process and has no shell and no `curl`, such as a container.
 """
@@ -29,6 +29,7 @@ NO_TOKEN = "none"  # noqa: S105 (both paths are open to everybody)
 @click.pass_obj
 def health(
     settings: SettingsPort,
+    *,
     ready: bool,
     seconds: float,
     url: str | None,

@@ -1,4 +1,6 @@
-"""`admin bots` and `admin servers`: the commands with forms. Law: an edit keeps what it is not told.
+"""`admin bots` and `admin servers`: the commands with forms.
+
+Invariant: an edit keeps every field that it does not name.
 
 Other commands of listings are made of their operations (`cli/admin.py`).
 """
@@ -9,21 +11,9 @@ import click
 
 from cli.caller import CallingCommand, GatewayCaller, pass_caller
 from cli.operations import BY_NAME
-from cli.words import JsonObject, TextFile
+from cli.parameter_types import JsonObject, TextFile
 
 STATES = ("in_review", "approved", "denied")
-_EDITED = {
-    "bots": (
-        "owner_id",
-        "name",
-        "short_description",
-        "description",
-        "categories",
-        "support_invite",
-    ),
-    "servers": ("owner_id", "name", "description", "keywords", "category"),
-}
-"""The fields that an edit replaces, all at once."""
 _EXTRA_OWNERS = (
     click.Option(
         ["--extra-owner", "extra_owners"],
@@ -87,12 +77,20 @@ def _writing(kind: str, verb: str) -> click.Command:
             return
         shown = caller.call(f"show{thing.capitalize()}", id=id)
         newest = {**shown, **shown["change"]["proposed"]} if shown["change"] else shown
-        before = {name: newest[name] for name in _EDITED[kind]}
+        before = {name: newest[name] for name in _edited(kind)}
         caller.show(caller.call(f"edit{thing.capitalize()}", {**before, **body}, id=id))
 
     what = f"Submit a {thing}." if verb == "submit" else f"Edit a {thing}."
     more = "" if verb == "submit" else "\n\nIt keeps what you do not name. A list is replaced whole."
     return CallingCommand(verb, callback=run, params=_fields(kind, verb), help=what + more)
+
+
+def _edited(kind: str) -> tuple[str, ...]:
+    """Return the fields that an edit replaces, all at once."""
+    from core.rows import BotProfile, ServerProfile  # no other command waits for them
+
+    profile = BotProfile if kind == "bots" else ServerProfile
+    return ("owner_id", *profile.__struct_fields__)
 
 
 def _listing(kind: str) -> click.Command:

@@ -1,15 +1,22 @@
 """The calls of the management and debug API, and the command of each. Law: they are the operator's routes.
 
-The rows repeat `handlers/routes.py`, because that takes a third of a second to import. A test compares them,
-and fails for a row without a command.
+The rows of actions are read from their table. The others repeat `handlers/routes.py`, because that takes a
+third of a second to import. A test compares them, and fails for a row without a command.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from actions.action import AnyAction, Operation, Option, operations
+from actions.keys import KEY_ACTIONS
+from actions.votes import VOTE_ACTIONS
 
-class Operation(NamedTuple):
-    """A call: `name` is that of the API's description, `command` the words behind `admin`."""
+
+class ApiCall(NamedTuple):
+    """A call: `name` is that of the API's description, `command` the words behind `admin`.
+
+    `help`, `options` and `loses` are those of the command (actions/action.py).
+    """
 
     command: str
     name: str
@@ -20,9 +27,34 @@ class Operation(NamedTuple):
     query: tuple[str, ...] = ()
     is_file: bool = False
     """The answer is a file, and no JSON."""
+    help: str = ""
+    options: Mapping[str, Option] = {}
+    loses: str = ""
 
 
-def _of_kind(kind: str) -> Iterator[Operation]:
+def calls_of(actions: Sequence[AnyAction]) -> tuple[ApiCall, ...]:
+    """Return the calls of a group of actions, for each kind that has them."""
+    return tuple(map(_call, operations(actions)))
+
+
+def _call(operation: Operation) -> ApiCall:
+    action, form = operation.action, operation.form
+    is_query = action.method == "GET" and form is not None
+    return ApiCall(
+        operation.command,
+        operation.name,
+        action.method,
+        operation.path,
+        operation.summary,
+        has_body=form is not None and not is_query,
+        query=form.__struct_fields__ if form is not None and is_query else (),
+        help=action.command.help,
+        options=action.command.options,
+        loses=action.command.loses,
+    )
+
+
+def _of_kind(kind: str) -> Iterator[ApiCall]:
     thing, root, one = kind[:-1], f"/manage/{kind}", f"/manage/{kind}/{{id}}"
     form, webhook, deliveries = thing.capitalize(), f"{one}/webhook", f"{one}/webhook/deliveries"
     for row in (
@@ -84,18 +116,9 @@ def _of_kind(kind: str) -> Iterator[Operation]:
             *(f"{kind} inspect", f"show{form}Whole", "GET", f"/debug/listings/{kind}/{{id}}.json"),
             f"Show all about a {thing} and its newest votes",
         ),
-        ("votes cast", f"voteFor{form}", "POST", f"{one}/votes", f"Cast a vote for a {thing}", True),
-        (
-            *("votes check", f"check{form}Votes", "POST", f"{one}/votes/check"),
-            *(f"Look many users' votes for a {thing} up", True),
-        ),
         (
             *("votes strike", f"strike{form}Votes", "POST", f"{one}/votes/strike"),
             *(f"Strike votes for a {thing} out", True),
-        ),
-        (
-            *("votes count", f"count{form}Votes", "GET", f"{one}/numbers"),
-            f"Count a {thing}'s votes by day and month",
         ),
         (
             *(f"{kind} offer", f"offer{form}", "PUT", f"{one}/hand-over"),
@@ -114,111 +137,103 @@ def _of_kind(kind: str) -> Iterator[Operation]:
         ("review notes", f"show{form}Notes", "GET", f"{one}/notes", f"Show the notes on a {thing}"),
         ("review note", f"note{form}", "POST", f"{one}/notes", f"Note something on a {thing}", True),
     ):
-        yield Operation(*row)
+        yield ApiCall(*row)
 
 
 _EXTRA_OWNER = "/manage/bots/{id}/extra-owners/{user_id}"
 _BOT, _USER = "/manage/bots/{id}", "/manage/users/{id}"
-OPERATIONS: tuple[Operation, ...] = (
+OPERATIONS: tuple[ApiCall, ...] = (
     *_of_kind("bots"),
     *_of_kind("servers"),
-    Operation(
+    ApiCall(
         *("review queue", "showQueue", "GET", "/manage/queue", "Show what waits for a decision"),
         query=("after", "limit"),
     ),
-    Operation(
+    ApiCall(
         *("counts", "setActualServerCount", "PUT", f"{_BOT}/actual-server-count"),
         *("Set how many servers a bot is really in", True),
     ),
-    Operation(
+    ApiCall(
         *("owners invite", "inviteExtraOwner", "PUT", _EXTRA_OWNER),
         *("Invite a user to manage a bot", True),
     ),
-    Operation(
+    ApiCall(
         *("owners accept", "acceptInvitation", "POST", f"{_EXTRA_OWNER}/accept"),
         *("Accept an invitation for a user", True),
     ),
-    Operation(
+    ApiCall(
         *("owners remove", "endExtraOwner", "DELETE", _EXTRA_OWNER),
         "Remove a co-owner, or end an invitation",
     ),
-    Operation("limits", "setLimits", "PUT", f"{_BOT}/limits", "Give a bot limits of its own", True),
-    Operation("keys issue", "issueKey", "POST", f"{_BOT}/keys", "Issue an API key", True),
-    Operation("keys list", "listKeys", "GET", f"{_BOT}/keys", "List a bot's API keys"),
-    Operation(
-        *("keys rotate", "rotateKey", "POST", f"{_BOT}/keys/{{key_id}}/rotate"),
-        *("Give an API key a new value", True),
-    ),
-    Operation("keys revoke", "deleteKey", "DELETE", f"{_BOT}/keys/{{key_id}}", "Delete an API key"),
-    Operation(
+    ApiCall("limits", "setLimits", "PUT", f"{_BOT}/limits", "Give a bot limits of its own", True),
+    *calls_of(KEY_ACTIONS),
+    *calls_of(VOTE_ACTIONS),
+    ApiCall(
         *("votes list", "listVotes", "GET", "/manage/votes", "Read all votes in the order of the log"),
         query=("after", "limit"),
     ),
-    Operation("users list", "listUsers", "GET", "/manage/users", "List users", query=("after", "limit")),
-    Operation("users show", "showUser", "GET", _USER, "Show a user"),
-    Operation("users erase", "forgetUser", "DELETE", _USER, "Forget a user"),
-    Operation("users notices", "listNotices", "GET", f"{_USER}/notices", "List a user's notices"),
-    Operation("users reminders", "listReminders", "GET", f"{_USER}/reminders", "List a user's reminders"),
-    Operation(
+    ApiCall("users list", "listUsers", "GET", "/manage/users", "List users", query=("after", "limit")),
+    ApiCall("users show", "showUser", "GET", _USER, "Show a user"),
+    ApiCall("users erase", "forgetUser", "DELETE", _USER, "Forget a user"),
+    ApiCall("users notices", "listNotices", "GET", f"{_USER}/notices", "List a user's notices"),
+    ApiCall("users reminders", "listReminders", "GET", f"{_USER}/reminders", "List a user's reminders"),
+    ApiCall(
         *("users clear-reminders", "clearReminders", "DELETE", f"{_USER}/reminders"),
         "Turn all reminders of a user off",
     ),
-    Operation("users sessions", "listSessions", "GET", f"{_USER}/sessions", "List a user's sessions"),
-    Operation(
+    ApiCall("users sessions", "listSessions", "GET", f"{_USER}/sessions", "List a user's sessions"),
+    ApiCall(
         *("users end-sessions", "endSessions", "DELETE", f"{_USER}/sessions"),
         "End all sessions of a user",
     ),
-    Operation(
+    ApiCall(
         *("users end-all-sessions", "endAllSessions", "DELETE", "/manage/sessions"),
         "End the sessions of all users",
     ),
-    Operation(
+    ApiCall(
         *("users end-session", "endSession", "DELETE", f"{_USER}/sessions/{{session_id}}"),
         "End a session of a user",
     ),
-    Operation(
+    ApiCall(
         *("users quarantine", "quarantineUser", "PUT", f"{_USER}/quarantines/{{act}}"),
         *("Forbid an act to a user", True),
     ),
-    Operation(
-        *("users lift", "liftQuarantine", "DELETE", f"{_USER}/quarantines/{{act}}"), "Lift a quarantine"
-    ),
-    Operation("moderators list", "listModerators", "GET", "/manage/moderators", "List moderators"),
-    Operation(
+    ApiCall(*("users lift", "liftQuarantine", "DELETE", f"{_USER}/quarantines/{{act}}"), "Lift a quarantine"),
+    ApiCall("moderators list", "listModerators", "GET", "/manage/moderators", "List moderators"),
+    ApiCall(
         *("moderators add", "appointModerator", "PUT", f"{_USER}/moderator", "Make a user a moderator", True),
     ),
-    Operation(
+    ApiCall(
         *("moderators remove", "dismissModerator", "DELETE", f"{_USER}/moderator"),
         "Take the role of a moderator away",
     ),
-    Operation("doctor", "showConcerns", "GET", "/debug/concerns", "Say what is wrong now"),
-    Operation("state", "showState", "GET", "/debug/state", "Show the process"),
-    Operation("find", "find", "GET", "/debug/find.json", "Find a listing or a user", query=("q",)),
-    Operation(
+    ApiCall("doctor", "showConcerns", "GET", "/debug/concerns", "Say what is wrong now"),
+    ApiCall("find", "find", "GET", "/debug/find.json", "Find a listing or a user", query=("q",)),
+    ApiCall(
         *("users inspect", "showUserInside", "GET", "/debug/users/{id}.json"),
         "Show all that is known of a user",
     ),
-    Operation("debug bot", "showBotInside", "GET", "/debug/bots/{id}", "Show all about a bot"),
-    Operation(
+    ApiCall(
         *("debug overview", "showOverview", "GET", "/debug/overview.json"),
         "Show the process at a glance",
     ),
-    Operation("debug webhooks", "showWebhooksInside", "GET", "/debug/webhooks.json", "Show all webhooks"),
-    Operation("debug limiter", "showLimiter", "GET", "/debug/limiter.json", "Show the rate limiter"),
-    Operation(
+    ApiCall("debug webhooks", "showWebhooksInside", "GET", "/debug/webhooks.json", "Show all webhooks"),
+    ApiCall("debug limiter", "showLimiter", "GET", "/debug/limiter.json", "Show the rate limiter"),
+    ApiCall(
         *("debug errors", "showErrors", "GET", "/debug/errors.json"), "Show the last warnings and errors"
     ),
-    Operation(
+    ApiCall(
         *("debug journal", "showJournal", "GET", "/debug/journal.json"),
         "Show the newest events of the journal",
         query=("before",),
     ),
-    Operation(
+    ApiCall("debug data", "showData", "GET", "/debug/data.json", "Show what is on disk, with digests"),
+    ApiCall(
         *("metrics", "readMetrics", "GET", "/metrics", "The numbers of the process, for Prometheus"),
         is_file=True,
     ),
-    Operation("snapshot", "takeSnapshot", "POST", "/debug/snapshot", "Take a snapshot now"),
-    Operation("backup", "backUp", "GET", "/debug/snapshot", "Download a backup", is_file=True),
-    Operation("verify", "verifyState", "POST", "/debug/verify", "Compare memory with disk"),
+    ApiCall("snapshot", "takeSnapshot", "POST", "/debug/snapshot", "Take a snapshot now"),
+    ApiCall("backup", "backUp", "GET", "/debug/snapshot", "Download a backup", is_file=True),
+    ApiCall("verify", "verifyState", "POST", "/debug/verify", "Compare memory with disk"),
 )
 BY_NAME = {operation.name: operation for operation in OPERATIONS}

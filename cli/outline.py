@@ -1,11 +1,12 @@
-"""Answers of the API as text for people. Law: a line fits the terminal, and a key or digest is never cut.
+"""Answers of the API as text for people.
+
+Invariant: a line fits the terminal, and a key or digest is never cut.
 
 A value's name tells its unit, as all names of the API do: `uptime_seconds`, `resident_bytes`, `created_at`.
 """
 
 import math
 import re
-import shutil
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -14,7 +15,6 @@ from typing import Any
 import click
 from rich.cells import cell_len
 
-from cli.columns import UNLIMITED
 from cli.remote import printable
 
 NARROWEST = 12
@@ -44,11 +44,6 @@ _LABELS = {"seconds": "took", "bytes": "size"}
 _SIZES = ("KiB", "MiB", "GiB", "TiB")
 _UNITS = ("_seconds", "_bytes", "_ms", "_at")
 _MOMENTS = {"at", "since", "until", "lastVote", "nextVoteAt", "old_key_until", "old_secret_until"}
-
-
-def columns() -> int:
-    """Return the width of the terminal; of what is none, as much as can be."""
-    return shutil.get_terminal_size((UNLIMITED, 0)).columns
 
 
 def outline(values: Mapping[str, Any], width: int, name: str = "") -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The passphrase of a file of secrets. Law: it comes from a terminal or a file, and is never shown."""
+"""The passphrase of a file of secrets. Invariant: it comes from a terminal or a file, and is never shown."""
 
 import sys
 from pathlib import Path

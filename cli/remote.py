@@ -1,4 +1,4 @@
-"""A gateway, called over TCP, TLS or a Unix socket. Law: a failure is one line, within a bounded time.
+"""A gateway, called over TCP, TLS or a Unix socket. Invariant: a failure is one line, within a bounded time.
 
 It uses `http.client`, because a command must answer at once and Tornado's client takes longer to import than
 the whole call. No proxy of the environment is asked, and no redirect is followed: both would get the token.

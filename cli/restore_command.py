@@ -1,4 +1,4 @@
-"""`restore`: a data folder from a backup or an export. Law: it makes all of it, or nothing."""
+"""`restore`: a data folder from a backup or an export. Invariant: it makes all of it, or nothing."""
 
 import json
 from collections.abc import Mapping
@@ -9,14 +9,21 @@ from typing import NamedTuple
 import click
 import msgspec
 
-from cli.bars import bars
+from cli.local_folder import DataFolder, json_option, keys_file_option, stoppable, told_problems
 from cli.passphrases import known_passphrase
-from cli.place import Place, json_option, keys_file_option, on_data_folder, stoppable, told_problems
+from cli.settings_port import on_data_folder
+from cli.terminal import bars
 from core.clock import SystemClock
 from snapshot.export import counts_of
 from snapshot.files import SnapshotReader
-from snapshot.restore import Source, read_backup, read_export, refuse_unless_empty, restore_into
-from snapshot.whole_folder import whole_folder
+from snapshot.restore import (
+    Source,
+    read_backup,
+    read_export,
+    refuse_unless_empty,
+    restore_into,
+    whole_folder,
+)
 from storage.exposed import SECRETS, refuse_exposed
 from storage.folder import (
     DIGEST_SECRET,
@@ -59,12 +66,13 @@ class SecretFound(NamedTuple):
 @keys_file_option
 @json_option
 def restore(
-    place: Place,
+    data_folder: DataFolder,
     source: Path,
     secrets_file: Path | None,
     passphrase_file: Path | None,
-    allow_missing: bool,
     keys_file: Path | None,
+    *,
+    allow_missing: bool,
     as_json: bool,
 ) -> None:
     """Build a new data folder from FILE.
@@ -73,24 +81,24 @@ def restore(
     folder needs and which it has. They come from the file of `backup --with-secrets`, from the settings, or
     from the new folder, if somebody has put them there.
     """
-    with stoppable(), told_problems(place.path, "nothing was restored: "):
+    with stoppable(), told_problems(data_folder.path, "nothing was restored: "):
         opened = _opened(secrets_file, passphrase_file) if secrets_file is not None else {}
-        found = [_found(place, name, opened, secrets_file) for name in SECRETS]
-        wrong = _wrong_with_folder(place)
+        found = [_found(data_folder, name, opened, secrets_file) for name in SECRETS]
+        wrong = _wrong_with_folder(data_folder)
         if not wrong:  # nobody is told to put secrets into a folder that is the wrong one
-            click.echo(_lines(found, source, place), err=True)
-        keys = _refuse_unless_restorable(place, source, opened, keys_file, wrong)
+            click.echo(_lines(found, source, data_folder), err=True)
+        keys = _refuse_unless_restorable(data_folder, source, opened, keys_file, wrong)
         if not allow_missing:
             _refuse_missing(found, OPERATOR_TOKEN)
         with bars() as bar:
             progress = bar(source.name)
             if keys is None:
-                read = read_export(source, place.empty_state, progress)
+                read = read_export(source, data_folder.empty_state, progress)
             else:
-                read = read_backup(source, keys, place.empty_state, progress)
+                read = read_backup(source, keys, data_folder.empty_state, progress)
             if not allow_missing and read.state.listings.key_count > 0:
                 _refuse_missing(found, DIGEST_SECRET)
-            _make(place, found, read)
+            _make(data_folder, found, read)
     answer = {"position": read.position, "digest": read.state.digest(), "rows": counts_of(read.state)}
     if as_json:
         click.echo(json.dumps(msgspec.to_builtins(answer), indent=2))
@@ -111,44 +119,46 @@ def _opened(path: Path, passphrase_file: Path | None) -> dict[str, str]:
     return opened
 
 
-def _found(place: Place, name: str, opened: Mapping[str, str], secrets_file: Path | None) -> SecretFound:
+def _found(
+    data_folder: DataFolder, name: str, opened: Mapping[str, str], secrets_file: Path | None
+) -> SecretFound:
     """Find a secret: the settings come before the new folder, as at a start. Raises FolderUnusable."""
-    path = place.path / name
-    if name in place.given_secrets:
+    path = data_folder.path / name
+    if name in data_folder.given_secrets:
         return SecretFound(name, "in the settings")
     if path.exists():
-        if name in opened and kept_secret(place.path, name, str) != opened[name]:
+        if name in opened and kept_secret(data_folder.path, name, str) != opened[name]:
             raise FolderUnusable(f"{path} is another one than that of {secrets_file}; remove one of the two")
-        return SecretFound(name, f"in {place.path}")
+        return SecretFound(name, f"in {data_folder.path}")
     if name in opened:
         return SecretFound(name, f"in {secrets_file}", opened[name])
     return SecretFound(name, "")
 
 
-def _lines(found: list[SecretFound], source: Path, place: Place) -> str:
+def _lines(found: list[SecretFound], source: Path, data_folder: DataFolder) -> str:
     """Say which secrets the folder needs and which it has."""
-    lines = [f"{place.path} needs these secrets:"]
+    lines = [f"{data_folder.path} needs these secrets:"]
     for name, where, _ in found:
-        is_made = name == KEYS and (source.is_dir() or place.given_keys is not None)
+        is_made = name == KEYS and (source.is_dir() or data_folder.given_keys is not None)
         missing = "not needed: a new one is created" if is_made else f"MISSING: {WITHOUT[name]}"
         lines.append(f"  {name.ljust(len(DIGEST_SECRET))}  {where or missing}")
     return "\n".join(lines)
 
 
-def _wrong_with_folder(place: Place) -> list[str]:
+def _wrong_with_folder(data_folder: DataFolder) -> list[str]:
     """Return why the new folder cannot be filled, if it cannot."""
     try:
-        if place.path.exists():
-            refuse_foreign_files(place.path)
-            refuse_exposed(place.path)
-            refuse_unless_empty(place.path)
+        if data_folder.path.exists():
+            refuse_foreign_files(data_folder.path)
+            refuse_exposed(data_folder.path)
+            refuse_unless_empty(data_folder.path)
     except FolderUnusable as error:
         return [str(error)]
     return []
 
 
 def _refuse_unless_restorable(
-    place: Place,
+    data_folder: DataFolder,
     source: Path,
     opened: Mapping[str, str],
     keys_file: Path | None,
@@ -163,9 +173,9 @@ def _refuse_unless_restorable(
         if not source.exists():
             raise FolderUnusable(f"{source} does not exist; name an export's folder or a backup")
         if not source.is_dir():
-            keys = _keys_for(place, source, opened, keys_file)
-        if (place.path / KEYS).exists():
-            kept_keys(place.path, needed=True)
+            keys = _keys_for(data_folder, source, opened, keys_file)
+        if (data_folder.path / KEYS).exists():
+            kept_keys(data_folder.path, needed=True)
     except FolderUnusable as error:
         wrong = [*wrong, str(error)]
     if wrong:
@@ -173,7 +183,9 @@ def _refuse_unless_restorable(
     return keys
 
 
-def _keys_for(place: Place, source: Path, opened: Mapping[str, str], keys_file: Path | None) -> Keyring:
+def _keys_for(
+    data_folder: DataFolder, source: Path, opened: Mapping[str, str], keys_file: Path | None
+) -> Keyring:
     needed = SnapshotReader(source).header.key_id
     if keys_file is None and KEYS in opened:
         keys = keyring_of(opened[KEYS])
@@ -183,7 +195,7 @@ def _keys_for(place: Place, source: Path, opened: Mapping[str, str], keys_file: 
             f"{source} is sealed with key {needed.hex()}, which is not among the secrets: they are of "
             "another gateway, or older than its key"
         )
-    at_hand = place.keys_at_hand(source, keys_file)
+    at_hand = data_folder.keys_at_hand(source, keys_file)
     if at_hand is None:
         raise FolderUnusable(
             f"{source} is sealed with key {needed.hex()}, which is not here; name the file of secrets with "
@@ -202,11 +214,11 @@ def _refuse_missing(found: list[SecretFound], *needed: str) -> None:
         )
 
 
-def _make(place: Place, found: list[SecretFound], source: Source) -> None:
-    with whole_folder(place.path) as path, ExitStack() as stack:
+def _make(data_folder: DataFolder, found: list[SecretFound], source: Source) -> None:
+    with whole_folder(data_folder.path) as path, ExitStack() as stack:
         for name, _, content in found:
             if content is not None:
                 keep_secret(path, name, content)
-        folder = stack.enter_context(place.held("restore needs an empty folder", at=path))
+        folder = stack.enter_context(data_folder.held("restore needs an empty folder", at=path))
         refuse_unless_empty(path)
         restore_into(folder, source, SystemClock().now_ms())

@@ -3,8 +3,8 @@
 import click
 
 from cli.caller import CallingCommand, GatewayCaller, pass_caller
+from cli.parameter_types import ListingRef
 from cli.vote_commands import listing_argument
-from cli.words import ListingRef
 
 
 @click.command("note", cls=CallingCommand)

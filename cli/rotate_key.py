@@ -1,11 +1,12 @@
-"""`rotate-key`: a new sealing key. Law: it drops no key that a file here needs, and prints none."""
+"""`rotate-key`: a new sealing key. Invariant: it drops no key that a file here needs, and prints none."""
 
 import json
 from contextlib import ExitStack
 
 import click
 
-from cli.place import Place, json_option, on_data_folder
+from cli.local_folder import DataFolder, json_option
+from cli.settings_port import on_data_folder
 from snapshot.inspection import needed_keys
 from storage.folder import KEYS, FolderInUse, FolderUnusable, alone, keep_keys, kept_keys
 from storage.sealing import Keyring, new_key
@@ -20,30 +21,30 @@ GIVEN = (
 @on_data_folder
 @click.option("--prune", is_flag=True, help="Drop the keys that no file in the data folder needs.")
 @json_option
-def rotate_key(place: Place, prune: bool, as_json: bool) -> None:
+def rotate_key(data_folder: DataFolder, *, prune: bool, as_json: bool) -> None:
     """Create a new sealing key.
 
     A running gateway encrypts new files with it once you send SIGHUP; a stopped one does from its next start
     on. The older keys stay, because older files need them. To drop keys with --prune, stop the gateway first.
     """
-    if place.given_keys is not None:
+    if data_folder.given_keys is not None:
         raise FolderUnusable(GIVEN)
-    if not (place.path / KEYS).exists():
-        raise FolderUnusable(f"{place.path / KEYS} is missing; the first start of a gateway creates it")
+    if not (data_folder.path / KEYS).exists():
+        raise FolderUnusable(f"{data_folder.path / KEYS} is missing; the first start of a gateway creates it")
     with ExitStack() as stack:
         is_running = False
         try:
-            keys = stack.enter_context(place.hold(place.path)).keys
+            keys = stack.enter_context(data_folder.hold(data_folder.path)).keys
         except FolderInUse as error:
             if prune:
                 raise FolderUnusable(f"{error}; stop the gateway to drop keys") from None
             is_running = True
-            stack.enter_context(alone(place.path))
-            keys = kept_keys(place.path, needed=True)
+            stack.enter_context(alone(data_folder.path))
+            keys = kept_keys(data_folder.path, needed=True)
         ring = keys.with_newest(new_key())
-        dropped = _unneeded(place, ring) if prune else set()
+        dropped = _unneeded(data_folder, ring) if prune else set()
         kept = ring.without(dropped)
-        keep_keys(place.path, kept)
+        keep_keys(data_folder.path, kept)
     newest, *older = [key_id.hex() for key_id in kept.key_ids]
     gone = sorted(key_id.hex() for key_id in dropped)
     if as_json:
@@ -58,8 +59,8 @@ def rotate_key(place: Place, prune: bool, as_json: bool) -> None:
         click.echo("Backups sealed with them open only with a sealing.keys that still has them.", err=True)
 
 
-def _unneeded(place: Place, ring: Keyring) -> set[bytes]:
+def _unneeded(data_folder: DataFolder, ring: Keyring) -> set[bytes]:
     try:
-        return set(ring.key_ids) - needed_keys(place.path) - {ring.newest}
+        return set(ring.key_ids) - needed_keys(data_folder.path) - {ring.newest}
     except FolderUnusable as error:
         raise FolderUnusable(f"{error}; without --prune all keys are kept") from None

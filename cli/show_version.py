@@ -1,4 +1,7 @@
-"""`votegate version`: what exactly runs here. Law: git is asked when the command runs, never at a start."""
+"""`votegate version`: what exactly runs here.
+
+Invariant: git is asked when the command runs, never at a start.
+"""
 
 import platform
 import sys
@@ -6,8 +9,8 @@ from pathlib import Path
 
 import click
 
-from cli.columns import folded
 from cli.source_commit import commit_of
+from cli.terminal import folded
 from core.version import API_VERSION, VERSION, VERSIONS, Build, build
 
 SOURCE_TREE = Path(__file__).parent.parent

@@ -12,8 +12,9 @@ from typing import Any
 import click
 import msgspec
 
-from cli.bars import bars
-from cli.place import Place, json_option, keys_file_option, on_data_folder
+from cli.local_folder import DataFolder, json_option, keys_file_option
+from cli.settings_port import on_data_folder
+from cli.terminal import bars
 from snapshot.export import TABLES, export_state
 from snapshot.export_format import Format
 from snapshot.inspection import Contents, Found, contents_of, found_in, snapshot_found
@@ -43,24 +44,24 @@ def snapshot() -> None:
 @click.argument("file", type=path_type, required=False)
 @keys_file_option
 @json_option
-def inspect(place: Place, file: Path | None, keys_file: Path | None, as_json: bool) -> None:
+def inspect(data_folder: DataFolder, file: Path | None, keys_file: Path | None, *, as_json: bool) -> None:
     """List the contents of the data folder.
 
     With FILE (a snapshot or a backup), list the contents of that file. A gateway may run meanwhile.
     """
     if file is None:
-        place.refuse_if_empty()
-        found = list(found_in(place.path))
-        _show({"files": found}, map(_line_of, found), as_json)
+        data_folder.refuse_if_empty()
+        found = list(found_in(data_folder.path))
+        _show({"files": found}, map(_line_of, found), as_json=as_json)
         return
-    header, keys = snapshot_found(file), place.keys_at_hand(file, keys_file)
+    header, keys = snapshot_found(file), data_folder.keys_at_hand(file, keys_file)
     if keys is None:
         contents, line = None, "its contents cannot be read without its key; see --keys-file"
     else:
         with bars() as bar:
             contents = contents_of(file, keys, bar(file.name))
         line = _contents_line(contents)
-    _show({"header": header, "contents": contents}, [_line_of(header), line], as_json)
+    _show({"header": header, "contents": contents}, [_line_of(header), line], as_json=as_json)
 
 
 @snapshot.command()
@@ -68,22 +69,22 @@ def inspect(place: Place, file: Path | None, keys_file: Path | None, as_json: bo
 @click.argument("file", type=path_type, required=False)
 @keys_file_option
 @json_option
-def verify(place: Place, file: Path | None, keys_file: Path | None, as_json: bool) -> None:
+def verify(data_folder: DataFolder, file: Path | None, keys_file: Path | None, *, as_json: bool) -> None:
     """Check the whole data folder, and change nothing.
 
     With FILE (a snapshot or a backup), check that file. Ends with status 1 if something is bad.
     """
     with bars() as bar:
         if file is not None:
-            verified = verify_file(file, place.keys_for(file, keys_file), place.empty_state, bar)
+            verified = verify_file(file, data_folder.keys_for(file, keys_file), data_folder.empty_state, bar)
         else:
-            place.refuse_if_empty()
-            with place.held("POST /debug/verify verifies what a running gateway holds") as folder:
-                verified = verify_folder(folder, place.empty_state, bar)
+            data_folder.refuse_if_empty()
+            with data_folder.held("POST /debug/verify verifies what a running gateway holds") as folder:
+                verified = verify_folder(folder, data_folder.empty_state, bar)
     lines = [f"{'good' if one.good else 'BAD '}  {one.what}: {one.text}" for one in verified.findings]
     if verified.digest is not None:
         lines.append(f"position {verified.position}, digest {verified.digest}")
-    _show({"good": verified.good, **msgspec.structs.asdict(verified)}, lines, as_json)
+    _show({"good": verified.good, **msgspec.structs.asdict(verified)}, lines, as_json=as_json)
     if not verified.good:
         raise SystemExit(1)
 
@@ -98,34 +99,44 @@ def verify(place: Place, file: Path | None, keys_file: Path | None, as_json: boo
 @keys_file_option
 @json_option
 def export(
-    place: Place, out: Path, written_as: Format, file: Path | None, keys_file: Path | None, as_json: bool
+    data_folder: DataFolder,
+    out: Path,
+    written_as: Format,
+    file: Path | None,
+    keys_file: Path | None,
+    *,
+    as_json: bool,
 ) -> None:
     """Write votes and listings as text to OUT, a new or empty folder."""
-    if out.resolve().is_relative_to(place.path.resolve()):
+    if out.resolve().is_relative_to(data_folder.path.resolve()):
         raise FolderUnusable(f"{out} is in the data folder, where no other files may be; name another folder")
     with bars() as bar:
         if file is not None:
-            source = read_backup(file, place.keys_for(file, keys_file), place.empty_state, bar(file.name))
+            source = read_backup(
+                file, data_folder.keys_for(file, keys_file), data_folder.empty_state, bar(file.name)
+            )
         else:
-            source = _recovered(place)
+            source = _recovered(data_folder)
         try:
             manifest = export_state(*source, out, written_as, progress=bar(str(out)))
         except OSError as error:
             raise FolderUnusable(f"nothing was exported: {what_to_do(error, out)}") from None
     rows = msgspec.structs.asdict(manifest.rows)
     told = [f"{name}.{written_as}  {rows[name]} rows" for name in TABLES]
-    _show(manifest, [*told, _end_line(source, manifest.digest)], as_json)
+    _show(manifest, [*told, _end_line(source, manifest.digest)], as_json=as_json)
     click.echo(READABLE, err=True)
 
 
-def _recovered(place: Place) -> Source:
-    place.refuse_if_empty()
-    with place.held("a backup of a running gateway (GET /debug/snapshot) is exported with --from") as folder:
-        recovered = recover(folder, place.empty_state)
+def _recovered(data_folder: DataFolder) -> Source:
+    data_folder.refuse_if_empty()
+    with data_folder.held(
+        "a backup of a running gateway (GET /debug/snapshot) is exported with --from"
+    ) as folder:
+        recovered = recover(folder, data_folder.empty_state)
     return Source(recovered.state, recovered.tail.head)
 
 
-def _show(tree: Any, lines: Iterable[str], as_json: bool) -> None:
+def _show(tree: Any, lines: Iterable[str], *, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(msgspec.to_builtins(tree), indent=2))
         return

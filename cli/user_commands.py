@@ -3,7 +3,7 @@
 import click
 
 from cli.caller import CallingCommand, GatewayCaller, pass_caller
-from cli.words import FromNowMs, TimeMs
+from cli.parameter_types import FromNowMs, TimeMs
 
 ACTS = ("sign_in", "submit", "vote")  # as in core/user_rows.py, which takes long to import
 act_argument = click.argument("act", type=click.Choice(ACTS))

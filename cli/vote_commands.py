@@ -1,14 +1,20 @@
 """`admin webhook`, `votes` and `find`: votes for a listing, and where they are sent to."""
 
-from typing import Any
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import click
 
 from cli.bot_commands import overlap_option
 from cli.caller import CallingCommand, GatewayCaller, pass_caller
-from cli.words import ListingRef, ListingWord, PastMs, TextFile
+from cli.parameter_types import ListingParameter, ListingRef, PastMs, TextFile
 
-listing_argument = click.argument("listing", type=ListingWord())
+listing_argument = click.argument("listing", type=ListingParameter())
+user_ids_argument = click.argument("user_ids", nargs=-1)
+given_option = click.option(
+    "--from", "given", type=TextFile(), help="File with user ids; - is standard input."
+)
 
 
 @click.command("set", cls=CallingCommand)
@@ -87,58 +93,83 @@ def redeliver(
     caller.show(caller.call(f"redeliverFailed{listing.thing}Deliveries", body, id=listing.id))
 
 
-@click.command("cast", cls=CallingCommand)
-@listing_argument
-@click.argument("user_id")
-@pass_caller
-def cast(caller: GatewayCaller, listing: ListingRef, user_id: str) -> None:
-    """Cast a vote of a user for a listing."""
-    caller.show(caller.call(f"voteFor{listing.thing}", {"user": user_id}, id=listing.id))
+class ChosenVoters(NamedTuple):
+    """Users whose votes for a listing are to be struck out: some by name, or all flagged ones, or by time."""
+
+    users: Sequence[str]
+    flagged: bool
+    since: int | None
+    until: int | None
+
+    def form(self) -> dict[str, Any]:
+        times = {"since": self.since, "until": self.until}
+        known = {name: at for name, at in times.items() if at is not None}
+        return {"users": self.users, "flagged": self.flagged, **known}
+
+
+def _users(user_ids: tuple[str, ...], given: str | None) -> list[str]:
+    """Return the users of the command line, and those of a file."""
+    return [*user_ids, *(given or "").split()]
 
 
 @click.command("check", cls=CallingCommand)
 @listing_argument
-@click.argument("user_ids", nargs=-1)
-@click.option("--from", "given", type=TextFile(), help="File with user ids; - is standard input.")
+@user_ids_argument
+@given_option
 @pass_caller
 def check(caller: GatewayCaller, listing: ListingRef, user_ids: tuple[str, ...], given: str | None) -> None:
     """Look up the votes of many users for a listing."""
-    users = [*user_ids, *(given or "").split()]
+    users = _users(user_ids, given)
     if not users:
         raise click.UsageError("Name users, or a file with their ids.")
     caller.show(caller.call(f"check{listing.thing}Votes", {"users": users}, id=listing.id))
 
 
+def choosing_voters(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the arguments and options that choose voters, and hand the command one `chosen`."""
+
+    def with_chosen(
+        *others: Any,
+        user_ids: tuple[str, ...],
+        given: str | None,
+        flagged: bool,
+        since: int | None,
+        until: int | None,
+        **options: Any,
+    ) -> None:
+        chosen = ChosenVoters(_users(user_ids, given), flagged, since, until)
+        command(*others, chosen=chosen, **options)
+
+    functools.update_wrapper(with_chosen, command)
+    for option in (
+        click.option("--until", type=PastMs(), help="And not later than this."),
+        click.option(
+            "--since", type=PastMs(), help="Users who voted last then or later: a time, or 24h ago."
+        ),
+        click.option("--flagged", is_flag=True, help="The users of all votes that a rule has flagged."),
+        given_option,
+        user_ids_argument,
+    ):
+        with_chosen = option(with_chosen)
+    return with_chosen
+
+
 @click.command("strike", cls=CallingCommand)
 @listing_argument
-@click.argument("user_ids", nargs=-1)
-@click.option("--from", "given", type=TextFile(), help="File with user ids; - is standard input.")
-@click.option("--flagged", is_flag=True, help="The users of all votes that a rule has flagged.")
-@click.option("--since", type=PastMs(), help="Users who voted last then or later: a time, or 24h ago.")
-@click.option("--until", type=PastMs(), help="And not later than this.")
+@choosing_voters
 @click.option("--reason", required=True, help="The owner of the listing reads it.")
 @click.option("--dry-run", is_flag=True, help="Count the votes, and leave them.")
 @click.option("--yes", "is_sure", is_flag=True, help="Do not ask.")
 @pass_caller
 def strike(
-    caller: GatewayCaller,
-    listing: ListingRef,
-    user_ids: tuple[str, ...],
-    given: str | None,
-    flagged: bool,
-    since: int | None,
-    until: int | None,
-    reason: str,
-    dry_run: bool,
+    caller: GatewayCaller, listing: ListingRef, chosen: ChosenVoters, reason: str, *, dry_run: bool
 ) -> None:
     """Strike out all votes of users for a listing.
 
     Name the users, or --flagged, or a time. One call takes a thousand users: as long as the answer says
     more, make it again.
     """
-    users = [*user_ids, *(given or "").split()]
-    body: dict[str, Any] = {"reason": reason, "users": users, "flagged": flagged}
-    body |= {name: at for name, at in (("since", since), ("until", until)) if at is not None}
+    body: dict[str, Any] = {"reason": reason, **chosen.form()}
     name = f"strike{listing.thing}Votes"
     if not dry_run and not caller.is_sure:
         found = caller.call(name, {**body, "dry_run": True}, id=listing.id)
@@ -159,7 +190,6 @@ COMMANDS: dict[str, click.Command] = {
     "webhook rotate-secret": rotate_secret,
     "webhook test": test,
     "webhook redeliver": redeliver,
-    "votes cast": cast,
     "votes check": check,
     "votes strike": strike,
     "find": find,

@@ -1,138 +1,51 @@
-"""The refusals of the domain, and the failure of the journal.
+"""The refusals of the domain, and the failures that are nobody's mistake.
 
-    Refusal                 the caller's request cannot be granted; nothing has changed
-    |-- NotFound            the thing named does not exist
-    |-- Conflict            the thing is in a state that forbids it
-    |-- VotedTooSoon        the cooldown of this user's last vote has not passed
-    |-- Quarantined         the act is forbidden to this user for a time
-    |-- Invalid             fields break the contract's rules: field -> reason, all of them at once
-    `-- StatsRefused        a stats update breaks a rule of the contract
-        |-- NoCountGiven, ServerCountOutOfRange, CommandCountOutOfRange
-        |-- ServerCountTooFarOff
-        `-- ActualCountUnknown
-    SearchUnavailable       not the caller's fault: listings cannot be searched now
-    Unavailable             not the caller's fault: the journal cannot take writes now
+    Refusal                 a request cannot be granted: a code with its facts; nothing has changed
+    `-- Invalid             fields break rules: field -> fault, all of them at once
+    SearchUnavailable       listings cannot be searched now
+    Unavailable             the journal cannot take writes now
     PlaceLost               the journal cannot be read on from a place that a reader has kept
 
-A refusal carries facts, never a status or a sentence for HTTP: `handlers/reply.py` has the one table of
-statuses and texts. Only the reason for a wrong field is a text here, because the rule of the field writes it.
+`languages/said.py` has the status and the texts of every code.
 """
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Any
 
-Thing = Literal[
-    "listing",
-    "key",
-    "webhook",
-    "delivery",
-    "user",
-    "session",
-    "quarantine",
-    "invitation",
-    "extra_owner",
-    "hand_over",
-]
-ConflictReason = Literal[
-    "listing_exists",
-    "not_in_review",
-    "is_approved",
-    "not_approved",
-    "no_change",
-    "other_version",
-    "keys_need_approval",
-    "too_many_keys",
-    "votes_need_approval",
-    "not_signed",
-    "too_many_tests",
-    "delivery_pending",
-    "too_many_pending",
-    "not_suspended",
-    "nothing_to_probe",
-    "moderator_by_settings",
-    "is_moderator",
-    "owner_proves",
-    "no_code",
-    "owner_proven",
-    "owner_proven_server",
-    "own_listing",
-    "own_quarantine",
-    "owner_quarantined",
-    "too_many_reminders",
-    "owns_already",
-    "too_many_owners",
-]
+from languages.said import SAID, Code, Fact, Fault
+from languages.texts import Words, in_english
 
 
 class Refusal(Exception):
-    """The domain says no."""
+    """The request is refused."""
 
+    def __init__(self, code: Code, /, **facts: Fact) -> None:
+        """`facts` are the values that the code's text names, or that its answer has beside the text."""
+        super().__init__(code, *facts.values())
+        self.code: Code = code
+        self.facts: Mapping[str, Any] = facts
 
-class NotFound(Refusal):
-    def __init__(self, thing: Thing) -> None:
-        super().__init__(thing)
-        self.thing = thing
-
-
-class Conflict(Refusal):
-    def __init__(self, reason: ConflictReason, **facts: str | int) -> None:
-        """`facts` are the values that the reason's text names."""
-        super().__init__(reason)
-        self.reason = reason
-        self.facts = facts
-
-
-class VotedTooSoon(Refusal):
-    def __init__(self, next_vote_ms: int, wait_ms: int) -> None:
-        super().__init__(next_vote_ms)
-        self.next_vote_ms = next_vote_ms
-        self.wait_ms = wait_ms
-
-
-class Quarantined(Refusal):
-    def __init__(self, act: str, reason: str, until_ms: int | None) -> None:
-        """`until_ms` is None for a quarantine without an end."""
-        super().__init__(act)
-        self.act = act
-        self.reason = reason
-        self.until_ms = until_ms
+    @property
+    def status(self) -> int:
+        """The HTTP status."""
+        return SAID[self.code].status
 
 
 class Invalid(Refusal):
-    def __init__(self, fields: Mapping[str, str]) -> None:
-        super().__init__(", ".join(fields))
-        self.fields = fields
+    """Fields are wrong. A field of "" stands for the whole form."""
+
+    def __init__(self, faults: Mapping[str, Fault]) -> None:
+        super().__init__("invalid_fields")
+        self.faults = faults
+
+    def __str__(self) -> str:
+        return ", ".join(self.faults)
 
 
-class StatsRefused(Refusal):
-    """A stats update that the contract's error table names."""
-
-
-class NoCountGiven(StatsRefused):
-    pass
-
-
-class ServerCountOutOfRange(StatsRefused):
-    pass
-
-
-class CommandCountOutOfRange(StatsRefused):
-    pass
-
-
-class ServerCountTooFarOff(StatsRefused):
-    def __init__(self, given: int, max_difference: int, actual: int) -> None:
-        super().__init__(given, max_difference, actual)
-        self.given = given
-        self.max_difference = max_difference
-        self.actual = actual
-
-
-class ActualCountUnknown(StatsRefused):
-    def __init__(self, retry_seconds: int | None) -> None:
-        """`retry_seconds` is None unless the gateway waits for a first answer about the bot."""
-        super().__init__(retry_seconds)
-        self.retry_seconds = retry_seconds
+def voted_too_soon(next_vote_ms: int, now_ms: int) -> Refusal:
+    """Return the refusal of a vote within the cooldown."""
+    wait_seconds = -((now_ms - next_vote_ms) // 1_000)
+    return Refusal("voted_too_soon", retry_seconds=wait_seconds, next_vote_ms=next_vote_ms)
 
 
 class SearchUnavailable(Exception):
@@ -141,6 +54,10 @@ class SearchUnavailable(Exception):
 
 class Unavailable(Exception):
     """The journal takes no writes: its disk is full or failed, or the process is stopping."""
+
+    def __init__(self, reason: Words) -> None:
+        super().__init__(in_english(reason))
+        self.reason = reason
 
 
 class PlaceLost(Exception):

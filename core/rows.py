@@ -15,6 +15,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from core.actors import Actor, user_of
+from languages.language_names import Language
 
 Review = Literal["in_review", "approved", "denied"]
 Decision = Literal["approved", "denied", "withdrawn", "change_agreed", "change_refused"]
@@ -73,7 +74,6 @@ FlagRule = Literal["crowded_address", "burst"]
 """Why a vote was flagged: many accounts vote from its address, or many vote for its listing at once."""
 CheckName = Literal["members", "age", "icon", "two_factor", "community", "nsfw"]
 CheckOutcome = Literal["pass", "fail", "unknown"]
-Language = Literal["en", "tr", "de", "fr", "es", "pt-BR", "ru", "ja"]
 
 VOTES_ALONE: tuple[WebhookEvent, ...] = ("vote",)
 _CHAT_TOKEN = re.compile(r"/webhooks/[0-9]+/([^/?#]+)")

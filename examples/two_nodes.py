@@ -87,11 +87,11 @@ class Redis:
             await self._program.stop()
         self._program = None
 
-    async def obey(self, wishes: "asyncio.Queue[bool]") -> str:
-        """Start and stop on each wish, until a start fails. Return the reason."""
+    async def obey(self, wishes: "asyncio.Queue[signal.Signals]") -> str:
+        """Stop on SIGUSR1 and start on SIGUSR2, until a start fails. Return the reason."""
         while True:
             try:
-                await (self.start() if await wishes.get() else self.stop())
+                await (self.start() if await wishes.get() is signal.SIGUSR2 else self.stop())
             except Ended as ended:
                 return str(ended)
 
@@ -130,11 +130,11 @@ async def serve(folder: Path, ports: list[int], redis: Redis) -> None:
     """Serve until a signal stops it. The folder has a file `pid` while signals are handled. Raises Ended."""
     loop, pid = asyncio.get_running_loop(), folder / "pid"
     stop = asyncio.Event()
-    wishes: asyncio.Queue[bool] = asyncio.Queue()
+    wishes: asyncio.Queue[signal.Signals] = asyncio.Queue()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
-    loop.add_signal_handler(signal.SIGUSR1, wishes.put_nowait, False)
-    loop.add_signal_handler(signal.SIGUSR2, wishes.put_nowait, True)
+    for number in (signal.SIGUSR1, signal.SIGUSR2):
+        loop.add_signal_handler(number, wishes.put_nowait, number)
     gateways: list[Program] = []
     obeying = loop.create_task(redis.obey(wishes))
     try:

@@ -1,4 +1,6 @@
-"""The check of PEM files that settings name, for `check-config`. Law: it reports everything wrong with them.
+"""The check of PEM files that settings name, for `check-config`.
+
+Invariant: it reports everything wrong with them.
 
 A mistake stops a start. A warning does not, but peers will refuse: a certificate that has expired, or
 authorities of which none is valid.

@@ -1,4 +1,4 @@
-"""The pages' part of the composition root. No logic. It is imported only where there are pages."""
+"""The operator's pages, built of their parts. No logic. It is imported only where there are such pages."""
 
 import asyncio
 import secrets
@@ -9,16 +9,13 @@ from handlers.manage import Operator
 from handlers.request import Request
 from handlers.route import Endpoints, Resource
 from handlers.routes import ROUTES
+from operators.gateway_parts import GatewayParts
+from operators.operator_actions import OperatorActions
+from operators.operator_pages import OPERATOR_ROUTES
+from operators.operator_site import PAGES, LiveOverview, OperatorSite, SignInPage, operator_audience
 from serving.observers import Observers
 from settings.model import DebugSettings
 from web.cookies import OPERATOR_NOTICE
-from web.debug.actions import DataActions, ListingActions
-from web.debug.listing_pages import ListingPages
-from web.debug.operator_audience import operator_audience
-from web.debug.overview_page import OverviewPage
-from web.debug.page_table import PAGES, DebugPages
-from web.debug.process_pages import ProcessPages
-from web.debug.sign_in_page import SignInPage
 from web.json_answers import JsonAnswers
 from web.live import Live
 from web.markdown import Markdown
@@ -53,20 +50,19 @@ class DebugSite:
     def is_signed_in(self, request: Request) -> bool:
         return self._site.visitor(request) is not None
 
-    def resources(self, endpoints: Endpoints) -> list[Resource]:
+    def resources(self, endpoints: Endpoints, parts: GatewayParts) -> list[Resource]:
         """Return every path of the pages. They show what the endpoints answer."""
-        answers = JsonAnswers(ROUTES, endpoints)
-        overview = OverviewPage(answers, self._templates, self._sessions)
-        self._viewers = overview.viewers
-        pages = DebugPages(
-            sign_in=SignInPage(self._operator, self._sessions),
-            overview=overview,
-            process=ProcessPages(answers),
-            listings=ListingPages(answers, self._markdown),
-            listing_actions=ListingActions(answers),
-            data_actions=DataActions(answers),
+        answers = JsonAnswers((ROUTES, endpoints), (OPERATOR_ROUTES, parts))
+        live = LiveOverview(parts, self._templates, self._sessions)
+        self._viewers = live.viewers
+        site = OperatorSite(
+            parts,
+            SignInPage(self._operator, self._sessions),
+            live,
+            OperatorActions(answers, parts),
+            self._markdown,
         )
-        return self._site.resources(PAGES, pages)
+        return self._site.resources(PAGES, site)
 
     async def run(self, stop: asyncio.Event, observers: Observers) -> None:
         """Feed the live pages until `stop` is set."""

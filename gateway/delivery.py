@@ -1,26 +1,38 @@
-"""The webhook part of the composition root: where webhooks may go, how, and how often. No logic."""
+"""The builder of delivery: the ways out of the gateway, webhooks, and direct messages. No logic."""
 
 import math
 import socket
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager, closing
+from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass
 from ipaddress import ip_address
+from typing import Any
 
+from chatplatform.platform_client import ChatPlatform
 from core.clock import Clock, moment
+from core.state import State
 from core.version import VERSION
+from direct_messages.message_attempts import MessagePolicy
+from direct_messages.owner_notifier import OwnerNotifier
+from direct_messages.reminder_notifier import ReminderNotifier
+from gateway.fleet import Fleet
+from gateway.platform import open_platform
+from gateway.runtime import Runtime
 from gateway.store import Store
 from grammars.service_urls import read_proxy_url
+from guild_counts.counts import NoCounts, OperatorCounts, open_http_counts
+from guild_counts.platform_counts import PlatformCounts
+from handlers.public import GuildCounts
 from listings.webhooks import WebhookPolicy
 from outbound.client import HttpClient, open_client
 from outbound.local_addresses import LocalAddresses
 from outbound.targets import TargetGuard
-from settings.model import WebhooksSettings
+from settings.model import Settings, WebhooksSettings
 from webhook.attempts import RetryPolicy
 from webhook.messages import RequestBuilder, new_secret
 from webhook.notifier import WebhookNotifier
-from webhook.outbox import Due, Outbox, OutboxPolicy
-from webhook.sender import Sender, Spawn
+from webhook.outbox import Outbox, OutboxPolicy
+from webhook.sender import Notifier, Sender
 from webhook.suspension_log import SuspensionLog
 
 USER_AGENT = f"Votegate/{VERSION}"
@@ -28,57 +40,107 @@ USER_AGENT = f"Votegate/{VERSION}"
 
 
 @dataclass(frozen=True)
+class GuildCountsSource:
+    """The source of actual server counts."""
+
+    counts: GuildCounts
+    platform: PlatformCounts | None = None
+    """The same source if it is the chat platform, which is asked by a loop."""
+
+
+@dataclass(frozen=True)
 class Egress:
-    """The way out for webhooks: the guard of targets, the builder of requests, and the HTTP client."""
+    """The ways out: to receivers of webhooks, to the source of server counts, and to the chat platform."""
 
     guard: TargetGuard
     requests: RequestBuilder
     client: HttpClient
+    guild_counts: GuildCountsSource
+    platform: ChatPlatform | None
+    """None without pages for people."""
 
 
 @dataclass(frozen=True)
 class Delivering:
-    """Queueing and sending of deliveries."""
+    """Queueing and sending of deliveries, and of direct messages if there is a bot token."""
 
     outbox: Outbox
     suspensions: SuspensionLog
-    notifier: WebhookNotifier
-    sender: Sender[Due]
+    webhooks: WebhookNotifier
+    direct_messages: Sequence[OwnerNotifier | ReminderNotifier]
+    """Empty without a bot token."""
+    senders: Sequence[Sender[Any]]
+    """The sender of webhooks, and those of direct messages."""
 
 
 @asynccontextmanager
-async def open_egress(
-    webhooks: WebhooksSettings, own: Sequence[socket.socket], clock: Clock, user_agent: str
-) -> AsyncIterator[Egress]:
-    """Open the way out. No webhook may reach the gateway's `own` sockets."""
-    with closing(LocalAddresses()) as addresses:
+async def open_egress(runtime: Runtime, state: State, own: Sequence[socket.socket]) -> AsyncIterator[Egress]:
+    """Open the ways out. No webhook may reach the gateway's `own` sockets."""
+    webhooks, settings = runtime.settings.webhooks, runtime.settings
+    async with AsyncExitStack() as stack:
+        addresses = stack.enter_context(closing(LocalAddresses()))
         guard = target_guard(webhooks, addresses, own)
-        client = open_client(
+        opening_client = open_client(
             guard,
             timeout_seconds=webhooks.timeout_seconds,
-            user_agent=user_agent,
+            user_agent=USER_AGENT,
             proxy=read_proxy_url(webhooks.proxy.get_secret_value()) if webhooks.proxy is not None else None,
             name_servers=webhooks.name_servers,
-            clock=clock,
+            clock=runtime.clock,
         )
-        async with client as opened:
-            yield Egress(guard, request_builder(webhooks, guard), opened)
+        client = await stack.enter_async_context(opening_client)
+        counts = await stack.enter_async_context(_open_guild_counts(settings, state, runtime.clock))
+        platform = None
+        if settings.web.public_url is not None:
+            opening = open_platform(settings.chat_platform, settings.web, webhooks, runtime.clock)
+            platform = await stack.enter_async_context(opening)
+        yield Egress(guard, request_builder(webhooks, guard), client, counts, platform)
 
 
-def delivering(
-    webhooks: WebhooksSettings,
-    egress: Egress,
-    store: Store,
-    clock: Clock,
-    spawn: Spawn,
-    may_send: Callable[[], bool],
-) -> Delivering:
-    retries = retry_policy(webhooks)
-    state, journal = store.ledger.state, store.journal
-    outbox = Outbox(outbox_policy(webhooks), retries, state, moment(clock))
-    notifier = WebhookNotifier(state, outbox, egress.requests, egress.client, retries, clock)
-    sender = Sender(notifier, store.ledger, clock, lambda: journal.durable_position, spawn, may_send)
-    return Delivering(outbox, SuspensionLog(state, outbox.suspended), notifier, sender)
+@asynccontextmanager
+async def _open_guild_counts(
+    settings: Settings, state: State, clock: Clock
+) -> AsyncIterator[GuildCountsSource]:
+    source, counts = settings.counts_source, settings.guild_counts
+    if source == "none":
+        yield GuildCountsSource(NoCounts())
+    elif source == "operator":
+        yield GuildCountsSource(OperatorCounts(state))
+    elif source == "platform":
+        asking = PlatformCounts(state, clock, counts.cache_seconds, counts.kept_seconds)
+        yield GuildCountsSource(asking, asking)
+    else:
+        authorization = counts.authorization.get_secret_value() if counts.authorization else None
+        looking_up = open_http_counts(
+            counts.url or "", authorization, counts.timeout_seconds, counts.cache_seconds, clock
+        )
+        async with looking_up as opened:
+            yield GuildCountsSource(opened)
+
+
+def delivering(runtime: Runtime, store: Store, fleet: Fleet, egress: Egress) -> Delivering:
+    settings, clock, ledger = runtime.settings, runtime.clock, store.ledger
+    retries = retry_policy(settings.webhooks)
+    outbox = Outbox(outbox_policy(settings.webhooks), retries, ledger.state, moment(clock))
+    webhooks = WebhookNotifier(ledger.state, outbox, egress.requests, egress.client, retries, clock)
+    suspensions = SuspensionLog(ledger.state, outbox.suspended)
+
+    def sender(notifier: Notifier[Any], may_send: Callable[[], bool]) -> Sender[Any]:
+        return Sender(
+            notifier, ledger, clock, lambda: store.journal.durable_position, runtime.spawn, may_send
+        )
+
+    senders = [sender(webhooks, fleet.may_send_webhooks)]
+    if egress.platform is None or settings.chat_platform.bot_token is None:
+        return Delivering(outbox, suspensions, webhooks, (), senders)
+    public_url = settings.web.public_url or ""
+    policy = MessagePolicy(retries, round(settings.webhooks.kept_seconds * 1_000))
+    owners = OwnerNotifier(ledger.state, egress.platform, policy, public_url, clock)
+    reminders = ReminderNotifier(
+        ledger, egress.platform, policy, public_url, settings.votes.cooldown_ms, clock
+    )
+    senders += [sender(owners, fleet.may_send_webhooks), sender(reminders, fleet.may_send_reminders)]
+    return Delivering(outbox, suspensions, webhooks, (owners, reminders), senders)
 
 
 def target_guard(

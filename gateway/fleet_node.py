@@ -1,6 +1,9 @@
-"""The node of a fleet, built of its parts. No logic."""
+"""The node of a fleet, built of its parts. No logic.
 
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+Only a gateway that joins a fleet imports it: see `fleet.py`.
+"""
+
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -9,9 +12,10 @@ from core.clock import Clock
 from core.events import NodeNamed
 from core.rows import Policy
 from core.state import State
-from gateway.membership import FleetTerms, Membership
+from gateway.fleet import Fleet
 from gateway.readers import FleetReaders
-from gateway.store import Secrets, Store
+from gateway.runtime import Runtime
+from gateway.store import Store
 from ratelimit.shared import SharedBuckets
 from replication.copies.donor import Donor
 from replication.copies.fetcher import Fetcher
@@ -34,7 +38,7 @@ from replication.members.silence import Silence
 from replication.members.succession import Succession
 from replication.members.warnings import Warnings
 from replication.node import Copies, Members, Node, Pace, Streams
-from replication.streams.follower import Follower
+from replication.streams.follower import Follower, ReadStreams
 from replication.streams.gaps import Gaps
 from replication.streams.identity import Identity
 from replication.streams.journal_records import JournalRecords
@@ -49,9 +53,9 @@ from replication.streams.usage import Usage
 from replication.transport.envelopes import Envelopes
 from replication.transport.link import Link, RedisPlace, SealedLink
 from replication.transport.pacing import Pacing
-from settings.model import RedisSettings
-from votes.search import Searches
+from settings.model import RedisSettings, Settings
 from votes.table import VoteTable
+from votes.user_search import Searches
 
 READY_SECONDS = 10.0
 
@@ -74,93 +78,151 @@ class VotersAllowances:
             self.buckets.heard(ref, bot.voters_limit or self.default, self.clock.monotonic_ns(), used)
 
 
+@dataclass(frozen=True)
+class _Shared:
+    """The objects that several parts of the node use."""
+
+    runtime: Runtime
+    store: Store
+    name: str
+    sealed_link: SealedLink
+    claims_link: Link
+    digests: KeyedDigests
+    warnings: Warnings
+    registry: Registry
+    positions: ReadPositions
+    applying: Applying
+
+    @property
+    def redis(self) -> RedisSettings:
+        return self.runtime.settings.redis
+
+
 @asynccontextmanager
-async def open_node(
-    redis: RedisSettings,
-    name: str,
-    terms: FleetTerms,
-    store: Store,
-    secrets: Secrets,
-    clock: Clock,
-    searches: Searches,
-    spawn: Callable[[Coroutine[None, None, None]], object],
-) -> AsyncIterator[Membership]:
+async def open_node(runtime: Runtime, name: str, store: Store, searches: Searches) -> AsyncIterator[Fleet]:
     """Open the node under its `name`. The other nodes are told what this gateway does from now on."""
-    ledger, state, fleet = store.ledger, store.ledger.state, store.ledger.state.fleet
+    ledger, clock, redis, fleet = (
+        store.ledger,
+        runtime.clock,
+        runtime.settings.redis,
+        store.ledger.state.fleet,
+    )
     node_id = node_id_at_start(fleet, name, clock.now_ms())
     if node_id is not None:
         ledger.commit([NodeNamed(node_id)])
-    digests, place, lease_seconds = (
-        KeyedDigests(secrets.digest.encode()),
-        redis_place(redis),
-        redis.lease_seconds,
+    place, digests = redis_place(redis), KeyedDigests(store.secrets.digest.encode())
+    sealed_link = SealedLink(Link(place), Envelopes(store.folder.keys))
+    terms = alike(runtime.settings)
+    shared = _Shared(
+        runtime,
+        store,
+        name,
+        sealed_link,
+        Link(place),
+        digests,
+        Warnings(),
+        Registry(sealed_link, name, digests.fleet, fleet, clock, redis.beat_seconds, terms),
+        ReadPositions(fleet),
+        Applying(ledger, Merge(ledger.state, digests.user), searches),
     )
-    sealed_link, claims_link = SealedLink(Link(place), Envelopes(store.folder.keys)), Link(place)
-    link, warnings, voters = sealed_link.link, Warnings(), SharedBuckets()
-    registry = Registry(sealed_link, name, digests.fleet, fleet, clock, redis.beat_seconds, terms.alike)
+    members, provisional = _members(shared), ProvisionalVotes(ledger, VoteTable)
+    queue, voters = Queue(Capture(ledger.state, digests.user), ledger.head), SharedBuckets()
+    publisher = _publisher(shared, queue, provisional)
+    streams = _streams(shared, publisher, voters)
+    forgetting = Forgetting(ledger, shared.applying, digests.user)
+    pace = Pace(redis.beat_seconds, redis.usage_seconds, READY_SECONDS, redis.stream_bytes)
+    node = Node(sealed_link.link, ledger, members, streams, _copies(shared, forgetting), pace, clock)
+    try:
+        readers = FleetReaders(forgetting, queue, provisional, publisher)
+        yield Fleet(node, members.claims, members.isolation, digests.user, readers, voters)
+    finally:
+        await shared.claims_link.close()
+        await sealed_link.link.close()
 
+
+def _members(shared: _Shared) -> Members:
+    """Make the parts that know of the other nodes."""
+    settings, clock, redis = shared.runtime.settings, shared.runtime.clock, shared.redis
+    ledger, state, link = shared.store.ledger, shared.store.ledger.state, shared.sealed_link.link
+    registry, warnings, lease_seconds = shared.registry, shared.warnings, redis.lease_seconds
     joining = Joining(
         registry,
-        fleet,
+        state.fleet,
         clock,
         has_listings=bool(state.listings.refs),
         patience_seconds=READY_SECONDS,
         lost_seconds=lease_seconds,
     )
     after_seconds = redis.cut_off_seconds if redis.cut_off == "refuse" else None
-    isolation = Isolation(registry, clock, warnings, after_seconds, READY_SECONDS)
-    identity_votes = ProvisionalVotes(ledger, VoteTable)
-    queue = Queue(Capture(state, digests.user), ledger.head)
-    publisher = Publisher(
-        OwnStream(sealed_link, name),
-        ledger,
-        Outgoing(ledger, store.journal, JournalRecords(store.folder), queue),
-        Identity(name, ledger, clock, identity_votes),
-        registry,
-        Pacing(clock, redis.pace_seconds),
-    )
-    applying = Applying(ledger, Merge(state, digests.user), searches)
-    positions, gaps = ReadPositions(fleet), Gaps(registry, fleet, clock, lease_seconds)
-    usage = Usage(sealed_link, fleet, VotersAllowances(voters, terms.voters, state, clock))
-    reading = Pacing(clock, redis.pace_seconds)
-    follower = Follower(sealed_link, registry, positions, gaps, applying, usage, clock, reading)
-
-    forgetting = Forgetting(ledger, applying, digests.user)
-    donor = Donor(sealed_link, registry, ledger, Capture(state, digests.user), clock)
-    fetcher = Fetcher(sealed_link, registry, ledger, applying, forgetting)
-
     wait_seconds = redis.claim_timeout_seconds
     longest_seconds = max(wait_seconds, redis.claim_longest_seconds)
-    claim_policy = ClaimPolicy(terms.cooldown_ms, wait_seconds, longest_seconds)
-    claims = Claims(claims_link, digests, state, clock, spawn, claim_policy, registry.round_trips_ns)
-    succession = Succession(link, registry, ledger, clock, lease_seconds, positions)
-    duty = (
-        Duty(link, fleet, clock, lease_seconds, succession.has_read_gone) if terms.sends_reminders else None
-    )
-    members = Members(
+    policy = ClaimPolicy(settings.votes.cooldown_ms, wait_seconds, longest_seconds)
+    spawn, round_trips_ns = shared.runtime.spawn, registry.round_trips_ns
+    claims = Claims(shared.claims_link, shared.digests, state, clock, spawn, policy, round_trips_ns)
+    succession = Succession(link, registry, ledger, clock, lease_seconds, shared.positions)
+    sends_reminders = settings.web.public_url is not None and settings.chat_platform.bot_token is not None
+    return Members(
         registry,
-        Differences(name, terms.alike, clock, warnings, redis.beat_seconds),
+        Differences(shared.name, alike(settings), clock, warnings, redis.beat_seconds),
         Silence(registry, warnings),
         succession,
         claims,
         Eviction(link, warnings),
         Fence(clock, lease_seconds, READY_SECONDS),
         warnings,
-        duty,
+        Duty(link, state.fleet, clock, lease_seconds, succession.has_read_gone) if sends_reminders else None,
         joining,
-        isolation,
-        Distance(registry, claim_policy, warnings),
+        Isolation(registry, clock, warnings, after_seconds, READY_SECONDS),
+        Distance(registry, policy, warnings),
     )
-    lag = Lag(name, ledger, publisher, gaps, clock, warnings)
-    streams, copies = Streams(publisher, follower, gaps, lag, usage), Copies(donor, fetcher)
-    pace = Pace(redis.beat_seconds, redis.usage_seconds, READY_SECONDS, redis.stream_bytes)
-    node = Node(link, ledger, members, streams, copies, pace, clock)
-    try:
-        readers = FleetReaders(forgetting, queue, identity_votes, publisher)
-        yield Membership(node, claims, isolation, digests.user, readers, voters)
-    finally:
-        await claims_link.close()
-        await link.close()
+
+
+def _publisher(shared: _Shared, queue: Queue, provisional: ProvisionalVotes) -> Publisher:
+    ledger, store, clock = shared.store.ledger, shared.store, shared.runtime.clock
+    return Publisher(
+        OwnStream(shared.sealed_link, shared.name),
+        ledger,
+        Outgoing(ledger, store.journal, JournalRecords(store.folder), queue),
+        Identity(shared.name, ledger, clock, provisional),
+        shared.registry,
+        Pacing(clock, shared.redis.pace_seconds),
+    )
+
+
+def _streams(shared: _Shared, publisher: Publisher, voters: SharedBuckets) -> Streams:
+    """Make the parts that write this node's stream and read those of the others."""
+    ledger, clock, registry = shared.store.ledger, shared.runtime.clock, shared.registry
+    limit = shared.runtime.settings.limits.voters
+    allowances = VotersAllowances(voters, Policy(limit.requests, limit.window_seconds), ledger.state, clock)
+    usage = Usage(shared.sealed_link, ledger.state.fleet, allowances)
+    gaps = Gaps(registry, ledger.state.fleet, clock, shared.redis.lease_seconds)
+    pacing = Pacing(clock, shared.redis.pace_seconds)
+    known = ReadStreams(shared.positions, gaps)
+    follower = Follower(shared.sealed_link, registry, known, shared.applying, usage, clock, pacing)
+    lag = Lag(shared.name, ledger, publisher, gaps, clock, shared.warnings)
+    return Streams(publisher, follower, gaps, lag, usage)
+
+
+def _copies(shared: _Shared, forgetting: Forgetting) -> Copies:
+    """Make the parts that give copies to other nodes and take one."""
+    ledger, link, registry = shared.store.ledger, shared.sealed_link, shared.registry
+    donor = Donor(link, registry, ledger, Capture(ledger.state, shared.digests.user), shared.runtime.clock)
+    return Copies(donor, Fetcher(link, registry, ledger, shared.applying, forgetting))
+
+
+def alike(settings: Settings) -> Mapping[str, str]:
+    """Return the settings that decide what a fleet does, whichever node is asked, as text by their names."""
+    votes, limits = settings.votes, settings.limits
+    return {
+        "votes.cooldown_seconds": f"{votes.cooldown_seconds:g}",
+        "votes.window_seconds": f"{votes.window_seconds:g}",
+        "stats.max_difference": f"{settings.stats.max_difference}",
+        "limits.stats": f"{limits.stats.requests} in {limits.stats.window_seconds:g} s",
+        "limits.voters": f"{limits.voters.requests} in {limits.voters.window_seconds:g} s",
+        "review.edits": settings.review.edits,
+        "redis.lease_seconds": f"{settings.redis.lease_seconds:g}",
+        "chat_platform.bot_token": "set" if settings.chat_platform.bot_token is not None else "not set",
+    }
 
 
 def redis_place(redis: RedisSettings) -> RedisPlace:

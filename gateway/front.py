@@ -1,4 +1,4 @@
-"""The HTTP part of the composition root: the sockets, and the server that reads requests. No logic."""
+"""The addresses of a gateway, and the servers that read requests there. No logic."""
 
 import logging
 import os
@@ -6,34 +6,42 @@ import resource
 import socket
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tornado.web import Application
 
 from core.clock import Clock
+from gateway.api import Api
+from gateway.runtime import Runtime
 from grammars.service_urls import is_loopback
 from handlers.public import PublicApi
-from handlers.refused import RefusedAddresses
+from handlers.route import Resource
+from metrics.scraping import Scraping
 from ratelimit.address import UNIX, address_key, is_trusted
 from serving.access_log import AccessLog
+from serving.application import ApplicationPolicy, make_application
 from serving.direct import Answered, DirectVoteCheck, Refusals
 from serving.log_output import LogOutput
 from serving.traffic import Traffic
-from settings.model import ChatPlatformSettings, ServerSettings, stand_in_mistakes
+from settings.model import ChatPlatformSettings, ServerSettings, Settings, stand_in_mistakes
 from wire.http_server import WireServer
 from wire.limits import ConnectionLimits
 from wire.listening import CannotListen, activated, forget_activation, listen, listen_unix, url_of
 from wire.tls import Certificates
 
+METRICS_CONNECTIONS = 32
+"""Connections to the address of the metrics: some Prometheus servers, and a person or two."""
+METRICS_PATH, METRICS_OPERATION = "/metrics", "readMetrics"
 SPARE_DESCRIPTORS = 64  # for the disk, the look-ups and what Python opens itself
 log = logging.getLogger("votegate")
 
 
 @dataclass(frozen=True)
 class Front:
-    """The address of a gateway. Its sockets listen already."""
+    """The addresses of a gateway: its own, and that of the metrics if there is one. All sockets listen."""
 
     sockets: list[socket.socket]
+    metrics_sockets: list[socket.socket]
     certificates: Certificates | None
     access: AccessLog | None
 
@@ -59,11 +67,9 @@ class Front:
 
 
 @contextmanager
-def open_front(
-    server: ServerSettings, platform: ChatPlatformSettings, clock: Clock, output: LogOutput
-) -> Iterator[Front]:
+def open_front(settings: Settings, clock: Clock, output: LogOutput) -> Iterator[Front]:
     """Listen. Raises OSError for a taken address or an unusable certificate, and names it."""
-    tls = server.tls
+    server, own, tls = settings.server, settings.metrics, settings.server.tls
     certificates = Certificates(tls.certificate, tls.key) if tls.certificate and tls.key else None
     sockets = activated(os.environ)
     forget_activation(os.environ)
@@ -75,8 +81,13 @@ def open_front(
     with ExitStack() as stack:
         for listening in sockets:
             stack.callback(listening.close)
-        _refuse_stand_in(platform, sockets)
-        yield Front(sockets, certificates, access)
+        _refuse_stand_in(settings.chat_platform, sockets)
+        metrics_sockets = listen(own.address, own.port) if own.address is not None else []
+        for listening in metrics_sockets:
+            stack.callback(listening.close)
+        if metrics_sockets:
+            import metrics.exposition  # noqa: F401 (Prometheus will ask soon)
+        yield Front(sockets, metrics_sockets, certificates, access)
 
 
 def _refuse_stand_in(platform: ChatPlatformSettings, sockets: Sequence[socket.socket]) -> None:
@@ -88,19 +99,13 @@ def _refuse_stand_in(platform: ChatPlatformSettings, sockets: Sequence[socket.so
 
 
 def http_server(
-    server: ServerSettings,
-    clock: Clock,
-    front: Front,
-    application: Application,
-    public: PublicApi,
-    traffic: Traffic,
-    refused: RefusedAddresses,
-    webhooks_in_flight: int,
+    runtime: Runtime, front: Front, application: Application, api: Api, traffic: Traffic
 ) -> WireServer:
-    """Return the server. Its connections leave file descriptors for `webhooks_in_flight`."""
-    limits = connection_limits(server, _connections(server.connections, webhooks_in_flight))
-    direct = DirectVoteCheck(public, clock, server.trusted_proxies, traffic, front.answered)
-    refused.direct_id = direct.latest_id
+    """Return the server. Its connections leave file descriptors for webhooks."""
+    server, webhooks = runtime.settings.server, runtime.settings.webhooks
+    limits = connection_limits(server, _connections(server.connections, webhooks.in_flight))
+    direct = DirectVoteCheck(api.public, runtime.clock, server.trusted_proxies, traffic, front.answered)
+    api.callers.refused.direct_id = direct.latest_id
     certificates = front.certificates
     tls = (lambda: certificates.context) if certificates is not None else None
 
@@ -108,7 +113,21 @@ def http_server(
         of_all = peer == UNIX or is_trusted(peer, server.trusted_proxies)
         return None if of_all else address_key(peer)
 
-    return WireServer(application, limits, Refusals(public, traffic, front.answered), direct, tls, counted_as)
+    refusals = Refusals(api.public, traffic, front.answered)
+    return WireServer(application, limits, refusals, direct, tls, counted_as)
+
+
+def metrics_servers(
+    front: Front, server: ServerSettings, scrape: Scraping, edge: ApplicationPolicy, public: PublicApi
+) -> list[WireServer]:
+    """Return the server of the metrics' own address, if there is one: plain HTTP, one path, and no token."""
+    if not front.metrics_sockets:
+        return []
+    resource = Resource(METRICS_PATH, {"GET": scrape.metrics}, names={"GET": METRICS_OPERATION})
+    refusals = Refusals(public, edge.traffic, edge.answered)
+    limits = connection_limits(server, METRICS_CONNECTIONS)
+    limits = replace(limits, connections_per_address=METRICS_CONNECTIONS)
+    return [WireServer(make_application([resource], edge), limits, refusals)]
 
 
 def connection_limits(server: ServerSettings, connections: int) -> ConnectionLimits:

@@ -1,76 +1,194 @@
-"""The observers in the composition root: their loops, and the list of concerns. No logic."""
+"""What observes a gateway: counts, loops, concerns, the operator's views, and the metrics. No logic."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from functools import partial
 
-from core.clock import Clock
-from gateway.delivery import Delivering
-from gateway.endpoints import Callers, Counting, Life, readiness
+from gateway.api import Api
+from gateway.delivery import Delivering, Egress
+from gateway.fleet import Fleet
 from gateway.front import Front
-from gateway.membership import Membership
-from gateway.sites import Sites
+from gateway.runtime import Runtime
 from gateway.store import Store
-from handlers.concerns import ConcernList, ConcernSources
-from handlers.public import PublicApi
-from handlers.refused import RefusedAddresses
-from handlers.security_log import SecurityBounds
+from handlers.route import PAGE
 from handlers.slices import in_slices
-from serving.observers import Observers
-from serving.timeline import Timeline
+from handlers.user_views import UserViews
+from metrics.collectors import Bounds, Collectors, Sources
+from metrics.scraping import Scraping
+from operators.gateway_parts import GatewayParts, ProcessSources
+from operators.operator_pages import ALL_ROUTES
+from serving.application import RunningRequests
+from serving.timeline import Gauges, Timeline
+from serving.traffic import Traffic
+from serving.vitals import LoopLag, resident_bytes
+from votes.tally import VoteTally
+from watchers.concerns import ConcernList, ConcernSources
+from watchers.failing_endpoints import FailingEndpoints
+from watchers.journal_tail import JournalTail
+from watchers.recent_errors import RecentErrors
+from watchers.security_log import SecurityBounds
+from webhook.attempt_tally import AttemptTally, MessageTally
 
 Loops = dict[str, Callable[[], Awaitable[None]]]
 """Loops of observers, by name."""
 
 
-def process_loops(clock: Clock, store: Store, life: Life, timeline: Timeline) -> Loops:
-    """Return the observers of the process and its disk."""
-    return {
-        "slow_disk": store.journal.slow_disk.run,
-        "disk_space": store.space.run,
-        "loop_delay": life.lag.run,
-        "timeline": timeline.run,
-        "security_log": SecurityBounds(clock).run,
-        "review_counts": lambda: in_slices(store.ledger.state.listings.count_reviews()),
-    }
+@dataclass(frozen=True)
+class Instruments:
+    """Counts and buffers of one process."""
+
+    running: RunningRequests
+    traffic: Traffic
+    lag: LoopLag
+    votes: VoteTally
+    attempts: AttemptTally
+    messages: MessageTally
+    failing: FailingEndpoints
+    tail: JournalTail
+    errors: RecentErrors
+    timeline: Timeline
+    memory: Callable[[], int | None]
+    """Returns the resident memory; None while the kernel does not tell."""
 
 
-def request_loops(
-    public: PublicApi, callers: Callers, front: Front, counting: Counting, sites: Sites
-) -> Loops:
-    """Return the observers of requests. `Sites.running` has those of pages."""
-    loops: Loops = {"key_uses": public.uses.run, "refused_addresses": callers.refused.run}
-    if front.access is not None:
-        loops["access_log"] = front.access.run
-    if counting.platform is not None and sites.platform is not None:
-        loops["server_counts"] = partial(counting.platform.run, sites.platform.guild_count)
-    return loops
+def instruments(runtime: Runtime, store: Store, errors: RecentErrors) -> Instruments:
+    clock, ledger, votes = runtime.clock, store.ledger, VoteTally()
+    traffic, lag = Traffic([*(route.name for route in ALL_ROUTES), PAGE]), LoopLag(clock)
+    memory = runtime.observers.calling("memory", resident_bytes)
+    gauges = Gauges(
+        votes=lambda: votes.here + votes.elsewhere,
+        head=lambda: ledger.head,
+        durable=lambda: store.journal.durable_position,
+        resident_bytes=memory,
+    )
+    return Instruments(
+        RunningRequests(),
+        traffic,
+        lag,
+        votes,
+        AttemptTally(),
+        MessageTally(),
+        FailingEndpoints(ledger.state),
+        JournalTail(clock),
+        errors,
+        Timeline(clock, traffic, lag, gauges),
+        memory,
+    )
 
 
-def concern_list(
+def operator_parts(
+    runtime: Runtime,
     store: Store,
-    delivering: Delivering,
-    life: Life,
-    fleet: Membership | None,
-    refused: RefusedAddresses,
-    observers: Observers,
-) -> ConcernList:
-    """Return the list that the operator is shown."""
-    journal, ready = store.journal, readiness(store, life, fleet)
+    fleet: Fleet,
+    delivery: Delivering,
+    api: Api,
+    measured: Instruments,
+    connections: Callable[[], dict[str, int]],
+) -> GatewayParts:
+    """Return what the operator and Prometheus look into.
+
+    Args:
+        connections: returns the connections of clients by their state.
+    """
+    concerns = _concerns(runtime, store, fleet, delivery, api)
+    process = ProcessSources(api.readiness, fleet.standing, connections, measured.memory, concerns)
+    return GatewayParts(
+        clock=runtime.clock,
+        started_ns=runtime.clock.monotonic_ns(),
+        ledger=store.ledger,
+        journal=store.journal,
+        snapshotter=store.snapshotter,
+        fold=store.fold,
+        outbox=delivery.outbox,
+        public=api.public,
+        users=UserViews(store.ledger.state, api.people.moderators, api.people.sessions),
+        window_ms=runtime.settings.votes.window_ms,
+        process=process,
+        lag=measured.lag,
+        timeline=measured.timeline,
+        failing=measured.failing,
+        tail=measured.tail,
+        errors=measured.errors,
+        scraping=_scraping(runtime, store, fleet, delivery, api, process, measured),
+    )
+
+
+def _concerns(runtime: Runtime, store: Store, fleet: Fleet, delivery: Delivering, api: Api) -> ConcernList:
+    journal, refused = store.journal, api.callers.refused
     return ConcernList(
         ConcernSources(
-            not_ready=lambda: ready() if journal.writable else None,
+            not_ready=lambda: api.readiness() if journal.writable else None,
             journal_refuses=lambda: journal.why_not_writable,
             disk_is_behind=lambda: journal.is_behind,
             disk_is_slow=lambda: journal.slow_disk.is_slow,
             free_bytes=lambda: store.space.free_bytes,
             needed_bytes=store.space.needed_bytes,
             snapshot_failure=lambda: store.snapshotter.failure,
-            fleet=fleet.node.standing if fleet is not None else lambda: None,
-            fleet_warnings=fleet.node.concerns if fleet is not None else list,
-            proxy_down=lambda: delivering.outbox.stopped,
-            endpoints_suspended=lambda: len(delivering.suspensions),
+            fleet=fleet.standing,
+            fleet_warnings=fleet.concerns,
+            proxy_down=lambda: delivery.outbox.stopped,
+            endpoints_suspended=lambda: len(delivery.suspensions),
             addresses_refused=lambda: len(refused),
             some_refused=refused.some,
-            failing_observers=observers.failing,
+            failing_observers=runtime.observers.failing,
         )
     )
+
+
+def _scraping(
+    runtime: Runtime,
+    store: Store,
+    fleet: Fleet,
+    delivery: Delivering,
+    api: Api,
+    process: ProcessSources,
+    measured: Instruments,
+) -> Scraping:
+    settings = runtime.settings
+    sources = Sources(
+        clock=runtime.clock,
+        ledger=store.ledger,
+        traffic=measured.traffic,
+        limits=api.public.limits,
+        votes=measured.votes,
+        journal=store.journal,
+        snapshotter=store.snapshotter,
+        outbox=delivery.outbox,
+        attempts=measured.attempts,
+        messages=measured.messages if delivery.direct_messages else None,
+        suspensions=delivery.suspensions,
+        lag=measured.lag,
+        bounds=Bounds(
+            settings.journal.pending_bytes,
+            settings.snapshot.interval_seconds,
+            settings.webhooks.pending_in_all,
+        ),
+        space=store.space,
+        observers=runtime.observers,
+        readiness=process.readiness,
+        connections=process.connections,
+        concerns=process.concerns,
+        fleet=fleet.metered,
+    )
+    return Scraping(Collectors(sources))
+
+
+def loops(
+    runtime: Runtime, store: Store, egress: Egress, api: Api, front: Front, measured: Instruments
+) -> Loops:
+    """Return the loops of observers. `Sites.running` has those of pages."""
+    found: Loops = {
+        "slow_disk": store.journal.slow_disk.run,
+        "disk_space": store.space.run,
+        "loop_delay": measured.lag.run,
+        "timeline": measured.timeline.run,
+        "security_log": SecurityBounds(runtime.clock).run,
+        "review_counts": lambda: in_slices(store.ledger.state.listings.count_reviews()),
+        "key_uses": api.public.uses.run,
+        "refused_addresses": api.callers.refused.run,
+    }
+    if front.access is not None:
+        found["access_log"] = front.access.run
+    if egress.guild_counts.platform is not None and egress.platform is not None:
+        found["server_counts"] = partial(egress.guild_counts.platform.run, egress.platform.guild_count)
+    return found

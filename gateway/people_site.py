@@ -1,60 +1,59 @@
-"""The part of people's pages in the composition root. No logic. It is imported only where there are some."""
+"""The pages for people, built of their parts. No logic. It is imported only where there are such pages."""
 
 import asyncio
 import gc
 import secrets
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from functools import partial
 
+from actions.listing_kinds import KINDS
 from chatplatform.listing_checks import ServerConditions
 from chatplatform.platform_client import ChatPlatform
-from core.clock import MS_PER_DAY, Clock
+from core.clock import MS_PER_DAY
 from core.ledger import Ledger
 from core.rows import Policy
+from gateway.api import Api
 from gateway.delivery import USER_AGENT
-from gateway.endpoints import PeopleRules
-from gateway.membership import Membership
-from gateway.platform import open_platform
+from gateway.fleet import Fleet
 from gateway.readers import PeopleReaders
-from handlers.manage_listings import KINDS
+from gateway.runtime import Runtime
 from handlers.route import Endpoints, Resource
 from handlers.routes import ROUTES
 from handlers.slices import in_slices
 from handlers.user_views import UserViews
 from listings.catalogue import Catalogue
-from listings.keys import KeyDigester
 from listings.list_orders import ListOrders
-from listings.ownership import Ownership
 from listings.review import PresetReason
 from listings.rules import EditsShown
+from pages.site_tools import Addresses, SiteTools, Voting
+from pages.table import PEOPLE_PAGES, PeoplePages
+from pages.voting.vote_challenges import VoteChallenges
+from pages.voting.vote_guards import GuardPolicy, VoteGuards
+from pages.voting.voted_refs import VotedRefs
+from people.reminders import unread_reminders
 from replication.facts.keyed_digests import KeyedDigests
 from search.index import SearchIndex
 from serving.observers import Observers
-from settings.model import Settings
 from votes.voted import VotedListings
 from web.cookies import people_cookies
 from web.json_answers import JsonAnswers
 from web.markdown import Markdown
 from web.notice_cookie import Notices
+from web.page_policy import with_trusted_types
 from web.people.applications import Applications
 from web.people.delivery_pages import DeliveryPages
 from web.people.flag_pages import FlagPages
 from web.people.invitation_pages import InvitationPages
-from web.people.key_pages import KeyPages
 from web.people.language_choice import LanguageChoice
 from web.people.list_keeper import ListKeeper
 from web.people.listing_access import ListingAccess
 from web.people.listing_icons import ListingIcons
 from web.people.my_data import MyData
 from web.people.my_pages import MyPages
-from web.people.my_votes import MyVotes, unread_reminders
 from web.people.overview_pages import OverviewPages
 from web.people.owner_pages import OwnerPages
 from web.people.ownership_code import code_maker
 from web.people.people_audience import people_audience
 from web.people.people_in_state import PeopleInState
-from web.people.people_pages import PEOPLE_PAGES, PeoplePages
 from web.people.previews import Previews
 from web.people.profile_pages import ProfilePages
 from web.people.public_listing import PublicListing
@@ -78,10 +77,6 @@ from web.people.submission_pages import SubmissionPages
 from web.people.sweeping import Sweeping
 from web.people.take_over_pages import TakeOverPages
 from web.people.user_limit import UserLimit
-from web.people.vote_challenges import VoteChallenges
-from web.people.vote_guards import GuardPolicy, VoteGuards
-from web.people.vote_numbers import VoteNumbers
-from web.people.vote_pages import VotePages
 from web.people.webhook_pages import WebhookPages
 from web.sign_in_cookie import SignInSeal
 from web.site import Site
@@ -93,31 +88,25 @@ SIGN_INS = Policy(20, 300)
 
 
 class PeopleSite:
-    """The pages of those who sign in through the chat platform.
-
-    Args:
-        fleet: shares checks of servers and states of sign-ins among its nodes; None outside of one.
-    """
+    """The pages of people who sign in through the chat platform."""
 
     def __init__(
         self,
-        settings: Settings,
+        runtime: Runtime,
         ledger: Ledger,
-        clock: Clock,
-        digester: KeyDigester,
-        rules: PeopleRules,
-        ownership: Ownership,
+        fleet: Fleet,
+        api: Api,
         platform: ChatPlatform,
         templates: Templates,
         markdown: Markdown,
-        fleet: Membership | None,
     ) -> None:
+        settings, clock, rules, digester = runtime.settings, runtime.clock, api.people, api.callers.digester
         web, sessions, state = settings.web, rules.sessions, ledger.state
         self.readers = PeopleReaders(VotedListings(state), Catalogue(state), SearchIndex(state))
         self._rules = rules
         new_value = partial(secrets.token_urlsafe, 32)
         cdn_url = settings.chat_platform.cdn_url
-        cooldown_ms = round(settings.votes.cooldown_seconds * 1_000)
+        cooldown_ms = settings.votes.cooldown_ms
         reminders = partial(unread_reminders, state, cooldown_ms)
         self._people = PeopleInState(ledger, clock, sessions, digester.digest, new_value, cdn_url, reminders)
         self._sweeping = Sweeping(ledger, clock, sessions)
@@ -156,23 +145,22 @@ class PeopleSite:
         )
         self._cdn_url, self._approves_servers = cdn_url, servers.approve_eligible
         grace_ms = round(servers.grace_days * MS_PER_DAY)
-        asks = fleet.node.asks if fleet is not None else lambda _: True
-        self._rechecks = ServerRechecks(ledger, clock, self._checking, grace_ms, asks)
+        self._rechecks = ServerRechecks(ledger, clock, self._checking, grace_ms, fleet.asks)
         self._grace_ms = grace_ms
         self._sign_in = SignInPages(
             *(self._people, place, self._cookies, seal, SIGN_INS, clock, secrets.token_bytes),
-            *(self._lists, SignInStates(clock, fleet.claims.first_use if fleet is not None else None)),
+            *(self._lists, SignInStates(clock, fleet.claims.first_use if fleet.claims is not None else None)),
         )
-        self._mine = MyPages(ledger, clock, self._people, sessions, ownership, cooldown_ms)
+        self._mine = MyPages(ledger, clock, self._people, sessions, api.ownership, cooldown_ms)
         self._cooldown_ms = cooldown_ms
-        self._my_votes = MyVotes(ledger, clock, self.readers.voted, cooldown_ms)
+        self._voted = VotedRefs(self.readers.voted)
         self._access = ListingAccess(state, clock)
         self._applications = Applications(platform, clock, cdn_url)
         self._code_of, self._vote_mark = code_maker(digester.digest), KeyedDigests(digester.secret).vote
         self._markdown = markdown
         self._previews = Previews(markdown, clock)
         self._public_url = web.public_url or ""
-        self._ownership = ownership
+        self._ownership = api.ownership
         orders = ListOrders(self.readers.catalogue, state.vote_counts, secrets.randbits(40))
         self.readers.catalogue.watchers.append(orders.moved)
         self._keeper = ListKeeper(orders, clock)
@@ -180,7 +168,7 @@ class PeopleSite:
         self._authorize_url = authorize_url
         self._ledger = ledger
         self._clock = clock
-        self.platform = platform
+        self._platform = platform
         self._edits: EditsShown = settings.review.edits
         self._reasons = [
             PresetReason(each.key, each.title, each.text, each.kind) for each in settings.review.reasons
@@ -188,16 +176,30 @@ class PeopleSite:
 
     def resources(self, endpoints: Endpoints) -> list[Resource]:
         """Return every path of the pages. What they do, the endpoints do."""
-        answers = JsonAnswers(ROUTES, endpoints)
+        answers = JsonAnswers((ROUTES, endpoints))
         ledger, clock, access, applications = self._ledger, self._clock, self._access, self._applications
         state, votes = ledger.state, self._votes
         users = UserViews(state, self._rules.moderators, self._rules.sessions)
-        views = ReviewViews(state, self._ownership, users, self.platform)
+        views = ReviewViews(state, self._ownership, users, self._platform)
         desk = ReviewDesk(state, clock, access, views, answers, self._markdown, self._reasons)
         public = PublicViews(state, state.vote_counts, self._icons, self._authorize_url, clock)
         curl = partial(curl_command, user_agent=USER_AGENT)
         server_checks = ServerCheckPages(ledger, clock, access, self._checking, self._grace_ms)
         pages = PeoplePages(
+            site=SiteTools(
+                endpoints.tools,
+                self._site.visitor,
+                access,
+                Addresses(self._public_url, self._authorize_url, self._cdn_url),
+                self._icons,
+                Voting(
+                    self._guards,
+                    self._voted,
+                    self._challenges,
+                    votes.challenge,
+                    with_trusted_types(self._content_policy, "votegate-worker"),
+                ),
+            ),
             lists=PublicLists(self.readers.catalogue, self._keeper, public, self.readers.index),
             listing=PublicListing(state, public, self._markdown, self._public_url),
             server_submission=ServerSubmissionPages(
@@ -209,7 +211,6 @@ class PeopleSite:
             sign_in=self._sign_in,
             language=LanguageChoice(self._cookies.language),
             mine=self._mine,
-            my_votes=self._my_votes,
             data=MyData(
                 *(state, clock, self._vote_mark, self._ownership, answers),
                 *(self._cookies.session, self._lists, self._cooldown_ms),
@@ -227,28 +228,11 @@ class PeopleSite:
             owners=OwnerPages(state, clock, access, answers),
             invitations=InvitationPages(state, clock, access, answers),
             removal=RemovalPages(access, answers),
-            keys=KeyPages(access, answers, self._public_url),
             webhooks={kind: WebhookPages(kind, access, answers) for kind in KINDS},
             deliveries={kind: DeliveryPages(kind, access, answers, curl) for kind in KINDS},
-            numbers={kind: VoteNumbers(kind, access, answers) for kind in KINDS},
             queue=QueuePages(state, self._ownership, views, answers),
             review=ReviewPages(desk),
             quarantines=QuarantinePages(self._rules.moderators, desk),
-            votes={
-                kind: VotePages(
-                    kind,
-                    state,
-                    clock,
-                    endpoints.votes[kind],
-                    self._guards,
-                    self._challenges,
-                    self._icons,
-                    self._cooldown_ms,
-                    self._content_policy,
-                    asks=votes.challenge,
-                )
-                for kind in KINDS
-            },
             flags=FlagPages(state),
             strikes=StrikePages(desk),
         )
@@ -272,23 +256,3 @@ class PeopleSite:
         await observers.once("list_orders", partial(self._keeper.prepare, HOME_ORDERS))
         if gc.get_freeze_count():  # the state is spared collections, and so is what was learned from it
             gc.freeze()
-
-
-@asynccontextmanager
-async def open_people_site(
-    settings: Settings,
-    ledger: Ledger,
-    clock: Clock,
-    digester: KeyDigester,
-    rules: PeopleRules,
-    ownership: Ownership,
-    templates: Templates,
-    markdown: Markdown,
-    fleet: Membership | None,
-) -> AsyncIterator[PeopleSite]:
-    """Open the pages, and the way to the chat platform."""
-    opening = open_platform(settings.chat_platform, settings.web, settings.webhooks, clock)
-    async with opening as platform:
-        yield PeopleSite(
-            *(settings, ledger, clock, digester, rules, ownership, platform, templates, markdown), fleet
-        )

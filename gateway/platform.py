@@ -1,4 +1,4 @@
-"""The chat platform's part of the composition root. No logic.
+"""The way to the chat platform. No logic.
 
 Only a gateway with pages for people imports it.
 """

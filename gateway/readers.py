@@ -28,25 +28,25 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from core.ledger import Ledger, Reader
-from handlers import security_log
-from handlers.failing_endpoints import FailingEndpoints
-from handlers.journal_tail import JournalTail
+from direct_messages.owner_notifier import OwnerNotifier
+from direct_messages.reminder_notifier import ReminderNotifier
+from guild_counts.platform_counts import PlatformCounts
 from handlers.manage_webhooks import AttemptWatch
 from handlers.public import PublicApi
 from handlers.vote_feed import VoteFeed
 from journal.journal import Journal
 from listings.ownership import Ownership
 from serving.observers import Observers
-from votes.search import Searches
 from votes.tally import VoteTally
+from votes.user_search import Searches
+from watchers import security_log
+from watchers.failing_endpoints import FailingEndpoints
+from watchers.journal_tail import JournalTail
 from webhook.attempt_tally import AttemptTally, MessageTally
 from webhook.notifier import WebhookNotifier
 from webhook.suspension_log import SuspensionLog
 
-if TYPE_CHECKING:  # see membership.py, messaging.py and sites.py
-    from direct_messages.owner_notifier import OwnerNotifier
-    from direct_messages.reminder_notifier import ReminderNotifier
-    from guild_counts.platform_counts import PlatformCounts
+if TYPE_CHECKING:  # see fleet.py and sites.py
     from listings.catalogue import Catalogue
     from replication.copies.forgetting import Forgetting
     from replication.streams.provisional import ProvisionalVotes
@@ -83,7 +83,7 @@ class Readers:
 
     webhooks: WebhookNotifier
     suspensions: SuspensionLog
-    direct_messages: "Sequence[OwnerNotifier | ReminderNotifier]"
+    direct_messages: Sequence[OwnerNotifier | ReminderNotifier]
     searches: Searches
     public: PublicApi
     fleet: FleetReaders | None
@@ -96,7 +96,7 @@ class Readers:
     people: PeopleReaders | None
     watch: AttemptWatch
     feed: VoteFeed
-    counts: "PlatformCounts | None"
+    counts: PlatformCounts | None
 
 
 def subscribe(readers: Readers, ledger: Ledger, journal: Journal, observers: Observers) -> None:

@@ -1,26 +1,22 @@
-"""The sites of a gateway: the operator's, and that of people. No logic.
+"""The builder of the sites: that of the operator, and that of people. No logic.
 
 A gateway without a site imports nothing of it: templates alone are a tenth of a start.
 """
 
-import asyncio
-from collections.abc import AsyncIterator, Coroutine
-from contextlib import asynccontextmanager
+from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from core.clock import Clock
-from core.ledger import Ledger
-from gateway.endpoints import Callers, PeopleRules
-from gateway.membership import Membership
+from gateway.api import Api
+from gateway.delivery import Egress
+from gateway.fleet import Fleet
+from gateway.runtime import Runtime
+from gateway.store import Store
 from handlers.request import Request
 from handlers.route import Endpoints, Resource
-from listings.ownership import Ownership
-from serving.observers import Observers
-from settings.model import Settings
+from operators.gateway_parts import GatewayParts
 
 if TYPE_CHECKING:
-    from chatplatform.platform_client import ChatPlatform
     from gateway.debug_site import DebugSite
     from gateway.people_site import PeopleSite
     from gateway.readers import PeopleReaders
@@ -36,66 +32,49 @@ class Sites:
     people: "PeopleSite | None" = None
 
     @property
-    def platform(self) -> "ChatPlatform | None":
-        """The client for the chat platform, which pages for people need."""
-        return self.people.platform if self.people is not None else None
-
-    @property
     def readers(self) -> "PeopleReaders | None":
         """The readers of the log that pages for people need."""
         return self.people.readers if self.people is not None else None
 
     def is_signed_in(self, request: Request) -> bool:
-        """Tell whether the operator is signed in with this browser."""
+        """Return true if the operator is signed in with this browser."""
         return self.debug is not None and self.debug.is_signed_in(request)
 
-    def resources(self, endpoints: Endpoints) -> list[Resource]:
+    def resources(self, endpoints: Endpoints, parts: GatewayParts) -> list[Resource]:
         """Return every path of the pages. That of people comes last: it has a page for every other path."""
         if self.templates is None:
             return []
         from web.site import static_resource
 
         resources = [static_resource()]
-        for site in (self.debug, self.people):
-            resources += site.resources(endpoints) if site is not None else []
+        if self.debug is not None:
+            resources += self.debug.resources(endpoints, parts)
+        if self.people is not None:
+            resources += self.people.resources(endpoints)
         return resources
 
-    def running(self, stop: asyncio.Event, observers: Observers) -> list[Coroutine[Any, Any, None]]:
-        """Return what goes on while the gateway serves."""
-        return [site.run(stop, observers) for site in (self.debug, self.people) if site is not None]
+    def running(self, runtime: Runtime) -> list[Coroutine[Any, Any, None]]:
+        """Return the loops of the pages."""
+        sites = (self.debug, self.people)
+        return [site.run(runtime.stop, runtime.observers) for site in sites if site is not None]
 
 
-@asynccontextmanager
-async def open_sites(
-    settings: Settings,
-    ledger: Ledger,
-    clock: Clock,
-    callers: Callers,
-    rules: PeopleRules,
-    ownership: Ownership,
-    fleet: Membership | None,
-) -> AsyncIterator[Sites]:
-    has_people = settings.web.public_url is not None
-    if not settings.debug.pages and not has_people:
-        yield Sites()
-        return
+def sites_of(runtime: Runtime, store: Store, fleet: Fleet, api: Api, egress: Egress) -> Sites:
+    """Make the sites that the settings ask for."""
+    settings, platform = runtime.settings, egress.platform
+    if not settings.debug.pages and platform is None:
+        return Sites()
     from web.markdown import Markdown
     from web.templates import Templates
 
-    templates, markdown, debug = Templates(), Markdown(), None
+    templates, markdown, debug, people = Templates(), Markdown(), None, None
     if settings.debug.pages:
         from gateway.debug_site import DebugSite
 
-        debug = DebugSite(
-            settings.debug, clock, callers.operator, callers.digester.secret, templates, markdown
-        )
-    if not has_people:
-        yield Sites(templates, debug)
-        return
-    from gateway.people_site import open_people_site
+        secret = api.callers.digester.secret
+        debug = DebugSite(settings.debug, runtime.clock, api.callers.operator, secret, templates, markdown)
+    if platform is not None:
+        from gateway.people_site import PeopleSite
 
-    opening = open_people_site(
-        settings, ledger, clock, callers.digester, rules, ownership, templates, markdown, fleet
-    )
-    async with opening as people:
-        yield Sites(templates, debug, people)
+        people = PeopleSite(runtime, store.ledger, fleet, api, platform, templates, markdown)
+    return Sites(templates, debug, people)

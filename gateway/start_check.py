@@ -1,4 +1,4 @@
-"""The trial of a start, for `check-config`. Law: it changes nothing on disk, and no probe takes long.
+"""The trial of a start, for `check-config`. Invariant: it changes nothing on disk, and no probe takes long.
 
 A mistake stops a start. A warning does not, but something will not work, or not be secure: a Redis, a proxy
 or a name server does not answer, or a setting lets others in. All are found at once, the probes of the
@@ -25,7 +25,7 @@ from gateway.store import MIN_SECRET
 from grammars.service_urls import TunnelProxy, read_proxy_url
 from journal.segments import list_segments
 from outbound.proxies import TunnelHandshake
-from outbound.result import ExchangeFailed, Fault
+from outbound.result import AtFault, ExchangeFailed
 from settings.model import RedisSettings, ServerSettings, Settings
 from snapshot.files import list_snapshots
 from storage.exposed import refuse_exposed
@@ -212,7 +212,7 @@ def _socket_problem(path: Path) -> str | None:
 async def _redis_problem(redis: RedisSettings) -> str | None:
     if redis.url is None:
         return None
-    from gateway.fleet_node import redis_place  # see membership.py
+    from gateway.fleet_node import redis_place  # see fleet.py
     from replication.transport.link import UNREACHABLE, Link
     from replication.transport.retrying import described
 
@@ -253,7 +253,7 @@ async def _asked_proxy(proxy: TunnelProxy, place: str) -> str | None:
             writer.write(handshake.receive(heard))
         return None if handshake.is_open else f"{place} closes the connection without an answer"
     except ExchangeFailed as refused:  # it has answered, and has its reasons to open no such tunnel
-        return f"{place} refuses the user or the password" if refused.fault is Fault.PROXY else None
+        return f"{place} refuses the user or the password" if refused.fault is AtFault.PROXY else None
     except OSError as error:
         return f"{place} breaks the connection off: {error.strerror or type(error).__name__}"
     finally:

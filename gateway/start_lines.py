@@ -1,4 +1,4 @@
-"""The lines with which a start says what it is. Law: they name secrets and never show one.
+"""The lines with which a start says what it is. Invariant: they name secrets and never show one.
 
 With the head of a line of text they fit 80 columns, unless a path or a name is long.
 """

@@ -1,4 +1,4 @@
-"""The part of the composition root that is the data folder: keys, recovery, journal, snapshots. No logic."""
+"""The builder of the store: the data folder with its secrets, the journal, and snapshots. No logic."""
 
 import logging
 import secrets
@@ -12,23 +12,17 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from core.clock import Clock
 from core.ledger import Ledger
 from core.state import State
+from gateway.runtime import Runtime
 from journal.journal import Journal, JournalPolicy
 from journal.segments import list_segments
 from replication.facts.hybrid_clock import HybridClock
-from settings.model import (
-    JournalSettings,
-    KeysSettings,
-    OperatorSettings,
-    SealingSettings,
-    SnapshotSettings,
-)
+from settings.model import JournalSettings, OperatorSettings, SealingSettings, Settings
 from snapshot.files import list_snapshots
 from snapshot.folding import Folded, Folding, Order, folded_apart
 from snapshot.recovery import EmptyState, Recovered
-from snapshot.snapshotter import Snapshotter
+from snapshot.snapshotter import NewestSnapshot, SnapshotPolicy, Snapshotter
 from storage.disk import OS_DISK, Disk
 from storage.exposed import refuse_exposed
 from storage.folder import (
@@ -69,6 +63,7 @@ class Store:
     """The state, and everything that keeps it on disk."""
 
     folder: Folder
+    secrets: Secrets
     ledger: Ledger
     journal: Journal
     snapshotter: Snapshotter
@@ -95,14 +90,12 @@ def held_folder(path: Path, sealing: SealingSettings, disk: Disk = OS_DISK) -> I
         yield Folder(path, sealing_keys(sealing, path, needed=has_sealed, disk=disk), disk)
 
 
-def open_secrets(
-    keys: KeysSettings, operator: OperatorSettings, folder: Folder, recovered: Recovered
-) -> Secrets:
+def _open_secrets(settings: Settings, folder: Folder, recovered: Recovered) -> Secrets:
     """Read the secrets, or make them on the first start. Raises FolderUnusable and OSError."""
     is_bare = recovered.tail.segment is None and (folder.path / DIGEST_SECRET).exists()
     has_keys = recovered.state.listings.key_count > 0
-    digest = _secret(keys.digest_secret, folder, DIGEST_SECRET, needed=has_keys)
-    tokens = operator_tokens(operator, folder)
+    digest = _secret(settings.keys.digest_secret, folder, DIGEST_SECRET, needed=has_keys)
+    tokens = operator_tokens(settings.operator, folder)
     if is_bare:
         log.warning("%s holds secrets but no data: this starts from nothing", folder.path)
     return Secrets(digest, tokens)
@@ -121,36 +114,23 @@ def sealing_keys(sealing: SealingSettings, folder: Path, *, needed: bool, disk: 
     return kept_keys(folder, needed=needed, disk=disk)
 
 
-def open_store(
-    journaling: JournalSettings,
-    snapshots: SnapshotSettings,
-    folder: Folder,
-    recovered: Recovered,
-    clock: Clock,
-    *,
-    deliveries_kept: int,
-    joins_fleet: bool,
-) -> Store:
-    """Begin to write the journal behind the recovered state. Raises OSError."""
+def open_store(runtime: Runtime, folder: Folder, recovered: Recovered) -> Store:
+    """Begin to write the journal behind the recovered state. Raises FolderUnusable and OSError."""
+    settings, clock, journaling = runtime.settings, runtime.clock, runtime.settings.journal
+    kept_secrets = _open_secrets(settings, folder, recovered)
     remove_unfinished(folder)
     journal = Journal(folder, recovered.tail, _journal_policy(journaling), clock)
     journal.begin()
-    is_fleets = joins_fleet or recovered.state.fleet.label
+    is_fleets = settings.redis.url is not None or recovered.state.fleet.label
     stamper = HybridClock(recovered.state.fleet, clock) if is_fleets else None
     ledger = Ledger(recovered.state, journal, recovered.tail.head, stamper)
-    snapshotter = Snapshotter(
-        folder,
-        ledger,
-        journal,
-        clock,
-        snapshots.interval_seconds,
-        recovered.snapshot_position,
-        recovered.snapshot_ms,
-        journaling.kept_bytes,
-    )
+    policy = SnapshotPolicy(settings.snapshot.interval_seconds, journaling.kept_bytes)
+    newest = NewestSnapshot(recovered.snapshot_position, recovered.snapshot_ms)
+    snapshotter = Snapshotter(folder, ledger, journal, clock, policy, newest)
 
     async def fold(until: int) -> Folded:
-        order = Order(str(folder.path.absolute()), folder.keys.to_text(), deliveries_kept, until)
+        kept = settings.webhooks.deliveries_kept
+        order = Order(str(folder.path.absolute()), folder.keys.to_text(), kept, until)
         return await folded_apart(Folding(fold_command, ROOT), order)
 
     def needed_bytes() -> int:
@@ -158,7 +138,9 @@ def open_store(
         newest = snapshotter.last.bytes if snapshotter.last is not None else 0
         return 2 * newest + SEGMENTS_AHEAD * journaling.segment_bytes
 
-    return Store(folder, ledger, journal, snapshotter, DiskSpace(folder.path, needed_bytes), fold)
+    return Store(
+        folder, kept_secrets, ledger, journal, snapshotter, DiskSpace(folder.path, needed_bytes), fold
+    )
 
 
 def fold_command() -> Sequence[str]:

@@ -2,5 +2,5 @@
 
 A refusal says why in words that follow a field's or a setting's name, and quotes no secret. The settings, the
 forms and the HTTP client read the same text in the same way, because nobody else reads it. The room imports
-nothing of ours.
+only the texts of refusals.
 """

@@ -6,7 +6,6 @@
 import re
 
 HEADER_VALUE = r"^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$"
-NO_HEADER_VALUE = "must be visible ASCII, because it is sent as a header"
 
 _HEADER_VALUE = re.compile(HEADER_VALUE)
 

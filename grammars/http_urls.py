@@ -10,6 +10,8 @@ import re
 from ipaddress import IPv4Address, IPv6Address
 from typing import NamedTuple
 
+from languages.said import Code, Fact, Fault, in_words
+
 MAX_URL_CHARACTERS = 2_048
 MAX_NAME_CHARACTERS = 253  # RFC 1035: 255 bytes with the length bytes of the first label and of the root
 MAX_LABEL_CHARACTERS = 63
@@ -25,7 +27,11 @@ _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
 
 
 class UrlRefused(ValueError):
-    """The reason, as it follows the field's name: "must be ..."."""
+    """A broken rule. In English it follows the field's name: "must be ..."."""
+
+    def __init__(self, code: Code, /, **facts: Fact) -> None:
+        super().__init__(in_words(code, facts))
+        self.fault = Fault(code, facts)
 
 
 class Target(NamedTuple):
@@ -54,18 +60,18 @@ def read_url(text: str) -> Target:
     Raises UrlRefused with the reason, which quotes nothing of the URL: its path may be a secret.
     """
     if len(text) > MAX_URL_CHARACTERS:
-        raise UrlRefused(f"must have at most {MAX_URL_CHARACTERS} characters")
+        raise UrlRefused("url_too_long", most=MAX_URL_CHARACTERS)
     if not _VISIBLE.fullmatch(text):
-        raise UrlRefused("must be plain ASCII without spaces, control characters or backslashes")
+        raise UrlRefused("url_not_ascii")
     parts = _PARTS.fullmatch(text)
     if parts is None:
-        raise UrlRefused("must be an http or https URL with a host")
+        raise UrlRefused("not_http")
     scheme, authority, path = parts[1].lower(), parts[2], parts[3]
     if "@" in authority:
-        raise UrlRefused("must not carry a user name or password")
+        raise UrlRefused("url_with_user")
     split = _AUTHORITY.fullmatch(authority)
     if split is None:
-        raise UrlRefused("must have a host and perhaps a port, with brackets around an IPv6 address alone")
+        raise UrlRefused("url_authority")
     ipv6, name, port = split[1], split[2], split[3]
     host = _read_name(name.lower()) if ipv6 is None else _read_ipv6(ipv6)
     default = 443 if scheme == "https" else 80
@@ -75,25 +81,25 @@ def read_url(text: str) -> Target:
 
 def _read_port(text: str) -> int:
     if not re.fullmatch(PORT, text):
-        raise UrlRefused("must have a port from 1 to 65535 without leading zeros, if any")
+        raise UrlRefused("url_port")
     return int(text)
 
 
 def _read_ipv6(text: str) -> str:
     if "%" in text:
-        raise UrlRefused("must not name a zone beside the IPv6 address of its host")
+        raise UrlRefused("url_zone")
     try:
         return str(IPv6Address(text))
     except ValueError:
-        raise UrlRefused("must have a valid IPv6 address between the brackets of its host") from None
+        raise UrlRefused("url_ipv6") from None
 
 
 def _read_name(text: str) -> str:
     """A name, or an IPv4 address: resolvers take every other spelling of a number for one, too."""
     if not text:
-        raise UrlRefused("must be an http or https URL with a host")
+        raise UrlRefused("not_http")
     if len(text) > MAX_NAME_CHARACTERS:
-        raise UrlRefused(f"must have a host of at most {MAX_NAME_CHARACTERS} characters")
+        raise UrlRefused("host_too_long", most=MAX_NAME_CHARACTERS)
     labels = text.split(".")
     for label in labels:
         _check_label(label)
@@ -101,21 +107,19 @@ def _read_name(text: str) -> str:
         try:
             return str(IPv4Address(text))
         except ValueError:
-            raise UrlRefused(
-                "must write the IPv4 address of its host as four numbers from 0 to 255"
-            ) from None
+            raise UrlRefused("url_ipv4") from None
     return text
 
 
 def _check_label(label: str) -> None:
     if not label:
-        raise UrlRefused("must not have a dot at an end of its host, or two together")
+        raise UrlRefused("host_dots")
     if len(label) > MAX_LABEL_CHARACTERS:
-        raise UrlRefused(f"must have at most {MAX_LABEL_CHARACTERS} characters between the dots of its host")
+        raise UrlRefused("label_too_long", most=MAX_LABEL_CHARACTERS)
     if label.startswith("-") or label.endswith("-"):
-        raise UrlRefused("must not have a hyphen at an end of a part of its host")
+        raise UrlRefused("label_hyphen")
     if not _LABEL.fullmatch(label):
-        raise UrlRefused("must have a host of letters, digits, hyphens, underscores and dots as they are")
+        raise UrlRefused("host_letters")
 
 
 def _ipv6_pattern(ipv4: str) -> str:

@@ -5,10 +5,11 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta
 
+from actions.views import NULL, ActorName, Count, Moment, NoMore, Success, UserId, View, example
 from core.actors import Actor, user_of
 from core.rows import Act, Decision, Deed, DeliveryState, Listing
 from core.trail import APART, KEPT
-from handlers.views import ActorName, Count, Moment, NoMore, Snowflake, Success, View
+from languages.texts import Text, in_english
 from people.permissions import DEEDS_OF_MODERATORS, unnamed
 
 
@@ -17,8 +18,12 @@ class ActView(View):
 
     at: Moment
     by: ActorName
-    deed: Deed
-    about: Annotated[str, Meta(description="Its object, such as the name of a key, or the reason; or empty.")]
+    deed: Annotated[Deed, example("key_issued")]
+    about: Annotated[
+        str,
+        Meta(description="Its object, such as the name of a key, or the reason; or empty."),
+        example("production"),
+    ]
 
 
 Acts = Annotated[
@@ -31,34 +36,34 @@ Acts = Annotated[
 ]
 
 
-MESSAGE_ERRORS: Mapping[str, str] = {
-    "cannot_message": "the owner takes no messages from the bot, or shares no server with it",
-    "http_401": "the chat platform refuses the bot token",
-    "http_404": "the chat platform does not know the owner",
-    "limited": "the chat platform asks for a wait",
-    "timeout": "the chat platform did not answer in time",
-    "unreachable": "the chat platform cannot be reached",
-    "unreadable": "the answer of the chat platform cannot be read",
-    "internal": "something failed on our side",
+MESSAGE_ERRORS: Mapping[str, Text] = {
+    "cannot_message": Text("the owner takes no messages from the bot, or shares no server with it"),
+    "http_401": Text("the chat platform refuses the bot token"),
+    "http_404": Text("the chat platform does not know the owner"),
+    "limited": Text("the chat platform asks for a wait"),
+    "timeout": Text("the chat platform did not answer in time"),
+    "unreachable": Text("the chat platform cannot be reached"),
+    "unreadable": Text("the answer of the chat platform cannot be read"),
+    "internal": Text("something failed on our side"),
 }
-"""Why an owner is not told, in words. Every other error is a status of the chat platform."""
+"""The reasons why an owner is not told. Every other error is a status of the chat platform."""
 MessageError = Annotated[str, Meta(pattern=f"^(?:http_[0-9]{{3}}|{'|'.join(MESSAGE_ERRORS)})$")]
 
 
 class OwnerMessageView(View):
     """The direct message that tells the owner of a listing of the last decision."""
 
-    to: Annotated[Snowflake, Meta(description="The owner at the time of the decision.")]
+    to: Annotated[UserId, Meta(description="The owner at the time of the decision.")]
     decision: Decision
     decided_at: Moment
-    state: DeliveryState
+    state: Annotated[DeliveryState, example("delivered")]
     attempts: Count
     told_at: Moment | None
     next_attempt_at: Annotated[
-        Count | None, Meta(description="Unix time in milliseconds; null once it is finished.")
+        Count | None, Meta(description="Unix time in milliseconds; null once it is finished."), NULL
     ]
-    error: Annotated[MessageError | None, Meta(description="The class of the last attempt's failure.")]
-    why: Annotated[str | None, Meta(description="The same in words.")]
+    error: Annotated[MessageError | None, Meta(description="The class of the last attempt's failure."), NULL]
+    why: Annotated[str | None, Meta(description="The same in words."), NULL]
 
 
 OwnerMessageOrNone = Annotated[
@@ -103,10 +108,11 @@ def owner_message_view(listing: Listing) -> OwnerMessageView | None:
         told_at=last.at_ms + last.duration_ms if last is not None and message.delivered else None,
         next_attempt_at=message.next_attempt_ms,
         error=error,
-        why=_why(error) if error is not None else None,
+        why=in_english(message_error(error)) if error is not None else None,
     )
 
 
-def _why(error: str) -> str:
+def message_error(error: str) -> Text:
+    """Return the text of an error of a direct message."""
     status = error.removeprefix("http_")
-    return MESSAGE_ERRORS.get(error, f"the chat platform answered with status {status}")
+    return MESSAGE_ERRORS.get(error) or Text("the chat platform answered with status {status}", status=status)

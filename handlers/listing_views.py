@@ -10,6 +10,21 @@ from typing import Annotated, Any, TypeVar
 from msgspec import UNSET, Meta, UnsetType
 from msgspec.structs import asdict
 
+from actions.views import (
+    NEXT,
+    NULL,
+    ActorName,
+    Count,
+    Hint,
+    Moment,
+    Positive,
+    Snowflake,
+    Success,
+    UserId,
+    View,
+    example,
+    including,
+)
 from core.actors import user_of
 from core.rows import (
     BotProfile,
@@ -21,10 +36,9 @@ from core.rows import (
     Review,
     ServerProfile,
 )
-from handlers.redaction import Redactor
-from handlers.views import NEXT, ActorName, Count, Moment, Positive, Snowflake, Success, View, including
 from listings.rules import change_version
 from listings.stats_problems import FIELDS_PER_BOT, NAME_CHARACTERS, JsonType, Problem, StatsProblem
+from watchers.redaction import Redactor
 
 _REDACTED = Redactor()
 
@@ -51,7 +65,7 @@ class OwnLimits(View):
 class HandOverView(View):
     """An offer of the ownership. Nothing changes until the heir accepts."""
 
-    heir: Snowflake
+    heir: UserId
     offered_at: Moment
     lapses_at: Moment
 
@@ -60,25 +74,26 @@ class ListingView(View):
     """The fields that bots and servers share. Those of the profile come behind `owner_id`."""
 
     id: Snowflake
-    owner_id: Snowflake
-    state: Review
+    owner_id: Annotated[Snowflake, example("223456789012345678")]
+    state: Annotated[Review, example("approved")]
     reason: Annotated[
-        str | None, Meta(description="The reason why the listing was denied, or its approval withdrawn.")
+        str | None,
+        Meta(description="The reason why the listing was denied, or its approval withdrawn."),
+        NULL,
     ]
     created_at: Moment
     updated_at: Moment
     reviewed_at: Moment | None
     has_webhook: bool
     hand_over: Annotated[
-        HandOverView | None,
-        Meta(description="The offer of the ownership, which may have lapsed."),
+        HandOverView | None, Meta(description="The offer of the ownership, which may have lapsed."), NULL
     ]
 
 
 class ChangeView(View):
     """A change of an approved listing, about which no moderator has decided yet."""
 
-    version: Annotated[str, Meta(description="Send it with a decision.", examples=["5f1e9c02a7d46b83"])]
+    version: Annotated[str, Meta(description="Send it with a decision."), example("5f1e9c02a7d46b83")]
     is_public: Annotated[
         bool,
         Meta(
@@ -122,22 +137,24 @@ class ServerChange(ChangeView):
 class BotView(ListingView):
     """A bot as the management API shows it. Its profile is what everybody sees."""
 
-    change: BotChange | None
+    change: Annotated[BotChange | None, NULL]
 
-    extra_owners: Annotated[tuple[Snowflake, ...], Meta(description="The co-owners.")]
-    invited: Annotated[tuple[Snowflake, ...], Meta(description="Users who have not accepted yet.")]
-    server_count: Annotated[Count | None, Meta(description="The last that the bot has told.")]
-    command_count: Annotated[Count | None, Meta(description="The last that the bot has told.")]
+    extra_owners: Annotated[tuple[UserId, ...], Meta(description="The co-owners.")]
+    invited: Annotated[tuple[UserId, ...], Meta(description="Users who have not accepted yet."), example([])]
+    server_count: Annotated[Count | None, Meta(description="The last that the bot has told."), example(1_200)]
+    command_count: Annotated[Count | None, Meta(description="The last that the bot has told."), example(42)]
     counts_updated_at: Moment | None
-    actual_server_count: Annotated[Count | None, Meta(description="The count that the operator has set.")]
+    actual_server_count: Annotated[
+        Count | None, Meta(description="The count that the operator has set."), example(1_200)
+    ]
     limits: OwnLimits
 
 
 class ServerCheckView(View):
     """A condition that a server must meet to be listed."""
 
-    name: CheckName
-    outcome: CheckOutcome
+    name: Annotated[CheckName, example("members")]
+    outcome: Annotated[CheckOutcome, example("pass")]
     have: Annotated[
         Count | None,
         Meta(
@@ -147,18 +164,24 @@ class ServerCheckView(View):
     ]
     need: Annotated[Count, Meta(description="The least; of `nsfw` the most.")]
     at: Moment
-    channels: Annotated[tuple[str, ...], Meta(description="The first of the NSFW channels, by their names.")]
+    channels: Annotated[
+        tuple[str, ...], Meta(description="The first of the NSFW channels, by their names."), example([])
+    ]
 
 
 class EligibilityView(View):
     """How a server meets the conditions, as it was last checked."""
 
-    outcome: CheckOutcome
+    outcome: Annotated[CheckOutcome, example("pass")]
     checked_at: Moment
     checks: tuple[ServerCheckView, ...]
-    failing_since: Annotated[Moment | None, Meta(description="Of an approved server; null while none fails.")]
+    failing_since: Annotated[
+        Moment | None, Meta(description="Of an approved server; null while none fails."), NULL
+    ]
     hidden_since: Annotated[
-        Moment | None, Meta(description="Since when nobody can see it or vote for it; null while they can.")
+        Moment | None,
+        Meta(description="Since when nobody can see it or vote for it; null while they can."),
+        NULL,
     ]
 
 
@@ -166,7 +189,7 @@ class EligibilityView(View):
 class ServerView(ListingView):
     """A server as the management API shows it. Its profile is what everybody sees."""
 
-    change: ServerChange | None
+    change: Annotated[ServerChange | None, NULL]
     eligibility: Annotated[
         EligibilityView | None, Meta(description="Null for a server that was never checked.")
     ]
@@ -175,10 +198,13 @@ class ServerView(ListingView):
 class StatsProblemView(View):
     """A field of a bot's pushes that was not taken."""
 
-    field: Annotated[str, Meta(description=f"Its name, cut after {NAME_CHARACTERS} characters.")]
+    field: Annotated[
+        str,
+        Meta(description=f"Its name, cut after {NAME_CHARACTERS} characters.", examples=["commands_count"]),
+    ]
     problem: Problem
-    given: Annotated[JsonType, Meta(description="The type of what it held.")]
-    reason: str
+    given: Annotated[JsonType, Meta(description="The type of what it held."), example("number")]
+    reason: Annotated[str, example("The field is named command_count.")]
     times: Positive
     last_at: Moment
 
@@ -188,13 +214,6 @@ StatsProblemViews = Annotated[
     Meta(
         description="Fields of the bot's pushes that were not taken since this process began: the last "
         f"{FIELDS_PER_BOT}, the newest first. Only pushes with a valid key are read, and no value is kept."
-    ),
-]
-Hint = Annotated[
-    str,
-    Meta(
-        description="The reason why the bot's first push of `server_count` would be answered 500, and what "
-        "to do. Left out where nothing is missing."
     ),
 ]
 
@@ -222,7 +241,7 @@ class BotPage(Success):
     """Bots in the order of their ids as text."""
 
     bots: tuple[BotView, ...]
-    next: Annotated[Snowflake | None, Meta(description=NEXT)]
+    next: Annotated[Snowflake | None, Meta(description=NEXT), NULL]
 
 
 @including(ServerView)
@@ -234,7 +253,7 @@ class ServerPage(Success):
     """Servers in the order of their ids as text."""
 
     servers: tuple[ServerView, ...]
-    next: Annotated[Snowflake | None, Meta(description=NEXT)]
+    next: Annotated[Snowflake | None, Meta(description=NEXT), NULL]
 
 
 @including(OwnLimits)
@@ -245,7 +264,7 @@ class LimitsAnswer(Success):
 class ServerCount(Success):
     """The actual server count that was set."""
 
-    server_count: Count
+    server_count: Annotated[Count, example(1_200)]
 
 
 def bot_view(listing: Listing) -> BotView:

@@ -1,91 +1,33 @@
-"""The shared parts of the management endpoints: their caller, their queries, and how they commit."""
+"""The shared parts of the management endpoints: their caller, and how they commit."""
 
 import hashlib
 import hmac
 import inspect
-import re
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
-from typing import Annotated, Protocol, cast, get_args
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
-from msgspec import UNSET, Meta, Struct, UnsetType
-
+from actions.tools import Tools
 from core import rows
 from core.actors import OPERATOR
 from core.clock import Clock
 from core.events import Event
-from core.ledger import Ledger
-from core.refusals import Invalid
-from core.rows import DeliveryState, Review, WebhookEvent
-from core.snowflake import NO_SNOWFLAKE, is_snowflake
-from core.webhook_events import NewDeliveries
+from core.refusals import Invalid, Refusal
+from grammars.snowflake import is_snowflake
 from handlers.reply import (
-    InvalidOperatorToken,
-    OperatorTokenRequired,
     Reply,
     success,
     too_many,
 )
 from handlers.request import Endpoint, Request
-from handlers.security_log import tell
-from handlers.views import Snowflake
-from handlers.webhook_views import DELIVERY_CURSOR_PATTERN, DeliveryCursor
-from listings.keys import KeyDigester
-from listings.rules import EditsShown
-from listings.stats_problems import StatsProblems
-from listings.webhooks import WebhookPolicy
-from people.roles import Moderators
-from people.user_sessions import Sessions
+from languages.said import Fault
 from ratelimit.address import address_key
 from ratelimit.limiter import FailureGuard
-from votes.search import Searches
-
-PAGE = 50
-MAX_PAGE = 500
-
-
-class VoteClaims(Protocol):
-    """Claims that keep two nodes of a fleet from taking a user's vote for one listing at the same time."""
-
-    def holding(self, ref: str, user: str, at_ms: int) -> AbstractAsyncContextManager[None]:
-        """Return a context in which this node alone may take the vote.
-
-        An exception in the context gives the claim back. Otherwise the claim stands until the user may vote
-        again. Raises VotedTooSoon.
-        """
+from watchers.security_log import tell
 
 
 @dataclass(frozen=True)
-class ManageContext:
-    """The objects that the endpoints work with. `new_id()` makes ids; `random(n)` gives n random bytes.
-
-    `claims` and `mark` are a fleet's: outside of one there are no claims, and a user's mark is empty.
-    `tells_owners` is True if owners are sent a message about each decision. `edits` says which version of an
-    edited listing the public sees.
-    """
-
-    ledger: Ledger
-    clock: Clock
-    digester: KeyDigester
-    new_id: Callable[[], str]
-    random: Callable[[int], bytes]
-    window_ms: int
-    cooldown_ms: int
-    keys_per_listing: int
-    webhooks: WebhookPolicy
-    searches: Searches
-    problems: StatsProblems
-    missing_count: Callable[[str], str | None]
-    """Returns why a bot's actual server count cannot be known and what to do; None if nothing is missing."""
-    moderators: Moderators
-    sessions: Sessions
-    claims: VoteClaims | None = None
-    mark: Callable[[str], str] = lambda _: ""
-    tells_owners: bool = False
-    edits: EditsShown = "after"
-    vote_mark: Callable[[str, str], str] = field(kw_only=True)
-    """Returns the mark of a listing and a user, as core/cooldown_table.py keeps it."""
+class ManageContext(Tools):
+    """The tools, for endpoints that are no actions yet."""
 
     async def commit(self, events: Sequence[Event], reply: Callable[[], Reply] = success) -> Reply:
         """Commit, and answer with `reply()` once the record is durable. Raises Unavailable.
@@ -96,15 +38,6 @@ class ManageContext:
         made = reply()
         await self.ledger.durable(position)
         return made
-
-    def new_deliveries(self) -> NewDeliveries:
-        """Return what makes deliveries of events of listings."""
-        return NewDeliveries(self.new_id, self.webhooks.pending_most(self.ledger.state))
-
-    def hint(self, ref: str) -> str | UnsetType:
-        """Return why the bot's first push of server_count would be answered 500; UNSET if it would not."""
-        missing = self.missing_count(ref)
-        return UNSET if missing is None else missing
 
 
 class Operator:
@@ -153,7 +86,7 @@ class Operator:
     def refusal(self, address: str, token: str | None) -> Reply | None:
         """Return None for the operator, and the answer 429 at an address that failed too often.
 
-        A wrong token is counted. None is a token that was not given. Raises OperatorTokenRefused.
+        A wrong token is counted. None is a token that was not given. Raises Refusal.
         """
         if self._is_right(token):
             return None
@@ -164,7 +97,7 @@ class Operator:
         self._failures.failed(key, now_ns)
         if token is not None:
             tell("wrong_operator_token")
-        raise OperatorTokenRequired if token is None else InvalidOperatorToken
+        raise Refusal("operator_token_required" if token is None else "invalid_operator_token")
 
     def _is_right(self, token: str | None) -> bool:
         presented = token_digest(token or "")
@@ -200,81 +133,5 @@ def user_id(request: Request, at: int = 0) -> str:
     """
     its_id = request.params[at]
     if not is_snowflake(its_id):
-        raise Invalid({"id": NO_SNOWFLAKE})
+        raise Invalid({"id": Fault("no_snowflake")})
     return its_id
-
-
-# -- Queries ----------------------------------------------------------------------------------------------
-
-_AFTER = Meta(description="The `next` of the page before.")
-_STATE = Meta(description="Only those in this state.")
-PageLimit = Annotated[int, Meta(ge=1, le=MAX_PAGE, description="How many there are on a page at most.")]
-
-
-class ListingsQuery(Struct, frozen=True):
-    """The query of a list of listings. A parameter that is None was left out."""
-
-    after: Annotated[Snowflake | None, _AFTER] = None
-    limit: PageLimit = PAGE
-    state: Annotated[Review | None, _STATE] = None
-
-
-class UsersQuery(Struct, frozen=True):
-    """The query of a list of users. A parameter that is None was left out."""
-
-    after: Annotated[Snowflake | None, _AFTER] = None
-    limit: PageLimit = PAGE
-
-
-class DeliveriesQuery(Struct, frozen=True):
-    """The query of a list of deliveries. A parameter that is None was left out."""
-
-    after: Annotated[DeliveryCursor | None, _AFTER] = None
-    limit: PageLimit = PAGE
-    state: Annotated[DeliveryState | None, _STATE] = None
-    type: Annotated[WebhookEvent | None, Meta(description="Only those of this event.")] = None
-
-
-def listings_query(query: Mapping[str, str]) -> ListingsQuery:
-    """Read the query of a list of listings. Raises Invalid."""
-    state = cast(Review | None, _one_of(query, "state", get_args(Review)))
-    return ListingsQuery(after_in(query, is_snowflake), limit_in(query), state)
-
-
-def users_query(query: Mapping[str, str]) -> UsersQuery:
-    """Read the query of a list of users. Raises Invalid."""
-    return UsersQuery(after_in(query, is_snowflake), limit_in(query))
-
-
-def deliveries_query(query: Mapping[str, str]) -> DeliveriesQuery:
-    """Read the query of a list of deliveries. Raises Invalid."""
-    state = cast(DeliveryState | None, _one_of(query, "state", get_args(DeliveryState)))
-    kind = cast(WebhookEvent | None, _one_of(query, "type", get_args(WebhookEvent)))
-    return DeliveriesQuery(after_in(query, _is_delivery_cursor), limit_in(query), state, kind)
-
-
-def after_in(query: Mapping[str, str], is_cursor: Callable[[str], bool]) -> str | None:
-    """Return the cursor in a query. Raises Invalid."""
-    after = query.get("after")
-    if after is not None and not is_cursor(after):
-        raise Invalid({"after": "must be the `next` of another page"})
-    return after
-
-
-def _one_of(query: Mapping[str, str], name: str, choices: tuple[str, ...]) -> str | None:
-    chosen = query.get(name)
-    if chosen is not None and chosen not in choices:
-        raise Invalid({name: f"must be one of {', '.join(choices)}"})
-    return chosen
-
-
-def limit_in(query: Mapping[str, str]) -> int:
-    """Return how many a query asks for at most. Raises Invalid."""
-    limit = query.get("limit", str(PAGE))
-    if not (limit.isascii() and limit.isdigit() and len(limit) <= 3 and 1 <= int(limit) <= MAX_PAGE):
-        raise Invalid({"limit": f"must be from 1 to {MAX_PAGE}"})
-    return int(limit)
-
-
-def _is_delivery_cursor(text: str) -> bool:
-    return re.fullmatch(DELIVERY_CURSOR_PATTERN, text, re.ASCII) is not None

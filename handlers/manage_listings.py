@@ -4,10 +4,11 @@ The class serves bots and servers alike: `kind` names the plural in paths and an
 """
 
 from collections.abc import Callable, Sequence
-from typing import Literal, get_args
 
 from msgspec.structs import asdict
 
+from actions.listing_kinds import Kind
+from actions.query_forms import ListingsQuery, read_query
 from core.actors import Actor, user_of
 from core.events import Event, ListingSaved
 from core.rows import BOTS, SERVERS, ServerCheck
@@ -25,7 +26,7 @@ from handlers.listing_views import (
     server_view,
     stats_problem_views,
 )
-from handlers.manage import ManageContext, listings_query
+from handlers.manage import ManageContext
 from handlers.reply import Reply, success
 from handlers.request import Request
 from listings import rules
@@ -48,14 +49,6 @@ from listings.forms import (
 from listings.queries import page
 from listings.webhooks import first_chat_webhook
 from people.quarantine import refuse_of_quarantined_owner, refuse_quarantined
-
-Kind = Literal["bots", "servers"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
-
-
-def kind_of_ref(ref: str) -> Kind:
-    """Return the kind of a listing as paths and answers name it."""
-    return "bots" if ref.startswith(BOTS) else "servers"
 
 
 class ManageListings:
@@ -100,7 +93,7 @@ class ManageListings:
         await context.commit(events)
 
     def index(self, request: Request) -> Reply:
-        asked = listings_query(request.query)
+        asked = read_query(ListingsQuery, request.query)
         listings, following = page(
             self._state, self.kind + "/", after=asked.after, review=asked.state, limit=asked.limit
         )

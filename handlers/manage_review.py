@@ -2,33 +2,45 @@
 reply.
 """
 
-import re
 from bisect import bisect_right
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 from pydantic import Field
 
+from actions.listing_kinds import Kind, kind_of_ref
+from actions.query_forms import PAGE, PageLimit, read_query
+from actions.views import (
+    NULL,
+    ActorName,
+    Count,
+    ListingName,
+    Moment,
+    NoMore,
+    Snowflake,
+    Success,
+    UserId,
+    View,
+    example,
+)
 from core.review_notes import KEPT
 from core.rows import Listing
 from core.state import State
-from handlers.manage import PAGE, ManageContext, PageLimit, after_in, limit_in
-from handlers.manage_listings import Kind, kind_of_ref
+from grammars.patterns import PROSE
+from handlers.manage import ManageContext
 from handlers.reply import Reply, success
 from handlers.request import Request
 from handlers.slices import in_slices
-from handlers.views import ActorName, Count, Moment, NoMore, Snowflake, Success, View
 from listings import review
 from listings.fields import IN_PROSE, IS_PROSE, sized
 from listings.forms import Form, Nothing, read
 from listings.ownership import USUAL_FROM, USUAL_OF, Ownership
-from listings.patterns import PROSE
 from listings.rules import listing_of
 
 QUEUE_CURSOR_PATTERN = r"^[0-9]{1,15}-(?:bots|servers)-[0-9]{17,20}$"
 QueueCursor = Annotated[
-    str, Meta(pattern=QUEUE_CURSOR_PATTERN, examples=["1750000000000-bots-123456789012345678"])
+    str, Meta(pattern=QUEUE_CURSOR_PATTERN), example("1750000000000-bots-123456789012345678")
 ]
 
 
@@ -53,15 +65,19 @@ class QueueQuery(Struct, frozen=True):
 class WaitingListing(View):
     """A listing that waits for a decision, or a change of it."""
 
-    ref: Annotated[str, Meta(description="Its path in the API: the kind, a slash, the id.")]
+    ref: Annotated[
+        str,
+        Meta(description="Its path in the API: the kind, a slash, the id."),
+        example("bots/123456789012345678"),
+    ]
     kind: Kind
     id: Snowflake
     what: Annotated[
         Literal["submission", "change"],
         Meta(description="`change`: the listing is approved, and what changed waits."),
     ]
-    name: Annotated[str, Meta(description="Of a change, the new name.")]
-    owner_id: Snowflake
+    name: Annotated[ListingName, Meta(description="Of a change, the new name.")]
+    owner_id: UserId
     since: Annotated[Moment, Meta(description="Unix time in milliseconds since when it waits.")]
     claimed_by: Annotated[ActorName | None, Meta(description="Who is at it; null for nobody.")]
     proven: Annotated[bool, Meta(description="True if its owner has proven to control it.")]
@@ -74,13 +90,15 @@ class QueuePage(Success):
         Count | None,
         Meta(
             description=f"Half of the last {USUAL_OF} decisions came within this time after the listing was "
-            f"sent; null while fewer than {USUAL_FROM} are known."
+            f"sent; null while fewer than {USUAL_FROM} are known.",
+            examples=[21_600_000],
         ),
     ]
     queue: tuple[WaitingListing, ...]
     next: Annotated[
         QueueCursor | None,
         Meta(description="Give it as `after` to get the next page; null on the last one."),
+        NULL,
     ]
 
 
@@ -96,7 +114,7 @@ class NoteView(View):
 
     at: Moment
     by: ActorName
-    text: str
+    text: Annotated[str, example("The invite works.")]
 
 
 class NoteList(Success):
@@ -114,7 +132,7 @@ class ManageQueue:
         self._ownership = ownership
 
     async def show(self, request: Request) -> Reply:
-        asked = queue_query(request.query)
+        asked = read_query(QueueQuery, request.query)
         await in_slices(self._ownership.survey())
         queue = self._ownership.queue
         start = bisect_right(queue, _place(asked.after)) if asked.after is not None else 0
@@ -171,11 +189,6 @@ class ManageReview:
         return success(ClaimAnswer(claimed_by=claim.by, claimed_at=claim.at_ms))
 
 
-def queue_query(query: Mapping[str, str]) -> QueueQuery:
-    """Read the query of the queue. Raises Invalid."""
-    return QueueQuery(after_in(query, _is_cursor), limit_in(query))
-
-
 def waiting_listing(row: Listing) -> WaitingListing:
     """Return a listing that waits as the queue shows it."""
     claim = review.claim_of(row)
@@ -206,7 +219,3 @@ def _place(cursor: str) -> tuple[int, str]:
     """Return the place in the queue that a cursor names."""
     since_ms, kind, its_id = cursor.split("-")
     return int(since_ms), f"{kind}/{its_id}"
-
-
-def _is_cursor(text: str) -> bool:
-    return re.fullmatch(QUEUE_CURSOR_PATTERN, text, re.ASCII) is not None

@@ -11,6 +11,7 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta
 
+from actions.views import Count, Success
 from core.actors import user_of
 from core.rows import Listing
 from core.state import State
@@ -19,10 +20,9 @@ from handlers.manage import ManageContext
 from handlers.reply import Reply, success
 from handlers.request import Request
 from handlers.slices import in_slices
-from handlers.views import Count, Success
 from listings.forms import MOST_STRUCK, Strike, read
 from listings.rules import listing_of
-from votes.rules import strike_votes
+from votes.rules import KeptCooldowns, VoteRemoval, strike_votes
 
 USERS_AT_ONCE = 100
 """Users in one record: about 2 ms, with a webhook that is told of each."""
@@ -103,14 +103,11 @@ class ManageStrikes:
             events = strike_votes(
                 self._state,
                 ref,
-                users[start : start + USERS_AT_ONCE],
-                reason,
+                VoteRemoval(users[start : start + USERS_AT_ONCE], reason, goes_on=position is not None),
                 context.new_deliveries(),
-                context.vote_mark,
+                KeptCooldowns(context.cooldown_ms, context.vote_mark),
                 now_ms=self._clock.now_ms(),
-                cooldown_ms=context.cooldown_ms,
                 by=request.by,
-                goes_on=position is not None,
             )
             if events:
                 position = context.ledger.commit(events)

@@ -11,12 +11,14 @@ from typing import Annotated, get_args
 from msgspec.structs import asdict
 from pydantic import Field
 
+from actions.query_forms import UsersQuery, read_query
 from core.actors import OPERATOR
 from core.due_reminders import due_reminder, ends_ms, standing
 from core.events import Event
-from core.refusals import Invalid, NotFound
+from core.refusals import Invalid, Refusal
 from core.user_rows import QuarantinedAct, user_ref
-from handlers.manage import ManageContext, user_id, users_query
+from grammars.patterns import PROSE
+from handlers.manage import ManageContext, user_id
 from handlers.reply import Reply, success
 from handlers.request import Request
 from handlers.slices import in_slices
@@ -34,11 +36,11 @@ from handlers.user_views import (
     notice_view,
     reminder_view,
 )
+from languages.said import Fault
 from listings.fields import IN_PROSE, IS_PROSE, LAST_MS, WHOLE, sized
 from listings.forms import Form, Nothing, read
 from listings.notices import NoticeSearch
 from listings.ownership import Ownership
-from listings.patterns import PROSE
 from people.quarantine import MOST_CHARACTERS, after_erasure, impose, lift
 from people.queries import users_page
 from people.reminders import clear_reminders
@@ -48,7 +50,6 @@ from votes.rules import erase_user, keep_cooldowns
 ACTS: tuple[QuarantinedAct, ...] = get_args(QuarantinedAct)
 USERS_AT_ONCE = 64
 """Users whose sessions end in one record."""
-NO_ACT = f"must be one of {', '.join(ACTS)}"
 
 
 class QuarantineTerms(Form):
@@ -72,7 +73,7 @@ class ManageUsers:
         self._views = UserViews(self._state, context.moderators, context.sessions)
 
     def index(self, request: Request) -> Reply:
-        asked, now_ms = users_query(request.query), self._clock.now_ms()
+        asked, now_ms = read_query(UsersQuery, request.query), self._clock.now_ms()
         rows, following = users_page(self._state, after=asked.after, limit=asked.limit)
         users = tuple(self._views.user(row.id, now_ms) for row in rows)
         return success(UserPage(users=users, next=following))
@@ -179,10 +180,10 @@ class ManageUsers:
         return keep_cooldowns(self._state, user, refs, mark_of, now_ms=now_ms, cooldown_ms=cooldown_ms)
 
     def _known(self, request: Request, now_ms: int) -> UserView:
-        """Return the user in the path: one who has a row, or whom the settings name. Raises NotFound."""
+        """Return the user in the path: one who has a row, or whom the settings name. Raises Refusal."""
         user = self._views.user(user_id(request), now_ms)
         if user.first_at is None and user.moderator is None:
-            raise NotFound("user")
+            raise Refusal("no_such_user")
         return user
 
     def _show(self, user: str, now_ms: int) -> Reply:
@@ -193,5 +194,5 @@ def _act(request: Request) -> QuarantinedAct:
     """Return the act in the path. Raises Invalid."""
     act = request.params[1]
     if act not in ACTS:
-        raise Invalid({"act": NO_ACT})
+        raise Invalid({"act": Fault("not_one_of", {"choices": ", ".join(ACTS)})})
     return act

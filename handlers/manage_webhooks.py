@@ -6,9 +6,10 @@ from contextlib import contextmanager
 
 from msgspec.structs import asdict
 
+from actions.query_forms import DeliveriesQuery, read_query
 from core.events import DeliveryAttempted, Event
-from core.refusals import NotFound
-from handlers.manage import ManageContext, deliveries_query
+from core.refusals import Refusal
+from handlers.manage import ManageContext
 from handlers.reply import Reply, success
 from handlers.request import Request
 from handlers.webhook_views import (
@@ -167,7 +168,7 @@ class ManageWebhooks:
     def deliveries(self, request: Request) -> Reply:
         ref = self._ref(request)
         listing_of(self._state, ref)
-        asked = deliveries_query(request.query)
+        asked = read_query(DeliveriesQuery, request.query)
         shown, following = deliveries_page(
             self._state, ref, after=asked.after, limit=asked.limit, only=asked.state, kind=asked.type
         )
@@ -204,7 +205,7 @@ class ManageWebhooks:
             if delivery.id == delivery_id:
                 view = delivery_view(delivery, listing_of(self._state, ref).webhook)
                 return success(DeliveryAnswer(**asdict(view)))
-        raise NotFound("delivery")  # removed meanwhile
+        raise Refusal("no_such_delivery")  # removed meanwhile
 
     def _is_held(self, ref: str, delivery_id: str) -> bool:
         """Tell whether the delivery waits for its endpoint to recover. A test never does."""

@@ -2,14 +2,11 @@
 
 from msgspec import Struct
 
-from core.refusals import Conflict, NotFound, Quarantined
+from actions.listing_kinds import KINDS, Kind
 from handlers.listing_views import BotAnswer, ServerAnswer
-from handlers.manage_listings import KINDS, Kind
-from handlers.route import BAD_ID, NO_LISTING, NO_WRITES, RefusalKind, Route
+from handlers.route import Route
 from listings.forms import MOST_CO_OWNERS, Heir, Nothing
 
-_NO_INVITATION, _NO_EXTRA_OWNER = RefusalKind(NotFound, "invitation"), RefusalKind(NotFound, "extra_owner")
-_NO_HAND_OVER, _OWNS_ALREADY = RefusalKind(NotFound, "hand_over"), RefusalKind(Conflict, "owns_already")
 _EXTRA_OWNER = "/manage/bots/{id}/extra-owners/{user_id}"
 
 _EXTRA_OWNERS = (
@@ -26,10 +23,7 @@ The user has no rights before they accept. They find the invitation under `/me`:
 message. A bot has at most {MOST_CO_OWNERS} co-owners and invitations.""",
         answer=BotAnswer,
         outcome="The bot, with the user among the invited.",
-        refuses=(
-            *(NO_LISTING, BAD_ID, _OWNS_ALREADY),
-            *(RefusalKind(Conflict, "too_many_owners"), NO_WRITES),
-        ),
+        refuses=(*("no_such_listing", "invalid_id", "owns_already"), *("too_many_owners", "unavailable")),
         body=Nothing,
     ),
     Route(
@@ -43,7 +37,7 @@ message. A bot has at most {MOST_CO_OWNERS} co-owners and invitations.""",
         description="Call it when the user has agreed on a page of your own.",
         answer=BotAnswer,
         outcome="The bot, with the user among its co-owners (`extra_owners`).",
-        refuses=(NO_LISTING, BAD_ID, _NO_INVITATION, NO_WRITES),
+        refuses=("no_such_listing", "invalid_id", "no_invitation", "unavailable"),
         body=Nothing,
     ),
     Route(
@@ -60,7 +54,7 @@ message. A bot has at most {MOST_CO_OWNERS} co-owners and invitations.""",
         ),
         answer=BotAnswer,
         outcome="The bot, without the user.",
-        refuses=(NO_LISTING, BAD_ID, _NO_EXTRA_OWNER, NO_WRITES),
+        refuses=("no_such_listing", "invalid_id", "no_extra_owner", "unavailable"),
     ),
 )
 
@@ -84,7 +78,7 @@ def _hand_over(kind: Kind) -> tuple[Route, ...]:
             ),
             answer=answer,
             outcome=f"The {thing}, with the offer.",
-            refuses=(NO_LISTING, _OWNS_ALREADY, NO_WRITES),
+            refuses=("no_such_listing", "owns_already", "unavailable"),
             body=Heir,
         ),
         Route(
@@ -102,7 +96,7 @@ def _hand_over(kind: Kind) -> tuple[Route, ...]:
             ),
             answer=answer,
             outcome=f"The {thing}, with its new owner.",
-            refuses=(NO_LISTING, _NO_HAND_OVER, RefusalKind(Quarantined, "submit"), NO_WRITES),
+            refuses=("no_such_listing", "no_hand_over", "owner_quarantined", "unavailable"),
             body=Heir,
         ),
         Route(
@@ -116,7 +110,7 @@ def _hand_over(kind: Kind) -> tuple[Route, ...]:
             description="The owner stays the same.",
             answer=answer,
             outcome=f"The {thing}, without the offer.",
-            refuses=(NO_LISTING, _NO_HAND_OVER, NO_WRITES),
+            refuses=("no_such_listing", "no_hand_over", "unavailable"),
         ),
     )
 

@@ -19,26 +19,20 @@ from msgspec.structs import replace
 from core.clock import NS_PER_MS, Clock
 from core.events import FREQUENT, Event, ListingMerged, ListingRemoved
 from core.ledger import Ledger
-from core.refusals import ActualCountUnknown, StatsRefused, Unavailable
+from core.refusals import Refusal, Unavailable
 from core.rows import BOTS, Listing
-from core.snowflake import is_snowflake
+from grammars.snowflake import is_snowflake
 from handlers.key_uses import KeyUses
-from handlers.missing import MissingCounts
 from handlers.reply import (
-    AuthorizationRequired,
-    BadRequest,
-    BotNotFound,
-    InvalidKey,
-    KeyWithScheme,
-    MalformedUser,
     Reply,
-    TooManyRequests,
     encode_json,
     limited,
+    refused,
     reply_to,
     success,
 )
 from handlers.request import Request, json_object
+from languages.said import Code
 from listings.keys import KeyDigester, is_granted
 from listings.stats import check_difference, committed_window, read_stats, update_stats
 from listings.stats_problems import StatsProblems
@@ -46,11 +40,12 @@ from ratelimit.address import address_key
 from ratelimit.bucket import Buckets, Decision, Policy
 from ratelimit.limiter import FailureGuard, is_failure
 from votes.queries import vote_status
+from watchers.missing_counts import MissingCounts
 
-_AUTHORIZATION_REQUIRED = reply_to(AuthorizationRequired())
-_INVALID_KEY, _KEY_WITH_SCHEME = reply_to(InvalidKey()), reply_to(KeyWithScheme())
-_BOT_NOT_FOUND, _MALFORMED_USER = reply_to(BotNotFound()), reply_to(MalformedUser())
-_TOO_MANY_REQUESTS = reply_to(TooManyRequests())
+_AUTHORIZATION_REQUIRED = refused("authorization_required")
+_INVALID_KEY, _KEY_WITH_SCHEME = refused("invalid_key"), refused("key_with_scheme")
+_BOT_NOT_FOUND, _MALFORMED_USER = refused("bot_not_found"), refused("malformed_user")
+_TOO_MANY_REQUESTS = refused("too_many_requests")
 
 
 class GuildCounts(Protocol):
@@ -246,7 +241,7 @@ class PublicApi:
             if update.server_count is not None:
                 actual = await self._guild_counts.actual(ref)
                 if actual is None:
-                    raise ActualCountUnknown(self._guild_counts.retry_seconds(ref))
+                    raise _count_unknown(self._guild_counts.retry_seconds(ref))
                 check_difference(update.server_count, actual, self._max_difference)
             now_ms = self._clock.now_ms()
             # The look-up took its time: the bot or the key may be gone, or another owner has listed the bot.
@@ -265,19 +260,19 @@ class PublicApi:
             position = self._ledger.commit(events)
             self._dated[ref] = (decision.started_ns, events[-1].window.started_ms)
             await self._ledger.durable(position)
-        except (StatsRefused, BadRequest, Unavailable) as error:
-            self._note(ref, caller, given, error)
+        except (Refusal, Unavailable) as error:
+            self._note(ref, caller, given, error.code if isinstance(error, Refusal) else None)
             return reply_to(error)
         self._note(ref, caller, given, None)
         return success()
 
-    def _note(self, ref: str, caller: Caller, given: Mapping[str, Any], refusal: Exception | None) -> None:
+    def _note(self, ref: str, caller: Caller, given: Mapping[str, Any], code: Code | None) -> None:
         """Keep the refused fields for the bot's owner, unless the key or the bot is gone meanwhile."""
         now_ms = self._clock.now_ms()
         if caller.digest is not None and is_granted(self._state, ref, caller.digest, now_ms):
-            if isinstance(refusal, ActualCountUnknown) and refusal.retry_seconds is None:
+            if code == "count_unknown":
                 self._missing.tell(ref, self._guild_counts.missing(ref))
-            self.problems.note(ref, given, refusal, now_ms)
+            self.problems.note(ref, given, code, now_ms)
 
     def _window_started_ms(self, ref: str, decision: Decision, now_ms: int) -> int:
         """Return the start of the limiter's window. A window keeps its start if the wall clock is set."""
@@ -328,3 +323,10 @@ class PublicApi:
             started_ns = now_ns - open_ms * NS_PER_MS
             self._dated[bot.ref] = (started_ns, window.started_ms)
             self.limits.stats.restore(bot.ref, started_ns, window.used)
+
+
+def _count_unknown(retry_seconds: int | None) -> Refusal:
+    """Return the refusal of a count that cannot be compared, with the seconds until it may be."""
+    if retry_seconds is None:
+        return Refusal("count_unknown")
+    return Refusal("count_asked_for", retry_seconds=retry_seconds)

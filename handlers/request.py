@@ -7,7 +7,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NamedTuple
 
 from core.actors import UNKNOWN, Actor
-from handlers.reply import BodyTooLarge, DoubledField, NotAnObject, NotJson, Reply
+from core.refusals import Refusal
+from handlers.reply import Reply
 
 
 class Request(NamedTuple):
@@ -39,9 +40,9 @@ Endpoint = Callable[[Request], Reply | Awaitable[Reply]]
 
 
 def json_object(body: bytes | None, max_body_bytes: int) -> dict[str, Any]:
-    """Return the object in a body; an empty body is an empty object. Raises Unreadable and BodyTooLarge."""
+    """Return the object in a body; an empty body is an empty object. Raises Refusal."""
     if body is None:
-        raise BodyTooLarge(max_body_bytes)
+        raise Refusal("body_too_large", most=max_body_bytes)
     if not body:
         return {}
     try:
@@ -50,10 +51,10 @@ def json_object(body: bytes | None, max_body_bytes: int) -> dict[str, Any]:
             json.dumps(value, ensure_ascii=False).encode("utf-8")  # fails for a lone surrogate, anywhere
     except (ValueError, RecursionError) as error:
         if isinstance(error, _Doubled):
-            raise DoubledField from None
-        raise NotJson from None
+            raise Refusal("doubled_field") from None
+        raise Refusal("not_json") from None
     if not isinstance(value, dict):
-        raise NotAnObject
+        raise Refusal("not_an_object")
     return value
 
 

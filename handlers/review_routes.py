@@ -1,12 +1,9 @@
 """The rows of the table of routes with which moderators work. What they decide stands with the listings."""
 
-from core.refusals import Conflict
-from handlers.manage_listings import KINDS, Kind
+from actions.listing_kinds import KINDS, Kind
 from handlers.manage_review import ClaimAnswer, NewNote, NoteList, QueuePage, QueueQuery
-from handlers.route import NO_LISTING, NO_WRITES, RefusalKind, Route
+from handlers.route import Route
 from listings.forms import Nothing
-
-_DECIDED = RefusalKind(Conflict, "not_in_review")
 
 
 def _of_kind(kind: Kind) -> tuple[Route, ...]:
@@ -27,7 +24,7 @@ def _of_kind(kind: Kind) -> tuple[Route, ...]:
             ),
             answer=ClaimAnswer,
             outcome="Who is at it now.",
-            refuses=(NO_LISTING, _DECIDED, NO_WRITES),
+            refuses=("no_such_listing", "not_in_review", "unavailable"),
             body=Nothing,
         ),
         Route(
@@ -41,7 +38,7 @@ def _of_kind(kind: Kind) -> tuple[Route, ...]:
             description="Ends your own claim. That of another moderator stays.",
             answer=ClaimAnswer,
             outcome="Who is at it now.",
-            refuses=(NO_LISTING, _DECIDED, NO_WRITES),
+            refuses=("no_such_listing", "not_in_review", "unavailable"),
         ),
         Route(
             "GET",
@@ -54,7 +51,7 @@ def _of_kind(kind: Kind) -> tuple[Route, ...]:
             description="What moderators note for each other. Owners never see it.",
             answer=NoteList,
             outcome="The newest notes.",
-            refuses=(NO_LISTING,),
+            refuses=("no_such_listing",),
         ),
         Route(
             "POST",
@@ -67,7 +64,7 @@ def _of_kind(kind: Kind) -> tuple[Route, ...]:
             description="For other moderators. With too many notes, the oldest one goes.",
             answer=NoteList,
             outcome="The newest notes, this one included.",
-            refuses=(NO_LISTING, NO_WRITES),
+            refuses=("no_such_listing", "unavailable"),
             body=NewNote,
             status=201,
         ),

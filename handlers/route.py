@@ -8,37 +8,27 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Any, Generic, Literal, TypeVar
 
 from msgspec import Struct
 from pydantic import BaseModel
 
-from core.refusals import Invalid, NotFound, Unavailable
-from handlers.debug import Debug
+from actions.action import RefusedFor
+from actions.listing_kinds import Kind
+from actions.tools import Tools
 from handlers.manage import Operator
-from handlers.manage_keys import ManageKeys
-from handlers.manage_listings import Kind, ManageListings
+from handlers.manage_listings import ManageListings
 from handlers.manage_owners import ManageOwners
 from handlers.manage_review import ManageQueue, ManageReview
 from handlers.manage_strikes import ManageStrikes
 from handlers.manage_users import ManageUsers
-from handlers.manage_votes import ManageVotes
 from handlers.manage_webhooks import ManageWebhooks
 from handlers.public import PublicApi
-from handlers.reply import (
-    JSON,
-    ApiKeyRefused,
-    BodyTooLarge,
-    BotNotFound,
-    OperatorTokenRefused,
-    Reply,
-    TooManyRequests,
-    Unreadable,
-)
+from handlers.reply import JSON, Reply
 from handlers.request import Endpoint, Request
-from handlers.scrape import Scrape
 from handlers.service import Service
 from handlers.vote_feed import VoteFeed
+from languages.said import Code
 from listings.stats import StatsBody
 
 Access = Literal["bot key", "operator", "anyone"]
@@ -46,23 +36,6 @@ Access = Literal["bot key", "operator", "anyone"]
 
 PAGE = "page"
 """The operation under which all pages are counted together: so many paths are no labels."""
-
-
-class RefusalKind(NamedTuple):
-    """A kind of refusal: an exception class or a branch of the tree, and its subject if it can have many."""
-
-    kind: type[Exception]
-    about: str = ""
-
-
-NO_LISTING, NO_KEY = RefusalKind(NotFound, "listing"), RefusalKind(NotFound, "key")
-NO_WEBHOOK, NO_DELIVERY = RefusalKind(NotFound, "webhook"), RefusalKind(NotFound, "delivery")
-NO_USER, NO_SESSION = RefusalKind(NotFound, "user"), RefusalKind(NotFound, "session")
-NO_QUARANTINE = RefusalKind(NotFound, "quarantine")
-BAD_BODY, BAD_QUERY = RefusalKind(Invalid, "body"), RefusalKind(Invalid, "query")
-BAD_ID, BAD_ACT = RefusalKind(Invalid, "id"), RefusalKind(Invalid, "act")
-UNREADABLE, TOO_LARGE = RefusalKind(Unreadable), RefusalKind(BodyTooLarge)
-NO_WRITES = RefusalKind(Unavailable)
 
 
 @dataclass(frozen=True)
@@ -73,24 +46,24 @@ class Endpoints:
     service: Service
     operator: Operator
     listings: Mapping[Kind, ManageListings]
-    keys: ManageKeys
+    tools: Tools
     webhooks: Mapping[Kind, ManageWebhooks]
-    votes: Mapping[Kind, ManageVotes]
     strikes: Mapping[Kind, ManageStrikes]
     feed: VoteFeed
     users: ManageUsers
     queue: ManageQueue
     review: Mapping[Kind, ManageReview]
     owners: Mapping[Kind, ManageOwners]
-    debug: Debug
     is_signed_in: Callable[[Request], bool]
     """True for a browser with a session of the operator, who reads the JSON twins of pages with it."""
-    scrape: Scrape
+
+
+E = TypeVar("E")
 
 
 @dataclass(frozen=True)
-class Route:
-    """A method of a path.
+class RouteOf(Generic[E]):
+    """A method of a path. `E` is the type of the objects that answer.
 
     Args:
         path: a template with `{name}` parameters.
@@ -108,14 +81,14 @@ class Route:
     method: str
     path: str
     name: str
-    endpoint: Callable[[Endpoints], Endpoint]
+    endpoint: Callable[[E], Endpoint]
     access: Access
     tag: str
     summary: str
     description: str
     answer: type[Struct] | None
     outcome: str
-    refuses: tuple[RefusalKind, ...] = ()
+    refuses: tuple[RefusedFor, ...] = ()
     body: type[BaseModel] | type[StatsBody] | None = None
     query: type[Struct] | None = None
     status: int = 200
@@ -128,21 +101,27 @@ class Route:
         return self.method == "GET" and self.path.endswith(".json") and self.access == "operator"
 
     @property
-    def refusals(self) -> tuple[RefusalKind, ...]:
+    def refusals(self) -> tuple[RefusedFor, ...]:
         """Everything that a caller may be refused for, but for bugs."""
-        found = [*_OF_CALLERS[self.access]]
+        found: list[RefusedFor] = [*_OF_CALLERS[self.access]]
         if self.query is not None:
-            found.append(BAD_QUERY)
+            found.append("invalid_query")
         if self.body is not None:
-            found += [UNREADABLE, TOO_LARGE]
+            found += ["not_json", "not_an_object", "doubled_field", "body_too_large"]
             if self.body is not StatsBody:
-                found.append(BAD_BODY)
+                found.append("invalid_fields")
         return (*found, *self.refuses)
 
 
-_OF_CALLERS: Mapping[Access, tuple[RefusalKind, ...]] = {
-    "bot key": (RefusalKind(ApiKeyRefused), RefusalKind(BotNotFound), RefusalKind(TooManyRequests)),
-    "operator": (RefusalKind(OperatorTokenRefused), RefusalKind(TooManyRequests)),
+Route = RouteOf[Endpoints]
+AnyRoute = RouteOf[Any]
+
+_OF_CALLERS: Mapping[Access, tuple[Code, ...]] = {
+    "bot key": (
+        *("authorization_required", "invalid_key", "key_with_scheme"),
+        *("bot_not_found", "too_many_requests"),
+    ),
+    "operator": ("operator_token_required", "invalid_operator_token", "too_many_requests"),
     "anyone": (),
 }
 
@@ -182,23 +161,28 @@ class Resource:
         return ", ".join(methods)
 
 
-def bound(routes: Iterable[Route], to: Endpoints) -> list[Resource]:
-    """Return the paths of the routes with their endpoints; those of the operator are refused to others."""
+def bound(routes: Iterable[RouteOf[E]], to: E, callers: Endpoints) -> list[Resource]:
+    """Return the paths of the routes with their endpoints; those of the operator are refused to others.
+
+    Args:
+        to: the objects that answer.
+        callers: those that know the operator and the bots.
+    """
     paths = defaultdict[str, dict[str, Endpoint]](dict)
     names = defaultdict[str, dict[str, str]](dict)
     public: set[str] = set()
     for route in routes:
         endpoint = route.endpoint(to)
         if route.access == "operator":
-            known = to.is_signed_in if route.is_twin else None
-            endpoint = to.operator.only(endpoint, known)
+            known = callers.is_signed_in if route.is_twin else None
+            endpoint = callers.operator.only(endpoint, known)
         paths[route.path][route.method] = endpoint
         names[route.path][route.method] = route.name
         if route.access == "bot key":
             public.add(route.path)
 
     def finish(request: Request, reply: Reply) -> Reply:
-        return to.public.unproven(request.address, reply)
+        return callers.public.unproven(request.address, reply)
 
     return [
         Resource(path, endpoints, finish, lenient=True, names=names[path])

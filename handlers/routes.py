@@ -8,10 +8,13 @@ from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
-from core.refusals import Conflict, PlaceLost, Quarantined, StatsRefused, VotedTooSoon
-from handlers.debug_routes import DEBUG_ROUTES
+from actions.keys import KEY_ACTIONS
+from actions.listing_kinds import KINDS, Kind
+from actions.query_forms import DeliveriesQuery, ListingsQuery
+from actions.views import Success
+from actions.votes import VOTE_ACTIONS
+from handlers.action_routes import routes_of
 from handlers.history_views import History
-from handlers.key_views import IssuedKey, KeyList, RotatedKey
 from handlers.listing_views import (
     ApprovedBot,
     BotAnswer,
@@ -22,25 +25,12 @@ from handlers.listing_views import (
     ServerPage,
     ShownBot,
 )
-from handlers.manage import DeliveriesQuery, ListingsQuery
-from handlers.manage_listings import KINDS, Kind
 from handlers.manage_strikes import StruckVotes
 from handlers.owner_routes import OWNER_ROUTES
-from handlers.reply import MalformedUser, NotReady
 from handlers.review_routes import REVIEW_ROUTES
-from handlers.route import (
-    NO_DELIVERY,
-    NO_KEY,
-    NO_LISTING,
-    NO_WEBHOOK,
-    NO_WRITES,
-    RefusalKind,
-    Route,
-)
+from handlers.route import Route
 from handlers.user_routes import USER_ROUTES
-from handlers.views import Success
 from handlers.vote_feed import FeedQuery, VotePage
-from handlers.vote_views import CastVote, ListingNumbers, UserVotes
 from handlers.webhook_views import (
     DeliveryAnswer,
     DeliveryPage,
@@ -54,7 +44,6 @@ from listings.stats import StatsBody
 from votes.queries import VoteStatus
 
 HTML = "text/html"
-_OF_CHANGES = (RefusalKind(Conflict, "no_change"), RefusalKind(Conflict, "other_version"))
 
 TAGS: Mapping[str, str] = {
     "Public": "For bot developers: push your bot's counts, and ask whether a user has voted.",
@@ -89,7 +78,11 @@ neither count (400), server count out of range (400), command count out of range
 (500), server count too far off (400).""",
         answer=Success,
         outcome="The counts are saved.",
-        refuses=(RefusalKind(StatsRefused), NO_WRITES),
+        refuses=(
+            *("no_count_given", "server_count_out_of_range", "command_count_out_of_range"),
+            *("server_count_too_far_off", "count_unknown", "count_asked_for"),
+            "unavailable",
+        ),
         body=StatsBody,
     ),
     Route(
@@ -107,7 +100,7 @@ when last. A well-formed id that nobody knows has never voted.
 The limit is $voters_limit, and only requests that succeed count. This body alone has no `success`.""",
         answer=VoteStatus,
         outcome="How the user stands with the bot.",
-        refuses=(RefusalKind(MalformedUser),),
+        refuses=("malformed_user",),
     ),
 )
 
@@ -163,7 +156,7 @@ _SERVICE = (
         ),
         answer=Success,
         outcome="It is ready.",
-        refuses=(RefusalKind(NotReady),),
+        refuses=("not_ready",),
     ),
 )
 
@@ -186,7 +179,7 @@ def _listings(kind: Kind) -> tuple[Route, ...]:
             + (" The users in `extra_owners` are invited." if is_bot else ""),
             answer=answer,
             outcome=f"The {thing}, in review.",
-            refuses=(RefusalKind(Conflict, "listing_exists"), NO_WRITES),
+            refuses=("listing_exists", "unavailable"),
             body=forms.BotSubmission if is_bot else forms.ServerSubmission,
             status=201,
         ),
@@ -214,7 +207,7 @@ def _listings(kind: Kind) -> tuple[Route, ...]:
             description=f"All that is known of the {thing} but its keys, votes and deliveries.",
             answer=ShownBot if is_bot else ServerAnswer,
             outcome="The bot, and what its pushes did wrong lately." if is_bot else "The server.",
-            refuses=(NO_LISTING,),
+            refuses=("no_such_listing",),
         ),
         Route(
             "GET",
@@ -230,7 +223,7 @@ def _listings(kind: Kind) -> tuple[Route, ...]:
             ),
             answer=History,
             outcome="The newest acts.",
-            refuses=(NO_LISTING,),
+            refuses=("no_such_listing",),
         ),
         Route(
             "PUT",
@@ -249,7 +242,7 @@ def _listings(kind: Kind) -> tuple[Route, ...]:
             ),
             answer=answer,
             outcome=f"The {thing}.",
-            refuses=(NO_LISTING, RefusalKind(Quarantined, "submit"), NO_WRITES),
+            refuses=("no_such_listing", "owner_quarantined", "unavailable"),
             body=forms.BotEdit if is_bot else forms.ServerEdit,
         ),
         Route(
@@ -263,7 +256,7 @@ def _listings(kind: Kind) -> tuple[Route, ...]:
             description="Its keys, its webhook, its votes and its deliveries go with it.",
             answer=Success,
             outcome="It is gone.",
-            refuses=(NO_LISTING, NO_WRITES),
+            refuses=("no_such_listing", "unavailable"),
         ),
         Route(
             "POST",
@@ -276,7 +269,7 @@ def _listings(kind: Kind) -> tuple[Route, ...]:
             description="From then on it can be voted for, and a bot can have API keys.",
             answer=ApprovedBot if is_bot else ServerAnswer,
             outcome=f"The {thing}.",
-            refuses=(NO_LISTING, RefusalKind(Conflict, "not_in_review"), NO_WRITES),
+            refuses=("no_such_listing", "not_in_review", "unavailable"),
             body=forms.Nothing,
         ),
         Route(
@@ -290,12 +283,7 @@ def _listings(kind: Kind) -> tuple[Route, ...]:
             description="It goes back to review when its owner edits it.",
             answer=answer,
             outcome=f"The {thing}, denied.",
-            refuses=(
-                NO_LISTING,
-                RefusalKind(Conflict, "not_in_review"),
-                RefusalKind(Conflict, "is_approved"),
-                NO_WRITES,
-            ),
+            refuses=("no_such_listing", "not_in_review", "is_approved", "unavailable"),
             body=forms.Denial,
         ),
         Route(
@@ -313,7 +301,7 @@ def _listings(kind: Kind) -> tuple[Route, ...]:
             ),
             answer=answer,
             outcome=f"The {thing}, denied.",
-            refuses=(NO_LISTING, RefusalKind(Conflict, "not_approved"), NO_WRITES),
+            refuses=("no_such_listing", "not_approved", "unavailable"),
             body=forms.Denial,
         ),
         Route(
@@ -327,7 +315,7 @@ def _listings(kind: Kind) -> tuple[Route, ...]:
             description="Everybody sees the proposed version from then on.",
             answer=answer,
             outcome=f"The {thing}.",
-            refuses=(NO_LISTING, *_OF_CHANGES, NO_WRITES),
+            refuses=("no_such_listing", "no_change", "other_version", "unavailable"),
             body=forms.ChangeAgreement,
         ),
         Route(
@@ -344,7 +332,7 @@ def _listings(kind: Kind) -> tuple[Route, ...]:
             ),
             answer=answer,
             outcome=f"The {thing}.",
-            refuses=(NO_LISTING, *_OF_CHANGES, NO_WRITES),
+            refuses=("no_such_listing", "no_change", "other_version", "unavailable"),
             body=forms.ChangeRefusal,
         ),
     )
@@ -364,7 +352,7 @@ _OF_BOTS = (
         ),
         answer=ServerCount,
         outcome="The number.",
-        refuses=(NO_LISTING, NO_WRITES),
+        refuses=("no_such_listing", "unavailable"),
         body=forms.ActualServerCount,
     ),
     Route(
@@ -378,74 +366,8 @@ _OF_BOTS = (
         description="Replaces both: a limit left out is the deployment's default again.",
         answer=LimitsAnswer,
         outcome="The bot's own limits.",
-        refuses=(NO_LISTING, NO_WRITES),
+        refuses=("no_such_listing", "unavailable"),
         body=forms.Limits,
-    ),
-)
-
-_KEYS = (
-    Route(
-        "POST",
-        "/manage/bots/{id}/keys",
-        "issueKey",
-        endpoint=lambda to: to.keys.issue,
-        access="operator",
-        tag="Keys",
-        summary="Issue an API key",
-        description=(
-            "For an approved bot, which has $keys_per_listing keys at most. Keep the value: it is shown in "
-            "this answer alone."
-        ),
-        answer=IssuedKey,
-        outcome="The key with its value.",
-        refuses=(
-            NO_LISTING,
-            RefusalKind(Conflict, "keys_need_approval"),
-            RefusalKind(Conflict, "too_many_keys"),
-            NO_WRITES,
-        ),
-        body=forms.KeyName,
-        status=201,
-    ),
-    Route(
-        "GET",
-        "/manage/bots/{id}/keys",
-        "listKeys",
-        endpoint=lambda to: to.keys.index,
-        access="operator",
-        tag="Keys",
-        summary="List a bot's API keys",
-        description="Without their values, which nobody keeps.",
-        answer=KeyList,
-        outcome="The keys.",
-        refuses=(NO_LISTING,),
-    ),
-    Route(
-        "POST",
-        "/manage/bots/{id}/keys/{key_id}/rotate",
-        "rotateKey",
-        endpoint=lambda to: to.keys.rotate,
-        access="operator",
-        tag="Keys",
-        summary="Give an API key a new value",
-        description="The old value stops at once, or after an overlap that you choose.",
-        answer=RotatedKey,
-        outcome="The key with its new value.",
-        refuses=(NO_LISTING, NO_KEY, NO_WRITES),
-        body=forms.Rotation,
-    ),
-    Route(
-        "DELETE",
-        "/manage/bots/{id}/keys/{key_id}",
-        "deleteKey",
-        endpoint=lambda to: to.keys.delete,
-        access="operator",
-        tag="Keys",
-        summary="Delete an API key",
-        description="It stops at once.",
-        answer=Success,
-        outcome="It is gone.",
-        refuses=(NO_LISTING, NO_KEY, NO_WRITES),
     ),
 )
 
@@ -469,7 +391,7 @@ def _webhooks(kind: Kind) -> tuple[Route, ...]:
             ),
             answer=SavedWebhook,
             outcome="The settings, without the token.",
-            refuses=(NO_LISTING, NO_WRITES),
+            refuses=("no_such_listing", "unavailable"),
             body=forms.WebhookSettings,
         ),
         Route(
@@ -483,7 +405,7 @@ def _webhooks(kind: Kind) -> tuple[Route, ...]:
             description="The token is never shown.",
             answer=WebhookAnswer,
             outcome="The settings without the token, and how deliveries go.",
-            refuses=(NO_LISTING, NO_WEBHOOK),
+            refuses=("no_such_listing", "no_such_webhook"),
         ),
         Route(
             "DELETE",
@@ -496,7 +418,7 @@ def _webhooks(kind: Kind) -> tuple[Route, ...]:
             description="What is still to be delivered, and the log of what was, go with it.",
             answer=Success,
             outcome="It is gone.",
-            refuses=(NO_LISTING, NO_WEBHOOK, NO_WRITES),
+            refuses=("no_such_listing", "no_such_webhook", "unavailable"),
         ),
         Route(
             "POST",
@@ -509,7 +431,7 @@ def _webhooks(kind: Kind) -> tuple[Route, ...]:
             description="What waits is sent at the endpoint's pace, and failures count from none.",
             answer=WebhookAnswer,
             outcome="The settings, and how deliveries go.",
-            refuses=(NO_LISTING, NO_WEBHOOK, RefusalKind(Conflict, "not_suspended"), NO_WRITES),
+            refuses=("no_such_listing", "no_such_webhook", "not_suspended", "unavailable"),
             body=forms.Nothing,
         ),
         Route(
@@ -527,11 +449,11 @@ def _webhooks(kind: Kind) -> tuple[Route, ...]:
             answer=WebhookAnswer,
             outcome="The settings, and how deliveries go after the probe.",
             refuses=(
-                NO_LISTING,
-                NO_WEBHOOK,
-                RefusalKind(Conflict, "not_suspended"),
-                RefusalKind(Conflict, "nothing_to_probe"),
-                NO_WRITES,
+                "no_such_listing",
+                "no_such_webhook",
+                "not_suspended",
+                "nothing_to_probe",
+                "unavailable",
             ),
             body=forms.Nothing,
         ),
@@ -546,7 +468,7 @@ def _webhooks(kind: Kind) -> tuple[Route, ...]:
             description="The old secret stops at once, or signs beside the new one for as long as you ask.",
             answer=RotatedSecret,
             outcome="The new secret.",
-            refuses=(NO_LISTING, NO_WEBHOOK, RefusalKind(Conflict, "not_signed"), NO_WRITES),
+            refuses=("no_such_listing", "no_such_webhook", "not_signed", "unavailable"),
             body=forms.Overlap,
         ),
         Route(
@@ -563,7 +485,7 @@ def _webhooks(kind: Kind) -> tuple[Route, ...]:
             ),
             answer=DeliveryAnswer,
             outcome="The delivery after its first attempt.",
-            refuses=(NO_LISTING, NO_WEBHOOK, RefusalKind(Conflict, "too_many_tests"), NO_WRITES),
+            refuses=("no_such_listing", "no_such_webhook", "too_many_tests", "unavailable"),
             body=forms.Voter,
         ),
         Route(
@@ -577,7 +499,7 @@ def _webhooks(kind: Kind) -> tuple[Route, ...]:
             description="What is kept of them, newest first, in pages, with their attempts.",
             answer=DeliveryPage,
             outcome="A page of deliveries.",
-            refuses=(NO_LISTING,),
+            refuses=("no_such_listing",),
             query=DeliveriesQuery,
         ),
         Route(
@@ -595,12 +517,12 @@ def _webhooks(kind: Kind) -> tuple[Route, ...]:
             answer=DeliveryAnswer,
             outcome="The delivery after its first new attempt.",
             refuses=(
-                NO_LISTING,
-                NO_WEBHOOK,
-                NO_DELIVERY,
-                RefusalKind(Conflict, "delivery_pending"),
-                RefusalKind(Conflict, "too_many_pending"),
-                NO_WRITES,
+                "no_such_listing",
+                "no_such_webhook",
+                "no_such_delivery",
+                "delivery_pending",
+                "too_many_pending",
+                "unavailable",
             ),
             body=forms.Nothing,
         ),
@@ -619,7 +541,7 @@ def _webhooks(kind: Kind) -> tuple[Route, ...]:
             ),
             answer=Redelivered,
             outcome="How many there are.",
-            refuses=(NO_LISTING, NO_WEBHOOK, NO_WRITES),
+            refuses=("no_such_listing", "no_such_webhook", "unavailable"),
             body=forms.FailedSince,
         ),
     )
@@ -629,61 +551,7 @@ def _votes(kind: Kind) -> tuple[Route, ...]:
     thing, one = kind[:-1], f"/manage/{kind}/{{id}}/votes"
     form = thing.capitalize()
     return (
-        Route(
-            "POST",
-            one,
-            f"voteFor{form}",
-            endpoint=lambda to: to.votes[kind].cast,
-            access="operator",
-            tag="Votes",
-            summary=f"Cast a vote for a {thing}",
-            description=(
-                "A user can vote for it again after $vote_cooldown. With a webhook set, its owner is told. A "
-                "user who may not vote is refused with the reason."
-            ),
-            answer=CastVote,
-            outcome="The vote is cast.",
-            refuses=(
-                NO_LISTING,
-                RefusalKind(Quarantined, "vote"),
-                RefusalKind(Conflict, "votes_need_approval"),
-                RefusalKind(VotedTooSoon),
-                NO_WRITES,
-            ),
-            body=forms.Voter,
-            status=201,
-        ),
-        Route(
-            "POST",
-            f"{one}/check",
-            f"check{form}Votes",
-            endpoint=lambda to: to.votes[kind].check,
-            access="operator",
-            tag="Votes",
-            summary=f"Look many users' votes for a {thing} up",
-            description="Up to 1,000 users at once, answered in the order they are given in.",
-            answer=UserVotes,
-            outcome="How each user stands with it.",
-            refuses=(NO_LISTING,),
-            body=forms.Voters,
-        ),
-        Route(
-            "GET",
-            f"/manage/{kind}/{{id}}/numbers",
-            f"count{form}Votes",
-            endpoint=lambda to: to.votes[kind].numbers,
-            access="operator",
-            tag="Votes",
-            summary=f"Count a {thing}'s votes by day and month",
-            description=(
-                "For each of the last 90 days and 24 months (UTC), and of all time. The hours are those of "
-                "the latest vote of each voter. Days and months count since the version that keeps them; "
-                "so do the counts that a bot has pushed."
-            ),
-            answer=ListingNumbers,
-            outcome="The numbers.",
-            refuses=(NO_LISTING,),
-        ),
+        *(route for route in routes_of(VOTE_ACTIONS) if route.path.startswith(f"/manage/{kind}/")),
         Route(
             "POST",
             f"{one}/strike",
@@ -701,7 +569,7 @@ one call. What is struck out stays so at all nodes of a fleet. Of a user's earli
 days: the numbers of days and months lose each user's last vote alone.""",
             answer=StruckVotes,
             outcome="How much is struck out.",
-            refuses=(NO_LISTING, NO_WRITES),
+            refuses=("no_such_listing", "unavailable"),
             body=forms.Strike,
         ),
     )
@@ -726,7 +594,7 @@ A cursor belongs to one node. It is refused with 410 once the journal no longer 
 (`journal.kept_bytes`): begin again without one, and forget what you know.""",
     answer=VotePage,
     outcome="A page of votes.",
-    refuses=(RefusalKind(PlaceLost), RefusalKind(NotReady), NO_WRITES),
+    refuses=("place_lost", "not_ready", "unavailable"),
     query=FeedQuery,
     has_events=True,
 )
@@ -743,10 +611,9 @@ ROUTES: tuple[Route, ...] = (
     *_OF_BOTS,
     *OWNER_ROUTES,
     *REVIEW_ROUTES,
-    *_KEYS,
+    *routes_of(KEY_ACTIONS),
     *_of_kinds(_webhooks),
     *_of_kinds(_votes),
     _FEED,
     *USER_ROUTES,
-    *DEBUG_ROUTES,
 )

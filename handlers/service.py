@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from core.refusals import Refusal
 from handlers.late import Late
-from handlers.reply import NotReady, Reply, success
+from handlers.reply import Reply, success
 from handlers.request import Request
 
 
@@ -34,5 +35,5 @@ class Service:
     def is_ready(self, _: Request) -> Reply:
         reason = self.readiness()
         if reason is not None:
-            raise NotReady(reason)
+            raise Refusal("not_ready", reason=reason)
         return success()

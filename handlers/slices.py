@@ -4,9 +4,14 @@ Each slice takes about 0.1 ms. Other requests are served between them.
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from heapq import nsmallest
+from typing import Any, TypeVar
 
 from core.state import State
+
+K = TypeVar("K")
+T = TypeVar("T")
 
 DIGEST_ROUNDS = 3
 SLICES_AT_ONCE, BREATH_SECONDS = 8, 0.001
@@ -33,3 +38,26 @@ async def in_slices(work: Iterable[None]) -> None:
     """Do all of the work, slice by slice."""
     for number, _ in enumerate(work, 1):
         await asyncio.sleep(0 if number % SLICES_AT_ONCE else BREATH_SECONDS)
+
+
+async def first_of(
+    keys: Sequence[K], make: Callable[[K], T | None], order: Callable[[T], Any], *, most: int, at_once: int
+) -> list[T]:
+    """Return the first values by their order.
+
+    Args:
+        make: returns the value of a key; None leaves it out.
+        most: how many values are returned at most.
+        at_once: how many keys are looked at in one slice.
+    """
+    found: list[T] = []
+
+    def slices() -> Iterator[None]:
+        nonlocal found
+        for start in range(0, len(keys), at_once):
+            made = (make(key) for key in keys[start : start + at_once])
+            found = nsmallest(most, [*found, *(value for value in made if value is not None)], key=order)
+            yield
+
+    await in_slices(slices())
+    return found

@@ -1,18 +1,9 @@
 """The rows of the table of routes on users: what they may do, their sessions, and to forget them."""
 
-from core.refusals import Conflict
-from handlers.manage import UsersQuery
+from actions.query_forms import UsersQuery
+from actions.views import Success
 from handlers.manage_users import QuarantineTerms
-from handlers.route import (
-    BAD_ACT,
-    BAD_ID,
-    NO_QUARANTINE,
-    NO_SESSION,
-    NO_USER,
-    NO_WRITES,
-    RefusalKind,
-    Route,
-)
+from handlers.route import Route
 from handlers.user_views import (
     EndedSessions,
     ModeratorList,
@@ -22,7 +13,6 @@ from handlers.user_views import (
     UserReminders,
     UserSessions,
 )
-from handlers.views import Success
 from listings import forms
 
 _USER = "/manage/users/{id}"
@@ -54,7 +44,7 @@ USER_ROUTES: tuple[Route, ...] = (
         description="The name, whether the user moderates, and what is forbidden to the user.",
         answer=UserAnswer,
         outcome="The user.",
-        refuses=(BAD_ID, NO_USER),
+        refuses=("invalid_id", "no_such_user"),
     ),
     Route(
         "DELETE",
@@ -72,7 +62,7 @@ USER_ROUTES: tuple[Route, ...] = (
         ),
         answer=Success,
         outcome="The user's votes, and the deliveries that name the user, are gone.",
-        refuses=(BAD_ID, NO_WRITES),
+        refuses=("invalid_id", "unavailable"),
     ),
     Route(
         "GET",
@@ -97,7 +87,7 @@ USER_ROUTES: tuple[Route, ...] = (
         description="Also one who has never signed in. Sessions of moderators end earlier, from now on.",
         answer=UserAnswer,
         outcome="The user.",
-        refuses=(BAD_ID, NO_WRITES),
+        refuses=("invalid_id", "unavailable"),
         body=forms.Nothing,
     ),
     Route(
@@ -111,7 +101,7 @@ USER_ROUTES: tuple[Route, ...] = (
         description="It holds at once. Succeeds for a user who does not moderate, too.",
         answer=Success,
         outcome="The user does not moderate.",
-        refuses=(BAD_ID, RefusalKind(Conflict, "moderator_by_settings"), NO_WRITES),
+        refuses=("invalid_id", "moderator_by_settings", "unavailable"),
     ),
     Route(
         "GET",
@@ -124,7 +114,7 @@ USER_ROUTES: tuple[Route, ...] = (
         description="The browsers that are signed in.",
         answer=UserSessions,
         outcome="The open sessions.",
-        refuses=(BAD_ID, NO_USER),
+        refuses=("invalid_id", "no_such_user"),
     ),
     Route(
         "GET",
@@ -137,7 +127,7 @@ USER_ROUTES: tuple[Route, ...] = (
         description="What others did with the listings that the user owns, as the user reads it on the site.",
         answer=UserNotices,
         outcome="The newest notices.",
-        refuses=(BAD_ID, NO_USER),
+        refuses=("invalid_id", "no_such_user"),
     ),
     Route(
         "GET",
@@ -150,7 +140,7 @@ USER_ROUTES: tuple[Route, ...] = (
         description="The listings of which the user wants to be told when they may vote again.",
         answer=UserReminders,
         outcome="The reminders.",
-        refuses=(BAD_ID, NO_USER),
+        refuses=("invalid_id", "no_such_user"),
     ),
     Route(
         "DELETE",
@@ -163,7 +153,7 @@ USER_ROUTES: tuple[Route, ...] = (
         description="The user is told of no cooldown any more, and may turn reminders on again.",
         answer=Success,
         outcome="No reminder is on.",
-        refuses=(BAD_ID, NO_USER, NO_WRITES),
+        refuses=("invalid_id", "no_such_user", "unavailable"),
     ),
     Route(
         "DELETE",
@@ -176,7 +166,7 @@ USER_ROUTES: tuple[Route, ...] = (
         description="The user is signed out everywhere, and may sign in again.",
         answer=Success,
         outcome="No browser is signed in.",
-        refuses=(BAD_ID, NO_USER, NO_WRITES),
+        refuses=("invalid_id", "no_such_user", "unavailable"),
     ),
     Route(
         "DELETE",
@@ -192,7 +182,7 @@ USER_ROUTES: tuple[Route, ...] = (
         ),
         answer=EndedSessions,
         outcome="How many sessions it has ended.",
-        refuses=(NO_WRITES,),
+        refuses=("unavailable",),
     ),
     Route(
         "DELETE",
@@ -205,7 +195,7 @@ USER_ROUTES: tuple[Route, ...] = (
         description="That browser is signed out.",
         answer=Success,
         outcome="It is over.",
-        refuses=(BAD_ID, NO_USER, NO_SESSION, NO_WRITES),
+        refuses=("invalid_id", "no_such_user", "no_such_session", "unavailable"),
     ),
     Route(
         "PUT",
@@ -222,7 +212,7 @@ quarantine of the same act.
 A user who may not sign in is signed out everywhere.""",
         answer=UserAnswer,
         outcome="The user.",
-        refuses=(BAD_ID, BAD_ACT, NO_WRITES),
+        refuses=("invalid_id", "invalid_act", "unavailable"),
         body=QuarantineTerms,
     ),
     Route(
@@ -236,6 +226,6 @@ A user who may not sign in is signed out everywhere.""",
         description="The user may do it again at once.",
         answer=Success,
         outcome="It is over.",
-        refuses=(BAD_ID, BAD_ACT, NO_QUARANTINE, NO_WRITES),
+        refuses=("invalid_id", "invalid_act", "no_such_quarantine", "unavailable"),
     ),
 )

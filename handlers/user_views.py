@@ -7,6 +7,20 @@ from typing import Annotated, Literal, NamedTuple
 
 from msgspec import Meta
 
+from actions.views import (
+    NEXT,
+    NULL,
+    ActorName,
+    Count,
+    ListingName,
+    Moment,
+    NoMore,
+    Success,
+    UserId,
+    View,
+    example,
+    including,
+)
 from core.due_reminders import DueReminder
 from core.rows import Deed, Listing
 from core.state import State
@@ -19,7 +33,6 @@ from core.user_rows import (
     UserSession,
     user_ref,
 )
-from handlers.views import NEXT, ActorName, Count, Moment, NoMore, Snowflake, Success, View, including
 from listings.notices import OwnerNotice
 from people.roles import Moderators, ModeratorSource
 from people.user_sessions import SHOWN_DIGITS, Sessions, session_id
@@ -32,40 +45,47 @@ ReminderMessageState = Literal["none", "pending", "delivered", "failed"]
 Username = Annotated[
     str | None,
     Meta(description="As the chat platform said at the last sign-in; null before the first."),
+    example("ada"),
 ]
-DisplayName = Annotated[str | None, Meta(description="Null for a user who has none, too.")]
+DisplayName = Annotated[str | None, Meta(description="Null for a user who has none, too."), example("Ada")]
 
 
 class QuarantineView(View):
     """An act that is forbidden to a user, or was."""
 
-    act: QuarantinedAct
-    reason: Annotated[str, Meta(description="The user may see it.")]
+    act: Annotated[QuarantinedAct, example("vote")]
+    reason: Annotated[str, Meta(description="The user may see it."), example("You voted from many accounts.")]
+
     by: ActorName
     since: Moment
     until: Annotated[
         Count | None,
         Meta(description="The time when it ends or ended, in Unix milliseconds; null for no end."),
+        example(1_750_604_800_000),
     ]
-    in_force: bool
+    in_force: Annotated[bool, example(True)]
 
 
 class UserView(View):
     """A user, as far as this gateway knows one."""
 
-    id: Snowflake
+    id: UserId
     username: Username
     display_name: DisplayName
-    locale: Annotated[str | None, Meta(description="The language that the user has chosen there.")]
+    locale: Annotated[
+        str | None, Meta(description="The language that the user has chosen there."), example("en-GB")
+    ]
     first_at: Annotated[
         Count | None,
         Meta(description="The first sign-in, appointment or quarantine; null if there was none."),
+        example(1_747_000_000_000),
     ]
     moderator: Annotated[
         ModeratorSource | None,
         Meta(
             description="`settings` for one whom `web.moderators` names, else `appointed`; null for a user "
-            "who does not moderate."
+            "who does not moderate.",
+            examples=[None],
         ),
     ]
     sessions: Annotated[Count, Meta(description="How many browsers are signed in.")]
@@ -83,14 +103,16 @@ class UserPage(Success):
     """Users in the order of their ids as text."""
 
     users: tuple[UserView, ...]
-    next: Annotated[Snowflake | None, Meta(description=NEXT)]
+    next: Annotated[UserId | None, Meta(description=NEXT), NULL]
 
 
 class UserSessionView(View):
     """A browser that is signed in."""
 
-    id: Annotated[str, Meta(pattern=SESSION_PATTERN)]
-    label: Annotated[str, Meta(description="The browser and its system, as it called itself.")]
+    id: Annotated[str, Meta(pattern=SESSION_PATTERN), example("4f1d0c9a7b3e5826")]
+    label: Annotated[
+        str, Meta(description="The browser and its system, as it called itself."), example("Firefox on Linux")
+    ]
     opened_at: Moment
     seen_at: Annotated[Moment, Meta(description="Its last use, which is written once an hour at most.")]
 
@@ -102,15 +124,22 @@ class UserSessions(Success):
     next: NoMore = None
 
 
+ListingPath = Annotated[
+    str, Meta(description="Its path in this API, such as `bots/<id>`."), example("bots/123456789012345678")
+]
+
+
 class NoticeView(View):
     """An act of somebody else that an owner is told of."""
 
-    listing: Annotated[str, Meta(description="Its path in this API, such as `bots/<id>`.")]
-    name: str
+    listing: ListingPath
+    name: ListingName
     at: Moment
     by: ActorName
-    deed: Deed
-    about: Annotated[str, Meta(description="Its object, such as the reason of a denial; or empty.")]
+    deed: Annotated[Deed, example("approved")]
+    about: Annotated[
+        str, Meta(description="Its object, such as the reason of a denial; or empty."), example("")
+    ]
     is_new: Annotated[bool, Meta(description="True until the user has seen it.")]
 
 
@@ -125,14 +154,15 @@ class UserNotices(Success):
 class ReminderView(View):
     """The wish of a user to be told when they may vote for a listing again."""
 
-    listing: Annotated[str, Meta(description="Its path in this API, such as `bots/<id>`.")]
-    name: str
+    listing: ListingPath
+    name: ListingName
     set_at: Annotated[Moment, Meta(description="When the user turned it on.")]
     ends_at: Annotated[
         Count | None,
         Meta(
             description="The end of the user's last cooldown, in Unix milliseconds; null if there is none, "
-            "or if it was over before."
+            "or if it was over before.",
+            examples=[1_750_086_400_000],
         ),
     ]
     is_due: Annotated[bool, Meta(description="True if the user is told of that on the site now.")]
@@ -156,13 +186,13 @@ class UserReminders(Success):
 class EndedSessions(Success):
     """How many sessions were ended, those included that were over by themselves."""
 
-    ended: Annotated[Count, Meta(examples=[12])]
+    ended: Annotated[Count, example(12)]
 
 
 class ModeratorView(View):
     """A user who moderates."""
 
-    id: Snowflake
+    id: UserId
     username: Username
     display_name: DisplayName
     moderator: Annotated[

@@ -15,7 +15,7 @@ user has the platform's own numbers, whichever of the two it came from.
 
 A cursor is `<position>-<told>-<proof>`, and `-<kind>-<id>-<user>` while the table is read. The records up to
 the position are told; of the last one only `told` lines, if that is not 0. The proof ties the cursor to
-this journal (journal/reading_on.py), so it outlives restarts and belongs to one node. What the state no
+this journal (journal/journal_pages.py), so it outlives restarts and belongs to one node. What the state no
 longer knows is not told: a journal may still hold votes of users who were erased since.
 """
 
@@ -29,14 +29,15 @@ from typing import Annotated, Literal, NamedTuple, Protocol
 
 from msgspec import Meta, Struct
 
+from actions.views import Moment, Positive, Snowflake, Success, UserId, View
 from core.events import Event, ListingRemoved, UserErased, VoteCast, VotesMerged, VotesStruck
-from core.refusals import Invalid, PlaceLost
+from core.refusals import Invalid, PlaceLost, Refusal
 from core.rows import BOTS
-from core.snowflake import MAX
 from core.state import State
-from handlers.reply import EVENT_STREAM, NotReady, Reply, encode_json, reply_to, success
+from grammars.snowflake import MAX
+from handlers.reply import EVENT_STREAM, Reply, encode_json, reply_to, success
 from handlers.request import Request
-from handlers.views import Moment, Positive, Snowflake, Success, View
+from languages.said import Fault
 
 PAGE, MAX_PAGE = 500, 1_000
 STREAM_PAGE = 250
@@ -60,7 +61,7 @@ TAGS = (
 )
 """The events that a line can come from, older versions included."""
 
-FeedCursor = Annotated[str, Meta(pattern=f"^{_CURSOR}$")]
+FeedCursor = Annotated[str, Meta(pattern=f"^{_CURSOR}$", examples=["4711-0-9f2c4e6a"])]
 Place = Annotated[str, Meta(pattern=f"^({NOW}|{_CURSOR})$", examples=["4711-0-9f2c4e6a"])]
 Kind = Literal["bots", "servers"]
 LineType = Literal["vote", "standing", "struck", "erased", "removed"]
@@ -74,12 +75,13 @@ class VoteLine(View):
         Meta(
             description="`vote`: the user has voted. `standing`: how the user stands with the listing. "
             "`struck`: moderators have struck out the user's votes for the listing. `erased`: all the "
-            "user's votes are gone. `removed`: the listing and its votes are gone."
+            "user's votes are gone. `removed`: the listing and its votes are gone.",
+            examples=["vote"],
         ),
     ]
     kind: Annotated[Kind | None, Meta(description="What the listing is.")] = None
     id: Annotated[Snowflake | None, Meta(description="The id of the listing.")] = None
-    user: Snowflake | None = None
+    user: UserId | None = None
     at: Annotated[Moment | None, Meta(description="The time of the vote, or of the latest one.")] = None
     vote: Annotated[
         Positive | None,
@@ -171,7 +173,7 @@ class LogPage(Protocol):
 
 
 class Log(Protocol):
-    """The durable records; `journal.reading_on.JournalPages` reads them from disk."""
+    """The durable records; `journal.record_pages.JournalPages` reads them from disk."""
 
     @property
     def end(self) -> tuple[int, int]:
@@ -234,7 +236,7 @@ class VoteFeed:
     # -- Pages --------------------------------------------------------------------------------------------
 
     async def lines(self, cursor: Cursor, limit: int) -> Lines:
-        """Return at most `limit` lines behind a cursor. Raises PlaceLost, NotReady, Unavailable."""
+        """Return at most `limit` lines behind a cursor. Raises PlaceLost, Refusal, Unavailable."""
         with self._reading():
             found, cursor, is_last = await self._of_log(cursor, limit)
             if not is_last or cursor.table is None or len(found) >= limit:
@@ -245,7 +247,7 @@ class VoteFeed:
     @contextmanager
     def _reading(self) -> Iterator[None]:
         if self._readers >= MOST_READERS:
-            raise NotReady("too many pages of votes are being read")
+            raise Refusal("not_ready", reason="too many pages of votes are being read")
         self._readers += 1
         try:
             yield
@@ -258,7 +260,7 @@ class VoteFeed:
         try:
             page = await self._log.behind(cursor.position, cursor.proof, limit, again=again)
         except OSError as error:
-            raise NotReady(f"the journal cannot be read ({error.strerror})") from None
+            raise Refusal("not_ready", reason=f"the journal cannot be read ({error.strerror})") from None
         found: list[ToldLine] = []
         for number, record in enumerate(page.records, 1):
             begin = cursor.told if record.position == cursor.position else 0
@@ -346,7 +348,10 @@ class VoteFeed:
             cursor, STREAM_PAGE
         )  # what refuses the cursor does so before the head is sent
         if len(self._streams) >= self._most_streams or self._is_stopping:
-            raise NotReady("too many streams of votes are open" if not self._is_stopping else "stopping")
+            raise Refusal(
+                "not_ready",
+                reason="too many streams of votes are open" if not self._is_stopping else "stopping",
+            )
         return Reply(200, b"", {"x-accel-buffering": "no"}, None, EVENT_STREAM, self._events(first))
 
     async def _events(self, lines: Lines) -> AsyncGenerator[bytes, None]:
@@ -402,16 +407,16 @@ def feed_query(query: Mapping[str, str]) -> FeedQuery:
     if after is not None and after != NOW:
         _cursor(after, "after")
     if not (limit.isascii() and limit.isdigit() and len(limit) <= 4 and 1 <= int(limit) <= MAX_PAGE):
-        raise Invalid({"limit": f"must be from 1 to {MAX_PAGE}"})
+        raise Invalid({"limit": Fault("page_out_of_range", {"most": MAX_PAGE})})
     return FeedQuery(after, int(limit))
 
 
 def _cursor(text: str, field: str) -> Cursor:
     """Read a cursor. Raises Invalid."""
     if re.fullmatch(_CURSOR, text, re.ASCII) is None:
-        raise Invalid({field: "must be the `next` of another page, or the id of an event"})
+        raise Invalid({field: Fault("not_an_event_id")})
     position, told, proof, *table = text.split("-")
     mark = TableMark(f"{table[0]}/{table[1]}", int(table[2])) if table else None
     if mark is not None and mark.user > MAX:
-        raise Invalid({field: "must be the `next` of another page, or the id of an event"})
+        raise Invalid({field: Fault("not_an_event_id")})
     return Cursor(int(position), int(told), int(proof, 16), mark)

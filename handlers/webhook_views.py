@@ -7,21 +7,36 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from core.rows import Attempt, Delivery, DeliveryState, Language, Webhook, WebhookEvent
-from handlers.views import NEXT, Count, Moment, OurId, Snowflake, Success, View, including
+from actions.views import (
+    NEXT,
+    NULL,
+    Count,
+    DeliveryCursor,
+    Moment,
+    OurId,
+    Success,
+    UserId,
+    View,
+    example,
+    including,
+)
+from core.rows import Attempt, Delivery, DeliveryState, Webhook, WebhookEvent
+from languages.language_names import Language
 
-DELIVERY_CURSOR_PATTERN = r"^[0-9]{1,15}-[0-9a-f]{24}$"
 ERROR_CLASSES = (
     *("timeout", "dns", "resolver", "tls", "refused", "reset", "connect", "protocol", "too_large", "blocked"),
     *("proxy", "internal", "expired", "overflow"),
 )
 _ERROR_PATTERN = f"^(?:http_[0-9]{{3}}|{'|'.join(ERROR_CLASSES)})$"
-DeliveryCursor = Annotated[str, Meta(pattern=DELIVERY_CURSOR_PATTERN)]
-Secret = Annotated[str, Meta(pattern="^whsec_[A-Za-z0-9+/]{43}=$")]
-ErrorClass = Annotated[str, Meta(pattern=_ERROR_PATTERN)]
-HttpStatus = Annotated[int, Meta(ge=100, le=999)]
+Secret = Annotated[
+    str,
+    Meta(pattern="^whsec_[A-Za-z0-9+/]{43}=$"),
+    example("whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD7U+tTLFsZJA="),
+]
+ErrorClass = Annotated[str, Meta(pattern=_ERROR_PATTERN), example("http_500")]
+HttpStatus = Annotated[int, Meta(ge=100, le=999), example(204)]
 Excerpt = Annotated[
-    str, Meta(max_length=500, description="The beginning of the answer's body. Never trust it.")
+    str, Meta(max_length=500, description="The beginning of the answer's body. Never trust it."), example("")
 ]
 
 
@@ -37,30 +52,39 @@ class SuspensionView(View):
 class WebhookView(View):
     """A webhook's settings without their secrets, and how its deliveries go."""
 
-    url: Annotated[str, Meta(description="A chat platform's without its last part, which is a password.")]
-    has_token: Annotated[bool, Meta(description="True if a token is set; it is never shown.")]
+    url: Annotated[
+        str,
+        Meta(description="A chat platform's without its last part, which is a password."),
+        example("https://example.com/votes"),
+    ]
+    has_token: Annotated[bool, Meta(description="True if a token is set; it is never shown."), example(True)]
     language: Annotated[
         Language | None,
         Meta(description="The language of messages to a chat platform; null for any other URL."),
+        NULL,
     ]
     signed: Annotated[
         bool,
         Meta(
             description="True if requests are signed; the secret is shown when it is made, and never again."
         ),
+        example(True),
     ]
     old_secret_until: Annotated[
-        Count | None, Meta(description="The time when the secret before the rotation stops signing.")
+        Count | None, Meta(description="The time when the secret before the rotation stops signing."), NULL
     ]
-    events: Annotated[tuple[WebhookEvent, ...], Meta(description="What the endpoint is told of.")]
+    events: Annotated[
+        tuple[WebhookEvent, ...], Meta(description="What the endpoint is told of."), example(["vote"])
+    ]
     saved_at: Moment
     pending: Annotated[Count, Meta(description="Deliveries that wait, or are tried again.")]
     failed_in_a_row: Annotated[
-        Count, Meta(description="Events that failed for good since the last that was delivered.")
+        Count, Meta(description="Events that failed for good since the last that was delivered."), example(0)
     ]
     suspension: Annotated[
         SuspensionView | None,
         Meta(description="The reason why nothing is sent at the moment; null while events flow."),
+        NULL,
     ]
 
 
@@ -90,7 +114,8 @@ OutcomeError = Annotated[
     ErrorClass | None,
     Meta(
         description="Null when delivered; `http_<status>` for a status outside 200 to 299; else why no "
-        "answer came, or why nothing was sent."
+        "answer came, or why nothing was sent.",
+        examples=[None],
     ),
 ]
 
@@ -99,7 +124,7 @@ class AttemptView(View):
     """One request to an endpoint."""
 
     at: Moment
-    duration_ms: Count
+    duration_ms: Annotated[Count, example(84)]
     status: OutcomeStatus
     error: OutcomeError
     excerpt: Excerpt
@@ -113,16 +138,18 @@ class DeliveryView(View):
     """
 
     id: OurId
-    type: Annotated[WebhookEvent, Meta(description="What it tells of. A test counts as a vote.")]
-    user: Annotated[Snowflake | None, Meta(description="Null for a decision of a review.")]
+    type: Annotated[
+        WebhookEvent, Meta(description="What it tells of. A test counts as a vote."), example("vote")
+    ]
+    user: Annotated[UserId | None, Meta(description="Null for a decision of a review.")]
     test: bool
-    state: DeliveryState
+    state: Annotated[DeliveryState, example("delivered")]
     queued_at: Moment
     next_attempt_at: Annotated[
-        Count | None, Meta(description="Unix time in milliseconds; null once it is finished.")
+        Count | None, Meta(description="Unix time in milliseconds; null once it is finished."), NULL
     ]
     status: OutcomeStatus
-    duration_ms: Count | None
+    duration_ms: Annotated[Count | None, example(84)]
     error: OutcomeError
     excerpt: Excerpt | None
     attempts: tuple[AttemptView, ...]
@@ -137,7 +164,7 @@ class DeliveryPage(Success):
     """Deliveries of an endpoint, newest first."""
 
     deliveries: tuple[DeliveryView, ...]
-    next: Annotated[DeliveryCursor | None, Meta(description=NEXT)]
+    next: Annotated[DeliveryCursor | None, Meta(description=NEXT), NULL]
 
 
 class Redelivered(Success):

@@ -25,6 +25,7 @@ from journal.frames import Kind
 from journal.segments import Tail, set_torn_aside
 from journal.slow_disk import SlowDisk
 from journal.writer import SegmentWriter, SyncFailed
+from languages.texts import Text, Words, in_english
 from storage.folder import Folder
 
 log = logging.getLogger(__name__)
@@ -86,7 +87,7 @@ class Journal:
         self._wake = asyncio.Event()
         self._closing = False
         self._closed = asyncio.Event()
-        self._unavailable: str | None = None
+        self._unavailable: Words | None = None
         self._is_behind = False  # records were refused, and more than half of `pending_bytes` still wait
         self._thread = ThreadPoolExecutor(1, "journal")
 
@@ -102,7 +103,7 @@ class Journal:
     @property
     def why_not_writable(self) -> str | None:
         """The reason why writes are refused; None while they are taken."""
-        return self._unavailable
+        return in_english(self._unavailable) if self._unavailable is not None else None
 
     @property
     def is_behind(self) -> bool:
@@ -122,7 +123,7 @@ class Journal:
             raise Unavailable(self._unavailable)
         if self._pending_bytes + len(record) > self._policy.pending_bytes:
             self._fall_behind()
-            raise Unavailable("the disk does not keep up")
+            raise Unavailable(Text("the disk does not keep up"))
         self._pending.append(record)
         self._pending_bytes += len(record)
         self.head += 1
@@ -165,7 +166,7 @@ class Journal:
 
     async def run(self) -> None:
         """Write batches until `close`. Raises OSError when the disk fails."""
-        reason = "the gateway is stopping"
+        reason = Text("the gateway is stopping")
         try:
             while not self._closing or self._pending:
                 try:
@@ -178,7 +179,7 @@ class Journal:
                     await self.step()
             await self._vouch(Kind.CLOSED)
         except OSError:
-            reason = "the disk has failed"
+            reason = Text("the disk has failed")
             raise
         finally:
             self._unavailable = reason
@@ -254,7 +255,7 @@ class Journal:
         await asyncio.sleep(RETRY_SECONDS)
         self._wake.set()
 
-    def _fail_waiters(self, reason: str) -> None:
+    def _fail_waiters(self, reason: Words) -> None:
         waiting = [waiter for _, waiter in self._waiters] + self._unsynced
         self._waiters, self._unsynced = [], []
         for waiter in waiting:

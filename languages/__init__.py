@@ -1,7 +1,7 @@
-"""The languages of texts: their names, their catalogs, and which of them somebody understands.
+"""The languages of texts: their names, their catalogs, and the texts of all refusals.
 
-In: catalogs of translations, and what a browser or an account says of languages. Out: functions that
-translate, and a language. Invariants: English is the source text, and what is left where nothing else is
-known.
+In: codes with facts, catalogs of translations, and the languages that a browser or an account names. Out:
+texts, functions that translate, and a language. Invariants: English is the source text, and what is left
+where no translation is known. The room imports no other, because every room may say something.
 A catalog is compiled in memory, so no compiled file can be older than its source.
 """

@@ -10,8 +10,7 @@ from importlib.resources import files
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 
-from core.rows import Language
-from languages.language_names import DEFAULT_LANGUAGE
+from languages.language_names import DEFAULT_LANGUAGE, Language
 
 
 def read_catalog(room: str, domain: str, language: Language) -> gettext.NullTranslations:

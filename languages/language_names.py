@@ -1,9 +1,9 @@
-"""The languages by name. Law: each is called what its speakers call it."""
+"""The languages by name. Invariant: each has the name that its speakers give it."""
 
 from collections.abc import Mapping
-from typing import get_args
+from typing import Literal, get_args
 
-from core.rows import Language
+Language = Literal["en", "tr", "de", "fr", "es", "pt-BR", "ru", "ja"]
 
 LANGUAGES: tuple[Language, ...] = get_args(Language)
 DEFAULT_LANGUAGE: Language = "en"

@@ -8,8 +8,7 @@ by its longest beginning that is the tag of one (RFC 4647, 3.4), or by its first
 import re
 from collections.abc import Iterator
 
-from core.rows import Language
-from languages.language_names import LANGUAGES
+from languages.language_names import LANGUAGES, Language
 
 MOST_CHARACTERS = 1_000
 """How much of a header is read."""

@@ -12,20 +12,20 @@ from msgspec.structs import replace
 
 from core.actors import OPERATOR, Actor, user_actor
 from core.events import CoOwnerSaved, CoOwnersEnded, Event
-from core.refusals import Conflict, NotFound
+from core.refusals import Refusal
 from core.rows import CoOwner, CoOwnersDeed, Key, Listing
 from listings.forms import MOST_CO_OWNERS
 
 
 def invite(row: Listing, user: str, new_id: str, now_ms: int, *, by: Actor) -> list[Event]:
-    """Invite a user, unless that was done before. Raises Conflict."""
+    """Invite a user, unless that was done before. Raises Refusal."""
     if user == row.owner_id:
-        raise Conflict("owns_already")
+        raise Refusal("owns_already")
     known = {*row.extra_owners, *row.invited}
     if user in known:
         return []
     if len(known) >= MOST_CO_OWNERS:
-        raise Conflict("too_many_owners", most=MOST_CO_OWNERS)
+        raise Refusal("too_many_owners", most=MOST_CO_OWNERS)
     return [CoOwnerSaved(row.ref, CoOwner(new_id, user_actor(user), now_ms), now_ms, by=by)]
 
 
@@ -39,20 +39,20 @@ def invited_at_submission(
 
 
 def accept(row: Listing, user: str, now_ms: int, *, by: Actor) -> list[Event]:
-    """Make the invited user a co-owner. Raises NotFound."""
+    """Make the invited user a co-owner. Raises Refusal."""
     if user in row.extra_owners:
         return []
     invitation = next((each for each in row.co_owners if each.user == user_actor(user)), None)
     if invitation is None or user not in row.invited:
-        raise NotFound("invitation")
+        raise Refusal("no_invitation")
     return [CoOwnerSaved(row.ref, replace(invitation, joined_ms=now_ms), now_ms, by=by)]
 
 
 def end(row: Listing, user: str, now_ms: int, *, by: Actor) -> list[Event]:
-    """End the invitation or the co-ownership of a user, who may wish it, or the owner. Raises NotFound."""
+    """End the invitation or the co-ownership of a user, who may wish it, or the owner. Raises Refusal."""
     ids = tuple(each.id for each in row.co_owners if each.user == user_actor(user))
     if not ids:
-        raise NotFound("extra_owner")
+        raise Refusal("no_extra_owner")
     is_own = by == user_actor(user)
     deed: CoOwnersDeed
     if user in row.extra_owners:

@@ -32,7 +32,7 @@ def checks_of(row: Listing) -> tuple[ServerCheck, ...]:
 def check(
     state: State, ref: str, now: Sequence[ServerCheck], now_ms: int, grace_ms: int, *, by: Actor
 ) -> list[Event]:
-    """Take a check in. Raises NotFound.
+    """Take a check in. Raises Refusal.
 
     Args:
         now: the checks of now; see `renewed`.
@@ -60,7 +60,7 @@ def submit_server(
     approves: bool,
     tells_owner: bool = False,
 ) -> list[Event]:
-    """Submit a server with the checks that were just made of it. Raises Conflict.
+    """Submit a server with the checks that were just made of it. Raises Refusal.
 
     Args:
         by: its manager, as the chat platform has just said.

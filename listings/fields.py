@@ -12,10 +12,9 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
 from typing_extensions import TypeAliasType
 
-from core.snowflake import MAX, NO_SNOWFLAKE, is_snowflake
-from grammars.header_values import HEADER_VALUE, NO_HEADER_VALUE
+from grammars.header_values import HEADER_VALUE
 from grammars.http_urls import HTTP_URL, MAX_URL_CHARACTERS, read_url
-from listings.patterns import (
+from grammars.patterns import (
     NOT_IN_PROSE,
     NOT_ON_ONE_LINE,
     ONE_LINE,
@@ -23,6 +22,8 @@ from listings.patterns import (
     SNOWFLAKE,
     TEXT,
 )
+from grammars.snowflake import MAX, is_snowflake
+from languages.said import NO_FACTS, Code, Facts, Fault
 
 MAX_SERVER_COUNT = 10_000_000
 MAX_MS = (1 << 53) - 1  # every JSON reader holds integers up to here exactly
@@ -58,6 +59,14 @@ ServerCategory = Literal[
 ]
 
 
+class Broken(ValueError):
+    """A broken rule, for pydantic."""
+
+    def __init__(self, code: Code, facts: Facts = NO_FACTS) -> None:
+        super().__init__(code)
+        self.fault = Fault(code, facts)
+
+
 def sized(least: int, most: int, description: str | None = None, **schema: Any) -> Any:
     """Return a field of `least` to `most` characters or items, with more keywords for its JSON Schema."""
     return Field(
@@ -67,49 +76,49 @@ def sized(least: int, most: int, description: str | None = None, **schema: Any) 
 
 def _snowflake(text: str) -> str:
     if not is_snowflake(text):
-        raise ValueError(NO_SNOWFLAKE)
+        raise Broken("no_snowflake")
     return text
 
 
-def _matching(pattern: str, reason: Callable[[str], str]) -> AfterValidator:
+def _matching(pattern: str, reason: Callable[[str], Fault]) -> AfterValidator:
     def check(text: str) -> str:
         if not re.fullmatch(pattern, text):
-            raise ValueError(reason(text))
+            raise Broken(*reason(text))
         return text
 
     return AfterValidator(check)
 
 
-def _without(refused: str) -> Callable[[str], str]:
+def _without(refused: str) -> Callable[[str], Fault]:
     """Return a function that says why a text is refused: a refused character, or none that can be seen.
 
     It names the character by its number and by Unicode's name, because its writer may not see it.
     """
 
-    def reason(text: str) -> str:
+    def reason(text: str) -> Fault:
         found = re.search(f"[{refused}]", text)
         if found is None:
-            return "must have a character that can be seen"
+            return Fault("nothing_seen")
         character, category = found[0], unicodedata.category(found[0])
-        name = f"U+{ord(character):04X} {unicodedata.name(character, '')}".rstrip()
+        facts = {"character": f"U+{ord(character):04X} {unicodedata.name(character, '')}".rstrip()}
         if character in "\n\r" or category in {"Zl", "Zp"}:
-            return f"must be on one line, without {name}"
+            return Fault("not_one_line", facts)
         if category == "Cc":
-            return f"must have no control characters, such as {name}"
-        return f"must not change the direction of text with {name}"
+            return Fault("control_character", facts)
+        return Fault("direction_changed", facts)
 
     return reason
 
 
 def unique(items: list[str]) -> list[str]:
     if len(set(items)) != len(items):
-        raise ValueError("must not name one twice")
+        raise Broken("named_twice")
     return items
 
 
 def other_users(owners: list[str], info: ValidationInfo) -> list[str]:
     if info.data.get("owner_id") in owners:
-        raise ValueError("must be other users than the owner")
+        raise Broken("names_the_owner")
     return owners
 
 
@@ -132,7 +141,7 @@ Snowflake = TypeAliasType(
 IS_ONE_LINE = _matching(ONE_LINE, _without(NOT_ON_ONE_LINE))
 IS_PROSE = _matching(PROSE, _without(NOT_IN_PROSE))
 IS_TEXT = _matching(TEXT, _without(NOT_IN_PROSE))
-IS_HEADER_VALUE = _matching(HEADER_VALUE, lambda _: NO_HEADER_VALUE)
+IS_HEADER_VALUE = _matching(HEADER_VALUE, lambda _: Fault("not_header_value"))
 # 1.0 is the integer 1, as in JSON Schema.
 WHOLE = BeforeValidator(lambda n: int(n) if isinstance(n, float) and n.is_integer() else n)
 ON_ONE_LINE = "On one line, with a character that can be seen, without bidirectional controls."

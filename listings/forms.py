@@ -8,10 +8,14 @@ from collections.abc import Mapping
 from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, ValidationInfo
+from pydantic_core import ErrorDetails
 
 from core.refusals import Invalid
-from core.rows import Language, WebhookEvent
+from core.rows import WebhookEvent
 from grammars.header_values import HEADER_VALUE
+from grammars.patterns import CHAT_URL, CHAT_WEBHOOK_URL, ONE_LINE, PROSE, TEXT
+from languages.language_names import Language
+from languages.said import Code, Fault
 from listings.fields import (
     IN_PROSE,
     IS_HEADER_VALUE,
@@ -23,6 +27,7 @@ from listings.fields import (
     ON_ONE_LINE,
     WHOLE,
     BotCategory,
+    Broken,
     Name,
     OverlapSeconds,
     ServerCategory,
@@ -32,7 +37,6 @@ from listings.fields import (
     sized,
     unique,
 )
-from listings.patterns import CHAT_URL, CHAT_WEBHOOK_URL, ONE_LINE, PROSE, TEXT
 
 MOST_CO_OWNERS = 4
 """Co-owners and invitations of one listing together."""
@@ -231,9 +235,9 @@ def _one_way(users: list[str], info: ValidationInfo) -> list[str]:
     if {"flagged", "since", "until"} <= others.keys():
         ways = [bool(users), others["flagged"], others["since"] is not None]
         if sum(ways) != 1:
-            raise ValueError("choose users, the flagged votes or a time: one of the three")
+            raise Broken("not_one_way")
         if others["until"] is not None and others["since"] is None:
-            raise ValueError("choose no end of a time without its beginning")
+            raise Broken("end_alone")
     return users
 
 
@@ -306,9 +310,40 @@ def read(form: type[F], body: Mapping[str, Any]) -> F:
     try:
         return form.model_validate(body)
     except ValidationError as error:
-        fields: dict[str, str] = {}
-        for problem in error.errors(include_url=False, include_context=False, include_input=False):
-            name = ".".join(str(step) for step in problem["loc"])
-            message = problem["msg"].removeprefix("Value error, ")
-            fields.setdefault(name, message[:1].lower() + message[1:])
-        raise Invalid(fields) from None
+        faults: dict[str, Fault] = {}
+        for problem in error.errors(include_url=False, include_input=False):
+            faults.setdefault(".".join(str(step) for step in problem["loc"]), _fault(problem))
+        raise Invalid(faults) from None
+
+
+def _fault(problem: ErrorDetails) -> Fault:
+    """Return what pydantic says as a fault of ours."""
+    context = problem.get("ctx", {})
+    if problem["type"] == "value_error":
+        fault: Fault = context["error"].fault
+        return fault
+    if problem["type"] == "string_too_short" and context["min_length"] == 1:
+        return Fault("text_empty")
+    code, facts = _OF_PYDANTIC[problem["type"]]
+    return Fault(code, {fact: context[name] for fact, name in facts.items()})
+
+
+_OF_PYDANTIC: Mapping[str, tuple[Code, Mapping[str, str]]] = {
+    "missing": ("missing", {}),
+    "extra_forbidden": ("unknown_field", {}),
+    "string_type": ("not_text", {}),
+    "string_unicode": ("not_text", {}),
+    "string_too_short": ("text_too_short", {"least": "min_length"}),
+    "string_too_long": ("text_too_long", {"most": "max_length"}),
+    "string_pattern_mismatch": ("not_matching", {"pattern": "pattern"}),
+    "bool_type": ("not_boolean", {}),
+    "int_type": ("not_whole", {}),
+    "greater_than_equal": ("too_low", {"least": "ge"}),
+    "less_than_equal": ("too_high", {"most": "le"}),
+    "list_type": ("not_a_list", {}),
+    "too_short": ("list_empty", {}),
+    "too_long": ("list_too_long", {"most": "max_length", "given": "actual_length"}),
+    "literal_error": ("not_a_choice", {"choices": "expected"}),
+    "model_type": ("not_a_form", {"form": "class_name"}),
+}
+"""The codes of pydantic's errors, and their facts by the names in its context."""

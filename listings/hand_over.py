@@ -10,7 +10,7 @@ bot stays as a co-owner if there is room for one.
 from core.actors import UNKNOWN, Actor, user_actor
 from core.clock import MS_PER_DAY
 from core.events import CoOwnerSaved, CoOwnersEnded, Event, OwnerSet
-from core.refusals import Conflict, NotFound
+from core.refusals import Refusal
 from core.rows import BotProfile, CoOwner, HandOver, Listing, OwnerDeed
 from listings.forms import MOST_CO_OWNERS
 
@@ -24,18 +24,18 @@ def standing(row: Listing, now_ms: int) -> HandOver | None:
 
 
 def offer(row: Listing, heir: str, now_ms: int, *, by: Actor) -> list[Event]:
-    """Offer the listing to a user, in place of an earlier offer. Raises Conflict."""
+    """Offer the listing to a user, in place of an earlier offer. Raises Refusal."""
     if heir == row.owner_id:
-        raise Conflict("owns_already")
+        raise Refusal("owns_already")
     offered = HandOver(user_actor(heir), now_ms, now_ms + LASTS_MS)
     return [OwnerSet(row.ref, row.owner_id, offered, "hand_over_offered", now_ms, by=by)]
 
 
 def accept(row: Listing, heir: str, new_id: str, now_ms: int, *, by: Actor) -> list[Event]:
-    """Make the heir the owner. Raises NotFound if nothing is offered to that user now."""
+    """Make the heir the owner. Raises Refusal if nothing is offered to that user now."""
     offered = standing(row, now_ms)
     if offered is None or offered.heir != user_actor(heir):
-        raise NotFound("hand_over")
+        raise Refusal("no_hand_over")
     events = hand_over(row, heir, now_ms, by=by)
     others = [user for user in row.extra_owners if user != heir]
     if isinstance(row.profile, BotProfile) and len(others) < MOST_CO_OWNERS:
@@ -45,10 +45,10 @@ def accept(row: Listing, heir: str, new_id: str, now_ms: int, *, by: Actor) -> l
 
 
 def end(row: Listing, now_ms: int, *, by: Actor) -> list[Event]:
-    """Decline or withdraw the offer, also one that has lapsed. Raises NotFound."""
+    """Decline or withdraw the offer, also one that has lapsed. Raises Refusal."""
     offered = row.hand_over
     if offered is None:
-        raise NotFound("hand_over")
+        raise Refusal("no_hand_over")
     deed: OwnerDeed = "hand_over_declined" if by == offered.heir else "hand_over_withdrawn"
     return [OwnerSet(row.ref, row.owner_id, None, deed, now_ms, by=by)]
 

@@ -8,12 +8,13 @@ import base64
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from core.actors import Actor
 from core.events import Event, KeyDeleted, KeySaved, KeyUsed
-from core.refusals import Conflict, NotFound
+from core.refusals import Refusal
 from core.rows import Key
 from core.state import State
 from listings.rules import listing_of
@@ -47,23 +48,29 @@ def is_granted(state: State, ref: str, digest: str, now_ms: int) -> bool:
     return grant is not None and grant.ref == ref and (grant.until_ms is None or now_ms < grant.until_ms)
 
 
+class NewKey(NamedTuple):
+    """A key to issue."""
+
+    id: str
+    name: str
+    digest: str
+
+
 def issue_key(
     state: State,
     ref: str,
+    key: NewKey,
     *,
-    name: str,
-    key_id: str,
-    digest: str,
     now_ms: int,
     keys_per_listing: int,
     by: Actor,
 ) -> list[Event]:
     listing = listing_of(state, ref)
     if listing.review != "approved":
-        raise Conflict("keys_need_approval")
+        raise Refusal("keys_need_approval")
     if len(listing.keys) >= keys_per_listing:
-        raise Conflict("too_many_keys", most=keys_per_listing)
-    issued = Key(key_id, name, digest, digest[:FINGERPRINT], now_ms, makers=(by,))
+        raise Refusal("too_many_keys", most=keys_per_listing)
+    issued = Key(key.id, key.name, key.digest, key.digest[:FINGERPRINT], now_ms, makers=(by,))
     return [KeySaved(ref, issued, at_ms=now_ms, by=by)]
 
 
@@ -105,5 +112,5 @@ def used_keys(state: State, digests: Iterable[str], day: int) -> list[Event]:
 def _key_of(state: State, ref: str, key_id: str) -> Key:
     key = listing_of(state, ref).key(key_id)
     if key is None:
-        raise NotFound("key")
+        raise Refusal("no_such_key")
     return key

@@ -31,6 +31,7 @@ import msgspec
 
 from core.ref_slices import ref_slices
 from core.refusals import Invalid
+from languages.said import Fault
 from listings.catalogue import Catalogue, Shelf
 from listings.long_lists import LongList
 
@@ -52,7 +53,7 @@ RUN, SLICE = 1_000, 250
 SKIPPED = 1_000
 """The longest gap of listings that are gone in one page."""
 
-NO_CURSOR = {"after": "must be the `next` of another page"}
+NO_CURSOR = {"after": Fault("not_a_cursor")}
 
 Key = int | str
 

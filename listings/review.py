@@ -6,17 +6,18 @@ notes are for moderators alone. The decisions themselves are in `rules`: a submi
 so two moderators never decide it twice, and the same holds for a change.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from typing import Literal, NamedTuple, get_args
 
 from msgspec import UNSET
 
 from core.actors import GATEWAY, Actor, user_actor
 from core.events import Event, ListingClaimed, NoteAdded, OwnershipProven
-from core.refusals import Conflict, Invalid
+from core.refusals import Invalid, Refusal
 from core.rows import Act, Claim, Decision, Deed, Listing
 from core.state import State
-from listings.rules import listing_of
+from languages.said import Fault
+from listings.rules import listing_of, not_in_review
 
 NOTE_CHARACTERS = 1_000
 _SENDING: Collection[Deed] = ("submitted", "edited")
@@ -118,12 +119,6 @@ def review_of(row: Listing) -> Act | None:
     return next((act for act in reversed(row.trail) if act.deed in REVIEWS), None)
 
 
-def earlier_denials(row: Listing) -> Sequence[Act]:
-    """Return the denials, also of changes, and the withdrawn approvals that the trail remembers, the newest
-    first."""
-    return [act for act in reversed(row.trail) if act.deed in DENIALS]
-
-
 def is_proven(row: Listing) -> bool:
     """Tell if the present owner has proven to control the bot."""
     return row.proof is not None and row.proof.by == user_actor(row.owner_id)
@@ -136,24 +131,32 @@ def denial_text(*parts: str) -> str:
 
 
 def claim(state: State, ref: str, now_ms: int, *, by: Actor) -> list[Event]:
-    """Take a review on, also from another moderator. Raises NotFound and Conflict."""
+    """Take a review on, also from another moderator. Raises Refusal."""
     row = _waiting(state, ref)
     known = claim_of(row)
-    return [] if known is not None and known.by == by else [ListingClaimed(ref, True, now_ms, by=by)]
+    return (
+        []
+        if known is not None and known.by == by
+        else [ListingClaimed(ref, is_claimed=True, at_ms=now_ms, by=by)]
+    )
 
 
 def release(state: State, ref: str, now_ms: int, *, by: Actor) -> list[Event]:
-    """Give a review back, if it is one's own. Raises NotFound and Conflict."""
+    """Give a review back, if it is one's own. Raises Refusal."""
     known = claim_of(_waiting(state, ref))
-    return [ListingClaimed(ref, False, now_ms, by=by)] if known is not None and known.by == by else []
+    return (
+        [ListingClaimed(ref, is_claimed=False, at_ms=now_ms, by=by)]
+        if known is not None and known.by == by
+        else []
+    )
 
 
 def add_note(state: State, ref: str, text: str, now_ms: int, *, by: Actor) -> list[Event]:
-    """Note something for other moderators. Raises NotFound and Invalid."""
+    """Note something for other moderators. Raises Refusal and Invalid."""
     listing_of(state, ref)
     text = text.strip()
     if not text or len(text) > NOTE_CHARACTERS:
-        raise Invalid({"text": f"must have 1 to {NOTE_CHARACTERS} characters"})
+        raise Invalid({"text": Fault("wrong_length", {"least": 1, "most": NOTE_CHARACTERS})})
     return [NoteAdded(ref, text, now_ms, by=by)]
 
 
@@ -162,18 +165,18 @@ def prove_ownership(
 ) -> list[Event]:
     """Note that the owner controls the bot: its public description holds the code.
 
-    Raises NotFound, and Conflict if it does not, or if somebody else than the owner asks.
+    Raises Refusal, also if it does not, or if somebody else than the owner asks.
     """
     row = listing_of(state, ref)
     if by != user_actor(row.owner_id):
-        raise Conflict("owner_proves")
+        raise Refusal("owner_proves")
     if code not in description:
-        raise Conflict("no_code")
+        raise Refusal("no_code")
     return [] if is_proven(row) else [OwnershipProven(ref, now_ms, by=by)]
 
 
 def _waiting(state: State, ref: str) -> Listing:
     row = listing_of(state, ref)
     if not waits(row):
-        raise Conflict("not_in_review", review=row.review)
+        raise not_in_review(row)
     return row

@@ -34,7 +34,7 @@ from core.events import (
     ListingSaved,
     OwnerMessageQueued,
 )
-from core.refusals import Conflict, NotFound
+from core.refusals import Refusal
 from core.rows import (
     BotProfile,
     Decision,
@@ -61,17 +61,17 @@ approved."""
 
 
 def listing_of(state: State, ref: str) -> Listing:
-    """Return the listing. Raises NotFound."""
+    """Return the listing. Raises Refusal."""
     listing = state.listings.get(ref)
     if listing is None:
-        raise NotFound("listing")
+        raise Refusal("no_such_listing")
     return listing
 
 
 def submit(state: State, form: BotSubmission | ServerSubmission, now_ms: int, *, by: Actor) -> list[Event]:
     ref = (rows.BOTS if isinstance(form, BotSubmission) else rows.SERVERS) + form.id
     if ref in state.listings:
-        raise Conflict("listing_exists")
+        raise Refusal("listing_exists")
     return [ListingSaved(ref, form.owner_id, _profile(form), "in_review", now_ms, by=by)]
 
 
@@ -96,6 +96,11 @@ def edit(
     return events
 
 
+def not_in_review(listing: Listing) -> Refusal:
+    """Return the refusal of a decision about a listing that is decided."""
+    return Refusal("is_denied" if listing.review == "denied" else "not_in_review")
+
+
 def approve(
     state: State,
     ref: str,
@@ -108,7 +113,7 @@ def approve(
     """Approve a listing in review. Without `deliveries` no endpoint is told."""
     listing = listing_of(state, ref)
     if listing.review != "in_review":
-        raise Conflict("not_in_review", review=listing.review)
+        raise not_in_review(listing)
     told_of = _told(state, listing, "approved", None, now_ms, tells_owner=tells_owner, deliveries=deliveries)
     return [ListingReviewed(ref, "approved", None, now_ms, by=by), *told_of]
 
@@ -126,9 +131,9 @@ def deny(
     """Deny a listing in review. Without `deliveries` no endpoint is told."""
     listing = listing_of(state, ref)
     if listing.review == "approved":
-        raise Conflict("is_approved")
-    if listing.review != "in_review":
-        raise Conflict("not_in_review", review=listing.review)
+        raise Refusal("is_approved")
+    if listing.review == "denied":
+        raise Refusal("is_denied")
     told_of = _told(state, listing, "denied", reason, now_ms, tells_owner=tells_owner, deliveries=deliveries)
     return [ListingReviewed(ref, "denied", reason, now_ms, by=by), *told_of]
 
@@ -147,7 +152,7 @@ def withdraw(
     it is approved again. Without `deliveries` no endpoint is told."""
     listing = listing_of(state, ref)
     if listing.review != "approved":
-        raise Conflict("not_approved")
+        raise Refusal("not_approved")
     told_of = _told(
         state, listing, "withdrawn", reason, now_ms, tells_owner=tells_owner, deliveries=deliveries
     )
@@ -160,7 +165,7 @@ def agree(
     """Agree to the change of an approved listing: everybody sees it from now on."""
     listing = _with_change(state, ref, version)
     told_of = _told(state, listing, "change_agreed", None, now_ms, tells_owner=tells_owner)
-    return [ChangeDecided(ref, listing.latest, True, None, now_ms, by=by), *told_of]
+    return [ChangeDecided(ref, listing.latest, is_agreed=True, reason=None, at_ms=now_ms, by=by), *told_of]
 
 
 def refuse(
@@ -169,7 +174,7 @@ def refuse(
     """Refuse the change of an approved listing: everybody sees the version agreed to last."""
     listing = _with_change(state, ref, version)
     told_of = _told(state, listing, "change_refused", reason, now_ms, tells_owner=tells_owner)
-    return [ChangeDecided(ref, listing.agreed, False, reason, now_ms, by=by), *told_of]
+    return [ChangeDecided(ref, listing.agreed, is_agreed=False, reason=reason, at_ms=now_ms, by=by), *told_of]
 
 
 def change_version(listing: Listing) -> str:
@@ -209,12 +214,12 @@ def _saved(
 
 
 def _with_change(state: State, ref: str, version: str) -> Listing:
-    """Return the listing with the change of that name. Raises NotFound and Conflict."""
+    """Return the listing with the change of that name. Raises Refusal."""
     listing = listing_of(state, ref)
     if listing.change is None:
-        raise Conflict("no_change")
+        raise Refusal("no_change")
     if version != change_version(listing):
-        raise Conflict("other_version")
+        raise Refusal("other_version")
     return listing
 
 

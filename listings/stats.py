@@ -7,12 +7,7 @@ from typing import Annotated, Any
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from core.events import StatsUpdated
-from core.refusals import (
-    CommandCountOutOfRange,
-    NoCountGiven,
-    ServerCountOutOfRange,
-    ServerCountTooFarOff,
-)
+from core.refusals import Refusal
 from core.rows import Listing, StatsWindow
 from core.state import State
 from listings.fields import MAX_SERVER_COUNT
@@ -62,30 +57,30 @@ class StatsUpdate:
 def read_stats(body: Mapping[str, Any]) -> StatsUpdate:
     """Read the counts of a request body, in the order of the contract's checks. Unknown fields are ignored.
 
-    Raises NoCountGiven, ServerCountOutOfRange, CommandCountOutOfRange.
+    Raises Refusal.
     """
     if "server_count" not in body and "command_count" not in body:
-        raise NoCountGiven
+        raise Refusal("no_count_given")
     server_count = command_count = None
     if "server_count" in body:
         server_count = _integer(body["server_count"], MAX_SERVER_COUNT)
         if server_count is None:
-            raise ServerCountOutOfRange
+            raise Refusal("server_count_out_of_range")
     if "command_count" in body:
         command_count = _integer(body["command_count"], MAX_COMMAND_COUNT)
         if command_count is None:
-            raise CommandCountOutOfRange
+            raise Refusal("command_count_out_of_range")
     return StatsUpdate(server_count, command_count)
 
 
 def check_difference(given: int, actual: int, max_difference: int) -> None:
-    """Check a server count. Raises ServerCountTooFarOff.
+    """Check a server count. Raises Refusal.
 
     The allowed difference is the larger of `max_difference` and a tenth of the actual count.
     """
     allowed = max(max_difference, actual // 10)
     if abs(given - actual) > allowed:
-        raise ServerCountTooFarOff(given, allowed, actual)
+        raise Refusal("server_count_too_far_off", given=given, max_difference=allowed, actual=actual)
 
 
 def committed_window(listing: Listing, window_seconds: int) -> StatsWindow | None:
@@ -106,7 +101,7 @@ def committed_window(listing: Listing, window_seconds: int) -> StatsWindow | Non
 def update_stats(
     state: State, ref: str, update: StatsUpdate, *, window_started_ms: int, window_seconds: int, now_ms: int
 ) -> list[StatsUpdated]:
-    """Return an event with the new counts and the updates committed in the limiter's window. Raises NotFound.
+    """Return an event with the new counts and the updates committed in the limiter's window. Raises Refusal.
 
     `window_started_ms` is the start of the limiter's window. Monotonic and wall clock drift apart, so the
     start of one window varies. Two windows start at least a window apart, so a start within half a window of

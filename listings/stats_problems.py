@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from core.refusals import CommandCountOutOfRange, ServerCountOutOfRange, ServerCountTooFarOff
+from languages.said import Code
 from listings.fields import MAX_SERVER_COUNT
 from listings.stats import MAX_COMMAND_COUNT
 
@@ -41,10 +41,13 @@ _IGNORED = {
     ),
     "body": "The counts stand in the JSON object itself, not in a text inside of it.",
 }
-_REFUSED = {
-    ServerCountOutOfRange: ("server_count", f"It must be an integer from 0 to {MAX_SERVER_COUNT:,}."),
-    CommandCountOutOfRange: ("command_count", f"It must be an integer from 0 to {MAX_COMMAND_COUNT:,}."),
-    ServerCountTooFarOff: ("server_count", "It is too far off from the actual server count."),
+_REFUSED: Mapping[str, tuple[str, str]] = {
+    "server_count_out_of_range": ("server_count", f"It must be an integer from 0 to {MAX_SERVER_COUNT:,}."),
+    "command_count_out_of_range": (
+        "command_count",
+        f"It must be an integer from 0 to {MAX_COMMAND_COUNT:,}.",
+    ),
+    "server_count_too_far_off": ("server_count", "It is too far off from the actual server count."),
 }
 
 
@@ -70,15 +73,15 @@ class StatsProblems:
     def __len__(self) -> int:
         return len(self._bots)
 
-    def note(self, ref: str, body: Mapping[str, Any], refusal: Exception | None, now_ms: int) -> None:
-        """Note the problems of a push with a valid key. `refusal` is the exception that it got, if any."""
+    def note(self, ref: str, body: Mapping[str, Any], refusal: Code | None, now_ms: int) -> None:
+        """Note the problems of a push with a valid key. `refusal` is the code of its refusal, if any."""
         seen = 0
         for name, value in body.items():
             if name not in _FIELDS and (seen := seen + 1) <= FIELDS_PER_BOT:
                 self._add(ref, name, "ignored", value, _IGNORED.get(name, "There is no such field."), now_ms)
             elif seen > FIELDS_PER_BOT:
                 break
-        refused, reason = _REFUSED.get(type(refusal), ("", ""))
+        refused, reason = _REFUSED.get(refusal or "", ("", ""))
         if refused:  # last, so that no other field of the push displaces it
             self._add(ref, refused, "refused", body[refused], reason, now_ms)
 

@@ -15,22 +15,23 @@ from typing import Literal
 
 from core.actors import UNKNOWN, user_actor
 from core.events import Event, ListingTakenOver, WebhookRemoved
-from core.refusals import Conflict, ConflictReason
+from core.refusals import Refusal
 from core.rows import Listing
 from core.state import State
+from languages.said import Code
 from listings.review import is_proven
 from listings.rules import listing_of
 
 Evidence = Literal["code", "server owner", "server manager"]
 """The proof that a claimant has given, from an answer of the platform."""
-_REFUSED_BY_PROOF: Mapping[Evidence, ConflictReason] = {
+_REFUSED_BY_PROOF: Mapping[Evidence, Code] = {
     "code": "owner_proven",
     "server manager": "owner_proven_server",
 }
 """The evidence that is not enough against an owner who has proven to own the listing."""
 
 
-def refusal(row: Listing, user_id: str, evidence: Evidence) -> ConflictReason | None:
+def refusal(row: Listing, user_id: str, evidence: Evidence) -> Code | None:
     """Return the reason for which the user cannot take the listing over; None if nothing forbids it."""
     if row.owner_id == user_id:
         return "own_listing"
@@ -38,7 +39,7 @@ def refusal(row: Listing, user_id: str, evidence: Evidence) -> ConflictReason | 
 
 
 def take_over(state: State, ref: str, user_id: str, evidence: Evidence, now_ms: int) -> list[Event]:
-    """Make the user the owner. Raises NotFound and Conflict.
+    """Make the user the owner. Raises Refusal.
 
     Args:
         evidence: what the platform has just said of the user.
@@ -46,7 +47,7 @@ def take_over(state: State, ref: str, user_id: str, evidence: Evidence, now_ms: 
     row = listing_of(state, ref)
     reason = refusal(row, user_id, evidence)
     if reason is not None:
-        raise Conflict(reason)
+        raise Refusal(reason)
     return [
         WebhookRemoved(ref, now_ms, by=UNKNOWN),
         ListingTakenOver(ref, user_id, row.owner_id, now_ms, by=user_actor(user_id)),

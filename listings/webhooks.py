@@ -9,10 +9,11 @@ from msgspec.structs import replace
 
 from core.actors import Actor
 from core.events import DeliveryQueued, EndpointHealthSet, EndpointHelped, Event, WebhookRemoved, WebhookSaved
-from core.refusals import Conflict, Invalid, NotFound
+from core.refusals import Invalid, Refusal
 from core.rows import VOTES_ALONE, Delivery, Suspension, Webhook, WebhookEvent
 from core.state import State
 from grammars.http_urls import UrlRefused
+from languages.said import Fault
 from listings.forms import WebhookSettings
 from listings.rules import listing_of
 
@@ -36,10 +37,10 @@ class WebhookPolicy:
 
 
 def webhook_of(state: State, ref: str) -> Webhook:
-    """Return the listing's webhook. Raises NotFound."""
+    """Return the listing's webhook. Raises Refusal."""
     webhook = listing_of(state, ref).webhook
     if webhook is None:
-        raise NotFound("webhook")
+        raise Refusal("no_such_webhook")
     return webhook
 
 
@@ -65,7 +66,7 @@ def first_chat_webhook(
     """Set the webhook of a listing that comes with the same record. Raises Invalid, also for a URL that is
     none of a chat platform."""
     if form.language is None or not _is_chat(form, policy):
-        raise Invalid({"url": "must be a chat platform's webhook URL"})
+        raise Invalid({"url": Fault("not_chat_webhook")})
     return [WebhookSaved(ref, _saved(None, form, policy, now_ms), at_ms=now_ms, by=by)]
 
 
@@ -73,15 +74,15 @@ def _is_chat(form: WebhookSettings, policy: WebhookPolicy) -> bool:
     try:
         return policy.is_chat(form.url)
     except UrlRefused as refused:
-        raise Invalid({"url": str(refused)}) from None
+        raise Invalid({"url": refused.fault}) from None
 
 
 def _saved(before: Webhook | None, form: WebhookSettings, policy: WebhookPolicy, now_ms: int) -> Webhook:
     chat = _is_chat(form, policy)
     if chat and form.token is not None:
-        raise Invalid({"token": "is not supported for a chat platform's webhook URL"})
+        raise Invalid({"token": Fault("token_of_chat")})
     if not chat and form.language is not None:
-        raise Invalid({"language": "is only for a chat platform's webhook URL"})
+        raise Invalid({"language": Fault("language_of_others")})
     if chat:
         saved = Webhook(form.url, now_ms, language=form.language or "en")
     elif before is None or before.secret is None:
@@ -104,7 +105,7 @@ def rotate_secret(
     """Make a new signing secret. The old one signs too until the overlap has passed."""
     webhook = webhook_of(state, ref)
     if webhook.language is not None:
-        raise Conflict("not_signed")
+        raise Refusal("not_signed")
     old = webhook.secret if overlap_ms else None
     rotated = replace(
         webhook,
@@ -125,7 +126,7 @@ def probe(state: State, ref: str, now_ms: int, *, by: Actor) -> list[Event]:
     """Let the next probe of a suspended endpoint go now."""
     webhook, suspension = _suspension_of(state, ref)
     if not any(not row.test for row in state.deliveries.pending_of(ref).values()):
-        raise Conflict("nothing_to_probe")
+        raise Refusal("nothing_to_probe")
     return [
         EndpointHealthSet(ref, webhook.failed, replace(suspension, probe_ms=now_ms)),
         EndpointHelped(ref, "endpoint_probed", now_ms, by=by),
@@ -135,7 +136,7 @@ def probe(state: State, ref: str, now_ms: int, *, by: Actor) -> list[Event]:
 def _suspension_of(state: State, ref: str) -> tuple[Webhook, Suspension]:
     webhook = webhook_of(state, ref)
     if webhook.suspension is None:
-        raise Conflict("not_suspended")
+        raise Refusal("not_suspended")
     return webhook, webhook.suspension
 
 
@@ -147,7 +148,7 @@ def remove_webhook(state: State, ref: str, now_ms: int, *, by: Actor) -> list[Ev
 def send_test(state: State, ref: str, user: str, *, delivery_id: str, now_ms: int) -> list[Event]:
     webhook_of(state, ref)
     if sum(row.test for row in state.deliveries.pending_of(ref).values()) >= TESTS_PENDING:
-        raise Conflict("too_many_tests")
+        raise Refusal("too_many_tests")
     return [DeliveryQueued(delivery_id, ref, user, test=True, at_ms=now_ms)]
 
 
@@ -156,11 +157,11 @@ def redeliver(state: State, ref: str, delivery_id: str, policy: WebhookPolicy, n
     webhook_of(state, ref)
     found = state.deliveries.find(ref, delivery_id)
     if found is None:
-        raise NotFound("delivery")
+        raise Refusal("no_such_delivery")
     if found.next_attempt_ms is not None:
-        raise Conflict("delivery_pending")
+        raise Refusal("delivery_pending")
     if len(state.deliveries.pending_of(ref)) >= policy.pending_most(state):
-        raise Conflict("too_many_pending")
+        raise Refusal("too_many_pending")
     return [_again(found, now_ms)]
 
 

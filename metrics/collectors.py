@@ -11,7 +11,6 @@ from typing import Any
 from core import version
 from core.clock import Clock
 from core.ledger import Ledger
-from handlers.concerns import TOPICS, Concern
 from handlers.public import PublicLimits
 from journal.journal import Journal
 from metrics.families import Family, LabelValues, counter, gauge, histogram, info, states
@@ -22,6 +21,7 @@ from serving.vitals import LoopLag
 from snapshot.snapshotter import Snapshotter
 from storage.space import DiskSpace
 from votes.tally import VoteTally
+from watchers.concerns import TOPICS, Concern
 from webhook.attempt_tally import AttemptTally, MessageTally
 from webhook.outbox import Outbox
 from webhook.suspension_log import SuspensionLog

@@ -19,8 +19,8 @@ from prometheus_client.registry import Collector
 
 from core.clock import NS_PER_SECOND
 from core.durations import BOUNDS_SECONDS, Durations
-from handlers.scrape import Exposed
 from metrics.families import Family
+from metrics.scraping import Exposed
 
 NAMESPACE = "votegate"
 UNITS = ("seconds", "bytes")

@@ -1,4 +1,6 @@
-"""Families of numbers, as values. Law: a family's name says what it counts, with its unit in base units.
+"""Families of numbers, as values.
+
+Invariant: a family's name says what it counts, with its unit in base units.
 
 The name of a counter is without `_total`, and every name is without `votegate_`: the text adds both.
 """

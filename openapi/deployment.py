@@ -43,7 +43,7 @@ class Deployment:
 
     @cached_property
     def words(self) -> dict[str, str]:
-        """What stands in a text for each `$name`."""
+        """The values that replace each `$name` in a text."""
         failures = self.failures
         return {
             "stats_limit": str(self.stats),

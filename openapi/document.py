@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document. Law: it describes every row of the routes, and nothing else.
+"""The OpenAPI 3.1 document. Invariant: it describes every row of the routes, and nothing else.
 
 Paths, parameters, bodies, answers, refusals, headers and security follow from the rows. Numbers that an
 operator can set are the deployment's own.
@@ -12,19 +12,30 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from actions.views import ID_PATTERN
 from core.version import API_VERSION, VERSION, VERSIONS
 from handlers.manage_users import ACTS
-from handlers.reply import EVENT_STREAM, JSON, Reply, encode_json
-from handlers.route import Access, RefusalKind, Route
-from handlers.routes import ROUTES, TAGS
+from handlers.reply import EVENT_STREAM, JSON, Reply, encode_json, refused
+from handlers.route import Access, AnyRoute
+from handlers.routes import TAGS
 from handlers.user_views import SESSION_PATTERN
-from handlers.views import ID_PATTERN
-from openapi.answer_headers import EVERY, HEADERS, LIMITED
-from openapi.cast import BOT, DELIVERY_ID, KEY_ID, NOW_MS, SERVER, SESSION_ID, USER
 from openapi.deployment import Deployment
-from openapi.errors import BUG, OUTSIDE, TOO_LONG, Error, errors, of_kinds
-from openapi.examples import ANSWERS, BODIES, answers_of
-from openapi.schemas import answer_name, is_required, name_of, query_parameters, ref, schema_components
+from openapi.errors import FAMILIES, OUTSIDE, TOO_LONG, Error, errors
+from openapi.examples import (
+    ANSWERS,
+    BODIES,
+    BOT,
+    DELIVERY_ID,
+    KEY_ID,
+    NOW_MS,
+    SCHEMAS,
+    SERVER,
+    SESSION_ID,
+    USER,
+    answers_of,
+)
+from openapi.schemas import answer_name, is_required, name_of, query_parameters, ref
+from operators.operator_pages import ALL_ROUTES
 
 Node = dict[str, Any]
 EVENTS = EVENT_STREAM.partition(";")[0]
@@ -113,7 +124,7 @@ def openapi_reply(deployment: Deployment) -> Reply:
 @functools.cache
 def openapi_document(deployment: Deployment) -> Node:
     every = errors(deployment)
-    responses = _Responses(every, ROUTES)
+    responses = _Responses(every, ALL_ROUTES)
     outside = "; ".join(f"{error.reply.status} `{_body(error.reply)['error']}`" for error in OUTSIDE)
     bodies = {name: example for examples in BODIES.values() for name, example in examples.items()}
     refused = {error.name: {"summary": error.summary, "value": _body(error.reply)} for error in every}
@@ -146,7 +157,7 @@ def openapi_document(deployment: Deployment) -> Node:
             "parameters": _PARAMETERS,
             "headers": dict(HEADERS),
             "responses": responses.shared,
-            "schemas": schema_components(ROUTES),
+            "schemas": SCHEMAS,
             "examples": {
                 **{
                     name: {"summary": example.summary, "value": example.value}
@@ -179,12 +190,12 @@ def _filled(node: Any, deployment: Deployment) -> Any:
 
 def _paths(responses: "_Responses") -> Node:
     paths: dict[str, Node] = {}
-    for route in ROUTES:
+    for route in ALL_ROUTES:
         paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, responses)
     return paths
 
 
-def _operation(route: Route, responses: "_Responses") -> Node:
+def _operation(route: AnyRoute, responses: "_Responses") -> Node:
     scheme = _SCHEMES[route.access]
     operation: Node = {
         "operationId": route.name,
@@ -295,6 +306,42 @@ def _webhook(name: str, summary: str, description: str, body: str) -> Node:
     }
 
 
+# -- Headers ----------------------------------------------------------------------------------------------
+
+
+def _header(description: str, schema: Node, example: Any) -> Node:
+    return {"description": description, "required": True, "schema": schema, "example": example}
+
+
+def _count(description: str, minimum: int, example: int) -> Node:
+    return _header(description, {"type": "integer", "minimum": minimum}, example)
+
+
+HEADERS: Mapping[str, Node] = {
+    "x-request-id": _header(
+        "The name of this request in the operators' logs.",
+        {"type": "string", "pattern": "^[0-9a-f]{16}$"},
+        "9f2c4e6a8b0d1f35",
+    ),
+    "ratelimit-limit": _count("How many requests the current window allows.", 1, 100),
+    "ratelimit-remaining": _count("How many requests are left in the current window.", 0, 99),
+    "ratelimit-reset": _count("In how many seconds the window resets, rounded up.", 1, 300),
+    "ratelimit-policy": _header(
+        "The limit and its window in seconds.",
+        {"type": "string", "pattern": "^[1-9][0-9]*;w=[1-9][0-9]*$"},
+        "100;w=300",
+    ),
+    "retry-after": _count("How many seconds to wait before asking again.", 1, 300),
+    "www-authenticate": _header(
+        "The scheme of the operator token; or that an API key has none.",
+        {"type": "string", "enum": ["Bearer", refused("key_with_scheme").headers["www-authenticate"]]},
+        "Bearer",
+    ),
+}
+EVERY = ("x-request-id",)
+LIMITED = (*EVERY, "ratelimit-limit", "ratelimit-remaining", "ratelimit-reset", "ratelimit-policy")
+
+
 # -- Responses --------------------------------------------------------------------------------------------
 
 
@@ -309,13 +356,13 @@ class _Refusal(NamedTuple):
 class _Responses:
     """The responses of all operations. Those that several operations give are shared components."""
 
-    def __init__(self, every: Sequence[Error], routes: Iterable[Route]) -> None:
-        self._every = every
+    def __init__(self, every: Sequence[Error], routes: Iterable[AnyRoute]) -> None:
+        self._by_code = {error.code: error for error in every}
         made = [refusal for route in routes for refusal in self._refusals(route)]
         uses = Counter(encode_json(refusal) for refusal in made)
         self.shared: Node = {each.name: each.node for each in made if uses[encode_json(each)] > 1}
 
-    def of(self, route: Route) -> Node:
+    def of(self, route: AnyRoute) -> Node:
         """Return an operation's responses by status, the successful one first."""
         content: Node = {"schema": ref(answer_name(route))}
         examples = answers_of(route.name, answer_name(route))
@@ -335,28 +382,24 @@ class _Responses:
             responses[str(status)] = _component("responses", name) if is_shared else node
         return responses
 
-    def _refusals(self, route: Route) -> list["_Refusal"]:
+    def _refusals(self, route: AnyRoute) -> list["_Refusal"]:
         """Return the responses to refusals, by status."""
-        by_status: dict[int, dict[RefusalKind, list[Error]]] = {}
-        for kind in (*route.refusals, BUG, TOO_LONG):
-            for error in of_kinds(self._every, [kind]):
-                by_status.setdefault(error.reply.status, {}).setdefault(kind, []).append(error)
+        by_status: dict[int, dict[str, list[Error]]] = {}
+        for code in (*route.refusals, "bug", TOO_LONG):
+            error = self._by_code[code]
+            family = FAMILIES.get(code, error.name[0].upper() + error.name[1:])
+            by_status.setdefault(error.reply.status, {}).setdefault(family, []).append(error)
         return [
             _Refusal(
                 status,
-                "Or".join(_kind_name(kind, found) for kind, found in kinds.items()),
-                _refusal_node(route, status, [error for found in kinds.values() for error in found]),
+                "Or".join(families),
+                _refusal_node(route, status, [error for found in families.values() for error in found]),
             )
-            for status, kinds in sorted(by_status.items())
+            for status, families in sorted(by_status.items())
         ]
 
 
-def _kind_name(kind: RefusalKind, found: Sequence[Error]) -> str:
-    """Return the name of a branch of the tree of refusals, or of the one error below it."""
-    return kind.kind.__name__ if len(found) > 1 else found[0].name[0].upper() + found[0].name[1:]
-
-
-def _refusal_node(route: Route, status: int, found: Sequence[Error]) -> Node:
+def _refusal_node(route: AnyRoute, status: int, found: Sequence[Error]) -> Node:
     replies = [error.reply for error in found]
     headers = _headers(_common_headers(route, status))
     for name in {name: None for reply in replies for name in reply.headers}:
@@ -376,7 +419,7 @@ def _sentence(parts: Iterable[str]) -> str:
     return "; ".join([first, *(part[0].lower() + part[1:] for part in others)]) + "."
 
 
-def _common_headers(route: Route, status: int) -> Sequence[str]:
+def _common_headers(route: AnyRoute, status: int) -> Sequence[str]:
     if status == 431:  # the parser refuses: the request gets no further
         return ()
     if status == 429:

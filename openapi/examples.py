@@ -1,99 +1,38 @@
-"""The example values of the OpenAPI document. Law: a row is shown by the view that shows it in answers.
+"""The example values of the OpenAPI document. Invariant: each is valid against its schema.
 
-Their cast is in `cast.py`, the answers of the debug endpoints are in `debug_examples.py`. An answer or a body
-without an example by hand shows those of its fields: `Meta(examples=[...])` in a view,
-`Field(examples=[...])` in a form.
+The example of an answer is built from its schema, which is read off its type: of the examples of its fields
+(`example` in `actions/views.py`), or else of the first of a union or an enumeration. `VARIANTS` are the same
+with some fields changed: the other answers that an operation may give. A body is written here, or made of the
+examples of its form's fields.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import msgspec
 from msgspec import Struct
-from msgspec.structs import asdict, fields, replace
 from pydantic import BaseModel
 
-from core.due_reminders import DueReminder
-from core.rows import Listing, Webhook
-from core.user_rows import Reminder
-from handlers.history_views import History, act_views, owner_message_view
-from handlers.key_views import IssuedKey, KeyList, RotatedKey, key_view
-from handlers.listing_views import (
-    ApprovedBot,
-    BotPage,
-    LimitsAnswer,
-    ServerCount,
-    ServerPage,
-    ShownBot,
-    bot_view,
-    limits_view,
-    listing_answer,
-    server_view,
-)
-from handlers.manage_strikes import StruckVotes
-from handlers.reply import encode_json
-from handlers.routes import ROUTES
-from handlers.user_views import (
-    ModeratorList,
-    UserAnswer,
-    UserNotices,
-    UserPage,
-    UserReminders,
-    UserSessions,
-    moderator_view,
-    notice_view,
-    reminder_view,
-    session_view,
-    user_view,
-)
-from handlers.views import Success
-from handlers.vote_feed import VoteLine, VotePage
-from handlers.vote_views import CastVote, UserVote, UserVotes
-from handlers.webhook_views import (
-    DeliveryAnswer,
-    DeliveryPage,
-    Redelivered,
-    RotatedSecret,
-    SavedWebhook,
-    WebhookAnswer,
-    delivery_view,
-    webhook_view,
-)
-from listings.notices import OwnerNotice
-from listings.rules import change_version
-from openapi.cast import (
-    APPOINTED,
-    APPROVED_BOT,
-    APPROVED_SERVER,
-    BOT,
-    CHANGED_BOT,
-    CHAT_WEBHOOK,
-    CO_OWNER,
-    DAY_MS,
-    DELIVERED,
-    KEY,
-    KEY_ID,
-    MODERATOR,
-    NOW_MS,
-    OWNER,
-    PENDING,
-    PRODUCTION_KEY,
-    QUARANTINE,
-    SERVER,
-    SERVER_COUNT,
-    SIGNED_IN,
-    SIGNED_WITH,
-    STRANGER,
-    SUSPENDED,
-    TESTED,
-    USER,
-    USER_SESSION,
-    WEBHOOK,
-)
-from openapi.debug_examples import DEBUG_ANSWERS, PROBLEM_VIEWS
-from openapi.review_examples import REVIEW_ANSWERS
-from openapi.schemas import name_of
-from votes.queries import NEVER, VoteStatus
+from core.actors import OPERATOR
+from core.user_rows import Quarantine
+from openapi.schemas import Node, name_of, ref, schema_components
+from operators.operator_pages import ALL_ROUTES
+
+BOT = "123456789012345678"
+SERVER = "423456789012345678"
+OWNER = "223456789012345678"
+CO_OWNER = "523456789012345678"
+USER = "323456789012345678"
+STRANGER = "623456789012345678"
+KEY_ID = "0f4c81b2a95d3e6f7a8b9c0d"
+DELIVERY_ID = "5ac0de95b1f04c7c8e2d3a41"
+SESSION_ID = "4f1d0c9a7b3e5826"
+NOW_MS = 1_750_000_000_000
+DAY_MS = 86_400_000
+SERVER_COUNT = 1_200
+QUARANTINE = Quarantine("vote", "You voted from many accounts.", OPERATOR, NOW_MS, NOW_MS + 7 * DAY_MS)
+"""The examples are about one bot, one server, their owner, and a user who has voted."""
+
+SCHEMAS = schema_components(ALL_ROUTES)
 
 
 class Example(NamedTuple):
@@ -105,44 +44,138 @@ class Example(NamedTuple):
     only: str = ""
 
 
-_NEW: dict[str, Any] = {"review": "in_review", "reviewed_ms": None, "webhook": None, "keys": ()}
-_NEW_BOT = replace(
-    APPROVED_BOT,
-    **_NEW,
-    server_count=None,
-    command_count=None,
-    counts_ms=None,
-    actual_server_count=None,
-    stats_limit=None,
-)
-_COUNTLESS_BOT = replace(_NEW_BOT, review="approved", reviewed_ms=NOW_MS)
-HINT = (
+class Variant(NamedTuple):
+    """An answer that differs from the usual one of its type in some fields."""
+
+    name: str
+    summary: str
+    changes: Mapping[str, Any]
+    only: str = ""
+
+
+_URL, _CHAT_URL = "https://example.com/votes", "https://discord.com/api/webhooks/723456789012345678/"
+_REASON = "The bot does not answer commands."
+_HINT = (
     "The bot cannot push server_count before its actual server count is set. "
     f"Set it: votegate admin counts {BOT} <number>, "
     f'or PUT /manage/bots/{BOT}/actual-server-count with {{"server_count": <number>}}.'
 )
-_NEW_SERVER = replace(APPROVED_SERVER, **_NEW)
-_DENIED: dict[str, Any] = {
-    "review": "denied",
-    "reason": "The bot does not answer commands.",
-    "reviewed_ms": NOW_MS,
+_PROFILE: dict[str, Any] = {
+    "owner_id": OWNER,
+    "name": "Example bot",
+    "short_description": "Counts what happens on your server",
+    "description": "A bot that counts what happens on your server, and tells you **once a week**.",
+    "categories": ["Utility", "Fun & Games"],
+    "support_invite": "https://example.com/support",
+}
+_SERVER_PROFILE: dict[str, Any] = {
+    "owner_id": OWNER,
+    "name": "Example server",
+    "description": "A place to talk about bots",
+    "keywords": ["bots", "talk"],
+    "category": "Community",
 }
 
+_OF_BOTS = {**_PROFILE, "id": BOT}
+_OF_SERVERS = {**_SERVER_PROFILE, "id": SERVER}
+_GIVEN: Mapping[str, Mapping[str, Any]] = {
+    **dict.fromkeys(("Bot", "BotAnswer", "ShownBot", "ApprovedBot", "BotVersion"), _OF_BOTS),
+    **dict.fromkeys(("Server", "ServerAnswer", "ServerVersion"), _OF_SERVERS),
+    "Limit": {"requests": 10, "window_seconds": 7_200},
+}
+"""Fields that a form describes, by the components that show them."""
 
-_USER = user_view(USER, SIGNED_IN, None, sessions=1, now_ms=NOW_MS)
-_MODERATOR = user_view(MODERATOR, APPOINTED, "appointed", sessions=0, now_ms=NOW_MS)
-_ISSUED = IssuedKey(id=KEY_ID, name="production", key=KEY)
+
+_OF_TYPES: Mapping[str, Any] = {"integer": 3, "number": 0.5, "boolean": False, "null": None}
 
 
-def _example(summary: str, view: Struct, only: str = "") -> Example:
-    """Return an answer as its receiver sees it."""
-    return Example(summary, msgspec.json.decode(encode_json(view)), name_of(type(view)), only)
+def example_of(schema: Node, schemas: Node, name: str = "") -> Any:
+    """Build an example of a schema. Raises LookupError for a text that has none.
+
+    Args:
+        schemas: the components that the schema may refer to.
+        name: of the component, or of the field in one.
+    """
+    if "examples" in schema:
+        return schema["examples"][0]
+    if "$ref" in schema:
+        component = schema["$ref"].rpartition("/")[2]
+        return example_of(schemas[component], schemas, component)
+    if "anyOf" in schema:
+        return example_of(schema["anyOf"][0], schemas, name)
+    if "const" in schema or "enum" in schema:
+        return schema["const"] if "const" in schema else schema["enum"][0]
+    if schema["type"] == "object":
+        given, fields = _GIVEN.get(name, {}), schema.get("properties", {})
+        return {
+            field: given[field] if field in given else example_of(of, schemas, f"{name}.{field}")
+            for field, of in fields.items()
+            if field in schema["required"]
+        }
+    if schema["type"] == "array":
+        return [example_of(schema["items"], schemas, name)]
+    if schema["type"] in _OF_TYPES:
+        return _OF_TYPES[schema["type"]]
+    raise LookupError(f"{name} has no example")
 
 
-def answer_of_fields(kind: type[Struct]) -> Example:
-    """Return an answer made of the examples of its fields. Raises TypeError for a field that has none."""
-    metas = [(each.name, meta) for each in fields(kind) for meta in getattr(each.type, "__metadata__", ())]
-    return _example(_summary(kind), kind(**{name: meta.examples[0] for name, meta in metas if meta.examples}))
+def _ref_example(component: str, **changes: Any) -> Any:
+    return {**example_of(ref(component), SCHEMAS), **changes}
+
+
+_NEW: Mapping[str, Any] = {"state": "in_review", "reviewed_at": None}
+_NO_COUNTS = dict.fromkeys(("server_count", "command_count", "counts_updated_at", "actual_server_count"))
+_DENIED: Mapping[str, Any] = {"state": "denied", "reason": _REASON}
+VARIANTS: Mapping[str, Sequence[Variant]] = {
+    "VoteStatus": (
+        Variant("votedBefore", "The last vote is older", {"voted": False, "lastVote": NOW_MS - 2 * DAY_MS}),
+        Variant("neverVoted", "The user never voted", {"voted": False, "vote": 0, "lastVote": None}),
+    ),
+    "BotAnswer": (
+        Variant("newBot", "In review", {**_NEW, **_NO_COUNTS}, "submit"),
+        Variant("deniedBot", "Denied", {**_DENIED, **_NO_COUNTS}, "deny"),
+        Variant("withdrawnBot", "Denied", _DENIED, "withdraw"),
+        Variant("changedBot", "Changed", {"change": _ref_example("BotChange")}, "edit"),
+    ),
+    "ServerAnswer": (
+        Variant("newServer", "In review", _NEW, "submit"),
+        Variant("deniedServer", "Denied", _DENIED, "deny"),
+        Variant("withdrawnServer", "Denied", _DENIED, "withdraw"),
+    ),
+    "ApprovedBot": (
+        Variant(
+            "approvedBotWithoutCount",
+            "Its first push of server_count would fail",
+            {**_NO_COUNTS, "hint": _HINT},
+        ),
+    ),
+    "IssuedKey": (
+        Variant("issuedKeyWithoutCount", "The first push of server_count would fail", {"hint": _HINT}),
+    ),
+    "WebhookAnswer": (
+        Variant(
+            "suspendedWebhook",
+            "Its last events have failed",
+            {"failed_in_a_row": 10, "suspension": _ref_example("Suspension")},
+        ),
+        Variant(
+            "chatWebhook",
+            "Of a chat platform",
+            {
+                "url": f"{_CHAT_URL}...",
+                "has_token": False,
+                "language": "pt-BR",
+                "signed": False,
+            },
+        ),
+    ),
+    "SavedWebhook": (Variant("changedWebhook", "Later", {"secret": None}),),
+    "DeliveryAnswer": (Variant("testDelivered", "The test was delivered", {"test": True}, "test"),),
+    "UserAnswer": (
+        Variant("appointed", "A moderator", {"moderator": "appointed", "quarantines": []}, "appoint"),
+    ),
+    "ClaimAnswer": (Variant("noClaim", "Nobody is at it", dict.fromkeys(("claimed_by", "claimed_at"))),),
+}
 
 
 def body_of_fields(form: type[BaseModel]) -> Example:
@@ -161,125 +194,20 @@ def _key(kind: type[Any]) -> str:
     return f"{name[0].lower()}{name[1:]}"
 
 
-def _webhook(webhook: Webhook, pending: int = 0) -> dict[str, Any]:
-    return asdict(webhook_view(webhook, pending, NOW_MS))
+def _answers(kind: type[Struct]) -> Iterator[tuple[str, Example]]:
+    """Yield the example of an answer's type, and its variants, by their names."""
+    answer = name_of(kind)
+    usual = _ref_example(answer)
+    yield _key(kind), Example(_summary(kind), usual, answer)
+    for name, summary, changes, only in VARIANTS.get(answer, ()):
+        yield name, Example(summary, {**usual, **changes}, answer, only)
 
 
-def _bot(listing: Listing) -> dict[str, Any]:
-    return asdict(bot_view(listing))
-
-
-_NOTICE = OwnerNotice(APPROVED_BOT, APPROVED_BOT.trail[1], is_given=False, is_new=True)
-_REMINDER = Reminder(APPROVED_BOT.ref, NOW_MS - DAY_MS)
-_DUE = DueReminder(APPROVED_BOT, _REMINDER, NOW_MS, is_new=True)
-_ANSWERS: Mapping[str, Example] = {
-    "done": _example("Done", Success()),
-    "voted": _example("The user voted lately", VoteStatus(True, 3, NOW_MS - 3_600_000)),
-    "votedBefore": _example("The last vote is older", VoteStatus(False, 3, NOW_MS - 2 * DAY_MS)),
-    "neverVoted": _example("The user never voted", NEVER),
-    "newBot": _example("In review", listing_answer(_NEW_BOT), "submit"),
-    "approvedBot": _example("Approved", listing_answer(APPROVED_BOT)),
-    "deniedBot": _example("Denied", listing_answer(replace(_NEW_BOT, **_DENIED)), "deny"),
-    "withdrawnBot": _example("Denied", listing_answer(replace(APPROVED_BOT, **_DENIED)), "withdraw"),
-    "changedBot": _example("Changed", listing_answer(CHANGED_BOT), "edit"),
-    "shownBot": _example(
-        "Its client sends a wrong field", ShownBot(**_bot(APPROVED_BOT), stats_problems=PROBLEM_VIEWS)
-    ),
-    "approvedBotWithCount": _example("Its first push can come", ApprovedBot(**_bot(APPROVED_BOT))),
-    "approvedBotWithoutCount": _example(
-        "Its first push of server_count would fail", ApprovedBot(**_bot(_COUNTLESS_BOT), hint=HINT)
-    ),
-    "bots": _example("The last page", BotPage(bots=(bot_view(APPROVED_BOT),), next=None)),
-    "newServer": _example("In review", listing_answer(_NEW_SERVER), "submit"),
-    "approvedServer": _example("Approved", listing_answer(APPROVED_SERVER)),
-    "deniedServer": _example("Denied", listing_answer(replace(_NEW_SERVER, **_DENIED)), "deny"),
-    "withdrawnServer": _example("Denied", listing_answer(replace(APPROVED_SERVER, **_DENIED)), "withdraw"),
-    "servers": _example("The last page", ServerPage(servers=(server_view(APPROVED_SERVER),), next=None)),
-    "issuedKey": _example("The only time the key is shown", _ISSUED),
-    "issuedKeyWithoutCount": _example(
-        "The first push of server_count would fail", replace(_ISSUED, hint=HINT)
-    ),
-    "history": _example(
-        "A bot that was approved",
-        History(history=act_views(APPROVED_BOT), message=owner_message_view(APPROVED_BOT)),
-    ),
-    "keys": _example("One key", KeyList(keys=(key_view(PRODUCTION_KEY, NOW_MS),))),
-    "rotatedKey": _example("The only time the new key is shown", RotatedKey(id=KEY_ID, key=KEY)),
-    "webhook": _example("With a token", WebhookAnswer(**_webhook(WEBHOOK))),
-    "suspendedWebhook": _example("Its last events have failed", WebhookAnswer(**_webhook(SUSPENDED, 3))),
-    "chatWebhook": _example("Of a chat platform", WebhookAnswer(**_webhook(CHAT_WEBHOOK))),
-    "savedWebhook": _example("The first time", SavedWebhook(**_webhook(WEBHOOK), secret=SIGNED_WITH)),
-    "changedWebhook": _example("Later", SavedWebhook(**_webhook(WEBHOOK), secret=None)),
-    "rotatedSecret": _example("The only time the new secret is shown", RotatedSecret(secret=SIGNED_WITH)),
-    "redelivered": _example("Three deliveries", Redelivered(redelivered=3)),
-    "testDelivered": _example(
-        "The test was delivered", DeliveryAnswer(**asdict(delivery_view(TESTED, WEBHOOK))), "test"
-    ),
-    "delivered": _example("It was delivered", DeliveryAnswer(**asdict(delivery_view(DELIVERED, WEBHOOK)))),
-    "deliveries": _example(
-        "One to be retried, one delivered",
-        DeliveryPage(
-            deliveries=tuple(delivery_view(row, WEBHOOK) for row in (PENDING, DELIVERED)), next=None
-        ),
-    ),
-    "votesStruck": _example("Votes of two users", StruckVotes(users=2, votes=7, more=False)),
-    "voteCast": _example("The user's third vote", CastVote(vote=3, last_ms=NOW_MS, next_ms=NOW_MS + DAY_MS)),
-    "votes": _example(
-        "Two users",
-        UserVotes(
-            votes=(
-                UserVote(user=USER, voted=True, vote=3, last_ms=NOW_MS),
-                UserVote(user=STRANGER, voted=False, vote=0, last_ms=None),
-            )
-        ),
-    ),
-    "votePage": _example(
-        "How a user stands, and that user's next vote",
-        VotePage(
-            votes=(
-                VoteLine(type="standing", kind="bots", id=BOT, user=USER, at=NOW_MS - DAY_MS, vote=2),
-                VoteLine(type="vote", kind="bots", id=BOT, user=USER, at=NOW_MS, vote=3),
-            ),
-            next="4711-0-9f2c4e6a",
-            more=False,
-        ),
-    ),
-    "user": _example("A user who may not vote for a week", UserAnswer(**asdict(_USER))),
-    "appointed": _example("A moderator", UserAnswer(**asdict(_MODERATOR)), "appoint"),
-    "users": _example("The last page", UserPage(users=(_USER, _MODERATOR), next=None)),
-    "moderators": _example(
-        "One whom the settings name, who has not signed in yet, and one who was appointed",
-        ModeratorList(
-            moderators=(
-                moderator_view(OWNER, None, "settings"),
-                moderator_view(MODERATOR, APPOINTED, "appointed"),
-            )
-        ),
-    ),
-    "sessions": _example("One browser", UserSessions(sessions=(session_view(USER_SESSION),))),
-    "notices": _example(
-        "A decision that the owner has not seen",
-        UserNotices(unread=1, notices=(notice_view(_NOTICE),)),
-    ),
-    "reminders": _example(
-        "One that is due",
-        UserReminders(reminders=(reminder_view(APPROVED_BOT, _REMINDER, NOW_MS, _DUE),)),
-    ),
-    "serverCount": _example("Set", ServerCount(server_count=SERVER_COUNT)),
-    "limits": _example("One of its own", LimitsAnswer(**asdict(limits_view(APPROVED_BOT)))),
-    **{name: _example(summary, view) for name, (summary, view) in DEBUG_ANSWERS.items()},
-    **{name: _example(summary, view) for name, (summary, view) in REVIEW_ANSWERS.items()},
-}
-
-
-_ANSWERED = {example.answer for example in _ANSWERS.values()}
 ANSWERS: Mapping[str, Example] = {
-    **_ANSWERS,
-    **{
-        _key(route.answer): answer_of_fields(route.answer)
-        for route in ROUTES
-        if route.answer is not None and name_of(route.answer) not in _ANSWERED
-    },
+    name: example
+    for kind in dict.fromkeys(route.answer for route in ALL_ROUTES)
+    if kind is not None
+    for name, example in _answers(kind)
 }
 
 
@@ -289,22 +217,6 @@ def answers_of(operation: str, answer: str) -> list[str]:
     own = [name for name, example in of_type.items() if example.only and operation.startswith(example.only)]
     return own or [name for name, example in of_type.items() if not example.only]
 
-
-_PROFILE: dict[str, Any] = {
-    "owner_id": OWNER,
-    "name": "Example bot",
-    "short_description": "Counts what happens on your server",
-    "description": "A bot that counts what happens on your server, and tells you **once a week**.",
-    "categories": ["Utility", "Fun & Games"],
-    "support_invite": "https://example.com/support",
-}
-_SERVER_PROFILE: dict[str, Any] = {
-    "owner_id": OWNER,
-    "name": "Example server",
-    "description": "A place to talk about bots",
-    "keywords": ["bots", "talk"],
-    "category": "Community",
-}
 
 _BODIES: Mapping[str, Mapping[str, Example]] = {
     "Stats": {
@@ -318,23 +230,22 @@ _BODIES: Mapping[str, Mapping[str, Example]] = {
     "ServerEdit": {"serverEdit": Example("A server, edited", _SERVER_PROFILE)},
     "Heir": {"heir": Example("The new owner", {"heir": CO_OWNER})},
     "Nothing": {"nothing": Example("Nothing to say", {})},
-    "Denial": {"denial": Example("A reason", {"reason": _DENIED["reason"]})},
+    "Denial": {"denial": Example("A reason", {"reason": _REASON})},
     "ChangeRefusal": {
-        "changeRefusal": Example(
-            "A reason", {"version": change_version(CHANGED_BOT), "reason": _DENIED["reason"]}
-        )
+        "changeRefusal": Example("A reason", {"version": "5f1e9c02a7d46b83", "reason": _REASON})
     },
-    "ChangeAgreement": {"changeAgreement": Example("The version", {"version": change_version(CHANGED_BOT)})},
+    "ChangeAgreement": {"changeAgreement": Example("The version", {"version": "5f1e9c02a7d46b83"})},
     "KeyName": {"keyName": Example("A name", {"name": "production"})},
     "Rotation": {
         "atOnce": Example("The old key stops at once", {}),
         "withOverlap": Example("The old key goes on for an hour", {"overlap_seconds": 3_600}),
     },
     "WebhookSettings": {
-        "withToken": Example("With a token", {"url": WEBHOOK.url, "token": WEBHOOK.token}),
-        "withoutToken": Example("Without a token", {"url": WEBHOOK.url}),
+        "withToken": Example("With a token", {"url": _URL, "token": "a-secret-of-yours"}),
+        "withoutToken": Example("Without a token", {"url": _URL}),
         "chatPlatform": Example(
-            "A message to a channel", {"url": CHAT_WEBHOOK.url, "language": CHAT_WEBHOOK.language}
+            "A message to a channel",
+            {"url": f"{_CHAT_URL}a-secret", "language": "pt-BR"},
         ),
     },
     "Overlap": {
@@ -395,7 +306,7 @@ BODIES: Mapping[str, Mapping[str, Example]] = {
     **_BODIES,
     **{
         name_of(route.body): {_key(route.body): body_of_fields(route.body)}
-        for route in ROUTES
+        for route in ALL_ROUTES
         if route.body is not None and issubclass(route.body, BaseModel) and name_of(route.body) not in _BODIES
     },
 }

@@ -1,4 +1,4 @@
-"""The OpenAPI document as one HTML page. Law: it needs nothing but itself, and text is never markup.
+"""The OpenAPI document as one HTML page. Invariant: it needs nothing but itself, and text is never markup.
 
 No script, no other file: the style is in the page, and the page's policy lets the browser use nothing else.
 Elements are built by `_el`, which escapes every text that is not an element already.

@@ -1,4 +1,4 @@
-"""The schemas of the document, read off the types. Law: no field stands here a second time.
+"""The schemas of the document, read off the types. Invariant: no field is declared here a second time.
 
 Bodies come from pydantic's forms, answers from msgspec's structs. Two rules join them: a field of a profile
 is described by the form that writes it, and a schema with a title is a component of that name.
@@ -12,9 +12,9 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
+from actions.views import Moment, Snowflake
 from handlers.reply import ErrorBody, InvalidFieldsBody, QuarantinedBody, VotedTooSoonBody
-from handlers.route import Route
-from handlers.views import Moment, Snowflake
+from handlers.route import AnyRoute
 from listings.forms import BotEdit, ServerEdit
 from listings.stats import StatsBody
 
@@ -130,11 +130,11 @@ def name_of(kind: type[Any]) -> str:
     return _shown(kind.__name__)
 
 
-def answer_name(route: Route) -> str:
+def answer_name(route: AnyRoute) -> str:
     return _OF_CONTENT[route.content_type] if route.answer is None else name_of(route.answer)
 
 
-def schema_components(routes: Iterable[Route]) -> Node:
+def schema_components(routes: Iterable[AnyRoute]) -> Node:
     """Return every schema that the routes need, by name: bodies, then answers."""
     routes = tuple(routes)
     bodies = {route.body: None for route in routes if route.body is not None}
@@ -217,8 +217,9 @@ def _shared(schema: Node, components: Node) -> Node:
     if "$ref" in schema:
         return {**schema, "$ref": _shown(schema["$ref"])}
     if "title" in schema:
-        components[schema["title"]] = _without(schema, {"title", "default"})
-        return ref(schema["title"])
+        components[schema["title"]] = _without(schema, {"title", "default", "examples"})
+        examples = {"examples": schema["examples"]} if "examples" in schema else {}
+        return {**ref(schema["title"]), **examples}
     typed = {"type": "string"} if "enum" in schema else {}  # msgspec leaves it out
     return _within(lambda part: _shared(part, components), {**typed, **_without(schema, {"default"})})
 

@@ -21,7 +21,7 @@ from grammars.service_urls import TunnelProxy
 from outbound.dial import Dialler, Guard
 from outbound.http1 import ClientConnection, StaleConnection
 from outbound.resolver import Resolver
-from outbound.result import READ_BYTES, ExchangeFailed, ExchangeProgress, Fault, HttpResult
+from outbound.result import READ_BYTES, AtFault, ExchangeFailed, ExchangeProgress, HttpResult
 from outbound.slots import Slot
 
 IDLE_SECONDS = 4.0
@@ -111,7 +111,7 @@ URLS_KEPT = 4_096
 
 _Where = tuple[str, str, str | None]
 """A method, a URL, and the type of the body; None without a body."""
-_CLIENT_CLOSED = HttpResult(None, "internal", Fault.UNKNOWN)
+_CLIENT_CLOSED = HttpResult(None, "internal", AtFault.UNKNOWN)
 """The result of an exchange that `close` has ended."""
 
 

@@ -20,7 +20,7 @@ from grammars.service_urls import TunnelProxy
 from outbound.http1 import ClientConnection
 from outbound.proxies import TunnelHandshake
 from outbound.resolver import Resolver
-from outbound.result import READ_BYTES, TIMED_OUT, ExchangeFailed, ExchangeProgress, Fault
+from outbound.result import READ_BYTES, TIMED_OUT, AtFault, ExchangeFailed, ExchangeProgress
 from outbound.tls_stream import HandshakeThreads, TlsStream
 
 HEAD_START_SECONDS = 0.25  # before the next address is tried as well (RFC 8305, 5)
@@ -85,7 +85,7 @@ class Dialler:
             try:
                 return await self._tunnel(self._proxy, address, target, progress)
             except ExchangeFailed as failed:
-                if failed.fault is Fault.PROXY or failed.error not in {"refused", "connect", "proxy"}:
+                if failed.fault is AtFault.PROXY or failed.error not in {"refused", "connect", "proxy"}:
                     raise
                 refused = failed
         raise refused
@@ -101,7 +101,7 @@ class Dialler:
         if _is_address(target.host):
             self._guard.check_address(target, target.host)
             return [target.host]
-        progress.hung = ("resolver", Fault.UNKNOWN)
+        progress.hung = ("resolver", AtFault.UNKNOWN)
         async with progress.looking_up():
             found = await self._resolver.resolve(target.host)
         progress.hung = TIMED_OUT
@@ -159,7 +159,7 @@ class Dialler:
             await tls.handshake()
         except BaseException:
             if tls.is_working:
-                progress.hung = ("internal", Fault.UNKNOWN)
+                progress.hung = ("internal", AtFault.UNKNOWN)
             tls.abort()
             raise
         tls.set_protocol(above)
@@ -168,10 +168,10 @@ class Dialler:
     async def _tunnel(
         self, proxy: TunnelProxy, address: str, target: Target, progress: ExchangeProgress
     ) -> ClientConnection:
-        progress.hung = ("proxy", Fault.PROXY)
+        progress.hung = ("proxy", AtFault.PROXY)
         transport, tunnel = await self._reach(proxy, TunnelHandshake(proxy, address, target.port), progress)
         try:
-            progress.hung = ("proxy", Fault.UNKNOWN)
+            progress.hung = ("proxy", AtFault.UNKNOWN)
             await tunnel.opened()
             if transport.is_closing():
                 raise ExchangeFailed("reset")
@@ -208,7 +208,7 @@ class Dialler:
             _, tls = await self._loop.create_connection(partial(self._new_tls, proxy.host), sock=sock)
             await self._secure(tls, tunnel, progress)
         except (OSError, ExchangeFailed):
-            raise ExchangeFailed("proxy", Fault.PROXY) from None
+            raise ExchangeFailed("proxy", AtFault.PROXY) from None
         return tls, tunnel
 
     async def _connect(self, addresses: Sequence[str], port: int) -> socket.socket:
@@ -292,7 +292,7 @@ class TunnelProtocol(asyncio.Protocol):
 
     def connection_lost(self, _: Exception | None) -> None:
         was_open = self._handshake.is_open
-        self._fail(ExchangeFailed("reset") if was_open else ExchangeFailed("proxy", Fault.UNKNOWN))
+        self._fail(ExchangeFailed("reset") if was_open else ExchangeFailed("proxy", AtFault.UNKNOWN))
 
     def _fail(self, failed: ExchangeFailed) -> None:
         self._failed = self._failed or failed
@@ -318,7 +318,7 @@ def _is_address(host: str) -> bool:
 
 def _not_connected(error: OSError) -> ExchangeFailed:
     if error.errno in _OURS:
-        return ExchangeFailed("connect", Fault.UNKNOWN)
+        return ExchangeFailed("connect", AtFault.UNKNOWN)
     return ExchangeFailed(_CONNECT_ERRORS.get(error.errno or 0, "connect"))
 
 

@@ -14,7 +14,7 @@ from collections.abc import Generator
 from ipaddress import ip_address
 
 from grammars.service_urls import TunnelProxy
-from outbound.result import ExchangeFailed, Fault
+from outbound.result import AtFault, ExchangeFailed
 
 REPLY_BYTES = 8 * 1024
 """The longest reply of a proxy before the tunnel is open."""
@@ -49,7 +49,7 @@ class TunnelHandshake:
         self._heard += len(data)
         self._pieces += 1
         if self._heard > REPLY_BYTES or self._pieces > REPLY_PIECES:
-            raise ExchangeFailed("proxy", Fault.UNKNOWN)
+            raise ExchangeFailed("proxy", AtFault.UNKNOWN)
         try:
             return self._talk.send(data)
         except StopIteration:
@@ -68,7 +68,7 @@ def _connect(proxy: TunnelProxy, address: str, port: int) -> _Conversation:
         reply += yield b""
     status = _STATUS_LINE.match(reply)
     if status is None:
-        raise ExchangeFailed("proxy", Fault.UNKNOWN)
+        raise ExchangeFailed("proxy", AtFault.UNKNOWN)
     if not 200 <= int(status[1]) <= 299:
         raise _connect_refused(int(status[1]))
     if reply.partition(b"\r\n\r\n")[2]:
@@ -77,8 +77,8 @@ def _connect(proxy: TunnelProxy, address: str, port: int) -> _Conversation:
 
 def _connect_refused(status: int) -> ExchangeFailed:
     if status == 407:
-        return ExchangeFailed("proxy", Fault.PROXY)
-    return ExchangeFailed("proxy", Fault.UNKNOWN)
+        return ExchangeFailed("proxy", AtFault.PROXY)
+    return ExchangeFailed("proxy", AtFault.UNKNOWN)
 
 
 def _socks5(proxy: TunnelProxy, address: str, port: int) -> _Conversation:
@@ -87,9 +87,9 @@ def _socks5(proxy: TunnelProxy, address: str, port: int) -> _Conversation:
     while len(heard) < 2:
         heard += yield b""
     if heard[:2] == b"\x05\xff":
-        raise ExchangeFailed("proxy", Fault.PROXY)
+        raise ExchangeFailed("proxy", AtFault.PROXY)
     if heard[0] != 5 or heard[1] not in methods or len(heard) > 2:
-        raise ExchangeFailed("proxy", Fault.UNKNOWN)
+        raise ExchangeFailed("proxy", AtFault.UNKNOWN)
     if heard[1] == 2:
         yield from _socks5_password(proxy)
     packed = ip_address(address).packed
@@ -103,28 +103,28 @@ def _socks5_password(proxy: TunnelProxy) -> _Conversation:
     while len(heard) < 2:
         heard += yield b""
     if heard[0] != 1 or len(heard) > 2:
-        raise ExchangeFailed("proxy", Fault.UNKNOWN)
+        raise ExchangeFailed("proxy", AtFault.UNKNOWN)
     if heard[1] != 0:
-        raise ExchangeFailed("proxy", Fault.PROXY)
+        raise ExchangeFailed("proxy", AtFault.PROXY)
 
 
 def _socks5_reply(heard: bytes) -> _Conversation:
     while len(heard) < 2:
         heard += yield b""
     if heard[0] != 5:
-        raise ExchangeFailed("proxy", Fault.UNKNOWN)
+        raise ExchangeFailed("proxy", AtFault.UNKNOWN)
     if heard[1] == _SOCKS_REFUSED:
         raise ExchangeFailed("refused")
     if heard[1] in _SOCKS_UNREACHABLE:
         raise ExchangeFailed("connect")
     if heard[1] != 0:
-        raise ExchangeFailed("proxy", Fault.UNKNOWN)
+        raise ExchangeFailed("proxy", AtFault.UNKNOWN)
     while len(heard) < 5:
         heard += yield b""
     # The length of a name (type 3) comes before it.
     bound = 1 + heard[4] if heard[3] == 3 else _SOCKS_ADDRESS_BYTES.get(heard[3])
     if bound is None:
-        raise ExchangeFailed("proxy", Fault.UNKNOWN)
+        raise ExchangeFailed("proxy", AtFault.UNKNOWN)
     while len(heard) < 4 + bound + 2:
         heard += yield b""
     if len(heard) > 4 + bound + 2:

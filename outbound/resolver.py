@@ -23,7 +23,7 @@ from collections.abc import Sequence
 import aiodns
 import pycares
 
-from outbound.result import ExchangeFailed, Fault
+from outbound.result import AtFault, ExchangeFailed
 
 TRY_SECONDS = 1.0  # doubled by c-ares for the second try
 TRIES = 2
@@ -84,7 +84,7 @@ class Resolver:
         if self._channel is None:  # opened for the first name: many gateways never resolve one
             self._channel = _Channel(self._name_servers)
         found = await self._channel.ask(name)
-        if isinstance(found, ExchangeFailed) and found.fault is Fault.ENDPOINT:
+        if isinstance(found, ExchangeFailed) and found.fault is AtFault.ENDPOINT:
             return await (await self._uncached()).ask(name)
         return found
 
@@ -167,5 +167,5 @@ def _failure(questions: list[_Question]) -> ExchangeFailed:
     for question in questions:
         error = question.exception()
         if error is not None and error.args[0] not in _ABSENT:
-            return ExchangeFailed("resolver", Fault.UNKNOWN)
+            return ExchangeFailed("resolver", AtFault.UNKNOWN)
     return ExchangeFailed("dns")

@@ -14,7 +14,7 @@ READ_BYTES = 16 * 1024
 """The longest part of a response body that the client keeps, unless its maker wants more."""
 
 
-class Fault(Enum):
+class AtFault(Enum):
     """The party that a failure is charged to. A PROXY that fails lets no request out; UNKNOWN charges
     nobody."""
 
@@ -33,7 +33,7 @@ class HttpResult(NamedTuple):
 
     status: int | None
     error: str | None
-    fault: Fault = Fault.ENDPOINT
+    fault: AtFault = AtFault.ENDPOINT
     headers: Mapping[str, str] = MappingProxyType({})
     body: bytes = b""
     is_whole: bool = False
@@ -42,13 +42,13 @@ class HttpResult(NamedTuple):
 
 # -- failures ------------------------------------------------------------------------------------------------
 
-TIMED_OUT = ("timeout", Fault.ENDPOINT)
+TIMED_OUT = ("timeout", AtFault.ENDPOINT)
 
 
 class ExchangeFailed(Exception):
     """The exchange got no status. `error` is the class of the failure."""
 
-    def __init__(self, error: str, fault: Fault = Fault.ENDPOINT) -> None:
+    def __init__(self, error: str, fault: AtFault = AtFault.ENDPOINT) -> None:
         super().__init__(error)
         self.error = error
         self.fault = fault

@@ -22,8 +22,6 @@ from grammars.http_urls import Target, UrlRefused, read_url
 
 # RFC 6761, RFC 6762, RFC 8375, and ICANN's reservation of .internal for private use.
 PRIVATE_DOMAINS = ("localhost", "local", "internal", "home.arpa")
-THIS_MACHINE = "must not lead to the machine that this gateway runs on"
-THIS_GATEWAY = "must not lead to this gateway itself"
 
 Address = IPv4Address | IPv6Address
 
@@ -61,9 +59,9 @@ class TargetGuard:
         else:
             self._check_name(target)
         if not self.allow_private and target.port not in (80, 443) and target.port < 1024:
-            raise UrlRefused("must have port 80, port 443 or one from 1024 to 65535")
+            raise UrlRefused("port_too_low")
         if target.port in self.refused_ports:
-            raise UrlRefused(f"must not have port {target.port}, which belongs to another protocol")
+            raise UrlRefused("port_of_others", port=target.port)
         return target
 
     def check_address(self, target: Target, address: str) -> None:
@@ -73,17 +71,17 @@ class TargetGuard:
         """
         parsed = _literal(address)
         if parsed is None:
-            raise UrlRefused("must lead to an IP address")
+            raise UrlRefused("not_an_address")
         if not self.allow_private and (name := special_range(parsed)) is not None:
-            raise UrlRefused(f"must not lead to a private address ({name})")
+            raise UrlRefused("private_address", range=name)
         reached = _reached(parsed)
         if reached.is_unspecified or reached.is_multicast or reached == IPv4Address("255.255.255.255"):
-            raise UrlRefused("must lead to one host: not to an unspecified, multicast or broadcast address")
+            raise UrlRefused("not_one_host")
         if any(reached in network or parsed in network for network in self.refused_networks):
-            raise UrlRefused("must not lead to a network that the operator has refused")
+            raise UrlRefused("network_refused")
         self._check_elsewhere(target, reached)
         if target.scheme == "http" and not self.allow_http and not reached.is_loopback:
-            raise UrlRefused("must be https")
+            raise UrlRefused("not_https")
 
     def check_ends(self, ours: str, theirs: str) -> None:
         """Raise UrlRefused if a connection between these two addresses stayed on this machine.
@@ -93,24 +91,24 @@ class TargetGuard:
         since it was asked.
         """
         if not self.allow_private and _reached(ip_address(ours)) == _reached(ip_address(theirs)):
-            raise UrlRefused(THIS_MACHINE)
+            raise UrlRefused("this_machine")
 
     def _check_elsewhere(self, target: Target, reached: Address) -> None:
         if not self.allow_private and self.is_here(reached):
-            raise UrlRefused(THIS_MACHINE)
+            raise UrlRefused("this_machine")
         for address, port in self.listening:
             if port == target.port and (
                 self.is_here(reached) if address.is_unspecified else _reached(address) == reached
             ):
-                raise UrlRefused(THIS_GATEWAY)
+                raise UrlRefused("this_gateway")
 
     def _check_name(self, target: Target) -> None:
         domain = _private_domain(target.host)
         if domain is not None and not self.allow_private:
-            raise UrlRefused(f"must not lead to a private address ({domain})")
+            raise UrlRefused("private_address", range=domain)
         is_localhost = target.host == "localhost"  # gets this far only with `allow_private`
         if target.scheme == "http" and not self.allow_http and not is_localhost:
-            raise UrlRefused("must be https")
+            raise UrlRefused("not_https")
 
 
 class AnyTarget:

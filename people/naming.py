@@ -2,17 +2,17 @@
 
 from core.actors import Actor
 from core.events import Event, NamingSet
-from core.refusals import NotFound
+from core.refusals import Refusal
 from core.state import State
 from core.user_rows import user_ref
 
 
-def set_naming(state: State, user_id: str, is_allowed: bool, now_ms: int, *, by: Actor) -> list[Event]:
+def set_naming(state: State, user_id: str, now_ms: int, *, is_allowed: bool, by: Actor) -> list[Event]:
     """Let owners see the user's name among their top voters, or not any more.
 
-    Changes nothing if that is so already. Raises NotFound.
+    Changes nothing if that is so already. Raises Refusal.
     """
     row = state.users.get(user_ref(user_id))
     if row is None:
-        raise NotFound("user")
+        raise Refusal("no_such_user")
     return [NamingSet(row.ref, is_allowed, now_ms, by=by)] if row.lets_name != is_allowed else []

@@ -13,10 +13,11 @@ from msgspec.structs import replace
 
 from core.actors import GATEWAY, OPERATOR, Actor, user_actor
 from core.events import Event, QuarantineSet, SessionsEnded, UserDropped
-from core.refusals import Conflict, Invalid, NotFound, Quarantined
+from core.refusals import Invalid, Refusal
 from core.rows import UNSTAMPED
 from core.state import State
 from core.user_rows import Quarantine, QuarantinedAct, UserRow, UserStamps, user_ref
+from languages.said import Code, Fault
 
 MOST_CHARACTERS = 512
 REMEMBERED_MS = 30 * 86_400_000
@@ -25,24 +26,22 @@ was lifted."""
 
 
 def refuse_quarantined(state: State, user_id: str, act: QuarantinedAct, now_ms: int) -> None:
-    """Raise Quarantined if the act is forbidden to the user now."""
-    row = state.users.get(user_ref(user_id))
-    quarantine = row.quarantine(act, now_ms) if row is not None else None
-    if quarantine is not None:
-        raise Quarantined(act, quarantine.reason, quarantine.until_ms)
+    """Raise Refusal if the act is forbidden to the user now."""
+    found = _in_force(state, user_id, act, now_ms)
+    if found is not None:
+        code: Code = "quarantined" if found.until_ms is not None else "quarantined_without_end"
+        raise Refusal(code, reason=found.reason, until_ms=found.until_ms)
 
 
 def refuse_of_quarantined_owner(state: State, owner_id: str, now_ms: int, *, by: Actor) -> None:
     """Refuse to change a listing whose owner may not submit listings.
 
-    Raises Quarantined for the owner and the operator, and Conflict for others, who do not read the reason.
+    Raises Refusal: only the owner and the operator read the reason.
     """
-    try:
+    if by in {user_actor(owner_id), OPERATOR}:
         refuse_quarantined(state, owner_id, "submit", now_ms)
-    except Quarantined:
-        if by in {user_actor(owner_id), OPERATOR}:
-            raise
-        raise Conflict("owner_quarantined") from None
+    elif _in_force(state, owner_id, "submit", now_ms) is not None:
+        raise Refusal("owner_may_not_submit")
 
 
 def impose(
@@ -55,14 +54,14 @@ def impose(
     *,
     by: Actor,
 ) -> list[Event]:
-    """Forbid an act, also to a user who has never signed in. Raises Conflict, and Invalid with the wrong
+    """Forbid an act, also to a user who has never signed in. Raises Refusal, and Invalid with the wrong
     fields."""
     _refuse_own(user_id, by)
-    wrong = {}
+    wrong = dict[str, Fault]()
     if not reason or len(reason) > MOST_CHARACTERS:
-        wrong["reason"] = f"must have 1 to {MOST_CHARACTERS} characters"
+        wrong["reason"] = Fault("wrong_length", {"least": 1, "most": MOST_CHARACTERS})
     if until_ms is not None and until_ms <= now_ms:
-        wrong["until"] = "must be later than now"
+        wrong["until"] = Fault("not_later")
     if wrong:
         raise Invalid(wrong)
     ref = user_ref(user_id)
@@ -75,14 +74,13 @@ def impose(
 
 
 def lift(state: State, user_id: str, act: QuarantinedAct, now_ms: int, *, by: Actor) -> list[Event]:
-    """End a quarantine now. Raises Conflict, and NotFound if there is none in force."""
+    """End a quarantine now. Raises Refusal, also if there is none in force."""
     _refuse_own(user_id, by)
-    row = state.users.get(user_ref(user_id))
-    found = row.quarantine(act, now_ms) if row is not None else None
-    if row is None or found is None:
-        raise NotFound("quarantine")
+    found = _in_force(state, user_id, act, now_ms)
+    if found is None:
+        raise Refusal("no_such_quarantine")
     lifted = Quarantine(act, found.reason, found.by, found.since_ms, now_ms)
-    return [QuarantineSet(row.ref, lifted, now_ms, by=by)]
+    return [QuarantineSet(user_ref(user_id), lifted, now_ms, by=by)]
 
 
 def after_erasure(state: State, user_id: str, now_ms: int) -> list[Event]:
@@ -113,4 +111,9 @@ def _is_empty(row: UserRow, over_ms: int) -> bool:
 
 def _refuse_own(user_id: str, by: Actor) -> None:
     if by == user_actor(user_id):
-        raise Conflict("own_quarantine")
+        raise Refusal("own_quarantine")
+
+
+def _in_force(state: State, user_id: str, act: QuarantinedAct, now_ms: int) -> Quarantine | None:
+    row = state.users.get(user_ref(user_id))
+    return row.quarantine(act, now_ms) if row is not None else None

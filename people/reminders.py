@@ -1,14 +1,14 @@
-"""Turning reminders on and off. Law: a user has a bounded number of them, and one for each listing at most.
+"""Turning reminders on and off. Invariant: a user has a bounded number, and one for each listing at most.
 
 What a reminder says is not kept: `core/due_reminders.py` tells it from the votes.
 """
 
 from core.actors import Actor
-from core.due_reminders import holds, standing
+from core.due_reminders import due_reminders, holds, standing
 from core.events import Event, ReminderCleared, ReminderSet
-from core.refusals import Conflict, NotFound
+from core.refusals import Refusal
 from core.state import State
-from core.user_rows import user_ref
+from core.user_rows import UserRow, user_ref
 
 REMINDERS_MOST = 100
 """Reminders of one user."""
@@ -17,18 +17,18 @@ REMINDERS_MOST = 100
 def set_reminder(state: State, user_id: str, listing: str, now_ms: int, *, by: Actor) -> list[Event]:
     """Remind the user of a listing from now on. Reminders of listings that are gone make room.
 
-    Changes nothing if that is so already. Raises NotFound and Conflict.
+    Changes nothing if that is so already. Raises Refusal.
     """
     row, found = state.users.get(user_ref(user_id)), state.listings.get(listing)
     if row is None:
-        raise NotFound("user")
+        raise Refusal("no_such_user")
     if found is None or not found.is_public:
-        raise NotFound("listing")
+        raise Refusal("no_such_listing")
     known = row.reminder(listing)
     if known is not None and holds(state.listings, known):
         return []
     if len(standing(state, row)) >= REMINDERS_MOST:
-        raise Conflict("too_many_reminders", most=REMINDERS_MOST)
+        raise Refusal("too_many_reminders", most=REMINDERS_MOST)
     over = [each for each in row.reminders_on if not holds(state.listings, each) and each is not known]
     dropped = [ReminderCleared(row.ref, each.listing, now_ms, by=by) for each in over]
     # The listing may be dated by the clock of another node, which is ahead.
@@ -53,3 +53,9 @@ def clear_reminders(
         for each in kept
         if listing is None or each.listing == listing
     ]
+
+
+def unread_reminders(state: State, cooldown_ms: int, row: UserRow, now_ms: int) -> int:
+    """Return how many reminders a user has not seen yet: a look-up for each, so every page may ask."""
+    found = due_reminders(state, row, cooldown_ms, now_ms)
+    return sum(each.is_new for each in found)

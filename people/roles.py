@@ -7,7 +7,7 @@ from typing import Literal
 
 from core.actors import Actor
 from core.events import Event, RoleSet
-from core.refusals import Conflict
+from core.refusals import Refusal
 from core.state import State
 from core.user_rows import user_ref
 
@@ -43,17 +43,17 @@ class Moderators:
         return {user_id: "settings" if user_id in self._named else "appointed" for user_id in ids}
 
     def refuse_moderator(self, user_id: str) -> None:
-        """Raise Conflict for a user who moderates: no moderator has power over another one, or over
+        """Raise Refusal for a user who moderates: no moderator has power over another one, or over
         themselves."""
         if self.has(user_id):
-            raise Conflict("is_moderator")
+            raise Refusal("is_moderator")
 
     def appoint(self, user_id: str, now_ms: int, *, by: Actor) -> list[Event]:
         """Make a user a moderator, also one who has never signed in."""
         return [] if self.has(user_id) else [RoleSet(user_ref(user_id), "moderator", now_ms, by=by)]
 
     def dismiss(self, user_id: str, now_ms: int, *, by: Actor) -> list[Event]:
-        """Take the role away. Raises Conflict for one whom the settings name."""
+        """Take the role away. Raises Refusal for one whom the settings name."""
         if user_id in self._named:
-            raise Conflict("moderator_by_settings")
+            raise Refusal("moderator_by_settings")
         return [RoleSet(user_ref(user_id), None, now_ms, by=by)] if self.has(user_id) else []

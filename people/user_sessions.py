@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from core.actors import GATEWAY, Actor, user_actor
 from core.events import EndingsForgotten, Event, SessionSeen, SessionsEnded, UserSignedIn
-from core.refusals import NotFound
+from core.refusals import Refusal
 from core.state import State
 from core.user_rows import UserProfile, UserRow, UserSession, user_ref
 from people.quarantine import refuse_quarantined
@@ -83,7 +83,7 @@ class Sessions:
             digest: of the new session's value.
             ends: the digest of the value that the browser had before. It ends, whoever's it was.
 
-        Raises Quarantined.
+        Raises Refusal.
         """
         refuse_quarantined(self._state, user_id, "sign_in", now_ms)
         ref = user_ref(user_id)
@@ -135,13 +135,13 @@ def seen(known: Known, now_ms: int) -> list[Event]:
 def end_sessions(
     state: State, user_id: str, digests: Collection[str] | None, now_ms: int, *, by: Actor
 ) -> list[Event]:
-    """End some sessions of a user, or all of them (None). Raises NotFound for a session that the user has
+    """End some sessions of a user, or all of them (None). Raises Refusal for a session that the user has
     not."""
     ref = user_ref(user_id)
     row = state.users.get(ref)
     mine = {session.digest for session in row.sessions} if row is not None else set[str]()
     if digests is not None and not mine.issuperset(digests):
-        raise NotFound("session")
+        raise Refusal("no_such_session")
     ended = sorted(mine if digests is None else digests)
     return [SessionsEnded(ref, tuple(ended), now_ms, by=by)] if ended else []
 
@@ -152,11 +152,11 @@ def session_id(session: UserSession) -> str:
 
 
 def digests_of(row: UserRow | None, wanted_id: str) -> list[str]:
-    """Return the digests of the user's sessions with this id. Raises NotFound if there is none."""
+    """Return the digests of the user's sessions with this id. Raises Refusal if there is none."""
     sessions = row.sessions if row is not None else ()
     found = [session.digest for session in sessions if session_id(session) == wanted_id]
     if not found:
-        raise NotFound("session")
+        raise Refusal("no_such_session")
     return found
 
 

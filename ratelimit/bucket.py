@@ -73,18 +73,20 @@ class Buckets:
             bucket = self._open(key, now_ns, window_ns)
         used, started_ns = bucket.used, bucket.started_ns
         reset_seconds = -((now_ns - started_ns - window_ns) // NS)
-        if used >= requests:
+        allowed = used < requests
+        if allowed:
+            bucket.used = used + 1
+        else:
             self.refused += 1
-            return Decision(False, requests, 0, reset_seconds, window_seconds, started_ns)
-        bucket.used = used + 1
-        return Decision(True, requests, requests - used - 1, reset_seconds, window_seconds, started_ns)
+        remaining = requests - used - 1 if allowed else 0
+        return Decision(allowed, requests, remaining, reset_seconds, window_seconds, started_ns)
 
     def peek(self, key: str, policy: Policy, now_ns: int) -> Decision:
         """Return the decision of a `take`, without taking. With no window open, `reset` is a full window."""
         bucket = self._buckets.get(key)
         if bucket is None or now_ns - bucket.started_ns >= policy.window_seconds * NS:
-            return _decision(policy.requests > 0, policy, 0, now_ns, now_ns)
-        return _decision(bucket.used < policy.requests, policy, bucket.used, bucket.started_ns, now_ns)
+            return _decision(policy, 0, now_ns, now_ns)
+        return _decision(policy, bucket.used, bucket.started_ns, now_ns)
 
     def give_back(self, key: str, decision: Decision) -> bool:
         """Undo an allowed `take`, and return True, unless its window has ended meanwhile."""
@@ -132,8 +134,8 @@ class Buckets:
         return bucket
 
 
-def _decision(allowed: bool, policy: Policy, used: int, started_ns: int, now_ns: int) -> Decision:
+def _decision(policy: Policy, used: int, started_ns: int, now_ns: int) -> Decision:
     requests, window_seconds = policy.requests, policy.window_seconds
     remaining = requests - used if used < requests else 0
     reset_seconds = -((now_ns - started_ns - window_seconds * NS) // NS)
-    return Decision(allowed, requests, remaining, reset_seconds, window_seconds, started_ns)
+    return Decision(used < requests, requests, remaining, reset_seconds, window_seconds, started_ns)

@@ -177,12 +177,8 @@ class Node:
             log.info("left without telling everything: %s", type(error).__name__)
         publisher.close()
 
-    def view(self) -> dict[str, Any]:
-        """Return the node as the debug page shows it, with the digest of its state."""
-        return {**self.standing(), "digest": self._ledger.state.shared_digest()}
-
     def standing(self) -> dict[str, Any]:
-        """Return the same without the digest, which takes a while after many changes."""
+        """Return the node as the debug page shows it."""
         members, streams, request = self._members, self._streams, self._copies.fetcher.request
         registry, state = members.registry, self._ledger.state
         behind = streams.gaps.missing()

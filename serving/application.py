@@ -16,16 +16,7 @@ from tornado.web import Application, RequestHandler, stream_request_body
 
 from core.clock import Clock
 from core.request_id import ADDRESS, REQUEST_ID
-from handlers.reply import (
-    EVENT_STREAM,
-    SPOKEN,
-    Reply,
-    bug,
-    failure,
-    method_not_allowed,
-    no_such_path,
-    reply_to,
-)
+from handlers.reply import EVENT_STREAM, SPOKEN, Reply, failure, method_not_allowed, refused, reply_to
 from handlers.request import Request
 from handlers.route import Resource
 from ratelimit.address import UNIX, Proxy, client_address
@@ -93,7 +84,7 @@ class ApplicationPolicy:
 
 
 def _unknown(_: Request, __: Reply) -> Reply:
-    return no_such_path()
+    return refused("no_such_path")
 
 
 UNKNOWN = Resource("", {}, _unknown)
@@ -202,7 +193,7 @@ class EndpointHandler(RequestHandler):
         return await reply if inspect.isawaitable(reply) else reply
 
     def _bug(self) -> Reply:
-        return bug(self.request_id)
+        return refused("bug", number=self.request_id)
 
     def _options(self) -> Reply:
         return Reply(204, b"", {"Allow": self._resource.allow})

@@ -1,5 +1,7 @@
-"""Responses without Tornado: vote checks, and refusals of malformed requests. Law: a vote check calls the
-same function as the handler, and every request that is not spelled in the usual way goes to the handler.
+"""Responses without Tornado: vote checks, and refusals of malformed requests.
+
+Invariant: a vote check calls the same function as the handler, and every request that is not spelled in the
+usual way goes to the handler.
 """
 
 import re

@@ -1,7 +1,7 @@
-"""The two forms of a log line: text for people, JSON for machines. Law: the whole log has one form.
+"""The two forms of a log line: text for people, JSON for machines. Invariant: the whole log has one form.
 
-    text  2026-09-21 14:13:20,042 WARNING handlers.refused[5f2c81d310000042]: the address ...
-    json  {"time": "2026-09-21T14:13:20.042Z", "level": "WARNING", "logger": "handlers.refused",
+    text  2026-09-21 14:13:20,042 WARNING watchers.refused_addresses[5f2c81d310000042]: the address ...
+    json  {"time": "2026-09-21T14:13:20.042Z", "level": "WARNING", "logger": "watchers.refused_addresses",
            "request": "5f2c81d310000042", "message": "the address ..."}      (in one line)
 
 A line that a request has caused has the request's id. In JSON, a line of the security log has its facts as
@@ -17,7 +17,7 @@ from json.encoder import encode_basestring_ascii
 from typing import Literal
 
 from core.request_id import REQUEST_ID
-from handlers.redaction import Redactor
+from watchers.redaction import Redactor
 
 Form = Literal["text", "json"]
 quoted = encode_basestring_ascii

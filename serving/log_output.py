@@ -1,4 +1,4 @@
-"""The log's way out. Law: all that the process says on standard error goes through here, in one form.
+"""The log's way out. Invariant: all that the process says on standard error goes through here, in one form.
 
 That includes the records of libraries, Python's warnings, and errors that nobody has caught. The access log
 writes to the same stream, in a thread of its own.
@@ -16,9 +16,9 @@ import threading
 from types import TracebackType
 from typing import BinaryIO, NamedTuple
 
-from handlers.redaction import Redactor
-from handlers.security_log import LOGGER as SECURITY
 from serving.log_lines import LINES, Form
+from watchers.redaction import Redactor
+from watchers.security_log import LOGGER as SECURITY
 
 log = logging.getLogger("votegate")
 
@@ -102,7 +102,7 @@ def begin_logging(output: LogOutput, level: str) -> None:
     # Its INFO lines quote malformed requests, and a malformed request may hold a secret.
     logging.getLogger("tornado.general").setLevel(max(logging.WARNING, logging.getLogger().level))
     logging.getLogger(SECURITY).setLevel(logging.INFO)  # whatever the level of all else
-    logging.captureWarnings(True)
+    logging.captureWarnings(capture=True)
     sys.excepthook = _stopped_by
     threading.excepthook = _thread_stopped_by
     sys.unraisablehook = _not_raised

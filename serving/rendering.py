@@ -1,4 +1,4 @@
-"""Responses as bytes, without Tornado. Law: they equal the bytes of a Tornado handler.
+"""Responses as bytes, without Tornado. Invariant: they equal the bytes of a Tornado handler.
 
 The server writes the status line and the Date.
 """

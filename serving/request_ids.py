@@ -1,4 +1,4 @@
-"""The ids of requests, as `X-Request-Id` and the log have them. Law: no two requests have the same one.
+"""The ids of requests, as `X-Request-Id` and the log have them. Invariant: no two requests have the same one.
 
 An id is a word for the process and a number. A vote check takes only the number: its text is made where
 somebody reads it, in the response and in the access log.

@@ -1,4 +1,4 @@
-"""The last minutes of the process, a point every two seconds. Law: no request pays for a point.
+"""The last minutes of the process, a point every two seconds. Invariant: no request pays for a point.
 
 A timer compares two looks at counts that are kept anyway. The ring holds five minutes and forgets the oldest.
 """

@@ -1,5 +1,7 @@
-"""Counts of what was answered, by endpoint and status class, with how long it took. Law: the set of series is
-fixed before the first request, and counting one makes no object that outlives it.
+"""Counts of what was answered, by endpoint and status class, with how long it took.
+
+Invariant: the set of series is fixed before the first request, and counting one makes no object that outlives
+it.
 
 An endpoint is known by the operation's id of its route. Whatever no route has answered (an unknown path, a
 wrong method) is counted together, and so is what the server itself refuses before anybody reads it.

@@ -23,10 +23,6 @@ class LoopLag:
         """All samples since the start."""
 
     @property
-    def last_ms(self) -> float:
-        return self._samples_ms[-1]
-
-    @property
     def max_ms(self) -> float:
         """The longest delay of the last minute."""
         return max(self._samples_ms)

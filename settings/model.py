@@ -1,4 +1,4 @@
-"""Every setting, validated before anything starts. Law: a setting that exists has an effect.
+"""Every setting, validated before anything starts. Invariant: a setting that exists has an effect.
 
 A value comes from a flag, else the environment (`VOTEGATE_<SECTION>__<NAME>`; for secrets also `..._FILE`,
 a file that holds the value), else the YAML file, else the default below: `settings/sources.py` merges them.
@@ -184,6 +184,14 @@ class VotesSettings(_Section):
     challenge: bool = True
     accounts_per_address: Count = 10
     burst_per_minute: Count = 600
+
+    @property
+    def window_ms(self) -> int:
+        return round(self.window_seconds * 1_000)
+
+    @property
+    def cooldown_ms(self) -> int:
+        return round(self.cooldown_seconds * 1_000)
 
 
 class StatsSettings(_Section):

@@ -1,4 +1,6 @@
-"""Names of settings as people write them. Law: a wrong name is reported as written, with the nearest one.
+"""Names of settings as people write them.
+
+Invariant: a wrong name is reported as written, with the nearest one.
 
 A setting is named like "server.port" here and in files, and like VOTEGATE_SERVER__PORT in the environment.
 """

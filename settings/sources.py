@@ -89,7 +89,7 @@ class _Doubled(yaml.MarkedYAMLError):
 class _Loader(yaml.SafeLoader):
     """Refuses a name that is there twice: YAML's would quietly drop the first one, with all below it."""
 
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001
         names = [name for name, _ in node.value if isinstance(name, yaml.ScalarNode)]
         seen = set[str]()
         for name in names:

@@ -1,4 +1,4 @@
-"""The values that settings may have. Law: a value that is accepted can be used.
+"""The values that settings may have. Invariant: a value that is accepted can be used.
 
 Times are in seconds. The reason of a refusal follows the name of the setting. Grammars that other rooms read
 too stand in `grammars/`.
@@ -13,9 +13,10 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, SecretStr
 
-from grammars.header_values import NO_HEADER_VALUE, is_header_value
+from grammars.header_values import is_header_value
 from grammars.http_urls import PORT
 from grammars.service_urls import read_platform_url, read_proxy_url, read_public_url, read_redis_url
+from languages.said import in_words
 
 TOKEN_CHARACTERS = 16
 SOCKET_PATH_BYTES = 107  # what the address of a Unix socket has room for (unix(7))
@@ -160,7 +161,7 @@ InnerAddress = Annotated[str, AfterValidator(_inner_address)]
 
 def _header_value(secret: SecretStr) -> SecretStr:
     if not is_header_value(secret.get_secret_value()):
-        raise ValueError(NO_HEADER_VALUE)
+        raise ValueError(in_words("not_header_value"))
     return secret
 
 

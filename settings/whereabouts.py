@@ -1,4 +1,4 @@
-"""The address and the data folder of a gateway, read without validating all settings. Law: it is quick.
+"""The address and the data folder of a gateway, read without validating all settings. Invariant: it is quick.
 
 A command that calls a running gateway needs no more, and validation takes a fifth of a second to import.
 """

@@ -1,4 +1,6 @@
-"""The state as files that other programs read. Law: `export.json` comes last, so a folder with it is whole.
+"""The state as files that other programs read.
+
+Invariant: `export.json` comes last, so a folder with it is whole.
 
 An export is a folder of listings, votes, deliveries and users (`snapshot/export_format.py`) and of
 `export.json`, which holds the position and the digest of the state and the number of rows in each file.
@@ -21,8 +23,6 @@ from snapshot.recovery import Progress
 from storage.disk import OS_DISK, Disk, write_all
 
 VERSION = 4
-WITHOUT_COUNTS = 3
-"""The version before, which had no votes by day and month. A restore reads it, too."""
 MANIFEST = "export.json"
 TABLES: dict[str, Kind] = {
     "listings": Listing,
@@ -40,7 +40,7 @@ class RowCounts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     votes: int
     deliveries: int
     users: int
-    counts: int = 0
+    counts: int
 
 
 class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -1,8 +1,10 @@
-"""Rows as text that other programs read: NDJSON, or CSV. Law: a row that was written is read back equal.
+"""Rows as text that other programs read: NDJSON, or CSV.
+
+Invariant: a row that was written is read back equal.
 
 NDJSON is one JSON object a line. CSV has a head line and one column for each field. A cell holds a field that
 is always a text as it is, and every other field as JSON: an absent text is `null`. The cell of a field that a
-row leaves out is empty. Its column may be left out, too: older versions do not know the field.
+row leaves out is empty.
 """
 
 import csv
@@ -87,7 +89,7 @@ def _from_csv(file: BinaryIO, kind: Kind) -> Iterator[Row]:
     optional = {field.name for field in known if field.default is UNSET}
     lines = csv.reader((line.decode() for line in file), strict=True)
     names = next(lines, [])
-    if names != [field.name for field in known if field.name in names or field.name not in optional]:
+    if names != [field.name for field in known]:
         raise csv.Error(f"the columns must be {','.join(field.name for field in known)}")
     reads = [str if name in _plain(kind) else _decode for name in names]
     for cells in lines:

@@ -1,4 +1,6 @@
-"""A snapshot file: the state as of a position, with votes that may be newer. Law: a file is whole or refused.
+"""A snapshot file: the state as of a position, with votes that may be newer.
+
+Invariant: a file is whole or refused.
 
     header   magic 8s | position u64 | created u64, Unix milliseconds | key id 8s | salt 16s
              | crc u32 of the fields before it, so that a damaged key id is told from a missing key
@@ -76,8 +78,7 @@ class UsersChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="u
 class LeavesChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="votes"):
     """(ref, leaf): a leaf of `votes/table.py` holds user ids and packed votes of a listing's voters.
 
-    The encoder adds `counted`, the sum of the counts in each leaf, so that a start need not sum them. Files
-    of older versions have none.
+    The encoder adds `counted`, the sum of the counts in each leaf, so that a start need not sum them.
     """
 
     rows: list[tuple[str, bytes]]

@@ -1,4 +1,4 @@
-"""A process that folds the disk. Law: the gateway that serves meanwhile is not slowed down.
+"""A process that folds the disk. Invariant: the gateway that serves meanwhile is not slowed down.
 
 A second state takes as much memory as the first. Sorting its listings, or freeing it, would hold the
 interpreter for longer than a vote check may wait. A process returns all its memory when it ends. It is a new

@@ -1,4 +1,6 @@
-"""An overview of a data folder or a file, without building a state. Law: it changes nothing and reads little.
+"""An overview of a data folder or a file, without building a state.
+
+Invariant: it changes nothing and reads little.
 
 The overview of a folder comes from names and headers. They need no key, and do not change while a gateway
 runs.

@@ -1,4 +1,7 @@
-"""From disk to state. Law: the state is the newest good snapshot and every record behind it, in order."""
+"""From disk to state.
+
+Invariant: the state is the newest good snapshot and every record behind it, in order.
+"""
 
 import gc
 import logging

@@ -1,13 +1,17 @@
-"""From an export or a backup to a data folder. Law: the folder gets a whole, checked state, or none.
+"""Backups, and the way from an export or a backup to a data folder.
+
+Invariant: the folder gets a whole, checked state, or none.
 
 A restore first builds and checks the state in memory. Then it writes the snapshot and gives it its name, and
 then it begins the journal behind that. A restore that stops between the two leaves a snapshot without a
 journal, which a start refuses (`snapshot/recovery.py`).
 """
 
-import contextlib
 import re
-from collections.abc import Iterable
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -21,11 +25,12 @@ from core.state import State
 from journal.frames import Kind
 from journal.segments import EMPTY, segment_path
 from journal.writer import SegmentWriter
-from snapshot.export import MANIFEST, TABLES, VERSION, WITHOUT_COUNTS, Manifest, counts_of
+from snapshot.export import MANIFEST, TABLES, VERSION, Manifest, counts_of
 from snapshot.export_format import ROWS_PER_PIECE, CountedVotes, ExportCorrupt, Row, Vote, decoded
 from snapshot.files import EndChunk, FleetChunk, SnapshotCorrupt, SnapshotEncoder, SnapshotFile, snapshot_path
 from snapshot.recovery import EmptyState, Progress, apply_events, load_snapshot
 from snapshot.state_copy import Copied, StateCopy
+from storage.disk import OS_DISK, Disk
 from storage.folder import (
     DIGEST_SECRET,
     KEYS,
@@ -35,12 +40,14 @@ from storage.folder import (
     UNFINISHED,
     Folder,
     FolderUnusable,
+    made_folder,
     remove_unfinished,
 )
 from storage.sealing import Keyring
 
-_MAY_BE_THERE = {LOCK, KEYS, DIGEST_SECRET, OPERATOR_TOKEN, LOST_AND_FOUND}
-_ADVICE = "the export is incomplete or was changed; make it anew"
+_SECRETS_AND_LOCK = (KEYS, DIGEST_SECRET, OPERATOR_TOKEN, LOCK)
+_MAY_BE_THERE = {*_SECRETS_AND_LOCK, LOST_AND_FOUND}
+_ADVICE = "the export is incomplete or was changed; make it again"
 
 
 class Source(NamedTuple):
@@ -48,6 +55,19 @@ class Source(NamedTuple):
 
     state: State
     position: int
+
+
+def backup_pieces(source: Source, keys: Keyring, now_ms: int) -> Iterator[bytes]:
+    """Yield the bytes of a backup of a state that no gateway serves, sealed with the newest key.
+
+    It is the same file that a running gateway sends.
+    """
+    encoder = SnapshotEncoder(source.position, now_ms, keys.new_seal())
+    yield encoder.header
+    with StateCopy(source.state) as copy:
+        for chunk in copy:
+            yield encoder.encode(chunk)
+        yield encoder.encode(EndChunk(copy.rows, source.position))
 
 
 def read_backup(
@@ -66,8 +86,7 @@ def read_backup(
 def read_export(folder: Path, empty_state: EmptyState, progress: Progress = lambda *_: None) -> Source:
     """Return the state of an export. `progress` counts bytes. Raises ExportCorrupt and OSError."""
     manifest = _manifest(folder)
-    names = [name for name in TABLES if name != "counts" or manifest.version > WITHOUT_COUNTS]
-    paths = {name: folder / f"{name}.{manifest.format}" for name in names}
+    paths = {name: folder / f"{name}.{manifest.format}" for name in TABLES}
     for path in paths.values():
         if not path.is_file():
             raise ExportCorrupt(f"{path} is missing: {_ADVICE}")
@@ -118,7 +137,7 @@ def restore_into(folder: Folder, source: Source, now_ms: int) -> None:
         _begin_journal(folder, source.position)
     except BaseException:
         for left in (segment_path(folder.path, source.position + 1), path):
-            with contextlib.suppress(OSError):  # the caller gets the error that made it fail
+            with suppress(OSError):  # the caller gets the error that made it fail
                 folder.disk.unlink(left)
         raise
 
@@ -151,7 +170,7 @@ def _manifest(folder: Path) -> Manifest:
         manifest = msgspec.json.decode(content, type=Manifest)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ExportCorrupt(f"{path} cannot be read: {error}") from None
-    if manifest.version not in {VERSION, WITHOUT_COUNTS}:
+    if manifest.version != VERSION:
         raise ExportCorrupt(f"{path} is of another version of Votegate")
     return manifest
 
@@ -185,3 +204,36 @@ def _check(state: State, manifest: Manifest, folder: Path) -> None:
         raise ExportCorrupt(
             f"{folder}: the rows have the digest {digest}, and {MANIFEST} tells {manifest.digest}: {_ADVICE}"
         )
+
+
+@contextmanager
+def whole_folder(path: Path, disk: Disk = OS_DISK) -> Iterator[Path]:
+    """Yield a folder to fill. It becomes `path` when the block ends, and is deleted when that raises.
+
+    A folder that is there already is filled in its place, because it may be a mount point: a process that is
+    killed leaves it half filled. The secrets and the lock that were added are deleted when the block raises;
+    other files delete those who write them.
+    """
+    if path.exists():
+        before = set(path.iterdir())
+        try:
+            yield path
+        except BaseException:
+            for added in {path / name for name in _SECRETS_AND_LOCK} - before:
+                with suppress(OSError):  # the caller gets the error that made it fail
+                    added.unlink()
+            raise
+        return
+    missing = [folder for folder in path.parents if not folder.exists()]
+    made_folder(path.parent, disk)
+    unfinished = Path(tempfile.mkdtemp(UNFINISHED, f".{path.name}.", path.parent))
+    try:
+        yield unfinished
+        disk.rename(unfinished, path)
+        disk.sync_folder(path.parent)
+    except BaseException:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        for folder in missing:
+            with suppress(OSError):  # not empty: somebody else uses it
+                folder.rmdir()
+        raise

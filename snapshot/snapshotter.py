@@ -44,6 +44,20 @@ class SnapshotWritten(NamedTuple):
     seconds: float
 
 
+class SnapshotPolicy(NamedTuple):
+    """The time between snapshots, and the bytes of the journal that are kept although no start needs them."""
+
+    interval_seconds: float
+    kept_bytes: int = 0
+
+
+class NewestSnapshot(NamedTuple):
+    """The snapshot that recovery began from; zeros without one."""
+
+    position: int = 0
+    created_ms: int = 0
+
+
 class Snapshotter:
     def __init__(
         self,
@@ -51,15 +65,10 @@ class Snapshotter:
         ledger: Ledger,
         journal: Journal,
         clock: Clock,
-        interval_seconds: float,
-        position: int,
-        created_ms: int = 0,
-        kept_bytes: int = 0,
+        policy: SnapshotPolicy,
+        newest: NewestSnapshot,
     ) -> None:
-        """`position` is that of the snapshot that recovery began from, and `created_ms` its wall time; 0
-        without one. `kept_bytes` of the journal stay at most that no start needs."""
-        self.position = position
-        self.created_ms = created_ms
+        self.position, self.created_ms = newest
         """The wall time at which the newest snapshot was begun: it holds all that was durable then."""
         self.last: SnapshotWritten | None = None
         """The newest snapshot of this process."""
@@ -70,8 +79,7 @@ class Snapshotter:
         self._ledger = ledger
         self._journal = journal
         self._clock = clock
-        self._interval_seconds = interval_seconds
-        self._kept_bytes = kept_bytes
+        self._policy = policy
         self._is_backing_up = False
         self._unneeded: set[bytes] = set()
         """The ids of sealing keys that no file needed any more when that was told."""
@@ -79,7 +87,7 @@ class Snapshotter:
 
     async def run(self) -> None:
         while True:
-            await asyncio.sleep(self._interval_seconds)
+            await asyncio.sleep(self._policy.interval_seconds)
             await self.step()
 
     async def step(self) -> None:
@@ -134,7 +142,7 @@ class Snapshotter:
             if position < self.position:
                 disk.unlink(path)
         if self.position:
-            delete_behind(self._folder, self.position, self._kept_bytes)
+            delete_behind(self._folder, self.position, self._policy.kept_bytes)
         self._tell_unneeded_keys()
 
     def _tell_unneeded_keys(self) -> None:

@@ -1,4 +1,4 @@
-"""The state as chunks of a file, copied while it changes. Law: no step takes longer than a millisecond.
+"""The state as chunks of a file, copied while it changes. Invariant: no step takes longer than a millisecond.
 
 Rows are exact as of the start position. Votes are copied leaf by leaf while more of them arrive, so some may
 be newer than the start position. Replaying the journal over those changes nothing, because events carry

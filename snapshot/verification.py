@@ -1,4 +1,4 @@
-"""Verification of everything on disk. Law: it goes on behind bad bytes, and changes nothing."""
+"""Verification of everything on disk. Invariant: it goes on behind bad bytes, and changes nothing."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -46,7 +46,7 @@ def verify_file(path: Path, keys: Keyring, empty_state: EmptyState, bars: Bars) 
     try:
         loaded = load_snapshot(path, keys, empty_state, bars(path.name))
     except UNREADABLE as error:
-        return VerifiedDisk([Finding(path.name, False, str(error))])
+        return VerifiedDisk([Finding(path.name, good=False, text=str(error))])
     return VerifiedDisk([_whole(path, loaded)], loaded.position, loaded.state.digest())
 
 
@@ -60,7 +60,7 @@ def verify_folder(folder: Folder, empty_state: EmptyState, bars: Bars) -> Verifi
     try:
         recovered = recover(folder, empty_state)
     except UNREADABLE as error:
-        verified.findings.append(Finding("the state", False, str(error)))
+        verified.findings.append(Finding("the state", good=False, text=str(error)))
         return verified
     verified.position, verified.digest = recovered.tail.head, recovered.state.digest()
     return verified
@@ -72,15 +72,15 @@ def _snapshot(
     try:
         loaded = load_snapshot(path, folder.keys, empty_state, progress)
     except UNREADABLE as error:
-        return Finding(path.name, False, str(error))
+        return Finding(path.name, good=False, text=str(error))
     if loaded.position != position:
-        return Finding(path.name, False, f"it was renamed: it is of position {loaded.position}")
+        return Finding(path.name, good=False, text=f"it was renamed: it is of position {loaded.position}")
     return _whole(path, loaded)
 
 
 def _whole(path: Path, loaded: Loaded) -> Finding:
     needs = f", and it needs the journal up to {loaded.durable}" if loaded.durable > loaded.position else ""
-    return Finding(path.name, True, f"whole, of position {loaded.position}{needs}")
+    return Finding(path.name, good=True, text=f"whole, of position {loaded.position}{needs}")
 
 
 def _journal(folder: Folder, progress: Progress) -> Finding:
@@ -88,15 +88,15 @@ def _journal(folder: Folder, progress: Progress) -> Finding:
     progress(0, 0)
     what, segments = "the journal", list_segments(folder.path)
     if not segments:
-        return Finding(what, True, "there is none")
+        return Finding(what, good=True, text="there is none")
     before = [segments[0][0] - 1, *(position for position, _ in list_snapshots(folder.path)[:1])]
     first, reader = max(before) + 1, JournalReader(folder)
     try:
         for position, record in reader.records(first - 1):
             events_of(folder.path, position, record)
     except UNREADABLE as error:
-        return Finding(what, False, str(error))
+        return Finding(what, good=False, text=str(error))
     text = f"whole, {len(segments)} segments, positions {first} to {reader.tail.head}"
     if reader.tail.torn:
         text += "; behind them an unfinished write of a crash, which the next start sets aside"
-    return Finding(what, True, text)
+    return Finding(what, good=True, text=text)

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from tests.support.gateways import ROOT, WAIT_SECONDS
-from tests.support.rooms import MAY_IMPORT
 
 PIN = re.compile(r"^([\w.-]+)==(\S+)", re.MULTILINE)
 
@@ -92,12 +91,3 @@ def test_the_packages_of_benchmarks_are_those_that_are_missing(
 def test_nothing_is_installed_for_benchmarks_where_nothing_is_missing(clone: Path, programs: Path) -> None:
     add(programs, "apt-get", "wrk", "node", "npm")
     assert make(clone, programs, "bench-packages") == ""
-
-
-def test_coverage_and_all_examples_take_every_room_but_those_of_the_wire_a_fleet_and_the_document() -> None:
-    listed = re.search(
-        r"^ROOMS := \$\(addprefix tests/,(.+)\)$", (ROOT / "Makefile").read_text(), re.MULTILINE
-    )
-    assert listed is not None
-    beside = {"openapi", "replication", "wire"}
-    assert set(listed[1].split()) == {*MAY_IMPORT, "gateway"} - beside

@@ -131,7 +131,7 @@ def test_the_list_of_commands_tells_of_each_what_it_tells_itself() -> None:
 
 
 def test_the_list_of_commands_imports_none_of_them() -> None:
-    assert not imported_by("--help") & {"cli.operations", "cli.place", "gateway.serve", "pydantic"}
+    assert not imported_by("--help") & {"cli.operations", "cli.local_folder", "gateway.serve", "pydantic"}
 
 
 def test_a_valid_configuration_is_called_valid() -> None:
@@ -294,7 +294,7 @@ def test_the_operator_token_is_made_once_and_never_logged(tmp_path: Path) -> Non
         gateway.start()
         try:
             gateway.operator_token = (gateway.folder / "operator.token").read_text().strip()
-            assert gateway.operate("GET", "/debug/state").status_code == 200
+            assert gateway.operate("GET", "/debug/overview.json").status_code == 200
         finally:
             gateway.close()
         assert gateway.operator_token not in gateway.log

@@ -16,11 +16,14 @@ from core.vote_port import leaves_of
 SLICE_LISTINGS = 256
 
 # `$vote_window` stands for a number of the deployment, which the OpenAPI document fills in.
-Voted = Annotated[bool, Meta(description="True if the user voted in the last $vote_window.")]
+Voted = Annotated[bool, Meta(description="True if the user voted in the last $vote_window.", examples=[True])]
 VoteCount = Annotated[int, Meta(ge=0, description="How often the user has voted, over all time.")]
 LastVote = Annotated[
     Annotated[int, Meta(ge=0)] | None,
-    Meta(description="The user's latest vote in Unix milliseconds; null for never."),
+    Meta(
+        description="The user's latest vote in Unix milliseconds; null for never.",
+        examples=[1_750_000_000_000],
+    ),
 ]
 
 

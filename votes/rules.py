@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import NamedTuple
 
 from core.actors import Actor
 from core.clock import month_of_day
@@ -14,7 +15,7 @@ from core.events import (
     VoteCast,
     VotesStruck,
 )
-from core.refusals import Conflict, NotFound, VotedTooSoon
+from core.refusals import Refusal, voted_too_soon
 from core.state import State
 from core.vote_counts import STRUCK, STRUCK_DAYS, STRUCK_MONTHS, clamped_day
 from core.webhook_events import NewDeliveries, told
@@ -24,37 +25,37 @@ def cast_vote(
     state: State,
     ref: str,
     user: str,
+    deliveries: NewDeliveries,
     *,
     now_ms: int,
     cooldown_ms: int,
-    delivery_id: str,
-    pending_most: int,
     kept_until_ms: int = 0,
 ) -> tuple[VoteCast, *tuple[DeliveryQueued | DeliveryDropped, ...]]:
-    """Return a vote, and its delivery if a webhook is set. Raises NotFound, Conflict, VotedTooSoon.
+    """Return a vote, and its delivery if a webhook is set. Raises Refusal.
 
-    When `pending_most` deliveries wait already, the new one is in the log, and not sent. `kept_until_ms` is
-    the end of a cooldown whose vote was erased.
+    `kept_until_ms` is the end of a cooldown whose vote was erased.
     """
     listing = state.listings.get(ref)
     if listing is None:
-        raise NotFound("listing")
+        raise Refusal("no_such_listing")
     if not listing.is_public:
-        raise Conflict("votes_need_approval")
+        raise Refusal("votes_need_approval")
     known = state.votes.get(ref, int(user))
     next_vote_ms = max(known[1] + cooldown_ms, kept_until_ms) if known is not None else kept_until_ms
     if now_ms < next_vote_ms:
-        raise VotedTooSoon(next_vote_ms, next_vote_ms - now_ms)
+        raise voted_too_soon(next_vote_ms, now_ms)
     count_here = state.votes.parts(ref, int(user)).get(state.fleet.own, 0)
     total = known[0] + 1 if known is not None else 1
     of_day, of_month = state.vote_counts.at(ref, state.fleet.own, clamped_day(now_ms))
     vote = VoteCast(
-        *(ref, user, count_here + 1, now_ms),
+        ref,
+        user,
+        count_here + 1,
+        now_ms,
         of_day=of_day + 1,
         of_month=of_month + 1,
         total=total if total > count_here + 1 else 0,
     )
-    deliveries = NewDeliveries(lambda: delivery_id, pending_most)
     return vote, *told(state, listing, "vote", deliveries, now_ms, users=(user,))
 
 
@@ -69,42 +70,57 @@ def erase_user(user: str, refs: Collection[str], mark: str = "", *, now_ms: int,
     return [UserErased(user, tuple(sorted(refs)), mark, at_ms=now_ms, by=by)]
 
 
+class VoteRemoval(NamedTuple):
+    """All votes of some users for a listing, to be struck out."""
+
+    users: Sequence[str]
+    reason: str
+    goes_on: bool = False
+    """True for a further part of an action that the listing remembers already."""
+
+
+class KeptCooldowns(NamedTuple):
+    """How cooldowns are kept whose votes are gone."""
+
+    cooldown_ms: int
+    mark_of: Callable[[str, str], str]
+    """Returns the pseudonym of a listing and a user."""
+
+
 def strike_votes(
     state: State,
     ref: str,
-    users: Sequence[str],
-    reason: str,
+    removal: VoteRemoval,
     deliveries: NewDeliveries,
-    mark_of: Callable[[str, str], str],
+    cooldowns: KeptCooldowns,
     *,
     now_ms: int,
-    cooldown_ms: int,
     by: Actor,
-    goes_on: bool = False,
 ) -> list[Event]:
-    """Strike out all votes of the users for the listing. Raises NotFound.
+    """Strike out all votes of the users for the listing. Raises Refusal.
 
     The cooldowns of the votes run on. The endpoint is told of each user, if it takes that. In a fleet a user
-    without a vote is struck out, too, because another node may know of one. With `goes_on` this is a further
-    part of an act that the listing remembers already.
+    without a vote is struck out, too, because another node may know of one.
     """
+    users, reason = removal.users, removal.reason
     listing = state.listings.get(ref)
     if listing is None:
-        raise NotFound("listing")
+        raise Refusal("no_such_listing")
     votes = [(user, state.votes.get(ref, int(user))) for user in users]
     known = {user: vote for user, vote in votes if vote is not None}
     struck = tuple(users) if state.fleet.label else tuple(known)
     if not struck:
         return []
-    ends = {mark_of(ref, user): last_ms + cooldown_ms for user, (_, last_ms) in known.items()}
-    # Cooldowns come first, so that other nodes, too, know of them before they forget the votes.
-    cooldowns = _kept(ends, now_ms)
+    ends = {
+        cooldowns.mark_of(ref, user): last_ms + cooldowns.cooldown_ms for user, (_, last_ms) in known.items()
+    }
     days = _struck_by_day(state, ref, [last_ms for _, last_ms in known.values()])
     of_all = state.vote_counts.by_key(ref, state.fleet.own, STRUCK, 0)
     of_all += sum(count for count, _ in known.values())
-    strike = VotesStruck(ref, struck, "" if goes_on else reason, now_ms, days, of_all, by=by)
+    strike = VotesStruck(ref, struck, "" if removal.goes_on else reason, now_ms, days, of_all, by=by)
     told_of = told(state, listing, "vote.struck", deliveries, now_ms, users=[*known], reason=reason)
-    return [*cooldowns, strike, *told_of]
+    # Cooldowns come first, so that other nodes, too, know of them before they forget the votes.
+    return [*_kept(ends, now_ms), strike, *told_of]
 
 
 def _struck_by_day(state: State, ref: str, last_votes: Sequence[int]) -> tuple[tuple[int, int, int], ...]:

@@ -1,10 +1,9 @@
 """Pages: server-made HTML. A request comes in, a page goes out as a value, and then as bytes.
 
-There are two kinds of visitor, each with pages of their own: the operator (`debug/`), and people who sign in
-through the chat platform (`people/`). `audiences.py` says in what they differ.
+There are two audiences, each with its own pages: the operator (`operators/`), and people who sign in through
+the chat platform (`people/`). `audiences.py` declares how they differ.
 
-Invariants: a GET changes nothing, but for the way back from the platform; a page works without script; it
-asks no other host for anything but the platform for pictures; whoever is known by a cookie changes something
-from a page of ours alone. The debug pages show what the JSON endpoints of `handlers/` answer, so that a page
-and its JSON twin say the same.
+Invariants: a GET changes nothing, except the return from the platform; a page works without script; it loads
+nothing from other hosts, except pictures of the platform; a visitor known by a cookie changes something only
+from one of our pages. A page shows what its JSON endpoint answers, so both say the same.
 """

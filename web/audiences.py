@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 from typing import Any, Generic
 
 from core.actors import Actor
-from core.rows import Language
-from handlers.reply import BadRequest
 from handlers.request import Request
+from languages.language_names import Language
+from languages.said import Code
+from languages.texts import Words
 from web.cookies import Cookie
 from web.cross_origin import OwnOrigins
 from web.error_pages import ErrorTexts
 from web.notice_cookie import Notices
 from web.pages import Access, V
-from web.texts import Words
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Audience(Generic[V]):
         language: names the language of a page; OPERATORS for that of the operator's pages.
         rules: tells of each access but "anyone" whether a visitor has it.
         act: is called before a visitor changes something that takes a sign-in. It may refuse that.
-        stranger: the refusal of a stranger.
+        stranger: the code of the refusal of a stranger.
         origins: returns the origins of these pages.
         notices: bring the notice of an action to the page that comes after it.
         sign_in: the path to which a stranger is sent.
@@ -48,7 +48,7 @@ class Audience(Generic[V]):
     language: Callable[[V | None, Request], Language | None]
     rules: Mapping[Access, Callable[[V], bool]]
     act: Callable[[V], None]
-    stranger: type[BadRequest]
+    stranger: Code
     origins: OwnOrigins
     notices: Notices
     sign_in: str

@@ -1,16 +1,17 @@
-"""Errors as pages. Law: a page says what happened, why, and what to do next.
+"""Errors as pages. Invariant: a page says what happened, why, and what to do next.
 
-The reason is the text of the JSON error (`handlers/reply.py`); the texts add what happened and what to do.
+The reason is the text of the refusal (`languages/said.py`); the texts here say what happened and what to do.
 """
 
 from collections.abc import Mapping
 
 import msgspec
 
+from core.refusals import Invalid
 from handlers.reply import Reply
-from web.api_texts import api_text
+from languages.said import plainly
+from languages.texts import Text, Words
 from web.pages import Page
-from web.texts import Text, Words
 
 
 class ErrorText(msgspec.Struct, frozen=True):
@@ -49,10 +50,6 @@ class ErrorTexts(msgspec.Struct, frozen=True):
         return self.by_status.get(status) or _OF_FORMS.get(status, fallback)
 
 
-class _JsonError(msgspec.Struct):
-    error: str = ""
-
-
 def error_page(refused: Reply, texts: ErrorTexts, *, may_sign_in: bool, is_of_form: bool = True) -> Page:
     """Return the page that says what a JSON error says.
 
@@ -73,5 +70,10 @@ def error_page(refused: Reply, texts: ErrorTexts, *, may_sign_in: bool, is_of_fo
 
 
 def error_text(refused: Reply) -> Words:
-    """Return the text of a JSON error."""
-    return api_text(msgspec.json.decode(refused.body, type=_JsonError).error)
+    """Return the reason of an answer."""
+    return plainly(*refused.why) if refused.why is not None else ""
+
+
+def field_texts(invalid: Invalid) -> dict[str, Words]:
+    """Return what is wrong with each field."""
+    return {name: plainly(*fault) for name, fault in invalid.faults.items()}

@@ -16,7 +16,7 @@ from tornado.httputil import (
     parse_body_arguments,
 )
 
-from handlers.reply import BodyTooLarge, UnreadableForm
+from core.refusals import Refusal
 
 MOST_FIELDS = 200
 MULTIPART = "multipart/form-data"
@@ -68,15 +68,15 @@ class FormPost(Mapping[str, str]):
 
 
 def read_form(body: bytes | None, max_body_bytes: int, content_type: str = "") -> FormPost:
-    """Read a form. Raises BodyTooLarge and UnreadableForm."""
+    """Read a form. Raises Refusal."""
     if body is None:
-        raise BodyTooLarge(max_body_bytes)
+        raise Refusal("body_too_large", most=max_body_bytes)
     fields: dict[str, list[str]] = {}
     try:
         for name, value in _parts(body, content_type) if content_type.startswith(MULTIPART) else _pairs(body):
             fields.setdefault(name, []).append(value.replace("\r\n", "\n"))
     except (ValueError, HTTPInputError):  # too many fields, or bytes that are no UTF-8
-        raise UnreadableForm from None
+        raise Refusal("unreadable_form") from None
     return FormPost(fields)
 
 
@@ -90,6 +90,6 @@ def _parts(body: bytes, content_type: str) -> Iterator[tuple[str, str]]:
     files: dict[str, list[HTTPFile]] = {}
     parse_body_arguments(content_type, body, arguments, files, config=_MULTIPART)
     if files:
-        raise UnreadableForm
+        raise Refusal("unreadable_form")
     for name, values in arguments.items():
         yield from ((name, value.decode("utf-8")) for value in values)

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from handlers.reply import Reply, encode_json
 from handlers.request import Request
-from handlers.route import Endpoints, Route
+from handlers.route import AnyRoute
 
 T = TypeVar("T", bound=Struct)
 
@@ -28,9 +28,9 @@ class AnswerRefused(Exception):
 class JsonAnswers:
     """The endpoints of a gateway by the names of their routes."""
 
-    def __init__(self, routes: Iterable[Route], to: Endpoints) -> None:
-        self._routes = {route.name: route for route in routes}
-        self._to = to
+    def __init__(self, *tables: tuple[Iterable[AnyRoute], Any]) -> None:
+        """Args: tables: routes, and the objects that answer them."""
+        self._routes = {route.name: (route, to) for routes, to in tables for route in routes}
 
     async def ask(
         self,
@@ -56,7 +56,7 @@ class JsonAnswers:
         body: Mapping[str, Any] | None = None,
     ) -> Reply:
         """Return the reply of an endpoint, such as a stream. Raises as `ask` does."""
-        route = self._routes[name]
+        route, to = self._routes[name]
         question = visitor._replace(
             method=route.method,
             path=route.path,
@@ -64,7 +64,7 @@ class JsonAnswers:
             query=query or {},
             body=encode_json(body) if body is not None else b"",
         )
-        made = route.endpoint(self._to)(question)
+        made = route.endpoint(to)(question)
         reply = await made if inspect.isawaitable(made) else made
         if reply.status >= 400:
             raise AnswerRefused(reply)

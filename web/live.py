@@ -8,7 +8,8 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import suppress
 
-from handlers.reply import EVENT_STREAM, NotReady, Reply
+from core.refusals import Refusal
+from handlers.reply import EVENT_STREAM, Reply
 from web.page_policy import PAGE_HEADERS
 from web.sessions import OperatorSessions, Session
 
@@ -58,9 +59,9 @@ class Live:
         return len(self._viewers)
 
     def stream(self, session: Session) -> Reply:
-        """Return the stream of a new viewer. Raises NotReady for one too many."""
+        """Return the stream of a new viewer. Raises Refusal for one too many."""
         if len(self._viewers) >= MOST_VIEWERS or self._is_stopping:
-            raise NotReady("too many pages are watching already")
+            raise Refusal("not_ready", reason="too many pages are watching already")
         return Reply(
             200, b"", {**PAGE_HEADERS, "x-accel-buffering": "no"}, None, EVENT_STREAM, self._events(session)
         )

@@ -25,7 +25,7 @@ from babel.units import format_unit
 from markupsafe import Markup
 
 from core.clock import MS_PER_DAY
-from core.rows import Language
+from languages.language_names import Language
 from web.formats import NOTHING
 
 _UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))

@@ -11,12 +11,11 @@ from typing import Any
 
 from markupsafe import Markup
 
-from core.rows import Language
 from languages.catalogs import read_catalog
-from languages.language_names import DEFAULT_LANGUAGE
+from languages.language_names import DEFAULT_LANGUAGE, Language
+from languages.texts import Text, Words
 from web import formats
 from web.local_formats import LocalFormats
-from web.texts import Text, Words
 
 ROOM, DOMAIN = "web", "web"
 """Where the catalogs are."""

@@ -13,10 +13,10 @@ import msgspec
 
 from core.clock import Clock
 from handlers.request import Request
+from languages.texts import Text
 from web.cookies import NOTICE_SECONDS, Cookie
 from web.pages import Notice
 from web.sealed_values import NONCE_BYTES, ValueSeal, is_fresh
-from web.texts import Text
 
 LONGEST = 800
 """The characters of a notice that is not one of our texts. With more, a browser might drop the cookie."""

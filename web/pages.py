@@ -9,9 +9,9 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from handlers.reply import NO_HEADERS, Reply
 from handlers.request import Request
+from languages.texts import Words
 from ratelimit.bucket import Decision
 from web.form_posts import FormPost, read_form
-from web.texts import Words
 
 V = TypeVar("V")
 """A kind of visitor who has signed in (audiences.py)."""
@@ -31,7 +31,7 @@ class Visit(NamedTuple, Generic[V]):
         return self.request.path
 
     def form(self) -> FormPost:
-        """Return the posted form. Raises BodyTooLarge and UnreadableForm."""
+        """Return the posted form. Raises Refusal."""
         request = self.request
         return read_form(request.body, request.max_body_bytes, request.headers.get("Content-Type", ""))
 

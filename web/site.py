@@ -16,11 +16,13 @@ from urllib.parse import quote, urlencode
 from msgspec.structs import replace
 
 from core.clock import Clock
+from core.refusals import Refusal
 from handlers.late import Late
-from handlers.reply import NO_HEADERS, SPOKEN, FromElsewhere, NotPermitted, Reply, no_such_path, reply_to
+from handlers.reply import NO_HEADERS, SPOKEN, Reply, refused, reply_to
 from handlers.request import Endpoint, Request
 from handlers.route import PAGE, Resource
-from handlers.security_log import tell
+from languages.texts import Text
+from watchers.security_log import tell
 from web.audiences import Audience
 from web.cross_origin import SAFE_METHODS, is_from_here
 from web.error_pages import error_page
@@ -29,7 +31,6 @@ from web.pages import Done, Instead, Page, PageRow, Shown, V, View, Visit, see_o
 from web.static_files import PATH as STATIC_PATH
 from web.static_files import read_static_files
 from web.templates import Drawing, Templates
-from web.texts import Text
 
 HTML = "text/html; charset=utf-8"
 NO_INDEX = {"x-robots-tag": "noindex"}
@@ -112,7 +113,7 @@ class Site(Generic[V]):
                 else self._to_sign_in(visit.request)
             )
         if may_see is not None and visit.visitor is not None and not may_see(visit.visitor):
-            raise NotPermitted
+            raise Refusal("not_permitted")
         if may_see is not None and visit.visitor is not None and visit.request.method not in SAFE_METHODS:
             self._audience.act(visit.visitor)
         try:
@@ -126,12 +127,12 @@ class Site(Generic[V]):
             has_cookie = self._audience.cookie.value(request.headers) is not None
             if not is_from_here(request.headers, self._audience.origins, has_cookie=has_cookie):
                 tell("form_refused", by=request.by)
-                raise FromElsewhere
+                raise Refusal("from_elsewhere")
 
     def _to_sign_in(self, request: Request) -> Reply:
         """Return the way to the sign-in. Raises the refusal of a stranger for a fragment and for JSON."""
         if _wants_fragment(request) or _is_twin(request):
-            raise self._audience.stranger
+            raise Refusal(self._audience.stranger)
         return see_other(self._sign_in_from(request), self._audience.headers)
 
     def _sign_in_from(self, request: Request) -> str:
@@ -208,14 +209,14 @@ class Site(Generic[V]):
 
     def _finish_missing(self, request: Request, reply: Reply) -> Reply:
         """Answer for any other method of a path that does not exist, and for a bug."""
-        return self._finish(request, reply if reply.status >= 500 else no_such_path())
+        return self._finish(request, reply if reply.status >= 500 else refused("no_such_path"))
 
     async def _missing(self, request: Request) -> Reply:
         """Answer for a path that does not exist: with a page for a browser, as everywhere else for others."""
         if "text/html" in request.headers.get("Accept", ""):
             await self._templates.load(self._audience.language(self.visitor(request), request))
-            return self._finish(request, no_such_path())
-        return no_such_path()
+            return self._finish(request, refused("no_such_path"))
+        return refused("no_such_path")
 
 
 def static_resource() -> Resource:

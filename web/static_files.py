@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from handlers.reply import Reply, no_such_path
+from handlers.reply import Reply, refused
 from handlers.request import Request
 
 FOLDER = Path(__file__).parent / "static"
@@ -54,7 +54,7 @@ class StaticFiles:
         digest, name = request.params
         file = self._files.get(name)
         if file is None or file.digest != digest:
-            return no_such_path()
+            return refused("no_such_path")
         if "gzip" in request.headers.get("Accept-Encoding", ""):
             return Reply(
                 200, file.packed, {**HEADERS, "content-encoding": "gzip"}, content_type=file.content_type

@@ -13,9 +13,9 @@ from pathlib import Path
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
-from core.rows import Language
+from handlers.history_views import message_error
 from handlers.late import Late
-from web.api_texts import api_text
+from languages.language_names import Language
 from web.links import link
 from web.static_files import read_static_files
 
@@ -168,5 +168,5 @@ def _environment(spoken: "Localization") -> "Environment":
     environment.extend(newstyle_gettext=True)  # values are given to the functions, which escape them
     environment.globals |= {"_": spoken.gettext, "gettext": spoken.gettext, "ngettext": spoken.ngettext}
     environment.globals |= {"static": read_static_files().address, "language": spoken.language}
-    environment.filters |= {"api_text": api_text, "url": link, "said": spoken.say, **spoken.filters}
+    environment.filters |= {"untold": message_error, "url": link, "said": spoken.say, **spoken.filters}
     return environment

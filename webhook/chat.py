@@ -79,16 +79,13 @@ def chat_target(target: Target, hosts: Collection[str]) -> ChatUrl | None:
     if f"{name}:{target.port}" not in hosts:
         if name not in hosts:
             if any(name.endswith(f".{host}") for host in hosts):
-                raise UrlRefused("must be on the chat platform's host itself")
+                raise UrlRefused("chat_host_itself")
             return None
         if (target.scheme, target.port) != ("https", 443):
-            raise UrlRefused("must be an https URL without a port on a chat platform's host")
+            raise UrlRefused("chat_https")
     found = _PATH.fullmatch(target.path)
     if found is None:
-        raise UrlRefused(
-            "must end in /api/webhooks/<id>/<token> on a chat platform's host; "
-            "other forms, such as /slack and /github, are not supported"
-        )
+        raise UrlRefused("chat_path")
     version = int(found["version"] or 0)
     version = version if version >= FIRST_VERSION_IN_SECONDS else API_VERSION
     path = f"/api/v{version}/webhooks/{found['id']}/{found['token']}{found['query'] or ''}"

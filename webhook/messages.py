@@ -24,7 +24,7 @@ from msgspec import UNSET, json
 from core import rows
 from core.rows import Attempt, Delivery, Listing, Webhook
 from grammars.http_urls import UrlRefused, read_url
-from outbound.result import READ_BYTES, Fault, HttpResult
+from outbound.result import READ_BYTES, AtFault, HttpResult
 from outbound.targets import TargetGuard
 from webhook.attempts import AttemptResult
 from webhook.chat import chat_limits, chat_message, chat_target
@@ -70,14 +70,14 @@ class RequestBuilder:
         target = read_url(url)
         chat = chat_target(target, self._chat_hosts)
         if chat is None:
-            raise UrlRefused("must be on a chat platform's host")
+            raise UrlRefused("not_chat_host")
         return f"{target.scheme}://{target.authority}{chat.path}"
 
 
 def attempt_result(result: HttpResult, webhook: Webhook, at_ms: int, duration_ms: int) -> AttemptResult:
     """Return what a result shows of the attempt, the delivery and its endpoint."""
     attempt = Attempt(at_ms, duration_ms, result.status, result.error, _excerpt(result.body, webhook))
-    charged = result.fault is Fault.ENDPOINT
+    charged = result.fault is AtFault.ENDPOINT
     if result.status is None:
         return AttemptResult(attempt, charged)
     if webhook.language is None:

@@ -19,7 +19,7 @@ from core.request_id import REQUEST_ID
 from core.rows import Delivery, Listing, Webhook
 from core.state import State
 from grammars.http_urls import UrlRefused
-from outbound.result import Fault, HttpResult
+from outbound.result import AtFault, HttpResult
 from outbound.slots import Slot
 from webhook.attempts import LEAST_BACKOFF_MS, LONGEST_BACKOFF_MS, AttemptResult, RetryPolicy, attempt_events
 from webhook.messages import RequestBuilder, attempt_result
@@ -140,11 +140,11 @@ class WebhookNotifier:
             return HttpResult(None, "blocked")
         except Exception as bug:
             log_bug(f"delivery {delivery.id}", bug)
-            return HttpResult(None, "internal", Fault.UNKNOWN)
+            return HttpResult(None, "internal", AtFault.UNKNOWN)
 
     def _stop_or_go(self, result: HttpResult, at_ms: int, now_ms: int) -> None:
         """Stop or resume all deliveries, by what an attempt that began at `at_ms` says of the proxy."""
-        if result.fault is not Fault.PROXY:
+        if result.fault is not AtFault.PROXY:
             if result.error not in SHORT_OF_PROXY:
                 self._proxy_failures = self._proxy_until_ms = 0
                 self._outbox.resume()
@@ -156,12 +156,12 @@ class WebhookNotifier:
 
     def _slow_down(self, ref: str, result: HttpResult, found: AttemptResult, now_ms: int) -> None:
         """Delay further deliveries to the endpoint, as the result demands."""
-        if result.fault is Fault.PROXY:
+        if result.fault is AtFault.PROXY:
             return  # which says nothing of the endpoint
-        if result.fault is Fault.UNKNOWN or (not found.charged and not found.wait_ms):
+        if result.fault is AtFault.UNKNOWN or (not found.charged and not found.wait_ms):
             delay_ms = max(self._policy.retry_delay_ms, LEAST_BACKOFF_MS)
             self._outbox.hold_longer(ref, now_ms, delay_ms, LONGEST_BACKOFF_MS)
-        elif result.fault is Fault.ENDPOINT:
+        elif result.fault is AtFault.ENDPOINT:
             self._outbox.understood(ref)
         if found.wait_ms:
             self._outbox.hold(ref, now_ms + found.wait_ms)

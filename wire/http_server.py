@@ -93,7 +93,7 @@ class WireServer:
         self._tick()
         self._accept_on()
 
-    def leave_to_application(self, is_left: bool) -> None:
+    def leave_to_application(self, *, is_left: bool) -> None:
         """Give all requests to the application, or those of the direct route back to it."""
         self.direct = None if is_left else self._direct
 

@@ -1,1 +1,4 @@
-"""The parts of `chat_platform.py`. Law: they answer as the platform does, and import nothing of ours."""
+"""The parts of `chat_platform.py`.
+
+Invariant: they answer as the platform does, and import nothing of ours.
+"""

@@ -4,7 +4,7 @@ from typing import get_args
 
 from PyInstaller.utils.hooks import collect_data_files
 
-from core.rows import Language
+from languages.language_names import Language
 
 ours = {part for language in get_args(Language) for part in (language.replace("-", "_"), language[:2])}
 datas = collect_data_files(

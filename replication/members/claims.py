@@ -19,7 +19,7 @@ from typing import Protocol
 
 from core.clock import NS_PER_SECOND, Clock
 from core.fleet_table import FleetView
-from core.refusals import VotedTooSoon
+from core.refusals import voted_too_soon
 from core.vote_port import VotesView
 from replication.facts.keyed_digests import KeyedDigests
 from replication.transport.link import UNREACHABLE, Link
@@ -92,7 +92,7 @@ class Claims:
 
     @asynccontextmanager
     async def holding(self, ref: str, user: str, at_ms: int) -> AsyncIterator[None]:
-        """Return a context in which this node alone takes the vote. Raises VotedTooSoon."""
+        """Return a context in which this node alone takes the vote. Raises Refusal."""
         key, claim = self._link.vote(self._digests.vote(ref, user)), f"{at_ms} {secrets.token_hex(8)}"
         fleet, votes = self._known.fleet, self._known.votes
         forgotten_ms = max(fleet.removed.get(ref, 0), fleet.erased.get(self._digests.user(user), 0))
@@ -121,7 +121,7 @@ class Claims:
 
     async def _take(self, key: str, claim: str, at_ms: int, over_ms: int) -> bool:
         """Return True if this node got the claim, False if Redis does not answer. Claims of up to `over_ms`
-        are over. Raises VotedTooSoon."""
+        are over. Raises Refusal."""
         if self._clock.monotonic_ns() < self._paused_until_ns:
             return False
         if not self.is_answering:
@@ -146,7 +146,7 @@ class Claims:
         if self._is_over(claimed_ms, over_ms):
             return True
         next_vote_ms = claimed_ms + self._cooldown_ms
-        raise VotedTooSoon(next_vote_ms, max(next_vote_ms - at_ms, 1))
+        raise voted_too_soon(next_vote_ms, min(at_ms, next_vote_ms - 1))
 
     def _is_over(self, claimed_ms: int, over_ms: int) -> bool:
         """Tell if the claim is over. A claim more than a cooldown ahead is no node's."""

@@ -29,8 +29,8 @@ class Isolation:
             patience_seconds: how long it waits, once it hears again, for what it has missed.
         """
         self.is_cut_off = after_seconds is not None
-        self.switch: Callable[[bool], None] = lambda _: None
-        """Is called with True when this node begins to refuse, and with False when it ends."""
+        self.switch: Callable[[], None] = lambda: None
+        """Is called when this node begins to refuse, and when it ends."""
         self._registry = registry
         self._clock = clock
         self._warnings = warnings
@@ -52,7 +52,7 @@ class Isolation:
         if not self._registry.is_hearing:
             self._heard_since_ns, self._beats = None, 0
         if unheard_seconds > self._after_seconds:
-            self._set(True)
+            self._set(is_cut_off=True)
 
     def heartbeat(self, *, is_caught_up: bool) -> None:
         """The statuses of the others were read; `is_caught_up`: they know nothing that this node does not."""
@@ -65,9 +65,9 @@ class Isolation:
         if self._beats <= LISTENED_BEATS:  # others that were cut off, too, say only now what they did
             return
         if is_caught_up or now_ns - self._heard_since_ns >= self._patience_ns:
-            self._set(False)
+            self._set(is_cut_off=False)
 
-    def _set(self, is_cut_off: bool) -> None:
+    def _set(self, *, is_cut_off: bool) -> None:
         name = self._registry.name
         self._warnings.note(
             ("cut off", ""),
@@ -79,4 +79,4 @@ class Isolation:
         )
         if self.is_cut_off is not is_cut_off:
             self.is_cut_off = is_cut_off
-            self.switch(is_cut_off)
+            self.switch()

@@ -1,7 +1,7 @@
 """Warnings to operators that last for a while. Invariant: the log has one line when a warning begins, and one
 at the level INFO when it ends.
 
-`/debug/state` shows the present ones as `concerns`, in words for people.
+`/debug` shows the present ones as `concerns`, in words for people.
 """
 
 import logging

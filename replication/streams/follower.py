@@ -7,6 +7,7 @@ nor skipped: the follower tries it again, and reads nothing else of that node me
 """
 
 import logging
+from typing import NamedTuple
 
 from core.clock import NS_PER_SECOND, Clock
 from core.fleet_table import label_of
@@ -28,13 +29,19 @@ ENTRIES_AT_ONCE = 16  # of each stream
 REFUSED_SECONDS = 5.0
 
 
+class ReadStreams(NamedTuple):
+    """How far this node has read the others' streams, and what it lacks of them."""
+
+    positions: ReadPositions
+    gaps: Gaps
+
+
 class Follower:
     def __init__(
         self,
         sealed_link: SealedLink,
         registry: Registry,
-        positions: ReadPositions,
-        gaps: Gaps,
+        known: ReadStreams,
         applying: Applying,
         usage: Usage,
         clock: Clock,
@@ -43,8 +50,7 @@ class Follower:
         self.refused = RefusedNodes(registry.name)
         self._link, self._envelopes = sealed_link.link, sealed_link.envelopes
         self._registry = registry
-        self._positions = positions
-        self._gaps = gaps
+        self._positions, self._gaps = known
         self._applying = applying
         self._usage = usage
         self._clock = clock

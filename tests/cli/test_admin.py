@@ -22,7 +22,8 @@ from core.clock import SystemClock
 from core.events import Event, ListingSaved
 from core.rows import BotProfile
 from core.user_rows import QuarantinedAct
-from openapi.cast import SESSION_ID
+from listings.forms import BotEdit, Form, ServerEdit
+from openapi.examples import SESSION_ID
 from server import cli
 from tests.support.gateways import (
     BOT,
@@ -83,6 +84,26 @@ def cells(result: Result) -> list[list[str]]:
 
 
 # -- Commands ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("kind", "form"), [("bots", BotEdit), ("servers", ServerEdit)])
+def test_an_edit_keeps_every_field_that_it_does_not_name(
+    kind: str, form: type[Form], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = {name: f"the {name} of before" for name in form.model_fields}
+    sent: list[dict[str, Any]] = []
+
+    def call(_: GatewayCaller, __: str, body: dict[str, Any] | None = None, **ids: str) -> dict[str, Any]:
+        if body is not None:
+            sent.append(body)
+        return {**before, "id": ids["id"], "change": None}
+
+    monkeypatch.setattr(GatewayCaller, "call", call)
+
+    result = run_admin(unused_url(), kind, "edit", BOT, "--name", "Jukebox")
+
+    assert result.exit_code == 0, result.output
+    assert sent == [{**before, "name": "Jukebox"}]
 
 
 def test_every_operation_is_done_by_its_command(
@@ -181,12 +202,11 @@ def test_every_operation_is_done_by_its_command(
     assert did(f"limits {BOT} --voters 7/60")["stats"]["requests"] == 20, "what is not told is kept"
     assert did(f"limits {BOT} --stats default")["stats"] is None
     assert did(f"limits {BOT}")["voters"] == {"requests": 7, "window_seconds": 60}
-    assert did("state")["counts"]["bots"] == 1
+    assert did("debug overview")["counts"]["bots"] == 1
     assert did("doctor") == {"success": True, "concerns": []}
-    assert did(f"debug bot {BOT}")["voters"] == 1
     assert did("find Juke")
     assert did(f"users inspect {USER}")
-    for what in ("overview", "webhooks", "limiter", "errors", "journal"):
+    for what in ("data", "webhooks", "limiter", "errors", "journal"):
         assert did(f"debug {what}")["success"] is True
     assert did("snapshot")["position"] > 0
     assert did("verify")["equal"] is True
@@ -276,15 +296,15 @@ def test_a_key_of_a_bot_without_an_actual_count_comes_with_what_to_do(
     assert "actual-server-count" not in admin("keys", "issue", BOT, "my key").output
 
 
-def test_the_state_is_shown_in_groups_with_units(gateway: ThreadGateway, admin: Admin) -> None:
+def test_the_overview_is_shown_in_groups_with_units(gateway: ThreadGateway, admin: Admin) -> None:
     gateway.list_bot()
     gateway.cast()
     gateway.advance(7_500)
-    result = admin("state", columns=80)
+    result = admin("debug", "overview", columns=80)
     shown = fields_of(result)
     assert (shown["ready"], shown["not ready because"], shown["uptime"]) == ("yes", "-", "2 h 5 min")
     assert (shown["bots"], shown["votes"]) == ("1", "1")
-    assert re.fullmatch(r"\d+\.\d MiB", shown["resident"])
+    assert re.search(r"\nmemory\n  resident +\d+\.\d MiB\n", result.output)
     assert re.fullmatch(r"[\d.]+ ms", shown["max"])
     assert "\npositions\n  head " in result.output
     assert not set("{}[]'\"") & set(result.output)
@@ -383,8 +403,8 @@ def test_a_call_sends_an_id_as_one_segment_of_the_path(gateway: ThreadGateway) -
 def test_json_is_the_api_s_answer(gateway: ThreadGateway, admin: Admin) -> None:
     gateway.list_bot()
     assert json.loads(admin("bots", "list", "--json").output) == gateway.done("GET", "/manage/bots")
-    state = json.loads(admin("state", "--json").output)
-    assert state.keys() == gateway.done("GET", "/debug/state").keys()
+    state = json.loads(admin("debug", "overview", "--json").output)
+    assert state.keys() == gateway.done("GET", "/debug/overview.json").keys()
 
 
 def test_a_refusal_is_told_in_the_api_s_words(gateway: ThreadGateway) -> None:
@@ -402,7 +422,7 @@ def test_with_json_an_error_is_json_too(gateway: ThreadGateway) -> None:
     refused = run_admin(gateway.base_url, "bots", "show", BOT, "--json")
     assert (refused.exit_code, refused.stderr) == (1, "")
     assert json.loads(refused.stdout) == gateway.operate("GET", f"/manage/bots/{BOT}").json()
-    away = run_admin(unused_url(), "state", "--json")
+    away = run_admin(unused_url(), "debug", "overview", "--json")
     assert (away.exit_code, json.loads(away.stdout)["success"]) == (1, False)
     assert "no gateway answers at " in json.loads(away.stdout)["error"]
 
@@ -425,8 +445,8 @@ def test_with_json_an_error_is_json_too(gateway: ThreadGateway) -> None:
         ("users quarantine 1 vote why --for 7d --until 2030-01-01", "Give either --until or --for."),
         ("bots submit 1 --from /nowhere", "/nowhere: No such file or directory"),
         ("bots frobnicate", "No such command 'frobnicate'"),
-        ("state --frobnicate", "No such option '--frobnicate'"),
-        ("--token a-secret-of-mine state", "use --token-file FILE"),
+        ("snapshot --frobnicate", "No such option '--frobnicate'"),
+        ("--token a-secret-of-mine doctor", "use --token-file FILE"),
     ],
 )
 def test_what_is_typed_wrong_ends_with_2_before_anything_is_asked(line: str, reason: str) -> None:
@@ -479,14 +499,15 @@ def test_a_bot_is_removed_when_its_name_is_typed(gateway: ThreadGateway, typed: 
 
 def test_an_answer_imports_nothing_heavy(gateway: ThreadGateway) -> None:
     """Each of these takes as long as the rest of the command, or longer."""
-    command = [sys.executable, "-X", "importtime", "server.py", "admin", "--url", gateway.base_url, "state"]
+    admin = [sys.executable, "-X", "importtime", "server.py", "admin", "--url", gateway.base_url]
+    command = [*admin, "debug", "overview"]
     environment = {"VOTEGATE_OPERATOR__TOKEN": OPERATOR_TOKEN}
     ended = subprocess.run(
         command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=WAIT_SECONDS
     )
     assert ended.returncode == 0, ended.stderr
     loaded = {line.rpartition("|")[2].strip() for line in ended.stderr.splitlines()}
-    heavy = {"asyncio", "cryptography", "handlers", "msgspec", "pydantic", "rich.console", "tornado", "yaml"}
+    heavy = {"asyncio", "cryptography", "handlers", "rich.console", "tornado", "yaml"}
     assert "cli.operations" in loaded
     assert not loaded & heavy
 

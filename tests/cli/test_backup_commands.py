@@ -34,7 +34,7 @@ def test_the_state_of_a_running_gateway_is_saved_and_read_back(tmp_path: Path) -
         gateway.cast()
         place = ["--url", gateway.base_url, "--token-file", token, "--data-dir", tmp_path / "data"]
         told = shown("backup", out, *place)
-        live = gateway.done("GET", "/debug/state")
+        live = gateway.done("GET", "/debug/data.json")
         assert "is there already" in refused("backup", out, *place)
         assert shown("backup", out, "--force", *place)["digest"] == live["digest"]
     assert (told["digest"], told["position"]) == (live["digest"], live["positions"]["head"])
@@ -71,7 +71,7 @@ def test_a_backup_without_its_key_is_saved_and_said_not_to_be_read_back(tmp_path
         place = ["--url", gateway.base_url, "--token-file", token, "--data-dir", tmp_path / "elsewhere"]
         result = done("backup", tmp_path / "one", *place)
         keys = ["--keys-file", tmp_path / "data" / KEYS]
-        digest = gateway.done("GET", "/debug/state")["digest"]
+        digest = gateway.done("GET", "/debug/data.json")["digest"]
         assert shown("backup", tmp_path / "two", *place, *keys)["digest"] == digest
     assert result.stderr.startswith("not read back: sealing key ")
     assert not (tmp_path / "elsewhere").exists()

@@ -12,9 +12,9 @@ from tests.support.gateways import OPERATOR_TOKEN, ThreadGateway, running
 pytestmark = pytest.mark.usefixtures("no_settings_around")
 
 
-def state(*arguments: object, **environment: object) -> Result:
+def overview(*arguments: object, **environment: object) -> Result:
     names = {f"VOTEGATE_{name}": str(value) for name, value in environment.items()}
-    return CliRunner(env=names).invoke(cli, ["admin", *map(str, arguments), "state"])
+    return CliRunner(env=names).invoke(cli, ["admin", *map(str, arguments), "debug", "overview"])
 
 
 def error(result: Result) -> str:
@@ -39,21 +39,21 @@ def test_a_flag_goes_before_the_environment_and_that_before_the_settings(
     data.mkdir()
     token_file(data / "operator.token")
 
-    assert state(*url, "--token-file", right, OPERATOR__TOKEN="wrong").exit_code == 0
-    assert state(*url, OPERATOR__TOKEN=OPERATOR_TOKEN, OPERATOR__TOKEN_FILE=wrong).exit_code == 0
-    assert state(*url, "--config", settings, OPERATOR__TOKEN_FILE=right).exit_code == 0
-    assert state(*url, "--config", settings, "--data-dir", tmp_path).exit_code == 0
-    assert state(*url, "--data-dir", data).exit_code == 0
-    assert state(*url, DATA_DIR=data).exit_code == 0
+    assert overview(*url, "--token-file", right, OPERATOR__TOKEN="wrong").exit_code == 0
+    assert overview(*url, OPERATOR__TOKEN=OPERATOR_TOKEN, OPERATOR__TOKEN_FILE=wrong).exit_code == 0
+    assert overview(*url, "--config", settings, OPERATOR__TOKEN_FILE=right).exit_code == 0
+    assert overview(*url, "--config", settings, "--data-dir", tmp_path).exit_code == 0
+    assert overview(*url, "--data-dir", data).exit_code == 0
+    assert overview(*url, DATA_DIR=data).exit_code == 0
     refusals = [
-        state(*url, "--token-file", wrong, OPERATOR__TOKEN=OPERATOR_TOKEN),
-        state(*url, "--config", settings, OPERATOR__TOKEN="a-wrong-token"),
+        overview(*url, "--token-file", wrong, OPERATOR__TOKEN=OPERATOR_TOKEN),
+        overview(*url, "--config", settings, OPERATOR__TOKEN="a-wrong-token"),
     ]
     assert [error(each) for each in refusals] == ["Invalid operator token."] * 2
 
 
 def test_the_token_may_come_from_standard_input(gateway: ThreadGateway) -> None:
-    arguments = ["admin", "--url", gateway.base_url, "--token-file", "-", "state"]
+    arguments = ["admin", "--url", gateway.base_url, "--token-file", "-", "debug", "overview"]
     assert CliRunner().invoke(cli, arguments, input=f"{OPERATOR_TOKEN}\n").exit_code == 0
 
 
@@ -65,14 +65,14 @@ def test_a_token_file_that_cannot_be_read_is_told_without_its_name(
     path = tmp_path / "a-token-by-mistake"
     if content is not None:
         path.write_bytes(content)
-    for result in (state("--token-file", path), state(OPERATOR__TOKEN_FILE=path)):
+    for result in (overview("--token-file", path), overview(OPERATOR__TOKEN_FILE=path)):
         line = error(result)
         assert line.startswith("no operator token: ")
         assert "by-mistake" not in line
 
 
 def test_without_any_token_the_file_of_the_data_folder_is_named(tmp_path: Path) -> None:
-    line = error(state("--data-dir", tmp_path))
+    line = error(overview("--data-dir", tmp_path))
     assert line == (
         f"no operator token: {tmp_path / 'operator.token'}: No such file or directory; see --token-file"
     )
@@ -83,14 +83,14 @@ def test_the_settings_say_where_the_gateway_is(tmp_path: Path) -> None:
     config = tmp_path / "config.yaml"
     config.write_text(f"server: {{unix_socket: {path}}}\n")
     with running(tmp_path / "data", **{"server.unix_socket": path}):
-        assert state("--config", config, OPERATOR__TOKEN=OPERATOR_TOKEN).exit_code == 0
-        assert state(OPERATOR__TOKEN=OPERATOR_TOKEN, SERVER__UNIX_SOCKET=path).exit_code == 0
-        assert state("--socket", path, OPERATOR__TOKEN=OPERATOR_TOKEN).exit_code == 0
-        assert state("--url", f"unix:{path}", OPERATOR__TOKEN=OPERATOR_TOKEN).exit_code == 0
+        assert overview("--config", config, OPERATOR__TOKEN=OPERATOR_TOKEN).exit_code == 0
+        assert overview(OPERATOR__TOKEN=OPERATOR_TOKEN, SERVER__UNIX_SOCKET=path).exit_code == 0
+        assert overview("--socket", path, OPERATOR__TOKEN=OPERATOR_TOKEN).exit_code == 0
+        assert overview("--url", f"unix:{path}", OPERATOR__TOKEN=OPERATOR_TOKEN).exit_code == 0
 
 
 def test_settings_that_cannot_be_read_end_with_2(tmp_path: Path) -> None:
-    result = state("--config", tmp_path / "none.yaml", OPERATOR__TOKEN=OPERATOR_TOKEN)
+    result = overview("--config", tmp_path / "none.yaml", OPERATOR__TOKEN=OPERATOR_TOKEN)
     assert result.exit_code == 2
     assert "none.yaml: cannot be read" in " ".join(result.output.split())
 

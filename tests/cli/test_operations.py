@@ -4,15 +4,15 @@ import click
 from msgspec.structs import fields
 
 from cli.admin import admin, every_call
-from cli.operations import OPERATIONS, Operation
+from cli.operations import OPERATIONS, ApiCall
 from handlers.reply import JSON
 from handlers.route import Route
-from handlers.routes import ROUTES
+from operators.operator_pages import ALL_ROUTES
 
 
-def as_operation(route: Route, command: str) -> Operation:
+def as_operation(route: Route, command: str) -> ApiCall:
     query = tuple(each.name for each in fields(route.query)) if route.query is not None else ()
-    return Operation(
+    return ApiCall(
         command,
         route.name,
         route.method,
@@ -27,10 +27,11 @@ def as_operation(route: Route, command: str) -> Operation:
 def test_the_operations_are_the_routes_of_the_operator() -> None:
     """A route that is missing here needs a row in `cli/operations.py`, with the words of its command."""
     commands = {operation.name: operation.command for operation in OPERATIONS}
-    routes = {route.name: route for route in ROUTES if route.access == "operator"}
+    routes = {route.name: route for route in ALL_ROUTES if route.access == "operator"}
     assert commands.keys() == routes.keys()
     for operation in OPERATIONS:
-        assert operation == as_operation(routes[operation.name], operation.command)
+        bare = operation._replace(help="", options={}, loses="")
+        assert bare == as_operation(routes[operation.name], operation.command)
 
 
 def test_each_operation_has_a_command_of_its_own_and_a_call() -> None:

@@ -19,7 +19,7 @@ from tests.support.raw_http_servers import unused_url
 from tests.support.webhook_receiver import Receiver, drop, status
 from wire.listening import url_of
 
-STATE = "/debug/state"
+STATE = "/debug/overview.json"
 
 
 def asked(url: str, trusted: Path | None = None, *, is_own: bool = False) -> bool:
@@ -112,7 +112,7 @@ def test_a_name_without_a_file_is_written_with_an_at_sign() -> None:
         listening.settimeout(WAIT_SECONDS)
         connection, _ = listening.accept()
         with connection:
-            assert connection.recv(100).startswith(b"GET /debug/state HTTP/1.1\r\n")
+            assert connection.recv(100).startswith(b"GET /debug/overview.json HTTP/1.1\r\n")
     assert line.startswith(f"no gateway answers at unix:@votegate-of-the-tests-{os.getpid()}: ")
 
 

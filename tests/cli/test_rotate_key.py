@@ -94,7 +94,7 @@ def test_the_next_start_seals_with_the_new_key_and_reads_what_is_older(folder: P
     newest = rotated(folder)["newest"]
     assert newest not in sealed_with(folder)
     with running(folder) as gateway:
-        assert gateway.done("GET", "/debug/state")["counts"]["votes"] == 1
+        assert gateway.done("GET", "/debug/overview.json")["counts"]["votes"] == 1
         gateway.list_server()
     assert newest in sealed_with(folder)
 

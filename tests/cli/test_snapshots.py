@@ -148,7 +148,7 @@ def assert_serves(folder: Path, kept: Kept) -> None:
     """A gateway goes on from the folder, with the old keys."""
     shutil.copy(kept.path / "key-digest.secret", folder)
     with running(folder) as gateway:
-        live = gateway.done("GET", "/debug/state")
+        live = gateway.done("GET", "/debug/data.json")
         assert (live["digest"], live["positions"]["head"]) == (kept.digest, kept.position)
         assert gateway.voters(kept.api_key, user=OTHER_USER).json()["voted"] is True
         gateway.done("POST", "/debug/snapshot")
@@ -205,7 +205,7 @@ def test_a_restored_folder_has_the_operator_token_that_it_is_given(kept: Kept, t
     assert restored.stderr.count(f"  in {new}\n") == 3
     with running(new, **{"operator.token": None}) as gateway:
         gateway.operator_token = token
-        assert gateway.done("GET", "/debug/state")["digest"] == kept.digest
+        assert gateway.done("GET", "/debug/data.json")["digest"] == kept.digest
     assert (new / OPERATOR_TOKEN).read_text() == f"{token}\n"
 
 

@@ -21,6 +21,7 @@ from core.ledger import Ledger
 from core.rows import NodeCounts
 from core.state import State
 from core.vote_counts import KEPT, MAX_COUNT, MAX_KEY, VoteCounts
+from core.webhook_events import NewDeliveries
 from tests.support.committed_rows import a_listing
 from tests.support.examples import examples
 from tests.support.memory_ledger import empty_state, state_after
@@ -125,7 +126,7 @@ def test_numbers_that_do_not_fit_stay_at_their_end() -> None:
 
 def cast(ledger: Ledger, user: str = USER, now_ms: int = NOW_MS, ref: str = BOT_REF) -> None:
     ledger.commit(
-        cast_vote(ledger.state, ref, user, now_ms=now_ms, cooldown_ms=0, delivery_id="d", pending_most=9)
+        cast_vote(ledger.state, ref, user, NewDeliveries(lambda: "d", 9), now_ms=now_ms, cooldown_ms=0)
     )
 
 

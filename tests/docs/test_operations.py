@@ -58,7 +58,7 @@ def test_a_backup_is_made_and_restored_word_by_word(process: ProcessGateway, tmp
     process.start()
     process.operator_token = (process.folder / OPERATOR_TOKEN).read_text().strip()
     key = process.list_bot()
-    digest = process.done("GET", "/debug/state")["digest"]
+    digest = process.done("GET", "/debug/data.json")["digest"]
     backup, check, restore, start = blocks("Backup and restore")
     process.environment["VOTEGATE_SERVER__PORT"] = process.base_url.rpartition(":")[2]
     assert digest in run(backup, process)
@@ -69,9 +69,9 @@ def test_a_backup_is_made_and_restored_word_by_word(process: ProcessGateway, tmp
     process.environment["VOTEGATE_SERVER__PORT"] = "0"
     process.environment["VOTEGATE_DATA_DIR"] = str(tmp_path / "new-data")
     process.start()
-    assert process.done("GET", "/debug/state")["digest"] == digest
+    assert process.done("GET", "/debug/data.json")["digest"] == digest
     assert process.voters(key).status_code == 200
-    assert process.operate("GET", "/debug/state").status_code == 200, "the token is the old one"
+    assert process.operate("GET", "/debug/overview.json").status_code == 200, "the token is the old one"
 
 
 def listed_lines() -> list[str]:

@@ -5,7 +5,7 @@ import re
 import msgspec
 import pytest
 
-from handlers.manage import MAX_PAGE
+from actions.query_forms import MAX_PAGE
 from listings.list_orders import FRESH_SECONDS, KEPT_SECONDS, SORTS
 from tests.support.gateways import ROOT
 from web.people.listing_icons import HOLDS_MS

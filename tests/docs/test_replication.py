@@ -18,8 +18,7 @@ import pytest
 import redis
 import requests
 
-from gateway.fleet_node import READY_SECONDS
-from gateway.membership import alike
+from gateway.fleet_node import READY_SECONDS, alike
 from replication.members.claims import PAUSE_SECONDS
 from replication.members.differences import CLOCK_SECONDS
 from replication.members.eviction import LOOK_BEATS
@@ -152,7 +151,7 @@ def test_the_user_of_redis_may_do_what_a_fleet_does_and_nothing_more(tmp_path: P
                 shutil.copy(one.folder / secret, tmp_path / "two")
             with running(tmp_path / "two", **settings, **{"redis.node": "two"}) as two:
                 eventually(lambda: two.voters(key).status_code == 200 and two.voters(key).json()["voted"])
-                fields = two.done("GET", "/debug/state")["replication"]
+                fields = two.done("GET", "/debug/overview.json")["replication"]
                 with server.client() as client:
                     eventually(lambda: allowed <= used_commands(client))
                     assert client.acl_log() == []

@@ -18,20 +18,20 @@ OBSERVERS = {
     "access_log": "serving.access_log.AccessLog._line",
     "attempt_tally": "webhook.attempt_tally.AttemptTally.on_record",
     "disk_space": "storage.space.os.statvfs",
-    "failing_endpoints": "handlers.failing_endpoints.FailingEndpoints.on_record",
-    "journal_tail": "handlers.journal_tail.JournalTail.on_record",
+    "failing_endpoints": "watchers.failing_endpoints.FailingEndpoints.on_record",
+    "journal_tail": "watchers.journal_tail.JournalTail.on_record",
     "key_uses": "handlers.key_uses.KeyUses.run",
     "list_orders": "web.people.list_keeper.ListKeeper._make",
     "listing_icons": "web.people.listing_icons.ListingIcons._ask",
-    "live_pages": "web.debug.overview_page.OverviewPage.event",
+    "live_pages": "operators.operator_site.LiveOverview.event",
     "loop_delay": "serving.vitals.LoopLag.step",
-    "memory": "gateway.serve.resident_bytes",
+    "memory": "gateway.observing.resident_bytes",
     "message_tally": "webhook.attempt_tally.MessageTally.on_record",
     "metrics": "metrics.collectors.Collectors._of_votes",
-    "refused_addresses": "handlers.refused.RefusedAddresses.step",
+    "refused_addresses": "watchers.refused_addresses.RefusedAddresses.step",
     "review_counts": "core.listing_table.ListingTable.count_reviews",
     "search_index": "search.index.SearchIndex.on_record",
-    "security_log": "handlers.security_log.on_record",
+    "security_log": "watchers.security_log.on_record",
     "server_counts": "guild_counts.platform_counts.PlatformCounts._step",
     "slow_disk": "journal.slow_disk.SlowDisk.step",
     "supervisor": "serving.supervisor.Supervisor.run",
@@ -76,7 +76,7 @@ def troubled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[PeopleG
         for _ in range(5):
             gateway.voters("vg_" + "k" * 43)
         gateway.request("GET", f"/servers/{SERVER}", headers={"Accept": "text/html"})
-        gateway.done("GET", "/debug/state")
+        gateway.done("GET", "/debug/overview.json")
         visitor = PageVisitor(gateway)
         visitor.sign_in()
         with visitor.request("GET", "/debug/live", stream=True):
@@ -102,5 +102,5 @@ def test_while_every_observer_fails_votes_are_cast_and_checked(troubled: tuple[P
         assert gateway.cast(user)["vote"] == 1
         assert gateway.voters(key, user=user).json()["voted"] is True
     assert gateway.request("GET", "/readyz").status_code == 200
-    assert gateway.done("GET", "/debug/state")["memory"]["resident_bytes"] is None
+    assert gateway.done("GET", "/debug/overview.json")["memory"]["resident_bytes"] is None
     assert gateway.done("GET", "/debug/overview.json")["success"] is True

@@ -1,98 +1,74 @@
-"""Every refusal has one status and one text."""
+"""handlers/reply.py: an error has one shape, and its code decides all of it."""
 
 import json
-from collections.abc import Iterator, Mapping
-from typing import get_args
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
-from core.refusals import Conflict, ConflictReason, NotFound, Refusal, Thing
-from handlers.reply import SPOKEN, reply_to
-
-Facts = Mapping[str, str | int]
-CONFLICTS: Mapping[ConflictReason, tuple[Facts, str]] = {
-    "listing_exists": ({}, "A listing with this id exists."),
-    "not_in_review": ({"review": "denied"}, "The listing is denied, not in review."),
-    "is_approved": ({}, "The listing is approved, not in review. Withdraw its approval instead."),
-    "not_approved": ({}, "The listing is not approved."),
-    "no_change": ({}, "The listing has no change that waits for a decision."),
-    "other_version": ({}, "The change is not the one that you saw. Look at it again, then decide."),
-    "keys_need_approval": ({}, "Keys are for approved listings only."),
-    "too_many_reminders": ({"most": 100}, "A user has 100 reminders at most; turn one off first."),
-    "too_many_keys": ({"most": 25}, "A listing has 25 keys at most; delete one first."),
-    "votes_need_approval": ({}, "Only an approved listing can be voted for."),
-    "not_signed": ({}, "Messages to a chat platform are not signed."),
-    "too_many_tests": ({}, "Too many tests wait for this endpoint."),
-    "delivery_pending": ({}, "The delivery is still pending."),
-    "too_many_pending": ({}, "Too many deliveries wait for this endpoint."),
-    "not_suspended": ({}, "The endpoint is not suspended."),
-    "moderator_by_settings": (
-        {},
-        "The settings name this moderator; take the id out of web.moderators.",
-    ),
-    "is_moderator": ({}, "The user moderates, too: only the operator can do that."),
-    "owner_proves": ({}, "Only its owner can prove to own the listing."),
-    "no_code": ({}, "The description at the chat platform does not hold the code."),
-    "owner_proven": (
-        {},
-        "The present owner has proven that they own the bot. If that is wrong, ask the people who run "
-        "this site.",
-    ),
-    "owner_proven_server": (
-        {},
-        "The present owner has proven that they manage the server. Only the owner of the server at the "
-        "chat platform can take the listing over.",
-    ),
-    "own_listing": ({}, "The listing is yours already."),
-    "own_quarantine": ({}, "Nobody imposes or lifts a quarantine of their own."),
-    "owner_quarantined": (
-        {},
-        "The owner of the listing may not submit listings now. Meanwhile nobody can edit or inherit it.",
-    ),
-    "owns_already": ({}, "The user owns the listing already."),
-    "too_many_owners": (
-        {"most": 4},
-        "A listing has at most 4 co-owners and invitations. Remove one first.",
-    ),
-    "nothing_to_probe": ({}, "No delivery waits that could probe the endpoint; send a test."),
-}
-NOT_FOUND: Mapping[Thing, str] = {
-    "listing": "There is no such listing.",
-    "key": "The listing has no such key.",
-    "webhook": "The listing has no webhook.",
-    "delivery": "The listing has no such delivery.",
-    "user": "There is no such user.",
-    "session": "The user has no such session.",
-    "quarantine": "The user is under no such quarantine.",
-    "invitation": "The user has no invitation.",
-    "extra_owner": "The user is neither a co-owner nor invited.",
-    "hand_over": "The listing is not offered to this user, or the offer has lapsed.",
-}
+from core.refusals import Invalid, PlaceLost, Refusal, SearchUnavailable, Unavailable
+from handlers.reply import SPOKEN, Spoken, limited, refused, reply_to
+from languages.said import SAID, Code, Fault, in_words
+from languages.texts import Text
+from ratelimit.bucket import Decision
 
 
-def kinds_of(kind: type[Refusal]) -> Iterator[type[Refusal]]:
-    """The refusals that are raised: the leaves of the tree."""
-    below = kind.__subclasses__()
-    for each in below:
-        yield from kinds_of(each)
-    if not below:
-        yield kind
+@pytest.mark.parametrize("code", SAID)
+def test_every_code_has_an_answer_with_its_status_and_its_text(code: Code) -> None:
+    said = SAID[code]
+    body = json.loads(refused(code, **said.facts).body) if code != "invalid_fields" else said_of_fields()
+    assert body == {"success": False, "error": in_words(code, said.facts), "status": said.status, **body}
+    assert refused("too_many_keys", most=2).why == Fault("too_many_keys", {"most": 2})
 
 
-def test_every_refusal_has_an_answer() -> None:
-    assert set(kinds_of(Refusal)) <= set(SPOKEN)
+def said_of_fields() -> Mapping[str, Any]:
+    body: Mapping[str, Any] = json.loads(reply_to(Invalid({"id": Fault("no_snowflake")})).body)
+    assert body["fields"] == {"id": "must be a snowflake: 17 to 20 digits"}
+    return body
 
 
-@pytest.mark.parametrize("reason", get_args(ConflictReason))
-def test_every_reason_of_a_conflict_has_a_text(reason: ConflictReason) -> None:
-    facts, text = CONFLICTS[reason]
-    reply = reply_to(Conflict(reason, **facts))
-    assert reply.status == 409
-    assert json.loads(reply.body) == {"success": False, "error": text, "status": 409}
+@pytest.mark.parametrize(
+    ("error", "status", "text"),
+    [
+        (Unavailable("full"), 503, "Nothing can be written right now: full."),
+        (Unavailable(Text("it {what}", what="stops")), 503, "Nothing can be written right now: it stops."),
+        (SearchUnavailable(), 503, "Listings cannot be searched right now."),
+        (PlaceLost(), 410, in_words("place_lost")),
+    ],
+)
+def test_a_failure_that_is_nobodys_mistake_has_a_code_too(error: Spoken, status: int, text: str) -> None:
+    assert isinstance(error, SPOKEN)
+    reply = reply_to(error)
+    assert json.loads(reply.body) == {"success": False, "error": text, "status": status}
 
 
-@pytest.mark.parametrize("thing", get_args(Thing))
-def test_everything_that_may_be_missing_has_a_text(thing: Thing) -> None:
-    reply = reply_to(NotFound(thing))
-    assert reply.status == 404
-    assert json.loads(reply.body) == {"success": False, "error": NOT_FOUND[thing], "status": 404}
+@pytest.mark.parametrize(
+    ("refusal", "beside"),
+    [
+        (Refusal("voted_too_soon", retry_seconds=9, next_vote_ms=5), {"nextVoteAt": 5}),
+        (Refusal("quarantined", reason="Spam.", until_ms=7), {"until": 7}),
+        (Refusal("quarantined_without_end", reason="Spam.", until_ms=None), {"until": None}),
+    ],
+)
+def test_some_answers_say_more_than_their_text(refusal: Refusal, beside: Mapping[str, Any]) -> None:
+    body = json.loads(reply_to(refusal).body)
+    assert {name: body[name] for name in body.keys() - {"success", "error", "status"}} == beside
+
+
+@pytest.mark.parametrize(
+    ("refusal", "headers"),
+    [
+        (Refusal("voted_too_soon", retry_seconds=9, next_vote_ms=5), {"retry-after": "9"}),
+        (Refusal("count_asked_for", retry_seconds=5), {"retry-after": "5"}),
+        (Refusal("cut_off"), {"retry-after": "5"}),
+        (Refusal("operator_token_required"), {"www-authenticate": "Bearer"}),
+        (Refusal("no_such_key"), {}),
+    ],
+)
+def test_a_code_may_have_headers(refusal: Refusal, headers: Mapping[str, str]) -> None:
+    assert reply_to(refusal).headers == headers
+
+
+def test_a_refusal_keeps_the_headers_of_its_code_beside_those_of_a_limit() -> None:
+    reply = limited(refused("cut_off"), Decision(True, 1, 1, 1, 1, 1))
+    assert (reply.limits is not None, reply.headers) == (True, {"retry-after": "5"})

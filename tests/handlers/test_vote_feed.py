@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from core.events import Event, ListingRemoved, UserErased, VoteCast, VotesMerged, VotesStruck
-from core.refusals import PlaceLost
+from core.refusals import PlaceLost, Refusal
 from core.state import State
-from handlers.reply import NotReady, Reply
+from handlers.reply import Reply
 from handlers.request import Request
 from handlers.vote_feed import MOST_READERS, Cursor, VoteFeed
-from journal.reading_on import FoundPage, FoundRecord
+from journal.record_pages import FoundPage, FoundRecord
 from tests.support.coroutines import run, turns
 from tests.support.memory_ledger import empty_state
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF, USER, listed, voted
@@ -177,7 +177,7 @@ def test_a_journal_that_cannot_be_read_is_not_ready() -> None:
     async def main() -> None:
         place = Place()
         place.log.failure = OSError(5, "Input/output error")
-        with pytest.raises(NotReady, match="the journal cannot be read"):
+        with pytest.raises(Refusal, match="the journal cannot be read"):
             await place.feed.lines(behind(0), 10)
 
     run(main())
@@ -189,7 +189,7 @@ def test_pages_at_once_are_bounded() -> None:
         place.log.is_open.clear()
         reading = [asyncio.create_task(place.feed.lines(behind(0), 1)) for _ in range(MOST_READERS)]
         await turns()
-        with pytest.raises(NotReady, match="too many pages"):
+        with pytest.raises(Refusal, match="too many pages"):
             await place.feed.lines(behind(0), 1)
         place.log.is_open.set()
         await asyncio.gather(*reading)
@@ -253,7 +253,7 @@ def test_a_stream_that_is_left_makes_room_for_another() -> None:
         place = Place(most_streams=1)
         stream = await place.stream()
         await anext(stream)
-        with pytest.raises(NotReady, match="too many streams"):
+        with pytest.raises(Refusal, match="too many streams"):
             await place.stream()
         await stream.aclose()
         again = await place.stream()
@@ -272,7 +272,7 @@ def test_streams_end_when_the_gateway_stops() -> None:
         stop.set()
         assert [piece async for piece in stream] == []
         await running
-        with pytest.raises(NotReady, match="stopping"):
+        with pytest.raises(Refusal, match="stopping"):
             await place.stream()
 
     run(main())

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from core.actors import ERASED, OPERATOR, Actor, user_actor
 from core.ledger import Ledger
-from core.refusals import Conflict, NotFound
+from core.refusals import Refusal
 from core.rows import Key, Listing
 from core.state import State
 from listings import co_owners
@@ -68,9 +68,9 @@ def test_either_side_ends_it(ledger: Ledger, state: State, joins: bool, by: Acto
         join(ledger)
     part(ledger, USER, by)
     assert (row_of(state).co_owners, deeds(state)[-1]) == ((), deed)
-    with pytest.raises(NotFound, match="extra_owner"):
+    with pytest.raises(Refusal, match="extra_owner"):
         part(ledger, USER, by)
-    with pytest.raises(NotFound, match="invitation"):
+    with pytest.raises(Refusal, match="invitation"):
         join(ledger)
 
 
@@ -82,7 +82,7 @@ def test_there_is_room_for_so_many_invitations_and_co_owners(ledger: Ledger, sta
     join(ledger, users[0])
     invite(ledger, users[1])  # who is invited takes no more room
     assert len(row_of(state).co_owners) == MOST_CO_OWNERS
-    with pytest.raises(Conflict, match="too_many_owners"):
+    with pytest.raises(Refusal, match="too_many_owners"):
         invite(ledger, USER)
     part(ledger, users[2], user_actor(users[2]))
     invite(ledger, USER)
@@ -90,7 +90,7 @@ def test_there_is_room_for_so_many_invitations_and_co_owners(ledger: Ledger, sta
 
 def test_the_owner_needs_no_invitation(ledger: Ledger) -> None:
     a_listing(ledger)
-    with pytest.raises(Conflict, match="owns_already"):
+    with pytest.raises(Refusal, match="owns_already"):
         invite(ledger, OWNER)
 
 

@@ -5,9 +5,10 @@ import pytest
 from core.actors import GATEWAY, user_actor
 from core.events import EligibilityChecked, ListingReviewed, OwnerMessageQueued
 from core.ledger import Ledger
-from core.refusals import Conflict, NotFound
+from core.refusals import Refusal
 from core.rows import CheckOutcome, Listing, ServerCheck
 from core.state import State
+from core.webhook_events import NewDeliveries
 from listings import rules
 from listings.eligibility import check, renewed, submit_server
 from listings.forms import ServerSubmission
@@ -47,7 +48,7 @@ def checked(ledger: Ledger, outcome: CheckOutcome, at_ms: int) -> Listing:
 
 
 def vote(state: State) -> None:
-    cast_vote(state, SERVER_REF, USER, now_ms=NOW_MS, cooldown_ms=1, delivery_id="d", pending_most=9)
+    cast_vote(state, SERVER_REF, USER, NewDeliveries(lambda: "d", 9), now_ms=NOW_MS, cooldown_ms=1)
 
 
 @pytest.mark.parametrize("outcome", ["pass", "unknown"])
@@ -92,9 +93,9 @@ def test_the_owner_is_told_of_an_approval_by_the_gateway(state: State) -> None:
 
 def test_a_server_is_listed_once(ledger: Ledger) -> None:
     submitted(ledger, "pass")
-    with pytest.raises(Conflict):
+    with pytest.raises(Refusal):
         submitted(ledger, "pass")
-    with pytest.raises(NotFound):
+    with pytest.raises(Refusal, match="no_such"):
         check(ledger.state, f"servers/{OTHER.id}", (), NOW_MS, GRACE_MS, by=GATEWAY)
 
 
@@ -112,7 +113,7 @@ def test_what_fails_is_told_then_hidden_after_the_grace_period_and_shown_again_w
     row = checked(ledger, "fail", failing_ms + GRACE_MS)
     assert (row.is_public, row.review) == (False, "approved")
     assert (row.trail[-1].deed, row.trail[-1].about) == ("hidden", "members")
-    with pytest.raises(Conflict):
+    with pytest.raises(Refusal):
         vote(ledger.state)
     assert not checked(ledger, "fail", failing_ms + GRACE_MS + DAY_MS).is_public
     row = checked(ledger, "pass", failing_ms + GRACE_MS + 2 * DAY_MS)

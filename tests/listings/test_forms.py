@@ -190,7 +190,7 @@ def filled_in(form: type[Form], body: Body) -> Form | set[str]:
     try:
         return read(form, body)
     except Invalid as refusal:
-        return {name.partition(".")[0] for name in refusal.fields}
+        return {name.partition(".")[0] for name in refusal.faults}
 
 
 @pytest.mark.parametrize(

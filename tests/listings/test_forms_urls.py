@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.refusals import Invalid
+from languages.said import in_words
 from listings.forms import BotEdit, WebhookSettings, read
 from tests.support.examples import examples
 from tests.support.sample_rows import OWNER
@@ -46,9 +47,9 @@ def reason_against(url: str) -> str | None:
     except Invalid as refusal:
         with pytest.raises(Invalid) as same:
             read(WebhookSettings, {"url": url})
-        (reason,) = refusal.fields.values()
-        assert same.value.fields == {"url": reason}
-        return reason
+        (fault,) = refusal.faults.values()
+        assert same.value.faults == {"url": fault}
+        return in_words(*fault)
     assert invite == read(WebhookSettings, {"url": url}).url == url, "it is taken as it came"
     return None
 

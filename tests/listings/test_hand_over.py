@@ -6,7 +6,7 @@ from core.actors import OPERATOR, user_actor
 from core.clock import MS_PER_DAY
 from core.events import CoOwnerSaved
 from core.ledger import Ledger
-from core.refusals import Conflict, NotFound
+from core.refusals import Refusal
 from core.rows import Listing
 from core.state import State
 from listings import hand_over
@@ -45,7 +45,7 @@ def test_an_offer_lapses_after_7_days(ledger: Ledger, after_ms: int, is_late: bo
     a_listing(ledger)
     offered(ledger)
     if is_late:
-        with pytest.raises(NotFound, match="hand_over"):
+        with pytest.raises(Refusal, match="hand_over"):
             accept(ledger, after_ms=after_ms)
     else:
         assert accept(ledger, after_ms=after_ms).owner_id == USER
@@ -54,7 +54,7 @@ def test_an_offer_lapses_after_7_days(ledger: Ledger, after_ms: int, is_late: bo
 def test_nobody_but_the_heir_accepts(ledger: Ledger) -> None:
     a_listing(ledger)
     offered(ledger)
-    with pytest.raises(NotFound, match="hand_over"):
+    with pytest.raises(Refusal, match="hand_over"):
         accept(ledger, OTHER_USER)
 
 
@@ -65,15 +65,15 @@ def test_an_offer_is_withdrawn_or_declined(ledger: Ledger, state: State, by: str
     ledger.commit(hand_over.end(row, NOW_MS + 11, by=user_actor(by.removeprefix("users/"))))
     row = state.listings[BOT_REF]
     assert (row.owner_id, row.hand_over, row.trail[-1].deed) == (OWNER, None, deed)
-    with pytest.raises(NotFound, match="hand_over"):
+    with pytest.raises(Refusal, match="hand_over"):
         hand_over.end(row, NOW_MS + 12, by=BY_OWNER)
-    with pytest.raises(NotFound, match="hand_over"):
+    with pytest.raises(Refusal, match="hand_over"):
         accept(ledger)
 
 
 def test_an_owner_inherits_nothing(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
-    with pytest.raises(Conflict, match="owns_already"):
+    with pytest.raises(Refusal, match="owns_already"):
         hand_over.offer(state.listings[BOT_REF], OWNER, NOW_MS, by=BY_OWNER)
 
 

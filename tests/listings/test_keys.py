@@ -9,13 +9,14 @@ from hypothesis import strategies as st
 from core.actors import OPERATOR
 from core.events import KeyUsed, ListingRemoved
 from core.ledger import Ledger
-from core.refusals import Conflict, NotFound
+from core.refusals import Refusal
 from core.rows import Key, Review
 from core.state import State
 from listings.keys import (
     FINGERPRINT,
     KEY_BYTES,
     KeyDigester,
+    NewKey,
     delete_key,
     is_granted,
     issue_key,
@@ -37,9 +38,7 @@ def issue(ledger: Ledger, key_id: str = "k1", *, digest: str = "d1" * 32, ref: s
         issue_key(
             ledger.state,
             ref,
-            name="production",
-            key_id=key_id,
-            digest=digest,
+            NewKey(key_id, "production", digest),
             now_ms=NOW_MS,
             keys_per_listing=KEYS,
             by=OPERATOR,
@@ -117,9 +116,9 @@ def test_an_unknown_key_opens_nothing(ledger: Ledger, state: State) -> None:
 @pytest.mark.parametrize("review", ["in_review", "denied"])
 def test_keys_are_for_approved_listings_only(ledger: Ledger, review: Review) -> None:
     a_listing(ledger, review=review)
-    with pytest.raises(Conflict) as refusal:
+    with pytest.raises(Refusal) as refusal:
         issue(ledger)
-    assert refusal.value.reason == "keys_need_approval"
+    assert refusal.value.code == "keys_need_approval"
 
 
 def test_a_listing_has_several_keys_but_not_too_many(ledger: Ledger, state: State) -> None:
@@ -127,9 +126,9 @@ def test_a_listing_has_several_keys_but_not_too_many(ledger: Ledger, state: Stat
     for number in range(KEYS):
         issue(ledger, f"k{number}", digest=f"d{number}")
     assert all(granted(state, f"d{number}") for number in range(KEYS))
-    with pytest.raises(Conflict) as refusal:
+    with pytest.raises(Refusal) as refusal:
         issue(ledger, "one too many", digest="d9")
-    assert (refusal.value.reason, refusal.value.facts) == ("too_many_keys", {"most": KEYS})
+    assert (refusal.value.code, refusal.value.facts) == ("too_many_keys", {"most": KEYS})
     ledger.commit(delete_key(state, BOT_REF, "k0", NOW_MS, by=OPERATOR))
     issue(ledger, "k3", digest="d3")
     assert granted(state, "d3")
@@ -200,20 +199,20 @@ def test_a_key_that_does_not_exist_is_neither_rotated_nor_deleted(ledger: Ledger
     a_listing(ledger, BOT_REF)
     a_listing(ledger, OTHER_REF)
     a_key(ledger, "k1", ref=OTHER_REF)
-    with pytest.raises(NotFound) as refusal:
+    with pytest.raises(Refusal) as refusal:
         rotate(ledger, "d2")
-    assert refusal.value.thing == "key"
-    with pytest.raises(NotFound):
+    assert refusal.value.code == "no_such_key"
+    with pytest.raises(Refusal, match="no_such"):
         delete_key(state, BOT_REF, "k1", NOW_MS, by=OPERATOR)
 
 
 def test_a_listing_that_does_not_exist_has_no_keys(ledger: Ledger, state: State) -> None:
-    with pytest.raises(NotFound) as refusal:
+    with pytest.raises(Refusal) as refusal:
         issue(ledger)
-    assert refusal.value.thing == "listing"
-    with pytest.raises(NotFound):
+    assert refusal.value.code == "no_such_listing"
+    with pytest.raises(Refusal, match="no_such"):
         rotate(ledger, "d2")
-    with pytest.raises(NotFound):
+    with pytest.raises(Refusal, match="no_such"):
         delete_key(state, BOT_REF, "k1", NOW_MS, by=OPERATOR)
 
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from core.actors import OPERATOR, Actor, user_actor
 from core.events import DeliveryQueued, Event, ListingReviewed, OwnerMessageQueued
 from core.ledger import Ledger
-from core.refusals import Conflict
+from core.refusals import Refusal
 from core.rows import BotProfile, Listing, PendingChange, Review
 from core.state import State
 from core.webhook_events import NewDeliveries
@@ -165,17 +165,17 @@ def test_a_refused_change_is_gone_and_the_agreed_version_comes_back(
 def test_a_decision_names_the_version_that_the_moderator_saw(ledger: Ledger, state: State) -> None:
     seen = rules.change_version(saved(ledger, renamed("Nice bot"), 5, "after"))
     saved(ledger, renamed("Free Nitro"), 6, "after")
-    with pytest.raises(Conflict) as refusal:
+    with pytest.raises(Refusal) as refusal:
         rules.agree(state, BOT_REF, seen, NOW_MS + 7, by=MODERATOR)
-    assert refusal.value.reason == "other_version"
-    with pytest.raises(Conflict) as refusal:
+    assert refusal.value.code == "other_version"
+    with pytest.raises(Refusal) as refusal:
         rules.refuse(state, BOT_REF, seen, "Spam.", NOW_MS + 7, by=MODERATOR)
-    assert refusal.value.reason == "other_version"
+    assert refusal.value.code == "other_version"
     seen = rules.change_version(state.listings[BOT_REF])
     ledger.commit(rules.refuse(state, BOT_REF, seen, "Spam.", NOW_MS + 7, by=MODERATOR))
-    with pytest.raises(Conflict) as refusal:
+    with pytest.raises(Refusal) as refusal:
         rules.agree(state, BOT_REF, seen, NOW_MS + 8, by=MODERATOR)
-    assert refusal.value.reason == "no_change"
+    assert refusal.value.code == "no_change"
 
 
 @pytest.mark.usefixtures("approved")
@@ -206,9 +206,9 @@ def test_a_withdrawn_approval_makes_a_denied_listing_that_nobody_votes_for(
     row = state.listings[BOT_REF]
     assert (row.review, row.reason, row.reviewed_ms, row.is_public) == ("denied", "Spam.", NOW_MS + 6, False)
     assert [(act.deed, act.by, act.about) for act in row.trail][-1] == ("withdrawn", MODERATOR, "Spam.")
-    with pytest.raises(Conflict) as refusal:
-        cast_vote(*(state, BOT_REF, USER), now_ms=NOW_MS + 7, cooldown_ms=1, delivery_id="d", pending_most=1)
-    assert refusal.value.reason == "votes_need_approval"
+    with pytest.raises(Refusal) as refusal:
+        cast_vote(state, BOT_REF, USER, NewDeliveries(lambda: "d", 1), now_ms=NOW_MS + 7, cooldown_ms=1)
+    assert refusal.value.code == "votes_need_approval"
 
 
 def test_the_keys_of_a_withdrawn_bot_open_nothing_until_it_is_approved_again(
@@ -242,13 +242,13 @@ def test_an_approved_listing_is_not_denied_and_another_one_not_withdrawn(
     ledger: Ledger, state: State
 ) -> None:
     a_listing(ledger)
-    with pytest.raises(Conflict) as refusal:
+    with pytest.raises(Refusal) as refusal:
         rules.deny(state, BOT_REF, "Spam.", NOW_MS, by=OPERATOR)
-    assert refusal.value.reason == "is_approved"
+    assert refusal.value.code == "is_approved"
     ledger.commit(withdrawn(state))
-    with pytest.raises(Conflict) as refusal:
+    with pytest.raises(Refusal) as refusal:
         withdrawn(state, 7)
-    assert refusal.value.reason == "not_approved"
+    assert refusal.value.code == "not_approved"
 
 
 @pytest.mark.parametrize("shown", ["after", "before"])

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from core.refusals import NoCountGiven, ServerCountOutOfRange
 from listings.stats_problems import FIELDS_PER_BOT, MAX_BOTS, NAME_CHARACTERS, StatsProblems
 
 
@@ -13,7 +12,7 @@ def names(problems: StatsProblems, ref: str) -> list[str]:
 def test_the_bots_whose_pushes_were_wrong_last_are_kept() -> None:
     problems = StatsProblems(bots=2)
     for ref in ("bots/1", "bots/2", "bots/1", "bots/3"):
-        problems.note(ref, {"servers": 1}, NoCountGiven(), 0)
+        problems.note(ref, {"servers": 1}, "no_count_given", 0)
 
     assert [names(problems, f"bots/{number}") for number in (1, 2, 3)] == [["servers"], [], ["servers"]]
 
@@ -22,7 +21,7 @@ def test_however_much_is_sent_so_much_is_kept() -> None:
     problems = StatsProblems()
     for number in range(MAX_BOTS + 50):
         body: dict[str, Any] = {f"{number}-{field}-".ljust(1_000, "x"): 0 for field in range(20)}
-        problems.note(f"bots/{number}", {**body, "server_count": []}, ServerCountOutOfRange(), number)
+        problems.note(f"bots/{number}", {**body, "server_count": []}, "server_count_out_of_range", number)
 
     assert len(problems) == MAX_BOTS
     kept = problems.of(f"bots/{MAX_BOTS + 49}")

@@ -5,7 +5,7 @@ import pytest
 from core.actors import user_actor
 from core.events import OwnershipProven, UserErased
 from core.ledger import Ledger
-from core.refusals import Conflict, NotFound
+from core.refusals import Refusal
 from core.state import State
 from listings.notices import NoticeSearch
 from listings.ownership import Ownership
@@ -13,7 +13,7 @@ from listings.review import is_proven
 from listings.take_over import Evidence, take_over
 from tests.support.committed_rows import a_delivery, a_key, a_listing, a_webhook
 from tests.support.sample_rows import BOT_REF, NOW_MS, OWNER, SERVER_REF, USER, voted
-from votes.search import Search
+from votes.user_search import Search
 
 LATER_MS = NOW_MS + 1
 
@@ -44,7 +44,7 @@ def test_an_owner_who_has_proven_it_keeps_it(
 ) -> None:
     a_listing(ledger, ref)
     proven(ledger, ref)
-    with pytest.raises(Conflict, match="owner_proven"):
+    with pytest.raises(Refusal, match="owner_proven"):
         take_over(state, ref, USER, evidence, LATER_MS)
 
 
@@ -58,10 +58,10 @@ def test_the_owner_of_a_server_at_the_platform_takes_it_from_a_proven_manager(
 
 
 def test_nobody_takes_their_own_or_what_is_not_there(ledger: Ledger, state: State) -> None:
-    with pytest.raises(NotFound):
+    with pytest.raises(Refusal, match="no_such"):
         take_over(state, BOT_REF, USER, "code", LATER_MS)
     a_listing(ledger)
-    with pytest.raises(Conflict, match="own_listing"):
+    with pytest.raises(Refusal, match="own_listing"):
         take_over(state, BOT_REF, OWNER, "code", LATER_MS)
 
 

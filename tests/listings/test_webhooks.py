@@ -16,10 +16,11 @@ from core.events import (
     WebhookSaved,
 )
 from core.ledger import Ledger
-from core.refusals import Conflict, Invalid, NotFound
+from core.refusals import Invalid, Refusal
 from core.rows import Suspension, Webhook
 from core.state import State
 from grammars.http_urls import UrlRefused
+from languages.said import in_words
 from listings import webhooks as rules
 from listings.forms import WebhookSettings, read
 from listings.webhooks import WebhookPolicy, redeliver, remove_webhook, rotate_secret, send_test, webhook_of
@@ -44,7 +45,7 @@ PRIVATE_URL = "https://10.0.0.1/votes"
 
 def is_chat(url: str) -> bool:
     if url == PRIVATE_URL:
-        raise UrlRefused("must not lead to a private address")
+        raise UrlRefused("private_address", range="localhost")
     return url == CHAT_URL
 
 
@@ -66,7 +67,7 @@ def save_webhook(state: State, ref: str, **body: object) -> list[Event]:
 def refused(state: State, **body: object) -> dict[str, str]:
     with pytest.raises(Invalid) as refusal:
         save_webhook(state, BOT_REF, **body)
-    return dict(refusal.value.fields)
+    return {name: in_words(*fault) for name, fault in refusal.value.faults.items()}
 
 
 # -- settings ------------------------------------------------------------------------------------------
@@ -139,7 +140,7 @@ def test_no_token_goes_to_a_chat_platform_and_no_language_anywhere_else(ledger: 
 
 def test_a_target_is_refused_with_the_reason_of_the_guard(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
-    assert refused(state, url=PRIVATE_URL) == {"url": "must not lead to a private address"}
+    assert refused(state, url=PRIVATE_URL) == {"url": "must not lead to a private address (localhost)"}
 
 
 def test_saving_keeps_what_is_on_its_way(ledger: Ledger, state: State) -> None:
@@ -190,9 +191,9 @@ def test_a_webhook_from_before_there_were_secrets_gets_one_without_an_overlap(
 def test_a_chat_platform_s_webhook_has_no_secret_to_rotate(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     ledger.commit([WebhookSaved(BOT_REF, Webhook(CHAT_URL, NOW_MS, language="en"))])
-    with pytest.raises(Conflict) as refusal:
+    with pytest.raises(Refusal) as refusal:
         rotate_secret(state, BOT_REF, POLICY, overlap_ms=0, now_ms=LATER_MS, by=OPERATOR)
-    assert refusal.value.reason == "not_signed"
+    assert refusal.value.code == "not_signed"
 
 
 def test_a_removed_webhook_is_gone_with_its_log(ledger: Ledger, state: State) -> None:
@@ -202,7 +203,7 @@ def test_a_removed_webhook_is_gone_with_its_log(ledger: Ledger, state: State) ->
     a_delivery(ledger, "second")
     ledger.commit(remove_webhook(state, BOT_REF, NOW_MS, by=OPERATOR))
     assert state.deliveries.newest_first(BOT_REF) == []
-    with pytest.raises(NotFound):
+    with pytest.raises(Refusal, match="no_such"):
         webhook_of(state, BOT_REF)
 
 
@@ -242,9 +243,9 @@ def test_a_pending_delivery_is_not_sent_twice(ledger: Ledger, state: State) -> N
     a_listing(ledger)
     a_webhook(ledger)
     a_delivery(ledger, "first")
-    with pytest.raises(Conflict) as refusal:
+    with pytest.raises(Refusal) as refusal:
         redeliver(state, BOT_REF, "first", POLICY, LATER_MS)
-    assert refusal.value.reason == "delivery_pending"
+    assert refusal.value.code == "delivery_pending"
 
 
 def test_a_delivery_is_not_sent_again_while_too_many_wait(ledger: Ledger, state: State) -> None:
@@ -252,9 +253,9 @@ def test_a_delivery_is_not_sent_again_while_too_many_wait(ledger: Ledger, state:
     a_webhook(ledger)
     a_finished_delivery(ledger, "first")
     a_delivery(ledger, "second")
-    with pytest.raises(Conflict) as refusal:
+    with pytest.raises(Refusal) as refusal:
         redeliver(state, BOT_REF, "first", policy(pending_most=1), LATER_MS)
-    assert refusal.value.reason == "too_many_pending"
+    assert refusal.value.code == "too_many_pending"
     assert redeliver(state, BOT_REF, "first", policy(pending_most=2), LATER_MS)
 
 
@@ -265,9 +266,9 @@ def test_a_delivery_of_another_listing_is_not_found(ledger: Ledger, state: State
     a_delivery(ledger, "pending", OTHER_REF)
     a_finished_delivery(ledger, "finished", OTHER_REF)
     for delivery_id in ("pending", "finished", "never queued"):
-        with pytest.raises(NotFound) as refusal:
+        with pytest.raises(Refusal) as refusal:
             redeliver(state, BOT_REF, delivery_id, POLICY, LATER_MS)
-        assert refusal.value.thing == "delivery"
+        assert refusal.value.code == "no_such_delivery"
 
 
 RULES: list[Callable[[State, str], object]] = [
@@ -284,18 +285,18 @@ def test_without_a_webhook_there_is_nothing_to_remove_rotate_test_or_send(
     ledger: Ledger, state: State, rule: Callable[[State, str], object]
 ) -> None:
     a_listing(ledger)
-    with pytest.raises(NotFound) as refusal:
+    with pytest.raises(Refusal) as refusal:
         rule(state, BOT_REF)
-    assert refusal.value.thing == "webhook"
+    assert refusal.value.code == "no_such_webhook"
 
 
 @pytest.mark.parametrize("rule", [*RULES, save_webhook])
 def test_a_listing_that_does_not_exist_has_no_webhook(
     state: State, rule: Callable[[State, str], object]
 ) -> None:
-    with pytest.raises(NotFound) as refusal:
+    with pytest.raises(Refusal) as refusal:
         rule(state, BOT_REF)
-    assert refusal.value.thing == "listing"
+    assert refusal.value.code == "no_such_listing"
 
 
 def test_when_too_many_wait_in_all_nothing_more_may_wait_anywhere(ledger: Ledger, state: State) -> None:
@@ -339,7 +340,7 @@ def test_a_probe_needs_a_delivery_that_is_no_test(ledger: Ledger, state: State) 
     suspended(ledger)
     ledger.commit([DeliveryQueued("test", BOT_REF, USER, test=True, at_ms=NOW_MS)])
 
-    with pytest.raises(Conflict, match="nothing_to_probe"):
+    with pytest.raises(Refusal, match="nothing_to_probe"):
         rules.probe(state, BOT_REF, LATER_MS, by=OPERATOR)
 
 
@@ -348,9 +349,9 @@ def test_an_endpoint_that_is_not_suspended_is_neither_probed_nor_resumed(
 ) -> None:
     a_listing(ledger)
     a_webhook(ledger)
-    with pytest.raises(Conflict, match="not_suspended"):
+    with pytest.raises(Refusal, match="not_suspended"):
         rules.resume(state, BOT_REF, LATER_MS, by=OPERATOR)
-    with pytest.raises(Conflict, match="not_suspended"):
+    with pytest.raises(Refusal, match="not_suspended"):
         rules.probe(state, BOT_REF, LATER_MS, by=OPERATOR)
-    with pytest.raises(NotFound):
+    with pytest.raises(Refusal, match="no_such"):
         rules.resume(state, OTHER_REF, LATER_MS, by=OPERATOR)

@@ -69,7 +69,7 @@ def collecting(
             super().__init__(sources)
             made.append(self)
 
-    monkeypatch.setattr("gateway.metering.Collectors", Watched)
+    monkeypatch.setattr("gateway.observing.Collectors", Watched)
     with running(tmp_path / "data") as gateway:
         yield gateway, made
 

@@ -14,7 +14,7 @@ import gateway.serve as composition
 from core.rows import Delivery, WebhookEvent
 from handlers.reply import JSON
 from handlers.route import Resource
-from openapi.cast import BOT, DELIVERY_ID, NOW_MS, SERVER, USER
+from openapi.examples import BOT, DELIVERY_ID, NOW_MS, SERVER, USER
 from serving.application import ApplicationPolicy, make_application
 from tests.support.gateways import ThreadGateway, running
 from tests.support.openapi_lookup import COMPONENTS, DOCUMENT, OPERATIONS, filled, found, nodes, validator

@@ -13,8 +13,8 @@ import requests
 from core.refusals import Unavailable
 from handlers.reply import JSON
 from journal.journal import Journal
-from openapi.cast import BOT, DELIVERY_ID, KEY_ID, QUARANTINE, SERVER, SERVER_COUNT, SESSION_ID, USER
 from openapi.errors import REQUEST_ID
+from openapi.examples import BOT, DELIVERY_ID, KEY_ID, QUARANTINE, SERVER, SERVER_COUNT, SESSION_ID, USER
 from serving.vitals import LoopLag
 from tests.support.gateways import BOT_SUBMISSION, OTHER_BOT, ThreadGateway, eventually, running
 from tests.support.openapi_lookup import ERRORS, OPERATIONS, filled, found
@@ -236,8 +236,8 @@ def test_troubles_of_ours_are_told_in_the_documented_words(
         expect("unavailable", gateway.operate("DELETE", ONE))
         broken.setattr(Journal, "why_not_writable", "no space left on the disk")
         expect("notReady", gateway.request("GET", "/readyz"))
-        broken.delattr(LoopLag, "last_ms")
-        bug = gateway.operate("GET", "/debug/state")
+        broken.delattr(LoopLag, "samples_ms")
+        bug = gateway.operate("GET", "/debug/overview.json")
         told = ERRORS["bug"].reply.body.decode().replace(REQUEST_ID, bug.headers["x-request-id"])
         assert (bug.status_code, bug.json()) == (500, json.loads(told))
 

@@ -1,21 +1,29 @@
-"""openapi/examples.py: an answer or a body without an example by hand shows those of its fields."""
+"""openapi/examples.py: an example is built from a schema, and of the examples of its fields."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
+import msgspec
 import pytest
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 from pydantic import Field
 
-from handlers.views import Success
+from actions.views import NULL, Count, Success, View, example
 from listings.forms import Form
-from openapi.examples import Example, answer_of_fields, body_of_fields
+from openapi.examples import ANSWERS, Example, body_of_fields, example_of
+
+
+class Line(View):
+    text: Annotated[str | None, Meta(description="The text."), example("Ahead of the beat"), example("Last")]
+    times: Count
 
 
 class MottoAnswer(Success, rename={"set_ms": "setAt"}):
     """The motto of a bot. A sentence more."""
 
-    motto: Annotated[str | None, Meta(examples=["Ahead of the beat", "Another"])]
-    set_ms: Annotated[int, Meta(ge=0), Meta(examples=[1_750_000_000_000])]
+    lines: tuple[Line, ...]
+    set_ms: int | None
+    by: Annotated[str | None, NULL]
+    hint: str | UnsetType = UNSET
 
 
 class Motto(Form):
@@ -25,17 +33,30 @@ class Motto(Form):
     loud: bool = False
 
 
-def test_an_answer_is_made_of_the_first_example_of_each_field() -> None:
-    value = {"success": True, "motto": "Ahead of the beat", "setAt": 1_750_000_000_000}
-    assert answer_of_fields(MottoAnswer) == Example("The motto of a bot", value, "MottoAnswer")
+def built(kind: type[msgspec.Struct]) -> Any:
+    _, schemas = msgspec.json.schema_components([kind], ref_template="#/components/schemas/{name}")
+    for schema in schemas.values():
+        schema["required"] = [name for name in schema["properties"] if name != "hint"]
+    return example_of({"$ref": f"#/components/schemas/{kind.__name__}"}, schemas)
 
 
-def test_a_field_of_an_answer_without_an_example_is_named() -> None:
+def test_an_example_is_built_of_nested_types_notes_and_first_choices() -> None:
+    line = {"text": "Last", "times": 3}
+    assert built(MottoAnswer) == {"success": True, "lines": [line], "setAt": 3, "by": None}
+
+
+def test_a_text_without_an_example_is_named() -> None:
     class Unexplained(Success):
         motto: str
 
-    with pytest.raises(TypeError, match="motto"):
-        answer_of_fields(Unexplained)
+    with pytest.raises(LookupError, match=r"Unexplained\.motto has no example"):
+        built(Unexplained)
+
+
+def test_an_operation_shows_the_variants_that_are_for_it_alone() -> None:
+    usual, denied = ANSWERS["botAnswer"], ANSWERS["deniedBot"]
+    assert (usual.value["state"], denied.value["state"], denied.only) == ("approved", "denied", "deny")
+    assert {**denied.value, "state": "approved"}.keys() == usual.value.keys()
 
 
 def test_a_body_is_made_of_the_fields_that_have_examples() -> None:

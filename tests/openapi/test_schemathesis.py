@@ -22,37 +22,39 @@ from schemathesis.schemas import BaseSchema
 from core import events as ev
 from core.actors import OPERATOR, user_actor
 from core.events import Event
-from core.refusals import Invalid, StatsRefused
+from core.refusals import Refusal
 from core.rows import Attempt, CoOwner, HandOver, Webhook
 from core.state import State
 from grammars.http_urls import read_url
 from handlers.manage_users import QuarantineTerms
-from handlers.routes import ROUTES
 from listings.fields import LAST_MS, MAX_MS
 from listings.forms import Denial, Form, KeyName, WebhookSettings, read
 from listings.keys import KeyDigester
 from listings.stats import read_stats
 from listings.webhooks import WebhookPolicy, save_webhook
-from openapi.cast import (
-    APPROVED_BOT,
-    APPROVED_SERVER,
+from openapi.examples import (
+    BODIES,
     BOT,
     CO_OWNER,
-    CO_OWNER_ID,
     DELIVERY_ID,
-    KEY,
     KEY_ID,
     NOW_MS,
     OWNER,
-    PRODUCTION_KEY,
     SERVER,
     SERVER_COUNT,
     SESSION_ID,
-    SIGNED_IN,
     USER,
 )
-from openapi.examples import BODIES
+from operators.operator_pages import ALL_ROUTES
 from settings.model import WebhooksSettings
+from tests.support.described_rows import (
+    APPROVED_BOT,
+    APPROVED_SERVER,
+    CO_OWNER_ID,
+    KEY,
+    PRODUCTION_KEY,
+    SIGNED_IN,
+)
 from tests.support.examples import ALL_EXAMPLES, examples
 from tests.support.gateways import OPERATOR_TOKEN, ThreadGateway, running
 from tests.support.memory_ledger import empty_state
@@ -313,7 +315,9 @@ def allowed_by(name: str) -> Callable[[Any], bool]:
     ).is_valid
 
 
-FORMS = [*dict.fromkeys(row.body for row in ROUTES if row.body is not None and issubclass(row.body, Form))]
+FORMS = [
+    *dict.fromkeys(row.body for row in ALL_ROUTES if row.body is not None and issubclass(row.body, Form))
+]
 ALLOWS = {form: allowed_by(form.__name__) for form in FORMS}
 
 
@@ -353,7 +357,7 @@ LISTED = listed()
 def is_read(reading: Callable[[], object]) -> bool:
     try:
         reading()
-    except (Invalid, StatsRefused):
+    except Refusal:
         return False
     return True
 

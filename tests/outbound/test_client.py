@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from outbound.result import READ_BYTES, Fault, HttpResult
+from outbound.result import READ_BYTES, AtFault, HttpResult
 from tests.support.raw_receivers import (
     BODY,
     Run,
@@ -62,7 +62,7 @@ def test_a_status_from_200_to_299_delivers(run: Run, receiver: Receiver, code: i
 @pytest.mark.parametrize("code", [300, 304, 400, 401, 404, 410, 429, 500, 503, 599, 999])
 def test_any_other_status_is_a_failure_with_its_name(run: Run, receiver: Receiver, code: int) -> None:
     receiver.default = status(code)
-    assert run(post(receiver.url))[:3] == (code, f"http_{code}", Fault.ENDPOINT)
+    assert run(post(receiver.url))[:3] == (code, f"http_{code}", AtFault.ENDPOINT)
 
 
 @pytest.mark.parametrize("code", [301, 302, 303, 307, 308])
@@ -170,7 +170,7 @@ def test_the_end_of_the_sender_ends_what_is_under_way(run: Run, scheme: str) -> 
             answers = [post.result() for post in posting]
             return [*answers, await sender.post(peer.url, {}, BODY)]
 
-    assert run(main()) == [HttpResult(None, "internal", Fault.UNKNOWN)] * 4
+    assert run(main()) == [HttpResult(None, "internal", AtFault.UNKNOWN)] * 4
 
 
 def sockets_to(port: int) -> int:

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from outbound.client import HttpClient
-from outbound.result import Fault, HttpResult
+from outbound.result import AtFault, HttpResult
 from outbound.slots import Slot, Slots
 from tests.support.coroutines import until
 from tests.support.name_server import NameServer, naming
@@ -146,4 +146,4 @@ def test_the_end_of_the_sender_ends_an_attempt_that_waits_for_a_slot(run: Run) -
             assert (post.slot.held, post.slots.is_free()) == (False, True)
             return answer
 
-    assert run(main()) == HttpResult(None, "internal", Fault.UNKNOWN)
+    assert run(main()) == HttpResult(None, "internal", AtFault.UNKNOWN)

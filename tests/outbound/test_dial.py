@@ -7,7 +7,7 @@ from itertools import chain, repeat
 import pytest
 
 from grammars.http_urls import Target, UrlRefused
-from outbound.result import Fault, HttpResult
+from outbound.result import AtFault, HttpResult
 from tests.support.coroutines import until
 from tests.support.gateways import WAIT_SECONDS
 from tests.support.name_server import Says, naming
@@ -180,7 +180,7 @@ class Outside(Allowing):
     def check_ends(self, ours: str, theirs: str) -> None:
         self.ends.append((ours, theirs))
         if ours == theirs:
-            raise UrlRefused("must not lead here")
+            raise UrlRefused("this_machine")
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "[::1]"])
@@ -214,8 +214,8 @@ def test_a_connection_that_leads_away_goes_on(run: Run) -> None:
     ("says", "expected"),
     [
         ("NXDOMAIN", HttpResult(None, "dns")),
-        ("SERVFAIL", HttpResult(None, "resolver", Fault.UNKNOWN)),
-        (None, HttpResult(None, "resolver", Fault.UNKNOWN)),
+        ("SERVFAIL", HttpResult(None, "resolver", AtFault.UNKNOWN)),
+        (None, HttpResult(None, "resolver", AtFault.UNKNOWN)),
     ],
 )
 def test_a_name_that_is_not_resolved_is_a_failure_of_its_own(

@@ -7,7 +7,7 @@ import pytest
 
 from grammars.service_urls import read_proxy_url
 from outbound.proxies import REPLY_PIECES, TunnelHandshake
-from outbound.result import ExchangeFailed, Fault, HttpResult
+from outbound.result import AtFault, ExchangeFailed, HttpResult
 from tests.support.certificate_authority import Authority, trusted
 from tests.support.name_server import naming
 from tests.support.proxy_servers import (
@@ -35,7 +35,7 @@ from tests.support.raw_receivers import (
 SHORT = 0.3
 CREDENTIALS = f"{USER}:{PASSWORD.replace(':', '%3A')}@"
 
-DOWN = HttpResult(None, "proxy", Fault.PROXY)
+DOWN = HttpResult(None, "proxy", AtFault.PROXY)
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from outbound.result import Fault, HttpResult
+from outbound.result import AtFault, HttpResult
 from tests.support.certificate_authority import Authority, trusted
 from tests.support.gateways import WAIT_SECONDS
 from tests.support.name_server import naming
@@ -29,8 +29,8 @@ from tests.support.raw_receivers import (
 
 SHORT = 0.3
 
-DOWN = HttpResult(None, "proxy", Fault.PROXY)
-UNCLEAR = HttpResult(None, "proxy", Fault.UNKNOWN)
+DOWN = HttpResult(None, "proxy", AtFault.PROXY)
+UNCLEAR = HttpResult(None, "proxy", AtFault.UNKNOWN)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 
 from outbound import resolver as resolver_module
 from outbound.resolver import MAX_ADDRESSES, Resolver
-from outbound.result import ExchangeFailed, Fault
+from outbound.result import AtFault, ExchangeFailed
 from tests.support.coroutines import until
 from tests.support.name_server import NameServer, Says, naming
 from tests.support.raw_receivers import Run, on_both_loops, unused_port
@@ -15,10 +15,10 @@ from tests.support.raw_receivers import Run, on_both_loops, unused_port
 pytestmark = on_both_loops
 
 NAME = "receiver.example"
-DNS = ("dns", Fault.ENDPOINT)
-RESOLVER = ("resolver", Fault.UNKNOWN)
+DNS = ("dns", AtFault.ENDPOINT)
+RESOLVER = ("resolver", AtFault.UNKNOWN)
 
-Found = list[str] | tuple[str, Fault]
+Found = list[str] | tuple[str, AtFault]
 
 
 async def found(resolver: Resolver, name: str = NAME) -> Found:

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grammars.http_urls import Target, UrlRefused, read_url
-from outbound.targets import ISATAP, THIS_GATEWAY, THIS_MACHINE, TargetGuard, special_range
+from languages.said import in_words
+from outbound.targets import ISATAP, TargetGuard, special_range
 from tests.support.examples import examples
 
 PUBLIC = TargetGuard(allow_private=False, allow_http=False)
@@ -239,9 +240,9 @@ def owning(*addresses: str) -> Callable[[IPv4Address | IPv6Address], bool]:
 @pytest.mark.parametrize("address", ["1.1.1.1", "2606:4700::1111"])
 def test_an_address_of_this_machine_is_refused_public_as_it_may_be(address: str) -> None:
     guard = replace(PUBLIC, is_here=owning("1.1.1.1", "2606:4700::1111"))
-    assert reason_to_stay(guard, HTTPS, address) == THIS_MACHINE
+    assert reason_to_stay(guard, HTTPS, address) == in_words("this_machine")
     host = f"[{address}]" if ":" in address else address
-    assert reason_against(guard, f"https://{host}:8443/") == THIS_MACHINE
+    assert reason_against(guard, f"https://{host}:8443/") == in_words("this_machine")
     assert reason_to_stay(guard, HTTPS, "1.1.1.2") is None
 
 
@@ -265,7 +266,7 @@ def test_where_private_networks_are_open_this_machine_is_too_but_for_the_gateway
         listening=[(ip_address(listening), 8080)],
     )
     for address in ("127.0.0.1", "::ffff:127.0.0.1", "::1", "10.0.0.1", "10.0.0.2"):
-        reason = THIS_GATEWAY if address in refused else None
+        reason = in_words("this_gateway") if address in refused else None
         assert reason_to_stay(guard, HTTP._replace(port=8080), address) == reason
         assert reason_to_stay(guard, HTTP._replace(port=9000), address) is None
 
@@ -286,7 +287,7 @@ def test_a_connection_whose_two_ends_have_the_same_address_is_refused(
 ) -> None:
     PRIVATE.check_ends(ours, theirs)
     if same:
-        with pytest.raises(UrlRefused, match=THIS_MACHINE):
+        with pytest.raises(UrlRefused, match=in_words("this_machine")):
             PUBLIC.check_ends(ours, theirs)
     else:
         PUBLIC.check_ends(ours, theirs)

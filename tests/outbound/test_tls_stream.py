@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from outbound.result import READ_BYTES, Fault, HttpResult
+from outbound.result import READ_BYTES, AtFault, HttpResult
 from outbound.tls_stream import INLINE_BYTES, READS, TlsStream
 from tests.support.certificate_authority import Authority, trusted
 from tests.support.gateways import WAIT_SECONDS
@@ -285,7 +285,7 @@ def test_the_end_of_the_sender_waits_for_a_step_under_way_and_for_nothing_behind
 
     monkeypatch.setattr(ssl.SSLContext, "sslobject_class", Slow)
     try:
-        assert run(main()) == [HttpResult(None, "internal", Fault.UNKNOWN)] * 5
+        assert run(main()) == [HttpResult(None, "internal", AtFault.UNKNOWN)] * 5
     finally:
         enough.set()
     assert steps == ["begun"]
@@ -320,7 +320,7 @@ def test_who_is_kept_waiting_by_our_threads_until_time_is_up_is_not_to_blame(
 
     monkeypatch.setattr(ssl.SSLContext, "sslobject_class", Slow)
     try:
-        assert run(main()) == HttpResult(None, "internal", Fault.UNKNOWN)
+        assert run(main()) == HttpResult(None, "internal", AtFault.UNKNOWN)
     finally:
         enough.set()
 
@@ -514,8 +514,8 @@ def test_a_proxy_is_bounded_as_an_endpoint_is(run: Run, authority: Authority, tm
             return await sender.post("http://127.0.0.1:1/", {}, BODY)
 
     assert run(main(before(again=record(HANDSHAKE, HELLO_REQUEST) * 1_000))) == HttpResult(
-        None, "proxy", Fault.PROXY
+        None, "proxy", AtFault.PROXY
     )
     silent = Secured(authority.server("127.0.0.1"), tmp_path / "keys", updating, ends=b"\r\n\r\n")
-    assert run(main(silent.serve)) == HttpResult(None, "proxy", Fault.UNKNOWN)
+    assert run(main(silent.serve)) == HttpResult(None, "proxy", AtFault.UNKNOWN)
     assert silent.requests == 1

@@ -1,1 +1,0 @@
-"""The pages in a real browser: `make pages`."""

@@ -5,7 +5,7 @@ import pytest
 from core.actors import OPERATOR, user_actor
 from core.events import Event, RoleSet
 from core.ledger import Ledger
-from core.refusals import Conflict, Invalid, NotFound, Quarantined
+from core.refusals import Invalid, Refusal
 from core.state import State
 from core.user_rows import QuarantinedAct, Role, UserRow, user_ref
 from people.quarantine import (
@@ -33,9 +33,9 @@ def forbid(
 
 def test_an_act_is_forbidden_until_its_end_and_no_other_act(ledger: Ledger, state: State) -> None:
     ledger.commit(forbid(state))
-    with pytest.raises(Quarantined) as refused:
+    with pytest.raises(Refusal, match="quarantined") as refused:
         refuse_quarantined(state, USER, "vote", UNTIL_MS - 1)
-    assert (refused.value.act, refused.value.reason) == ("vote", "Bought votes.")
+    assert refused.value.facts["reason"] == "Bought votes."
     refuse_quarantined(state, USER, "vote", UNTIL_MS)
     refuse_quarantined(state, USER, "submit", NOW_MS)
     refuse_quarantined(state, OWNER, "vote", NOW_MS)
@@ -43,7 +43,7 @@ def test_an_act_is_forbidden_until_its_end_and_no_other_act(ledger: Ledger, stat
 
 def test_one_without_an_end_holds_until_it_is_lifted(ledger: Ledger, state: State) -> None:
     ledger.commit(forbid(state, until_ms=None))
-    with pytest.raises(Quarantined):
+    with pytest.raises(Refusal, match="quarantined"):
         refuse_quarantined(state, USER, "vote", NOW_MS + 10_000 * HOUR_MS)
     ledger.commit(lift(state, USER, "vote", UNTIL_MS, by=OPERATOR))
     refuse_quarantined(state, USER, "vote", UNTIL_MS)
@@ -57,21 +57,21 @@ def test_a_new_one_takes_the_place_of_the_old_one(ledger: Ledger, state: State) 
 
 
 def test_there_is_nothing_to_lift_where_nothing_holds(ledger: Ledger, state: State) -> None:
-    with pytest.raises(NotFound, match="quarantine"):
+    with pytest.raises(Refusal, match="quarantine"):
         lift(state, USER, "vote", NOW_MS, by=OPERATOR)
     ledger.commit(forbid(state))
-    with pytest.raises(NotFound, match="quarantine"):
+    with pytest.raises(Refusal, match="quarantine"):
         lift(state, USER, "submit", NOW_MS, by=OPERATOR)
-    with pytest.raises(NotFound, match="quarantine"):
+    with pytest.raises(Refusal, match="quarantine"):
         lift(state, USER, "vote", UNTIL_MS, by=OPERATOR)
 
 
 def test_nobody_decides_about_a_quarantine_of_their_own(ledger: Ledger, state: State) -> None:
     own = user_actor(USER)
-    with pytest.raises(Conflict, match="own_quarantine"):
+    with pytest.raises(Refusal, match="own_quarantine"):
         impose(state, USER, "vote", "", None, NOW_MS, by=own)
     ledger.commit(forbid(state))
-    with pytest.raises(Conflict, match="own_quarantine"):
+    with pytest.raises(Refusal, match="own_quarantine"):
         lift(state, USER, "vote", NOW_MS, by=own)
 
 
@@ -87,7 +87,7 @@ def test_nobody_decides_about_a_quarantine_of_their_own(ledger: Ledger, state: S
 def test_every_wrong_field_is_named(state: State, reason: str, until_ms: int, wrong: set[str]) -> None:
     with pytest.raises(Invalid) as refused:
         forbid(state, reason=reason, until_ms=until_ms)
-    assert set(refused.value.fields) == wrong
+    assert set(refused.value.faults) == wrong
 
 
 def erased(state: State, now_ms: int = NOW_MS, mark: str = "") -> list[Event]:

@@ -4,7 +4,7 @@ import pytest
 
 from core.actors import user_actor
 from core.events import Event, ListingRemoved, ReminderCleared, ReminderSet
-from core.refusals import Conflict, NotFound
+from core.refusals import Refusal
 from core.state import State
 from core.user_rows import user_ref
 from people.reminders import REMINDERS_MOST, clear_reminders, set_reminder
@@ -63,9 +63,9 @@ def test_all_of_them_can_be_turned_off_at_once(state: State) -> None:
 
 def test_a_full_list_refuses_one_more_and_changes_nothing(state: State) -> None:
     full(state)
-    with pytest.raises(Conflict) as refused:
+    with pytest.raises(Refusal) as refused:
         remind(state, BOT_REF)
-    assert (refused.value.reason, refused.value.facts) == ("too_many_reminders", {"most": REMINDERS_MOST})
+    assert (refused.value.code, refused.value.facts) == ("too_many_reminders", {"most": REMINDERS_MOST})
     assert remind(state, REFS[0]) == []  # it is on already
 
 
@@ -91,11 +91,11 @@ def test_nobody_is_reminded_of_what_cannot_be_voted_for(state: State) -> None:
     submitted = listed(SERVER_REF)[0]
     state.apply(submitted)
     for listing in (SERVER_REF, "bots/999999999999999999"):
-        with pytest.raises(NotFound) as refused:
+        with pytest.raises(Refusal) as refused:
             remind(state, listing)
-        assert refused.value.thing == "listing"
+        assert refused.value.code == "no_such_listing"
 
 
 def test_who_never_signed_in_has_no_reminders(state: State) -> None:
-    with pytest.raises(NotFound):
+    with pytest.raises(Refusal, match="no_such"):
         set_reminder(state, OTHER_USER, BOT_REF, NOW_MS, by=BY)

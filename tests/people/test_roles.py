@@ -5,7 +5,7 @@ import pytest
 from core.actors import OPERATOR, user_actor
 from core.events import RoleSet
 from core.ledger import Ledger
-from core.refusals import Conflict
+from core.refusals import Refusal
 from core.user_rows import user_ref
 from people.roles import Moderators
 from tests.support.sample_rows import NOW_MS, OTHER_USER, OWNER, USER
@@ -43,7 +43,7 @@ def test_what_is_so_already_changes_nothing(ledger: Ledger, moderators: Moderato
 
 
 def test_one_whom_the_settings_name_is_dismissed_there(moderators: Moderators) -> None:
-    with pytest.raises(Conflict, match="moderator_by_settings"):
+    with pytest.raises(Refusal, match="moderator_by_settings"):
         moderators.dismiss(OWNER, NOW_MS, by=OPERATOR)
 
 
@@ -51,5 +51,5 @@ def test_no_moderator_is_in_the_power_of_another_one(ledger: Ledger, moderators:
     moderators.refuse_moderator(USER)
     ledger.commit(moderators.appoint(USER, NOW_MS, by=OPERATOR))
     for each in (OWNER, USER):
-        with pytest.raises(Conflict, match="is_moderator"):
+        with pytest.raises(Refusal, match="is_moderator"):
             moderators.refuse_moderator(each)

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from core.actors import GATEWAY, OPERATOR, user_actor
 from core.events import Event, SessionSeen, SessionsEnded, UserMerged
 from core.ledger import Ledger
-from core.refusals import NotFound, Quarantined
+from core.refusals import Refusal
 from core.state import State
 from core.user_rows import EndedSession, UserProfile, user_ref
 from people.quarantine import impose
@@ -163,11 +163,11 @@ def test_sessions_are_ended_one_by_one_and_all_at_once(
 
 def test_nobody_ends_what_is_not_there(ledger: Ledger, sessions: Sessions, state: State) -> None:
     assert ended(state, None) == []
-    with pytest.raises(NotFound, match="session"):
+    with pytest.raises(Refusal, match="session"):
         ended(state, ["d1"])
     sign_in(ledger, sessions)
     sign_in(ledger, sessions, "d2", user=OTHER_USER)
-    with pytest.raises(NotFound, match="session"):
+    with pytest.raises(Refusal, match="session"):
         ended(state, ["d2"])
 
 
@@ -193,7 +193,7 @@ def test_a_session_has_a_part_of_its_digest_as_id_by_which_it_is_found(
     assert {session_id(session) for session in row.sessions} == {"a" * SHOWN_DIGITS}
     assert digests_of(row, "a" * SHOWN_DIGITS) == [first, second]
     for user, wanted in ((row, first), (row, ""), (None, "a" * SHOWN_DIGITS)):
-        with pytest.raises(NotFound, match="session"):
+        with pytest.raises(Refusal, match="session"):
             digests_of(user, wanted)
 
 
@@ -247,9 +247,9 @@ def test_who_may_not_sign_in_is_refused_and_signed_out(
     until_ms = NOW_MS + HOUR_MS
     ledger.commit(impose(state, USER, "sign_in", "Spam.", until_ms, NOW_MS, by=OPERATOR))
     assert who(sessions, "d1") is None
-    with pytest.raises(Quarantined) as refused:
+    with pytest.raises(Refusal, match="quarantined") as refused:
         sign_in(ledger, sessions, "d2")
-    assert (refused.value.reason, refused.value.until_ms) == ("Spam.", until_ms)
+    assert refused.value.facts == {"reason": "Spam.", "until_ms": until_ms}
     sign_in(ledger, sessions, "d2", at_ms=until_ms)
     assert who(sessions, "d2", until_ms) == USER
     assert who(sessions, "d1", until_ms) is None

@@ -168,7 +168,7 @@ def test_its_lines_and_those_of_the_log_stay_whole_on_the_standard_error() -> No
     program = f"""
 import asyncio, logging, sys
 from core.clock import SystemClock
-from handlers.redaction import Redactor
+from watchers.redaction import Redactor
 from serving.access_log import AccessLog
 from serving.log_output import LogOutput, begin_logging
 output = LogOutput("text", Redactor(), sys.stderr.buffer)

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.request_id import REQUEST_ID
-from handlers.redaction import HIDDEN, Redactor
 from serving.log_lines import JsonLines, TextLines
 from tests.support.examples import examples
 from tests.support.logged_answers import ID, NOW_MS
+from watchers.redaction import HIDDEN, Redactor
 
 KEY = "vg_" + "k" * 43
 

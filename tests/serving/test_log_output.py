@@ -11,8 +11,8 @@ from tests.support.gateways import ROOT, WAIT_SECONDS
 
 BEGUN = """
 import asyncio, logging, sys, threading, warnings
-from handlers.redaction import Redactor
-from handlers.security_log import tell
+from watchers.redaction import Redactor
+from watchers.security_log import tell
 from serving.log_output import LogOutput, begin_logging
 begin_logging(LogOutput("json", Redactor("the-secret"), sys.stderr.buffer), "INFO")
 """

@@ -4,7 +4,7 @@ import pytest
 
 from core.clock import NS_PER_SECOND
 from core.durations import Durations
-from handlers.routes import ROUTES
+from operators.operator_pages import ALL_ROUTES
 from serving.traffic import CLASSES, OTHER, REFUSED, Series, Traffic
 
 CHECK = "checkVote"
@@ -49,7 +49,7 @@ def test_all_series_are_there_before_the_first_request_and_no_other_ever_is(traf
 
 
 def test_no_operation_of_the_api_is_named_like_what_is_none() -> None:
-    names = [route.name for route in ROUTES]
+    names = [route.name for route in ALL_ROUTES]
     assert len({*names, OTHER, REFUSED}) == len(names) + 2
 
 

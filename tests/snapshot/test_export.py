@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.events import Event, OwnerMessageQueued
+from core.events import Event
 from snapshot.export import MANIFEST, NotEmpty, export_state
 from snapshot.export_format import ExportCorrupt, Format
 from snapshot.recovery import recover
@@ -81,16 +81,6 @@ def test_a_state_without_anything_is_exported_and_restored(tmp_path: Path, writt
     restore_into(data, read_export(tmp_path / "out", empty_state), NOW_MS)
     recovered = recover(data, empty_state)
     assert (recovered.state.digest(), recovered.tail.head) == (empty_state().digest(), 0)
-
-
-def test_an_export_of_a_version_without_messages_and_checks_is_read(tmp_path: Path) -> None:
-    events = [event for event in SOME if not isinstance(event, OwnerMessageQueued)]
-    out, state = exported(tmp_path, "csv", events)
-    fields = b",message,flags,eligibility,pushed"
-    edit_file(out / "listings.csv", lambda content: content.replace(fields, b""))
-    edit_file(out / "listings.csv", lambda content: content.replace(b",,,,\r\n", b"\r\n"))
-    assert b",message" not in (out / "listings.csv").read_bytes()
-    assert_same(state, read_export(out, empty_state).state)
 
 
 # -- what an export looks like ---------------------------------------------------------------------------

@@ -89,7 +89,7 @@ def test_a_start_unpacks_no_listing_and_its_first_vote_check_is_answered(tmp_pat
             answer = gateway.voters(key, user=user)
             assert (answer.status_code, answer.json()["vote"]) == (200, vote)
         assert gateway.voters(key, bot=OTHER_BOT).status_code == 401
-        assert gateway.done("GET", "/debug/state")["counts"]["keys"] == 2
+        assert gateway.done("GET", "/debug/overview.json")["counts"]["keys"] == 2
 
 
 def test_a_snapshot_keeps_packed_what_nobody_has_asked_for(tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_a_snapshot_keeps_packed_what_nobody_has_asked_for(tmp_path: Path) -> No
             gateway.done("POST", "/debug/snapshot")
             assert refs_at_hand(gateway) == [f"bots/{BOT}"]
 
-        assert gateway.done("GET", "/debug/state")["counts"]["keys"] == 2
+        assert gateway.done("GET", "/debug/overview.json")["counts"]["keys"] == 2
         assert gateway.done("POST", "/debug/verify")["equal"] is True
         for key, bot in zip(keys, (BOT, OTHER_BOT), strict=True):
             assert gateway.voters(key, bot=bot).status_code == 200
@@ -127,4 +127,4 @@ def test_an_endpoint_that_is_suspended_is_known_at_once_behind_a_start(
         suspend(gateway, receiver)
         gateway.restart()
         assert refs_at_hand(gateway) == [f"bots/{BOT}"]
-        assert gateway.done("GET", "/debug/state")["counts"]["endpoints_suspended"] == 1
+        assert gateway.done("GET", "/debug/overview.json")["counts"]["endpoints_suspended"] == 1

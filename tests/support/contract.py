@@ -170,7 +170,7 @@ def all_attempted(gateway: Client, attempts: int, path: str = BOT_PATH) -> list[
 
 
 def counts(gateway: Client) -> Any:
-    return gateway.done("GET", "/debug/state")["counts"]
+    return gateway.done("GET", "/debug/overview.json")["counts"]
 
 
 def pending(gateway: Client) -> int:
@@ -182,7 +182,7 @@ def pending(gateway: Client) -> int:
 def idle(gateway: Client) -> bool:
     """Whether no attempt is under way and what came of the last one is durable: time or an event must come
     before there is another."""
-    state = gateway.done("GET", "/debug/state")
+    state = gateway.done("GET", "/debug/overview.json")
     durable: bool = state["positions"]["durable"] == state["positions"]["head"]
     return durable and state["counts"]["webhooks_in_flight"] == 0
 

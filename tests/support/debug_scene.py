@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from operators.operator_site import PAGES
 from tests.support.contract import set_webhook, users, webhook
 from tests.support.gateways import (
     BOT,
@@ -19,7 +20,6 @@ from tests.support.gateways import (
     running,
 )
 from tests.support.webhook_receiver import Receiver, status
-from web.debug.page_table import PAGES
 
 NEW_BOT = "777777777777777777"
 LONG_NAME = "A bot with quite a long name, as some of them are"

@@ -1,7 +1,7 @@
 """Texts of pages in English, for tests of what says them."""
 
+from languages.texts import Words
 from web.localization import for_operators
-from web.texts import Words
 
 _ENGLISH = for_operators()
 

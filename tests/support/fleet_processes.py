@@ -34,7 +34,11 @@ class Edge(ForkedGateway):
 
     @property
     def replication(self) -> Any:
-        return self.done("GET", "/debug/state")["replication"]
+        return self.done("GET", "/debug/overview.json")["replication"]
+
+    @property
+    def fleet_digest(self) -> Any:
+        return self.done("GET", "/debug/data.json")["fleet_digest"]
 
     def stop(self) -> None:
         """As an operator does; it has told the others everything then."""
@@ -72,7 +76,7 @@ class FleetOfEdges:
         """Waits until all of them have the same content, and returns its digest."""
 
         def same() -> str:
-            digests = {edge.replication["digest"] for edge in edges}
+            digests = {edge.fleet_digest for edge in edges}
             return digests.pop() if len(digests) == 1 else ""
 
         return eventually(same)

@@ -23,7 +23,11 @@ class ThreadNode(ThreadGateway):
 
     @property
     def replication(self) -> Any:
-        return self.done("GET", "/debug/state")["replication"]
+        return self.done("GET", "/debug/overview.json")["replication"]
+
+    @property
+    def fleet_digest(self) -> Any:
+        return self.done("GET", "/debug/data.json")["fleet_digest"]
 
 
 class ThreadFleet:
@@ -46,7 +50,7 @@ class ThreadFleet:
 
     def converge(self, *nodes: ThreadNode) -> None:
         """Waits until all of them have the same content."""
-        eventually(lambda: len({node.replication["digest"] for node in nodes or self.nodes}) == 1)
+        eventually(lambda: len({node.fleet_digest for node in nodes or self.nodes}) == 1)
 
 
 @contextmanager

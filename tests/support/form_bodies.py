@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from core.refusals import Invalid
+from languages.said import in_words
 from listings.forms import Form, read
 from tests.support.sample_rows import OWNER
 
@@ -36,4 +37,4 @@ def wrong_fields(form: type[Form], body: Body) -> dict[str, str]:
     """The reasons why a body is refused, by field."""
     with pytest.raises(Invalid) as refusal:
         read(form, body)
-    return dict(refusal.value.fields)
+    return {name: in_words(*fault) for name, fault in refusal.value.faults.items()}

@@ -25,14 +25,14 @@ import uvloop
 from core.clock import FakeClock
 from core.state import State
 from gateway.serve import Gateway, serve
-from handlers.recent_errors import RecentErrors
-from handlers.redaction import Redactor
 from journal.segments import list_segments
 from serving.log_output import LogOutput
 from settings.model import Settings, load_settings
 from snapshot.recovery import recover
 from storage.folder import KEYS, Folder, kept_keys
 from votes.table import VoteTable
+from watchers.recent_errors import RecentErrors
+from watchers.redaction import Redactor
 
 ROOT = Path(__file__).parent.parent.parent
 BOT = "111111111111111111"
@@ -97,7 +97,7 @@ class Client:
 
     def concerns(self, topic: str) -> list[str]:
         """Return the concerns that the operator reads, in words."""
-        found = self.done("GET", "/debug/state")["concerns"]
+        found = self.done("GET", "/debug/overview.json")["concerns"]
         return [concern["text"] for concern in found if concern["topic"] == topic]
 
     def kept(self, path: str) -> Any:

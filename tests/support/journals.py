@@ -15,7 +15,7 @@ from journal.frames import Kind, decode_frames, decode_header, encode_frame, enc
 from journal.journal import Journal, JournalPolicy
 from journal.segments import JournalReader, Tail, list_segments, segment_path
 from snapshot.recovery import recover
-from snapshot.snapshotter import Snapshotter
+from snapshot.snapshotter import NewestSnapshot, SnapshotPolicy, Snapshotter
 from storage.disk import OS_DISK, OsDisk
 from storage.folder import Folder
 from storage.sealing import Keyring
@@ -149,7 +149,8 @@ async def recording(
 def snapshotter_of(
     folder: Path, ledger: Ledger, journal: Journal, interval_seconds: float = 1, position: int = 0
 ) -> Snapshotter:
-    return Snapshotter(on(folder), ledger, journal, FakeClock(), interval_seconds, position)
+    policy, newest = SnapshotPolicy(interval_seconds), NewestSnapshot(position)
+    return Snapshotter(on(folder), ledger, journal, FakeClock(), policy, newest)
 
 
 def snapshot_files(folder: Path) -> list[str]:

@@ -72,7 +72,7 @@ def left_by_a_gateway(tmp_path: Path) -> Kept:
         gateway.done("POST", "/debug/snapshot")
         gateway.cast(OTHER_USER)
         backup.write_bytes(gateway.operate("GET", "/debug/snapshot").content)
-        live = gateway.done("GET", "/debug/state")
+        live = gateway.done("GET", "/debug/data.json")
     return Kept(path, backup, live["digest"], live["positions"]["head"], key)
 
 

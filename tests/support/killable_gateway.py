@@ -116,7 +116,7 @@ class Caller(Client):
 
         def is_on_disk() -> bool:
             is_so = condition()  # asked first: it is so before that is on disk
-            positions = self.done("GET", "/debug/state")["positions"]
+            positions = self.done("GET", "/debug/overview.json")["positions"]
             return is_so and bool(positions["durable"] == positions["head"])
 
         return self.reaches(lambda: eventually(is_on_disk))

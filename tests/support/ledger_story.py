@@ -26,7 +26,7 @@ from core.refusals import Unavailable
 from core.rows import Attempt, Key, StatsWindow
 from journal.journal import RETRY_SECONDS, Journal, JournalPolicy
 from snapshot.recovery import recover
-from snapshot.snapshotter import Snapshotter
+from snapshot.snapshotter import NewestSnapshot, SnapshotPolicy, Snapshotter
 from storage.disk import OS_DISK, Disk
 from storage.folder import Folder, refuse_foreign_files, remove_unfinished
 from storage.sealing import Keyring
@@ -143,7 +143,12 @@ class Story:
         self._promise(head)
         self.ledger = Ledger(recovered.state, self.journal, head)
         self.snapshotter = Snapshotter(
-            self._folder, self.ledger, self.journal, clock, 3_600, recovered.snapshot_position
+            self._folder,
+            self.ledger,
+            self.journal,
+            clock,
+            SnapshotPolicy(3_600),
+            NewestSnapshot(recovered.snapshot_position),
         )
         self.running = asyncio.create_task(self.journal.run())
 

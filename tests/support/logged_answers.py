@@ -5,12 +5,12 @@ import threading
 from typing import Any, BinaryIO
 
 from core.clock import FakeClock
-from handlers.redaction import Redactor
 from serving.access_log import AccessLog
 from serving.log_lines import Form
 from serving.log_output import LogOutput
 from serving.request_ids import request_id
 from tests.support.coroutines import run
+from watchers.redaction import Redactor
 
 PATH, ADDRESS = "/bots/1/voters/2", "192.0.2.1"
 NOW_MS, NUMBER = 1_790_000_000_042, 10_000_007

@@ -5,11 +5,11 @@ from typing import Any
 
 import jsonschema_rs
 
-from gateway.described import deployment
+from gateway.api import deployment
 from handlers.reply import JSON
-from openapi.cast import BOT, DELIVERY_ID, KEY_ID, QUARANTINE, SERVER, SESSION_ID, USER
 from openapi.document import openapi_document
 from openapi.errors import OUTSIDE, errors
+from openapi.examples import BOT, DELIVERY_ID, KEY_ID, QUARANTINE, SERVER, SESSION_ID, USER
 from settings.model import Settings
 
 DEPLOYMENT = deployment(Settings())

@@ -91,7 +91,7 @@ class OutsideGateway(ThreadGateway):
         super().restart()
 
     def digest(self) -> str:
-        found: str = self.done("GET", "/debug/state")["digest"]
+        found: str = self.done("GET", "/debug/data.json")["digest"]
         return found
 
 

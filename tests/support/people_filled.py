@@ -40,10 +40,10 @@ DESCRIPTION = """Jukebox plays music in voice channels, from any source you like
 
 
 @contextmanager
-def filled_site(folder: Path, receiver: Receiver) -> Iterator[PeopleGateway]:
+def filled_site(folder: Path, receiver: Receiver, **own: object) -> Iterator[PeopleGateway]:
     """Ada owns a bot that people vote for, one that was denied, and one in review. Dan owns the first with
     her, and a server. Ada has a server in review, of which not all can be seen."""
-    settings: dict[str, object] = {"webhooks.retries": 0, "chat_platform.bot_token": BOT_TOKEN}
+    settings: dict[str, object] = {"webhooks.retries": 0, "chat_platform.bot_token": BOT_TOKEN, **own}
     with serving(folder, **settings) as gateway:
         remind_ben(gateway)
         jukebox = {

@@ -20,6 +20,7 @@ from core.refusals import Refusal, Unavailable
 from core.rows import Policy
 from handlers.route import PAGE, Resource
 from languages.preferences import language_of
+from pages.table import SIGN_IN_PAGES
 from serving.access_log import AccessLog
 from serving.application import ApplicationPolicy, RunningRequests, make_application
 from serving.loop_share import LoopShare
@@ -32,7 +33,6 @@ from web.cookies import people_cookies
 from web.notice_cookie import Notices
 from web.pages import Page, PageRow, Shown, see_other
 from web.people.people_audience import PersonVisit, people_audience
-from web.people.people_pages import SIGN_IN_PAGES
 from web.people.server_lists import ServerLists
 from web.people.sign_in_pages import CALLBACK, SignInPages, SignInPlace
 from web.people.sign_in_states import SignInStates

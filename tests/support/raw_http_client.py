@@ -195,7 +195,7 @@ def chunked(pieces: Iterable[bytes], trailers: bytes = b"") -> bytes:
 
 
 HEALTH = request("GET", "/healthz")
-STATE = request("GET", "/debug/state", OPERATOR)
+STATE = request("GET", "/debug/overview.json", OPERATOR)
 TEST = request("POST", f"/manage/bots/{BOT}/webhook/test", OPERATOR, body=b'{"user": "777777777777777777"}')
 BODY_BEGUN = {
     "no body": request("POST", "/healthz", "Content-Length: 10"),

@@ -43,7 +43,7 @@ class Allowing:
 
     def check_address(self, target: Target, address: str) -> None:  # noqa: ARG002 (the guard's signature)
         if address not in self.addresses:
-            raise UrlRefused("must not lead there")
+            raise UrlRefused("this_machine")
 
     def check_ends(self, ours: str, theirs: str) -> None:
         pass

@@ -8,7 +8,7 @@ from core.clock import FakeClock
 from core.fleet_table import FleetTable, FleetView
 from replication.members.registry import Registry
 from replication.members.status import Report
-from replication.streams.follower import Follower
+from replication.streams.follower import Follower, ReadStreams
 from replication.streams.gaps import Gaps
 from replication.streams.positions import ReadPositions
 from replication.streams.usage import Usage
@@ -62,8 +62,7 @@ async def reading(url: str, author: str, pace_seconds: float) -> AsyncIterator[R
     follower = Follower(
         sealed_link,
         registry,
-        ReadPositions(fleet),
-        Gaps(registry, fleet, clock, LOST_SECONDS),
+        ReadStreams(ReadPositions(fleet), Gaps(registry, fleet, clock, LOST_SECONDS)),
         node.applying,
         Usage(sealed_link, fleet, NoLimiter()),
         clock,

@@ -196,8 +196,8 @@ class Owner:
         raise Lost(f"after change {self.acknowledged} of {self.sent} it is {shown}, not {wanted}", 1)
 
     async def _view(self, connection: Connection) -> View:
-        bot = await connection.done("GET", f"/debug/bots/{self._bot}")
-        status, guest = await connection.call("GET", f"/debug/bots/{self._guest}")
+        bot = await connection.done("GET", f"/debug/listings/bots/{self._bot}.json")
+        status, guest = await connection.call("GET", f"/debug/listings/bots/{self._guest}.json")
         webhook, is_there = bot["webhook"], status == 200
         return View(
             bot["listing"]["command_count"],
@@ -287,7 +287,7 @@ async def check(base_url: str, loads: Sequence[Load]) -> list[int]:
             beyond.append(found - load.acknowledged)
             load.acknowledged = load.sent = found
         voters = sum(load.acknowledged for load in loads if isinstance(load, Voter))
-        shown = (await connection.done("GET", f"/debug/bots/{VOTED_BOT}"))["voters"]
+        shown = (await connection.done("GET", f"/debug/listings/bots/{VOTED_BOT}.json"))["voters"]
         assert shown == voters, f"{shown} users have voted, not {voters}"
         numbers = await connection.done("GET", f"/manage/bots/{VOTED_BOT}/numbers")
         counted = {name: sum(each["votes"] for each in numbers[name]) for name in ("days", "months")}

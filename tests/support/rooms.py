@@ -1,36 +1,57 @@
 """The rooms of the program, and who may import whom."""
 
+DECLARATIONS = {"grammars", "languages"}
+"""The rooms that every room from `core` upwards may import, too."""
 # Package or module -> the packages of ours that it may import.
 MAY_IMPORT: dict[str, set[str]] = {
-    "core": set(),
-    "languages": {"core"},
+    "languages": set(),
+    "grammars": {"languages"},
     "ratelimit": set(),
-    "grammars": set(),
-    "settings": {"grammars"},
     "storage": set(),
     "wire": set(),
+    "settings": {"grammars", "languages"},
+    "core": set(),
     "votes": {"core"},
     "people": {"core"},
     "search": {"core"},
-    "listings": {"core", "grammars"},
-    "outbound": {"core", "grammars"},
+    "listings": {"core"},
+    "outbound": {"core"},
     "guild_counts": {"chatplatform", "core", "outbound"},
-    "chatplatform": {"core", "grammars", "outbound"},
+    "chatplatform": {"core", "outbound"},
     "journal": {"core", "storage"},
-    "webhook": {"core", "grammars", "languages", "outbound"},
+    "webhook": {"core", "outbound"},
     "direct_messages": {"chatplatform", "core", "webhook"},
     "snapshot": {"core", "journal", "storage"},
     "replication": {"core", "journal", "storage"},
-    "handlers": {"core", "votes", "listings", "people", "ratelimit"},
-    "web": {"core", "chatplatform", "handlers", "languages", "listings", "people", "ratelimit", "votes"},
-    "serving": {"core", "handlers", "ratelimit"},
-    "metrics": {
-        *("core", "direct_messages", "handlers", "journal", "serving", "snapshot", "storage", "votes"),
-        "webhook",
+    "watchers": {"core", "listings", "ratelimit"},
+    "actions": {"core", "listings", "people", "votes"},
+    "handlers": {"actions", "core", "votes", "listings", "people", "ratelimit", "watchers"},
+    "web": {
+        *("actions", "core", "chatplatform", "handlers", "listings", "people", "ratelimit", "votes"),
+        "watchers",
     },
-    "openapi": {"core", "votes", "listings", "handlers"},
-    "cli": {"core", "grammars", "votes", "listings", "journal", "snapshot", "storage"},
+    "pages": {
+        *("actions", "chatplatform", "core", "handlers", "listings", "people", "ratelimit", "votes"),
+        *("watchers", "web"),
+    },
+    "serving": {"core", "handlers", "ratelimit", "watchers"},
+    "metrics": {
+        *("core", "handlers", "journal", "serving", "snapshot", "storage", "votes"),
+        *("watchers", "webhook"),
+    },
+    "operators": {
+        *("actions", "core", "handlers", "journal", "listings", "metrics", "people", "ratelimit"),
+        *("serving", "snapshot", "votes", "watchers", "web", "webhook"),
+    },
+    "openapi": {"actions", "core", "votes", "listings", "handlers", "operators", "watchers"},
+    "cli": {"actions", "core", "votes", "listings", "journal", "snapshot", "storage"},
 }
+WITHOUT_DECLARATIONS = {"languages", "grammars", "ratelimit", "storage", "wire", "settings"}
 COMPOSITION = {"gateway", "server"}
 """The composition root and the command line import what they like."""
 OURS = MAY_IMPORT.keys() | COMPOSITION
+
+
+def may_import(room: str) -> set[str]:
+    """Return the rooms that a room may import."""
+    return MAY_IMPORT[room] | (set() if room in WITHOUT_DECLARATIONS else DECLARATIONS)

@@ -7,7 +7,7 @@ from prometheus_client.openmetrics import parser as openmetrics
 from prometheus_client.parser import text_string_to_metric_families
 from requests import Response
 
-from handlers.scrape import PLAIN
+from metrics.scraping import PLAIN
 from tests.support.gateways import Client
 
 METRICS = "/metrics"

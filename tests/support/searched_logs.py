@@ -12,11 +12,11 @@ from urllib.parse import quote, unquote
 import pytest
 import requests
 
-from handlers.redaction import Redactor
 from serving.log_output import LogOutput
 from storage.folder import DIGEST_SECRET, KEYS
 from tests.support import gateways
 from tests.support.gateways import Client, ProcessGateway, ThreadGateway
+from watchers.redaction import Redactor
 
 SHORTEST = 8
 """A shorter secret, which no gateway makes, may be part of any word."""

@@ -39,7 +39,7 @@ from tests.support.sample_rows import (
     SECRET,
     USER,
 )
-from votes.rules import cast_vote, erase_user, strike_votes
+from votes.rules import KeptCooldowns, VoteRemoval, cast_vote, erase_user, strike_votes
 
 REFS = [BOT_REF, OTHER_REF]
 USERS = [USER, OTHER_USER]
@@ -210,10 +210,9 @@ def _vote(node: Node, step: Step, new: str) -> Sequence[ev.Event]:
         node.state,
         step.ref,
         step.user,
+        NewDeliveries(lambda: new, 3),
         now_ms=node.clock.now_ms(),
         cooldown_ms=COOLDOWN_MS,
-        delivery_id=new,
-        pending_most=3,
     )
 
 
@@ -221,12 +220,10 @@ def _strike(node: Node, step: Step, new: str) -> Sequence[ev.Event]:
     return strike_votes(
         node.state,
         step.ref,
-        [step.user],
-        f"Reason {step.number}",
+        VoteRemoval([step.user], f"Reason {step.number}"),
         NewDeliveries(lambda: new, 3),
-        DIGESTS.vote,
+        KeptCooldowns(COOLDOWN_MS, DIGESTS.vote),
         now_ms=_now(node),
-        cooldown_ms=COOLDOWN_MS,
         by=_by(step),
     )
 
@@ -378,9 +375,7 @@ _RULES: Mapping[str, Callable[[Node, Step, str], Sequence[ev.Event]]] = {
     "issue": lambda node, step, new: keys.issue_key(
         node.state,
         step.ref,
-        name=new,
-        key_id=new,
-        digest=f"digest {new}",
+        keys.NewKey(new, new, f"digest {new}"),
         now_ms=node.clock.now_ms(),
         keys_per_listing=4,
         by=_by(step),
@@ -445,7 +440,7 @@ _RULES: Mapping[str, Callable[[Node, Step, str], Sequence[ev.Event]]] = {
     "read": lambda node, step, _: [ev.NoticesRead(user_ref(step.user), _now(node))],
     "quarantine": _quarantine,
     "name": lambda node, step, _: set_naming(
-        node.state, step.user, step.number % 2 > 0, _now(node), by=_by(step)
+        node.state, step.user, _now(node), is_allowed=step.number % 2 > 0, by=_by(step)
     ),
     "remind": lambda node, step, _: [ev.ReminderSet(user_ref(step.user), step.ref, _now(node))],
     "forget": lambda node, step, _: [ev.ReminderCleared(user_ref(step.user), step.ref, _now(node))],

@@ -16,15 +16,13 @@ from tornado.httpserver import HTTPServer
 from tornado.iostream import IOStream, UnsatisfiableReadError
 from tornado.web import Application
 
-from core.clock import Clock
+from gateway.api import Api
 from gateway.front import Front
-from handlers.public import PublicApi
-from handlers.refused import RefusedAddresses
+from gateway.runtime import Runtime
 from handlers.reply import failure
 from serving.rendering import rendered
 from serving.request_ids import next_number
 from serving.traffic import Traffic
-from settings.model import ServerSettings
 from tests.support.gateways import ThreadGateway, running
 
 # What tornado.http1connection writes for a malformed request; a test notices when a release changes it.
@@ -43,17 +41,11 @@ def running_on_tornado(folder: Path, **settings: object) -> Iterator[ThreadGatew
 
 
 def _http_server(
-    server: ServerSettings,
-    clock: Clock,
-    front: Front,
-    application: Application,
-    public: PublicApi,
-    traffic: Traffic,
-    refused: RefusedAddresses,
-    webhooks_in_flight: int,
+    runtime: Runtime, front: Front, application: Application, api: Api, traffic: Traffic
 ) -> "_Server":
     """Stands in for `gateway.front.http_server`."""
-    del clock, front, public, traffic, refused, webhooks_in_flight
+    del front, api, traffic
+    server = runtime.settings.server
     return _Server(
         application,
         max_header_size=server.max_header_bytes,

@@ -6,7 +6,7 @@ The values are those of a start with default settings. Another start works out i
 import gc
 import os
 
-from gateway.described import deployment
+from gateway.api import deployment
 from openapi.document import openapi_reply
 from openapi.page import docs_reply
 from outbound.client import client_tls

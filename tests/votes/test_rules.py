@@ -2,7 +2,7 @@
 
 from collections import Counter
 from itertools import count
-from typing import Any
+from math import ceil
 
 import pytest
 from hypothesis import given
@@ -12,7 +12,7 @@ from core.actors import OPERATOR, user_actor
 from core.clock import day_of, month_of
 from core.events import CooldownsKept, DeliveryQueued, Event, NodeNamed, UserErased, VoteCast, VotesStruck
 from core.ledger import Ledger
-from core.refusals import Conflict, NotFound, VotedTooSoon
+from core.refusals import Refusal
 from core.rows import Review
 from core.state import State
 from core.webhook_events import NewDeliveries
@@ -20,7 +20,15 @@ from tests.support.committed_rows import a_listing, a_webhook
 from tests.support.examples import examples
 from tests.support.memory_ledger import MemoryJournal, empty_state, fold
 from tests.support.sample_rows import BOT_REF, DAY_MS, NOW_MS, OTHER_REF, OTHER_USER, SERVER_REF, USER
-from votes.rules import cast_vote, drop_cooldowns, erase_user, keep_cooldowns, strike_votes
+from votes.rules import (
+    KeptCooldowns,
+    VoteRemoval,
+    cast_vote,
+    drop_cooldowns,
+    erase_user,
+    keep_cooldowns,
+    strike_votes,
+)
 
 
 def cast(
@@ -37,10 +45,9 @@ def cast(
         ledger.state,
         ref,
         user,
+        NewDeliveries(lambda: f"delivery {ref} {now_ms}", pending_most),
         now_ms=now_ms,
         cooldown_ms=DAY_MS,
-        delivery_id=f"delivery {ref} {now_ms}",
-        pending_most=pending_most,
         kept_until_ms=kept_until_ms,
     )
     ledger.commit(events)
@@ -55,17 +62,17 @@ def test_a_first_vote_counts_one(ledger: Ledger, state: State, ref: str) -> None
 
 
 def test_nobody_votes_for_what_is_not_listed(ledger: Ledger) -> None:
-    with pytest.raises(NotFound) as refusal:
+    with pytest.raises(Refusal) as refusal:
         cast(ledger)
-    assert refusal.value.thing == "listing"
+    assert refusal.value.code == "no_such_listing"
 
 
 @pytest.mark.parametrize("review", ["in_review", "denied"])
 def test_only_an_approved_listing_is_voted_for(ledger: Ledger, review: Review) -> None:
     a_listing(ledger, review=review)
-    with pytest.raises(Conflict) as refusal:
+    with pytest.raises(Refusal) as refusal:
         cast(ledger)
-    assert refusal.value.reason == "votes_need_approval"
+    assert refusal.value.code == "votes_need_approval"
 
 
 def test_a_user_votes_again_once_the_cooldown_has_passed(ledger: Ledger) -> None:
@@ -81,10 +88,10 @@ def test_a_vote_inside_the_cooldown_is_told_when_to_come_back(
 ) -> None:
     a_listing(ledger)
     cast(ledger)
-    with pytest.raises(VotedTooSoon) as refusal:
+    with pytest.raises(Refusal, match="voted_too_soon") as refusal:
         cast(ledger, now_ms=NOW_MS + passed_ms)
-    assert refusal.value.next_vote_ms == NOW_MS + DAY_MS
-    assert refusal.value.wait_ms == DAY_MS - passed_ms
+    assert refusal.value.facts["next_vote_ms"] == NOW_MS + DAY_MS
+    assert refusal.value.facts["retry_seconds"] == ceil((DAY_MS - passed_ms) / 1_000)
     assert state.votes.get(BOT_REF, int(USER)) == (1, NOW_MS)
 
 
@@ -95,18 +102,19 @@ def test_the_promised_wait_is_exact(passed_ms: int) -> None:
     ledger, asked_ms = Ledger(empty_state(), journal, head=0), NOW_MS + passed_ms
     a_listing(ledger)
     cast(ledger)
-    with pytest.raises(VotedTooSoon) as refusal:
+    with pytest.raises(Refusal, match="voted_too_soon") as refusal:
         cast(ledger, now_ms=asked_ms)
-    with pytest.raises(VotedTooSoon):
-        cast(ledger, now_ms=asked_ms + refusal.value.wait_ms - 1)
-    assert cast(ledger, now_ms=asked_ms + refusal.value.wait_ms).count == 2
+    with pytest.raises(Refusal, match="voted_too_soon"):
+        cast(ledger, now_ms=refusal.value.facts["next_vote_ms"] - 1)
+    assert cast(ledger, now_ms=refusal.value.facts["next_vote_ms"]).count == 2
+    assert refusal.value.facts["next_vote_ms"] <= asked_ms + refusal.value.facts["retry_seconds"] * 1_000
     assert fold(journal.records).digest() == ledger.state.digest()
 
 
 def test_a_clock_that_was_set_back_opens_no_cooldown(ledger: Ledger) -> None:
     a_listing(ledger)
     cast(ledger)
-    with pytest.raises(VotedTooSoon):
+    with pytest.raises(Refusal, match="voted_too_soon"):
         cast(ledger, now_ms=NOW_MS - DAY_MS)
 
 
@@ -173,9 +181,8 @@ def test_a_rule_changes_nothing_itself(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     a_webhook(ledger)
     digest = state.digest()
-    events = cast_vote(
-        state, BOT_REF, USER, now_ms=NOW_MS, cooldown_ms=DAY_MS, delivery_id="first", pending_most=1
-    )
+    deliveries = NewDeliveries(lambda: "first", 1)
+    events = cast_vote(state, BOT_REF, USER, deliveries, now_ms=NOW_MS, cooldown_ms=DAY_MS)
     assert events == (
         VoteCast(BOT_REF, USER, 1, NOW_MS, of_day=1, of_month=1),
         DeliveryQueued("first", BOT_REF, USER, test=False, at_ms=NOW_MS),
@@ -223,9 +230,9 @@ def test_a_cooldown_whose_vote_was_erased_is_one_like_any_other(ledger: Ledger, 
     a_listing(ledger)
     if has_voted:
         cast(ledger, now_ms=NOW_MS - DAY_MS)
-    with pytest.raises(VotedTooSoon) as refusal:
+    with pytest.raises(Refusal, match="voted_too_soon") as refusal:
         cast(ledger, now_ms=NOW_MS, kept_until_ms=NOW_MS + 5)
-    assert (refusal.value.next_vote_ms, refusal.value.wait_ms) == (NOW_MS + 5, 5)
+    assert refusal.value.facts == {"next_vote_ms": NOW_MS + 5, "retry_seconds": 1}
     assert cast(ledger, now_ms=NOW_MS + 5, kept_until_ms=NOW_MS + 5).count == 1 + has_voted
 
 
@@ -255,27 +262,24 @@ def test_a_vote_at_another_node_is_inside_the_cooldown_here(ledger: Ledger) -> N
     ledger.commit([NodeNamed("a.1")])
     a_listing(ledger)
     ledger.commit([VoteCast(BOT_REF, USER, 1, NOW_MS, "b.1")])
-    with pytest.raises(VotedTooSoon):
+    with pytest.raises(Refusal, match="voted_too_soon"):
         cast(ledger, now_ms=NOW_MS + DAY_MS - 1)
 
 
 # -- Striking out --------------------------------------------------------------------------------------
 
 
-def strike(ledger: Ledger, *users: str, now_ms: int = NOW_MS, **options: Any) -> list[Event]:
+def strike(ledger: Ledger, *users: str, now_ms: int = NOW_MS, goes_on: bool = False) -> list[Event]:
     """Strikes votes out and commits it."""
     numbers = count(1)
     events = strike_votes(
         ledger.state,
         BOT_REF,
-        users,
-        "Bought.",
+        VoteRemoval(users, "Bought.", goes_on),
         NewDeliveries(lambda: f"d{next(numbers)}", 10),
-        lambda ref, user: f"{ref} {user}",
+        KeptCooldowns(DAY_MS, lambda ref, user: f"{ref} {user}"),
         now_ms=now_ms,
-        cooldown_ms=DAY_MS,
         by=OPERATOR,
-        **options,
     )
     ledger.commit(events)
     return events
@@ -326,7 +330,7 @@ def test_who_has_no_vote_is_struck_out_in_a_fleet_alone(ledger: Ledger) -> None:
 
 
 def test_what_is_not_listed_has_no_votes_to_strike_out(ledger: Ledger) -> None:
-    with pytest.raises(NotFound):
+    with pytest.raises(Refusal, match="no_such"):
         strike(ledger, USER)
 
 

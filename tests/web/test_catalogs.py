@@ -18,9 +18,16 @@ from tests.support.gateways import ROOT
 LOCALES = ROOT / "web" / "locales"
 TRANSLATED = [language for language in LANGUAGES if language != DEFAULT_LANGUAGE]
 MAPPINGS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["babel"]["mappings"]
+SPEAKING = re.search(r"^SPEAKING := \$\(wildcard (.+)\)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
 TAG = re.compile(r"<[^>]*>")
 PLACE = re.compile(r"%\((\w+)\)s")
 SAME_IN_ENGLISH = re.compile(r"[\W\d_]*")
+
+
+def speaking_rooms() -> list[str]:
+    """The rooms with texts of pages, as `make messages` reads them."""
+    assert SPEAKING is not None
+    return [room for room in SPEAKING[1].split() if (ROOT / room).is_dir()]
 
 
 @cache
@@ -28,13 +35,12 @@ def texts_of_the_source() -> dict[str, str | None]:
     """Every English text of pages, with its form for many."""
     methods = [(each["pattern"], each["method"]) for each in MAPPINGS]
     options = {each["pattern"]: {**each} for each in MAPPINGS}
-    found = extract_from_dir(
-        ROOT / "web", methods, options, keywords={**DEFAULT_KEYWORDS, "Text": None}, strip_comment_tags=True
-    )
+    keywords = {**DEFAULT_KEYWORDS, "Text": None}
     texts: dict[str, str | None] = {}
-    for _, _, text, _, _ in found:
-        one, many = text if isinstance(text, tuple) else (text, None)
-        texts[one] = many
+    for room in speaking_rooms():
+        for _, _, text, _, _ in extract_from_dir(ROOT / room, methods, options, keywords=keywords):
+            one, many = text if isinstance(text, tuple) else (text, None)
+            texts[one] = many
     return texts
 
 

@@ -2,32 +2,32 @@
 
 import pytest
 
-from core.refusals import Conflict, Invalid, NotFound, Unavailable
-from handlers.reply import FromElsewhere, NotReady, OperatorTokenRequired, Reply, bug, reply_to
+from core.refusals import Invalid, Unavailable
+from handlers.reply import Reply, refused, reply_to
+from languages.said import Fault
+from languages.texts import Text
+from listings.forms import BotSubmission, Form, KeyName, Strike, WebhookSettings, read
+from operators.operator_site import ERROR_TEXTS
 from tests.support.english import english
-from web.debug.operator_audience import ERROR_TEXTS
-from web.error_pages import error_page
+from web.error_pages import error_page, field_texts
 
 ERRORS = [
-    *(reply_to(each) for each in (OperatorTokenRequired(), FromElsewhere(), NotFound("listing"))),
-    *(
-        reply_to(each)
-        for each in (Conflict("votes_need_approval"), Unavailable("full"), NotReady("it stops"))
-    ),
-    bug("id-of-the-request"),
+    *(refused("operator_token_required"), refused("from_elsewhere"), refused("no_such_listing")),
+    *(refused("votes_need_approval"), reply_to(Unavailable("full")), refused("not_ready", reason="it stops")),
+    refused("bug", number="id-of-the-request"),
 ]
 
 
-@pytest.mark.parametrize("refused", ERRORS, ids=lambda refused: str(refused.status))
-def test_an_error_keeps_its_status_and_its_reason(refused: Reply) -> None:
-    page = error_page(refused, ERROR_TEXTS, may_sign_in=False)
-    assert page.status == refused.status
-    assert english(page.values["why"]).encode() in refused.body
+@pytest.mark.parametrize("answer", ERRORS, ids=lambda answer: str(answer.status))
+def test_an_error_keeps_its_status_and_its_reason(answer: Reply) -> None:
+    page = error_page(answer, ERROR_TEXTS, may_sign_in=False)
+    assert page.status == answer.status
+    assert english(page.values["why"]).encode() in answer.body
     assert all(page.values[name] for name in ("what", "why", "what_to_do"))
 
 
 def test_a_bug_names_its_request() -> None:
-    page = error_page(bug("id-of-the-request"), ERROR_TEXTS, may_sign_in=False)
+    page = error_page(refused("bug", number="id-of-the-request"), ERROR_TEXTS, may_sign_in=False)
     assert "id-of-the-request" in english(page.values["why"])
 
 
@@ -37,9 +37,55 @@ def test_a_status_of_no_text_of_its_own_has_the_text_of_its_class() -> None:
 
 
 def test_an_address_that_is_not_understood_is_not_called_a_form() -> None:
-    refused = reply_to(Invalid({"sort": "must be one of month"}))
+    answer = reply_to(Invalid({"sort": Fault("not_one_of", {"choices": "month"})}))
     form, address = (
-        error_page(refused, ERROR_TEXTS, may_sign_in=False, is_of_form=each) for each in (True, False)
+        error_page(answer, ERROR_TEXTS, may_sign_in=False, is_of_form=each) for each in (True, False)
     )
     assert english(form.values["what"]) == "The form was not taken"
     assert english(address.values["what"]) == "The request was not taken"
+
+
+BOT = {
+    **{"id": "1" * 18, "owner_id": "2" * 18, "name": "A", "short_description": "b" * 16},
+    **{"description": "c" * 32, "categories": ["Music"]},
+}
+URLS = [
+    *("votes.example", "http://é", "http://a@b", "http://[", "http://a:0", "http://[::1%25a]", "http://[x]"),
+    *(
+        "http://a..b",
+        "http://-a",
+        "http://1.2.3",
+        "http://?",
+        f"http://{'a' * 64}",
+        "http://a/" + "b" * 3_000,
+    ),
+    *(f"http://{'a.' * 130}b", "http://a!b", "http:///"),
+]
+
+
+@pytest.mark.parametrize(
+    ("form", "body"),
+    [
+        (BotSubmission, {**BOT, "id": "1"}),
+        (BotSubmission, {**BOT, "name": ""}),
+        *(
+            (BotSubmission, {**BOT, "name": name})
+            for name in ("a\nb", "a\x00b", "a\u202eb", "\u2060", "a" * 101)
+        ),
+        *((BotSubmission, {**BOT, "short_description": text}) for text in ("short", "a" * 151)),
+        (BotSubmission, {**BOT, "description": "short"}),
+        *((BotSubmission, {**BOT, "categories": each}) for each in ([], ["Cooking"], ["Music", "Music"])),
+        *((BotSubmission, {**BOT, "extra_owners": each}) for each in (["x"], ["2" * 18], ["3" * 18] * 9)),
+        (BotSubmission, {**BOT, "support_invite": "mail"}),
+        (KeyName, {"name": ""}),
+        *((Strike, {"reason": "Why", **how}) for how in ({}, {"users": ["3" * 18], "until": 5})),
+        *((WebhookSettings, {"url": url}) for url in URLS),
+        *((WebhookSettings, {"url": "http://a", "token": token}) for token in ("é", "a" * 600)),
+        (WebhookSettings, {"url": "http://a", "language": "tlh"}),
+    ],
+)
+def test_every_fault_of_a_form_is_translated(form: type[Form], body: dict[str, object]) -> None:
+    with pytest.raises(Invalid) as refused:
+        read(form, body)
+    for text in field_texts(refused.value).values():
+        assert isinstance(text, Text), text

@@ -5,7 +5,7 @@ import requests
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handlers.reply import BodyTooLarge, UnreadableForm
+from core.refusals import Refusal
 from web.form_posts import MOST_FIELDS, read_form
 
 
@@ -43,12 +43,12 @@ def test_a_number_is_read_as_people_write_it_and_anything_else_is_left_to_its_ru
 
 @pytest.mark.parametrize("body", [b"a=%FF", "a=ä".encode(), b"&".join([b"a=1"] * (MOST_FIELDS + 1))])
 def test_a_body_that_no_browser_sends_is_refused(body: bytes) -> None:
-    with pytest.raises(UnreadableForm):
+    with pytest.raises(Refusal, match="unreadable_form"):
         read_form(body, 10_000)
 
 
 def test_a_body_that_was_too_large_to_be_kept_is_refused() -> None:
-    with pytest.raises(BodyTooLarge):
+    with pytest.raises(Refusal, match="body_too_large"):
         read_form(None, 100)
 
 
@@ -80,18 +80,18 @@ def test_a_form_in_parts_says_what_the_same_form_says_in_one_piece(texts: list[s
 )
 def test_parts_that_no_browser_sends_are_refused(cut: int, content_type: str | None) -> None:
     body, own = multipart([("text", (None, "hello"))])
-    with pytest.raises(UnreadableForm):
+    with pytest.raises(Refusal, match="unreadable_form"):
         read_form(body[:cut], 100, content_type or own)
 
 
 @pytest.mark.parametrize("name", ["a.txt", "b.png"])
 def test_a_file_in_a_form_is_refused(name: str) -> None:
     body, content_type = multipart([("text", (name, "hello"))])
-    with pytest.raises(UnreadableForm):
+    with pytest.raises(Refusal, match="unreadable_form"):
         read_form(body, 100, content_type)
 
 
 def test_bytes_of_a_part_that_are_no_text_are_refused() -> None:
     body, content_type = multipart([("text", (None, "hello"))])
-    with pytest.raises(UnreadableForm):
+    with pytest.raises(Refusal, match="unreadable_form"):
         read_form(body.replace(b"hello", b"h\xffllo"), 100, content_type)

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 import pytest
 
 from core.clock import FakeClock
-from handlers.reply import NotReady
+from core.refusals import Refusal
 from web.live import MOST_VIEWERS, SIGNED_OUT, Live, event
 from web.sessions import OperatorSessions, Session
 
@@ -95,7 +95,7 @@ def test_all_streams_end_when_the_gateway_stops() -> None:
         async for _ in stream:
             pass
         await running
-        with pytest.raises(NotReady):
+        with pytest.raises(Refusal, match="not_ready"):
             stage.live.stream(stage.session())
 
     asyncio.run(main())
@@ -105,7 +105,7 @@ def test_the_viewers_are_bounded() -> None:
     async def main() -> None:
         stage = Stage()
         streams = [await stage.watched(stage.session()) for _ in range(MOST_VIEWERS)]
-        with pytest.raises(NotReady):
+        with pytest.raises(Refusal, match="not_ready"):
             stage.live.stream(stage.session())
         await streams[0].aclose()
         await stage.watched(stage.session())

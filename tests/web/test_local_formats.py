@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.rows import Language
-from languages.language_names import LANGUAGES
+from languages.language_names import LANGUAGES, Language
 from tests.support.examples import examples
 from web.local_formats import LocalFormats
 

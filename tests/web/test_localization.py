@@ -4,11 +4,10 @@ from gettext import NullTranslations
 
 import pytest
 
-from core.rows import Language
-from languages.language_names import LANGUAGES
+from languages.language_names import LANGUAGES, Language
+from languages.texts import Text
 from web.local_formats import LocalFormats
 from web.localization import Localization, for_operators, localization
-from web.texts import Text
 
 
 class Shouting(NullTranslations):

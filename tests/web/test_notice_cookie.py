@@ -9,17 +9,17 @@ from hypothesis import strategies as st
 
 from core.clock import FakeClock
 from handlers.request import Request
+from languages.texts import Text
+from operators.operator_site import PAGES
+from pages.table import PEOPLE_PAGES
 from tests.support.people_gateway import serving
 from tests.support.people_scene import NOTICE
 from tests.support.platform_stand_in import ADA, CLEO
 from web.cookies import NOTICE_SECONDS, OPERATOR_NOTICE, Cookie, people_cookies
-from web.debug.page_table import PAGES
 from web.notice_cookie import LONGEST, Notices
 from web.pages import Notice
 from web.people.people_audience import NOTICES
-from web.people.people_pages import PEOPLE_PAGES
 from web.sealed_values import MOST_CHARACTERS
-from web.texts import Text
 
 COOKIE = people_cookies(1, are_secure=True).notice
 SAVED = Notice(Text("It is saved."))

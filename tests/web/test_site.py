@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from operators.operator_site import PAGES
 from tests.support.gateways import BOT, ThreadGateway, running
 from tests.support.page_visitor import PageVisitor
-from web.debug.page_table import PAGES
 from web.page_policy import PAGE_HEADERS
 from web.pages import PageRow
 
@@ -119,7 +119,7 @@ def test_a_wrong_method_is_a_page(visitor: PageVisitor) -> None:
 def test_a_bug_is_a_page_with_the_number_of_its_request(
     visitor: PageVisitor, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("web.debug.overview_page.OverviewPage._ask", lambda *_: 1 / 0)
+    monkeypatch.setattr("operators.operator_pages.overview", lambda *_: 1 / 0)
     response = visitor.get("/debug")
     assert response.status_code == 500
     assert response.headers["X-Request-Id"] in response.text
@@ -145,4 +145,4 @@ def test_without_pages_there_is_nothing_at_all(tmp_path: Path) -> None:
     with running(tmp_path / "data", **{"debug.pages": False}) as gateway:
         for path in ("/debug", "/debug/sign-in", "/debug/nothing", "/static/x/site.css"):
             assert gateway.request("GET", path).status_code == 404
-        assert gateway.operate("GET", "/debug/state").status_code == 200
+        assert gateway.operate("GET", "/debug/overview.json").status_code == 200

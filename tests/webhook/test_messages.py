@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from core.rows import Attempt, Delivery, Listing, Webhook
 from grammars.http_urls import UrlRefused
-from outbound.result import READ_BYTES, Fault, HttpResult
+from outbound.result import READ_BYTES, AtFault, HttpResult
 from outbound.targets import TargetGuard
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OLD_SECRET, OWNER, SECRET, USER
 from webhook.messages import EXCERPT_CHARACTERS, RequestBuilder, attempt_result, signed_headers
@@ -98,10 +98,10 @@ def test_an_attempt_tells_the_answer_and_how_long_it_took() -> None:
 
 
 @pytest.mark.parametrize("webhook", [PLAIN, CHAT])
-@pytest.mark.parametrize("fault", Fault)
-def test_only_the_endpoint_s_failures_are_charged_to_it(webhook: Webhook, fault: Fault) -> None:
+@pytest.mark.parametrize("fault", AtFault)
+def test_only_the_endpoint_s_failures_are_charged_to_it(webhook: Webhook, fault: AtFault) -> None:
     found = attempt_result(HttpResult(None, "timeout", fault), webhook, NOW_MS, 5)
-    assert found.charged == (fault is Fault.ENDPOINT)
+    assert found.charged == (fault is AtFault.ENDPOINT)
 
 
 @pytest.mark.parametrize("webhook", [PLAIN, CHAT])

@@ -7,14 +7,14 @@ from msgspec.structs import replace
 
 from core.events import EndpointHealthSet, WebhookSaved
 from core.rows import Suspension, Webhook
-from outbound.result import Fault, HttpResult
+from outbound.result import AtFault, HttpResult
 from tests.support.coroutines import run, turns
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF, SERVER_REF, listed
 from tests.support.sender_stage import CHAT_URL, FAILED, KEPT_MS, POLICY, RETRY, URL, Stage, staged
 
 GONE = HttpResult(410, "http_410")
-PROXY_DOWN = HttpResult(None, "proxy", Fault.PROXY)
-RESOLVER_DOWN = HttpResult(None, "resolver", Fault.UNKNOWN)
+PROXY_DOWN = HttpResult(None, "proxy", AtFault.PROXY)
+RESOLVER_DOWN = HttpResult(None, "resolver", AtFault.UNKNOWN)
 
 
 def too_fast(seconds: str, **headers: str) -> HttpResult:
@@ -209,7 +209,7 @@ def test_while_the_proxy_is_down_everything_waits_and_one_at_a_time_tries_it() -
     ("answer", "works"),
     [
         *[(HttpResult(None, error), False) for error in ("dns", "blocked", "proxy")],
-        *[(HttpResult(None, error, Fault.UNKNOWN), False) for error in ("resolver", "internal")],
+        *[(HttpResult(None, error, AtFault.UNKNOWN), False) for error in ("resolver", "internal")],
         *[(HttpResult(None, error), True) for error in ("refused", "reset", "timeout", "tls", "protocol")],
         (FAILED, True),
     ],

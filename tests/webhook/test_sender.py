@@ -6,7 +6,7 @@ import pytest
 
 from core.events import UserErased, WebhookSaved
 from core.rows import Webhook
-from outbound.result import Fault, HttpResult
+from outbound.result import AtFault, HttpResult
 from tests.support.coroutines import run, turns, until
 from tests.support.sample_rows import BOT_REF, NOW_MS
 from tests.support.sender_stage import ACCEPTED, CHAT_URL, FAILED, POLICY, Stage, staged
@@ -204,7 +204,7 @@ def test_an_endpoint_that_took_long_gets_one_attempt_at_a_time_until_it_is_quick
 @pytest.mark.parametrize(
     "answer",
     [
-        HttpResult(None, "resolver", Fault.UNKNOWN),
+        HttpResult(None, "resolver", AtFault.UNKNOWN),
         RuntimeError("a bug"),
         HttpResult(429, "http_429"),
         HttpResult(429, "http_429", headers={"retry-after": "soon"}),

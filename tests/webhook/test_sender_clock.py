@@ -7,7 +7,7 @@ import pytest
 
 from core.events import WebhookSaved
 from core.rows import Webhook
-from outbound.result import Fault, HttpResult
+from outbound.result import AtFault, HttpResult
 from tests.support.coroutines import run, turns, until
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF, listed
 from tests.support.sender_stage import CHAT_URL, FAILED, URL, Stage, staged
@@ -95,7 +95,7 @@ def test_a_chat_platform_is_left_alone_for_as_long_as_it_says(jump: int, everywh
 def test_a_proxy_that_is_down_is_tried_again_in_its_time(jump: int) -> None:
     async def main() -> None:
         stage = staged()
-        stage.client.answers = [HttpResult(None, "proxy", Fault.PROXY)]
+        stage.client.answers = [HttpResult(None, "proxy", AtFault.PROXY)]
         stage.queue("d1")
         stage.commit(*listed(OTHER_REF, url=URL))
         await attempt_while(stage, lambda: stage.clock.set_wall(jump))

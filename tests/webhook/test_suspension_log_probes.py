@@ -7,7 +7,7 @@ import pytest
 
 from core.events import WebhookSaved
 from core.rows import Webhook
-from outbound.result import Fault, HttpResult
+from outbound.result import AtFault, HttpResult
 from tests.support.coroutines import run, until
 from tests.support.sample_rows import BOT_REF, NOW_MS
 from tests.support.sender_stage import ACCEPTED, FAILED, Stage, staged
@@ -43,7 +43,7 @@ async def suspended(*answers: HttpResult | Exception) -> Stage:
     [
         (ACCEPTED, "succeeded"),
         (FAILED, f"failed: {FAILED.error}; it stays suspended"),
-        (HttpResult(None, "proxy", Fault.PROXY), "failed: proxy; it stays suspended"),
+        (HttpResult(None, "proxy", AtFault.PROXY), "failed: proxy; it stays suspended"),
         (RuntimeError("a secret"), "failed: internal; it stays suspended"),
     ],
 )

@@ -186,7 +186,7 @@ def test_a_trailer_is_dropped_and_never_becomes_a_header(url: str) -> None:
     )
     with calling(url) as caller:
         assert caller.ask(head + chunked([VOTE], trailers)).status == 401
-        assert caller.ask(request("GET", "/debug/state")).status == 401
+        assert caller.ask(request("GET", "/debug/overview.json")).status == 401
         assert caller.ask(HEALTH).status == 200
 
 

@@ -3,7 +3,7 @@
 A session keeps the name in English. A page says it in the language of its visitor.
 """
 
-from web.texts import Text, Words
+from languages.texts import Text, Words
 
 READ_CHARACTERS = 512
 UNKNOWN = "Unknown browser"

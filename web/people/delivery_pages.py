@@ -8,10 +8,12 @@ from collections.abc import Callable, Mapping
 from typing import Literal
 from urllib.parse import urlencode
 
-from core.refusals import Invalid, NotFound
+from actions.listing_kinds import Kind
+from core.refusals import Invalid, Refusal
 from core.rows import VOTES_ALONE, Delivery, DeliveryState, Listing, Webhook
-from handlers.manage_listings import Kind
 from handlers.webhook_views import DeliveryPage, Redelivered, delivery_view
+from languages.said import Fault
+from languages.texts import Text
 from web.json_answers import JsonAnswers
 from web.pages import PageRow, Shown, see_other
 from web.people.delivery_words import EVENTS, words_of_error
@@ -19,7 +21,6 @@ from web.people.listing_access import Access, ListingAccess
 from web.people.listing_tabs import tab_page
 from web.people.people_audience import PersonVisit, done
 from web.people.questions import NOT_REFUSED, REFUSALS, FormRefusal, refused_by
-from web.texts import Text
 
 TAB = "webhook"
 ON_A_PAGE = 25
@@ -89,7 +90,7 @@ class DeliveryPages:
         if since == "all":
             return 0
         if since not in dict(SPANS):
-            raise Invalid({"since": "must be one of the choices"})
+            raise Invalid({"since": Fault("not_offered")})
         return max(self._access.clock.now_ms() - int(since) * 1_000, 0)
 
     async def _log(
@@ -133,7 +134,7 @@ class DeliveryPages:
         row, state = access.row, self._access.state
         found = state.deliveries.find(row.ref, visit.request.params[1])
         if found is None:
-            raise NotFound("delivery")
+            raise Refusal("no_such_delivery")
         values = {
             "delivery": delivery_view(found, row.webhook),
             "command": self._curl(found, row, row.webhook) if row.webhook is not None else None,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from core.rows import WebhookEvent
-from web.texts import Text, Words
+from languages.texts import Text, Words
 
 EVENTS: Mapping[WebhookEvent, Text] = {
     "vote": Text("Votes"),

@@ -9,6 +9,7 @@ from typing import Annotated, NamedTuple
 
 from msgspec import Meta
 
+from actions.views import ActorName, Moment, Success, View
 from core.actors import user_of
 from core.refusals import Invalid
 from core.rows import FlagRule, Listing, VoteFlag
@@ -16,10 +17,10 @@ from core.state import State
 from core.vote_flags import KEPT
 from handlers.reply import Reply, success
 from handlers.slices import in_slices
-from handlers.views import ActorName, Moment, Success, View
+from languages.said import Fault
+from languages.texts import Text
 from web.pages import Page, Shown
 from web.people.people_audience import PersonVisit
-from web.texts import Text
 
 ON_A_PAGE = 50
 SLICE = 64
@@ -138,5 +139,5 @@ def _before(cursor: str | None) -> _Place | None:
     at, _, rest = cursor.partition("~")
     ref, _, flag_id = rest.partition("~")
     if not (at.isascii() and at.isdigit() and len(at) <= 16 and ref):
-        raise Invalid({"before": "must be the `next` of another page"})
+        raise Invalid({"before": Fault("not_a_cursor")})
     return _Place(int(at), ref, flag_id)

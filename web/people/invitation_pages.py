@@ -5,12 +5,13 @@ An owner sends its address to whom they have invited, or the person finds it und
 
 from functools import partial
 
+from actions.listing_kinds import KINDS, Kind, kind_of_ref
 from core.actors import user_actor
 from core.clock import Clock
-from core.refusals import NotFound
+from core.refusals import Refusal
 from core.rows import Listing
 from core.state import State
-from handlers.manage_listings import KINDS, Kind, kind_of_ref
+from languages.texts import Text
 from listings.hand_over import standing
 from web.json_answers import JsonAnswers
 from web.pages import Done, Page, PageRow, Shown
@@ -18,7 +19,6 @@ from web.people.listing_access import Access, ListingAccess
 from web.people.people_audience import PersonVisit, done
 from web.people.questions import NOT_REFUSED, REFUSALS, FormRefusal, refused_by
 from web.people.user_names import names_of
-from web.texts import Text
 
 
 class InvitationPages:
@@ -55,7 +55,7 @@ class InvitationPages:
             case "decline" if user in row.invited:
                 await answers.reply("endExtraOwner", visit.request, row.id, user)
             case _:
-                raise NotFound("invitation")
+                raise Refusal("no_invitation")
         return done("/me", "declined")
 
     def _page(self, access: Access, refused: FormRefusal = NOT_REFUSED) -> Page:

@@ -2,7 +2,7 @@
 
 from urllib.parse import parse_qs, quote, urlsplit
 
-from handlers.reply import UnreadableForm
+from core.refusals import Refusal
 from languages.language_names import named
 from web.cookies import Cookie
 from web.links import way_back
@@ -15,11 +15,11 @@ class LanguageChoice:
         self._cookie = cookie
 
     def choose(self, visit: PersonVisit) -> Shown:
-        """Keep a choice, and lead back to the page where it was made. Raises UnreadableForm."""
+        """Keep a choice, and lead back to the page where it was made. Raises Refusal."""
         form = visit.form()
         language = named(form.text("language"))
         if language is None:
-            raise UnreadableForm
+            raise Refusal("unreadable_form")
         return see_other(_back(form.text("to")), cookies=(self._cookie.opened(language),))
 
 

@@ -8,15 +8,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from core.clock import Clock
-from core.refusals import NotFound
+from core.refusals import Refusal
 from core.rows import Listing
 from core.state import State
-from handlers.reply import NotPermitted
+from languages.texts import Text
 from people.permissions import Right, rights
 from web.pages import Instead, Page
 from web.people.people_audience import PersonVisit, signed_in
 from web.people.visitors import Person
-from web.texts import Text
 
 FRESH_MS = 3_600_000
 STALE = Text(
@@ -53,16 +52,15 @@ class ListingAccess:
         Args:
             kind: "bots" or "servers".
 
-        Raises NotFound for one that is not there, or that the person may not see; NotPermitted for one with
-        which the person may not do that.
+        Raises Refusal if there is none, if the person may not see it, or may not do that with it.
         """
         person = signed_in(visit)
         row = self.state.listings.get(f"{kind}/{visit.request.params[0]}")
         if row is None:
-            raise NotFound("listing")
+            raise Refusal("no_such_listing")
         allowed = rights(person.id, row, is_moderator=person.is_moderator)
         if right not in allowed:
-            raise NotPermitted if "see" in allowed else NotFound("listing")
+            raise Refusal("not_permitted") if "see" in allowed else Refusal("no_such_listing")
         return Access(row, person, allowed)
 
     def fresh(self, visit: PersonVisit, kind: str, right: Right) -> Access:

@@ -11,12 +11,11 @@ from typing import Any, get_args
 import msgspec
 from msgspec.structs import asdict
 
+from actions.listing_kinds import Kind
 from core.rows import BotProfile, Listing, ServerProfile
-from handlers.manage_listings import Kind
+from languages.texts import Text, Words
 from listings.fields import BotCategory, ServerCategory
-from web.api_texts import api_texts
 from web.form_posts import FormPost
-from web.texts import Text, Words
 
 CATEGORIES: Mapping[str, Text] = {
     "Moderation": Text("Moderation"),
@@ -105,7 +104,7 @@ def edit_name(kind: Kind) -> str:
 def by_field(fields: Mapping[str, Words]) -> dict[str, Words]:
     """Return what is wrong by the fields of a form: an entry of a list is named in the reason."""
     found: dict[str, Words] = {}
-    for name, reason in api_texts(fields).items():
+    for name, reason in fields.items():
         outer, _, entry = name.partition(".")
         at_entry = Text("entry {number} {reason}", number=int(entry) + 1, reason=reason) if entry else reason
         found.setdefault(outer, at_entry)

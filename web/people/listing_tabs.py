@@ -3,11 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from handlers.manage_listings import kind_of_ref
+from actions.listing_kinds import kind_of_ref
+from core.rows import Listing
+from languages.texts import Text
+from people.permissions import Right
 from ratelimit.bucket import Decision
 from web.pages import Page
 from web.people.listing_access import Access
-from web.texts import Text
 
 TABS: Mapping[str, Text] = {
     "overview": Text("Overview"),
@@ -38,13 +40,16 @@ def tab_page(
         template: the name of another one in that folder.
     """
     row = access.row
-    shown = {
-        "row": row,
-        "kind": kind_of_ref(row.ref),
-        "at": at,
-        "rights": access.rights,
-        "here": f"/{row.ref}/manage",
-        **values,
-    }
-    title = Text("{listing} - {tab}", listing=row.profile.name, tab=TABS[at])
-    return Page(f"people/{template or f'manage_{at}'}.html", title, shown, status, headers or {}, limits)
+    shown = {**tab_values(row, at, access.rights), **values}
+    page = f"people/{template or f'manage_{at}'}.html"
+    return Page(page, tab_title(row, at), shown, status, headers or {}, limits)
+
+
+def tab_values(row: Listing, at: str, allowed: frozenset[Right]) -> Mapping[str, Any]:
+    """Return the values of the head of every page under a tab."""
+    here = f"/{row.ref}/manage"
+    return {"row": row, "kind": kind_of_ref(row.ref), "at": at, "rights": allowed, "here": here}
+
+
+def tab_title(row: Listing, at: str) -> Text:
+    return Text("{listing} - {tab}", listing=row.profile.name, tab=TABS[at])

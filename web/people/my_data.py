@@ -19,6 +19,7 @@ from core.state import State
 from core.user_rows import ReminderMessage, UserRow, user_ref
 from handlers.reply import Reply
 from handlers.slices import in_slices
+from languages.texts import Text
 from listings.ownership import Ownership
 from people.permissions import unnamed
 from votes.queries import refs_that_know
@@ -30,7 +31,6 @@ from web.people.people_audience import HOME, PersonVisit, done, signed_in
 from web.people.questions import NOT_REFUSED, REFUSALS, FormRefusal, refused_by
 from web.people.server_lists import ServerLists
 from web.people.user_limit import UserLimit
-from web.texts import Text
 
 DOWNLOADS = Policy(4, 3_600)
 """How often a person may download: each time takes up to a second of the processor, in slices."""

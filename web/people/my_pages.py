@@ -3,15 +3,16 @@
 from bisect import bisect_right
 from typing import Any, NamedTuple
 
+from actions.listing_kinds import kind_of_ref
 from core.clock import Clock
 from core.due_reminders import DueReminder, due_reminders
 from core.events import NoticesRead
 from core.ledger import Ledger
 from core.rows import Listing
 from core.user_rows import UserSession, user_ref
-from handlers.manage_listings import kind_of_ref
 from handlers.slices import in_slices
 from handlers.user_views import NOTICES
+from languages.texts import Text, Words
 from listings.finding import survey
 from listings.notices import NoticeSearch, OwnerNotice
 from listings.ownership import Ownership
@@ -21,7 +22,6 @@ from web.people.browsers import label_in_words
 from web.people.invitation_pages import is_asked
 from web.people.people_audience import PersonVisit, signed_in
 from web.people.people_in_state import PeopleInState
-from web.texts import Text, Words
 
 LISTINGS = 100
 """Those on one page."""

@@ -9,15 +9,16 @@ from typing import Literal
 
 from msgspec import UNSET, Struct
 
+from actions.listing_kinds import Kind, kind_of_ref
 from chatplatform.platform_client import PlatformAway
 from core.clock import Clock
 from core.ledger import Ledger
-from core.refusals import Conflict
+from core.refusals import Refusal
 from core.rows import Deed, Listing
 from handlers.history_views import ActView, act_views
 from handlers.listing_views import BotView, ServerView, bot_view, server_view
-from handlers.manage_listings import Kind, kind_of_ref
-from handlers.reply import Reply, encode_json, reply_to
+from handlers.reply import Reply, encode_json
+from languages.texts import Text, Words
 from listings.ownership import Ownership
 from listings.review import is_proven, prove_ownership, review_of, waiting_since, waits
 from people.permissions import Right
@@ -29,10 +30,10 @@ from web.people.listing_access import Access, ListingAccess
 from web.people.listing_tabs import tab_page
 from web.people.ownership_code import CodeOf
 from web.people.people_audience import PersonVisit, done
+from web.people.questions import refused_by
 from web.people.server_check_pages import ServerCheckPages
 from web.people.server_checking import CONDITIONS
 from web.people.user_names import names_of
-from web.texts import Text, Words
 
 Gap = Literal["ownership", "key", "webhook", "counts"]
 """What a listing could have, and has not."""
@@ -146,8 +147,9 @@ class OverviewPages:
         state, ref, code = self._ledger.state, access.row.ref, self._code(access.row)
         try:
             events = prove_ownership(state, ref, description, code, now_ms, by=visit.request.by)
-        except Conflict as refused:
-            return self._page(access, error_text(reply_to(refused)), 409)
+        except Refusal as error:
+            why = refused_by(error)
+            return self._page(access, why.errors[""], why.status)
         await self._ledger.durable(self._ledger.commit(events))
         return done(f"/{ref}/manage", "proven")
 

@@ -6,10 +6,11 @@ revoke keys that somebody made who is no owner any more. A server has a hand-ove
 
 from collections.abc import Mapping
 
+from actions.listing_kinds import Kind, kind_of_ref
 from core.clock import Clock
-from core.refusals import NotFound
+from core.refusals import Refusal
 from core.state import State
-from handlers.manage_listings import Kind, kind_of_ref
+from languages.texts import Text
 from listings.co_owners import keys_of_others
 from listings.forms import MOST_CO_OWNERS
 from listings.hand_over import standing
@@ -21,7 +22,6 @@ from web.people.listing_tabs import tab_page
 from web.people.people_audience import FIELD_LABELS, PersonVisit, done
 from web.people.questions import NOT_REFUSED, REFUSALS, FormRefusal, Question, asked, refused_by
 from web.people.user_names import names_of
-from web.texts import Text
 
 NOTHING_TYPED: Mapping[str, str] = {"user": "", "heir": ""}
 """The fields that somebody fills in."""
@@ -48,9 +48,9 @@ class OwnerPages:
         act, typed = form.text("act"), {name: form.text(name) for name in NOTHING_TYPED}
         try:
             notice = await self._done(visit, access, act, typed, form.text("key"))
-        except NotFound:  # done before, in another window: the page shows how it stands now
-            return see_other(here)
         except REFUSALS as error:
+            if isinstance(error, Refusal) and error.status == 404:
+                return see_other(here)  # done before, in another window: the page shows how it stands now
             refused = refused_by(error)
             errors = by_field(refused.errors)
             if "id" in errors:  # the API has the user's id in the path
@@ -83,7 +83,7 @@ class OwnerPages:
                         await answers.reply("deleteKey", visit.request, row.id, key.id)
                 return "keys-revoked"
             case _:
-                raise NotFound("listing")
+                raise Refusal("no_such_listing")
 
     def ask_to_leave(self, visit: PersonVisit) -> Shown:
         return _leaving(self._access.of(visit, "bots", "leave"))

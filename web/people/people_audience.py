@@ -4,10 +4,11 @@ from collections.abc import Callable, Mapping
 from urllib.parse import urlsplit
 
 from core.actors import user_actor
-from core.rows import Language
-from handlers.reply import NO_HEADERS, SignInRequired
-from languages.language_names import DEFAULT_LANGUAGE, OWN_NAMES, named
+from core.refusals import Refusal
+from handlers.reply import NO_HEADERS
+from languages.language_names import DEFAULT_LANGUAGE, OWN_NAMES, Language, named
 from languages.preferences import accepted
+from languages.texts import Text
 from web.audiences import Audience
 from web.cookies import Cookie, PeopleCookies
 from web.cross_origin import origin_of_site
@@ -18,7 +19,6 @@ from web.pages import Done, Notice, Visit
 from web.people.listing_forms import LABELS
 from web.people.user_limit import UserLimit
 from web.people.visitors import Person
-from web.texts import Text
 
 HOME, SIGN_IN = "/", "/signin"
 NOTICES: Mapping[str, Notice] = {
@@ -131,9 +131,9 @@ ERROR_TEXTS = ErrorTexts(
 
 
 def signed_in(visit: PersonVisit) -> Person:
-    """Return who is signed in. Raises SignInRequired; the row of a page refuses strangers before."""
+    """Return who is signed in. Raises Refusal; the row of a page refuses strangers before."""
     if visit.visitor is None:
-        raise SignInRequired
+        raise Refusal("sign_in_required")
     return visit.visitor
 
 
@@ -169,7 +169,7 @@ def people_audience(
         language=lambda person, request: _language(cookies.language, person, request.headers),
         rules={"signed in": lambda _: True, "moderator": lambda person: person.is_moderator},
         act=lambda person: acts.take(person.id),
-        stranger=SignInRequired,
+        stranger="sign_in_required",
         origins=origin_of_site(public_url),
         notices=notices,
         sign_in=SIGN_IN,

@@ -10,7 +10,7 @@ from chatplatform.facts import PlatformUser, avatar_url
 from core.actors import user_actor
 from core.clock import Clock
 from core.ledger import Ledger
-from core.refusals import NotFound, Unavailable
+from core.refusals import Refusal, Unavailable
 from core.user_rows import UserProfile, UserRow
 from languages.preferences import language_of
 from people.user_sessions import Known, Sessions, end_sessions, seen
@@ -59,7 +59,7 @@ class PeopleInState:
         return self._person(known, now_ms)
 
     async def sign_in(self, user: PlatformUser, label: str, ends: str | None) -> str:
-        """Open a session and return its value, once that is durable. Raises Quarantined and Unavailable."""
+        """Open a session and return its value, once that is durable. Raises Refusal and Unavailable."""
         value = self._new_value()
         profile = UserProfile(user.username, user.display_name, user.avatar, user.locale)
         ended = self._digest(ends) if ends is not None else None
@@ -77,7 +77,7 @@ class PeopleInState:
         await self.end(user_id, [digest])
 
     async def end(self, user_id: str, digests: list[str] | None) -> None:
-        """End sessions of a user; all of them if None. Raises NotFound and Unavailable."""
+        """End sessions of a user; all of them if None. Raises Refusal and Unavailable."""
         now_ms = self._clock.now_ms()
         events = end_sessions(self._ledger.state, user_id, digests, now_ms, by=user_actor(user_id))
         await self._ledger.durable(self._ledger.commit(events))
@@ -85,7 +85,7 @@ class PeopleInState:
     def _person(self, known: Known, now_ms: int) -> Person:
         row, profile = known.user, known.user.profile
         if profile is None:
-            raise NotFound("user")
+            raise Refusal("no_such_user")
         return Person(
             row.id,
             profile.shown_name,

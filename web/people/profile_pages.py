@@ -9,14 +9,15 @@ unseen.
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from actions.listing_kinds import Kind
 from core.refusals import Invalid
 from core.rows import Listing
 from core.state import State
-from handlers.manage_listings import Kind
 from handlers.reply import SPOKEN, Reply, reply_to
+from languages.texts import NO_ERRORS, Text, Words
 from listings.profile_changes import ChangedField, changed_fields
 from listings.rules import EditsShown
-from web.error_pages import error_text
+from web.error_pages import error_text, field_texts
 from web.json_answers import AnswerRefused, JsonAnswers
 from web.pages import Page, Shown
 from web.people.listing_access import Access, ListingAccess
@@ -32,7 +33,6 @@ from web.people.listing_forms import (
 from web.people.listing_tabs import tab_page
 from web.people.people_audience import PersonVisit, done
 from web.people.previews import Previews
-from web.texts import NO_ERRORS, Text, Words
 
 OVERTAKEN = Text(
     "Another version was saved meanwhile, by somebody else or in another window, and nothing of yours is. "
@@ -80,7 +80,7 @@ class ProfilePages:
             body = {"owner_id": row.owner_id, **draft.profile}
             await self._answers.reply(edit_name(kind), visit.request, row.id, body=body)
         except Invalid as refused:
-            return self._page(access, kind, draft, by_field(refused.fields), 400)
+            return self._page(access, kind, draft, by_field(field_texts(refused)), 400)
         except AnswerRefused as refused:
             return self._again(access, kind, draft, refused.reply)
         except SPOKEN as error:

@@ -2,11 +2,12 @@
 hidden, is, for all but its owners and moderators, as if it were not there.
 """
 
-from core.refusals import NotFound
+from actions.listing_kinds import Kind
+from core.refusals import Refusal
 from core.rows import BotProfile, Listing
 from core.state import State
-from handlers.manage_listings import Kind
 from handlers.reply import Reply, encode_json
+from languages.texts import Text
 from people.permissions import rights
 from web.etags import NO_VARY, tagged
 from web.markdown import Markdown
@@ -15,8 +16,7 @@ from web.people.listing_forms import CATEGORIES
 from web.people.people_audience import PersonVisit
 from web.people.public_lists import FOR_PROGRAMS, NO_INDEX, Wanted
 from web.people.public_views import PublicViews, shown_in_lists
-from web.people.vote_badges import vote_badge
-from web.texts import Text
+from web.vote_badges import vote_badge
 
 OF_BADGES = {
     "cache-control": "public, max-age=60",
@@ -67,22 +67,22 @@ class PublicListing:
         """Return the picture. It is for everybody, so one that is not approved has none for anybody."""
         row = self._listed(visit, kind)
         if not row.is_public:
-            raise NotFound("listing")
+            raise Refusal("no_such_listing")
         picture = vote_badge(row.profile.name, self._views.votes(row))
         return tagged(visit.request, picture, OF_BADGES, "image/svg+xml")
 
     def _row(self, visit: PersonVisit, kind: Kind) -> Listing:
-        """Return the listing if the visitor may see it. Raises NotFound."""
+        """Return the listing if the visitor may see it. Raises Refusal."""
         row = self._listed(visit, kind)
         if not row.is_public and not self._may_see(visit, row):
-            raise NotFound("listing")
+            raise Refusal("no_such_listing")
         return row
 
     def _listed(self, visit: PersonVisit, kind: Kind) -> Listing:
-        """Return the listing of the page's first parameter; a packed one stays packed. Raises NotFound."""
+        """Return the listing of the page's first parameter; a packed one stays packed. Raises Refusal."""
         ref = f"{kind}/{visit.request.params[0]}"
         if ref not in self._listings:
-            raise NotFound("listing")
+            raise Refusal("no_such_listing")
         return self._listings.peek(ref)
 
     def _may_see(self, visit: PersonVisit, row: Listing) -> bool:

@@ -7,11 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, get_args
 from urllib.parse import urlencode
 
+from actions.listing_kinds import Kind
+from actions.query_forms import limit_in
 from core.refusals import Invalid
 from core.rows import BOTS, SERVERS
-from handlers.manage import limit_in
-from handlers.manage_listings import Kind
 from handlers.reply import Reply, encode_json
+from languages.said import Fault
+from languages.texts import Text
 from listings.catalogue import Catalogue, Shelf, folded
 from listings.list_orders import SORTS, ListOrder, Sort
 from ratelimit.address import address_key
@@ -21,7 +23,6 @@ from web.people.list_keeper import ListKeeper
 from web.people.listing_forms import CATEGORIES, CHOICES
 from web.people.people_audience import PersonVisit
 from web.people.public_views import PublicHome, PublicList, PublicViews
-from web.texts import Text
 
 
 class Search(Protocol):
@@ -185,9 +186,9 @@ class PublicLists:
         query = visit.request.query
         category, sort = query.get("category", ""), query.get("sort", "") or SORTS[0]
         if category and category not in CHOICES[kind]:
-            raise Invalid({"category": f"must be one of {', '.join(CHOICES[kind])}"})
+            raise Invalid({"category": Fault("not_one_of", {"choices": ", ".join(CHOICES[kind])})})
         if sort not in SORTS:
-            raise Invalid({"sort": f"must be one of {', '.join(get_args(Sort))}"})
+            raise Invalid({"sort": Fault("not_one_of", {"choices": ", ".join(get_args(Sort))})})
         keyword = query.get("keyword", "") if kind == "servers" and not category else ""
         q = query.get("q", "")[:LONGEST].strip() if self._search is not None else ""
         return Wanted(kind, category, keyword, sort, q, query.get("after") or None)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from handlers.manage_listings import KINDS, Kind
+from actions.listing_kinds import KINDS, Kind
 from web.pages import PageRow, View
 
 

@@ -6,11 +6,11 @@ from urllib.parse import urlencode
 
 from msgspec import Meta
 
+from actions.listing_kinds import Kind, kind_of_ref
+from actions.views import Count, Moment, Snowflake, Success, View
 from core.clock import Clock, month_of
 from core.rows import BotProfile, Listing, Review, ServerProfile
 from core.state import State
-from handlers.manage_listings import Kind, kind_of_ref
-from handlers.views import Count, Moment, Snowflake, Success, View
 from listings.list_orders import VoteTotals
 from web.people.listing_icons import ListingIcons
 

@@ -1,19 +1,17 @@
-"""Quarantines by moderators, from the page of a listing under review. Law: moderators have no power over each
-other, nor over themselves.
+"""Quarantines by moderators, from the page of a listing under review.
+
+Invariant: moderators have no power over each other, nor over themselves.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
-from core.refusals import NotFound
-from handlers.reply import reply_to
+from languages.texts import Text
 from people.roles import Moderators
-from web.error_pages import error_text
 from web.pages import Shown
 from web.people.people_audience import PersonVisit, done
-from web.people.questions import REFUSALS, refused_by
+from web.people.questions import REFUSALS, SHOWN_AGAIN, refused_by
 from web.people.review_desk import LENGTHS, OWN, ReviewDesk
-from web.texts import Text
 
 OTHER_OWNER = Text(
     "The listing has another owner than the one that you saw. Look at it again. Nothing has changed for "
@@ -55,10 +53,7 @@ class QuarantinePages:
             self._moderators.refuse_moderator(owner)
             await desk.answers.reply(operation, visit.request, owner, act, body=body)
         except REFUSALS as error:
-            refused = refused_by(error)
+            refused = refused_by(error, {*SHOWN_AGAIN, 404})
             errors = {_FIELDS.get(name, name): reason for name, reason in refused.errors.items()}
             return await desk.page(visit, access, form, errors, refused.status)
-        except NotFound as missing:
-            answer = reply_to(missing)
-            return await desk.page(visit, access, form, {"": error_text(answer)}, answer.status)
         return done(f"/review/{access.row.ref}", notice)

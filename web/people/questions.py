@@ -1,19 +1,18 @@
-"""What is asked before something is done with a listing. Law: asking changes nothing, and says what will.
+"""Questions before something is done with a listing. Invariant: asking changes nothing, and says what will.
 
 A question is a page of its own under the tab that it belongs to. Its form is posted to the same address.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
-from core.refusals import Conflict, Invalid, Quarantined, Unavailable
+from core.refusals import Invalid, Refusal, Unavailable
 from handlers.reply import reply_to
-from web.api_texts import api_texts
-from web.error_pages import error_text
+from languages.texts import Text, Words
+from web.error_pages import error_text, field_texts
 from web.pages import Page
 from web.people.listing_access import Access
 from web.people.listing_tabs import tab_page
-from web.texts import Text, Words
 
 OVERLAPS = (
     (0, Text("At once")),
@@ -22,9 +21,10 @@ OVERLAPS = (
     (604_800, Text("After 7 days")),
 )
 """When an old key or secret stops, in seconds and in words."""
-FormError = Invalid | Conflict | Quarantined | Unavailable
-REFUSALS = (Invalid, Conflict, Quarantined, Unavailable)
-"""The refusals after which a form is shown again."""
+FormError = Refusal | Unavailable
+REFUSALS = (Refusal, Unavailable)
+SHOWN_AGAIN = frozenset({400, 403, 409, 503})
+"""The statuses of refusals after which a form is shown again."""
 
 
 class Question(NamedTuple):
@@ -61,9 +61,12 @@ class FormRefusal(NamedTuple):
 NOT_REFUSED = FormRefusal({}, 200)
 
 
-def refused_by(error: FormError) -> FormRefusal:
+def refused_by(error: FormError, shown_again: Collection[int] = SHOWN_AGAIN) -> FormRefusal:
+    """Return why a form is shown again. Raises the error if it is not: the page is gone, or nobody's."""
     reply = reply_to(error)
-    errors = api_texts(error.fields) if isinstance(error, Invalid) else {"": error_text(reply)}
+    if reply.status not in shown_again:
+        raise error
+    errors = field_texts(error) if isinstance(error, Invalid) else {"": error_text(reply)}
     return FormRefusal(errors, reply.status)
 
 

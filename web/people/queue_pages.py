@@ -8,12 +8,12 @@ from collections.abc import Set
 from core.state import State
 from handlers.manage_review import QueuePage, waiting_listing
 from handlers.reply import Reply, success
+from languages.texts import Text
 from listings.ownership import Ownership
 from web.json_answers import JsonAnswers
 from web.pages import Page, Shown
 from web.people.people_audience import PersonVisit
 from web.people.review_views import DecidedList, ReviewViews
-from web.texts import Text
 
 LISTS = ("waiting", "mine", "decided")
 

@@ -1,13 +1,13 @@
 """The removal of a listing. Law: its owner alone, newly signed in, who types its name."""
 
-from handlers.manage_listings import Kind
+from actions.listing_kinds import Kind
+from languages.texts import Text
 from web.json_answers import JsonAnswers
 from web.pages import Page, Shown
 from web.people.listing_access import Access, ListingAccess
 from web.people.listing_tabs import tab_page
 from web.people.people_audience import PersonVisit, done
 from web.people.questions import NOT_REFUSED, REFUSALS, FormRefusal, refused_by
-from web.texts import Text
 
 OTHER_NAME = Text("This is another name. Nothing has been removed.")
 

@@ -4,11 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from actions.listing_kinds import KINDS, Kind, kind_of_ref
 from core.clock import MS_PER_DAY, Clock
-from core.refusals import NotFound
+from core.refusals import Refusal
 from core.state import State
 from core.user_rows import QuarantinedAct
-from handlers.manage_listings import KINDS, Kind, kind_of_ref
+from languages.texts import Text, Words
 from listings.review import PresetReason
 from listings.rules import change_version
 from people.permissions import Right
@@ -21,7 +22,6 @@ from web.people.overview_pages import DEEDS
 from web.people.people_audience import PersonVisit
 from web.people.review_views import ReviewViews
 from web.people.server_checking import CONDITIONS
-from web.texts import Text, Words
 
 Errors = Mapping[str, Words]
 OWN = Text("This listing is yours. Another moderator decides about it.")
@@ -63,7 +63,7 @@ class ReviewDesk:
         """Return the listing of an address with a kind and an id. Raises as ListingAccess does."""
         kind, its_id = visit.request.params
         if kind not in KINDS:
-            raise NotFound("listing")
+            raise Refusal("no_such_listing")
         inner = visit._replace(request=visit.request._replace(params=(its_id,)))
         return self.access.of(inner, kind, right)
 
@@ -90,7 +90,7 @@ class ReviewDesk:
         # The row is read again, because others went on while the platform was asked.
         row = self.state.listings.get(access.row.ref)
         if row is None:
-            raise NotFound("listing")
+            raise Refusal("no_such_listing")
         description = await self.markdown.html(row.latest.description)
         shown: dict[str, Any] = {
             "shown": self.views.review(row, platform, now_ms),

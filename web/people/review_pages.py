@@ -9,10 +9,11 @@ moderator may be faster. Nobody decides on a listing of their own.
 from collections.abc import Mapping
 from typing import Any
 
-from core.refusals import Conflict
+from actions.listing_kinds import kind_of_ref
+from core.refusals import Refusal
 from core.rows import Listing
-from handlers.manage_listings import kind_of_ref
-from handlers.reply import Reply, success
+from handlers.reply import Reply, reply_to, success
+from languages.texts import Text
 from listings.review import denial_text, is_proven, review_of
 from web.form_posts import FormPost
 from web.pages import Page, Shown
@@ -20,7 +21,6 @@ from web.people.listing_access import Access
 from web.people.people_audience import PersonVisit, done
 from web.people.questions import REFUSALS, FormError, refused_by
 from web.people.review_desk import OWN, ReviewDesk
-from web.texts import Text
 
 NO_REASON = Text("Choose a reason, or write one.")
 UNCONFIRMED = Text("Confirm the owner: nobody has proven to control this listing.")
@@ -137,9 +137,9 @@ class ReviewPages:
         row = access.row
         try:
             await self._answers.reply(_operation(verb, row), visit.request, row.id, body=body)
-        except Conflict:  # somebody was faster by a moment
-            return self._overtaken(visit, self._desk.listing(visit).row, form)
         except REFUSALS as error:
+            if reply_to(error).status == 409:  # somebody was faster by a moment
+                return self._overtaken(visit, self._desk.listing(visit).row, form)
             return await self._again(visit, access, form, error, {"reason": "words"})
         return done("/review", "approved" if verb == "approve" else "denied")
 
@@ -164,7 +164,9 @@ class ReviewPages:
         row = self._desk.listing(visit).row
         try:
             await self._answers.reply(_operation(verb, row), visit.request, row.id)
-        except Conflict:
+        except Refusal as refused:
+            if refused.status != 409:
+                raise
             return self._overtaken(visit, row, visit.form())
         return done(f"/review/{row.ref}", notice)
 

@@ -8,16 +8,16 @@ from typing import Annotated, Literal
 from msgspec import Meta
 from msgspec.structs import asdict
 
+from actions.listing_kinds import Kind, kind_of_ref
+from actions.views import ActorName, Moment, Snowflake, Success, View
 from chatplatform.facts import Answer, created_ms
 from chatplatform.platform_client import ChatPlatform, PlatformAway
 from core.rows import BotProfile, Listing, Review
 from core.state import State
 from handlers.history_views import ActView, OwnerMessageOrNone, act_views, owner_message_view
 from handlers.listing_views import BotView, ServerView, bot_view, server_view
-from handlers.manage_listings import Kind, kind_of_ref
 from handlers.manage_review import NoteView, note_list
 from handlers.user_views import DisplayName, QuarantineView, Username, UserViews
-from handlers.views import ActorName, Moment, Snowflake, Success, View
 from listings import review
 from listings.ownership import Ownership
 from listings.profile_changes import LineState, changed_fields

@@ -12,9 +12,9 @@ from chatplatform.listing_checks import ServerConditions, ServerFacts, server_ch
 from chatplatform.platform_client import ChatPlatform, Inside, PlatformAway
 from core.clock import Clock
 from core.rows import CheckName, Policy, ServerCheck
+from languages.texts import Text
 from web.people.server_lists import ServerLists
 from web.people.user_limit import UserLimit
-from web.texts import Text
 
 CHECKS = Policy(10, 60)
 """How often a user may have a server checked."""

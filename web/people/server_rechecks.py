@@ -19,7 +19,7 @@ from core.actors import GATEWAY
 from core.clock import MS_PER_DAY, Clock
 from core.ledger import Ledger
 from core.ref_slices import ref_slices
-from core.refusals import NotFound, Unavailable
+from core.refusals import Unavailable
 from core.rows import SERVERS, Listing
 from listings.eligibility import check
 from web.people.rounds import in_rounds
@@ -95,8 +95,7 @@ class ServerRechecks:
     async def _check(self, ref: str) -> None:
         """Check one listing. Raises PlatformAway and Unavailable."""
         now = await self._checking.look(ref.removeprefix(SERVERS))
-        try:
-            events = check(self._ledger.state, ref, now, self._clock.now_ms(), self._grace_ms, by=GATEWAY)
-        except NotFound:
+        if ref not in self._ledger.state.listings:
             return  # removed while the platform was asked
+        events = check(self._ledger.state, ref, now, self._clock.now_ms(), self._grace_ms, by=GATEWAY)
         self._ledger.commit(events)

@@ -11,17 +11,18 @@ from typing import Any, NamedTuple
 
 from chatplatform.facts import PlatformServer, server_icon_url
 from core.clock import Clock
-from core.refusals import Conflict, Invalid
+from core.refusals import Invalid, Refusal
 from core.rows import SERVERS, CheckOutcome, Eligibility, ServerCheck
 from core.state import State
 from handlers.manage_listings import ManageListings
-from handlers.reply import SPOKEN, Reply, SignInRequired, reply_to
+from handlers.reply import SPOKEN, Reply, reply_to
 from handlers.request import Request
 from languages.language_names import OWN_NAMES
+from languages.texts import NO_ERRORS, Text, Words
 from listings.forms import ServerSubmission, WebhookSettings, read
 from listings.ownership import Ownership
 from people.quarantine import refuse_quarantined
-from web.error_pages import error_text
+from web.error_pages import error_text, field_texts
 from web.json_answers import AnswerRefused
 from web.pages import Page, Shown, see_other
 from web.people.listing_forms import CHOICES, LABELS, by_field, server_profile
@@ -29,7 +30,6 @@ from web.people.people_audience import PersonVisit, done, signed_in
 from web.people.server_checking import CONDITIONS, ServerChecking
 from web.people.server_lists import ServerList, ServerLists
 from web.people.visitors import Person
-from web.texts import NO_ERRORS, Text, Words
 
 TITLE = Text("List a server")
 EMPTY: Mapping[str, Any] = {
@@ -120,7 +120,7 @@ class ServerSubmissionPages:
             if Eligibility(0, checks).outcome == "fail":
                 return self._form(server, server_id, checks, typed, {"": NOT_ELIGIBLE}, 409)
             if self._known(visit.request) is None:  # signed out, or forgotten, while the platform was asked
-                raise SignInRequired
+                raise Refusal("sign_in_required")
             self._refuse_quarantined(visit)
             await self._submissions.submit_checked(
                 submission,
@@ -131,14 +131,14 @@ class ServerSubmissionPages:
             )
         except Invalid as refused:
             return self._form(server, server_id, checks, typed, _errors(refused), 400)
-        except Conflict:
-            if self._is_own(user_id, server_id):  # whoever sends a form twice is led on
-                return see_other(f"/{SERVERS}{server_id}/manage")
-            return self._form(server, server_id, checks, typed, {"": LISTED}, 409)
         except AnswerRefused as refused:
             return self._again(server, server_id, checks, typed, refused.reply)
         except SPOKEN as error:
-            return self._again(server, server_id, checks, typed, reply_to(error))
+            if not (isinstance(error, Refusal) and error.code == "listing_exists"):
+                return self._again(server, server_id, checks, typed, reply_to(error))
+            if self._is_own(user_id, server_id):  # somebody who sends a form twice is led on
+                return see_other(f"/{SERVERS}{server_id}/manage")
+            return self._form(server, server_id, checks, typed, {"": LISTED}, 409)
         row = self._state.listings.get(SERVERS + server_id)  # others went on while it was written
         notice = "listed" if row is not None and row.review == "approved" else "submitted"
         return done(f"/{SERVERS}{server_id}/manage", notice)
@@ -224,4 +224,6 @@ def _webhook(url: str, language: str) -> WebhookSettings | None:
 
 def _errors(refused: Invalid) -> Mapping[str, Words]:
     """Return what is wrong by the fields of the form, which calls the webhook's URL by a name of its own."""
-    return {"webhook_url" if name == "url" else name: why for name, why in by_field(refused.fields).items()}
+    return {
+        "webhook_url" if name == "url" else name: why for name, why in by_field(field_texts(refused)).items()
+    }

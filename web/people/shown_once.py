@@ -5,10 +5,10 @@ So its value is in no address, and no second request gets it.
 
 from typing import NamedTuple
 
+from languages.texts import Text
 from web.pages import Page
 from web.people.listing_access import Access
 from web.people.listing_tabs import tab_page
-from web.texts import Text
 
 
 class ShownOnce(NamedTuple):

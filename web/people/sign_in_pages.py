@@ -30,9 +30,10 @@ from core.actors import user_actor
 from core.clock import Clock
 from core.refusals import Refusal, Unavailable
 from handlers.reply import NO_HEADERS, Reply, reply_to, too_many
-from handlers.security_log import tell
+from languages.texts import Text, Words
 from ratelimit.address import address_key
 from ratelimit.bucket import Buckets, Decision, Policy
+from watchers.security_log import tell
 from web.cookies import PeopleCookies, keeps_cookies
 from web.error_pages import error_text
 from web.json_answers import AnswerRefused
@@ -45,7 +46,6 @@ from web.people.sign_in_states import SignInStates
 from web.people.visitors import People
 from web.sealed_values import NONCE_BYTES
 from web.sign_in_cookie import SignInSeal, SignInUnderWay
-from web.texts import Text, Words
 
 CALLBACK = "/signin/callback"
 MOST_ADDRESSES = 10_000

@@ -10,12 +10,13 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, Meta
 
+from actions.listing_kinds import kind_of_ref
+from actions.views import Count, Success
 from core.rows import Listing
 from core.vote_flags import KEPT
-from handlers.manage_listings import kind_of_ref
 from handlers.manage_strikes import StruckVotes
 from handlers.reply import Reply, success
-from handlers.views import Count, Success
+from languages.texts import Text
 from web.form_posts import FormPost
 from web.pages import Page, Shown
 from web.people.flag_pages import RULES, FlagView, flag_view
@@ -23,7 +24,6 @@ from web.people.listing_access import Access
 from web.people.people_audience import PersonVisit, done
 from web.people.questions import NOT_REFUSED, REFUSALS, FormRefusal, refused_by
 from web.people.review_desk import OWN, ReviewDesk
-from web.texts import Text
 
 NOBODY = Text("No vote is meant by that. Nothing is struck out.")
 NO_TIME = Text("Write a time such as 2026-01-31T18:00.")

@@ -11,17 +11,18 @@ from typing import Any
 from chatplatform.listing_checks import Obstacle, obstacles
 from chatplatform.platform_client import PlatformAway
 from core.clock import Clock
-from core.refusals import Conflict, Invalid
+from core.refusals import Invalid, Refusal
 from core.rows import BOTS
-from core.snowflake import NO_SNOWFLAKE, is_snowflake
 from core.state import State
-from handlers.reply import SPOKEN, Reply, SignInRequired, reply_to
+from grammars.snowflake import is_snowflake
+from handlers.reply import SPOKEN, Reply, reply_to
 from handlers.request import Request
+from languages.said import plainly
+from languages.texts import NO_ERRORS, Text, Words
 from listings.forms import BotSubmission, read
 from listings.ownership import Ownership
 from people.quarantine import refuse_quarantined
-from web.api_texts import api_text
-from web.error_pages import error_text
+from web.error_pages import error_text, field_texts
 from web.json_answers import AnswerRefused, JsonAnswers
 from web.pages import Page, Shown
 from web.people.applications import Applications
@@ -29,7 +30,6 @@ from web.people.listing_forms import CHOICES, LABELS, bot_profile, by_field
 from web.people.people_audience import PersonVisit, done, signed_in
 from web.people.previews import Previews
 from web.people.visitors import Person
-from web.texts import NO_ERRORS, Text, Words
 
 TITLE = Text("Submit a bot")
 WORDS: Mapping[Obstacle, Text] = {
@@ -87,7 +87,7 @@ class SubmissionPages:
         if not bot_id:
             return self._first(bot_id, {})
         if not is_snowflake(bot_id):
-            return self._first(bot_id, {"id": api_text(NO_SNOWFLAKE)}, 400)
+            return self._first(bot_id, {"id": plainly("no_snowflake")}, 400)
         if BOTS + bot_id in self._state.listings:
             return self._listed(visit, bot_id)
         found = await self._obstacles(visit, bot_id)
@@ -113,20 +113,20 @@ class SubmissionPages:
             if found:
                 return self._form(bot_id, profile, _in_words(found), 409)
             if self._known(visit.request) is None:  # signed out, or forgotten, while the platform was asked
-                raise SignInRequired
+                raise Refusal("sign_in_required")
             self._refuse_quarantined(visit)
             await self._answers.reply("submitBot", visit.request, body=body)
         except Invalid as refused:
-            return self._form(bot_id, profile, by_field(refused.fields), 400)
+            return self._form(bot_id, profile, by_field(field_texts(refused)), 400)
         except AnswerRefused as refused:
             return self._again(bot_id, profile, refused.reply)
-        except Conflict:
+        except SPOKEN as error:
+            if not (isinstance(error, Refusal) and error.code == "listing_exists"):
+                return self._again(bot_id, profile, reply_to(error))
             listed = self._listed(visit, bot_id)
             # Whoever sends a form twice is led on. To anybody else the text is still of use.
             is_own = listed.values["own_id"] is not None
             return listed if is_own else self._form(bot_id, profile, listed.values["errors"], 409)
-        except SPOKEN as error:
-            return self._again(bot_id, profile, reply_to(error))
         return done(f"/bots/{bot_id}/manage", "submitted")
 
     def _refuse_quarantined(self, visit: PersonVisit) -> None:

@@ -15,10 +15,11 @@ from chatplatform.facts import PlatformServer
 from chatplatform.platform_client import PlatformAway
 from core.clock import Clock
 from core.ledger import Ledger
-from core.refusals import Conflict, Quarantined, Unavailable
+from core.refusals import Refusal
 from core.rows import BOTS, SERVERS, Listing
-from handlers.reply import SignInRequired, reply_to
 from handlers.request import Request
+from languages.said import plainly
+from languages.texts import Text, Words
 from listings.rules import listing_of
 from listings.take_over import Evidence, refusal, take_over
 from people.quarantine import refuse_quarantined
@@ -29,9 +30,9 @@ from web.people.applications import Applications
 from web.people.overview_pages import AWAY, NO_APPLICATION
 from web.people.ownership_code import CodeOf
 from web.people.people_audience import PersonVisit, done, signed_in
+from web.people.questions import REFUSALS, refused_by
 from web.people.server_lists import ServerList, ServerLists
 from web.people.visitors import Person
-from web.texts import Text, Words
 
 NOT_IN_LIST = Text(
     "You do not manage this server, or the list of your servers is too old. You need the permission Manage "
@@ -77,9 +78,9 @@ class TakeOverPages:
             return self._bot(row, user_id, NO_CODE, 409)
         try:
             return await self._taken(visit, row.ref, "code")
-        except (Conflict, Quarantined, Unavailable) as error:
-            reply = reply_to(error)
-            return self._bot(self._row(visit, BOTS), user_id, error_text(reply), reply.status)
+        except REFUSALS as error:
+            why = refused_by(error)
+            return self._bot(self._row(visit, BOTS), user_id, why.errors[""], why.status)
 
     def show_server(self, visit: PersonVisit) -> Shown:
         row, user_id = self._row(visit, SERVERS), signed_in(visit).id
@@ -96,14 +97,14 @@ class TakeOverPages:
             return self._server(row, user_id, NOT_IN_LIST, 409)
         try:
             return await self._taken(visit, row.ref, _evidence(server))
-        except (Conflict, Quarantined, Unavailable) as error:
-            reply = reply_to(error)
-            return self._server(self._row(visit, SERVERS), user_id, error_text(reply), reply.status)
+        except REFUSALS as error:
+            why = refused_by(error)
+            return self._server(self._row(visit, SERVERS), user_id, why.errors[""], why.status)
 
     async def _taken(self, visit: PersonVisit, ref: str, evidence: Evidence) -> Shown:
-        """Take the listing over. Raises Conflict, Quarantined, Unavailable and NotFound."""
+        """Take the listing over. Raises Refusal and Unavailable."""
         if self.known(visit.request) is None:  # signed out, or forgotten, while the platform was asked
-            raise SignInRequired
+            raise Refusal("sign_in_required")
         state, now_ms, user_id = self.ledger.state, self.clock.now_ms(), signed_in(visit).id
         refuse_quarantined(state, user_id, "submit", now_ms)
         if listing_of(state, ref).owner_id != user_id:  # a form that was sent twice
@@ -141,7 +142,7 @@ def _common(
     return {
         "id": row.id,
         "here": f"/{row.ref}/take-over",
-        "refused": error_text(reply_to(Conflict(reason))) if reason is not None else None,
+        "refused": plainly(reason) if reason is not None else None,
         "problem": problem,
     }
 

@@ -5,7 +5,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from chatplatform.facts import PlatformUser
-from core.rows import Language
+from languages.language_names import Language
 
 
 class Person(Struct, frozen=True):

@@ -15,11 +15,13 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from core.refusals import Invalid, NotFound
+from actions.listing_kinds import Kind
+from core.refusals import Invalid, Refusal
 from core.rows import VOTES_ALONE, Webhook
-from handlers.manage_listings import Kind
 from handlers.webhook_views import DeliveryAnswer, RotatedSecret, SavedWebhook, WebhookAnswer
 from languages.language_names import OWN_NAMES
+from languages.said import Fault
+from languages.texts import Text, Words
 from listings.forms import WebhookSettings, read
 from web.form_posts import FormPost
 from web.json_answers import JsonAnswers
@@ -30,7 +32,6 @@ from web.people.listing_tabs import tab_page
 from web.people.people_audience import PersonVisit, done, origin
 from web.people.questions import NOT_REFUSED, REFUSALS, FormRefusal, Question, asked, refused_by
 from web.people.shown_once import ShownOnce, shown_once
-from web.texts import Text, Words
 
 TAB = "webhook"
 LANGUAGES: tuple[tuple[Words, ...], ...] = (
@@ -41,7 +42,6 @@ CHECK_IT = Text(
     "Save it now where your receiver keeps its secrets, and let it check the signature of every request: "
     "so it knows that a vote comes from here."
 )
-ELSEWHERE = "is not taken along to another server: type it again, or tick the box to send none"
 
 OVERTAKEN = Text(
     "The webhook was changed meanwhile, by somebody else or in another window, and nothing of yours is "
@@ -145,10 +145,10 @@ class WebhookPages:
         return self._access.fresh(visit, self._kind, "webhook")
 
     def _with_webhook(self, visit: PersonVisit) -> Access:
-        """Return a listing that has a webhook, after a fresh sign-in. Raises NotFound, too."""
+        """Return a listing that has a webhook, after a fresh sign-in. Raises Refusal, too."""
         access = self._fresh(visit)
         if access.row.webhook is None:
-            raise NotFound("webhook")
+            raise Refusal("no_such_webhook")
         return access
 
     async def _page(self, visit: PersonVisit, access: Access, refused: FormRefusal = NOT_REFUSED) -> Shown:
@@ -232,7 +232,7 @@ def _body(form: FormPost, before: Webhook | None) -> dict[str, Any]:
     read(WebhookSettings, {"url": url})
     if token is None and before is not None and before.token is not None and not form.text("no_token"):
         if origin(url) != origin(before.url):
-            raise Invalid({"token": ELSEWHERE})
+            raise Invalid({"token": Fault("token_elsewhere")})
         token = before.token
     # A browser sends no box that is not ticked, but the empty field beside them: then none is.
     events = form.texts("events") if "events" in form else None

@@ -12,7 +12,7 @@ from core.actors import ERASED, Actor, user_actor
 from core.rows import BotProfile, Listing
 from listings import rules
 from listings.forms import BotEdit
-from listings.keys import issue_key
+from listings.keys import NewKey, issue_key
 from listings.rules import EditsShown
 from tests.support.memory_nodes import DIGESTS, Node, a_node, assert_alike, meet
 from tests.support.sample_rows import BOT_REF, OTHER_USER, OWNER, USER
@@ -111,9 +111,7 @@ def test_of_two_edits_at_two_nodes_the_later_one_waits_with_the_agreed_version(
 def test_a_key_that_is_issued_while_another_node_withdraws_the_approval_opens_nothing(
     a: Node, b: Node
 ) -> None:
-    issued = issue_key(
-        a.state, BOT_REF, name="n", key_id="k1", digest="d1", now_ms=1, keys_per_listing=2, by=BY_OWNER
-    )
+    issued = issue_key(a.state, BOT_REF, NewKey("k1", "n", "d1"), now_ms=1, keys_per_listing=2, by=BY_OWNER)
     a.ledger.commit(issued)
     assert "d1" in a.state.listings.grants
     decide(b, "withdraw")

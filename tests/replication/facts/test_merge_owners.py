@@ -7,7 +7,7 @@ import msgspec
 from core.actors import OPERATOR, user_actor
 from core.events import ListingSaved
 from listings import co_owners, hand_over
-from listings.keys import issue_key
+from listings.keys import NewKey, issue_key
 from tests.support.memory_nodes import DIGESTS, Node, meet
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, HOUR_MS, NOW_MS, OTHER_USER, OWNER, USER
 from votes.rules import erase_user
@@ -81,8 +81,8 @@ def test_a_co_owner_who_is_erased_at_one_node_is_named_at_none(a: Node, b: Node)
     a.commit(*hand_over.offer(a.listing(), USER, NOW_MS, by=BY_OWNER))
     b.hear(a)
     join(b)
-    key = {"name": "of Ben", "key_id": "k1", "digest": "d1" * 32}
-    b.commit(*issue_key(b.state, BOT_REF, **key, now_ms=NOW_MS, keys_per_listing=5, by=BY_USER))
+    key = NewKey("k1", "of Ben", "d1" * 32)
+    b.commit(*issue_key(b.state, BOT_REF, key, now_ms=NOW_MS, keys_per_listing=5, by=BY_USER))
     unheard = b.told[-2].facts, b.told[-1].facts
     a.clock.advance_ms(3 * HOUR_MS)
     a.commit(*erase_user(USER, {BOT_REF}, DIGESTS.user(USER), now_ms=NOW_MS, by=OPERATOR))

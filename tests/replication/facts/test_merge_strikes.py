@@ -9,16 +9,15 @@ from replication.facts.kinds import StruckFact, VoteFact, VotesFact
 from replication.facts.merge import FactSource
 from tests.support.memory_nodes import DIGESTS, Node, assert_alike, finished, meet
 from tests.support.sample_rows import BOT_REF, DAY_MS, HOUR_MS, NOW_MS, OTHER_USER, USER
-from votes.rules import cast_vote, strike_votes
+from votes.rules import KeptCooldowns, VoteRemoval, cast_vote, strike_votes
 
 TODAY = day_of(NOW_MS)
 
 
 def cast(node: Node, user: str = USER) -> list[Event]:
     now_ms = node.clock.now_ms()
-    events = cast_vote(
-        node.state, BOT_REF, user, now_ms=now_ms, cooldown_ms=0, delivery_id=f"d{now_ms}", pending_most=9
-    )
+    deliveries = NewDeliveries(lambda: f"d{now_ms}", 9)
+    events = cast_vote(node.state, BOT_REF, user, deliveries, now_ms=now_ms, cooldown_ms=0)
     node.commit(*events)
     return [*events]
 
@@ -27,9 +26,12 @@ def strike(node: Node, *users: str) -> None:
     deliveries = NewDeliveries(lambda: "d", 9)
     node.commit(
         *strike_votes(
-            *(node.state, BOT_REF, users or (USER,), "Bought.", deliveries, DIGESTS.vote),
+            node.state,
+            BOT_REF,
+            VoteRemoval(users or (USER,), "Bought."),
+            deliveries,
+            KeptCooldowns(DAY_MS, DIGESTS.vote),
             now_ms=node.clock.now_ms(),
-            cooldown_ms=DAY_MS,
             by=OPERATOR,
         )
     )

@@ -9,7 +9,7 @@ import pytest
 
 from core.clock import NS_PER_MS, FakeClock
 from core.fleet_table import FleetTable
-from core.refusals import VotedTooSoon
+from core.refusals import Refusal
 from replication.members.claims import FIRST_MS, ClaimPolicy, Claims
 from replication.transport.link import Link, RedisPlace
 from tests.support.cutting_proxy import CuttingProxy
@@ -44,7 +44,7 @@ class Claimant(NamedTuple):
         try:
             async with self.claims.holding(REF, USER, self.clock.now_ms()):
                 return True
-        except VotedTooSoon:
+        except Refusal:
             return False
 
 
@@ -96,10 +96,10 @@ def test_another_node_is_told_when_the_user_can_vote_again(redis_server: RedisSe
             at_ms = a.clock.now_ms()
             assert await a.vote()
             b.clock.advance(60)
-            with pytest.raises(VotedTooSoon) as refused:
+            with pytest.raises(Refusal, match="voted_too_soon") as refused:
                 async with b.claims.holding(REF, USER, b.clock.now_ms()):
                     pass
-            assert refused.value.next_vote_ms == at_ms + COOLDOWN_MS
+            assert refused.value.facts["next_vote_ms"] == at_ms + COOLDOWN_MS
 
     asyncio.run(story())
 

@@ -9,7 +9,7 @@ from core.clock import FakeClock
 from core.events import DeliveryMerged, Merged
 from core.fleet_table import FleetTable
 from core.ledger import Ledger
-from core.refusals import VotedTooSoon
+from core.refusals import Refusal
 from core.rows import Delivery
 from replication.members.claims import ClaimPolicy, Claims
 from replication.members.registry import ALIVE_BEATS, Registry
@@ -106,10 +106,10 @@ def test_a_vote_that_another_node_has_claimed_is_refused_with_a_wait(
             async with a.holding(BOT_REF, USER, claimed_ms):
                 pass
             clock.set_wall(jump + (1 if jump < 0 else -1))
-            with pytest.raises(VotedTooSoon) as refused:
+            with pytest.raises(Refusal, match="voted_too_soon") as refused:
                 async with b.holding(BOT_REF, USER, clock.now_ms()):
                     pass
-            assert refused.value.next_vote_ms == claimed_ms + COOLDOWN_MS
-            assert refused.value.wait_ms == claimed_ms + COOLDOWN_MS - clock.now_ms() > 0
+            assert refused.value.facts["next_vote_ms"] == claimed_ms + COOLDOWN_MS
+            assert refused.value.facts["retry_seconds"] > 0
 
     asyncio.run(story())

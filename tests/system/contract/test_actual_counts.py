@@ -101,7 +101,7 @@ def test_the_log_says_once_a_bot_and_day_that_the_actual_count_is_missing(
     hint = UNSET if countless.settings.counts_source == "operator" else NO_SOURCE
 
     def lines() -> list[str]:
-        found = [record.getMessage() for record in caplog.records if record.name == "handlers.missing"]
+        found = [record.getMessage() for record in caplog.records if record.name == "watchers.missing_counts"]
         caplog.clear()
         return found
 

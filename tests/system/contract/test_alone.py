@@ -63,9 +63,9 @@ def events_of(gateway: ThreadGateway) -> list[dict[str, Any]]:
 
 def test_nothing_of_a_fleet_runs_or_is_shown(gateway: ThreadGateway, member: ThreadGateway) -> None:
     assert at_work(gateway) == []
-    assert gateway.done("GET", "/debug/state")["replication"] is None
+    assert gateway.done("GET", "/debug/overview.json")["replication"] is None
     assert "Node.run" in at_work(member)
-    assert member.done("GET", "/debug/state")["replication"]["holds_name"] is False
+    assert member.done("GET", "/debug/overview.json")["replication"]["holds_name"] is False
 
 
 def test_the_journal_says_nothing_that_it_says_in_a_fleet_only(

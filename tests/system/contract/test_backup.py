@@ -65,7 +65,7 @@ def filled(gateway: ThreadGateway) -> ThreadGateway:
 
 def test_a_backup_holds_the_state(filled: ThreadGateway) -> None:
     filled.cast(user=user(1))
-    state = filled.done("GET", "/debug/state")
+    state = filled.done("GET", "/debug/data.json")
 
     response = filled.operate("GET", BACKUP)
 

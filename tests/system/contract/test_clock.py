@@ -152,7 +152,7 @@ def test_whatever_the_clock_shows_nothing_fails(
     assert test["state"] == "delivered"
     assert status(gateway, key)["vote"] == 1
     assert gateway.stats(key, UPDATE).status_code == 200
-    for path in (BOT_PATH, f"{BOT_PATH}/webhook", f"{BOT_PATH}/webhook/deliveries", "/debug/state"):
+    for path in (BOT_PATH, f"{BOT_PATH}/webhook", f"{BOT_PATH}/webhook/deliveries", "/debug/overview.json"):
         assert gateway.operate("GET", path).status_code == 200
     gateway.restart()
     assert gateway.stats(key, UPDATE).status_code == 200

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from handlers.route import Resource
-from handlers.routes import ROUTES
+from operators.operator_pages import ALL_ROUTES
 from serving import timeline
 from tests.support.contract import (
     BOT_PATH,
@@ -96,12 +96,13 @@ def test_the_age_of_a_snapshot_counts_from_its_beginning(gateway: ThreadGateway)
     assert gateway.done("GET", "/debug/overview.json")["ages_seconds"]["snapshot"] == 90.0
 
 
-def test_the_overview_agrees_with_the_state(gateway: ThreadGateway) -> None:
+def test_the_data_on_disk_are_shown_with_digests(gateway: ThreadGateway) -> None:
     gateway.list_bot()
-    overview, state = (gateway.done("GET", path) for path in ("/debug/overview.json", "/debug/state"))
+    data, overview = (gateway.done("GET", f"/debug/{page}.json") for page in ("data", "overview"))
 
-    for name in ("version", "ready", "positions", "counts", "limiter", "replication", "webhook_proxy_down"):
-        assert overview[name] == state[name], name
+    assert data["positions"] == overview["positions"]
+    assert data["digest"] == gateway.done("POST", "/debug/verify")["digest"]
+    assert data["fleet_digest"] is None
 
 
 # -- The journal ------------------------------------------------------------------------------------------
@@ -120,7 +121,7 @@ def test_the_journal_shows_what_happened_the_newest_first(gateway: ThreadGateway
         "listing_reviewed.2",
         "listing_saved.2",
     ]
-    head = gateway.done("GET", "/debug/state")["positions"]["head"]
+    head = gateway.done("GET", "/debug/overview.json")["positions"]["head"]
     now_ms = gateway.clock.now_ms()
     text = f"user {USER}, count 1"
     vote = {"position": head, "at": now_ms, "type": "vote_cast.1", "ref": f"bots/{BOT}", "text": text}
@@ -170,7 +171,7 @@ def test_no_view_shows_a_secret(gateway: ThreadGateway, receiver: Receiver) -> N
     gateway.on_loop(lambda: logging.getLogger("votegate").warning("%s and %s", *said))
     secrets = [key, gateway.operator_token, secret, CHAT_TOKEN, "token-of-the-owner"]
 
-    views = [row for row in ROUTES if row.path.startswith("/debug/") and row.path.endswith(".json")]
+    views = [row for row in ALL_ROUTES if row.path.startswith("/debug/") and row.path.endswith(".json")]
     shown = {row.path: gateway.operate("GET", f"{filled(row.path)}?q=bot").text for row in views}
 
     assert len(shown) >= 8
@@ -180,7 +181,7 @@ def test_no_view_shows_a_secret(gateway: ThreadGateway, receiver: Receiver) -> N
 
 
 def test_every_view_is_a_row_that_only_the_operator_may_call(gateway: ThreadGateway) -> None:
-    for row in ROUTES:
+    for row in ALL_ROUTES:
         if row.path.endswith(".json") and row.tag == "Debug":
             assert row.access == "operator"
             assert gateway.request("GET", filled(row.path)).status_code == 401
@@ -193,7 +194,7 @@ def test_every_view_is_a_row_that_only_the_operator_may_call(gateway: ThreadGate
 def test_a_bug_is_shown_with_the_request_that_met_it(
     gateway: ThreadGateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("handlers.debug_find.find_query", lambda _: 1 / 0)
+    monkeypatch.setattr("operators.operator_pages.find_query", lambda _: 1 / 0)
 
     answer = gateway.operate("GET", "/debug/find.json")
     line = gateway.done("GET", "/debug/errors.json")["errors"][0]
@@ -389,15 +390,13 @@ def test_a_bot_is_shown_whole_with_its_newest_votes(once: ThreadGateway, receive
     arrive(once, receiver, 26)
 
     shown = once.done("GET", f"/debug/listings/bots/{BOT}.json")
-    older = once.done("GET", f"/debug/bots/{BOT}")
 
     assert shown["voters"] == 25
     assert [vote["user"] for vote in shown["recent_votes"]] == [voters[0], *voters[:5:-1]]
     assert shown["recent_votes"][0] == {"user": voters[0], "votes": 2, "last_at": once.clock.now_ms() - 1}
     assert len(shown["deliveries"]) == 20
-    assert shown["deliveries"][:10] == older["deliveries"]
-    same = ("listing", "keys", "webhook", "limits", "stats_problems", "deliveries_pending")
-    assert {name: shown[name] for name in same} == {name: older[name] for name in same}
+    assert shown["listing"].items() <= once.done("GET", BOT_PATH).items()
+    assert shown["deliveries_pending"] == 0
 
 
 def test_a_server_is_shown_whole(gateway: ThreadGateway) -> None:

@@ -315,7 +315,7 @@ def test_the_bot_token_is_on_no_page_and_in_no_line_of_the_log(gateway: PeopleGa
     approved(gateway)
     ended(gateway)
     for path in (
-        "/debug/state",
+        "/debug/overview.json",
         "/debug/overview.json",
         "/debug/journal.json",
         f"/debug/listings/bots/{BOT}.json",

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from requests import Response
 
-from handlers.redaction import Redactor
 from serving.log_lines import TextLines
 from tests.support.contract import (
     BOT_NOT_FOUND,
@@ -24,6 +23,7 @@ from tests.support.contract import (
     refusal,
 )
 from tests.support.gateways import BOT, BOT_SUBMISSION, OTHER_BOT, USER, ThreadGateway, running
+from watchers.redaction import Redactor
 
 GUARD = {"limits.failures.requests": 1, "limits.failures.window_seconds": 300}
 OK = {"command_count": 5}
@@ -208,7 +208,7 @@ ANSWERS: dict[str, Callable[[ThreadGateway, str], Response]] = {
     "removal": lambda gateway, _: gateway.operate("DELETE", BOT_PATH),
     "vote": lambda gateway, _: gateway.operate("POST", f"{BOT_PATH}/votes", {"user": USER}),
     "erasure": lambda gateway, _: gateway.operate("DELETE", f"/manage/users/{USER}"),
-    "state": lambda gateway, _: gateway.operate("GET", "/debug/state"),
+    "state": lambda gateway, _: gateway.operate("GET", "/debug/overview.json"),
     "health": lambda gateway, _: gateway.request("GET", "/healthz"),
     "readiness": lambda gateway, _: gateway.request("GET", "/readyz"),
 }

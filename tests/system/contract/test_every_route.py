@@ -8,8 +8,8 @@ from requests import Response
 from tornado.web import Application
 
 from handlers.route import Resource
-from handlers.routes import ROUTES as ROWS
-from handlers.scrape import PLAIN
+from metrics.scraping import PLAIN
+from operators.operator_pages import ALL_ROUTES as ROWS
 from serving.application import ApplicationPolicy, make_application
 from tests.support.contract import STATS, Served, filled, limit, refusal
 from tests.support.gateways import BOT, USER, running

@@ -53,7 +53,7 @@ def test_a_key_is_vg_and_43_url_safe_characters(gateway: ThreadGateway) -> None:
 
 
 def test_a_key_is_shown_once(gateway: ThreadGateway, key: str) -> None:
-    pages = [KEYS, BOT_PATH, "/manage/bots", f"/debug/bots/{BOT}"]
+    pages = [KEYS, BOT_PATH, "/manage/bots", f"/debug/listings/bots/{BOT}.json"]
     shown = [gateway.operate("GET", path).text for path in pages]
 
     assert "tests" in shown[0]

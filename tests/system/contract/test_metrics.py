@@ -7,8 +7,8 @@ import pytest
 import requests
 
 from handlers.route import PAGE
-from handlers.routes import ROUTES
-from handlers.scrape import PLAIN
+from metrics.scraping import PLAIN
+from operators.operator_pages import ALL_ROUTES
 from serving.traffic import CLASSES, OTHER, REFUSED
 from tests.support.contract import BOT_PATH, set_webhook
 from tests.support.contract import refusal as refusal_of
@@ -229,7 +229,7 @@ def test_no_client_can_make_a_series_that_is_not_there(gateway: ThreadGateway, k
         return {line.rpartition(" ")[0] for line in text.splitlines() if line.startswith("votegate_requests")}
 
     before = all_series()
-    assert len(before) == (len(ROUTES) + 3) * len(CLASSES)
+    assert len(before) == (len(ALL_ROUTES) + 3) * len(CLASSES)
     hostile = ['"\n', "%22%0a", "x" * 4_000, "..%2f..", "{}", "votegate_x 1", "\\", "é", "%ff"]
     for number, path in enumerate(hostile):
         for method in ("GET", "POST", "PROPFIND", f"M{number}", "get"):
@@ -240,7 +240,7 @@ def test_no_client_can_make_a_series_that_is_not_there(gateway: ThreadGateway, k
         gateway.operate("GET", f"/manage/bots/{number}/nothing")
     assert all_series() == before
     named = set(re.findall(r'endpoint="([^"]*)"', "\n".join(before)))
-    assert named == {route.name for route in ROUTES} | {OTHER, REFUSED, PAGE}
+    assert named == {route.name for route in ALL_ROUTES} | {OTHER, REFUSED, PAGE}
 
 
 # -- an address of its own ---------------------------------------------------------------------------------
@@ -266,7 +266,7 @@ def test_on_an_address_of_its_own_it_needs_no_token_and_is_alone(
 
         assert read(ask("GET", METRICS)).value("ready") == 1
         assert ask("HEAD", METRICS).status_code == 200
-        for path in ("/debug/state", "/manage/bots", "/healthz", f"/bots/{BOT}/voters/{USER}", "/"):
+        for path in ("/debug/overview.json", "/manage/bots", "/healthz", f"/bots/{BOT}/voters/{USER}", "/"):
             assert ask("GET", path).status_code == 404
         assert ask("POST", METRICS).status_code == 405
         assert gateway.request("GET", METRICS).status_code == 401, "the main address still asks for it"

@@ -26,7 +26,7 @@ def proxied(tmp_path: Path) -> Iterator[ThreadGateway]:
 
 
 def ask(
-    gateway: ThreadGateway, authorization: str | None, address: str, path: str = "/debug/state"
+    gateway: ThreadGateway, authorization: str | None, address: str, path: str = "/debug/overview.json"
 ) -> Response:
     """An operator's call as the proxy announces it."""
     headers = {"X-Forwarded-For": address}
@@ -45,7 +45,7 @@ def test_after_the_failures_that_it_may_have_the_further_ones_of_an_address_are_
 ) -> None:
     guess(proxied, STRANGER)
 
-    for path in ("/debug/state", "/manage/bots", BOT_PATH):
+    for path in ("/debug/overview.json", "/manage/bots", BOT_PATH):
         for authorization in (WRONG, None):
             answer = ask(proxied, authorization, STRANGER, path)
             assert refusal(answer) == TOO_MANY
@@ -98,7 +98,7 @@ def test_the_peers_of_a_unix_socket_are_counted_as_one_address(tmp_path: Path) -
     path = tmp_path / "socket"
 
     def status(authorization: str) -> int:
-        head = f"GET /debug/state HTTP/1.1\r\nHost: local\r\nAuthorization: {authorization}\r\n"
+        head = f"GET /debug/overview.json HTTP/1.1\r\nHost: local\r\nAuthorization: {authorization}\r\n"
         with socket.socket(socket.AF_UNIX) as connection:
             connection.settimeout(WAIT_SECONDS)
             connection.connect(str(path))

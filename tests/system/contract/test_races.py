@@ -119,7 +119,7 @@ def test_a_receiver_that_echoes_the_token_does_not_bring_it_into_the_log(
     delivery = gateway.done("POST", f"/manage/bots/{BOT}/webhook/test", {"user": OWNER})
 
     assert delivery["excerpt"] == "you sent [secret]"
-    assert "the-webhook-token" not in gateway.operate("GET", f"/debug/bots/{BOT}").text
+    assert "the-webhook-token" not in gateway.operate("GET", f"/debug/listings/bots/{BOT}.json").text
 
 
 def test_a_start_without_the_secret_of_its_keys_is_refused(tmp_path: Path) -> None:

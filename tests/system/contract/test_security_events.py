@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 import requests
 
-from handlers.security_log import LOGGER
 from tests.support.co_owners import let_join
 from tests.support.gateways import OWNER
 from tests.support.logged_answers import output
 from tests.support.owned_listings import list_bot
 from tests.support.people_gateway import FROM_PLATFORM, PeopleGateway, serving
 from tests.support.platform_stand_in import ADA, BEN, CLEO, DAN, READY, decided_at
+from watchers.security_log import LOGGER
 
 Line = dict[str, Any]
 BOT = f"bots/{READY}"

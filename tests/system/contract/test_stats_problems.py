@@ -26,7 +26,7 @@ BODY = (
 def problems(gateway: ThreadGateway, bot: str = BOT) -> list[Problem]:
     """What the management API shows of the bot's pushes, the newest first; the debug page shows the same."""
     shown: list[dict[str, Any]] = gateway.done("GET", f"/manage/bots/{bot}")["stats_problems"]
-    assert gateway.done("GET", f"/debug/bots/{bot}")["stats_problems"] == shown
+    assert gateway.done("GET", f"/debug/listings/bots/{bot}.json")["stats_problems"] == shown
     return [(each["field"], each["problem"], each["given"], each["reason"]) for each in shown]
 
 
@@ -129,10 +129,10 @@ def test_only_requests_with_a_valid_key_are_noted(
 def test_they_are_in_no_journal_and_go_with_the_bot_and_with_the_process(
     gateway: ThreadGateway, key: str
 ) -> None:
-    head = gateway.done("GET", "/debug/state")["positions"]["head"]
+    head = gateway.done("GET", "/debug/overview.json")["positions"]["head"]
     gateway.stats(key, {"commands_count": 42})
     assert problems(gateway) == [COMMANDS_COUNT]
-    assert gateway.done("GET", "/debug/state")["positions"]["head"] == head
+    assert gateway.done("GET", "/debug/overview.json")["positions"]["head"] == head
 
     gateway.done("DELETE", BOT_PATH)
     key = gateway.list_bot()

@@ -11,7 +11,7 @@ import pytest
 import requests
 
 from core.events import VoteCast
-from gateway import endpoints
+from gateway import api
 from handlers.vote_feed import VoteFeed
 from serving import application
 from tests.support.contract import refusal, wrong_fields
@@ -370,7 +370,7 @@ def test_a_stream_whose_client_is_gone_makes_room_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, leave: Callable[[Caller], None]
 ) -> None:
     """Not only when a heartbeat cannot be sent: none is due while this test runs."""
-    monkeypatch.setattr(endpoints, "VoteFeed", partial(VoteFeed, heartbeat_seconds=HOURS))
+    monkeypatch.setattr(api, "VoteFeed", partial(VoteFeed, heartbeat_seconds=HOURS))
     with (
         running(tmp_path / "own", **{"votes.feed_streams": 1}) as gateway,
         calling(gateway.base_url) as caller,

@@ -205,7 +205,7 @@ def test_the_password_is_in_no_answer_even_if_the_platform_echoes_it(
     shown.append(chat.operate("POST", f"{WEBHOOK}/deliveries/{row['id']}/redeliver").text)
 
     pages = [WEBHOOK, BOT_PATH, "/manage/bots", f"{WEBHOOK}/deliveries"]
-    pages += [f"/debug/bots/{BOT}", "/debug/state", "/metrics", "/openapi.json"]
+    pages += [f"/debug/listings/bots/{BOT}.json", "/debug/overview.json", "/metrics", "/openapi.json"]
     shown += [chat.operate("GET", page).text for page in pages]
 
     host = host_of(receiver)

@@ -120,7 +120,7 @@ def test_no_attempt_is_made_before_the_delay_has_passed(gateway: ThreadGateway, 
     attempted(gateway, 1)
 
     gateway.advance((RETRY_MS - 1) / 1_000)
-    assert gateway.done("GET", "/debug/state")["counts"]["webhooks_in_flight"] == 0
+    assert gateway.done("GET", "/debug/overview.json")["counts"]["webhooks_in_flight"] == 0
     assert len(deliveries(gateway)[0]["attempts"]) == 1
 
     gateway.advance(0.001)
@@ -194,4 +194,4 @@ def test_a_webhook_removed_takes_its_pending_attempts_with_it(
 
     assert (pending(gateway), deliveries(gateway)) == (0, [])
     gateway.advance(3_600)
-    assert gateway.done("GET", "/debug/state")["counts"]["webhooks_in_flight"] == 0
+    assert gateway.done("GET", "/debug/overview.json")["counts"]["webhooks_in_flight"] == 0

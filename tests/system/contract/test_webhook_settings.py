@@ -66,7 +66,13 @@ def test_the_token_is_never_shown(gateway: ThreadGateway, receiver: Receiver) ->
     token = "never-to-be-shown"
     saved = gateway.operate("PUT", WEBHOOK, {"url": receiver.url, "token": token})
     tested = gateway.operate("POST", f"{WEBHOOK}/test", {"user": USER})
-    pages = [WEBHOOK, BOT_PATH, f"{WEBHOOK}/deliveries", "/debug/state", f"/debug/bots/{BOT}"]
+    pages = [
+        WEBHOOK,
+        BOT_PATH,
+        f"{WEBHOOK}/deliveries",
+        "/debug/overview.json",
+        f"/debug/listings/bots/{BOT}.json",
+    ]
 
     shown = [saved.text, tested.text, *(gateway.operate("GET", page).text for page in pages)]
 

@@ -146,7 +146,13 @@ def test_the_secret_is_shown_once_and_stays_when_the_settings_are_saved_again(
 
     assert (again["secret"], again["signed"]) == (None, True)
     assert signatures(call) == [signature(secret, call)]
-    pages = [WEBHOOK, BOT_PATH, f"{WEBHOOK}/deliveries", "/debug/state", f"/debug/bots/{BOT}"]
+    pages = [
+        WEBHOOK,
+        BOT_PATH,
+        f"{WEBHOOK}/deliveries",
+        "/debug/overview.json",
+        f"/debug/listings/bots/{BOT}.json",
+    ]
     shown = "".join(gateway.operate("GET", page).text for page in pages)
     assert secret.removeprefix("whsec_") not in shown
 

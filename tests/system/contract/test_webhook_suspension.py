@@ -256,7 +256,7 @@ def test_a_failure_on_our_side_is_never_counted_and_the_event_stays(
             assert (row["state"], row["status"], row["error"]) == ("pending", None, down)
             shown = webhook(gateway)
             assert (shown["failed_in_a_row"], shown["suspension"], shown["pending"]) == (0, None, 1)
-            assert gateway.done("GET", "/debug/state")["webhook_proxy_down"] is (down == "proxy")
+            assert gateway.done("GET", "/debug/overview.json")["webhook_proxy_down"] is (down == "proxy")
             gateway.advance(60)
             assert attempted(gateway, 2)["state"] == "pending"
     with running(tmp_path / "down") as gateway:

@@ -54,7 +54,7 @@ def test_without_proc_votes_are_cast_and_checked_and_the_memory_is_unknown(blind
     for user in users(5):
         assert blind.cast(user)["vote"] == 1
         assert blind.voters(key, user=user).json()["voted"] is True
-    assert blind.done("GET", "/debug/state")["memory"]["resident_bytes"] is None
+    assert blind.done("GET", "/debug/overview.json")["memory"]["resident_bytes"] is None
     assert "memory ([Errno 2]" in "".join(blind.concerns("observers"))
     assert blind.log.count("the observer memory fails; everything else goes on") == 1
     blind.session.close()

@@ -155,7 +155,7 @@ def _fill(gateway: Client, receiver: Receiver) -> list[str]:
         for user in USERS:
             gateway.cast(user, listing)
     assert gateway.stats(rotated["key"], {"server_count": 1_010, "command_count": 7}).status_code == 200
-    eventually(lambda: gateway.done("GET", "/debug/state")["counts"]["webhooks_pending"] == 0)
+    eventually(lambda: gateway.done("GET", "/debug/overview.json")["counts"]["webhooks_pending"] == 0)
     assert len(receiver.received) == 2 * len(USERS)
     return [issued["key"], rotated["key"], other_key]
 

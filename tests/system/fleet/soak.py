@@ -244,7 +244,7 @@ def _run(world: World, breaking: Breaking, tally: Tally, stop: threading.Event, 
 def _check(world: World, fleet: FleetOfEdges, tally: Tally) -> None:
     started = time.monotonic()
     while tally.converged_seconds is None and time.monotonic() < started + CONVERGE_SECONDS:
-        if len({edge.replication["digest"] for edge in fleet.edges}) == 1:
+        if len({edge.fleet_digest for edge in fleet.edges}) == 1:
             tally.converged_seconds = time.monotonic() - started
         time.sleep(0.05)  # between two looks; the digests alone decide when it is over
     violations = world.findings.violations

@@ -21,7 +21,7 @@ def statuses(node: Edge, key: str) -> dict[str, int]:
         "edit": node.operate("PUT", f"{BOT_PATH}/actual-server-count", {"server_count": 5}).status_code,
         "ready": node.request("GET", "/readyz").status_code,
         "alive": node.request("GET", "/healthz").status_code,
-        "debug": node.operate("GET", "/debug/state").status_code,
+        "debug": node.operate("GET", "/debug/overview.json").status_code,
     }
 
 

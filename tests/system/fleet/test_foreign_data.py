@@ -76,7 +76,7 @@ def untouched(place: Place) -> Iterator[None]:
     """The fleet's content is what it was."""
     before = place.visitors.fleet.converge(*place.nodes)
     yield
-    assert {edge.replication["digest"] for edge in place.nodes} == {before}
+    assert {edge.fleet_digest for edge in place.nodes} == {before}
 
 
 class Player:

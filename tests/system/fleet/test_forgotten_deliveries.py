@@ -81,5 +81,5 @@ def test_nobody_sends_again_what_its_owner_has_finished_and_forgotten_unheard(
 
         fleet.converge()
         eventually(lambda: owed_to_others(b) == 0)
-        assert b.done("GET", "/debug/state")["counts"]["webhooks_pending"] == 0
+        assert b.done("GET", "/debug/overview.json")["counts"]["webhooks_pending"] == 0
         assert len(receiver.received) == KEPT + 2

@@ -54,7 +54,7 @@ def password_file(folder: Path, password: str) -> dict[str, str]:
 
 def shown(*nodes: Edge) -> str:
     """All that nodes say of themselves."""
-    return "".join(node.log + json.dumps(node.done("GET", "/debug/state")) for node in nodes)
+    return "".join(node.log + json.dumps(node.done("GET", "/debug/overview.json")) for node in nodes)
 
 
 def assert_works_alone(node: Edge) -> None:

@@ -183,13 +183,13 @@ def test_a_stop_saves_what_a_start_recovers(served: ProcessGateway) -> None:
     for number in range(5):
         served.cast(user=str(500000000000000000 + number))
     eventually(lambda: pending(served) == 0)
-    state = served.done("GET", "/debug/state")
+    state = served.done("GET", "/debug/data.json")
     assert served.signal(signal.SIGTERM) == 0
     assert stopped_at(served) == state["positions"]["head"]
     assert folded_digest(served.folder, load_settings(None, {}, {})) == state["digest"]
 
     served.start()
-    after = served.done("GET", "/debug/state")
+    after = served.done("GET", "/debug/data.json")
     assert (after["digest"], after["positions"]["head"]) == (state["digest"], state["positions"]["head"])
 
 
@@ -271,7 +271,7 @@ def test_webhooks_that_were_pending_when_the_process_was_killed_are_delivered_af
 def test_a_kill_in_the_middle_of_a_write_is_told_and_the_gateway_serves(served: ProcessGateway) -> None:
     served.cast()
     eventually(lambda: pending(served) == 0 and idle(served))
-    digest = served.done("GET", "/debug/state")["digest"]
+    digest = served.done("GET", "/debug/data.json")["digest"]
     served.signal(signal.SIGKILL)
     (segment,) = served.folder.glob("journal-*")
     with segment.open("ab") as file:
@@ -279,6 +279,6 @@ def test_a_kill_in_the_middle_of_a_write_is_told_and_the_gateway_serves(served: 
 
     served.start()
 
-    assert served.done("GET", "/debug/state")["digest"] == digest
+    assert served.done("GET", "/debug/data.json")["digest"] == digest
     assert "was set aside" in served.log
     assert set_aside(served.folder) == [b"half a frame"]

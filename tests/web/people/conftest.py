@@ -1,52 +1,5 @@
 """What tests of people's pages share: a whole gateway, a site of the sign-in alone, and who visits them."""
 
-from collections.abc import Iterator
+from tests.support.people_fixtures import ada, cleo, gateway, settings, shared_site, site, visitor
 
-import pytest
-
-from tests.support.people_gateway import PeopleGateway, Person, serving
-from tests.support.people_scene import ATTEMPTS, PeopleSite, PeopleVisitor, serving_people
-from tests.support.platform_stand_in import ADA, CLEO
-
-
-@pytest.fixture(scope="module")
-def settings() -> dict[str, object]:
-    """The settings of the gateway; a module that needs some has a fixture of this name."""
-    return {}
-
-
-@pytest.fixture(scope="module")
-def gateway(tmp_path_factory: pytest.TempPathFactory, settings: dict[str, object]) -> Iterator[PeopleGateway]:
-    """One gateway for all tests of a module: each lists anew what it needs."""
-    with serving(tmp_path_factory.mktemp("people") / "data", **settings) as gateway:
-        yield gateway
-
-
-@pytest.fixture
-def ada(gateway: PeopleGateway) -> Person:
-    gateway.clock.advance(600)
-    return gateway.person(ADA)
-
-
-@pytest.fixture
-def cleo(gateway: PeopleGateway) -> Person:
-    gateway.clock.advance(600)
-    return gateway.person(CLEO)
-
-
-@pytest.fixture(scope="module")
-def shared_site() -> Iterator[PeopleSite]:
-    with serving_people() as site:
-        yield site
-
-
-@pytest.fixture
-def site(shared_site: PeopleSite) -> PeopleSite:
-    shared_site.clock.advance(ATTEMPTS.window_seconds)
-    shared_site.people.takes_writes, shared_site.people.refusal = True, None
-    return shared_site
-
-
-@pytest.fixture
-def visitor(site: PeopleSite) -> PeopleVisitor:
-    return site.visitor()
+__all__ = ["ada", "cleo", "gateway", "settings", "shared_site", "site", "visitor"]

@@ -8,6 +8,7 @@ from typing import Literal
 
 import pytest
 
+from pages.table import PEOPLE_PAGES
 from people.permissions import Right
 from tests.support.co_owners import let_join
 from tests.support.gateways import BOT, BOT_SUBMISSION, SERVER, SERVER_SUBMISSION
@@ -17,7 +18,6 @@ from tests.support.people_scene import SESSION
 from tests.support.platform_stand_in import ADA, BEN, CLEO, DAN
 from tests.support.visited_listings import named, stranger_status
 from web.pages import PageRow
-from web.people.people_pages import PEOPLE_PAGES
 from web.people.public_table import PUBLIC_PAGES
 
 Visitor = Literal["stranger", "operator", "expired", "user", "extra owner", "owner", "moderator"]
@@ -165,7 +165,7 @@ def test_no_page_changes_anything_for_another_site(
 ) -> None:
     owner = visitors["owner"]
     assert isinstance(owner, Person)
-    before = gateway.done("GET", "/debug/state")["positions"]["head"]
+    before = gateway.done("GET", "/debug/overview.json")["positions"]["head"]
     answer = owner.request("POST", address(row), {"Sec-Fetch-Site": "cross-site"}, data={})
     assert answer.status_code == 403
-    assert gateway.done("GET", "/debug/state")["positions"]["head"] == before
+    assert gateway.done("GET", "/debug/overview.json")["positions"]["head"] == before

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from markupsafe import Markup
 
-from core.rows import Language
+from languages.language_names import Language
 from settings.model import ReviewSettings
 from storage.folder import DIGEST_SECRET
 from tests.support.gateways import BOT, BOT_SUBMISSION, OTHER_BOT, SERVER, SERVER_SUBMISSION

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.rows import Language
-from languages.language_names import LANGUAGES, OWN_NAMES
+from languages.language_names import LANGUAGES, OWN_NAMES, Language
 from tests.support.examples import examples
 from tests.support.page_visitor import cookies_of
 from tests.support.people_gateway import PeopleGateway, Person, serving

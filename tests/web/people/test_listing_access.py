@@ -5,9 +5,8 @@ import pytest
 from core.clock import FakeClock
 from core.events import CoOwnerSaved, ListingSaved
 from core.ledger import Ledger
-from core.refusals import NotFound
+from core.refusals import Refusal
 from core.state import State
-from handlers.reply import NotPermitted
 from handlers.request import Request
 from people.permissions import Right
 from tests.support.co_owners import co_owner
@@ -39,18 +38,18 @@ def test_who_may_gets_the_listing_and_what_else_is_allowed(
 
 
 def test_who_may_not_see_it_does_not_learn_that_it_is_there(access: ListingAccess) -> None:
-    with pytest.raises(NotFound):
+    with pytest.raises(Refusal, match="no_such"):
         access.of(visit(USER), "bots", "see")
-    with pytest.raises(NotFound):
+    with pytest.raises(Refusal, match="no_such"):
         access.of(visit(OWNER, "bots/1"), "bots", "see")
-    with pytest.raises(NotFound):
+    with pytest.raises(Refusal, match="no_such"):
         access.of(visit(OWNER), "servers", "see")
 
 
 def test_who_may_see_it_but_not_do_that_is_told_so(access: ListingAccess) -> None:
-    with pytest.raises(NotPermitted):
+    with pytest.raises(Refusal, match="not_permitted"):
         access.of(visit(OTHER_USER), "bots", "own")
-    with pytest.raises(NotPermitted):
+    with pytest.raises(Refusal, match="not_permitted"):
         access.of(visit(USER, is_moderator=True), "bots", "keys")
 
 
@@ -64,5 +63,5 @@ def test_an_old_sign_in_has_to_be_made_again(access: ListingAccess) -> None:
 
 
 def test_who_may_not_do_it_is_not_asked_to_sign_in_again(access: ListingAccess) -> None:
-    with pytest.raises(NotPermitted):
+    with pytest.raises(Refusal, match="not_permitted"):
         access.fresh(visit(OTHER_USER, ago_ms=FRESH_MS), "bots", "own")

@@ -2,13 +2,13 @@
 
 import pytest
 
+from pages.table import PEOPLE_PAGES
 from people.permissions import DEEDS_OF_MODERATORS
 from tests.support.co_owners import let_join
 from tests.support.gateways import BOT, BOT_SUBMISSION, SERVER, SERVER_SUBMISSION
 from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway
 from tests.support.platform_stand_in import ADA, CLEO, DAN
-from web.people.people_pages import PEOPLE_PAGES
 from web.people.review_table import REVIEW_PAGES
 
 OF_BOT, OF_SERVER = f"/review/bots/{BOT}", f"/review/servers/{SERVER}"

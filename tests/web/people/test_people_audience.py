@@ -2,13 +2,13 @@
 
 import pytest
 
+from pages.table import SIGN_IN_PAGES
 from tests.support.page_visitor import PageVisitor, words
 from tests.support.people_scene import SESSION, SOME_PAGES, PeopleSite, PeopleVisitor
 from tests.support.platform_stand_in import ADA, CLEO, DAN
 from web.page_policy import PAGE_HEADERS
 from web.pages import PageRow
 from web.people.people_audience import ERROR_TEXTS, origin
-from web.people.people_pages import SIGN_IN_PAGES
 
 ROWS = (*SIGN_IN_PAGES, *SOME_PAGES)
 CLOSED = [row for row in ROWS if row.access != "anyone"]

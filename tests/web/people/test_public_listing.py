@@ -11,7 +11,7 @@ import pytest
 
 from core.actors import GATEWAY, OPERATOR
 from core.events import EligibilityChecked
-from core.snowflake import is_snowflake
+from grammars.snowflake import is_snowflake
 from people.quarantine import impose
 from tests.support.co_owners import let_join
 from tests.support.coroutines import run, until

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import pytest
 
-from core.rows import Language
+from languages.language_names import Language
 from listings.list_orders import STALE_SECONDS, ListOrder, ListOrders
 from tests.support.gateways import BOT_SUBMISSION, SERVER_SUBMISSION
 from tests.support.page_visitor import words

@@ -1,13 +1,13 @@
 """web/people/shown_once.py: what stands on the page that shows a secret."""
 
 from core.rows import Listing
+from languages.texts import Text
 from tests.support.english import english
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OWNER
 from web.people.listing_access import Access
 from web.people.shown_once import ShownOnce, shown_once
 from web.people.visitors import Person
 from web.templates import load_drawing
-from web.texts import Text
 
 ROW = Listing(BOT_REF, OWNER, BOT_PROFILE, "approved", NOW_MS, NOW_MS)
 ACCESS = Access(ROW, Person(OWNER, "Somebody", None, False, None, "d1", NOW_MS), frozenset({"see", "keys"}))

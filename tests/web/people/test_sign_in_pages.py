@@ -6,7 +6,7 @@ import pytest
 
 from chatplatform.authorization import SCOPES, challenge
 from chatplatform.platform_client import ChatPlatform, PlatformAway
-from core.refusals import Conflict
+from core.refusals import Refusal
 from tests.support.page_visitor import cookies_of, words
 from tests.support.people_scene import (
     ATTEMPTS,
@@ -324,7 +324,7 @@ def test_while_nothing_can_be_saved_nobody_is_signed_in_or_out(
 
 
 def test_a_user_whom_the_rules_refuse_is_told_why(site: PeopleSite, visitor: PeopleVisitor) -> None:
-    site.people.refusal = Conflict("not_suspended")
+    site.people.refusal = Refusal("not_suspended")
     back = decided_at(visitor.started(), ADA)
     page = refused(visitor, back, 409, "You cannot sign in")
     assert "The endpoint is not suspended." in words(page), "the text of the refusal"

@@ -1,0 +1,258 @@
+"""An action: one function, and a row that says everything else about it.
+
+    async def issue(call: Call, form: KeyName) -> IssuedKey: ...
+
+    ISSUE_KEY = Action(name="issueKey", run=issue, form=KeyName, view=IssuedKey, ...)
+
+The function reads the state, calls a rule, and commits. It does not know who asked it: the management API, a
+page or a test. So three things are not in an action:
+
+* The right of the caller. The row names it (`Access`), and the surface checks it before. The operator has
+  every right.
+* A guard of one surface, such as the limit of presses on the vote button. It belongs to the page's `Post`
+  (pages/page.py), which may run a function of its own around the action's.
+* The look of the outcome. The function returns a view; the API encodes it, and a page shows it.
+
+A function that awaits something else than its commit, such as the chat platform, goes on with
+`call.rechecked()`, and does not await again before it commits: a session may have ended in the meantime.
+
+Texts of a row may name a kind: `{kind}` is "bots", `{thing}` "bot", and `{Thing}` "Bot". A row whose path
+has `{kind}` is one action for each kind that has the part `of`.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
+
+from actions.listing_kinds import Kind, kinds_with
+from actions.tools import Tools
+from actions.views import Success
+from core.actors import Actor
+from core.events import Event
+from core.refusals import Invalid
+from core.state import State
+from core.user_rows import QuarantinedAct
+from grammars.snowflake import is_snowflake
+from languages.said import Code, Fault
+from people.permissions import Right
+
+RefusedFor = Code | Literal["invalid_id", "invalid_act", "invalid_query", "owner_quarantined"]
+"""A code, or the name of one more example of a code: `invalid_fields` of a path or a query, and `quarantined`
+for another act."""
+F = TypeVar("F")
+V = TypeVar("V", bound=Success)
+M = TypeVar("M")
+Method = Literal["GET", "POST", "PUT", "DELETE"]
+
+
+def _always_allowed() -> None:
+    """Recheck nothing: the operator's token does not end during a call."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of an action: who calls, when, on what, and with which tools.
+
+    Args:
+        now_ms: the time of the call, read once (Unix ms).
+        kind: the kind of the listing; None for an action that is on none.
+        ids: those of the path, in its order. For an action on a listing, the first is that of the listing.
+        still_allowed: raises the refusal of a caller who has lost the access since the call began.
+    """
+
+    tools: Tools
+    by: Actor
+    now_ms: int
+    kind: Kind | None = None
+    ids: tuple[str, ...] = ()
+    still_allowed: Callable[[], None] = _always_allowed
+
+    @property
+    def state(self) -> State:
+        return self.tools.ledger.state
+
+    @property
+    def ref(self) -> str:
+        """The ref of the listing that the call is on."""
+        if self.kind is None:
+            raise TypeError("this action is on no listing")
+        return f"{self.kind}/{self.ids[0]}"
+
+    def user_id(self, at: int = 0) -> str:
+        """Return the id of the user in the path. Raises Invalid, because the user may be unknown here.
+
+        Args:
+            at: the number of the id in the path.
+        """
+        its_id = self.ids[at]
+        if not is_snowflake(its_id):
+            raise Invalid({"id": Fault("no_snowflake")})
+        return its_id
+
+    def rechecked(self) -> "Call":
+        """Return the call as of now, after an await and before a commit. Raises the refusal of a caller who
+        has lost the access."""
+        self.still_allowed()
+        return replace(self, now_ms=self.tools.clock.now_ms())
+
+    async def commit(self, events: Sequence[Event], view: Callable[[], M]) -> M:
+        """Commit, and return the view once the record is durable. Raises Unavailable.
+
+        The view is made before the wait: afterwards the state may hold more than this change.
+        """
+        ledger = self.tools.ledger
+        position = ledger.commit(events)
+        made = view()
+        await ledger.durable(position)
+        return made
+
+
+@dataclass(frozen=True)
+class Access:
+    """The access that a person needs, for an action or a page. The operator needs none.
+
+    Args:
+        right: the right on the listing; None if it takes none.
+        fresh: true if the person must have signed in within the last hour.
+        unless: the act whose quarantine shuts the person out.
+    """
+
+    right: Right | None = None
+    fresh: bool = False
+    unless: QuarantinedAct | None = None
+
+
+class Option(NamedTuple):
+    """A field of the form on the command line: an option, or without `flag` an argument.
+
+    Args:
+        argument: the name of the argument, if it is another one than that of the field.
+    """
+
+    flag: str = ""
+    argument: str = ""
+    reads: Literal["text", "seconds"] = "text"
+    default: str | None = None
+    help: str | None = None
+
+
+class Command(NamedTuple):
+    """The command of an action behind `admin`. The ids of its path are its first arguments.
+
+    Args:
+        words: such as "keys issue"; with `{kind}`, each kind has a command of its own.
+        help: the text of `--help`; without one it is the summary.
+        options: the fields of the form, by name.
+        loses: the question that is asked first, if something is lost. It may name the ids of the path.
+    """
+
+    words: str
+    help: str = ""
+    options: Mapping[str, Option] = {}
+    loses: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Action(Generic[F, V]):
+    """A row of the table.
+
+    Args:
+        name: the operation's id, of which clients make the names of functions.
+        run: the function; it gets None if there is no form.
+        form: the type of the body, or of the query of a GET; a mapping if each kind has its own.
+        view: the type of the answer; a mapping if each kind has its own.
+        path: the path of the management API, with `{id}` and other ids.
+        of: the part that a kind must have; None for all kinds.
+        about: more than the summary; a mapping if the kinds differ.
+        outcome: a sentence on what a success means.
+        refuses: the codes of the refusals that the function may raise.
+        status: the status of a success.
+    """
+
+    name: str
+    run: Callable[["Call", F], V | Awaitable[V]]
+    form: type[F] | Mapping[Kind, type[F]] | None = None
+    view: type[V] | Mapping[Kind, type[V]]
+    access: Access
+    method: Method
+    path: str
+    of: str | None = None
+    tag: str
+    summary: str
+    about: str | Mapping[Kind, str] = ""
+    outcome: str
+    refuses: tuple[RefusedFor, ...] = ()
+    status: int = 200
+    command: Command
+
+
+AnyAction = Action[Any, Any]
+
+
+class Operation(NamedTuple):
+    """An action on one kind of listing, or on none: what a route, a document and a command see of it."""
+
+    action: AnyAction
+    kind: Kind | None
+
+    @property
+    def name(self) -> str:
+        return self._said(self.action.name)
+
+    @property
+    def path(self) -> str:
+        return self._said(self.action.path)
+
+    @property
+    def summary(self) -> str:
+        return self._said(self.action.summary)
+
+    @property
+    def about(self) -> str:
+        return self._said(self._own(self.action.about))
+
+    @property
+    def outcome(self) -> str:
+        return self._said(self.action.outcome)
+
+    @property
+    def command(self) -> str:
+        return self._said(self.action.command.words)
+
+    @property
+    def form(self) -> type[Any] | None:
+        form: type[Any] | None = self._own(self.action.form)
+        return form
+
+    @property
+    def view(self) -> type[Success]:
+        view: type[Success] = self._own(self.action.view)
+        return view
+
+    @property
+    def is_on_listing(self) -> bool:
+        """True if the first id of the path is that of a listing."""
+        return "/{kind}/{id}" in self.action.path
+
+    def _own(self, value: Any) -> Any:
+        return value[self.kind] if isinstance(value, Mapping) else value
+
+    def _said(self, text: str) -> str:
+        if self.kind is None:
+            return text
+        thing = self.kind[:-1]
+        return (
+            text.replace("{kind}", self.kind).replace("{thing}", thing).replace("{Thing}", thing.capitalize())
+        )
+
+
+def operations(actions: Sequence[AnyAction]) -> tuple[Operation, ...]:
+    """Return the actions of a group for each kind that has them: first all of bots, then all of servers."""
+    of_none = [Operation(action, None) for action in actions if "{kind}" not in action.path]
+    of_kinds = [
+        Operation(action, kind)
+        for kind in kinds_with(None)
+        for action in actions
+        if "{kind}" in action.path and kind in kinds_with(action.of)
+    ]
+    return (*of_none, *of_kinds)

@@ -1,0 +1,210 @@
+"""The API keys of a listing. Invariant: a key's value is in one answer only, the one that made it."""
+
+from typing import Annotated
+
+from msgspec import UNSET, Meta, UnsetType
+
+from actions.action import Access, Action, Call, Command, Option
+from actions.views import NULL, ActorName, Count, Day, Hint, Moment, NoMore, OurId, Success, View, example
+from core.clock import date_of
+from core.rows import Key
+from listings.forms import KeyName, Rotation
+from listings.keys import KEY_BYTES, NewKey, delete_key, issue_key, key_value, rotate_key
+from listings.rules import listing_of
+
+KeyLabel = Annotated[str, example("production")]
+KeyValue = Annotated[
+    str,
+    Meta(pattern="^vg_[A-Za-z0-9_-]{43}$", description="The value, shown in this answer alone."),
+    example("vg_3q2-7wEjRWeJq83vASNFZ4mrze8BI0VniavN7wEjRWc"),
+]
+
+
+class KeyView(View):
+    """An API key without its value, which nobody keeps."""
+
+    id: OurId
+    name: KeyLabel
+    fingerprint: Annotated[
+        str, Meta(pattern="^[0-9a-f]{8}$", description="Tells keys apart."), example("1f3c5a7e")
+    ]
+    created_at: Moment
+    rotated_at: Annotated[Moment | None, NULL]
+    old_key_until: Annotated[
+        Count | None,
+        Meta(description="The time when the key before the rotation stops; null once it has."),
+        NULL,
+    ]
+    made_by: Annotated[
+        tuple[ActorName, ...],
+        Meta(description="The makers of its value and, after a rotation with overlap, of the old one."),
+    ]
+    last_used: Annotated[
+        Day | None, Meta(description="The last day on which the key was accepted; null for never.")
+    ]
+
+
+class KeyList(Success):
+    """The API keys of a bot."""
+
+    keys: tuple[KeyView, ...]
+    next: NoMore = None
+
+
+class IssuedKey(Success):
+    """A new API key with its value."""
+
+    id: OurId
+    name: KeyLabel
+    key: KeyValue
+    hint: Hint | UnsetType = UNSET
+
+
+class RotatedKey(Success):
+    """An API key with its new value."""
+
+    id: OurId
+    key: KeyValue
+
+
+def key_view(key: Key, now_ms: int) -> KeyView:
+    return KeyView(
+        id=key.id,
+        name=key.name,
+        fingerprint=key.fingerprint,
+        created_at=key.created_ms,
+        rotated_at=key.rotated_ms,
+        old_key_until=key.old_until_ms if key.old_until_ms > now_ms else None,
+        made_by=key.makers,
+        last_used=date_of(key.used_day) if key.used_day else None,
+    )
+
+
+async def issue(call: Call, form: KeyName) -> IssuedKey:
+    """Make a key, and return it with its value."""
+    tools, ref = call.tools, call.ref
+    value, key_id = key_value(tools.random(KEY_BYTES)), tools.new_id()
+    events = issue_key(
+        call.state,
+        ref,
+        NewKey(key_id, form.name, tools.digester.digest(value)),
+        now_ms=call.now_ms,
+        keys_per_listing=tools.keys_per_listing,
+        by=call.by,
+    )
+    return await call.commit(
+        events, lambda: IssuedKey(id=key_id, name=form.name, key=value, hint=tools.hint(ref))
+    )
+
+
+def index(call: Call, _: None) -> KeyList:
+    """Return the keys without their values."""
+    listing = listing_of(call.state, call.ref)
+    return KeyList(keys=tuple(key_view(key, call.now_ms) for key in listing.keys))
+
+
+async def rotate(call: Call, form: Rotation) -> RotatedKey:
+    """Give a key a new value, and return that."""
+    key_id, value = call.ids[1], key_value(call.tools.random(KEY_BYTES))
+    events = rotate_key(
+        call.state,
+        call.ref,
+        key_id,
+        digest=call.tools.digester.digest(value),
+        overlap_seconds=form.overlap_seconds,
+        now_ms=call.now_ms,
+        by=call.by,
+    )
+    return await call.commit(events, lambda: RotatedKey(id=key_id, key=value))
+
+
+async def delete(call: Call, _: None) -> Success:
+    """Delete a key."""
+    return await call.commit(delete_key(call.state, call.ref, call.ids[1], call.now_ms, by=call.by), Success)
+
+
+_KEYS, _KEY = "/manage/{kind}/{id}/keys", "/manage/{kind}/{id}/keys/{key_id}"
+
+ISSUE_KEY = Action(
+    name="issueKey",
+    run=issue,
+    form=KeyName,
+    view=IssuedKey,
+    access=Access("keys", fresh=True),
+    method="POST",
+    path=_KEYS,
+    of="keys",
+    tag="Keys",
+    summary="Issue an API key",
+    about=(
+        "For an approved {thing}, which has $keys_per_listing keys at most. Keep the value: it is shown in "
+        "this answer alone."
+    ),
+    outcome="The key with its value.",
+    refuses=("no_such_listing", "keys_need_approval", "too_many_keys", "unavailable"),
+    status=201,
+    command=Command(
+        "keys issue",
+        "Issue an API key for a bot.\n\nNAME is for your own use. The key is shown only this once.",
+        {"name": Option()},
+    ),
+)
+LIST_KEYS = Action(
+    name="listKeys",
+    run=index,
+    view=KeyList,
+    access=Access("keys"),
+    method="GET",
+    path=_KEYS,
+    of="keys",
+    tag="Keys",
+    summary="List a {thing}'s API keys",
+    about="Without their values, which nobody keeps.",
+    outcome="The keys.",
+    refuses=("no_such_listing",),
+    command=Command("keys list"),
+)
+ROTATE_KEY = Action(
+    name="rotateKey",
+    run=rotate,
+    form=Rotation,
+    view=RotatedKey,
+    access=Access("keys", fresh=True),
+    method="POST",
+    path=f"{_KEY}/rotate",
+    of="keys",
+    tag="Keys",
+    summary="Give an API key a new value",
+    about="The old value stops at once, or after an overlap that you choose.",
+    outcome="The key with its new value.",
+    refuses=("no_such_listing", "no_such_key", "unavailable"),
+    command=Command(
+        "keys rotate",
+        "Give an API key a new value.\n\nThe old value stops at once, unless you name an overlap. The new "
+        "one is shown only this once.",
+        {
+            "overlap_seconds": Option(
+                "--overlap",
+                reads="seconds",
+                default="0",
+                help="How long the old one works beside the new one, such as 24h.",
+            )
+        },
+    ),
+)
+DELETE_KEY = Action(
+    name="deleteKey",
+    run=delete,
+    view=Success,
+    access=Access("keys", fresh=True),
+    method="DELETE",
+    path=_KEY,
+    of="keys",
+    tag="Keys",
+    summary="Delete an API key",
+    about="It stops at once.",
+    outcome="It is gone.",
+    refuses=("no_such_listing", "no_such_key", "unavailable"),
+    command=Command("keys revoke", loses="This stops the key {key_id} at once."),
+)
+KEY_ACTIONS = (ISSUE_KEY, LIST_KEYS, ROTATE_KEY, DELETE_KEY)

@@ -1,0 +1,73 @@
+"""The tools of actions. Invariant: an action takes the time, ids and random bytes from here alone."""
+
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from msgspec import UNSET, UnsetType
+
+from core.clock import Clock
+from core.ledger import Ledger
+from core.webhook_events import NewDeliveries
+from listings.keys import KeyDigester
+from listings.rules import EditsShown
+from listings.stats_problems import StatsProblems
+from listings.webhooks import WebhookPolicy
+from people.roles import Moderators
+from people.user_sessions import Sessions
+from votes.user_search import Searches
+
+
+class VoteClaims(Protocol):
+    """Claims that keep two nodes of a fleet from taking a user's vote for one listing at the same time."""
+
+    def holding(self, ref: str, user: str, at_ms: int) -> AbstractAsyncContextManager[None]:
+        """Return a context in which this node alone may take the vote.
+
+        An exception in the context gives the claim back. Otherwise the claim stands until the user may vote
+        again. Raises VotedTooSoon.
+        """
+
+
+@dataclass(frozen=True)
+class Tools:
+    """The objects that actions work with. `new_id()` makes ids; `random(n)` gives n random bytes.
+
+    `claims` and `mark` are a fleet's: outside of one there are no claims, and a user's mark is empty.
+    `tells_owners` is true if owners are sent a message about each decision. `edits` says which version of an
+    edited listing the public sees.
+    """
+
+    ledger: Ledger
+    clock: Clock
+    digester: KeyDigester
+    new_id: Callable[[], str]
+    random: Callable[[int], bytes]
+    window_ms: int
+    cooldown_ms: int
+    keys_per_listing: int
+    webhooks: WebhookPolicy
+    searches: Searches
+    problems: StatsProblems
+    missing_count: Callable[[str], str | None]
+    """Returns why a bot's actual server count cannot be known and what to do; None if nothing is missing."""
+    moderators: Moderators
+    sessions: Sessions
+    claims: VoteClaims | None = None
+    mark: Callable[[str], str] = lambda _: ""
+    tells_owners: bool = False
+    edits: EditsShown = "after"
+    in_slices: Callable[[Iterable[None]], Awaitable[None]] = field(kw_only=True)
+    """Does long work slice by slice, with other requests between them."""
+    vote_mark: Callable[[str, str], str] = field(kw_only=True)
+    """Returns the mark of a listing and a user, as core/cooldown_table.py keeps it."""
+
+    def new_deliveries(self) -> NewDeliveries:
+        """Return what makes deliveries of events of listings."""
+        return NewDeliveries(self.new_id, self.webhooks.pending_most(self.ledger.state))
+
+    def hint(self, ref: str) -> str | UnsetType:
+        """Return why the bot's first push of server_count would be answered 500; UNSET if it would not."""
+        missing = self.missing_count(ref)
+        return UNSET if missing is None else missing

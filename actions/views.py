@@ -1,0 +1,118 @@
+"""Views: the bodies of answers, as types. Invariant: no secret is in a view, whole or in part.
+
+A view is a frozen struct whose JSON is the body, or a part of one. Its fields have the order, the names and
+the nulls that clients see, and the OpenAPI document reads its schema off them. Every field is in every
+answer, except one that may be UNSET. Times are Unix milliseconds; what never happened is null.
+
+The views of a subject are beside its actions, such as in `actions/keys.py`.
+
+The OpenAPI document shows an example of each view, made of those of its fields: `example(...)` says one where
+the type alone would tell nothing.
+"""
+
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar, cast, dataclass_transform
+
+from msgspec import NODEFAULT, Meta, Struct, StructMeta
+from msgspec.structs import fields
+
+from grammars.patterns import SNOWFLAKE
+from grammars.snowflake import MAX
+
+
+def example(value: object) -> Meta:
+    """Return a note on a field: its example in the OpenAPI document."""
+    return Meta(examples=[value])
+
+
+NULL = example(None)
+ID_PATTERN = r"^[0-9a-f]{24}$"
+
+Count = Annotated[int, Meta(ge=0)]
+Positive = Annotated[int, Meta(ge=1)]
+Amount = Annotated[float, Meta(ge=0)]
+Moment = Annotated[int, Meta(ge=0, description="Unix time in milliseconds.", examples=[1_750_000_000_000])]
+Day = Annotated[str, Meta(pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}$", examples=["2026-01-31"])]
+"""A day of UTC."""
+Month = Annotated[str, Meta(pattern="^[0-9]{4}-[0-9]{2}$", examples=["2026-01"])]
+"""A month of UTC."""
+Snowflake = Annotated[
+    str,
+    Meta(
+        title="Snowflake",  # a schema with a title is a component of the document
+        pattern=SNOWFLAKE,
+        description=f"A number of 17 to 20 digits, up to {MAX}.",
+        examples=["123456789012345678"],
+    ),
+]
+UserId = Annotated[Snowflake, Meta(examples=["323456789012345678"])]
+ListingName = Annotated[str, Meta(examples=["Example bot"])]
+OurId = Annotated[str, Meta(pattern=ID_PATTERN, examples=["0f4c81b2a95d3e6f7a8b9c0d"])]
+"""The id of a key or a delivery."""
+DeliveryCursor = Annotated[
+    str,
+    Meta(pattern=r"^[0-9]{1,15}-[0-9a-f]{24}$"),
+    example("1750000000000-5ac0de95b1f04c7c8e2d3a41"),
+]
+"""The place of a delivery in the list of those of a listing."""
+ActorName = Annotated[
+    str,
+    Meta(
+        description="`operator`; `gateway`, when it acted by itself; `users/` and an id; or `erased`, "
+        "for a user who was erased since.",
+        examples=["users/223456789012345678"],
+    ),
+]
+NEXT = "Give it as `after` to get the next page; null on the last one."
+NoMore = Annotated[None, Meta(description="The list is whole.")]
+
+Hint = Annotated[
+    str,
+    Meta(
+        description="The reason why the bot's first push of `server_count` would be answered 500, and what "
+        "to do. Left out where nothing is missing."
+    ),
+]
+
+V = TypeVar("V", bound=Struct)
+
+
+class _ViewType(StructMeta):
+    """Make views frozen, and their fields known by name: a default may stand before a field without one."""
+
+    def __new__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **config: Any) -> Any:
+        config = {"frozen": True, "kw_only": True, "forbid_unknown_fields": True, **config}
+        return super().__new__(cls, name, bases, namespace, **config)
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+class View(Struct, frozen=True, metaclass=_ViewType):
+    """The base of all views."""
+
+
+class Success(View):
+    """The body of a call that succeeded."""
+
+    success: Annotated[bool, Meta(extra_json_schema={"const": True})] = True
+
+
+def including(source: type[Struct], after: str | None = "success") -> Callable[[type[V]], type[V]]:
+    """Put the fields of `source` into a view, by name and in order, behind its field `after`; None means
+    before its own.
+
+    msgspec lets no struct have two bases with fields, and appends the fields of a subclass. Type checkers see
+    the view's own fields alone: fill the others in from `asdict`.
+    """
+
+    def included(view: type[V]) -> type[V]:
+        own = fields(view)
+        place = [field.name for field in own].index(after) + 1 if after is not None else 0
+        every = (*own[:place], *fields(source), *own[place:])
+        body = {
+            **{name: getattr(view, name) for name in ("__doc__", "__module__", "__qualname__")},
+            **{field.name: field.default for field in every if field.default is not NODEFAULT},
+            "__annotations__": {field.name: field.type for field in every},
+        }
+        return cast(type[V], _ViewType(view.__name__, (View,), body))
+
+    return included

@@ -1,0 +1,239 @@
+"""The builder of the API: its callers, its endpoints, and the values that they need. No logic."""
+
+import secrets
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+
+from actions.listing_kinds import Kind
+from core.rows import Policy
+from core.state import State
+from gateway.delivery import Delivering, Egress, webhook_policy
+from gateway.fleet import Fleet
+from gateway.runtime import Runtime
+from gateway.store import Store
+from handlers.late import Late
+from handlers.manage import ManageContext, Operator, bot_ref, server_ref
+from handlers.manage_listings import ManageListings
+from handlers.manage_owners import ManageOwners
+from handlers.manage_review import ManageQueue, ManageReview
+from handlers.manage_strikes import ManageStrikes
+from handlers.manage_users import ManageUsers
+from handlers.manage_webhooks import AttemptWatch, ManageWebhooks
+from handlers.public import PublicApi, PublicLimits
+from handlers.reply import Reply
+from handlers.request import Request
+from handlers.route import Endpoints
+from handlers.service import Service
+from handlers.slices import in_slices
+from handlers.vote_feed import TAGS as VOTE_TAGS
+from handlers.vote_feed import VoteFeed
+from journal.record_pages import JournalPages
+from listings.keys import KeyDigester
+from listings.ownership import Ownership
+from openapi.deployment import Deployment, Window
+from people.roles import Moderators
+from people.user_sessions import Sessions, SessionTerms, Terms
+from ratelimit.limiter import FailureGuard
+from replication.facts.keyed_digests import KeyedDigests
+from settings.model import (
+    FailuresLimitSettings,
+    Settings,
+    StatsLimitSettings,
+    VotersLimitSettings,
+    WebSettings,
+)
+from votes.user_search import Searches
+from watchers.refused_addresses import RefusedAddresses
+
+
+@dataclass(frozen=True)
+class Callers:
+    """The callers of the API: bots, the operator, and addresses that fail too often."""
+
+    digester: KeyDigester
+    operator: Operator
+    failures: FailureGuard
+    refused: RefusedAddresses
+
+
+@dataclass(frozen=True)
+class PeopleRules:
+    """The rules on people that know settings. They hold without pages for people, too."""
+
+    moderators: Moderators
+    sessions: Sessions
+
+
+@dataclass(frozen=True)
+class Api:
+    """The API without its endpoints, which need the sites. Pages ask it, too."""
+
+    callers: Callers
+    public: PublicApi
+    people: PeopleRules
+    ownership: Ownership
+    managed: ManageContext
+    watch: AttemptWatch
+    feed: VoteFeed
+    readiness: Callable[[], str | None]
+    """Returns None when the gateway is ready, else why it is not."""
+
+
+@contextmanager
+def open_api(
+    runtime: Runtime, store: Store, fleet: Fleet, egress: Egress, delivery: Delivering, searches: Searches
+) -> Iterator[Api]:
+    """Make the API. Its thread, which reads votes of the journal for streams, ends with the context."""
+    settings, ledger = runtime.settings, store.ledger
+    callers = _callers(runtime, store)
+    public = _public_api(runtime, store, callers, egress, fleet)
+    people = _people_rules(settings.web, ledger.state)
+    managed = ManageContext(
+        ledger,
+        runtime.clock,
+        callers.digester,
+        new_id=lambda: secrets.token_hex(12),
+        random=secrets.token_bytes,
+        window_ms=settings.votes.window_ms,
+        cooldown_ms=settings.votes.cooldown_ms,
+        keys_per_listing=settings.keys.per_listing,
+        webhooks=webhook_policy(settings.webhooks, egress.requests, secrets.token_bytes),
+        searches=searches,
+        in_slices=in_slices,
+        problems=public.problems,
+        missing_count=egress.guild_counts.counts.missing,
+        moderators=people.moderators,
+        sessions=people.sessions,
+        claims=fleet.claims,
+        mark=fleet.digest_of,
+        tells_owners=bool(delivery.direct_messages),
+        edits=settings.review.edits,
+        vote_mark=KeyedDigests(callers.digester.secret).vote,
+    )
+    with JournalPages(store.folder, store.journal, VOTE_TAGS) as pages:
+        yield Api(
+            callers,
+            public,
+            people,
+            Ownership(ledger.state),
+            managed,
+            AttemptWatch(),
+            VoteFeed(ledger.state, pages, lambda: ledger.durable(ledger.head), settings.votes.feed_streams),
+            _readiness(runtime, store, fleet),
+        )
+
+
+def _callers(runtime: Runtime, store: Store) -> Callers:
+    limits, clock = runtime.settings.limits, runtime.clock
+    refused = RefusedAddresses(clock)
+    began = runtime.observers.calling("refused_addresses", refused.began)
+    failures = FailureGuard(limits.failures, limits.addresses_kept, began)
+    operator = Operator(store.secrets.operator_tokens, failures, clock)
+    return Callers(KeyDigester(store.secrets.digest.encode()), operator, failures, refused)
+
+
+def _people_rules(web: WebSettings, state: State) -> PeopleRules:
+    moderators = Moderators(state, frozenset(web.moderators))
+    terms = Terms(
+        users=_session_terms(web.session_idle_seconds, web.session_seconds),
+        moderators=_session_terms(web.moderator_session_idle_seconds, web.moderator_session_seconds),
+    )
+    return PeopleRules(moderators, Sessions(state, moderators, terms))
+
+
+def _session_terms(idle_seconds: float, longest_seconds: float) -> SessionTerms:
+    return SessionTerms(round(idle_seconds * 1_000), round(longest_seconds * 1_000))
+
+
+def _public_api(runtime: Runtime, store: Store, callers: Callers, egress: Egress, fleet: Fleet) -> PublicApi:
+    settings, limits = runtime.settings, runtime.settings.limits
+    return PublicApi(
+        store.ledger,
+        runtime.clock,
+        callers.digester,
+        PublicLimits(
+            callers.failures,
+            Policy(limits.stats.requests, limits.stats.window_seconds),
+            Policy(limits.voters.requests, limits.voters.window_seconds),
+            voters=fleet.voters,
+        ),
+        egress.guild_counts.counts,
+        window_ms=settings.votes.window_ms,
+        max_difference=settings.stats.max_difference,
+        max_body_bytes=settings.server.max_body_bytes,
+    )
+
+
+def _readiness(runtime: Runtime, store: Store, fleet: Fleet) -> Callable[[], str | None]:
+    def reason() -> str | None:
+        if runtime.stop.is_set():
+            return "stopping"
+        if store.journal.why_not_writable is not None:
+            return f"the journal does not take writes: {store.journal.why_not_writable}"
+        return fleet.why_not_ready()
+
+    return reason
+
+
+def all_endpoints(settings: Settings, api: Api, is_signed_in: Callable[[Request], bool]) -> Endpoints:
+    """Return every endpoint, bound to the values it needs."""
+    managed, state = api.managed, api.managed.ledger.state
+    refs: Mapping[Kind, Callable[[Request], str]] = {"bots": bot_ref, "servers": server_ref}
+    attempt_seconds = settings.webhooks.timeout_seconds + 1  # of a test or a redelivery, for its result
+    described, page = partial(_description, settings), partial(_description_page, settings)
+    return Endpoints(
+        api.public,
+        Service(Late(described), Late(page), api.readiness),
+        api.callers.operator,
+        listings={kind: ManageListings(managed, kind, ref) for kind, ref in refs.items()},
+        tools=managed,
+        webhooks={
+            kind: ManageWebhooks(managed, ref, api.watch, attempt_seconds) for kind, ref in refs.items()
+        },
+        strikes={kind: ManageStrikes(managed, ref) for kind, ref in refs.items()},
+        feed=api.feed,
+        users=ManageUsers(managed, api.ownership),
+        queue=ManageQueue(state, api.ownership),
+        review={kind: ManageReview(managed, ref) for kind, ref in refs.items()},
+        owners={kind: ManageOwners(managed, ref) for kind, ref in refs.items()},
+        is_signed_in=is_signed_in,
+    )
+
+
+def _description(settings: Settings) -> Reply:
+    from openapi.document import openapi_reply  # the import and the document take a third of a start
+
+    return openapi_reply(deployment(settings))
+
+
+def _description_page(settings: Settings) -> Reply:
+    from openapi.page import docs_reply
+
+    return docs_reply(deployment(settings), has_site=settings.web.public_url is not None)
+
+
+def deployment(settings: Settings) -> Deployment:
+    """Return the numbers of a deployment that its API's description says."""
+    limits, webhooks = settings.limits, settings.webhooks
+    return Deployment(
+        stats=_window(limits.stats),
+        voters=_window(limits.voters),
+        failures=_window(limits.failures),
+        max_difference=settings.stats.max_difference,
+        vote_window_seconds=settings.votes.window_seconds,
+        vote_cooldown_seconds=settings.votes.cooldown_seconds,
+        keys_per_listing=settings.keys.per_listing,
+        max_body_bytes=settings.server.max_body_bytes,
+        max_header_bytes=settings.server.max_header_bytes,
+        webhook_timeout_seconds=webhooks.timeout_seconds,
+        webhook_retries=webhooks.retries,
+        webhook_retry_seconds=webhooks.retry_delay_seconds,
+        webhook_suspend_after=webhooks.suspend_after,
+        webhook_kept_seconds=webhooks.kept_seconds,
+    )
+
+
+def _window(limit: StatsLimitSettings | VotersLimitSettings | FailuresLimitSettings) -> Window:
+    return Window(limit.requests, limit.window_seconds)

@@ -1,0 +1,126 @@
+"""The builder of the fleet: the other nodes, as the rest of a gateway knows them. No logic.
+
+Only a gateway that joins a fleet imports `fleet_node.py`, and with it replication and Redis's client. One
+that serves alone would pay for them with a tenth of its start.
+
+A node that is cut off from its fleet (`redis.cut_off`) answers only what needs no fleet: the health of the
+process, the API's description, the operator's pages, and static files.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from gateway.readers import FleetReaders
+from gateway.runtime import Runtime
+from gateway.store import Store
+from handlers.reply import Reply, refused
+from handlers.request import Endpoint, Request
+from handlers.route import Resource
+from ratelimit.bucket import Buckets
+from votes.user_search import Searches
+from wire.http_server import WireServer
+
+if TYPE_CHECKING:
+    from replication.members.claims import Claims
+    from replication.members.isolation import Isolation
+    from replication.node import Node
+
+ALONE = ("/healthz", "/readyz", "/openapi.json", "/docs", "/metrics", "/debug", "/static/")
+"""The beginnings of paths that need no fleet."""
+_REFUSAL = refused("cut_off")
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """The fleet that a gateway belongs to. Without `node` it serves alone: the defaults are for that."""
+
+    node: "Node | None" = None
+    claims: "Claims | None" = None
+    isolation: "Isolation | None" = None
+    digest_of: Callable[[str], str] = lambda _: ""
+    """Returns the keyed digest by which a fleet remembers an erased user."""
+    readers: FleetReaders | None = None
+    voters: Buckets = field(default_factory=Buckets)
+    """The buckets of vote checks, which all nodes share."""
+
+    def may_send_webhooks(self) -> bool:
+        return self.node is None or self.node.may_send_webhooks()
+
+    def may_send_reminders(self) -> bool:
+        return self.node is None or self.node.may_send_reminders()
+
+    def asks(self, ref: str) -> bool:
+        """Return true if this node asks the chat platform about a listing."""
+        return self.node is None or self.node.asks(ref)
+
+    def why_not_ready(self) -> str | None:
+        return self.node.why_not_ready() if self.node is not None else None
+
+    def standing(self) -> dict[str, Any] | None:
+        return self.node.standing() if self.node is not None else None
+
+    def concerns(self) -> list[str]:
+        return self.node.concerns() if self.node is not None else []
+
+    def metered(self) -> Mapping[str, Any] | None:
+        """Return the numbers of a scrape; None for a gateway that serves alone."""
+        standing = self.standing()
+        if standing is None:
+            return None
+        return {**standing, "may_send_webhooks": self.may_send_webhooks(), "concerns": self.concerns()}
+
+    async def until_ready(self, stop: asyncio.Event) -> None:
+        """Return when this node knows what other nodes have sent for it, or at `stop`."""
+        if self.node is not None:
+            await self.node.until_ready(stop)
+
+    async def leave(self) -> None:
+        if self.node is not None:
+            await self.node.leave()
+
+    def refusing(self, resources: Sequence[Resource]) -> list[Resource]:
+        """Return the resources; those that need a fleet answer 503 while this node is cut off."""
+        if self.isolation is None or not self.isolation.may_refuse:
+            return [*resources]
+        return [
+            each if each.path.startswith(ALONE) else _refused_while_cut_off(self.isolation, each)
+            for each in resources
+        ]
+
+    def switch_direct_route(self, server: WireServer) -> None:
+        """Switch the direct route off while this node is cut off: it asks nobody whether it may answer."""
+        isolation = self.isolation
+        if isolation is None:
+            return
+
+        def switch() -> None:
+            server.leave_to_application(is_left=isolation.is_cut_off)
+
+        isolation.switch = switch
+        switch()
+
+
+@asynccontextmanager
+async def open_fleet(runtime: Runtime, store: Store, searches: Searches) -> AsyncIterator[Fleet]:
+    """Join the fleet that the settings name, if they name one."""
+    redis = runtime.settings.redis
+    if redis.url is None or redis.node is None:
+        yield Fleet()
+        return
+    from gateway.fleet_node import open_node
+
+    async with open_node(runtime, redis.node, store, searches) as fleet:
+        yield fleet
+
+
+def _refused_while_cut_off(isolation: "Isolation", resource: Resource) -> Resource:
+    def guarded(endpoint: Endpoint) -> Endpoint:
+        return lambda request: cut_off(request) if isolation.is_cut_off else endpoint(request)
+
+    def cut_off(request: Request) -> Reply:
+        return resource.finish(request, _REFUSAL)
+
+    return replace(resource, endpoints={method: guarded(each) for method, each in resource.endpoints.items()})

@@ -1,0 +1,72 @@
+"""The management routes of actions. Invariant: all of a route comes from the row of its action.
+
+A request finds its listing first (404), then its form is read (400), then the action runs.
+"""
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from actions.action import AnyAction, Call, Operation, operations
+from actions.query_forms import read_query
+from actions.tools import Tools
+from handlers.reply import Reply, success
+from handlers.request import Endpoint, Request
+from handlers.route import Endpoints, Route
+from listings.forms import read
+from listings.rules import listing_of
+
+
+def routes_of(actions: Sequence[AnyAction]) -> tuple[Route, ...]:
+    """Return the routes of a group of actions, for each kind that has them."""
+    return tuple(map(_route, operations(actions)))
+
+
+def _route(operation: Operation) -> Route:
+    action, form = operation.action, operation.form
+    is_query = action.method == "GET"
+    return Route(
+        action.method,
+        operation.path,
+        operation.name,
+        endpoint=_bound(operation),
+        access="operator",
+        tag=action.tag,
+        summary=operation.summary,
+        description=operation.about,
+        answer=operation.view,
+        outcome=operation.outcome,
+        refuses=action.refuses,
+        body=None if is_query else form,
+        query=form if is_query else None,
+        status=action.status,
+    )
+
+
+def _bound(operation: Operation) -> Callable[[Endpoints], Endpoint]:
+    return lambda to: endpoint(operation, to.tools)
+
+
+def endpoint(operation: Operation, tools: Tools) -> Endpoint:
+    """Return the function that answers the operator's requests for an action."""
+    action, form = operation.action, operation.form
+
+    async def answer(request: Request) -> Reply:
+        call = Call(tools, request.by, tools.clock.now_ms(), operation.kind, request.params)
+        if operation.is_on_listing:
+            listing_of(call.state, call.ref)
+        made = action.run(call, _read(form, request))
+        return success(await made if inspect.isawaitable(made) else made, action.status)
+
+    return answer
+
+
+def _read(form: type[Any] | None, request: Request) -> Any:
+    """Return the form of a request: its query for a Struct, else its body. Raises as they do."""
+    if form is None:
+        return None
+    if issubclass(form, Struct):
+        return read_query(form, request.query)
+    return read(form, request.json_object())

@@ -1,0 +1,340 @@
+"""The table of the operator's pages. Invariant: a page and its JSON are made of one value.
+
+    Webhooks:  GET /debug/webhooks        the view, drawn by web/templates/debug/webhooks.html
+               GET /debug/webhooks.json   the view as JSON: an operation of the API
+
+A row has the function that returns the view, and everything else about the page and the operation. `CALLS`
+are the operations that have no page.
+"""
+
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from msgspec import Struct
+
+from actions.action import RefusedFor
+from actions.views import Success
+from handlers.manage import user_id
+from handlers.reply import Reply, success
+from handlers.request import Endpoint, Request
+from handlers.route import AnyRoute, RouteOf
+from handlers.routes import ROUTES
+from metrics.scraping import PLAIN
+from operators.all_webhooks import WebhooksInside, all_webhooks
+from operators.data_folder import BACKUP, SnapshotTaken, Verified, backup, snapshot, verify
+from operators.gateway_parts import GatewayParts
+from operators.limiter_use import LimiterInside, limiter_use
+from operators.overview import (
+    ConcernsNow,
+    Overview,
+    StoredData,
+    concerns_now,
+    overview,
+    overview_html,
+    stored_data,
+)
+from operators.recent import (
+    ErrorLines,
+    JournalPage,
+    JournalQuery,
+    journal_query,
+    logged_errors,
+    newest_events,
+)
+from operators.subjects import (
+    BotInside,
+    FindQuery,
+    FoundListings,
+    ServerInside,
+    UserInside,
+    bot_inside,
+    find,
+    find_query,
+    listing_html,
+    name_of,
+    server_inside,
+    user_inside,
+)
+
+if TYPE_CHECKING:
+    from web.markdown import Markdown
+
+V = TypeVar("V", bound=Success)
+Html = Mapping[str, Any]
+
+
+def _no_html(_: Any, __: Request, ___: "Markdown") -> Html:
+    return {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class OperatorPage(Generic[V]):
+    """A page and its JSON.
+
+    Args:
+        path: the path of the page. Its JSON has the same with `.json`, if `json` names no other.
+        section: the name of the page in the navigation, and its title; "" if it is not there.
+        title: returns the title, if it is no section.
+        template: the template in `web/templates/debug/`, which gets the view as `value`; the end of the path
+            if it has no name.
+        html: returns further values for the template.
+        name: the id of the operation that answers with the JSON.
+        view: the type of the value.
+        show: returns the value.
+    """
+
+    path: str
+    json: str = ""
+    section: str = ""
+    title: Callable[[V], str] | None = None
+    template: str = ""
+    html: Callable[[V, Request, "Markdown"], Html | Awaitable[Html]] = _no_html
+    name: str
+    view: type[V]
+    show: Callable[[GatewayParts, Request], V | Awaitable[V]]
+    summary: str
+    about: str
+    outcome: str
+    query: type[Struct] | None = None
+    refuses: tuple[RefusedFor, ...] = ()
+
+    async def value(self, parts: GatewayParts, request: Request) -> V:
+        """Return the value. Raises the refusals of the row."""
+        value = self.show(parts, request)
+        return await value if inspect.isawaitable(value) else value
+
+    @property
+    def route(self) -> RouteOf[GatewayParts]:
+        """The operation that answers with the JSON."""
+        return RouteOf(
+            "GET",
+            self.json or f"{self.path}.json",
+            self.name,
+            endpoint=self._endpoint,
+            access="operator",
+            tag="Debug",
+            summary=self.summary,
+            description=self.about,
+            answer=self.view,
+            outcome=self.outcome,
+            refuses=self.refuses,
+            query=self.query,
+        )
+
+    def _endpoint(self, parts: GatewayParts) -> Endpoint:
+        async def answer(request: Request) -> Reply:
+            return success(await self.value(parts, request))
+
+        return answer
+
+
+OPERATOR_PAGES: tuple[OperatorPage[Any], ...] = (
+    OperatorPage(
+        path="/debug",
+        json="/debug/overview.json",
+        section="Overview",
+        template="overview",
+        html=lambda value, _, __: overview_html(value),
+        name="showOverview",
+        view=Overview,
+        show=lambda parts, _: overview(parts),
+        summary="Show the process at a glance",
+        about=(
+            "Positions of the log, counts, limiter, fleet and memory, with what was answered in the last "
+            "minute, and the last five minutes as series."
+        ),
+        outcome="The process.",
+    ),
+    OperatorPage(
+        path="/debug/webhooks",
+        section="Webhooks",
+        name="showWebhooksInside",
+        view=WebhooksInside,
+        show=lambda parts, _: all_webhooks(parts),
+        summary="Show all webhooks",
+        about="The queue, the endpoints that fail or are suspended and why, and the most loaded ones.",
+        outcome="The webhooks.",
+    ),
+    OperatorPage(
+        path="/debug/limiter",
+        section="Limiter",
+        name="showLimiter",
+        view=LimiterInside,
+        show=lambda parts, _: limiter_use(parts),
+        summary="Show the rate limiter",
+        about="The bots that use most of each limit, and the addresses whose requests fail most.",
+        outcome="The limiter.",
+    ),
+    OperatorPage(
+        path="/debug/errors",
+        section="Errors",
+        name="showErrors",
+        view=ErrorLines,
+        show=lambda parts, _: logged_errors(parts),
+        summary="Show the last warnings and errors",
+        about="The newest lines of the log from level WARNING on, since the process began.",
+        outcome="The lines, the newest first.",
+    ),
+    OperatorPage(
+        path="/debug/journal",
+        section="Journal",
+        html=lambda _, request, __: {"before": request.query.get("before")},
+        name="showJournal",
+        view=JournalPage,
+        show=lambda parts, request: newest_events(parts, journal_query(request.query)),
+        summary="Show the newest events of the journal",
+        about="Those since the process began, in pages. No secret is shown.",
+        outcome="A page of events.",
+        query=JournalQuery,
+    ),
+    OperatorPage(
+        path="/debug/data",
+        section="Data",
+        title=lambda _: "Data on disk",
+        name="showData",
+        view=StoredData,
+        show=lambda parts, _: stored_data(parts),
+        summary="Show what is on disk, with digests",
+        about="Positions of the log, and digests of the state: equal digests mean equal states.",
+        outcome="Positions and digests.",
+    ),
+    OperatorPage(
+        path="/debug/find",
+        title=lambda _: "Find",
+        html=lambda _, request, __: {"q": request.query.get("q", "").strip()},
+        name="find",
+        view=FoundListings,
+        show=lambda parts, request: find(parts, find_query(request.query)),
+        summary="Find a listing or a user",
+        about="By the id, or by a part of a listing's name, in any case.",
+        outcome="The listings that were found.",
+        query=FindQuery,
+    ),
+    OperatorPage[BotInside](
+        path="/debug/listings/bots/{id}",
+        title=name_of,
+        template="listing",
+        html=listing_html,
+        name="showBotWhole",
+        view=BotInside,
+        show=lambda parts, request: bot_inside(parts, request.params[0]),
+        summary="Show all about a bot and its newest votes",
+        about=(
+            "The listing, its keys without values, its webhook, its limits as they stand, its newest "
+            "deliveries and its newest votes."
+        ),
+        outcome="The bot.",
+        refuses=("no_such_listing",),
+    ),
+    OperatorPage[ServerInside](
+        path="/debug/listings/servers/{id}",
+        title=name_of,
+        template="listing",
+        html=listing_html,
+        name="showServerWhole",
+        view=ServerInside,
+        show=lambda parts, request: server_inside(parts, request.params[0]),
+        summary="Show all about a server and its newest votes",
+        about="The listing, its webhook, its newest deliveries and its newest votes.",
+        outcome="The server.",
+        refuses=("no_such_listing",),
+    ),
+    OperatorPage(
+        path="/debug/users/{id}",
+        title=lambda user: f"User {user.id}",
+        template="user",
+        name="showUserInside",
+        view=UserInside,
+        show=lambda parts, request: user_inside(parts, user_id(request)),
+        summary="Show all that is known of a user",
+        about="As `/manage/users/{id}`, with the listings that the user owns, and the user's votes.",
+        outcome="The user, with listings and votes.",
+        refuses=("invalid_id",),
+    ),
+)
+
+
+CALLS: tuple[RouteOf[GatewayParts], ...] = (
+    RouteOf(
+        "GET",
+        "/metrics",
+        "readMetrics",
+        endpoint=lambda parts: parts.scraping.metrics,
+        access="operator",
+        tag="Debug",
+        summary="The numbers of the process, for Prometheus",
+        description=(
+            "Counts, histograms and gauges in the text format of Prometheus, or in OpenMetrics for a request"
+            " that accepts `application/openmetrics-text`. The same can be served without a token on an"
+            " address of its own (`metrics.address`)."
+        ),
+        answer=None,
+        outcome="The numbers of this moment.",
+        content_type=PLAIN.partition(";")[0],
+    ),
+    RouteOf(
+        "GET",
+        "/debug/concerns",
+        "showConcerns",
+        endpoint=lambda parts: lambda _: success(concerns_now(parts)),
+        access="operator",
+        tag="Debug",
+        summary="Say what is wrong now",
+        description=(
+            "Problems of the disk, of Redis and the fleet, of endpoints, of client addresses and of "
+            "observers. Each says what it means and what to do next."
+        ),
+        answer=ConcernsNow,
+        outcome="What is wrong; nothing if all is well.",
+    ),
+    RouteOf(
+        "POST",
+        "/debug/snapshot",
+        "takeSnapshot",
+        endpoint=lambda parts: partial(snapshot, parts),
+        access="operator",
+        tag="Debug",
+        summary="Take a snapshot now",
+        description="Writes the state whole. Answers once it is on disk.",
+        answer=SnapshotTaken,
+        outcome="It is on disk.",
+        refuses=("unavailable",),
+    ),
+    RouteOf(
+        "GET",
+        "/debug/snapshot",
+        "backUp",
+        endpoint=lambda parts: partial(backup, parts),
+        access="operator",
+        tag="Debug",
+        summary="Download a backup",
+        description="""\
+The whole state in one file, as it is when the last byte leaves. It is sealed, so keep the sealing
+keys, in another place.
+
+A backup that could not be brought to its end is cut off with its connection, and refused when it is read.""",
+        answer=None,
+        outcome="The backup.",
+        refuses=("unavailable",),
+        content_type=BACKUP,
+    ),
+    RouteOf(
+        "POST",
+        "/debug/verify",
+        "verifyState",
+        endpoint=lambda parts: partial(verify, parts),
+        access="operator",
+        tag="Debug",
+        summary="Compare memory with disk",
+        description="Folds what is on disk afresh and compares digests, at one position of the log.",
+        answer=Verified,
+        outcome="Both digests.",
+        refuses=("unavailable",),
+    ),
+)
+OPERATOR_ROUTES = (*CALLS, *(page.route for page in OPERATOR_PAGES))
+ALL_ROUTES: tuple[AnyRoute, ...] = (*ROUTES, *OPERATOR_ROUTES)
+"""All routes of the API."""

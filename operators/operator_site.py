@@ -1,0 +1,193 @@
+"""The operator's pages as a site: who is let in, which pages there are, and the live overview.
+
+Invariants. Any visitor but the operator sees the sign-in alone. The API's check decides who is the operator,
+and nothing keeps the token. A page that changes something is a POST, and the GET of the same path asks for
+confirmation.
+
+A wrong token is a failure of its address, in one count with those of the API. A sign-in always makes a new
+session, and ends the one that the browser had.
+"""
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+
+import msgspec
+
+from actions.views import Success
+from core.actors import OPERATOR as ACTOR
+from core.refusals import Refusal
+from handlers.manage import Operator, token_digest
+from handlers.reply import Reply
+from operators.gateway_parts import GatewayParts
+from operators.operator_actions import OperatorActions, OperatorVisit, action_rows
+from operators.operator_pages import OPERATOR_PAGES, OperatorPage
+from operators.overview import live_values, overview
+from watchers.security_log import tell
+from web.audiences import Audience
+from web.cookies import OPERATOR, keeps_cookies
+from web.cross_origin import origins_of_host
+from web.error_pages import ErrorText, ErrorTexts
+from web.json_answers import AnswerRefused
+from web.links import way_back
+from web.live import Live, ended, event
+from web.markdown import Markdown
+from web.notice_cookie import Notices
+from web.page_policy import PAGE_HEADERS
+from web.pages import Page, PageRow, Shown, see_other
+from web.sessions import OperatorSessions, Session
+from web.templates import OPERATORS, Templates
+
+HOME, SIGN_IN = "/debug", "/debug/sign-in"
+ERROR_TEXTS = ErrorTexts(
+    {
+        401: ErrorText("You are not signed in", "Sign in with the operator token. Nothing has changed."),
+        403: ErrorText(
+            "The form was refused",
+            "Open this page here, and send the form again. If it happens again, the proxy in front of the "
+            "gateway does not pass the Host header on. Nothing has changed.",
+        ),
+        404: ErrorText(
+            "There is nothing here",
+            "Look for it under Find. It may have been removed, or never have existed.",
+        ),
+        429: ErrorText(
+            "Too many attempts failed",
+            "Wait, then try once more. If it was not you, the log names the address that guesses.",
+        ),
+        500: ErrorText(
+            "Something went wrong here", "Look for the number in the log: it stands beside the cause."
+        ),
+        503: ErrorText(
+            "It cannot be done right now",
+            "Nothing was saved. Try again in a moment; /readyz tells when the gateway is ready.",
+        ),
+    },
+    ErrorText("Something went wrong here", "Try again. If it stays, look at the log of the gateway."),
+)
+
+
+def operator_audience(sessions: OperatorSessions, notices: Notices) -> Audience[Session]:
+    return Audience(
+        cookie=OPERATOR,
+        known=sessions.of,
+        actor=lambda _: ACTOR,
+        language=lambda _, __: OPERATORS,
+        rules={"operator": lambda _: True},
+        act=lambda _: None,
+        stranger="operator_token_required",
+        origins=origins_of_host,
+        notices=notices,
+        sign_in=SIGN_IN,
+        home=HOME,
+        home_link="Back to the overview",
+        is_closed=True,
+        rest="/debug/{rest*}",
+        frame="debug/frame.html",
+        headers=PAGE_HEADERS,
+        error_texts=ERROR_TEXTS,
+        values={"sections": [(page.path, page.section) for page in OPERATOR_PAGES if page.section]},
+    )
+
+
+WRONG = "This is not the operator token. It stands in the file operator.token of the data folder."
+
+
+class SignInPage:
+    def __init__(self, operator: Operator, sessions: OperatorSessions) -> None:
+        self._operator = operator
+        self._sessions = sessions
+
+    def show(self, visit: OperatorVisit) -> Shown:
+        to = way_back(visit.request.query.get("to", HOME), HOME)
+        return see_other(to) if visit.visitor is not None else _page(visit, to, {})
+
+    def sign_in(self, visit: OperatorVisit) -> Shown:
+        form = visit.form()
+        to, token = way_back(form.text("to"), HOME), form.text("token")
+        if not keeps_cookies(visit.request.headers):
+            return _page(visit, to, {}, 400)
+        if not token:
+            return _page(visit, to, {"token": "Enter the token."}, 400)
+        try:
+            refused = self._operator.refusal(visit.request.address, token)
+        except Refusal:
+            return _page(visit, to, {"token": WRONG}, 401)
+        if refused is not None:
+            raise AnswerRefused(refused)
+        self._sessions.end(OPERATOR.value(visit.request.headers))
+        tell("operator_signed_in")
+        return see_other(to, cookies=(OPERATOR.opened(self._sessions.open(token_digest(token))),))
+
+    def sign_out(self, visit: OperatorVisit) -> Shown:
+        if visit.visitor is not None:
+            tell("operator_signed_out")
+        self._sessions.end(OPERATOR.value(visit.request.headers))
+        return see_other(SIGN_IN, {"clear-site-data": '"cache"'}, (OPERATOR.cleared(),))
+
+
+def _page(visit: OperatorVisit, to: str, errors: Mapping[str, str], status: int = 200) -> Page:
+    host, _, port = visit.request.headers.get("Host", "").partition(":")
+    values = {
+        "errors": errors,
+        "to": to,
+        "can_sign_in": keeps_cookies(visit.request.headers),
+        "host": host or "this-machine",
+        "port": port or "8080",
+    }
+    return Page("debug/sign_in.html", "Sign in", values, status)
+
+
+class LiveOverview:
+    """The part of the overview that moves, as a stream of events."""
+
+    def __init__(self, parts: GatewayParts, templates: Templates, sessions: OperatorSessions) -> None:
+        self._parts = parts
+        self._templates = templates
+        self.viewers = Live(self.event, sessions)
+
+    def stream(self, visit: OperatorVisit) -> Reply:
+        return self.viewers.stream(visit.visitor) if visit.visitor is not None else ended()
+
+    async def event(self) -> bytes:
+        """Return the events of one moment: the part of the page that moves, and the points of the charts."""
+        drawing = await self._templates.load()
+        value = overview(self._parts)
+        moved = drawing.fragment("debug/overview.html", live_values(value), "live")
+        return event(moved) + event(msgspec.json.encode(value.series).decode(), "series")
+
+
+@dataclass(frozen=True)
+class OperatorSite:
+    """The objects that make the pages: one of a gateway."""
+
+    parts: GatewayParts
+    sign_in: SignInPage
+    live: LiveOverview
+    actions: OperatorActions
+    markdown: Markdown
+
+    async def show(self, visit: OperatorVisit, page: OperatorPage[Success]) -> Shown:
+        """Draw a page of the table."""
+        value = await page.value(self.parts, visit.request)
+        html = page.html(value, visit.request, self.markdown)
+        values = await html if inspect.isawaitable(html) else html
+        template = page.template or page.path.rpartition("/")[2]
+        title = page.title(value) if page.title is not None else page.section
+        return Page(f"debug/{template}.html", title, {"value": value, **values})
+
+
+def _row(page: OperatorPage[Success]) -> PageRow:
+    return PageRow("GET", page.path, lambda to: partial(to.show, page=page), "operator")
+
+
+PAGES = (
+    PageRow("GET", SIGN_IN, lambda to: to.sign_in.show, "anyone"),
+    PageRow("POST", SIGN_IN, lambda to: to.sign_in.sign_in, "anyone"),
+    PageRow("POST", "/debug/sign-out", lambda to: to.sign_in.sign_out, "anyone"),
+    PageRow("GET", "/debug/live", lambda to: to.live.stream, "anyone"),
+    *map(_row, OPERATOR_PAGES),
+    *action_rows(),
+)
+"""A page that is not here does not exist."""

@@ -1,0 +1,314 @@
+"""The process as a whole, for the operator: how it is now, and how the last minutes were."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, convert
+from msgspec.structs import asdict
+
+from actions.views import NULL, Amount, Count, Success, View, example
+from core.clock import NS_PER_SECOND
+from core.rows import BOTS, SERVERS
+from core.version import VERSION
+from handlers.slices import refreshed_digest
+from listings.queries import count_of
+from operators.data_folder import Digest
+from operators.gateway_parts import GatewayParts
+from serving.timeline import Point
+from watchers.concerns import Concern
+
+Concerns = Annotated[
+    tuple[Concern, ...],
+    Meta(description="What is wrong now, the most urgent first; empty if all is well."),
+]
+
+
+class ConcernsNow(Success):
+    """The present concerns."""
+
+    concerns: Concerns
+
+
+class Positions(View):
+    """Records of the journal: the newest, the newest on disk, the newest in a snapshot."""
+
+    head: Annotated[Count, example(1_024)]
+    durable: Annotated[Count, example(1_024)]
+    snapshot: Annotated[Count, example(1_000)]
+
+
+class Counts(View):
+    """Sizes of the state."""
+
+    bots: Count
+    servers: Count
+    keys: Count
+    votes: Count
+    webhooks_pending: Count
+    webhooks_in_flight: Count
+    endpoints_suspended: Count
+
+
+class LimiterCounts(View):
+    """Sizes of the limiter: the bots and addresses that it counts."""
+
+    stats_buckets: Count
+    voters_buckets: Count
+    failing_addresses: Count
+
+
+class NodeHeard(View):
+    """Another node of the fleet."""
+
+    node: str
+    state: Annotated[
+        Literal["there", "silent", "unknown"],
+        Meta(description="`there` while it is heard of; `unknown` while Redis is away."),
+    ]
+    silent_ms: Annotated[
+        Count | None, Meta(description="The time since it was heard of; null while that is unknown.")
+    ]
+    read_to: Count
+    behind: Annotated[Count, Meta(description="How many of its positions are not merged here yet.")]
+
+
+class FleetNodeView(View):
+    """A node of a fleet at a glance."""
+
+    node: Annotated[str, Meta(description="Its name and its epoch."), example("paris.1795265000000")]
+    holds_name: Annotated[
+        bool,
+        Meta(description="True once Redis has been reached, and no other process bears the name."),
+        example(True),
+    ]
+    claims_votes: Annotated[
+        bool, Meta(description="True while Redis answers in time when votes are claimed."), example(True)
+    ]
+    failing: Annotated[dict[str, str], Meta(description="What fails, and why; empty if all is well.")]
+    stream_position: Count | None
+    unsent: Annotated[Count, Meta(description="How many positions the stream is behind the journal.")]
+    copying_from: Annotated[str | None, Meta(description="The node whose state is being taken."), NULL]
+    nodes: Annotated[
+        dict[str, NodeHeard],
+        example(
+            {
+                "tokyo": {
+                    "node": "tokyo.1795265000321",
+                    "state": "there",
+                    "silent_ms": 612,
+                    "read_to": 871,
+                    "behind": 0,
+                }
+            }
+        ),
+    ]
+    refused: Annotated[dict[str, str], Meta(description="The reason why nothing is taken from a node.")]
+
+
+class Connections(View):
+    """Connections of clients: open now; refused as they came; closed while idle, to make room for others."""
+
+    open: Count
+    refused: Count
+    closed_for_others: Count
+
+
+class Memory(View):
+    """The memory of the process."""
+
+    resident_bytes: Annotated[
+        Count | None, Meta(description="Null while it cannot be read."), example(67_108_864)
+    ]
+
+
+class StoredData(Success):
+    """The state on disk, and digests of the state in memory."""
+
+    positions: Positions
+    digest: Digest
+    fleet_digest: Annotated[
+        Digest | None,
+        Meta(
+            description="Of everything that the fleet shares: equal at all nodes with the same content; null "
+            "outside of a fleet.",
+            examples=[None],
+        ),
+    ]
+
+
+Age = Annotated[
+    Amount | None,
+    Meta(description="Seconds since it came to be, to within two; null if that was before the start."),
+]
+
+
+class Ages(View):
+    """How long the newest records of the journal, on disk and in a snapshot have been that."""
+
+    head: Age
+    durable: Age
+    snapshot: Age
+
+
+class LagOfMinute(View):
+    """Delays of the event loop in the last minute, in milliseconds."""
+
+    last: Amount
+    max: Amount
+    samples: Annotated[tuple[Amount, ...], Meta(description="Four a second, the oldest first.")]
+
+
+class EndpointUseView(View):
+    """The answers of one endpoint with one class of statuses in the last minute."""
+
+    endpoint: Annotated[
+        str,
+        Meta(description="The operation's id; `other` for unknown paths, `refused` for what is not HTTP."),
+        example("checkVote"),
+    ]
+    status_class: Annotated[str, Meta(description="`2xx`, `3xx`, `4xx` or `5xx`."), example("2xx")]
+    requests: Count
+    per_second: Amount
+    p50_ms: Amount | None
+    p99_ms: Amount | None
+
+
+class SeriesView(View):
+    """The last five minutes in columns, a point every two seconds, the oldest first."""
+
+    at: Annotated[
+        tuple[Count, ...],
+        Meta(description="Unix milliseconds at the end of each point."),
+        example([1_750_000_000_000]),
+    ]
+    requests_per_second: tuple[Amount, ...]
+    votes_per_second: tuple[Amount, ...]
+    p50_ms: Annotated[tuple[Amount | None, ...], Meta(description="Null while there were no requests.")]
+    p99_ms: tuple[Amount | None, ...]
+    loop_lag_ms: Annotated[tuple[Amount, ...], Meta(description="The longest delay of the event loop.")]
+    resident_bytes: Annotated[tuple[Count | None, ...], Meta(description="Null while it cannot be read.")]
+
+
+class Overview(Success):
+    """The process at a glance."""
+
+    version: Annotated[str, Meta(description="The program's."), example(VERSION)]
+    uptime_seconds: Annotated[Count, example(86_400)]
+    ready: Annotated[bool, example(True)]
+    not_ready_because: Annotated[str | None, NULL]
+    concerns: Concerns
+    positions: Positions
+    ages_seconds: Ages
+    counts: Counts
+    limiter: LimiterCounts
+    webhook_proxy_down: Annotated[
+        bool, Meta(description="True while the webhooks' proxy fails, so that none leaves.")
+    ]
+    replication: Annotated[
+        FleetNodeView | None, Meta(description="The node of a fleet; null outside of one.")
+    ]
+    connections: Connections
+    memory: Memory
+    loop_lag_ms: LagOfMinute
+    endpoints: Annotated[
+        tuple[EndpointUseView, ...],
+        Meta(description="What was answered in the last minute, the most first."),
+    ]
+    series: SeriesView
+
+
+def concerns_now(parts: GatewayParts) -> ConcernsNow:
+    return ConcernsNow(concerns=parts.process.concerns())
+
+
+def _positions(parts: GatewayParts) -> Positions:
+    return Positions(
+        head=parts.ledger.head,
+        durable=parts.journal.durable_position,
+        snapshot=parts.snapshotter.position,
+    )
+
+
+async def stored_data(parts: GatewayParts) -> StoredData:
+    state = parts.state
+    await refreshed_digest(state)
+    fleet_digest = state.shared_digest() if state.fleet.label else None
+    return StoredData(positions=_positions(parts), digest=state.digest(), fleet_digest=fleet_digest)
+
+
+def overview(parts: GatewayParts) -> Overview:
+    process, samples, now_ns = parts.process, tuple(parts.lag.samples_ms), parts.clock.monotonic_ns()
+    not_ready = process.readiness()
+    return Overview(
+        version=VERSION,
+        uptime_seconds=(now_ns - parts.started_ns) // NS_PER_SECOND,
+        ready=not_ready is None,
+        not_ready_because=not_ready,
+        concerns=process.concerns(),
+        positions=_positions(parts),
+        ages_seconds=_ages(parts, now_ns),
+        counts=_counts(parts),
+        limiter=LimiterCounts(
+            stats_buckets=len(parts.public.limits.stats),
+            voters_buckets=len(parts.public.limits.voters),
+            failing_addresses=len(parts.public.limits.guard),
+        ),
+        webhook_proxy_down=parts.outbox.stopped,
+        replication=convert(process.fleet(), FleetNodeView | None),
+        connections=convert(process.connections(), Connections),
+        memory=Memory(resident_bytes=process.resident_bytes()),
+        loop_lag_ms=LagOfMinute(last=samples[-1], max=max(samples), samples=samples),
+        endpoints=tuple(EndpointUseView(**use._asdict()) for use in parts.timeline.last_minute()),
+        series=_series(parts.timeline.points),
+    )
+
+
+def _ages(parts: GatewayParts, now_ns: int) -> Ages:
+    timeline, snapshot_ms = parts.timeline, parts.snapshotter.created_ms
+    return Ages(
+        head=timeline.head.age_seconds(now_ns),
+        durable=timeline.durable.age_seconds(now_ns),
+        snapshot=max(parts.clock.now_ms() - snapshot_ms, 0) / 1_000 if snapshot_ms else None,
+    )
+
+
+def _counts(parts: GatewayParts) -> Counts:
+    state = parts.state
+    return Counts(
+        bots=count_of(state, BOTS),
+        servers=count_of(state, SERVERS),
+        keys=state.listings.key_count,
+        votes=len(state.votes),
+        webhooks_pending=len(state.deliveries.pending),
+        webhooks_in_flight=parts.outbox.in_flight,
+        endpoints_suspended=len(parts.outbox.suspended),
+    )
+
+
+def _series(points: Sequence[Point]) -> SeriesView:
+    columns = zip(*points, strict=True) if points else [()] * len(Point._fields)
+    return SeriesView(**dict(zip(SeriesView.__struct_fields__, map(tuple, columns), strict=True)))
+
+
+CHARTS = (
+    ("Requests per second", "requests_per_second", "requests", "/s"),
+    ("Latency", "p50_ms p99_ms", "p50 p99", "ms"),
+    ("Votes per second", "votes_per_second", "votes", "/s"),
+    ("Delay of the event loop", "loop_lag_ms", "longest", "ms"),
+    ("Memory", "resident_bytes", "resident", "MB"),
+)
+"""Name, columns of the series, their labels, and the unit."""
+
+
+def overview_html(value: Overview) -> Mapping[str, Any]:
+    """Return the values for the page: those of the part that moves, the charts, and the points as rows, the
+    newest first, in the order of the columns."""
+    rows = list(zip(*asdict(value.series).values(), strict=True))[::-1]
+    return {**live_values(value), "charts": CHARTS, "rows": rows}
+
+
+def live_values(value: Overview) -> Mapping[str, Any]:
+    """Return the values of the part that moves. Before the first point there is nothing newest."""
+    columns = asdict(value.series)
+    newest = {name: column[-1] if column else None for name, column in columns.items()}
+    return {"value": value, "newest": newest}

@@ -1,0 +1,328 @@
+"""All about one listing or one user, for the operator, and how to find them."""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from msgspec import Meta, Struct
+from msgspec.structs import asdict
+
+from actions.keys import KeyView, key_view
+from actions.views import (
+    NULL,
+    Count,
+    ListingName,
+    Moment,
+    Positive,
+    Snowflake,
+    Success,
+    UserId,
+    View,
+    example,
+    including,
+)
+from core.ref_slices import ref_slices
+from core.refusals import Invalid
+from core.rows import BOTS, SERVERS, Listing, Review
+from core.state import State
+from grammars.snowflake import is_snowflake
+from handlers.history_views import Acts, OwnerMessageOrNone, act_views, owner_message_view
+from handlers.listing_views import (
+    BotView,
+    ServerView,
+    StatsProblemViews,
+    bot_view,
+    server_view,
+    stats_problem_views,
+)
+from handlers.request import Request
+from handlers.slices import in_slices
+from handlers.user_views import UserView
+from handlers.webhook_views import DeliveryView, WebhookView, delivery_view, webhook_view
+from languages.said import Fault
+from listings.finding import Hit, ListingSearch, OwnedListings
+from listings.rules import listing_of
+from operators.gateway_parts import GatewayParts
+from ratelimit.bucket import Decision
+from votes.queries import RecentVotes, Voted, vote_status
+
+if TYPE_CHECKING:
+    from web.markdown import Markdown
+
+FOUND = 50
+MAX_TEXT = 100
+
+KindName = Annotated[Literal["bots", "servers"], Meta(description="The kind of listing.")]
+
+
+class FindQuery(Struct, frozen=True):
+    """The query of a search. A parameter that is None was left out."""
+
+    q: Annotated[
+        Annotated[str, Meta(max_length=MAX_TEXT)] | None,
+        Meta(description="An id, or a part of a name in any case. Nothing is found without it."),
+    ] = None
+
+
+class ListingHit(View):
+    """A listing that was found."""
+
+    kind: KindName
+    id: Snowflake
+    name: ListingName
+    state: Review
+
+
+class FoundListings(Success):
+    """Listings that were found."""
+
+    listings: Annotated[
+        tuple[ListingHit, ...],
+        Meta(description=f"At most {FOUND}: that of this id, those named so, those whose name holds it."),
+    ]
+    more: Annotated[bool, Meta(description="True if there are more.")]
+    user: Annotated[
+        Snowflake | None,
+        Meta(
+            description="The text, if it is an id: `/debug/users/{id}.json` tells what is known of the user."
+        ),
+        NULL,
+    ]
+
+
+async def find(parts: GatewayParts, query: FindQuery) -> FoundListings:
+    text = (query.q or "").strip()
+    if not text:
+        return FoundListings(listings=(), more=False, user=None)
+    search = ListingSearch(parts.state, text, FOUND)
+    await in_slices(search.slices())
+    listings = tuple(map(hit_view, search.found))
+    return FoundListings(listings=listings, more=search.more, user=text if is_snowflake(text) else None)
+
+
+def find_query(query: Mapping[str, str]) -> FindQuery:
+    """Read the query. Raises Invalid."""
+    text = query.get("q")
+    if text is not None and len(text) > MAX_TEXT:
+        raise Invalid({"q": Fault("query_too_long", {"most": MAX_TEXT})})
+    return FindQuery(text)
+
+
+def hit_view(hit: Hit) -> ListingHit:
+    kind, _, listing_id = hit.ref.partition("/")
+    return ListingHit(
+        kind="bots" if kind == "bots" else "servers",
+        id=listing_id,
+        name=hit.brief.name,
+        state=hit.brief.review,
+    )
+
+
+RECENT, RECENT_VOTES = 20, 20
+SHOWN = 100
+"""The most listings, and votes, that are shown of a user."""
+
+
+class NextRequest(View):
+    """The limit that the next request would meet."""
+
+    limit: Annotated[Count, example(100)]
+    remaining: Annotated[Count, example(99)]
+    reset_seconds: Annotated[Count, example(41)]
+    window_seconds: Annotated[Count, example(300)]
+
+
+class NextRequests(View):
+    """The limits that the next request to each endpoint would meet."""
+
+    stats: NextRequest
+    voters: NextRequest
+
+
+class RecentVoteView(View):
+    """The last vote of a user."""
+
+    user: UserId
+    votes: Annotated[Positive, Meta(description="How often the user has voted, over all time.")]
+    last_at: Moment
+
+
+_RecentVotes = Annotated[
+    tuple[RecentVoteView, ...], Meta(description=f"The last {RECENT_VOTES}, the newest first.")
+]
+_RecentDeliveries = Annotated[
+    tuple[DeliveryView, ...], Meta(description=f"The last {RECENT}, the newest first, with their attempts.")
+]
+_Voters = Annotated[Count, Meta(description="How many users have voted for it.")]
+
+
+class BotInside(Success):
+    """All about a bot, with its newest votes."""
+
+    listing: BotView
+    keys: tuple[KeyView, ...]
+    webhook: WebhookView | None
+    stats_problems: StatsProblemViews
+    limits: NextRequests
+    voters: _Voters
+    recent_votes: _RecentVotes
+    deliveries: _RecentDeliveries
+    deliveries_pending: Count
+    history: Acts
+    message: OwnerMessageOrNone
+
+
+class ServerInside(Success):
+    """All about a server, with its newest votes."""
+
+    listing: ServerView
+    webhook: WebhookView | None
+    voters: _Voters
+    recent_votes: _RecentVotes
+    deliveries: _RecentDeliveries
+    deliveries_pending: Count
+    history: Acts
+    message: OwnerMessageOrNone
+
+
+Inside = BotInside | ServerInside
+
+
+async def bot_inside(parts: GatewayParts, bot_id: str) -> BotInside:
+    """Return all about a bot. Raises Refusal."""
+    ref = BOTS + bot_id
+    votes = await _recent_votes(parts.state, ref)
+    bot, now_ms = listing_of(parts.state, ref), parts.clock.now_ms()
+    limits = parts.public.limits_of(bot).items()
+    return BotInside(
+        listing=bot_view(bot),
+        keys=tuple(key_view(key, now_ms) for key in bot.keys),
+        stats_problems=stats_problem_views(parts.public.problems.of(ref)),
+        limits=NextRequests(**{name: _next_request(decision) for name, decision in limits}),
+        **_shared(parts, bot, votes),
+    )
+
+
+async def server_inside(parts: GatewayParts, server_id: str) -> ServerInside:
+    """Return all about a server. Raises Refusal."""
+    ref = SERVERS + server_id
+    votes = await _recent_votes(parts.state, ref)
+    server = listing_of(parts.state, ref)
+    return ServerInside(listing=server_view(server), **_shared(parts, server, votes))
+
+
+def _shared(parts: GatewayParts, listing: Listing, votes: tuple[RecentVoteView, ...]) -> dict[str, Any]:
+    """Return the fields that all kinds of listing have."""
+    deliveries, webhook = parts.state.deliveries, listing.webhook
+    waiting = deliveries.waiting(listing.ref)
+    newest = deliveries.newest_first(listing.ref)[:RECENT]
+    return {
+        "webhook": webhook_view(webhook, waiting, parts.clock.now_ms()) if webhook is not None else None,
+        "voters": parts.state.votes.voters(listing.ref),
+        "recent_votes": votes,
+        "deliveries": tuple(delivery_view(row, webhook) for row in newest),
+        "deliveries_pending": waiting,
+        "history": act_views(listing),
+        "message": owner_message_view(listing),
+    }
+
+
+async def _recent_votes(state: State, ref: str) -> tuple[RecentVoteView, ...]:
+    listing_of(state, ref)
+    recent = RecentVotes(state, ref, RECENT_VOTES)
+    await in_slices(recent.slices())
+    return tuple(
+        RecentVoteView(user=vote.user, votes=vote.votes, last_at=vote.last_ms) for vote in recent.found
+    )
+
+
+def _next_request(decision: Decision) -> NextRequest:
+    return NextRequest(
+        limit=decision.limit,
+        remaining=decision.remaining,
+        reset_seconds=decision.reset_seconds,
+        window_seconds=decision.window_seconds,
+    )
+
+
+class VoteOfUser(View):
+    """A user's votes for one listing."""
+
+    kind: KindName
+    id: Snowflake
+    name: ListingName
+    voted: Voted
+    votes: Annotated[Positive, Meta(description="How often the user has voted, over all time.")]
+    last_at: Moment
+
+
+@including(UserView)
+class UserInside(Success):
+    """A user, with listings and votes."""
+
+    listings: Annotated[
+        tuple[ListingHit, ...], Meta(description=f"Those that the user owns or co-owns, {SHOWN} at most.")
+    ]
+    listings_count: Count
+    votes: Annotated[
+        tuple[VoteOfUser, ...], Meta(description=f"By listing, in the order of refs, {SHOWN} at most.")
+    ]
+    votes_count: Annotated[Count, Meta(description="The listings that the user has voted for.")]
+
+
+async def user_inside(parts: GatewayParts, user: str) -> UserInside:
+    now_ms = parts.clock.now_ms()
+    survey = _Survey(parts.state, user, now_ms, parts.window_ms)
+    await in_slices(survey.slices())
+    return UserInside(
+        **asdict(parts.users.user(user, now_ms)),
+        listings=tuple(map(hit_view, survey.owned.found)),
+        listings_count=survey.owned.count,
+        votes=tuple(survey.votes),
+        votes_count=survey.votes_count,
+    )
+
+
+class _Survey:
+    def __init__(self, state: State, user: str, now_ms: int, window_ms: int) -> None:
+        self._state = state
+        self._user = user
+        self._now_ms = now_ms
+        self._window_ms = window_ms
+        self.owned = OwnedListings(state, user, SHOWN)
+        self.votes: list[VoteOfUser] = []
+        self.votes_count = 0
+
+    def slices(self) -> Iterator[None]:
+        for refs in ref_slices(self._state.listings.refs):
+            self.owned.look(refs)
+            for ref in refs:
+                self._look(ref)
+            yield
+
+    def _look(self, ref: str) -> None:
+        status = vote_status(self._state, ref, self._user, self._now_ms, self._window_ms)
+        if status.last_ms is None:
+            return
+        self.votes_count += 1
+        if len(self.votes) < SHOWN:
+            kind, _, listing_id = ref.partition("/")
+            vote = VoteOfUser(
+                kind="bots" if kind == "bots" else "servers",
+                id=listing_id,
+                name=self._state.listings.brief(ref).name,
+                voted=status.voted,
+                votes=status.vote,
+                last_at=status.last_ms,
+            )
+            self.votes.append(vote)
+
+
+def name_of(inside: Inside) -> str:
+    return str(asdict(inside.listing)["name"])
+
+
+async def listing_html(inside: Inside, _: Request, markdown: "Markdown") -> Mapping[str, Any]:
+    """Return the values for the page of a listing. The description of a server is no Markdown."""
+    if isinstance(inside, ServerInside):
+        return {"kind": "servers", "description": None}
+    return {"kind": "bots", "description": await markdown.html(asdict(inside.listing)["description"])}

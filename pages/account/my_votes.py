@@ -1,0 +1,162 @@
+"""A person's votes and reminders. Invariant: they show one's own alone, and say nothing of a listing that
+is not public.
+
+    /me/votes       what one voted for, the newest first, and when one may again
+    /me/naming      shows one's name among the top voters of a listing, or not any more
+    /me/reminders   turns a reminder on or off, for any page that shows one; behind it, the page of one
+                    reminder, to which a message about it leads
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, NamedTuple
+
+from msgspec import Meta
+
+from actions.views import NEXT, Count, Success, View
+from core import due_reminders
+from core.refusals import Refusal
+from core.rows import Listing
+from core.user_rows import user_ref
+from languages.texts import Text
+from pages.page import AnyPage, Page, PageCall, Post, Shown
+from people.naming import set_naming
+from people.reminders import clear_reminders, is_reminded, set_reminder
+from votes.voted import VotedFor, VotedPage
+from web.people.people_audience import done
+
+VOTES, NOTICES, REMINDERS = "/me/votes", "/me/notices", "/me/reminders"
+VOTED = 50
+"""Listings on one page."""
+_REF = r"(?:bots|servers)/[0-9]{1,20}"
+_CURSOR = re.compile(rf"([0-9]{{1,15}})\.({_REF})", re.ASCII)
+_VOTE_PAGE = re.compile(rf"/{_REF}/vote", re.ASCII)
+
+
+class MyVote(NamedTuple):
+    """A listing with one's votes. `row` is None for one that is not public. `next_ms` is None without a
+    vote."""
+
+    ref: str
+    row: Listing | None
+    votes: int
+    last_ms: int | None
+    next_ms: int | None
+    is_reminded: bool
+
+
+class MyVoteView(View):
+    """The votes of a user for a listing."""
+
+    listing: Annotated[str, Meta(description="Its path in this API, such as `bots/<id>`.")]
+    name: Annotated[str | None, Meta(description="Null for a listing that is not public.")]
+    votes: Count
+    last_at: Count | None
+    next_at: Annotated[Count | None, Meta(description="When the user may vote again.")]
+    reminder: bool
+
+
+class MyVotesAnswer(Success):
+    """A page of a user's votes, the newest first."""
+
+    votes: tuple[MyVoteView, ...]
+    is_named: Annotated[
+        bool,
+        Meta(description="True if owners, moderators and operators may see the name among top voters."),
+    ]
+    next: Annotated[str | None, Meta(description=NEXT)]
+
+
+async def show(page: PageCall) -> Shown[MyVotesAnswer]:
+    rows, following = await _page(page)
+    user = page.call.state.users.get(user_ref(page.person.id))
+    is_named = user is not None and user.lets_name
+    answer = MyVotesAnswer(votes=tuple(map(_view, rows)), next=following, is_named=is_named)
+    return Shown(answer, Text("My votes"), {"votes": rows})
+
+
+async def _page(page: PageCall) -> tuple[list[MyVote], str | None]:
+    state, user_id, in_slices = page.call.state, page.person.id, page.call.tools.in_slices
+    refs = await page.site.voting.voted.of(user_id)
+    row = state.users.get(user_ref(user_id))
+    kept = due_reminders.standing(state, row) if row is not None else ()
+    reminded = frozenset(each.listing for each in kept)
+    voted = VotedPage(state, user_id, refs, reminded, _after(page.visit.request.query), VOTED)
+    await in_slices(voted.slices())
+    last = voted.next
+    following = f"{last.last_ms}.{last.ref}" if last is not None else None
+    return [_shown(page, each, reminded) for each in voted.rows], following
+
+
+def _shown(page: PageCall, vote: VotedFor, reminded: frozenset[str]) -> MyVote:
+    row = page.call.state.listings.get(vote.ref)
+    return MyVote(
+        ref=vote.ref,
+        row=row if row is not None and row.is_public else None,
+        votes=vote.votes,
+        last_ms=vote.last_ms if vote.votes else None,
+        next_ms=vote.last_ms + page.call.tools.cooldown_ms if vote.votes else None,
+        is_reminded=vote.ref in reminded,
+    )
+
+
+async def name(page: PageCall, _: object) -> str:
+    """Show the person's name among the top voters of a listing, or not any more; return the notice."""
+    call, is_allowed = page.call, page.visit.form().text("name") == "on"
+    events = set_naming(call.state, page.person.id, call.now_ms, is_allowed=is_allowed, by=call.by)
+    return await call.commit(events, lambda: f"name-{'on' if is_allowed else 'off'}")
+
+
+def show_reminder(page: PageCall) -> Shown[None]:
+    """Ask what to do with the reminder of a listing. Raises Refusal."""
+    ref, state = page.call.ref, page.call.state
+    row, is_on = state.listings.get(ref), is_reminded(state, page.person.id, ref)
+    public = row if row is not None and row.is_public else None
+    if public is None and not is_on:
+        raise Refusal("no_such_listing")
+    return Shown(None, Text("Reminder"), {"ref": ref, "row": public, "is_on": is_on})
+
+
+async def remind(page: PageCall, _: object) -> str:
+    """Turn the reminder of a listing on or off, and return the notice."""
+    call, form, user_id = page.call, page.visit.form(), page.person.id
+    listing, is_wanted = form.text("listing"), form.text("remind") == "on"
+    turned = set_reminder if is_wanted else clear_reminders
+    try:
+        events = turned(call.state, user_id, listing, call.now_ms, by=call.by)
+    except Refusal as refused:
+        if refused.code != "too_many_reminders":
+            raise
+        return "reminders-full"
+    return await call.commit(events, lambda: f"reminder-{'on' if is_wanted else 'off'}")
+
+
+def _back(page: PageCall) -> str:
+    """Return the page that asked. A form may say anything, also of a listing that is not there."""
+    back = page.visit.form().text("to")
+    return back if back in {VOTES, NOTICES} or _VOTE_PAGE.fullmatch(back) else VOTES
+
+
+def _after(query: Mapping[str, str]) -> tuple[int, str] | None:
+    """Return the cursor in a query. One that is none begins with the first page."""
+    found = _CURSOR.fullmatch(query.get("after", ""))
+    return (int(found[1]), found[2]) if found is not None else None
+
+
+def _view(vote: MyVote) -> MyVoteView:
+    return MyVoteView(
+        listing=vote.ref,
+        name=vote.row.profile.name if vote.row is not None else None,
+        votes=vote.votes,
+        last_at=vote.last_ms,
+        next_at=vote.next_ms,
+        reminder=vote.is_reminded,
+    )
+
+
+MY_VOTES: tuple[AnyPage, ...] = (
+    Page(path=VOTES, template="my_votes", show=show),
+    Page(path="/me/naming", posts=(Post(run=name, then=lambda _, notice: done(VOTES, notice)),)),
+    Page(path=REMINDERS, posts=(Post(run=remind, then=lambda page, notice: done(_back(page), notice)),)),
+    Page(path=f"{REMINDERS}/{{kind}}/{{id}}", template="reminder", show=show_reminder, has_json=False),
+)

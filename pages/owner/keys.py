@@ -1,0 +1,115 @@
+"""The pages of API keys. Invariant: a key is on one page only, the one that made it.
+
+.../keys                      the list, with a form for a new one
+.../keys/{key_id}/rotate      asks when the old value stops, and shows the new one
+.../keys/{key_id}/delete      asks for the key's name
+"""
+
+import shlex
+
+from actions.keys import DELETE_KEY, ISSUE_KEY, LIST_KEYS, ROTATE_KEY, IssuedKey, KeyList, RotatedKey, index
+from core.refusals import Refusal
+from core.rows import Key
+from languages.texts import Text
+from pages.page import Page, PageCall, Post, Shown
+from pages.question_pages import question_page
+from pages.secrets_shown import shown_once
+from web.people.people_audience import done
+from web.people.questions import OVERLAPS, Question
+from web.people.shown_once import ShownOnce
+
+KEEP_IT = Text(
+    "Save it now where your bot keeps its secrets. It is a password: whoever has it speaks for your bot."
+)
+
+
+def show(page: PageCall) -> Shown[KeyList]:
+    return Shown(index(page.call, None), html={"name": page.typed("name")})
+
+
+def show_issued(page: PageCall, issued: IssuedKey) -> Shown[None]:
+    return _shown(page, Text("The key {name} is made", name=issued.name), issued.key)
+
+
+def ask_rotation(page: PageCall) -> Question:
+    return Question(
+        Text("Rotate the key {name}", name=_key(page).name),
+        Text(
+            "The key gets a new value, which the next page shows once. The old value can go on working for "
+            "a while, so that your bot is never without a key. Choose “At once” if somebody else may know it."
+        ),
+        Text("Make a new value"),
+        _list(page),
+        asks_overlap=True,
+    )
+
+
+def show_rotated(page: PageCall, rotated: RotatedKey) -> Shown[None]:
+    overlap = page.visit.form().number("overlap_seconds")
+    when = dict(OVERLAPS).get(overlap, Text("Later")) if isinstance(overlap, int) else Text("Later")
+    title = Text("The key {name} has a new value. The old one stops: {when}", name=_key(page).name, when=when)
+    return _shown(page, title, rotated.key)
+
+
+def ask_deletion(page: PageCall) -> Question:
+    key = _key(page)
+    return Question(
+        Text("Delete the key {name}", name=key.name),
+        Text(
+            "The key stops at once, and so does its old value if there is one. Whatever uses it gets 401 "
+            "from then on. It cannot be undone."
+        ),
+        Text("Delete the key"),
+        _list(page),
+        typed=key.name,
+        is_grave=True,
+    )
+
+
+def _list(page: PageCall) -> str:
+    return f"{page.here}/keys"
+
+
+def _key(page: PageCall) -> Key:
+    """Return the key of the path. Raises Refusal."""
+    key = page.row.key(page.call.ids[1])
+    if key is None:
+        raise Refusal("no_such_key")
+    return key
+
+
+def _shown(page: PageCall, title: Text, value: str) -> Shown[None]:
+    url = f"{page.site.addresses.public_url}/{page.row.ref}/voters/{page.person.id}"
+    example = f"curl -H {shlex.quote(f'Authorization: {value}')} {shlex.quote(url)}"
+    return shown_once(ShownOnce(title, Text("API key"), value, KEEP_IT, _list(page), example))
+
+
+_KEYS = "/{kind}/{id}/manage/keys"
+KEY_PAGES = (
+    Page(
+        path=_KEYS,
+        of="keys",
+        tab="keys",
+        access=LIST_KEYS.access,
+        show=show,
+        posts=(Post(action=ISSUE_KEY, reads=lambda _, form: {"name": form.text("name")}, then=show_issued),),
+    ),
+    question_page(
+        path=f"{_KEYS}/{{key_id}}/rotate",
+        of="keys",
+        tab="keys",
+        asks=ask_rotation,
+        post=Post(
+            action=ROTATE_KEY,
+            reads=lambda _, form: {"overlap_seconds": form.number("overlap_seconds")},
+            then=show_rotated,
+        ),
+    ),
+    question_page(
+        path=f"{_KEYS}/{{key_id}}/delete",
+        of="keys",
+        tab="keys",
+        asks=ask_deletion,
+        post=Post(action=DELETE_KEY, then=lambda page, _: done(_list(page), "key-deleted")),
+    ),
+)

@@ -1,0 +1,223 @@
+"""A page: one function, and a row that says everything else about it.
+
+    async def show(page: PageCall) -> Shown[KeyList]: ...
+
+    KEYS = Page(path="/{kind}/{id}/manage/keys", of="keys", tab="keys", access=Access("keys"), show=show,
+                posts=(Post(action=ISSUE_KEY, reads=..., then=...),))
+
+    GET   access of the page -> show -> drawn, or its value as JSON under the same path with `.json`
+    POST  access of the action -> reads -> form -> run -> then; a refusal shows the page again
+
+A page that is shown again after a refused post finds the typed values, the faults and the status in
+`page.refused`. So `show` is the one place that knows how the page looks.
+
+A post runs its action. Where a page has a guard that the API does not have (a limit of presses, a proof of
+work, a check by the chat platform), the post has a `run` of its own, which calls the action's function after
+the guard. It raises `Again` for a refusal that only this page knows, or to keep what it has found out.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from actions.action import Access, Action, Call
+from actions.listing_kinds import Kind
+from core.rows import Listing
+from handlers.reply import NO_HEADERS, Reply
+from languages.texts import NO_ERRORS, Words
+from pages.site_tools import SiteTools
+from people.permissions import Right
+from ratelimit.bucket import Decision
+from web.form_posts import FormPost
+from web.pages import Access as Visitors
+from web.pages import Done
+from web.people.people_audience import PersonVisit, signed_in
+from web.people.visitors import Person
+
+F = TypeVar("F")
+V = TypeVar("V")
+NOTHING: Mapping[str, Any] = {}
+ANYTHING = Access()
+"""The access of a page for every visitor of its kind."""
+
+
+@dataclass(frozen=True)
+class RefusedPost:
+    """A form that was refused, for the page that is shown again.
+
+    Args:
+        error: the refusal; None if the page is not shown again.
+        errors: the faults by field; the field "" is the whole form.
+        typed: the values that were posted, as `Post.reads` returned them.
+        found: what the post has found out before it was refused, such as the checks of a server.
+    """
+
+    error: Exception | None = None
+    errors: Mapping[str, Words] = field(default_factory=lambda: NO_ERRORS)
+    typed: Mapping[str, Any] = field(default_factory=dict)
+    found: Mapping[str, Any] = field(default_factory=dict)
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=lambda: NO_HEADERS)
+    limits: Decision | None = None
+
+
+NOT_REFUSED = RefusedPost()
+
+
+class Again(Exception):
+    """A refusal that shows the page again, raised by a `run` of a post.
+
+    Args:
+        error: the refusal. A page that knows it may say it in words of its own.
+        found: what the page needs to know of the work so far.
+        errors: the faults by field, if `error` is no refusal of the API. Then it takes a `status`, too.
+    """
+
+    def __init__(
+        self,
+        error: Exception,
+        *,
+        found: Mapping[str, Any] = NOTHING,
+        errors: Mapping[str, Words] = NO_ERRORS,
+        status: int | None = None,
+    ) -> None:
+        super().__init__(type(error).__name__)
+        self.error, self.found, self.errors, self.status = error, found, errors, status
+
+
+@dataclass(frozen=True)
+class PageCall:
+    """One request for a page.
+
+    Args:
+        call: the call of an action that the page may make: tools, actor, time, kind and ids.
+        visit: the request, and who sends it.
+        site: what pages work with.
+        listing: the listing of the path; None if the page's access takes no right on it.
+        rights: the visitor's rights on it.
+        refused: the form that was refused before this page is shown again.
+    """
+
+    call: Call
+    visit: PersonVisit
+    site: SiteTools
+    listing: Listing | None = None
+    rights: frozenset[Right] = frozenset()
+    refused: RefusedPost = NOT_REFUSED
+
+    @property
+    def row(self) -> Listing:
+        """The listing, for a page whose access takes a right on it."""
+        if self.listing is None:
+            raise TypeError("the access of this page takes no right on a listing")
+        return self.listing
+
+    @property
+    def person(self) -> Person:
+        """The visitor. Raises Refusal for a page that is for anyone."""
+        return signed_in(self.visit)
+
+    @property
+    def here(self) -> str:
+        """The path of the listing's first page for its owners."""
+        return f"/{self.row.ref}/manage"
+
+    def typed(self, name: str, default: Any = "") -> Any:
+        """Return a value of the form that was refused."""
+        return self.refused.typed.get(name, default)
+
+
+Html = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Shown(Generic[V]):
+    """A page as a value.
+
+    Args:
+        value: the page's JSON, a view, which the template gets as `value`. None if there is none for this
+            visitor; then the JSON takes a sign-in.
+        title: None for the title of the tab.
+        html: values for the template alone; an async function if making them costs more than JSON is worth.
+        template: another template than that of the row, such as for a key that is shown once.
+        headers: headers of this page alone.
+    """
+
+    value: V
+    title: Words | None = None
+    html: Html | Callable[[], Awaitable[Html]] = field(default_factory=dict)
+    template: str = ""
+    headers: Mapping[str, str] = field(default_factory=lambda: NO_HEADERS)
+
+
+Answer = Shown[Any] | Done | Reply
+
+
+@dataclass(frozen=True, kw_only=True)
+class Post(Generic[F]):
+    """A form of a page.
+
+    Args:
+        action: the action that it is for. None for what only a browser does, such as signing out: then `run`
+            does it, and `access` says what it takes.
+        reads: returns the fields of the action's form, as the browser sent them; None for no form.
+        then: returns what follows: a redirect with a notice, or a page with a secret.
+        run: a function around the action's own, if this page has a guard. It gets the form that was read.
+        access: another access than that of the action.
+        button: the name of the button that sends it, where one address has several forms.
+    """
+
+    action: Action[F, Any] | None = None
+    then: Callable[[PageCall, Any], Answer]
+    reads: Callable[[PageCall, FormPost], Mapping[str, Any]] | None = None
+    run: Callable[[PageCall, F], Any] | None = None
+    access: Access | None = None
+    button: str = ""
+
+    @property
+    def needs(self) -> Access:
+        """The access that the post takes."""
+        if self.access is not None:
+            return self.access
+        return self.action.access if self.action is not None else ANYTHING
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page(Generic[V]):
+    """A row of the table of pages.
+
+    Args:
+        path: with `{kind}` it is a page for each kind that has the part `of`.
+        kind: the kind of a page whose path names one, such as `/servers/new`.
+        access: what a person needs, beside being one of the `visitors`, to see the page.
+        show: returns the page, or a file or redirect. None for a path that takes posts alone.
+        visitors: the kind of visitor who may come here.
+        tab: the tab of a listing's pages under which it is; it has the title and the head of the tab.
+        template: the template in `web/templates/people/`; by default `manage_<tab>.html`.
+        has_json: false for a question, and where a secret is shown.
+        gives_back: true for a form of long texts. A visitor whose session has ended gets them back.
+    """
+
+    path: str
+    show: Callable[[PageCall], Shown[V] | Done | Reply | Awaitable[Shown[V] | Done | Reply]] | None = None
+    access: Access = ANYTHING
+    visitors: Visitors = "signed in"
+    of: str | None = None
+    kind: Kind | None = None
+    tab: str = ""
+    template: str = ""
+    has_json: bool = True
+    posts: tuple[Post[Any], ...] = ()
+    gives_back: bool = False
+
+
+AnyPage = Page[Any]
+
+
+def run_post(post: Post[Any], page: PageCall, form: Any) -> Any:
+    """Run a post with its form, and return its view or the wait for it."""
+    if post.run is not None:
+        return post.run(page, form)
+    if post.action is None:
+        raise TypeError("a post without an action has a function of its own")
+    return post.action.run(page.call, form)

@@ -1,0 +1,199 @@
+"""The routes of a page. Invariant: the access of its row is checked before its function runs.
+
+A page becomes up to three routes: GET, GET of its JSON, and POST. The site (web/site.py) draws what they
+return, and has checked before that the visitor is one of the row's.
+"""
+
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Protocol
+
+from actions.action import Access, Call, Operation
+from actions.listing_kinds import Kind, kinds_with
+from core.refusals import Invalid, Refusal, Unavailable
+from handlers.reply import NO_HEADERS, reply_to, success
+from listings.forms import read
+from pages.page import Again, Answer, AnyPage, PageCall, Post, RefusedPost, Shown, run_post
+from pages.site_tools import SiteTools
+from people.quarantine import refuse_quarantined
+from web.error_pages import error_text, field_texts
+from web.form_posts import FormPost
+from web.json_answers import AnswerRefused
+from web.pages import Page as DrawnPage
+from web.pages import PageRow
+from web.pages import Shown as SiteAnswer
+from web.people.listing_access import STALE, ask_stale
+from web.people.listing_access import Access as ListingRights
+from web.people.listing_tabs import tab_title, tab_values
+from web.people.people_audience import PersonVisit, signed_in
+
+AGAIN = frozenset({400, 403, 409, 503})
+"""The statuses of refusals after which a form is shown again. Any other becomes an error page."""
+TELLS_WHEN = {429, 503}
+"""The statuses whose headers say when to come again."""
+
+
+class HasSite(Protocol):
+    """The object that the routes are bound to."""
+
+    @property
+    def site(self) -> SiteTools: ...
+
+
+def rows_of(pages: Sequence[AnyPage]) -> tuple[PageRow, ...]:
+    """Return the routes of pages, for each kind that has them."""
+    of_none = [row for page in pages if "{kind}" not in page.path for row in _rows(page, page.kind)]
+    of_kinds = [
+        row
+        for kind in kinds_with(None)
+        for page in pages
+        if "{kind}" in page.path and kind in kinds_with(page.of)
+        for row in _rows(page, kind)
+    ]
+    return (*of_none, *of_kinds)
+
+
+def _rows(page: AnyPage, kind: Kind | None) -> list[PageRow]:
+    path = page.path.replace("{kind}", kind or "")
+    rows = []
+    if page.show is not None:
+        rows.append(PageRow("GET", path, lambda to: _Served(page, kind, to.site).show, page.visitors))
+    if page.show is not None and page.has_json:
+        rows.append(
+            PageRow("GET", f"{path}.json", lambda to: _Served(page, kind, to.site).json, page.visitors)
+        )
+    if page.posts:
+        rows.append(
+            PageRow(
+                *("POST", path, lambda to: _Served(page, kind, to.site).post, page.visitors),
+                gives_back=page.gives_back,
+            )
+        )
+    return rows
+
+
+class _Served:
+    """A page for one kind of listing, or for none."""
+
+    def __init__(self, page: AnyPage, kind: Kind | None, site: SiteTools) -> None:
+        self._page = page
+        self._kind: Kind | None = kind
+        self._site = site
+
+    async def show(self, visit: PersonVisit) -> SiteAnswer:
+        call = self._opened(visit, self._page.access)
+        return await self._answered(call, await self._shown(call))
+
+    async def json(self, visit: PersonVisit) -> SiteAnswer:
+        shown = await self._shown(self._opened(visit, self._page.access))
+        if not isinstance(shown, Shown):
+            return shown
+        if shown.value is None:
+            raise Refusal("sign_in_required")
+        return success(shown.value)
+
+    async def post(self, visit: PersonVisit) -> SiteAnswer:
+        form = visit.form()
+        post = self._chosen(form)
+        call = self._opened(visit, post.needs)
+        typed = post.reads(call, form) if post.reads is not None else {}
+        try:
+            made = await _ran(post, call, typed)
+        except (Refusal, Unavailable) as error:
+            if self._page.show is None:
+                raise
+            refused = _refused(error, typed)
+        except Again as again:
+            refused = _refused_again(again, typed)
+        else:
+            return await self._answered(call, post.then(call, made))
+        call = replace(call, refused=refused)
+        return await self._answered(call, await self._shown(call))
+
+    def _opened(self, visit: PersonVisit, access: Access) -> PageCall:
+        """Return the call of the page, for a visitor with the access. Raises its refusal."""
+        actions = self._site.actions
+
+        def still_allowed() -> None:
+            if self._site.known(visit.request) is None:  # signed out, or forgotten, in the meantime
+                raise Refusal("sign_in_required")
+            self._check(visit, access)
+
+        listing = self._check(visit, access)
+        params, now_ms = visit.request.params, actions.clock.now_ms()
+        call = Call(actions, visit.request.by, now_ms, self._kind, params, still_allowed)
+        if listing is None:
+            return PageCall(call, visit, self._site)
+        return PageCall(call, visit, self._site, listing.row, listing.rights)
+
+    def _check(self, visit: PersonVisit, access: Access) -> ListingRights | None:
+        """Return the listing with the visitor's rights, if the access takes one. Raises its refusal."""
+        site, listing = self._site, None
+        if access.right is not None and self._kind is not None:
+            listing = site.listings.of(visit, self._kind, access.right)
+        if access.fresh:
+            ask_stale(visit, site.actions.clock, STALE)
+        if access.unless is not None:
+            now_ms = site.actions.clock.now_ms()
+            refuse_quarantined(site.actions.ledger.state, signed_in(visit).id, access.unless, now_ms)
+        return listing
+
+    def _chosen(self, form: FormPost) -> Post[Any]:
+        """Return the post whose button sent the form; the first one if none did."""
+        posts = self._page.posts
+        return next((post for post in posts if post.button and post.button in form), posts[0])
+
+    async def _shown(self, call: PageCall) -> Answer:
+        if self._page.show is None:
+            raise TypeError("this path takes posts alone")
+        shown = self._page.show(call)
+        return await shown if inspect.isawaitable(shown) else shown
+
+    async def _answered(self, call: PageCall, answer: Answer) -> SiteAnswer:
+        return await self._drawn(call, answer) if isinstance(answer, Shown) else answer
+
+    async def _drawn(self, call: PageCall, shown: Shown[Any]) -> DrawnPage:
+        page, refused = self._page, call.refused
+        html = await shown.html() if callable(shown.html) else shown.html
+        values = {"value": shown.value, "errors": refused.errors, **html}
+        title = shown.title
+        if page.tab:
+            values = {**tab_values(call.row, page.tab, call.rights), **values}
+            title = title or tab_title(call.row, page.tab)
+        return DrawnPage(
+            f"people/{shown.template or page.template or f'manage_{page.tab}'}.html",
+            title or "",
+            values,
+            refused.status,
+            {**shown.headers, **refused.headers},
+            refused.limits,
+        )
+
+
+async def _ran(post: Post[Any], call: PageCall, typed: Mapping[str, Any]) -> Any:
+    """Run a post, and return its view. Raises the refusals of its action, and Again."""
+    form_type = Operation(post.action, call.call.kind).form if post.action is not None else None
+    form = read(form_type, typed) if form_type is not None and post.reads is not None else None
+    made = run_post(post, call, form)
+    return await made if inspect.isawaitable(made) else made
+
+
+def _refused(error: Refusal | Unavailable, typed: Mapping[str, Any]) -> RefusedPost:
+    """Return why a form is shown again. Raises the error if it is not."""
+    reply = reply_to(error)
+    if reply.status not in AGAIN:
+        raise error
+    errors = field_texts(error) if isinstance(error, Invalid) else {"": error_text(reply)}
+    headers = reply.headers if reply.status in TELLS_WHEN else NO_HEADERS
+    return RefusedPost(error, errors, typed, {}, reply.status, headers, reply.limits)
+
+
+def _refused_again(again: Again, typed: Mapping[str, Any]) -> RefusedPost:
+    if isinstance(again.error, AnswerRefused):
+        reply = again.error.reply
+        errors = {"": error_text(reply)}
+        return RefusedPost(again.error, errors, typed, again.found, reply.status, reply.headers, reply.limits)
+    if again.status is None and isinstance(again.error, (Refusal, Unavailable)):
+        return replace(_refused(again.error, typed), found=again.found)
+    return RefusedPost(again.error, again.errors, typed, again.found, again.status or 400)

@@ -1,0 +1,105 @@
+"""The table of people's pages. Invariant: a page that is not here does not exist.
+
+A page that changes something is a POST, and leads to a page by 303. The callback of the sign-in is the
+exception: the chat platform sends the browser there by a GET.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from actions.listing_kinds import Kind
+from pages.account.my_votes import MY_VOTES
+from pages.owner.keys import KEY_PAGES
+from pages.owner.vote_numbers import NUMBER_PAGES
+from pages.page_rows import rows_of
+from pages.site_tools import SiteTools
+from pages.voting.vote_page import VOTE_PAGE
+from web.pages import PageRow
+from web.people.delivery_pages import DELIVERY_PAGES, DeliveryPages
+from web.people.flag_pages import FlagPages
+from web.people.for_robots import robots
+from web.people.invitation_pages import INVITATION_PAGES, InvitationPages
+from web.people.language_choice import LanguageChoice
+from web.people.my_data import MyData
+from web.people.my_pages import MyPages
+from web.people.overview_pages import OverviewPages
+from web.people.owned_pages import OWNED_PAGES
+from web.people.owner_pages import LEAVE_PAGES, OwnerPages
+from web.people.profile_pages import ProfilePages
+from web.people.public_listing import PublicListing
+from web.people.public_lists import PublicLists
+from web.people.public_table import PUBLIC_PAGES
+from web.people.quarantine_pages import QuarantinePages
+from web.people.queue_pages import QueuePages
+from web.people.removal_pages import RemovalPages
+from web.people.review_pages import ReviewPages
+from web.people.review_table import REVIEW_PAGES
+from web.people.server_check_pages import ServerCheckPages
+from web.people.server_submission import ServerSubmissionPages
+from web.people.sign_in_pages import CALLBACK, SignInPages
+from web.people.strike_pages import StrikePages
+from web.people.submission_pages import SubmissionPages
+from web.people.take_over_pages import TAKE_OVER_PAGES, TakeOverPages
+from web.people.webhook_pages import WEBHOOK_PAGES, WebhookPages
+
+
+@dataclass(frozen=True)
+class PeoplePages:
+    """The objects that make the pages: one of a gateway. `site` is for the pages that are rows."""
+
+    site: SiteTools
+    lists: PublicLists
+    listing: PublicListing
+    sign_in: SignInPages
+    language: LanguageChoice
+    mine: MyPages
+    data: MyData
+    submission: SubmissionPages
+    server_submission: ServerSubmissionPages
+    server_checks: ServerCheckPages
+    take_over: TakeOverPages
+    overview: OverviewPages
+    profile: ProfilePages
+    owners: OwnerPages
+    invitations: InvitationPages
+    removal: RemovalPages
+    webhooks: Mapping[Kind, WebhookPages]
+    deliveries: Mapping[Kind, DeliveryPages]
+    queue: QueuePages
+    review: ReviewPages
+    quarantines: QuarantinePages
+    flags: FlagPages
+    strikes: StrikePages
+
+
+SIGN_IN_PAGES = (
+    PageRow("GET", "/signin", lambda to: to.sign_in.show, "anyone"),
+    PageRow("POST", "/signin", lambda to: to.sign_in.start, "anyone"),
+    PageRow("GET", CALLBACK, lambda to: to.sign_in.finish, "anyone"),
+    PageRow("POST", "/signout", lambda to: to.sign_in.sign_out, "anyone"),
+)
+PEOPLE_PAGES = (
+    *SIGN_IN_PAGES,
+    PageRow("POST", "/language", lambda to: to.language.choose, "anyone"),
+    PageRow("GET", "/robots.txt", lambda _: robots, "anyone"),
+    PageRow("GET", "/me", lambda to: to.mine.listings, "signed in"),
+    PageRow("GET", "/me/notices", lambda to: to.mine.notices, "signed in"),
+    PageRow("POST", "/me/notices", lambda to: to.mine.notices_read, "signed in"),
+    PageRow("GET", "/me/sessions", lambda to: to.mine.sessions, "signed in"),
+    PageRow("POST", "/me/sessions", lambda to: to.mine.end_session, "signed in"),
+    PageRow("GET", "/me/data", lambda to: to.data.show, "signed in"),
+    PageRow("GET", "/me/data.json", lambda to: to.data.download, "signed in"),
+    PageRow("POST", "/me/data", lambda to: to.data.erase, "signed in"),
+    *rows_of(MY_VOTES),
+    *OWNED_PAGES,
+    *TAKE_OVER_PAGES,
+    *LEAVE_PAGES,
+    *INVITATION_PAGES,
+    *rows_of(KEY_PAGES),
+    *WEBHOOK_PAGES,
+    *DELIVERY_PAGES,
+    *rows_of(NUMBER_PAGES),
+    *REVIEW_PAGES,
+    *rows_of((VOTE_PAGE,)),
+    *PUBLIC_PAGES,
+)

@@ -1,0 +1,246 @@
+"""The vote page of a listing. Invariant: the button alone casts a vote, no sign-in and no reload.
+
+    GET    who may vote sees the button; who has voted sees when the next vote is possible, and whether the
+           bot was told
+    POST   guards -> the rule and the claim of POST /manage/.../votes -> durable -> 303 to the same page
+
+Only a public listing has the page. Of any other it is a 404, as of an unknown id.
+"""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Annotated, Any, Literal, NamedTuple
+
+from msgspec import Meta
+
+from actions.views import Count, Moment, Success
+from actions.votes import CAST_VOTE, CastVote, refuse, take
+from core.refusals import Refusal, Unavailable
+from core.rows import Listing
+from handlers.reply import NO_HEADERS
+from languages.texts import Text
+from pages.page import Again, Page, PageCall, Post, Shown
+from pages.voting.tellings import NOT_TOLD, Telling, ToldState, look_again_seconds, telling_of
+from pages.voting.vote_guards import Tripped
+from people.reminders import is_reminded
+from web.pages import see_other
+from web.people.delivery_words import words_for_voters
+
+FROM_SIGN_IN = "from=sign-in"
+"""The query of the page that follows a sign-in for a vote: the button has the focus."""
+
+ProblemKind = Literal[
+    "too soon", "quarantined", "too young", "unsaved", "signed out", "unproven", "late proof"
+]
+_TRIED_AGAIN: frozenset[ProblemKind] = frozenset({"unsaved", "unproven", "late proof"})
+_STATUS: Mapping[ProblemKind, int] = {
+    "too soon": 409,
+    "quarantined": 403,
+    "too young": 403,
+    "unsaved": 503,
+    "signed out": 401,
+    "unproven": 403,
+    "late proof": 403,
+}
+
+
+class Problem(NamedTuple):
+    """Why a vote is not taken now. `until_ms` is the time from which it may be (Unix ms)."""
+
+    kind: ProblemKind
+    until_ms: int | None = None
+    reason: str = ""
+
+
+class _Standing(NamedTuple):
+    """A user's votes for a listing. `is_counted` is true during the cooldown of the last one."""
+
+    votes: int = 0
+    last_ms: int | None = None
+    is_counted: bool = False
+    told: Telling = NOT_TOLD
+    problem: Problem | None = None
+    tripped: Tripped | None = None
+    """The rule for which a proof of work is asked for."""
+
+
+class VoteStanding(Success):
+    """A user's votes for a listing, as the page shows them."""
+
+    name: str
+    votes: Count
+    last_vote_at: Moment | None
+    may_vote: bool
+    why_not: ProblemKind | None
+    until: Annotated[Moment | None, Meta(description="Up to when the user may not vote, if that will end.")]
+    is_challenged: bool
+    told: ToldState
+    told_at: Moment | None
+    told_status: Count | None
+
+
+class VoteHeld(Exception):
+    """A vote that this page does not take now, although the rules would."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.kind)
+        self.problem = problem
+
+
+async def show(page: PageCall) -> Shown[VoteStanding | None]:
+    """Show the button, or why there is none; the JSON is for those who are signed in."""
+    row, visitor = _public(page), page.visit.visitor
+    problem = _problem(page)
+    standing = _Standing(problem=problem) if visitor is None else _standing(page, row, visitor.id, problem)
+    policy = page.site.voting.content_policy
+    return Shown(
+        _view(row, standing) if visitor is not None else None,
+        Text("Vote for {name}", name=row.profile.name),
+        html=partial(_html, page, row, standing),
+        headers={"content-security-policy": policy} if standing.tripped is not None else NO_HEADERS,
+    )
+
+
+async def press(page: PageCall, _: object) -> CastVote:
+    """Take the vote of the visitor: limits, then the rules, then the proof of work, then the vote."""
+    _public(page)
+    visitor, voting, call, address = (
+        page.visit.visitor,
+        page.site.voting,
+        page.call,
+        page.visit.request.address,
+    )
+    if visitor is None:
+        raise _held(Problem("signed out"))
+    user, guards = visitor.id, voting.guards
+    guards.take(user, address)
+    refuse(call, user)
+    _refuse_young(page, user)
+    tripped = guards.tripped(call.ref, user, address)
+    if tripped is not None and voting.asks_proof:
+        await _refuse_unproven(page, user)
+        call = call.rechecked()
+    guards.count(call.ref, user, address)  # before the disk: others press meanwhile
+    return await take(call, user, tripped.rule if tripped is not None else None)
+
+
+def _public(page: PageCall) -> Listing:
+    row = page.call.state.listings.get(page.call.ref)
+    if row is None or not row.is_public:
+        raise Refusal("no_such_listing")
+    return row
+
+
+def _held(problem: Problem) -> Again:
+    return Again(VoteHeld(problem), status=_STATUS[problem.kind])
+
+
+def _refuse_young(page: PageCall, user: str) -> None:
+    """Raise Again for an account that is too young to vote."""
+    young_until_ms = page.site.voting.guards.old_enough_ms(user)
+    if page.call.now_ms < young_until_ms:
+        raise _held(Problem("too young", young_until_ms))
+
+
+async def _refuse_unproven(page: PageCall, user: str) -> None:
+    """Raise Again unless the browser has done the work that was asked for."""
+    solution = page.visit.form().text("altcha")
+    if not solution:
+        raise _held(Problem("unproven"))
+    verdict = await page.site.voting.challenges.judge(solution, page.call.ref, user)
+    if verdict != "solved":
+        raise _held(Problem("late proof" if verdict == "late" else "unproven"))
+
+
+def _problem(page: PageCall) -> Problem | None:
+    """Return why the vote was refused; before a press, why it would be."""
+    error, visitor = page.refused.error, page.visit.visitor
+    try:
+        if error is not None:
+            raise error
+        if visitor is not None:
+            refuse(page.call, visitor.id)
+            _refuse_young(page, visitor.id)
+    except Again as again:
+        error = again.error
+    except (Refusal, Unavailable, VoteHeld) as refused:
+        error = refused
+    return _problem_of(error) if error is not None else None
+
+
+def _problem_of(error: Exception) -> Problem:
+    """Return a refusal as a problem. One that the page has no words for goes on."""
+    match error:
+        case VoteHeld():
+            return error.problem
+        case Unavailable():
+            return Problem("unsaved")
+        case Refusal(code="voted_too_soon", facts=facts):
+            return Problem("too soon", facts["next_vote_ms"])
+        case Refusal(code="quarantined" | "quarantined_without_end", facts=facts):
+            return Problem("quarantined", facts["until_ms"], facts["reason"])
+        case _:  # the listing has gone, or lost its approval, this moment
+            raise Refusal("no_such_listing") from error
+
+
+def _standing(page: PageCall, row: Listing, user: str, problem: Problem | None) -> _Standing:
+    voting, call = page.site.voting, page.call
+    may_try = problem is None or problem.kind in _TRIED_AGAIN
+    tripped = None
+    if may_try and voting.asks_proof:
+        tripped = voting.guards.tripped(row.ref, user, page.visit.request.address)
+    vote = call.state.votes.get(row.ref, int(user))
+    if vote is None:
+        return _Standing(problem=problem, tripped=tripped)
+    count, last_ms = vote
+    is_unsaved = problem is not None and problem.kind == "unsaved"  # the state may have it all the same
+    is_counted = not is_unsaved and call.now_ms - last_ms < call.tools.cooldown_ms
+    told = telling_of(call.state, row, user, last_ms) if is_counted else NOT_TOLD
+    return _Standing(count, last_ms, is_counted, told, problem, tripped)
+
+
+def _view(row: Listing, standing: _Standing) -> VoteStanding:
+    problem, told = standing.problem, standing.told
+    return VoteStanding(
+        name=row.profile.name,
+        votes=standing.votes,
+        last_vote_at=standing.last_ms,
+        may_vote=problem is None,
+        why_not=problem.kind if problem is not None else None,
+        until=problem.until_ms if problem is not None else None,
+        is_challenged=standing.tripped is not None,
+        told=told.state,
+        told_at=told.at_ms,
+        told_status=told.status,
+    )
+
+
+async def _html(page: PageCall, row: Listing, standing: _Standing) -> Mapping[str, Any]:
+    """Return the values of the template. A new challenge is among them if one is asked for."""
+    ref, visitor, call = row.ref, page.visit.visitor, page.call
+    challenge = None
+    if visitor is not None and standing.tripped is not None:
+        challenge = await page.site.voting.challenges.new(ref, visitor.id)
+    return {
+        "row": row,
+        "kind": call.kind,
+        "icon_url": page.site.icons.url(ref),
+        "here": f"/{ref}/vote",
+        "back": f"/{ref}/vote?{FROM_SIGN_IN}",
+        "is_back": page.visit.request.query.get("from") == "sign-in",
+        "is_answer": page.refused.error is not None,
+        "is_reminded": visitor is not None and is_reminded(call.state, visitor.id, ref),
+        "challenge": challenge,
+        "look_again": look_again_seconds(standing.last_ms or 0, call.now_ms),
+        "in_words": words_for_voters,
+        **standing._asdict(),
+    }
+
+
+VOTE_PAGE = Page(
+    path="/{kind}/{id}/vote",
+    template="vote",
+    visitors="anyone",
+    show=show,
+    posts=(Post(action=CAST_VOTE, run=press, then=lambda page, _: see_other(f"/{page.call.ref}/vote")),),
+)

@@ -1,0 +1,45 @@
+"""actions/table.py: every action takes the right that this test names, and no one else has that right."""
+
+from typing import get_args
+
+import pytest
+
+from actions.action import AnyAction, operations
+from actions.table import ACTIONS
+from people.permissions import RIGHTS, Relation, Right
+
+NEEDED: dict[str, tuple[Right | None, bool]] = {
+    "issueKey": ("keys", True),
+    "listKeys": ("keys", False),
+    "rotateKey": ("keys", True),
+    "deleteKey": ("keys", True),
+    "voteFor{Thing}": (None, False),
+    "check{Thing}Votes": (None, False),
+    "count{Thing}Votes": ("see", False),
+}
+"""The right that each action takes, and whether the sign-in must be fresh."""
+MAY: dict[Relation, set[Right]] = {
+    "owner": {"see", "edit", "keys", "webhook", "prove", "own", "remove"},
+    "extra owner": {"see", "edit", "keys", "webhook", "leave"},
+    "invited": {"answer"},
+    "moderator": {"see", "review", "decide"},
+}
+by_name = pytest.mark.parametrize("action", ACTIONS, ids=lambda action: action.name)
+
+
+@by_name
+def test_an_action_takes_the_right_that_it_should(action: AnyAction) -> None:
+    assert (action.access.right, action.access.fresh) == NEEDED[action.name]
+
+
+@by_name
+@pytest.mark.parametrize("relation", get_args(Relation))
+def test_an_action_is_for_those_with_its_right(action: AnyAction, relation: Relation) -> None:
+    right = action.access.right
+    assert right is None or (relation in RIGHTS[right]) == (right in MAY[relation])
+
+
+def test_each_action_is_there_once_and_says_what_it_does() -> None:
+    names = [operation.name for operation in operations(ACTIONS)]
+    assert len(names) == len({*names})
+    assert NEEDED.keys() == {action.name for action in ACTIONS}

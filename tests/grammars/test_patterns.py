@@ -1,0 +1,169 @@
+"""grammars/patterns.py, listings/fields.py: what a text may hold that nobody sees, in every form with one."""
+
+import re
+import sys
+import unicodedata
+from pathlib import Path
+
+import jsonschema_rs
+import pytest
+
+from core.refusals import Invalid
+from grammars import patterns
+from listings.forms import BotEdit, BotSubmission, Denial, Form, KeyName, ServerEdit, ServerSubmission, read
+from tests.support.form_bodies import BOT_BODY, SERVER_BODY, Body, without, wrong_fields
+
+BOT_EDIT, SERVER_EDIT = without(BOT_BODY, "id"), without(SERVER_BODY, "id")
+ONE_LINE: list[tuple[type[Form], Body, str]] = [
+    (BotSubmission, BOT_BODY, "name"),
+    (BotSubmission, BOT_BODY, "short_description"),
+    (BotEdit, BOT_EDIT, "name"),
+    (BotEdit, BOT_EDIT, "short_description"),
+    (ServerSubmission, SERVER_BODY, "name"),
+    (ServerSubmission, SERVER_BODY, "keywords"),
+    (ServerEdit, SERVER_EDIT, "name"),
+    (ServerEdit, SERVER_EDIT, "keywords"),
+    (KeyName, {}, "name"),
+]
+PROSE: list[tuple[type[Form], Body, str]] = [
+    (BotSubmission, BOT_BODY, "description"),
+    (BotEdit, BOT_EDIT, "description"),
+    (Denial, {}, "reason"),
+]
+OPTIONAL: list[tuple[type[Form], Body, str]] = [
+    (ServerSubmission, SERVER_BODY, "description"),
+    (ServerEdit, SERVER_EDIT, "description"),
+]
+EMBEDDINGS = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+MARKS = "\u061c\u200e\u200f"
+SPELT_BY_NUMBERS = {0x600: 0x605, 0x6DD: 0x6DD, 0x70F: 0x70F, 0x890: 0x891, 0x8E2: 0x8E2}
+"""Arabic and Syriac signs that stand around the characters behind them: of category Cf, and seen."""
+SEEN_FORMATS = {
+    chr(point) for first, last in SPELT_BY_NUMBERS.items() for point in range(first, last + 1)
+} | {"\U000110bd", "\U000110cd"}
+IGNORABLE = (
+    "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\ufe00\ufe0f\uffa0\U000e0100\U000e01ef"
+)
+"""What is Default_Ignorable_Code_Point and of another category than Cf."""
+EMOJI = [
+    "👩‍💻 Coder",
+    "❤️",
+    "🏴󠁧󠁢󠁥󠁮󠁧󠁿 England",
+    "👨‍👩‍👧‍👦",
+    "☁︎ Weather",
+    "کتاب‌خانه",
+    "क्‍ष",
+]
+"""Joined, styled, in tags; a Persian word with a non-joiner, a Devanagari one with a joiner."""
+
+
+def long_enough(text: str, name: str) -> object:
+    """A value for the field that holds the text."""
+    if name == "keywords":
+        return [text]
+    return text * 40 if name == "description" else text * 16 if name == "short_description" else text
+
+
+def reason(rule: tuple[type[Form], Body, str], text: str) -> str:
+    form, body, name = rule
+    (found,) = wrong_fields(form, {**body, name: long_enough(text, name)}).values()
+    return found
+
+
+def is_taken(rule: tuple[type[Form], Body, str], text: str) -> bool:
+    form, body, name = rule
+    value = long_enough(text, name)
+    try:
+        read(form, {**body, name: value})
+    except Invalid:
+        return False
+    return True
+
+
+def names(rules: list[tuple[type[Form], Body, str]]) -> list[str]:
+    return [f"{form.__name__}.{name}" for form, _, name in rules]
+
+
+@pytest.mark.parametrize("rule", ONE_LINE + PROSE, ids=names(ONE_LINE + PROSE))
+def test_a_text_of_invisible_characters_alone_is_refused_with_the_reason(
+    rule: tuple[type[Form], Body, str],
+) -> None:
+    for text in (
+        "\u200b",
+        "\u3164",
+        "\u00ad",
+        "\ufe0f",
+        "\u2800",
+        "\U000e0020",
+        " \u200d\u2060",
+        "\u115f\u1160",
+    ):
+        assert reason(rule, text) == "must have a character that can be seen"
+
+
+def test_every_format_character_and_every_ignorable_one_is_invisible() -> None:
+    """Default_Ignorable_Code_Point is derived from Cf, so that no later version of Unicode is missed."""
+    for point in range(sys.maxunicode + 1):
+        character = chr(point)
+        formats = unicodedata.category(character) == "Cf" and character not in SEEN_FORMATS
+        if formats or character in IGNORABLE or unicodedata.category(character) in {"Zs", "Zl", "Zp", "Cc"}:
+            assert not is_taken((KeyName, {}, "name"), character), hex(point)
+    assert all(is_taken((KeyName, {}, "name"), character) for character in SEEN_FORMATS)
+
+
+@pytest.mark.parametrize("rule", ONE_LINE, ids=names(ONE_LINE))
+def test_a_text_on_one_line_has_no_bidirectional_controls_and_no_line_separators(
+    rule: tuple[type[Form], Body, str],
+) -> None:
+    for character in EMBEDDINGS + MARKS:
+        named = f"U+{ord(character):04X} {unicodedata.name(character)}"
+        assert reason(rule, f"a{character}b") == f"must not change the direction of text with {named}"
+    assert reason(rule, "a\u2028b") == "must be on one line, without U+2028 LINE SEPARATOR"
+    assert reason(rule, "a\u2029b") == "must be on one line, without U+2029 PARAGRAPH SEPARATOR"
+    assert reason(rule, "a\nb") == "must be on one line, without U+000A"
+    assert reason(rule, "a\x07b") == "must have no control characters, such as U+0007"
+
+
+@pytest.mark.parametrize("rule", PROSE + OPTIONAL, ids=names(PROSE + OPTIONAL))
+def test_a_longer_text_may_have_line_breaks_and_marks_but_no_bidirectional_overrides(
+    rule: tuple[type[Form], Body, str],
+) -> None:
+    for text in ("a\nb", "a\r\n\tb", "a\u2028b\u2029", "\u05d0\u200f!\u200e", "\u061c\u0627"):
+        form, body, name = rule
+        read(form, {**body, name: text.ljust(32, ".")})
+    for character in EMBEDDINGS:
+        assert "must not change the direction of text" in wrong_text(rule, f"a{character}b")
+    assert "must have no control characters" in wrong_text(rule, "a\x0cb")
+
+
+def wrong_text(rule: tuple[type[Form], Body, str], text: str) -> str:
+    form, body, name = rule
+    return wrong_fields(form, {**body, name: text.ljust(32, ".")})[name]
+
+
+@pytest.mark.parametrize("rule", ONE_LINE + PROSE, ids=names(ONE_LINE + PROSE))
+def test_emoji_with_joiners_and_variation_selectors_stay_allowed(rule: tuple[type[Form], Body, str]) -> None:
+    form, body, name = rule
+    least = 32 if name == "description" else 16 if name == "short_description" else 1
+    for text in EMOJI:
+        value = text.ljust(least, "!")
+        read(form, {**body, name: [value] if name == "keywords" else value})
+
+
+@pytest.mark.parametrize("form", [BotSubmission, ServerSubmission, Denial, KeyName])
+def test_the_json_schema_refuses_the_same_characters_everywhere_in_unicode(form: type[Form]) -> None:
+    """Both engines read the classes alike, beyond U+FFFF too."""
+    schema = jsonschema_rs.validator_for(form.model_json_schema())
+    body = {BotSubmission: BOT_BODY, ServerSubmission: SERVER_BODY}.get(form, {})
+    (name,) = {"name", "reason"} & form.model_fields.keys()
+    planes = [*range(0x3500), *range(0xFE00, 0x10000), *range(0x13400, 0x13460), *range(0x1BC90, 0x1BCB0)]
+    planes += [*range(0x1D150, 0x1D180), *range(0xDFFF0, 0xE0210), *range(0xE0FF0, 0xE1010)]
+    for point in planes:
+        value = {**body, name: chr(point)}
+        assert schema.is_valid(value) == is_taken((form, dict(body), name), chr(point)), hex(point)
+
+
+def test_a_pattern_names_no_character_that_an_editor_would_hide() -> None:
+    """The characters beyond U+FFFF are escaped where they are written, although they stand in the pattern."""
+    source = Path(patterns.__file__).read_text()
+    assert re.fullmatch(r"[\n -~]*", source)

@@ -1,0 +1,147 @@
+"""pages/owner/vote_numbers.py: owners see votes by day, month and hour, as charts, tables and files."""
+
+import csv
+import io
+import re
+
+import pytest
+
+from pages.owner.vote_numbers import HEIGHT, WIDTH, chart_of
+from tests.support.owned_listings import SERVER, list_bot, list_server
+from tests.support.page_visitor import words
+from tests.support.people_gateway import PeopleGateway, Person
+from tests.support.platform_stand_in import BEN, CLEO, READY
+
+HERE = f"/bots/{READY}/manage/votes"
+DAY_SECONDS = 86_400
+VOTERS = [str(10**17 + number) for number in range(3)]
+
+
+@pytest.fixture
+def voted(gateway: PeopleGateway) -> PeopleGateway:
+    """Two votes a day ago and three today."""
+    list_bot(gateway, decision="approve")
+    for users in (VOTERS[:2], VOTERS):
+        gateway.clock.advance(DAY_SECONDS)
+        for user in users:
+            gateway.done("POST", f"/manage/bots/{READY}/votes", {"user": user})
+    return gateway
+
+
+@pytest.mark.usefixtures("voted")
+def test_the_page_has_a_chart_and_a_table_of_each(ada: Person) -> None:
+    page = ada.page(HERE)
+    assert re.findall(r"<figcaption>([^<]+)<", page) == [
+        "Votes per day",
+        "Votes per month",
+        "Hours of the day",
+    ]
+    assert page.count("<details>") == page.count("<table") == 3
+    assert page.count('<tr><th scope="row">') == 90 + 24 + 24
+    assert "Votes of all time: 5." in words(page)
+    assert "by the hour of the voter's latest vote" in words(page).replace("&#39;", "'")
+    assert " style=" not in page
+
+
+@pytest.mark.usefixtures("voted")
+def test_a_bar_says_what_it_stands_for(ada: Person) -> None:
+    bars = re.findall(r"<rect [^>]*height=\"([\d.]+)\"><title>([^<]+)</title>", ada.page(HERE))
+    assert [(height, title.rpartition(": ")[2]) for height, title in bars[:2]] == [
+        (f"{HEIGHT * 2 / 3:.1f}", "2"),
+        (f"{HEIGHT:.1f}", "3"),
+    ]
+
+
+def test_the_json_is_the_answer_of_the_api(voted: PeopleGateway, ada: Person) -> None:
+    told = ada.get(f"{HERE}.json").json()
+    assert told == voted.done("GET", f"/manage/bots/{READY}/numbers")
+    assert [each["votes"] for each in told["days"][-3:]] == [0, 2, 3]
+    assert (len(told["days"]), len(told["months"]), len(told["hours"])) == (90, 24, 24)
+    assert sum(each["votes"] for each in told["months"]) == told["total"] == 5
+    assert sum(each["voters"] for each in told["hours"]) == len(VOTERS)
+
+
+@pytest.mark.usefixtures("voted")
+def test_the_file_has_a_line_for_each_number(ada: Person) -> None:
+    answer = ada.get(f"{HERE}.csv")
+    assert answer.headers["Content-Type"].startswith("text/csv")
+    assert f'filename="votes-{READY}.csv"' in answer.headers["Content-Disposition"]
+    lines = list(csv.reader(io.StringIO(answer.text)))
+    assert lines[0] == ["what", "when", "count"]
+    told = ada.get(f"{HERE}.json").json()
+    assert lines[90] == ["votes_of_day", told["days"][-1]["day"], "3"]
+    assert len(lines) == 1 + 90 + 24 + 24
+
+
+def test_a_listing_without_votes_has_empty_charts(gateway: PeopleGateway, ada: Person) -> None:
+    list_server(gateway)
+    page = ada.page(f"/servers/{SERVER}/manage/votes")
+    assert "<rect" not in page
+    assert "Votes of all time: 0." in words(page)
+
+
+def test_who_may_not_see_the_listing_sees_no_numbers(voted: PeopleGateway) -> None:
+    stranger = voted.person(BEN)
+    assert {stranger.get(f"{HERE}{end}").status_code for end in ("", ".json", ".csv")} == {404}
+
+
+@pytest.mark.usefixtures("voted")
+def test_a_voter_is_among_the_top_only_after_choosing_so(gateway: PeopleGateway, ada: Person) -> None:
+    ben = gateway.person(BEN)
+    gateway.done("POST", f"/manage/bots/{READY}/votes", {"user": BEN})
+    assert ada.get(f"{HERE}.json").json()["top_voters"] == []
+    assert "Only voters who show their names are here." in words(ada.page(HERE))
+
+    before = words(ben.page("/me/votes"))
+    assert "If you show it, its owners, moderators and operators see it there, with your id" in before
+    told = words(ben.acted("/me/naming", {"name": "on"}))
+    assert "Owners, moderators and operators may see your name now." in told
+    assert "The owners of a listing, moderators and operators see your name, your id" in told
+    assert ben.get("/me/votes.json").json()["is_named"] is True
+    (top,) = ada.get(f"{HERE}.json").json()["top_voters"]
+    assert gateway.person(CLEO).get(f"{HERE}.json").json()["top_voters"] == [top]  # she moderates
+    assert top == {"user": BEN, "name": top["name"], "votes": 1}
+    assert f"{top['name']} {BEN} 1" in words(ada.page(HERE))
+    assert top["name"] not in ada.get(f"{HERE}.csv").text
+
+    assert "Nobody sees your name among top voters any more." in words(
+        ben.acted("/me/naming", {"name": "off"})
+    )
+    assert ada.get(f"{HERE}.json").json()["top_voters"] == []
+    assert BEN not in ada.page(HERE)
+
+
+@pytest.mark.usefixtures("voted")
+def test_the_choice_is_part_of_what_is_known_of_a_person(gateway: PeopleGateway) -> None:
+    ben = gateway.person(BEN)
+    ben.acted("/me/naming", {"name": "on"})
+    assert ben.get("/me/data.json").json()["account"]["naming"] == {"set_ms": gateway.clock.now_ms()}
+    ben.acted("/me/naming", {"name": "off"})
+
+
+def test_the_counts_that_a_bot_pushes_stand_beside_its_votes(voted: PeopleGateway, ada: Person) -> None:
+    assert "Server counts pushed" not in ada.page(HERE)
+    key = voted.done("POST", f"/manage/bots/{READY}/keys", {"name": "main"})["key"]
+    for day in ({"server_count": 40, "command_count": 7}, {"server_count": 43}):
+        voted.clock.advance(DAY_SECONDS)
+        voted.done("PUT", f"/manage/bots/{READY}/actual-server-count", {"server_count": 41})
+        assert voted.stats(key, day, READY).status_code == 200
+        assert voted.stats(key, {"server_count": 5}, READY).status_code == 200
+    pushes = ada.get(f"{HERE}.json").json()["pushes"]
+    assert [(each["server_count"], each["command_count"]) for each in pushes] == [(40, 7), (43, 7)]
+    page = ada.page(HERE)
+    assert page.count("<svg") == 4
+    assert f'height="{HEIGHT:.1f}"' in page.partition("Server counts pushed")[2]
+    assert "Counts pushed Day Servers Commands" in words(page)
+    lines = list(csv.reader(io.StringIO(ada.get(f"{HERE}.csv").text)))
+    assert [line[0] for line in lines[-4:]] == ["server_count", "command_count"] * 2
+    assert lines[-2:] == [["server_count", pushes[1]["day"], "43"], ["command_count", pushes[1]["day"], "7"]]
+
+
+def test_bars_stand_on_the_ground_and_none_is_lost() -> None:
+    chart = chart_of([("a", 0), ("b", 1), ("c", 100_000)])
+    assert [bar.height for bar in chart.bars] == [0, 1, HEIGHT]
+    assert all(bar.y + bar.height == HEIGHT for bar in chart.bars)
+    assert chart.bars[-1].x + chart.bars[-1].width < WIDTH
+    assert (chart.most, chart.total) == (100_000, 100_001)
+    assert chart_of([]).bars == ()

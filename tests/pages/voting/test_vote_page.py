@@ -1,0 +1,353 @@
+"""pages/voting/vote_page.py: the vote page, its POST, its JSON, and what becomes of the bot's webhook."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import quote
+
+import pytest
+
+from core.actors import GATEWAY, OPERATOR
+from core.events import EligibilityChecked
+from core.refusals import Unavailable
+from people.quarantine import impose
+from tests.support.gateways import BOT, SERVER, WAIT_SECONDS, eventually
+from tests.support.owned_listings import list_bot, list_server
+from tests.support.page_visitor import words
+from tests.support.people_gateway import PeopleGateway, Person
+from tests.support.platform_stand_in import ADA, BEN, CLEO, EMIL, READY
+from tests.support.webhook_receiver import Receiver, status
+
+HOUR, DAY = 3_600, 86_400
+VOTE, TWIN = f"/bots/{BOT}/vote", f"/bots/{BOT}/vote.json"
+OF_SERVER = f"/servers/{SERVER}/vote"
+FRAGMENT = {"HX-Request": "true", "HX-Request-Type": "partial", "HX-Target": "div#told"}
+
+
+@pytest.fixture
+def ben(gateway: PeopleGateway) -> Person:
+    """A voter, and a bot that nobody has voted for."""
+    gateway.clock.advance(600)
+    list_bot(gateway, BOT, owner=ADA, decision="approve")
+    return gateway.person(BEN)
+
+
+def votes_of(gateway: PeopleGateway, user: str = BEN, listing: str = f"bots/{BOT}") -> int:
+    (vote,) = gateway.done("POST", f"/manage/{listing}/votes/check", {"users": [user]})["votes"]
+    count: int = vote["vote"]
+    return count
+
+
+def tell(gateway: PeopleGateway, receiver: Receiver) -> None:
+    """Let the bot be told of its votes."""
+    gateway.done("PUT", f"/manage/bots/{BOT}/webhook", {"url": f"{receiver.url}/votes"})
+
+
+def test_the_button_casts_a_vote_and_leads_to_the_same_page(gateway: PeopleGateway, ben: Person) -> None:
+    assert "Counted" not in ben.page(VOTE)
+    answer = ben.post(VOTE)
+    assert (answer.status_code, answer.headers["Location"]) == (303, VOTE)
+    page = words(ben.page(VOTE))
+    assert "Counted. You have voted once." in page
+    assert "does not ask to be told of votes." in page
+    assert votes_of(gateway) == 1
+
+
+def test_a_reload_casts_nothing(gateway: PeopleGateway, ben: Person) -> None:
+    ben.acted(VOTE)
+    for _ in range(3):
+        ben.page(VOTE)
+    assert votes_of(gateway) == 1
+
+
+def test_the_page_shows_the_icon_of_the_listing_or_its_first_letter(
+    gateway: PeopleGateway, ben: Person
+) -> None:
+    assert 'data-letter="T"' in ben.page(VOTE)
+    list_bot(gateway, READY, owner=ADA, decision="approve")
+    icon = f'src="{gateway.stand_in.url}/app-icons/{READY}/'
+    ben.page(f"/bots/{READY}/vote")
+    eventually(lambda: icon in ben.page(f"/bots/{READY}/vote"))
+
+
+@pytest.mark.parametrize("kind", ["bots", "servers"])
+@pytest.mark.parametrize("method", ["GET", "POST"])
+@pytest.mark.parametrize("user", [None, ADA, BEN, CLEO])
+def test_only_an_approved_listing_has_the_page(
+    gateway: PeopleGateway, kind: str, method: str, user: str | None
+) -> None:
+    if kind == "bots":
+        list_bot(gateway, BOT, owner=ADA)
+    else:
+        list_server(gateway)
+    unknown, hidden = f"/{kind}/999999999999999999/vote", VOTE if kind == "bots" else OF_SERVER
+    person = gateway.person(user)
+    for path in (unknown, hidden) if method == "POST" else (unknown, hidden, f"{hidden}.json"):
+        assert person.request(method, path).status_code == 404
+
+
+def test_a_server_is_voted_for_as_a_bot_is(gateway: PeopleGateway) -> None:
+    list_server(gateway)
+    gateway.done("POST", f"/manage/servers/{SERVER}/approve", {})
+    page = words(gateway.person(BEN).acted(OF_SERVER))
+    assert "Counted." in page
+    assert votes_of(gateway, listing=f"servers/{SERVER}") == 1
+
+
+def test_a_server_that_is_hidden_has_no_vote_page(gateway: PeopleGateway) -> None:
+    list_server(gateway)
+    gateway.done("POST", f"/manage/servers/{SERVER}/approve", {})
+    ben = gateway.person(BEN)
+    assert ben.get(OF_SERVER).status_code == 200
+    ledger, now_ms = gateway.gateway.ledger, gateway.clock.now_ms()
+    hidden = EligibilityChecked(f"servers/{SERVER}", (), now_ms, now_ms, now_ms, by=GATEWAY)
+    gateway.on_loop(lambda: ledger.commit([hidden]))
+    for answer in (ben.get(OF_SERVER), ben.get(f"{OF_SERVER}.json"), ben.post(OF_SERVER)):
+        assert answer.status_code == 404
+    assert votes_of(gateway, listing=f"servers/{SERVER}") == 0
+
+
+# -- Signing in for it ------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("ben")
+def test_a_stranger_signs_in_comes_back_and_has_not_voted_yet(gateway: PeopleGateway) -> None:
+    stranger = gateway.person(None)
+    page = stranger.page(VOTE)
+    assert "Sign in and vote" in page
+    assert f'value="{VOTE}?from=sign-in"' in page
+    back = stranger.sign_in_as(BEN, to=f"{VOTE}?from=sign-in")
+    assert (back.status_code, back.headers["Location"]) == (303, f"{VOTE}?from=sign-in")
+    page = stranger.page(back.headers["Location"])
+    assert "<button autofocus>Vote</button>" in page
+    assert "autofocus" not in stranger.page(VOTE)
+    assert votes_of(gateway) == 0
+    assert "Counted." in stranger.acted(VOTE)
+
+
+@pytest.mark.usefixtures("ben")
+def test_who_was_signed_out_meanwhile_has_not_voted_and_can_go_on(gateway: PeopleGateway) -> None:
+    answer = gateway.person(None).post(VOTE)
+    assert answer.status_code == 401
+    assert "You are not signed in any more. Your vote was not counted." in words(answer.text)
+    assert "Sign in and vote" in answer.text
+    assert votes_of(gateway) == 0
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_a_form_from_elsewhere_casts_nothing(gateway: PeopleGateway, ben: Person, site: str) -> None:
+    answer = ben.request("POST", VOTE, {"Sec-Fetch-Site": site})
+    assert answer.status_code == 403
+    assert votes_of(gateway) == 0
+
+
+# -- The cooldown -----------------------------------------------------------------------------------------
+
+
+def test_the_page_says_when_the_next_vote_is_possible(gateway: PeopleGateway, ben: Person) -> None:
+    ben.acted(VOTE)
+    gateway.clock.advance(20 * HOUR + 48 * 60)
+    page = ben.page(VOTE)
+    assert "You can vote again in 3 hours 12 minutes, at " in words(page)
+    assert '<time datetime="' in page.partition("You can vote again")[2]
+    assert "<button>Vote</button>" not in page
+    gateway.clock.advance(3 * HOUR + 12 * 60)
+    assert "<button>Vote</button>" in ben.page(VOTE)
+    assert "You have voted 2 times." in words(ben.acted(VOTE))
+
+
+def test_who_votes_too_early_reads_when_it_is_possible(gateway: PeopleGateway, ben: Person) -> None:
+    ben.acted(VOTE)
+    again = ben.post(VOTE)
+    assert again.status_code == 409
+    assert "You have voted already. Nothing was counted twice." in words(again.text)
+    assert "You can vote again in 1 day" in words(again.text)
+    assert votes_of(gateway) == 1
+
+
+def test_two_tabs_at_once_cast_one_vote(gateway: PeopleGateway, ben: Person) -> None:
+    tabs = 8
+    start = threading.Barrier(tabs)
+
+    def press(_: int) -> int:
+        tab = Person(gateway)
+        tab.cookies = dict(ben.cookies)
+        start.wait(WAIT_SECONDS)
+        return tab.post(VOTE).status_code
+
+    with ThreadPoolExecutor(tabs) as threads:
+        answers = sorted(threads.map(press, range(tabs)))
+    assert answers == [303, *[409] * (tabs - 1)]
+    assert votes_of(gateway) == 1
+
+
+def test_who_erased_the_own_data_waits_for_the_end_of_the_cooldown(gateway: PeopleGateway) -> None:
+    list_bot(gateway, BOT, owner=ADA, decision="approve")
+    emil = gateway.person(EMIL)  # he reads German
+    assert "Gezählt." in emil.acted(VOTE)
+    assert emil.post("/me/data", {"word": "erase"}).status_code == 303
+    again = gateway.person(EMIL)
+    assert "Gezählt." not in again.page(VOTE)
+    assert "Du kannst in 1 Tag wieder abstimmen" in words(again.page(VOTE))
+    assert again.post(VOTE).status_code == 409
+    assert votes_of(gateway, EMIL) == 0
+
+
+# -- Refusals ---------------------------------------------------------------------------------------------
+
+
+def test_who_is_under_quarantine_reads_why_and_until_when(gateway: PeopleGateway, ben: Person) -> None:
+    ledger, now_ms = gateway.gateway.ledger, gateway.clock.now_ms()
+    why = "It was <b>spam</b>."
+    gateway.on_loop(
+        lambda: ledger.commit(impose(ledger.state, BEN, "vote", why, now_ms + 60_000, now_ms, by=OPERATOR))
+    )
+    try:
+        page = ben.page(VOTE)
+        assert "You may not vote until" in page
+        assert "It was &lt;b&gt;spam&lt;/b&gt;." in page
+        assert "<button>Vote</button>" not in page
+        answer = ben.post(VOTE)
+        assert answer.status_code == 403
+        assert "Your vote was not counted." in words(answer.text)
+        assert votes_of(gateway) == 0
+    finally:
+        gateway.clock.advance(60)
+    assert "<button>Vote</button>" in ben.page(VOTE)
+
+
+def test_who_presses_too_often_waits(gateway: PeopleGateway, ben: Person) -> None:
+    assert {ben.post(VOTE).status_code for _ in range(20)} == {303, 409}
+    refused = ben.post(VOTE)
+    assert refused.status_code == 429
+    assert "The next attempt is possible" in words(refused.text)
+    gateway.clock.advance(60)
+    assert ben.post(VOTE).status_code == 409
+
+
+def test_while_nothing_can_be_saved_a_voter_is_not_told_that_the_vote_counts(
+    gateway: PeopleGateway, ben: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(_: int) -> None:
+        raise Unavailable("no space left on the disk")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(gateway.gateway.ledger, "durable", refuse)
+        answer = ben.post(VOTE)
+    assert answer.status_code == 503
+    assert int(answer.headers["Retry-After"]) > 0
+    page = words(answer.text)
+    assert "This site cannot save anything right now, so your vote may not count." in page
+    assert "Counted." not in page
+    assert "<button>Vote</button>" in answer.text
+
+
+# -- Whether the bot was told -----------------------------------------------------------------------------
+
+
+def test_the_page_says_when_the_bot_was_told_and_with_which_status(
+    gateway: PeopleGateway, ben: Person, receiver: Receiver
+) -> None:
+    tell(gateway, receiver)
+    receiver.answers = [receiver.holding(status(204))]
+    page = ben.acted(VOTE)
+    assert "Test bot is being told. Look again" in words(page)
+    assert 'hx-trigger="every 2s"' in page
+    receiver.released.set()
+    eventually(lambda: "hx-trigger" not in ben.get(VOTE, **FRAGMENT).text)
+    told = ben.get(VOTE, **FRAGMENT)
+    assert "<h1>" not in told.text
+    assert "Test bot was told at" in words(told.text)
+    assert "answered with status 204." in words(told.text)
+    assert ben.get(TWIN).json()["told"] == "told"
+
+
+def test_the_page_says_why_the_bot_was_not_told_yet_and_then_not_at_all(
+    gateway: PeopleGateway, ben: Person, receiver: Receiver
+) -> None:
+    tell(gateway, receiver)
+    receiver.default = status(503)
+    ben.acted(VOTE)
+    eventually(lambda: ben.get(TWIN).json()["told"] == "retrying")
+    assert "Test bot was not told yet: the answer had status 503. It is tried again at" in words(
+        ben.page(VOTE)
+    )
+
+    def is_over() -> bool:
+        gateway.advance(60)
+        return bool(ben.get(TWIN).json()["told"] == "failed")
+
+    eventually(is_over)
+    page = words(ben.page(VOTE))
+    assert "Test bot was not told: the answer had status 503. Your vote counts all the same." in page
+    assert receiver.url not in page
+
+
+def test_a_voter_reads_that_no_answer_came_and_not_what_is_wrong_with_the_webhook(
+    gateway: PeopleGateway, ben: Person
+) -> None:
+    gateway.done("PUT", f"/manage/bots/{BOT}/webhook", {"url": "http://127.0.0.1:9/votes"})
+    ben.acted(VOTE)
+    eventually(lambda: ben.get(TWIN).json()["told"] == "retrying")
+    assert "Test bot was not told yet: no answer came. It is tried again at" in words(ben.page(VOTE))
+
+
+def test_while_the_webhook_is_suspended_the_page_says_that_the_bot_is_told_later(
+    gateway: PeopleGateway, ben: Person, receiver: Receiver
+) -> None:
+    tell(gateway, receiver)
+    receiver.default = status(410)
+    ben.acted(VOTE)
+    eventually(lambda: ben.get(TWIN).json()["told"] == "held")
+    page = ben.page(VOTE)
+    assert "Test bot does not answer at the moment, and is told later." in words(page)
+    assert 'hx-trigger="every' in page
+    receiver.default = status(204)
+    gateway.done("POST", f"/manage/bots/{BOT}/webhook/resume", {})
+    eventually(lambda: ben.get(TWIN).json()["told"] == "told")
+
+
+def test_a_vote_of_which_the_log_no_longer_knows_says_so(
+    gateway: PeopleGateway, ben: Person, receiver: Receiver
+) -> None:
+    ben.acted(VOTE)
+    tell(gateway, receiver)
+    assert "The log no longer says whether Test bot was told." in words(ben.page(VOTE))
+
+
+# -- For programs -----------------------------------------------------------------------------------------
+
+
+def test_a_program_of_the_browser_reads_the_same_as_json(gateway: PeopleGateway, ben: Person) -> None:
+    before = ben.get(TWIN).json()
+    assert before == {
+        "success": True,
+        "name": "Test bot",
+        "votes": 0,
+        "last_vote_at": None,
+        "may_vote": True,
+        "why_not": None,
+        "until": None,
+        "is_challenged": False,
+        "told": "no vote",
+        "told_at": None,
+        "told_status": None,
+    }
+    ben.acted(VOTE)
+    after, now_ms = ben.get(TWIN).json(), gateway.clock.now_ms()
+    changed = {"votes": 1, "last_vote_at": now_ms, "may_vote": False, "why_not": "too soon"}
+    assert after == {**before, **changed, "until": now_ms + DAY * 1_000, "told": "no webhook"}
+
+
+@pytest.mark.usefixtures("ben")
+def test_a_program_of_a_stranger_is_told_to_sign_in(gateway: PeopleGateway) -> None:
+    answer = gateway.person(None).get(TWIN)
+    assert (answer.status_code, answer.json()["error"]) == (401, "You must sign in.")
+
+
+@pytest.mark.parametrize("language", ["tr", "de", "fr", "es", "pt-BR", "ru", "ja"])
+def test_a_name_of_any_kind_is_shown_as_text(gateway: PeopleGateway, ben: Person, language: str) -> None:
+    name = "<b>بوت</b> {name} %(x)s"
+    list_bot(gateway, BOT, owner=ADA, decision="approve", name=name)
+    page = ben.get(VOTE, **{"Accept-Language": language}).text
+    assert "&lt;b&gt;بوت&lt;/b&gt; {name} %(x)s" in page
+    assert quote(name) not in page

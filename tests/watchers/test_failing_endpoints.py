@@ -1,0 +1,84 @@
+"""watchers/failing_endpoints.py: the endpoints whose last events failed."""
+
+from core.events import EndpointHealthSet, Event, ListingMerged, ListingRemoved, WebhookRemoved, WebhookSaved
+from core.packing import pack
+from core.rows import Suspension, Webhook
+from core.state import State
+from tests.support.memory_ledger import empty_state
+from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF, SERVER_REF, listed
+from watchers.failing_endpoints import FailingEndpoints
+
+URL = "https://hooks.example/votes"
+
+
+def known(failing: FailingEndpoints) -> set[str]:
+    for _ in failing.survey():
+        pass
+    return {ref for _, ref in failing.found()}
+
+
+def told(state: State, failing: FailingEndpoints, *events: Event) -> set[str]:
+    for event in events:
+        state.apply(event)
+    failing.on_record(1, events)
+    return {ref for _, ref in failing.found()}
+
+
+def with_webhooks() -> State:
+    state = empty_state()
+    for ref in (BOT_REF, OTHER_REF, SERVER_REF):
+        for event in listed(ref, URL):
+            state.apply(event)
+    return state
+
+
+def test_it_begins_and_ends_with_what_the_log_says() -> None:
+    state = with_webhooks()
+    failing = FailingEndpoints(state)
+    suspended = Suspension(NOW_MS, "timeout", 1, NOW_MS)
+
+    assert known(failing) == set()
+    assert told(state, failing, EndpointHealthSet(BOT_REF, 1, None)) == {BOT_REF}
+    assert told(state, failing, EndpointHealthSet(OTHER_REF, 0, suspended)) == {BOT_REF, OTHER_REF}
+    assert told(state, failing, EndpointHealthSet(BOT_REF, 0, None)) == {OTHER_REF}
+    assert told(state, failing, WebhookSaved(OTHER_REF, Webhook(URL, NOW_MS))) == set()
+    assert told(state, failing, EndpointHealthSet(SERVER_REF, 3, None)) == {SERVER_REF}
+    assert told(state, failing, WebhookRemoved(SERVER_REF)) == set()
+
+
+def test_a_listing_that_is_gone_or_merged_is_looked_at_again() -> None:
+    state = with_webhooks()
+    failing = FailingEndpoints(state)
+    told(state, failing, EndpointHealthSet(BOT_REF, 1, None), EndpointHealthSet(OTHER_REF, 1, None))
+    healthy = with_webhooks().listings[OTHER_REF]
+
+    assert told(state, failing, ListingRemoved(BOT_REF)) == {OTHER_REF}
+    assert told(state, failing, ListingMerged(healthy)) == set()
+
+
+def test_the_first_survey_finds_what_a_start_left_packed_and_leaves_it_so() -> None:
+    source, state = with_webhooks(), empty_state()
+    source.apply(EndpointHealthSet(OTHER_REF, 4, None))
+    refs = list(source.listings.refs)
+    state.load_packed(refs, [pack(source.listings[ref]) for ref in refs], 0, ())
+    state.loaded()
+    failing = FailingEndpoints(state)
+
+    assert known(failing) == {OTHER_REF}
+    assert list(state.listings.unpacked()) == []
+
+
+def test_suspended_ones_sort_before_those_that_fail_most() -> None:
+    state = with_webhooks()
+    failing = FailingEndpoints(state)
+    suspended = Suspension(NOW_MS, "timeout", 1, NOW_MS)
+    told(
+        state,
+        failing,
+        EndpointHealthSet(BOT_REF, 3, None),
+        EndpointHealthSet(OTHER_REF, 7, None),
+        EndpointHealthSet(SERVER_REF, 0, suspended),
+    )
+
+    assert [ref for _, ref in sorted(failing.found())] == [SERVER_REF, OTHER_REF, BOT_REF]
+    assert len(failing) == 3

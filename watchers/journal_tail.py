@@ -1,0 +1,177 @@
+"""The newest events of the log, for the operator. Invariant: a field that is not in the list is not shown.
+
+The tail is a ring in memory, filled by a reader of the log, and not read from disk: a segment is encrypted,
+up to 64 MB long and read from its beginning, so a look at its end would cost the process more than the ring
+does in a day. The price is that the tail begins with the process.
+"""
+
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from core import events as ev
+from core.actors import ERASED, user_actor
+from core.clock import Clock
+from core.events import Event, ManagementEvent, UserErased
+from core.rows import Policy
+
+EVENTS = 500
+PAGE_EVENTS = 100
+TEXT = 120
+"""The characters of a field that are shown."""
+
+SHOWN: Mapping[type[Event], Sequence[str]] = {
+    ev.ListingSaved: ("profile.name", "owner_id", "review", "by"),
+    ev.OwnerSet: ("owner_id", "deed", "by"),
+    ev.CoOwnerSaved: ("co_owner.id", "by"),
+    ev.CoOwnersEnded: ("ids", "deed", "by"),
+    ev.ListingReviewed: ("review", "withdraws", "reason", "by"),
+    ev.ChangeDecided: ("profile.name", "is_agreed", "reason", "by"),
+    ev.ListingRemoved: ("by",),
+    ev.KeySaved: ("key.id", "key.name", "key.fingerprint", "by"),
+    ev.KeyUsed: ("key_id",),
+    ev.KeyDeleted: ("key_id", "by"),
+    ev.StatsUpdated: ("server_count", "command_count"),
+    ev.ActualCountSet: ("server_count", "by"),
+    ev.LimitsSet: ("stats", "voters", "by"),
+    ev.WebhookSaved: ("webhook.host", "webhook.language", "by"),
+    ev.WebhookRemoved: ("by",),
+    ev.EndpointHelped: ("deed", "by"),
+    ev.EndpointHealthSet: ("failed", "suspension.reason", "suspension.times"),
+    ev.VoteCast: ("user", "count", "node"),
+    ev.VoteCountsMerged: (),
+    ev.VoteCountsMoved: ("label",),
+    ev.VoteFlagged: ("user", "rule"),
+    ev.ListingClaimed: ("is_claimed", "by"),
+    ev.NoteAdded: ("by",),
+    ev.OwnershipProven: ("by",),
+    ev.ListingTakenOver: ("owner_id", "lost_by", "by"),
+    ev.VotesStruck: ("users", "reason", "by"),
+    ev.EligibilityChecked: ("by", "failing_ms", "hidden_ms"),
+    ev.OwnerMessageQueued: ("to", "decision"),
+    ev.OwnerMessageAttempted: ("number", "outcome", "attempt.status", "attempt.error", "attempt.duration_ms"),
+    ev.OwnerMessageTaken: (),
+    ev.UserSignedIn: ("session.label", "ends"),
+    ev.SessionSeen: (),
+    ev.SessionsEnded: ("digests", "by"),
+    ev.EndingsForgotten: ("before_ms",),
+    ev.UserDropped: (),
+    ev.RoleSet: ("role", "by"),
+    ev.NoticesRead: (),
+    ev.NamingSet: ("is_allowed",),
+    ev.ReminderSet: ("listing",),
+    ev.ReminderCleared: ("listing",),
+    ev.ReminderAttempted: (
+        *("listing", "number", "outcome"),
+        *("attempt.status", "attempt.error", "attempt.duration_ms"),
+    ),
+    ev.QuarantineSet: ("quarantine.act", "quarantine.reason", "quarantine.until_ms", "by"),
+    ev.CooldownsKept: ("cooldowns",),
+    ev.UserErased: ("refs", "by"),
+    ev.DeliveryQueued: ("delivery_id", "kind", "user", "test"),
+    ev.DeliveryAttempted: (
+        *("delivery_id", "number", "outcome"),
+        *("attempt.status", "attempt.error", "attempt.duration_ms"),
+    ),
+    ev.DeliveryDropped: ("delivery_id", "made", "reason"),
+    ev.DeliveryTaken: ("delivery_id",),
+    ev.NodeNamed: ("label",),
+    ev.Merged: ("label", "position"),
+    ev.ListingMerged: ("row.profile.name", "row.review", "updates"),
+    ev.UserMerged: ("row.role",),
+    ev.VotesMerged: ("nodes", "leaf"),
+    ev.VotesMoved: ("label", "users"),
+    ev.DeliveryMerged: ("row.id", "row.owner"),
+    ev.DeliveryForgotten: ("delivery_id",),
+}
+"""The fields that are shown of each event. A collection is shown by its size."""
+
+
+class ToldEvent(NamedTuple):
+    """An event as it is shown. `at` is the time when this node committed it (Unix ms)."""
+
+    position: int
+    at: int
+    type: str
+    ref: str | None
+    text: str
+
+
+class _Kept(NamedTuple):
+    position: int
+    at_ms: int
+    event: Event
+
+
+class JournalTail:
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._kept: deque[_Kept] = deque(maxlen=EVENTS)
+
+    def on_record(self, position: int, events: Sequence[Event]) -> None:
+        """Read a committed record. An erased user is erased here too."""
+        now_ms = self._clock.now_ms()
+        for event in events:
+            if type(event) is UserErased:
+                self._forget(event.user)
+            self._kept.append(_Kept(position, now_ms, event))
+
+    def page(self, before: int | None) -> tuple[list[ToldEvent], int | None]:
+        """Return the newest events of records before that position, and the position to go on before.
+
+        A record is never split over two pages.
+        """
+        kept = [each for each in self._kept if before is None or each.position < before]
+        found: list[ToldEvent] = []
+        for position, of_record in groupby(reversed(kept), key=lambda each: each.position):
+            if len(found) >= PAGE_EVENTS:
+                return found, position + 1
+            found += map(_told, of_record)
+        return found, None
+
+    def _forget(self, user: str) -> None:
+        """Take the user's name out of all events. Those about the user alone go whole."""
+        actor, left = user_actor(user), list[_Kept]()
+        for each in self._kept:
+            event = each.event
+            if getattr(event, "ref", None) == actor:
+                continue
+            if getattr(event, "user", None) == user:
+                event = replace(event, user=ERASED)
+            if isinstance(event, ManagementEvent) and event.by == actor:
+                event = replace(event, by=ERASED)
+            if isinstance(event, ev.OwnerMessageQueued) and event.to == actor:
+                event = replace(event, to=ERASED)
+            if isinstance(event, ev.VotesStruck) and user in event.users:
+                event = replace(event, users=tuple(ERASED if it == user else it for it in event.users))
+            left.append(each._replace(event=event))
+        self._kept = deque(left, EVENTS)
+
+
+def _told(kept: _Kept) -> ToldEvent:
+    event = kept.event
+    tag = str(type(event).__struct_config__.tag)
+    text = ", ".join(f"{name} {value}" for name, value in _shown_fields(event))
+    return ToldEvent(kept.position, kept.at_ms, tag, getattr(event, "ref", None), text)
+
+
+def _shown_fields(event: Event) -> Iterator[tuple[str, str]]:
+    for path in SHOWN[type(event)]:
+        value: object = event
+        for name in path.split("."):
+            value = getattr(value, name) if value is not None else None
+        if value is not None and value != "":
+            yield path.removeprefix("row."), _shown(value)
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, Policy):
+        return f"{value.requests} in {value.window_seconds} s"
+    if isinstance(value, bytes):
+        return f"{len(value)} bytes"
+    if isinstance(value, tuple):
+        return f"({len(value)})"
+    return str(value).lower() if isinstance(value, bool) else str(value)[:TEXT]
