@@ -70,7 +70,7 @@ class PlatformApplication(msgspec.Struct, frozen=True, gc=False):
     """An application, which is what the platform calls a bot that can be added to servers.
 
     `is_inviteable`: everybody may add it to a server. `has_commands`: it has slash commands that work on
-    every server; the platform does not tell of commands that are for one server alone.
+    every server; the platform does not mention commands that are for one server alone.
     """
 
     id: str
@@ -82,7 +82,7 @@ class PlatformApplication(msgspec.Struct, frozen=True, gc=False):
 
 
 class ApplicationReach(msgspec.Struct, frozen=True, gc=False):
-    """How many servers an application is in, roughly; None if the platform does not tell."""
+    """The approximate number of servers that an application is in; None if the platform does not say."""
 
     id: str
     servers: int | None = None

@@ -46,11 +46,11 @@ class ServerConditions(NamedTuple):
 
 
 class ServerFacts(NamedTuple):
-    """What is known of a server, and when the platform said it (Unix milliseconds).
+    """The facts on a server, and when the platform said them (Unix milliseconds).
 
     Args:
-        seen: what a user sees who is in it.
-        inside: what the deployment's bot sees; None if it is not in it.
+        seen: the view of a user who is in it.
+        inside: the view of the deployment's bot; None if it is not in it.
         channels: None if they could not be read.
     """
 
@@ -133,10 +133,10 @@ Obstacle = Literal["no_application", "not_inviteable", "no_commands"]
 
 
 def obstacles(application: PlatformApplication | None) -> Sequence[Obstacle]:
-    """Return what keeps an application from being listed.
+    """Return the reasons why an application may not be listed.
 
     Args:
-        application: what the platform said of it; None if it knows no such one.
+        application: the answer of the platform; None if it does not exist.
     """
     if application is None:
         return ["no_application"]

@@ -1,9 +1,8 @@
-"""Questions to the chat platform. Invariant: a question ends by its deadline, and never waits while a rule
-runs.
+"""Questions to the chat platform. Invariant: a question ends by its deadline.
 
     question -> cached? -> the route's turn -> the platform's limits -> exchange -> facts
 
-Those who ask the same at once share one question. Of each route few questions are under way, because the
+Callers with the same question at the same time share it. Few questions of a route are under way, because the
 platform's limits are known only after an answer; the limit of one user's token stops nobody else. A question
 that would have to wait beyond its deadline is not sent. No redirect is followed, and no answer is read beyond
 its bound.
@@ -156,7 +155,7 @@ class ChatPlatform:
         self._turns = defaultdict[str, asyncio.Semaphore](partial(asyncio.Semaphore, AT_ONCE))
         """By route."""
         self._told: dict[str, tuple[Told, int]] = {}
-        """By application: what was told, and when (monotonic ns)."""
+        """By application: the answer, and its time (monotonic ns)."""
         self._asking: dict[str, asyncio.Task[Told]] = {}
         self._denied: dict[str, int] = {}
         """By server that the bot is not in: when that was said (monotonic ns)."""
@@ -183,11 +182,11 @@ class ChatPlatform:
         return read_token(_good(answer).body)
 
     async def user(self, token: str) -> PlatformUser:
-        """Return who the token is of. Raises PlatformAway."""
+        """Return the user of a token. Raises PlatformAway."""
         return await self._read("user", "/users/@me", token, read_user)
 
     async def servers(self, token: str) -> tuple[PlatformServer, ...]:
-        """Return the servers of whom the token is of. Raises PlatformAway."""
+        """Return the servers of the user of a token. Raises PlatformAway."""
         return await self._read("servers", "/users/@me/guilds?with_counts=true", token, read_servers)
 
     async def inside(self, server_id: str) -> Inside:
@@ -254,20 +253,20 @@ class ChatPlatform:
         }
         await self._as_bot("message", f"/channels/{channel_id}/messages", message)
 
-    def lately(self, application_id: str) -> Told | None:
-        """Return what the platform last said of an application, however long ago; None if it is not kept."""
+    def last_answer(self, application_id: str) -> Told | None:
+        """Return the last answer about an application, however old; None if it is not kept."""
         known = self._told.get(application_id)
         return known[0] if known is not None else None
 
-    async def application(self, application_id: str, *, anew: bool = False) -> Told:
-        """Return what the platform says of an application. Raises PlatformAway.
+    async def application(self, application_id: str, *, refresh: bool = False) -> Told:
+        """Return the answer about an application. Raises PlatformAway.
 
         Args:
-            anew: true to ask, however lately it was said.
+            refresh: true to ask even if the last answer is recent.
         """
         known = self._told.get(application_id)
-        is_late = known is not None and self._clock.monotonic_ns() - known[1] < self._cache_ns
-        if known is not None and is_late and not anew:
+        is_fresh = known is not None and self._clock.monotonic_ns() - known[1] < self._cache_ns
+        if known is not None and is_fresh and not refresh:
             return known[0]
         asking = self._asking.get(application_id)
         if asking is None:

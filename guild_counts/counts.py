@@ -58,7 +58,7 @@ class OperatorCounts:
 
 
 def how_to_set(ref: str) -> str:
-    """Say to the operator how the count of a bot is set."""
+    """Return how the operator sets the count of a bot."""
     return (
         f"Set it: votegate admin counts {ref.removeprefix(BOTS)} <number>, "
         f'or PUT /manage/{ref}/actual-server-count with {{"server_count": <number>}}.'

@@ -1,5 +1,5 @@
-"""New connections to endpoints. Law: the client, or a proxy for it, connects only to addresses that the guard
-has allowed, and nothing resolves a name again afterwards.
+"""New connections to endpoints. Invariant: the client, or a proxy for it, connects only to addresses that the
+guard has allowed, and nothing resolves a name again afterwards.
 
 With a proxy, every connection is a tunnel through it. If the proxy fails, the client never connects directly.
 """

@@ -1,4 +1,4 @@
-"""The TLS records of a peer, split and counted. Law: pure; a peer that sends more than an honest one, or asks
+"""The TLS records of a peer, split and counted. Invariant: a peer that sends more than an honest one, or asks
 for expensive work, is refused before OpenSSL reads it.
 
 The header of a record tells its length in the clear (RFC 8446, 5.1), and only OpenSSL can read its content.

@@ -2,7 +2,7 @@
 
     due -> slot -> attempt -> outcome as events, committed -> the next time -> due ...
 
-What waits stands in the state, and a notifier orders it. `take` returns the items whose time has come and
+The state has what waits, and a notifier orders it. `take` returns the items whose time has come and
 whose record is durable, and gives each a slot. Each attempt is a task of its own. It ends with an outcome:
 the events that say how the attempt went and when the next one is due. The sender commits them, and the
 notifier reads them from the log, as it reads everything else.
@@ -57,7 +57,7 @@ class Trouble(NamedTuple):
 
 
 class Notifier(Protocol[Item]):
-    """What differs between the messages that are sent."""
+    """The part of sending that differs between webhooks, messages to owners, and reminders."""
 
     unwritten: Trouble
     """Outcomes have to wait, until all of them are written."""

@@ -183,14 +183,14 @@ def test_an_answer_can_be_asked_for_anew_and_the_last_one_is_known_however_old(s
     async def main() -> None:
         clock = FakeClock()
         async with asking(stand_in, clock=clock) as platform:
-            assert platform.lately(READY) is None
+            assert platform.last_answer(READY) is None
             told, before = await platform.application(READY), stand_in.asked(RPC)
             clock.advance(1)
-            newer = await platform.application(READY, anew=True)
+            newer = await platform.application(READY, refresh=True)
             assert stand_in.asked(RPC) - before == 1
             assert newer.at_ms == told.at_ms + 1_000
             clock.advance(10 * CACHE_SECONDS)
-            assert platform.lately(READY) == newer
+            assert platform.last_answer(READY) == newer
             assert stand_in.asked(RPC) - before == 1
 
     run(main())

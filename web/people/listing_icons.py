@@ -74,7 +74,7 @@ class ListingIcons:
     def _told(self, ref: str) -> _Known | None:
         if not ref.startswith(BOTS):
             return self._servers.get(ref)
-        told = self._platform.lately(ref.removeprefix(BOTS))
+        told = self._platform.last_answer(ref.removeprefix(BOTS))
         if told is None:
             return None
         icon = application_icon_url(self._cdn_url, told.application) if told.application is not None else None
