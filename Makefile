@@ -6,7 +6,7 @@ BUILDER := $(VENV)/build
 PUBLISHED := tests/published/node_modules/.package-lock.json
 EXPRESS := bench/peers/express/node_modules/.package-lock.json
 
-.PHONY: help run fleet binary binary-test wheel build-packages test-packages pages screens surface test test-long site coverage faults fuzz processes crash soak lint messages bench bench-tools bench-packages bench-state bench-webhooks bench-fleet lock vendor system-packages clean
+.PHONY: help run fleet binary binary-test wheel build-packages test-packages pages screens surface test test-long site coverage faults fuzz processes crash soak lint pythons messages bench bench-tools bench-packages bench-state bench-webhooks bench-fleet lock vendor system-packages clean
 
 help:            ## list all targets
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -42,11 +42,22 @@ MEASURED := $(addprefix tests/,core grammars votes listings people ratelimit web
 coverage: $(VENV)/dev.stamp ## measure branch coverage of the core rooms by their own tests: at least 95%
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --cov --cov-report=term:skip-covered $(MEASURED)
 
-lint: $(VENV)/dev.stamp ## check format, lint, types and imports
+lint: $(VENV)/dev.stamp ## check format, lint, types, imports and English
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy .
-	@$(BIN)/python -m pytest -q -n 0 tests/test_architecture.py
+	@$(BIN)/python -m pytest -q -n 0 tests/test_architecture.py tests/test_english.py
+
+# Each in an environment of its own, build/python-3.12 and so on. Without an interpreter, one is only named.
+PYTHONS := 3.11 3.12 3.13
+pythons: $(PYTHONS:%=python-%)  ## run `make test` on Python 3.11, 3.12 and 3.13, as far as they are here
+
+python-%:
+	@for found in python$* $(HOME)/.pyenv/versions/$*.*/bin/python missing; do \
+	  $$found -c "" 2> /dev/null && break; \
+	done; \
+	if [ $$found = missing ]; then echo "Python $* is missing"; exit $(if $(CI),1,0); fi; \
+	echo "Python $*: $$found" && $(MAKE) --no-print-directory test VENV=build/python-$* PYTHON=$$found
 
 ROUNDS := 1000
 crash: $(VENV)/dev.stamp ## kill a loaded gateway ROUNDS=1000 times (5 minutes)

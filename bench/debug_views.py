@@ -24,11 +24,12 @@ import uvloop
 from msgspec.structs import replace
 
 from core.clock import SystemClock
-from core.events import DeliveryQueued, EndpointHealthSet, Event, ListingSaved, VoteCast, WebhookSaved
+from core.events import DeliveryQueued, EndpointHealthSet, Event, ListingSaved, VoteCast
 from core.rows import BotProfile, Webhook
 from gateway.serve import Gateway, serve, tune_interpreter
 from handlers.public import PublicApi
 from settings.model import Settings, load_settings
+from tests.support.slots_set import webhook_saved
 
 OPERATOR = "operator-token-of-the-benchmark"
 FIRST = 10**17
@@ -58,7 +59,7 @@ def events(bots: int, now_ms: int) -> Iterator[Event]:
         for voter in range(10):
             yield VoteCast(ref, str(FIRST + (number * 7 + voter) % bots), 1, now_ms - voter)
         if number % 10 == 0:
-            yield WebhookSaved(ref, Webhook("https://127.0.0.1:9/votes", now_ms))
+            yield webhook_saved(ref, Webhook("https://127.0.0.1:9/votes", now_ms))
             yield DeliveryQueued(f"{number:024x}", ref, str(FIRST), test=False, at_ms=now_ms)
             yield EndpointHealthSet(ref, 1 + number % 9, None)
     for voter in range(100_000):

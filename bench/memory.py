@@ -13,14 +13,12 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from msgspec import UNSET
-
 from bench.charts import machine
 from bench.load import idle_bytes
 from bench.servers import OPERATOR, Running, running, votegate
 from bench.state_disk import seed_folder
 from core.clock import month_of_day
-from core.push_history import History, with_push
+from core.push_history import with_push
 from core.vote_counts import VoteCounts
 from votes.table import VoteTable
 
@@ -85,7 +83,7 @@ def _counted(least: int, most: int) -> float:
 
 def _pushed() -> int:
     """Return the bytes of a history in the row of a listing."""
-    history: History = UNSET
+    history = b""
     for day in range(TODAY - 200, TODAY):
         history = with_push(history, day, 50_000 + day * 131 % 700, 40 + day // 7 % 5)
     return sys.getsizeof(history)

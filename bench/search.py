@@ -34,7 +34,7 @@ from bench.servers import Server, running, votegate
 from bench.state_disk import seed_folder
 from core.events import ListingSaved
 from core.packing import pack
-from core.rows import BotProfile, Listing, ServerProfile
+from core.rows import BotProfile, Listing, Reviewed, ServerProfile
 from core.state import State
 from gateway.serve import tune_interpreter
 from search.index import SearchIndex, findable_of
@@ -97,7 +97,7 @@ def rows(count: int) -> list[Listing]:
             profile = ServerProfile(texts.name(), texts.text(30), ("chess", "books"), "Education")
         kind = "servers" if isinstance(profile, ServerProfile) else "bots"
         ref = f"{kind}/{2 * 10**17 + number}"
-        found.append(Listing(ref, OWNER, profile, "approved", NOW_MS, NOW_MS))
+        found.append(Listing(ref, OWNER, profile, NOW_MS, NOW_MS, Reviewed("approved", NOW_MS)))
     return found
 
 

@@ -14,7 +14,7 @@ from bench.charts import Report
 from core.clock import SystemClock
 from core.events import VoteCast, encode_record
 from core.ledger import Ledger
-from core.rows import BotProfile, Key, Listing
+from core.rows import BotProfile, Key, Listing, Reviewed
 from journal.journal import Journal, JournalPolicy
 from journal.segments import EMPTY
 from snapshot.files import SnapshotReader, list_snapshots
@@ -60,7 +60,9 @@ def _listing(ref: str) -> Listing:
     number = ref.partition("/")[2]
     profile = BotProfile("A bot " + number, "What it does, in one line", "What it does. " * 10, ("Utility",))
     key = Key("0" * 24, "production", f"{int(number):064x}", "vg_abcd...", NOW_MS)
-    return Listing(ref, "222222222222222222", profile, "approved", NOW_MS, NOW_MS, keys=(key,))
+    return Listing(
+        ref, "222222222222222222", profile, NOW_MS, NOW_MS, Reviewed("approved", NOW_MS), keys=(key,)
+    )
 
 
 def read_seconds(path: Path) -> float:

@@ -20,12 +20,13 @@ from bench.load import SERVER_CORES, asking, on_cores
 from bench.servers import DIGEST_SECRET, OPERATOR
 from bench.world import LIMIT
 from core.clock import SystemClock
-from core.events import EndpointHealthSet, Event, ListingReviewed, ListingSaved, WebhookSaved
+from core.events import EndpointHealthSet, Event, ListingReviewed, ListingSaved
 from core.rows import BotProfile, Suspension, Webhook
 from core.webhook_events import NewDeliveries
 from gateway.serve import Gateway, serve, tune_interpreter
 from serving.vitals import resident_bytes
 from settings.model import load_settings
+from tests.support.slots_set import webhook_saved
 from votes.rules import cast_vote
 
 SECRET = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD7U+tTLFsZJA="
@@ -196,7 +197,7 @@ class _Feeder:
             events: list[Event] = [ListingSaved(ref, "2" * 18, profile, "in_review", now_ms)]
             events.append(ListingReviewed(ref, "approved", None, now_ms))
             if url is not None:
-                events.append(WebhookSaved(ref, Webhook(url, now_ms, "a-token", secret=SECRET)))
+                events.append(webhook_saved(ref, Webhook(url, now_ms, "a-token", secret=SECRET)))
                 events.append(EndpointHealthSet(ref, 0, suspension))
             self._ledger.commit(events)
         await self._ledger.durable(self._ledger.head)

@@ -71,7 +71,7 @@ def server_checks(
 def _checks(
     conditions: ServerConditions, server_id: str, facts: ServerFacts, now_ms: int
 ) -> Iterator[ServerCheck]:
-    # Of a server that one side does not see, all its answers are unknown.
+    # If one side does not see the server, all its answers are unknown.
     seen = facts.seen or PlatformServer(server_id, "")
     inside = facts.inside or InnerServer(server_id, "")
     if conditions.min_members:

@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterator, Mapping
 from itertools import chain
 from typing import Protocol
 
-from msgspec import UNSET
 from msgspec.structs import replace
 
 from core.events import DeliveryAttempted, DeliveryDropped, DeliveryForgotten, DeliveryQueued, DeliveryTaken
@@ -261,7 +260,7 @@ def _new_row(event: DeliveryQueued) -> Delivery:
     row = Delivery(event.delivery_id, event.ref, event.user, event.test, event.at_ms, event.at_ms)
     if event.kind == "vote":
         return row
-    return replace(row, kind=event.kind, reason=UNSET if event.reason is None else event.reason)
+    return replace(row, kind=event.kind, reason=event.reason)
 
 
 def _in_a_new_round(row: Delivery, at_ms: int) -> Delivery:

@@ -1,16 +1,30 @@
-"""An incremental digest of many listings. Law: equal states have equal digests, whatever led to them.
+"""An incremental digest of many listings. Invariant: equal states have equal digests, whatever led to them.
 
 The digest is the sum of one BLAKE2b digest for each listing. So only listings that changed since the last
 time are hashed again. They are hashed in slices, because a listing may have a million voters.
-`core/canonical.py` says which bytes are hashed.
+`Canonical` says which bytes are hashed.
 """
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
 
+import msgspec
+from msgspec.structs import replace
+
+from core import sharing
+from core.delivery_table import DeliveryTable
+from core.fleet_table import FleetTable
+from core.listing_table import ListingTable
+from core.user_rows import USERS
+from core.user_table import UserTable
+from core.vote_counts import VoteCounts
+from core.vote_port import VotesView, leaves_of
+
 SLICE_BYTES = 128 << 10
 ROW_COST_BYTES = 8 << 10
 """The time that it takes to encode a listing's row, as bytes that are hashed in the same time."""
+
+_row_bytes = msgspec.json.Encoder(order="deterministic").encode
 
 Parts = Callable[[str], Iterator[bytes] | None]
 """The bytes to hash of a listing, in canonical order; None for a listing that is gone."""
@@ -67,3 +81,69 @@ class Digest:
         for _ in self.refresh():
             pass
         return f"{self._sum % (1 << 128):032x}"
+
+
+class Canonical:
+    """The canonical bytes of a listing and of all that hangs on it, or of a user.
+
+    Invariant: equal contents have equal bytes. A node's own digest is of `whole`. The digest that nodes of a
+    fleet compare is of `shared`.
+    """
+
+    def __init__(
+        self,
+        listings: ListingTable,
+        deliveries: DeliveryTable,
+        votes: VotesView,
+        vote_counts: VoteCounts,
+        users: UserTable,
+        fleet: FleetTable,
+    ) -> None:
+        self._listings = listings
+        self._deliveries = deliveries
+        self._votes = votes
+        self._vote_counts = vote_counts
+        self._users = users
+        self._fleet = fleet
+
+    def whole(self, ref: str) -> Iterator[bytes] | None:
+        """Return everything that this node keeps of the listing or user; None if it keeps no such one."""
+        if ref.startswith(USERS):
+            return self._user(ref)
+        return self._whole(ref) if ref in self._listings else None
+
+    def shared(self, ref: str) -> Iterator[bytes] | None:
+        """Return the part that all nodes of the fleet have in common: row, votes and counts."""
+        if ref.startswith(USERS):
+            return self._shared_user(ref)
+        return self._shared(ref) if ref in self._listings else None
+
+    def _user(self, ref: str) -> Iterator[bytes] | None:
+        row = self._users.get(ref)
+        return iter((_row_bytes(row),)) if row is not None else None
+
+    def _shared_user(self, ref: str) -> Iterator[bytes] | None:
+        """Leave endings of sessions out: each node forgets them by its own clock."""
+        row = self._users.get(ref)
+        return iter((_row_bytes(replace(row, ended=())),)) if row is not None else None
+
+    def _whole(self, ref: str) -> Iterator[bytes]:
+        yield _row_bytes(self._listings.peek(ref))
+        deliveries = self._deliveries.newest_first(ref)
+        yield from map(_row_bytes, sorted(deliveries, key=lambda row: row.id))
+        yield from self._vote_bytes(ref)
+
+    def _shared(self, ref: str) -> Iterator[bytes]:
+        row = sharing.shared(self._listings.peek(ref), self._fleet.label)
+        yield _row_bytes(replace(row, keys=tuple(sorted(row.keys, key=lambda key: key.id))))
+        yield from self._vote_bytes(ref)
+
+    def _vote_bytes(self, ref: str) -> Iterator[bytes]:
+        # Where leaves end is history. All users come first, then all votes, so that no cut shows.
+        for leaf in leaves_of(self._votes, ref):
+            yield leaf[: len(leaf) // 2]
+        at_one_node = len(self._fleet.numbers) < 2
+        for leaf in leaves_of(self._votes, ref):
+            packed = leaf[len(leaf) // 2 :]
+            yield packed if at_one_node else self._votes.without_nodes(packed)
+        yield self._vote_counts.canonical(ref)

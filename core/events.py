@@ -3,45 +3,60 @@
 An event says "the count is now 7, cast at 12:00", not "add one". Applied again, it sets the same values
 again, so a start may replay records, in order, over votes that already hold some of them. Each type has a
 name and a version in its tag. A record with an unknown tag stops the start, because skipping a change would
-be worse than not starting. An older version of a type is a subclass of the newest, so that all read both
-alike; only old records have it.
+be worse than not starting. One `commit` appends one record: a list of events that happen together or not at
+all.
 
-One `commit` appends one record: a list of events that happen together or not at all.
+A thing whose rules are those of its slot alone has no event of its own: `SlotsSet` writes the slots of a
+listing and `UserSlotsSet` those of a user, each as a whole. An event has its own type if it does more: it
+derives one field from another, changes a part of a slot, or happens far more often than others.
+
+    of listings     ListingSaved, ListingReviewed, ChangeDecided, SlotsSet, ListingTakenOver, ListingRemoved
+    of owners       OwnerSet, CoOwnerSaved, CoOwnersEnded, and the messages to owners
+    of keys, votes  KeySaved, StatsUpdated, VoteCast, VoteFlagged, VotesStruck, ...
+    of webhooks     EndpointHealthSet, EndpointHelped, and the deliveries
+    of users        UserSignedIn, UserSlotsSet, QuarantineSet, UserErased, reminders, ...
+    of a fleet      NodeNamed, Merged and the others that end with Merged or Moved: they are what replication
+                    makes of other nodes' facts, and name nobody
+
+In a fleet, a stamp orders the changes of several nodes: see `core/sharing.py`.
 """
 
 from collections.abc import Callable, Sequence
 from typing import Literal, final, get_args
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
-from core.actors import OPERATOR, UNKNOWN, Actor
+from core.actors import OPERATOR, Actor
 from core.cooldown_table import Cooldown
 from core.rows import (
+    AnyProfile,
     Attempt,
-    BotProfile,
+    AuditAction,
+    BotLimits,
+    Claim,
     CoOwner,
-    CoOwnersDeed,
+    CoOwnersAction,
     Decision,
     Delivery,
     Dropped,
+    Eligibility,
     FlagRule,
     HandOver,
     Key,
     Listing,
     NodeCounts,
     Outcome,
-    OwnerDeed,
+    OwnerAction,
     PendingChange,
-    Policy,
+    Proof,
     Review,
-    ServerCheck,
-    ServerProfile,
     StatsWindow,
     Suspension,
     Webhook,
     WebhookEvent,
 )
-from core.user_rows import Quarantine, Role, UserProfile, UserRow, UserSession
+from core.user_rows import Naming, Quarantine, Role, UserProfile, UserRow, UserSession
 
 
 class _Event(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, tag_field="type"):
@@ -55,20 +70,20 @@ class Stamped(_Event, frozen=True, kw_only=True):
 
 
 class ManagementEvent(Stamped, frozen=True, kw_only=True):
-    """A change that somebody makes. One that nobody is named for leaves no trace in the trail: a merge makes
-    such changes, because the acts themselves come with the rows."""
+    """A change that somebody makes. If it names nobody, the audit log gets no entry: a merge makes such
+    changes, because the entries themselves come with the rows."""
 
     by: Actor = OPERATOR
 
 
-class ListingSaved(ManagementEvent, frozen=True, tag="listing_saved.2"):
+class ListingSaved(ManagementEvent, frozen=True, tag="listing_saved.1"):
     """A listing was submitted or edited. `review` is `in_review`, or `approved` if it was before an edit.
     `owner_id` is for a new listing; an edit leaves the owner as they are. `profile` and `change` replace
     those of the row: with a proposed change, the profile is the old one."""
 
     ref: str
     owner_id: str
-    profile: BotProfile | ServerProfile
+    profile: AnyProfile
     review: Review
     at_ms: int
     change: PendingChange | None = None
@@ -80,7 +95,7 @@ class OwnerSet(ManagementEvent, frozen=True, tag="owner_set.1"):
     ref: str
     owner_id: str
     hand_over: HandOver | None
-    deed: OwnerDeed
+    action: OwnerAction
     at_ms: int
 
 
@@ -97,11 +112,11 @@ class CoOwnersEnded(ManagementEvent, frozen=True, tag="co_owners_ended.1"):
 
     ref: str
     ids: tuple[str, ...]
-    deed: CoOwnersDeed
+    action: CoOwnersAction
     at_ms: int
 
 
-class ListingReviewed(ManagementEvent, frozen=True, tag="listing_reviewed.2"):
+class ListingReviewed(ManagementEvent, frozen=True, tag="listing_reviewed.1"):
     """A listing was approved or denied, or its approval was withdrawn, which ends a change of it."""
 
     ref: str
@@ -116,20 +131,39 @@ class ChangeDecided(ManagementEvent, frozen=True, tag="change_decided.1"):
     is the version that everybody sees from now on."""
 
     ref: str
-    profile: BotProfile | ServerProfile
+    profile: AnyProfile
     is_agreed: bool
     reason: str | None
     at_ms: int
 
 
-class ListingRemoved(ManagementEvent, frozen=True, tag="listing_removed.2"):
+class SlotsSet(ManagementEvent, frozen=True, tag="slots_set.1"):
+    """Slots of a listing were set, each as a whole: None empties a slot, and UNSET leaves it alone.
+
+    With an `action`, the audit log gets an entry that is `about` something, such as the host of a webhook. A
+    webhook that is removed takes its deliveries and their log with it.
+    """
+
+    ref: str
+    at_ms: int
+    action: AuditAction | None = None
+    about: str = ""
+    actual: int | UnsetType | None = UNSET
+    limits: BotLimits | UnsetType | None = UNSET
+    webhook: Webhook | UnsetType | None = UNSET
+    claim: Claim | UnsetType | None = UNSET
+    proof: Proof | UnsetType | None = UNSET
+    eligibility: Eligibility | UnsetType | None = UNSET
+
+
+class ListingRemoved(ManagementEvent, frozen=True, tag="listing_removed.1"):
     """A listing was removed, with its keys, webhook, votes and deliveries."""
 
     ref: str
     at_ms: int = 0
 
 
-class KeySaved(ManagementEvent, frozen=True, tag="key_saved.2"):
+class KeySaved(ManagementEvent, frozen=True, tag="key_saved.1"):
     """A key was issued or rotated."""
 
     ref: str
@@ -145,7 +179,7 @@ class KeyUsed(_Event, frozen=True, tag="key_used.1"):
     day: int
 
 
-class KeyDeleted(ManagementEvent, frozen=True, tag="key_deleted.2"):
+class KeyDeleted(ManagementEvent, frozen=True, tag="key_deleted.1"):
     ref: str
     key_id: str
     at_ms: int = 0
@@ -160,34 +194,6 @@ class StatsUpdated(Stamped, frozen=True, tag="stats_updated.1"):
     command_count: int | None
     window: StatsWindow
     at_ms: int
-
-
-class ActualCountSet(ManagementEvent, frozen=True, tag="actual_count_set.2"):
-    ref: str
-    server_count: int
-    at_ms: int = 0
-
-
-class LimitsSet(ManagementEvent, frozen=True, tag="limits_set.2"):
-    """New limits for a bot. None means the deployment's default."""
-
-    ref: str
-    stats: Policy | None
-    voters: Policy | None
-    at_ms: int = 0
-
-
-class WebhookSaved(ManagementEvent, frozen=True, tag="webhook_saved.2"):
-    ref: str
-    webhook: Webhook
-    at_ms: int = 0
-
-
-class WebhookRemoved(ManagementEvent, frozen=True, tag="webhook_removed.2"):
-    """A webhook was removed, with its pending deliveries and its log."""
-
-    ref: str
-    at_ms: int = 0
 
 
 @final
@@ -235,15 +241,7 @@ class EndpointHelped(ManagementEvent, frozen=True, tag="endpoint_helped.1"):
     """Somebody lifted the suspension of an endpoint, or had it probed. Its new health is an event beside."""
 
     ref: str
-    deed: Literal["suspension_lifted", "endpoint_probed"]
-    at_ms: int
-
-
-class ListingClaimed(ManagementEvent, frozen=True, tag="listing_claimed.1"):
-    """A moderator has taken the review of a listing on, or has given it back."""
-
-    ref: str
-    is_claimed: bool
+    action: Literal["suspension_lifted", "endpoint_probed"]
     at_ms: int
 
 
@@ -271,13 +269,6 @@ class VotesStruck(ManagementEvent, frozen=True, tag="votes_struck.1"):
     of_all: int = 0
 
 
-class OwnershipProven(ManagementEvent, frozen=True, tag="ownership_proven.1"):
-    """A user has shown to control the bot at the chat platform."""
-
-    ref: str
-    at_ms: int
-
-
 class ListingTakenOver(ManagementEvent, frozen=True, tag="listing_taken_over.1"):
     """A user has proven to own a listing of somebody else, and owns it now. Its keys and its extra owners are
     gone. `lost_by` is the id of the owner before."""
@@ -286,16 +277,6 @@ class ListingTakenOver(ManagementEvent, frozen=True, tag="listing_taken_over.1")
     owner_id: str
     lost_by: str
     at_ms: int
-
-
-class EligibilityChecked(ManagementEvent, frozen=True, tag="eligibility_checked.1"):
-    """A server's conditions were checked. The times count as those of `Eligibility`."""
-
-    ref: str
-    checks: tuple[ServerCheck, ...]
-    at_ms: int
-    failing_ms: int | None = None
-    hidden_ms: int | None = None
 
 
 class OwnerMessageQueued(Stamped, frozen=True, tag="owner_message_queued.1"):
@@ -371,12 +352,15 @@ class UserDropped(_Event, frozen=True, tag="user_dropped.1"):
     ref: str
 
 
-class RoleSet(ManagementEvent, frozen=True, tag="role_set.1"):
-    """A user has a role, or none any more."""
+class UserSlotsSet(ManagementEvent, frozen=True, tag="user_slots_set.1"):
+    """Slots of a user were set: the role, the choice about the name, or the time up to which notices are
+    read. A user without a row gets one with a role only."""
 
     ref: str
-    role: Role | None
     at_ms: int
+    role: Role | UnsetType | None = UNSET
+    naming: Naming | UnsetType = UNSET
+    read_ms: int | UnsetType = UNSET
 
 
 class QuarantineSet(ManagementEvent, frozen=True, tag="quarantine_set.1"):
@@ -385,13 +369,6 @@ class QuarantineSet(ManagementEvent, frozen=True, tag="quarantine_set.1"):
     ref: str
     quarantine: Quarantine
     at_ms: int
-
-
-class NoticesRead(Stamped, frozen=True, tag="notices_read.1"):
-    """A user has seen the notices up to a time."""
-
-    ref: str
-    until_ms: int
 
 
 class ReminderSet(ManagementEvent, frozen=True, tag="reminder_set.1"):
@@ -423,32 +400,15 @@ class ReminderAttempted(_Event, frozen=True, tag="reminder_attempted.1"):
     next_attempt_ms: int | None
 
 
-class NamingSet(ManagementEvent, frozen=True, tag="naming_set.1"):
-    """A user lets owners of listings see the user's name among their top voters, or not any more."""
-
-    ref: str
-    is_allowed: bool
-    at_ms: int
-
-
 ReminderEvent = ReminderSet | ReminderCleared | ReminderAttempted
 """The events that change the reminders in the row of a user."""
-UserEvent = (
-    UserSignedIn
-    | SessionSeen
-    | SessionsEnded
-    | RoleSet
-    | QuarantineSet
-    | NoticesRead
-    | ReminderEvent
-    | NamingSet
-)
+UserEvent = UserSignedIn | SessionSeen | SessionsEnded | UserSlotsSet | QuarantineSet | ReminderEvent
 """The events that change the row of a user."""
 
 
-class UserErased(ManagementEvent, frozen=True, tag="user_erased.2"):
+class UserErased(ManagementEvent, frozen=True, tag="user_erased.1"):
     """A user was erased from everything with these refs: a listing loses the user's votes, its deliveries
-    that name the user, and the user's name in its trail. The user's own row goes.
+    that name the user, and the user's name in its audit log. The user's own row goes.
 
     `mark` stands for the user in a fleet's memory of erased users. It is empty outside a fleet.
     """
@@ -626,37 +586,29 @@ RareEvent = (
     | CoOwnersEnded
     | ListingReviewed
     | ChangeDecided
+    | SlotsSet
     | ListingRemoved
     | KeySaved
     | KeyUsed
     | KeyDeleted
-    | ActualCountSet
-    | LimitsSet
-    | WebhookSaved
-    | WebhookRemoved
     | VoteFlagged
     | EndpointHelped
-    | ListingClaimed
     | NoteAdded
-    | OwnershipProven
     | ListingTakenOver
     | VotesStruck
-    | EligibilityChecked
     | OwnerMessageQueued
     | OwnerMessageAttempted
     | OwnerMessageTaken
     | UserSignedIn
     | SessionSeen
     | SessionsEnded
+    | UserSlotsSet
     | EndingsForgotten
     | UserDropped
-    | RoleSet
     | QuarantineSet
-    | NoticesRead
     | ReminderSet
     | ReminderCleared
     | ReminderAttempted
-    | NamingSet
     | UserErased
     | CooldownsKept
     | DeliveryTaken
@@ -675,69 +627,12 @@ RareEvent = (
 Event = FrequentEvent | RareEvent
 
 
-# -- Older versions, which named nobody -------------------------------------------------------------------
-
-
-class ListingSaved1(ListingSaved, frozen=True, kw_only=True, tag="listing_saved.1"):
-    by: Actor = UNKNOWN
-
-
-class ListingReviewed1(ListingReviewed, frozen=True, kw_only=True, tag="listing_reviewed.1"):
-    by: Actor = UNKNOWN
-
-
-class ListingRemoved1(ListingRemoved, frozen=True, kw_only=True, tag="listing_removed.1"):
-    by: Actor = UNKNOWN
-
-
-class KeySaved1(KeySaved, frozen=True, kw_only=True, tag="key_saved.1"):
-    by: Actor = UNKNOWN
-
-
-class KeyDeleted1(KeyDeleted, frozen=True, kw_only=True, tag="key_deleted.1"):
-    by: Actor = UNKNOWN
-
-
-class ActualCountSet1(ActualCountSet, frozen=True, kw_only=True, tag="actual_count_set.1"):
-    by: Actor = UNKNOWN
-
-
-class LimitsSet1(LimitsSet, frozen=True, kw_only=True, tag="limits_set.1"):
-    by: Actor = UNKNOWN
-
-
-class WebhookSaved1(WebhookSaved, frozen=True, kw_only=True, tag="webhook_saved.1"):
-    by: Actor = UNKNOWN
-
-
-class WebhookRemoved1(WebhookRemoved, frozen=True, kw_only=True, tag="webhook_removed.1"):
-    by: Actor = UNKNOWN
-
-
-class UserErased1(UserErased, frozen=True, kw_only=True, tag="user_erased.1"):
-    by: Actor = UNKNOWN
-
-
-OlderEvent = (
-    ListingSaved1
-    | ListingReviewed1
-    | ListingRemoved1
-    | KeySaved1
-    | KeyDeleted1
-    | ActualCountSet1
-    | LimitsSet1
-    | WebhookSaved1
-    | WebhookRemoved1
-    | UserErased1
-)
-
-
 class UnknownEvent(ValueError):
     """A record holds something that this version cannot apply."""
 
 
 _encode = msgspec.json.Encoder().encode
-_decode: Callable[[bytes], list[Event]] = msgspec.json.Decoder(list[Event | OlderEvent]).decode
+_decode: Callable[[bytes], list[Event]] = msgspec.json.Decoder(list[Event]).decode
 
 
 def encode_record(events: Sequence[Event]) -> bytes:

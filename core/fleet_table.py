@@ -16,8 +16,6 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
-from msgspec import UNSET
-
 from core.rows import FleetRow, Stamp
 
 STRUCK_KEPT = 10_000  # of one listing
@@ -103,9 +101,9 @@ class FleetTable:
             dict(self._cursors),
             dict(self._removed),
             dict(self._erased),
+            {ref: dict(users) for ref, users in self._struck.items()},
             self.latest_ms,
             self.is_copy,
-            {ref: dict(users) for ref, users in self._struck.items()} or UNSET,
         )
 
     def load(self, row: FleetRow) -> None:
@@ -115,7 +113,7 @@ class FleetTable:
             self.removed_at(ref, ms)
         for mark, ms in row.erased.items():
             self.erased_at(mark, ms)
-        for ref, users in row.struck.items() if row.struck is not UNSET else ():
+        for ref, users in row.struck.items():
             for user, ms in users.items():
                 self.struck_at(ref, (user,), ms)
         self.label, self.latest_ms, self.is_copy = row.label, row.latest_ms, row.is_copy

@@ -1,120 +1,110 @@
 """The change that an event makes to the row of a listing. Invariant: row, event and stamp decide it, nothing
 else.
 
-A stamp is given inside a fleet only. It goes to the part of the row that the event writes, because two nodes
-may write two parts at the same time and neither change may undo the other.
+A stamp is given inside a fleet only. It goes to the slots that the event writes, because two nodes may write
+two slots at the same time and neither change may undo the other. In a fleet the stamp is also the time of an
+entry in the audit log, so that an entry that follows an erasure is later than it.
 """
 
-from typing import Literal, assert_never
+from collections.abc import Collection
+from typing import Any, assert_never
 
 from msgspec import UNSET
 from msgspec.structs import replace
 
 from core.actors import UNKNOWN, user_actor
+from core.audit_log import newest, newest_flags, newest_notes
 from core.clock import day_of
-from core.co_owner_changes import with_co_owner, without_co_owners
 from core.events import (
-    ActualCountSet,
     ChangeDecided,
     CoOwnerSaved,
     CoOwnersEnded,
-    EligibilityChecked,
     EndpointHealthSet,
     EndpointHelped,
     KeyDeleted,
     KeySaved,
     KeyUsed,
-    LimitsSet,
-    ListingClaimed,
     ListingReviewed,
     ListingSaved,
     ListingTakenOver,
     NoteAdded,
+    OwnerMessageAttempted,
+    OwnerMessageEvent,
+    OwnerMessageQueued,
+    OwnerMessageTaken,
     OwnerSet,
-    OwnershipProven,
+    SlotsSet,
     StatsUpdated,
+    VoteFlagged,
     VotesStruck,
-    WebhookRemoved,
-    WebhookSaved,
 )
 from core.push_history import with_push
-from core.review_notes import newest_notes
 from core.rows import (
     UNSTAMPED,
-    Act,
-    BotProfile,
-    Claim,
-    Deed,
-    Eligibility,
+    AuditAction,
+    AuditEntry,
+    BotCounts,
     Key,
     Listing,
     Note,
+    OwnerMessage,
     PendingChange,
     Proof,
+    Reviewed,
     Revocation,
-    ServerProfile,
     Stamp,
-    Stamps,
     Takeover,
+    VoteFlag,
 )
-from core.sharing import newest_revocations
-from core.trail import with_act
+from core.sharing import SET_SLOTS, SLOTS, Latest, in_order, newest_revocations
 
 OwnersEvent = OwnerSet | CoOwnerSaved | CoOwnersEnded
 ManagedRowEvent = (
-    ListingReviewed
+    OwnersEvent
+    | ListingReviewed
     | ChangeDecided
+    | SlotsSet
     | KeySaved
     | KeyDeleted
-    | ActualCountSet
-    | LimitsSet
-    | WebhookSaved
-    | WebhookRemoved
     | EndpointHelped
-    | ListingClaimed
     | NoteAdded
-    | OwnershipProven
     | ListingTakenOver
     | VotesStruck
-    | EligibilityChecked
 )
-RowEvent = StatsUpdated | OwnersEvent | ManagedRowEvent
-"""The events, stamped in a fleet, that change a listing that is there, and do nothing when it is not."""
+RowEvent = ManagedRowEvent | VoteFlagged | StatsUpdated | KeyUsed | EndpointHealthSet | OwnerMessageEvent
+"""The events that change a listing that is there, and do nothing when it is not."""
 
 
 def saved(row: Listing | None, event: ListingSaved, stamp: Stamp | None) -> Listing:
     """Return the row as submitted or edited; `row` is the one before, if there is one."""
+    at_ms, change = event.at_ms, _stamped_change(event.change, stamp)
     if row is None:
-        stamps = _stamped(_stamped(Stamps(), "profile", stamp), "owner", stamp)
-        at_ms = event.at_ms
-        row = Listing(
-            *(event.ref, event.owner_id, event.profile, event.review, at_ms, at_ms),
-            stamps=stamps,
-            sent_ms=at_ms,
-            change=_stamped_change(event.change, stamp),
-        )
-        return _with_act(row, event, stamp, "submitted")
-    is_reviewed = event.review != "in_review"
+        review = Reviewed(event.review, at_ms)
+        row = Listing(event.ref, event.owner_id, event.profile, at_ms, at_ms, review, change)
+        return _logged(_stamped(row, stamp, "profile", "owner_id"), event, stamp, "submitted")
+    is_decided = event.review != "in_review"
     edited = replace(
         row,
-        denied_profile=_denied_profile(row, event),
         profile=event.profile,
-        review=event.review,
-        change=_stamped_change(event.change, stamp),
-        updated_ms=row.updated_ms if is_reviewed and event.profile == row.profile else event.at_ms,
-        sent_ms=row.sent_ms if is_reviewed or row.review == "in_review" else event.at_ms,
-        reason=row.reason if is_reviewed else None,
-        reviewed_ms=row.reviewed_ms if is_reviewed else None,
-        stamps=_stamped(row.stamps, "profile", stamp),
+        review=_edited_review(row, event),
+        change=change,
+        updated_ms=row.updated_ms if is_decided and event.profile == row.profile else at_ms,
     )
-    return _with_act(edited, event, stamp, "submitted" if event.at_ms == row.created_ms else "edited")
+    action: AuditAction = "submitted" if at_ms == row.created_ms else "edited"
+    return _logged(_stamped(edited, stamp, "profile"), event, stamp, action)
 
 
-def _denied_profile(row: Listing, event: ListingSaved) -> BotProfile | ServerProfile | None:
-    """Return the version that a moderator compares the edited one with."""
+def _edited_review(row: Listing, event: ListingSaved) -> Reviewed:
+    """Return the review after an edit. A listing that waits for a decision again, or still, has the profile
+    that was denied, because a moderator compares the new one with it."""
+    before = row.review
+    if before is None:
+        return Reviewed(event.review, event.at_ms)
     if event.review != "in_review":
-        return None
-    return row.profile if row.review == "denied" else row.denied_profile
+        return replace(before, state=event.review, denied_profile=None)
+    sent_ms = before.sent_ms if before.state == "in_review" else event.at_ms
+    denied = row.profile if before.state == "denied" else before.denied_profile
+    return Reviewed("in_review", sent_ms, denied_profile=denied)
 
 
 def _stamped_change(change: PendingChange | None, stamp: Stamp | None) -> PendingChange | None:
@@ -125,11 +115,87 @@ def _stamped_change(change: PendingChange | None, stamp: Stamp | None) -> Pendin
     return replace(change, sent_ms=stamp.ms, since_ms=since_ms)
 
 
+def changed(row: Listing, event: RowEvent, stamp: Stamp | None) -> Listing:
+    match event:
+        case StatsUpdated():
+            return _pushed(row, event, stamp)
+        case EndpointHealthSet():
+            return _with_health(row, event)
+        case KeyUsed():
+            return _with_key_used(row, event)
+        case OwnerMessageQueued() | OwnerMessageAttempted() | OwnerMessageTaken():
+            return replace(row, message=changed_message(row.message, event, stamp))
+        case VoteFlagged():
+            at = stamp or Stamp(event.at_ms)
+            flag = VoteFlag(at.ms, user_actor(event.user), event.rule, event.flag_id, at.node)
+            return replace(row, flags=newest_flags((*row.flags, flag)))
+        case _:
+            return _managed(row, event, stamp)
+
+
+def _managed(row: Listing, event: ManagedRowEvent, stamp: Stamp | None) -> Listing:
+    match event:
+        case OwnerSet() | CoOwnerSaved() | CoOwnersEnded():
+            return _with_owners(row, event, stamp)
+        case KeySaved() | KeyDeleted():
+            return _with_keys(row, event, stamp)
+        case ListingReviewed() | ChangeDecided():
+            return _decided(row, event, stamp)
+        case SlotsSet():
+            return _with_slots(row, event, stamp)
+        case ListingTakenOver():
+            return _taken_over(row, event, stamp)
+        case EndpointHelped():
+            return _logged(row, event, stamp, event.action)
+        case NoteAdded():
+            at = stamp or Stamp(event.at_ms)
+            note = Note(at.ms, event.by, event.text, at.node)
+            return replace(row, notes=newest_notes((*row.notes, note)))
+        case VotesStruck():
+            # The users are not named: the owner reads this, and erasures would have to search for them here.
+            # Nor does a further part of one removal have the reason again.
+            return _logged(row, event, stamp, "votes_struck", event.reason) if event.reason else row
+        case _:
+            assert_never(event)
+
+
+def _with_slots(row: Listing, event: SlotsSet, stamp: Stamp | None) -> Listing:
+    values: dict[str, Any] = {slot: getattr(event, slot) for slot in SET_SLOTS}
+    values = {slot: value for slot, value in values.items() if value is not UNSET}
+    after = _stamped(replace(row, **values), stamp, *values)
+    return _logged(after, event, stamp, event.action, event.about) if event.action is not None else after
+
+
+def _pushed(row: Listing, event: StatsUpdated, stamp: Stamp | None) -> Listing:
+    servers, commands = event.server_count, event.command_count
+    after = replace(
+        row,
+        counts=BotCounts(servers, commands, event.at_ms),
+        pushed=with_push(row.pushed, day_of(event.at_ms), servers, commands),
+        window=event.window,
+    )
+    return _stamped(after, stamp, "counts")
+
+
+def _decided(row: Listing, event: ListingReviewed | ChangeDecided, stamp: Stamp | None) -> Listing:
+    action: AuditAction
+    if isinstance(event, ChangeDecided):
+        updated_ms = row.updated_ms if event.profile == row.profile else event.at_ms
+        row = replace(row, profile=event.profile, change=None, updated_ms=updated_ms)
+        action = "change_agreed" if event.is_agreed else "change_refused"
+    else:
+        sent_ms = row.review.sent_ms if row.review is not None else event.at_ms
+        review = Reviewed(event.review, sent_ms, event.at_ms, event.reason)
+        # A listing that is not approved has one version.
+        row = replace(row, profile=row.latest, change=None, review=review)
+        action = "approved" if event.review == "approved" else "withdrawn" if event.withdraws else "denied"
+    return _logged(_stamped(row, stamp, "profile"), event, stamp, action, event.reason or "")
+
+
 def _taken_over(row: Listing, event: ListingTakenOver, stamp: Stamp | None) -> Listing:
     """Return the row of its new owner: votes, counts and the review stay. An event beside it removes the
     webhook, because readers of the log look for that one."""
-    stamps = _stamped(_stamped(_stamped(row.stamps, "profile", stamp), "proof", stamp), "owner", stamp)
-    return replace(
+    taken = replace(
         row,
         owner_id=event.owner_id,
         co_owners=(),
@@ -138,187 +204,50 @@ def _taken_over(row: Listing, event: ListingTakenOver, stamp: Stamp | None) -> L
         keys=(),
         proof=Proof(event.at_ms, user_actor(event.owner_id)),
         taken=Takeover(stamp or UNSTAMPED, event.at_ms, user_actor(event.lost_by)),
-        stamps=stamps,
     )
+    return _logged(_stamped(taken, stamp, "profile", "proof", "owner_id"), event, stamp, "taken_over")
 
 
-def changed(row: Listing, event: RowEvent, stamp: Stamp | None) -> Listing:
-    if isinstance(event, StatsUpdated):
-        return replace(
-            row,
-            server_count=event.server_count,
-            command_count=event.command_count,
-            counts_ms=event.at_ms,
-            pushed=with_push(row.pushed, day_of(event.at_ms), event.server_count, event.command_count),
-            stats_window=event.window,
-            stamps=_stamped(row.stamps, "counts", stamp),
-        )
-    if isinstance(event, OwnersEvent):
-        return _with_owners(row, event, stamp)
-    return _managed(row, event, stamp)
-
-
-def _managed(row: Listing, event: ManagedRowEvent, stamp: Stamp | None) -> Listing:
-    match event:
-        case ListingReviewed() | ChangeDecided():
-            return _decided(row, event, stamp)
-        case KeySaved(key=key):
-            saved_key = _with_key(row, key if stamp is None else replace(key, stamp=stamp))
-            deed: Deed = "key_issued" if key.rotated_ms is None else "key_rotated"
-            return _with_act(saved_key, event, stamp, deed, key.name)
-        case KeyDeleted():
-            known = row.key(event.key_id)
-            deleted = _without_key(row, event.key_id, stamp)
-            return (
-                _with_act(deleted, event, stamp, "key_deleted", known.name) if known is not None else deleted
-            )
-        case ActualCountSet():
-            counted = replace(
-                row,
-                actual_server_count=event.server_count,
-                stamps=_stamped(row.stamps, "actual", stamp),
-            )
-            return _with_act(counted, event, stamp, "actual_count_set", str(event.server_count))
-        case LimitsSet():
-            limited = replace(
-                row,
-                stats_limit=event.stats,
-                voters_limit=event.voters,
-                stamps=_stamped(row.stamps, "limits", stamp),
-            )
-            return _with_act(limited, event, stamp, "limits_set")
-        case WebhookSaved(webhook=webhook):
-            saved_webhook = replace(row, webhook=webhook, stamps=_stamped(row.stamps, "webhook", stamp))
-            # A rotation leaves the time at which the settings were saved as it was.
-            deed = "webhook_saved" if webhook.saved_ms == event.at_ms else "secret_rotated"
-            return _with_act(saved_webhook, event, stamp, deed, webhook.host)
-        case WebhookRemoved():
-            removed = replace(row, webhook=None, stamps=_stamped(row.stamps, "webhook", stamp))
-            return _with_act(removed, event, stamp, "webhook_removed")
-        case EndpointHelped():
-            return _with_act(row, event, stamp, event.deed)
-        case (
-            ListingClaimed()
-            | NoteAdded()
-            | OwnershipProven()
-            | ListingTakenOver()
-            | VotesStruck()
-            | EligibilityChecked()
-        ):
-            return _at_review(row, event, stamp)
-        case _:
-            assert_never(event)
-
-
-def _decided(row: Listing, event: ListingReviewed | ChangeDecided, stamp: Stamp | None) -> Listing:
-    stamps = _stamped(row.stamps, "profile", stamp)
-    if isinstance(event, ChangeDecided):
-        updated_ms = row.updated_ms if event.profile == row.profile else event.at_ms
-        row = replace(row, profile=event.profile, change=None, updated_ms=updated_ms, stamps=stamps)
-        deed: Deed = "change_agreed" if event.is_agreed else "change_refused"
-        return _with_act(row, event, stamp, deed, event.reason or "")
-    reviewed = replace(
-        row,
-        profile=row.latest,  # a listing that is not approved has one version
-        change=None,
-        review=event.review,
-        reason=event.reason,
-        reviewed_ms=event.at_ms,
-        denied_profile=None,
-        stamps=stamps,
-    )
-    deed = "approved" if event.review == "approved" else "denied"
-    deed = "withdrawn" if event.withdraws else deed
-    return _with_act(reviewed, event, stamp, deed, event.reason or "")
+# -- Owners ------------------------------------------------------------------------------------------------
 
 
 def _with_owners(row: Listing, event: OwnersEvent, stamp: Stamp | None) -> Listing:
-    # Nobody else is named in the act: an erasure would have to search for them in its text.
+    # Nobody else is named in the entry: an erasure would have to search for them in its text.
     match event:
         case OwnerSet():
-            stamps = _stamped(row.stamps, "owner", stamp)
-            owned = replace(row, owner_id=event.owner_id, hand_over=event.hand_over, stamps=stamps)
-            return _with_act(owned, event, stamp, event.deed)
+            owned = replace(row, owner_id=event.owner_id, hand_over=event.hand_over)
+            return _logged(_stamped(owned, stamp, "owner_id"), event, stamp, event.action)
         case CoOwnerSaved(co_owner=co_owner):
-            deed: Deed = "co_owner_invited" if co_owner.joined_ms is None else "co_owner_joined"
-            return _with_act(with_co_owner(row, co_owner, stamp), event, stamp, deed)
+            action: AuditAction = "co_owner_invited" if co_owner.joined_ms is None else "co_owner_joined"
+            new = co_owner if stamp is None else replace(co_owner, stamp=stamp)
+            others = (each for each in row.co_owners if each.id != new.id)
+            return _logged(replace(row, co_owners=in_order((*others, new))), event, stamp, action)
         case CoOwnersEnded():
-            return _with_act(without_co_owners(row, event.ids, stamp), event, stamp, event.deed)
+            left = tuple(each for each in row.co_owners if each.id not in event.ids)
+            row = _revoked(replace(row, co_owners=left), event.ids, stamp)
+            return _logged(row, event, stamp, event.action)
 
 
-def _at_review(
-    row: Listing,
-    event: ListingClaimed | NoteAdded | OwnershipProven | ListingTakenOver | VotesStruck | EligibilityChecked,
-    stamp: Stamp | None,
-) -> Listing:
-    match event:
-        case ListingClaimed():
-            claim = Claim(event.at_ms, event.by) if event.is_claimed else None
-            return replace(row, claim=claim, stamps=_stamped(row.stamps, "claim", stamp))
-        case NoteAdded():
-            at = Stamp(event.at_ms) if stamp is None else stamp
-            note = Note(at.ms, event.by, event.text, at.node)
-            return replace(row, notes=newest_notes((*row.notes, note)))
-        case OwnershipProven():
-            proof = Proof(event.at_ms, event.by)
-            proven = replace(row, proof=proof, stamps=_stamped(row.stamps, "proof", stamp))
-            return _with_act(proven, event, stamp, "ownership_proven")
-        case ListingTakenOver():
-            return _with_act(_taken_over(row, event, stamp), event, stamp, "taken_over")
-        case VotesStruck():
-            # The users are not named: the owner reads this, and erasures would have to search for them here.
-            # Nor does a further part of an act have the reason again.
-            return _with_act(row, event, stamp, "votes_struck", event.reason) if event.reason else row
-        case EligibilityChecked():
-            return _checked(row, event, stamp)
-        case _:
-            assert_never(event)
-
-
-def _checked(row: Listing, event: EligibilityChecked, stamp: Stamp | None) -> Listing:
-    """Return the row with the check, and with an act if it changes something for the owner."""
-    before = row.eligibility
-    failing, hidden = (before.failing_ms, before.hidden_ms) if before is not UNSET else (None, None)
-    stamped = UNSTAMPED if stamp is None else stamp
-    after = Eligibility(event.at_ms, event.checks, event.failing_ms, event.hidden_ms, stamped)
-    checked = replace(row, eligibility=after)
-    about = " ".join(check.name for check in event.checks if check.outcome == "fail")
-    if after.hidden_ms is not None and hidden is None:
-        return _with_act(checked, event, stamp, "hidden", about)
-    if after.hidden_ms is None and hidden is not None:
-        return _with_act(checked, event, stamp, "shown_again")
-    if after.failing_ms is not None and failing is None:
-        return _with_act(checked, event, stamp, "found_failing", about)
-    return checked
-
-
-def with_key_used(row: Listing, event: KeyUsed) -> Listing:
-    """Return the row with the day of a key's use, which has no stamp: of two days the later one holds."""
-    key = row.key(event.key_id)
-    if key is None or event.day <= key.used_day:
+def _revoked(row: Listing, ids: Collection[str], stamp: Stamp | None) -> Listing:
+    """Return the row with the ids of what was deleted. Only a fleet has to remember them."""
+    if stamp is None:
         return row
-    return _with_key(row, replace(key, used_day=event.day))
+    gone = (Revocation(stamp.ms, each) for each in ids)
+    return replace(row, revoked=newest_revocations((*row.revoked, *gone)))
 
 
-def with_health(row: Listing, event: EndpointHealthSet) -> Listing:
-    """Return the row with the health of its endpoint, which has no stamp because each node has its own."""
-    if row.webhook is None:
-        return row
-    return replace(row, webhook=replace(row.webhook, failed=event.failed, suspension=event.suspension))
+# -- Keys and webhooks -------------------------------------------------------------------------------------
 
 
-def _with_act(
-    row: Listing,
-    event: ListingSaved | OwnersEvent | ManagedRowEvent,
-    stamp: Stamp | None,
-    deed: Deed,
-    about: str = "",
-) -> Listing:
-    if event.by == UNKNOWN:
-        return row
-    # In a fleet the stamp is the time, so that an act that follows an erasure is later than it.
-    at = Stamp(event.at_ms) if stamp is None else stamp
-    return with_act(row, Act(at.ms, event.by, deed, about, at.node))
+def _with_keys(row: Listing, event: KeySaved | KeyDeleted, stamp: Stamp | None) -> Listing:
+    if isinstance(event, KeySaved):
+        key = event.key if stamp is None else replace(event.key, stamp=stamp)
+        action: AuditAction = "key_issued" if key.rotated_ms is None else "key_rotated"
+        return _logged(_with_key(row, key), event, stamp, action, key.name)
+    known = row.key(event.key_id)
+    left = tuple(key for key in row.keys if key is not known)
+    row = _revoked(replace(row, keys=left), (event.key_id,), stamp)
+    return _logged(row, event, stamp, "key_deleted", known.name) if known is not None else row
 
 
 def _with_key(row: Listing, key: Key) -> Listing:
@@ -328,16 +257,85 @@ def _with_key(row: Listing, key: Key) -> Listing:
     return replace(row, keys=tuple(key if each.id == key.id else each for each in row.keys))
 
 
-def _without_key(row: Listing, key_id: str, stamp: Stamp | None) -> Listing:
-    row = replace(row, keys=tuple(key for key in row.keys if key.id != key_id))
+def _with_key_used(row: Listing, event: KeyUsed) -> Listing:
+    """Return the row with the day of a key's use, which has no stamp: of two days the later one holds."""
+    key = row.key(event.key_id)
+    if key is None or event.day <= key.used_day:
+        return row
+    return _with_key(row, replace(key, used_day=event.day))
+
+
+def _with_health(row: Listing, event: EndpointHealthSet) -> Listing:
+    """Return the row with the health of its endpoint, which has no stamp because each node has its own."""
+    if row.webhook is None:
+        return row
+    return replace(row, webhook=replace(row.webhook, failed=event.failed, suspension=event.suspension))
+
+
+# -- Messages to owners ------------------------------------------------------------------------------------
+
+
+def changed_message(
+    known: OwnerMessage | None, event: OwnerMessageEvent, stamp: Stamp | None
+) -> OwnerMessage | None:
+    """Return the message after an event. It is about one decision: an event about another one that is not
+    later changes nothing. `stamp` is that of a decision."""
+    match event:
+        case OwnerMessageQueued():
+            at_ms = event.at_ms
+            if known is not None and (known.stamp, known.decided_ms) == (stamp, at_ms):
+                return known
+            return OwnerMessage(event.to, event.decision, event.reason, at_ms, at_ms, stamp=stamp)
+        case OwnerMessageAttempted():
+            if known is None or not _is_local(known, event.decided_ms) or event.number <= known.made:
+                return known
+            return replace(
+                known,
+                made=event.number,
+                tries=known.tries + (event.outcome != "held"),
+                next_attempt_ms=event.next_attempt_ms,
+                delivered=event.outcome == "delivered",
+                last=event.attempt,
+            )
+        case OwnerMessageTaken():
+            if known is None or not known.node or known.decided_ms != event.decided_ms:
+                return known
+            if known.next_attempt_ms is None:
+                return known
+            due_ms = min(known.next_attempt_ms, event.at_ms)  # the clock of its sender may be ahead
+            # Later than the takeover before, whatever the clocks say.
+            taken_ms = max(event.at_ms, known.taken_ms + 1)
+            return replace(known, node="", taken_ms=taken_ms, next_attempt_ms=due_ms)
+        case _:
+            assert_never(event)
+
+
+def _is_local(message: OwnerMessage, decided_ms: int) -> bool:
+    """Tell if it is a message that this node is to send, of the decision of that time."""
+    return (message.node, message.decided_ms) == ("", decided_ms) and message.next_attempt_ms is not None
+
+
+# -- Stamps and the audit log ------------------------------------------------------------------------------
+
+
+def _stamped(row: Listing, stamp: Stamp | None, *slots: str) -> Listing:
+    """Return the row with the stamp of these slots."""
     if stamp is None:
         return row
-    return replace(row, revoked=newest_revocations((*row.revoked, Revocation(stamp.ms, key_id))))
+    rules = (SLOTS[slot] for slot in slots)
+    stamps = {rule.stamp: stamp for rule in rules if isinstance(rule, Latest)}
+    return replace(row, stamps=replace(row.known_stamps, **stamps))
 
 
-def _stamped(
-    stamps: Stamps,
-    part: Literal["profile", "counts", "actual", "limits", "webhook", "claim", "proof", "owner"],
+def _logged(
+    row: Listing,
+    event: ListingSaved | ManagedRowEvent,
     stamp: Stamp | None,
-) -> Stamps:
-    return stamps if stamp is None else replace(stamps, **{part: stamp})
+    action: AuditAction,
+    about: str = "",
+) -> Listing:
+    if event.by == UNKNOWN:
+        return row
+    at = stamp or Stamp(event.at_ms)
+    entry = AuditEntry(at.ms, event.by, action, about, at.node)
+    return replace(row, audit_log=newest((*row.audit_log, entry)))

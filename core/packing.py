@@ -9,7 +9,6 @@ import hashlib
 from typing import NamedTuple
 
 import msgspec
-from msgspec import UNSET
 
 from core.rows import (
     BotProfile,
@@ -43,8 +42,8 @@ class Brief(NamedTuple):
 
     name: str
     owners: tuple[str, ...]
-    review: Review
-    reviewed_ms: int | None
+    state: Review
+    decided_ms: int | None
     created_ms: int
     categories: tuple[str, ...]
     keywords: tuple[str, ...]
@@ -56,7 +55,7 @@ class Brief(NamedTuple):
     @property
     def is_public(self) -> bool:
         """True for a listing that everybody may see and vote for."""
-        return self.review == "approved" and not self.is_hidden
+        return self.state == "approved" and not self.is_hidden
 
 
 def brief_of(row: Listing) -> Brief:
@@ -68,13 +67,13 @@ def brief_of(row: Listing) -> Brief:
     return Brief(
         profile.name,
         (row.owner_id, *row.extra_owners),
-        row.review,
-        row.reviewed_ms,
+        row.state,
+        row.decided_ms,
         row.created_ms,
         categories,
         keywords,
         row.is_hidden,
-        row.taken.lost_by if row.taken is not UNSET else "",
+        row.taken.lost_by if row.taken is not None else "",
         row.asked,
         row.change.since_ms if row.change is not None else None,
     )
@@ -121,12 +120,16 @@ class _BriefChange(msgspec.Struct, frozen=True):
     since_ms: int
 
 
+class _BriefReview(msgspec.Struct, frozen=True):
+    state: Review = "approved"
+    decided_ms: int | None = None
+
+
 class _BriefRow(msgspec.Struct):
     owner_id: str
     profile: _BriefProfile
-    review: Review
     created_ms: int
-    reviewed_ms: int | None = None
+    review: _BriefReview = _BriefReview()
     eligibility: _BriefEligibility = _BriefEligibility()
     taken: _BriefTakeover = _BriefTakeover()
     co_owners: tuple[CoOwner, ...] = ()
@@ -139,8 +142,8 @@ class _BriefRow(msgspec.Struct):
         return Brief(
             profile.name,
             (self.owner_id, *joined_users(self.owner_id, self.co_owners)),
-            self.review,
-            self.reviewed_ms,
+            self.review.state,
+            self.review.decided_ms,
             self.created_ms,
             profile.categories or (profile.category,),
             profile.keywords,

@@ -19,16 +19,12 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import NamedTuple
 
-from msgspec import UNSET, UnsetType
-
 from core.bit_fields import BitReader, BitWriter, change_of, zigzag
 
 KEPT = 90
 MAX_DAY = (1 << 16) - 1
 MAX_SERVERS = (1 << 32) - 2
 MAX_COMMANDS = (1 << 16) - 2
-History = bytes | UnsetType
-"""UNSET for a listing that has pushed nothing."""
 _HEAD = struct.Struct("<HIH")
 _LENGTH_BITS, _SERVERS_BITS, _COMMANDS_BITS = 7, 32, 16
 
@@ -40,37 +36,35 @@ class Pushed(NamedTuple):
     commands: int | None
 
 
-def with_push(history: History, day: int, servers: int | None, commands: int | None) -> History:
+def with_push(history: bytes, day: int, servers: int | None, commands: int | None) -> bytes:
     """Return the history with a push of that day."""
     return _with_day(history, _clamped(day), _raised(servers, MAX_SERVERS), _raised(commands, MAX_COMMANDS))
 
 
-def on_day(history: History, day: int) -> History:
-    """Return the history of that day alone; UNSET without a push on it."""
-    if history is UNSET:
-        return UNSET
+def on_day(history: bytes, day: int) -> bytes:
+    """Return the history of that day alone; nothing without a push on it."""
+    if not history:
+        return b""
     day = _clamped(day)
     if day == _HEAD.unpack_from(history)[0]:
         return history[: _HEAD.size]
     counts = _decoded(history).get(day)
-    return _HEAD.pack(day, *counts) if counts is not None else UNSET
+    return _HEAD.pack(day, *counts) if counts is not None else b""
 
 
-def joined_histories(one: History, other: History) -> History:
+def joined_histories(one: bytes, other: bytes) -> bytes:
     """Merge the histories of two rows of one listing."""
-    if one is UNSET or other is UNSET:
-        return other if one is UNSET else one
-    if one == other:
-        return one
+    if one == other or not one or not other:
+        return one or other
     one, other = sorted((one, other), key=len)
     if len(one) == _HEAD.size:
         return _with_day(other, *_HEAD.unpack(one))
     return _encoded(_greatest(_decoded(one), _decoded(other)))
 
 
-def pushes_of(history: History) -> Mapping[int, Pushed]:
+def pushes_of(history: bytes) -> Mapping[int, Pushed]:
     """Return the counts by day as `day_of` counts it, in order, without days that had no push."""
-    days = _decoded(history) if history is not UNSET else {}
+    days = _decoded(history) if history else {}
     return {day: Pushed(*(count - 1 if count else None for count in days[day])) for day in sorted(days)}
 
 
@@ -86,8 +80,8 @@ def _greatest(one: _Days, other: _Days) -> _Days:
     return days
 
 
-def _with_day(history: History, day: int, servers: int, commands: int) -> bytes:
-    if history is UNSET:
+def _with_day(history: bytes, day: int, servers: int, commands: int) -> bytes:
+    if not history:
         return _HEAD.pack(day, servers, commands)
     newest, *known = _HEAD.unpack_from(history)
     if day != newest:

@@ -12,7 +12,6 @@ from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
 import msgspec
-from msgspec import UNSET, UnsetType
 
 from core.actors import Actor, user_of
 from languages.language_names import Language
@@ -28,7 +27,7 @@ WebhookEvent = Literal["vote", "review.approved", "review.denied", "vote.struck"
 """The events that an endpoint may take. `vote` is a vote or a test; the others are opt in."""
 Dropped = Literal["expired", "overflow"]
 """`expired`: the delivery waited for too long. `overflow`: too many others waited already."""
-Deed = Literal[
+AuditAction = Literal[
     "submitted",
     "edited",
     "co_owner_invited",
@@ -63,13 +62,13 @@ Deed = Literal[
     "shown_again",
     "taken_over",
 ]
-CoOwnersDeed = Literal[
+CoOwnersAction = Literal[
     "invitation_withdrawn",
     "invitation_declined",
     "co_owner_left",
     "co_owner_removed",
 ]
-OwnerDeed = Literal["hand_over_offered", "hand_over_withdrawn", "hand_over_declined", "handed_over"]
+OwnerAction = Literal["hand_over_offered", "hand_over_withdrawn", "hand_over_declined", "handed_over"]
 FlagRule = Literal["crowded_address", "burst"]
 """Why a vote was flagged: many accounts vote from its address, or many vote for its listing at once."""
 CheckName = Literal["members", "age", "icon", "two_factor", "community", "nsfw"]
@@ -79,6 +78,14 @@ VOTES_ALONE: tuple[WebhookEvent, ...] = ("vote",)
 _CHAT_TOKEN = re.compile(r"/webhooks/[0-9]+/([^/?#]+)")
 BOTS = "bots/"
 SERVERS = "servers/"
+
+
+class MapRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+    """The base of rows that are kept as maps. A field that has its default takes no bytes.
+
+    Invariant: a default is None, (), 0, "", b"" or a boolean. msgspec omits any other default by identity, so
+    equal rows would have different bytes and digests.
+    """
 
 
 class BotProfile(
@@ -104,7 +111,11 @@ class ServerProfile(
     category: str
 
 
-class PendingChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
+AnyProfile = BotProfile | ServerProfile
+"""The profile of a listing of any kind."""
+
+
+class PendingChange(MapRow, frozen=True):
     """An edit of an approved listing that waits for a moderator's decision.
 
     The profile of a listing is always the version that the public sees. `other` is the second version: the
@@ -112,7 +123,7 @@ class PendingChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=
     version at `sent_ms`. The first edit of the change came at `since_ms`. In a fleet these times are stamps.
     """
 
-    other: BotProfile | ServerProfile
+    other: AnyProfile
     is_public: bool
     by: Actor
     sent_ms: int
@@ -134,18 +145,40 @@ UNSTAMPED = Stamp()
 
 
 class Stamps(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """The stamps of a listing's parts, which are written independently of each other."""
+    """The stamps of a listing's slots: the table in `core/sharing.py` says which slot has which."""
 
     profile: Stamp = UNSTAMPED
-    """The stamp of the profile, its change and the review."""
+    owner: Stamp = UNSTAMPED
     counts: Stamp = UNSTAMPED
     actual: Stamp = UNSTAMPED
     limits: Stamp = UNSTAMPED
     webhook: Stamp = UNSTAMPED
     claim: Stamp = UNSTAMPED
     proof: Stamp = UNSTAMPED
-    owner: Stamp = UNSTAMPED
-    """The stamp of the owner and of an offered hand-over. Each co-owner has a stamp of their own."""
+    eligibility: Stamp = UNSTAMPED
+
+
+NO_STAMPS = Stamps()
+
+
+class Reviewed(MapRow, frozen=True):
+    """The review of a listing, which its owner sent to it last at `sent_ms`. Once it is decided, `decided_ms`
+    is set, and `reason` may be. While a denied listing waits for another decision, `denied_profile` is the
+    profile that was denied."""
+
+    state: Review
+    sent_ms: int
+    decided_ms: int | None = None
+    reason: str | None = None
+    denied_profile: AnyProfile | None = None
+
+
+class BotCounts(MapRow, frozen=True):
+    """The counts that a bot has pushed last, each None until it was pushed."""
+
+    server_count: int | None
+    command_count: int | None
+    at_ms: int
 
 
 class Revocation(msgspec.Struct, frozen=True, array_like=True, order=True, gc=False):
@@ -156,7 +189,7 @@ class Revocation(msgspec.Struct, frozen=True, array_like=True, order=True, gc=Fa
     id: str
 
 
-class Key(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
+class Key(MapRow, frozen=True):
     """An API key without its value: the row has only keyed digests.
 
     After a rotation with overlap, `old_digest` is accepted too, before `old_until_ms`. `used_day` is the last
@@ -172,7 +205,7 @@ class Key(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     rotated_ms: int | None = None
     old_digest: str | None = None
     old_until_ms: int = 0
-    stamp: Stamp = UNSTAMPED
+    stamp: Stamp | None = None
     used_day: int = 0
     makers: tuple[Actor, ...] = ()
 
@@ -185,7 +218,7 @@ class KeyGrant(NamedTuple):
     until_ms: int | None
 
 
-class Suspension(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
+class Suspension(MapRow, frozen=True):
     """The suspension of an endpoint. It gets no event before `probe_ms`, and then one as a probe.
 
     `reason` is the error class of its last failure. `times` counts the suspension and each failed probe.
@@ -197,13 +230,12 @@ class Suspension(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=Fal
     probe_ms: int
 
 
-class Webhook(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
+class Webhook(MapRow, frozen=True):
     """The endpoint for the events of a listing, and its health.
 
     `language` is set for a chat platform's webhook URL and for no other. Such a URL has no token and no
     secrets. After a rotation with overlap, `old_secret` signs too, before `old_secret_until_ms`. `failed`
-    counts the latest events in a row that failed for good. A row without `events` takes votes alone, and has
-    no such field in its bytes.
+    counts the latest events in a row that failed for good. Without `events` the endpoint takes votes alone.
     """
 
     url: str
@@ -215,12 +247,12 @@ class Webhook(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False)
     old_secret_until_ms: int = 0
     failed: int = 0
     suspension: Suspension | None = None
-    events: tuple[WebhookEvent, ...] | UnsetType = UNSET
+    events: tuple[WebhookEvent, ...] = ()
 
     @property
     def taken(self) -> tuple[WebhookEvent, ...]:
         """The events that the endpoint takes."""
-        return VOTES_ALONE if self.events is UNSET else self.events
+        return self.events or VOTES_ALONE
 
     @property
     def host(self) -> str:
@@ -246,14 +278,21 @@ class Webhook(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False)
         return f"Webhook(url=..., saved_ms={self.saved_ms}, token=...)"
 
 
-class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
+class Policy(MapRow, frozen=True):
     """A rate limit: `requests` per window of `window_seconds`."""
 
     requests: int
     window_seconds: int
 
 
-class StatsWindow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
+class BotLimits(MapRow, frozen=True):
+    """A bot's own limits. None means the deployment's default."""
+
+    stats: Policy | None = None
+    voters: Policy | None = None
+
+
+class StatsWindow(MapRow, frozen=True):
     """The rate-limit window of the last committed stats update, so that it survives a restart."""
 
     started_ms: int
@@ -268,13 +307,13 @@ class NodeWindow(msgspec.Struct, frozen=True, array_like=True, order=True, gc=Fa
     used: int
 
 
-class Act(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class AuditEntry(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """An act of management. `about` names its object, such as a key, or says why. In a fleet, time and node
     are those of its stamp."""
 
     at_ms: int
     by: Actor
-    deed: Deed
+    action: AuditAction
     about: str = ""
     node: str = ""
 
@@ -361,15 +400,14 @@ class ServerCheck(msgspec.Struct, frozen=True, array_like=True, gc=False):
     channels: tuple[str, ...] = ()
 
 
-class Eligibility(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+class Eligibility(MapRow, frozen=True):
     """The last check of a server's conditions. Of an approved listing, `failing_ms` says since when it fails,
-    and `hidden_ms` since when it is hidden for that. `stamp` is that of the check."""
+    and `hidden_ms` since when it is hidden for that."""
 
     at_ms: int
     checks: tuple[ServerCheck, ...]
     failing_ms: int | None = None
     hidden_ms: int | None = None
-    stamp: Stamp = UNSTAMPED
 
     @property
     def outcome(self) -> CheckOutcome:
@@ -378,7 +416,7 @@ class Eligibility(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
         return "fail" if "fail" in outcomes else "unknown" if "unknown" in outcomes else "pass"
 
 
-class Attempt(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
+class Attempt(MapRow, frozen=True):
     """One request to an endpoint. Without an answer, `status` is None and `error` the class of the failure.
 
     `excerpt` is the beginning of the answer's body, decoded loosely. It is never trusted and always escaped.
@@ -391,7 +429,7 @@ class Attempt(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False)
     excerpt: str
 
 
-class OwnerMessage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
+class OwnerMessage(MapRow, frozen=True):
     """The direct message that tells an owner of the last decision on a listing, with its outcome.
 
     `to` was the owner then. `made` counts all attempts, and `tries` those that count. `next_attempt_ms` is
@@ -409,75 +447,85 @@ class OwnerMessage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=F
     tries: int = 0
     delivered: bool = False
     last: Attempt | None = None
-    stamp: Stamp = UNSTAMPED
+    stamp: Stamp | None = None
     node: str = ""
     taken_ms: int = 0
 
 
-class Listing(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
+class Listing(MapRow, frozen=True):
     """A bot or a server. `ref` is its path in the API: "bots/<id>" or "servers/<id>".
 
-    `stats_window` counts the updates of this node, and `windows` those of other nodes, by their labels. The
-    `trail` says who did what with the listing: see `core/trail.py`. While a listing that was denied waits for
-    another decision, `denied_profile` is the profile that was denied. An approved listing that was edited has
-    a `change` until a moderator decides about it. `sent_ms` is the time at which its owner last sent it to
-    review; a row of older versions has none. `pushed` has the counts that a bot has pushed by day: see
-    `core/push_history.py`. A row without a `message`, `flags`, `eligibility`, `pushed` or `taken` has no such
-    field in its bytes.
+    The fields after `updated_ms` are slots: each is written and merged as one, as `core/sharing.py` says. An
+    approved listing that was edited has a `change` until a moderator decides about it. `window` counts the
+    stats updates of this node, and `windows` those of other nodes, by their labels. `actual` is the number of
+    servers that a bot is really in. `pushed` has the counts that it has pushed by day: see
+    `core/push_history.py`. `revoked` remembers what was deleted in a fleet.
     """
 
     ref: str
     owner_id: str
-    profile: BotProfile | ServerProfile
-    review: Review
+    profile: AnyProfile
     created_ms: int
     updated_ms: int
-    reason: str | None = None
-    reviewed_ms: int | None = None
-    server_count: int | None = None
-    command_count: int | None = None
-    counts_ms: int | None = None
-    actual_server_count: int | None = None
-    stats_window: StatsWindow | None = None
-    stats_limit: Policy | None = None
-    voters_limit: Policy | None = None
-    webhook: Webhook | None = None
-    keys: tuple[Key, ...] = ()
-    windows: tuple[NodeWindow, ...] = ()
-    revoked: tuple[Revocation, ...] = ()
-    stamps: Stamps = Stamps()
-    trail: tuple[Act, ...] = ()
+    review: Reviewed | None = None
+    change: PendingChange | None = None
+    stamps: Stamps | None = None
+    audit_log: tuple[AuditEntry, ...] = ()
+    hand_over: HandOver | None = None
+    co_owners: tuple[CoOwner, ...] = ()
+    taken: Takeover | None = None
+    proof: Proof | None = None
     claim: Claim | None = None
     notes: tuple[Note, ...] = ()
-    proof: Proof | None = None
-    denied_profile: BotProfile | ServerProfile | None = None
-    sent_ms: int | None = None
-    co_owners: tuple[CoOwner, ...] = ()
-    hand_over: HandOver | None = None
-    change: PendingChange | None = None
-    message: OwnerMessage | UnsetType = UNSET
-    flags: tuple[VoteFlag, ...] | UnsetType = UNSET
-    eligibility: Eligibility | UnsetType = UNSET
-    pushed: bytes | UnsetType = UNSET
-    taken: Takeover | UnsetType = UNSET
+    message: OwnerMessage | None = None
+    flags: tuple[VoteFlag, ...] = ()
+    eligibility: Eligibility | None = None
+    webhook: Webhook | None = None
+    keys: tuple[Key, ...] = ()
+    revoked: tuple[Revocation, ...] = ()
+    counts: BotCounts | None = None
+    actual: int | None = None
+    limits: BotLimits | None = None
+    window: StatsWindow | None = None
+    windows: tuple[NodeWindow, ...] = ()
+    pushed: bytes = b""
+
+    @property
+    def state(self) -> Review:
+        """The state of its review. A listing that nobody reviews is approved at once."""
+        return "approved" if self.review is None else self.review.state
+
+    @property
+    def decided_ms(self) -> int | None:
+        """The time of the last decision; None while one is pending."""
+        return None if self.review is None else self.review.decided_ms
+
+    @property
+    def reason(self) -> str | None:
+        """The reason of the last decision, if one was given and none is pending."""
+        return None if self.review is None else self.review.reason
+
+    @property
+    def known_stamps(self) -> Stamps:
+        return self.stamps or NO_STAMPS
 
     @property
     def is_hidden(self) -> bool:
         """True for a server that no longer meets the conditions: nobody but its owners finds it meanwhile."""
-        return self.eligibility is not UNSET and self.eligibility.hidden_ms is not None
+        return self.eligibility is not None and self.eligibility.hidden_ms is not None
 
     @property
     def is_public(self) -> bool:
         """True for a listing that everybody may see and vote for."""
-        return self.review == "approved" and not self.is_hidden
+        return self.state == "approved" and not self.is_hidden
 
     @property
-    def agreed(self) -> BotProfile | ServerProfile:
+    def agreed(self) -> AnyProfile:
         """The version that a moderator agreed to last; of a listing that is not approved, its profile."""
         return self.change.other if self.change is not None and self.change.is_public else self.profile
 
     @property
-    def latest(self) -> BotProfile | ServerProfile:
+    def latest(self) -> AnyProfile:
         """The version that its owners saved last."""
         return self.profile if self.change is None or self.change.is_public else self.change.other
 
@@ -523,7 +571,7 @@ def asked_users(owner_id: str, co_owners: Iterable[CoOwner], hand_over: HandOver
     return tuple(dict.fromkeys((*invited_users(owner_id, co_owners), *([heir] if heir is not None else []))))
 
 
-class Delivery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
+class Delivery(MapRow, frozen=True):
     """One webhook event for one endpoint, with its outcome.
 
     `made` counts all attempts, and `tries` the attempts of the current round that count. A redelivery starts
@@ -532,8 +580,8 @@ class Delivery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False
     it up without a further attempt. `owner` is the node of the fleet that sends it, or empty for this node. A
     node other than that of the vote has done so since `owned_ms`.
 
-    A `kind` other than a vote is told with the `reason` of the decision, if one was given. The deliveries of
-    a review have no `user`. Those of votes and tests have neither field in their bytes.
+    `kind` is None for votes and tests. Another kind has the `reason` of the decision, if one was given. The
+    deliveries of a review have no `user`.
     """
 
     id: str
@@ -551,12 +599,12 @@ class Delivery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False
     dropped_ms: int | None = None
     owner: str = ""
     owned_ms: int = 0
-    kind: WebhookEvent | UnsetType = UNSET
-    reason: str | UnsetType = UNSET
+    kind: WebhookEvent | None = None
+    reason: str | None = None
 
     @property
     def event(self) -> WebhookEvent:
-        return "vote" if self.kind is UNSET else self.kind
+        return self.kind or "vote"
 
     @property
     def state(self) -> DeliveryState:
@@ -585,7 +633,7 @@ class NodeCounts(msgspec.Struct, frozen=True, array_like=True, gc=False):
     struck: int = 0
 
 
-class FleetRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class FleetRow(MapRow, frozen=True):
     """The memory of a node about its fleet: see `core/fleet_table.py`."""
 
     label: str
@@ -593,6 +641,6 @@ class FleetRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cursors: dict[str, int]
     removed: dict[str, int]
     erased: dict[str, int]
+    struck: dict[str, dict[str, int]]
     latest_ms: int
     is_copy: bool = False
-    struck: dict[str, dict[str, int]] | UnsetType = UNSET

@@ -1,46 +1,250 @@
-"""A listing as all nodes of a fleet have it. Law: facts of one node are left out or labelled."""
+"""A listing in a fleet: the form that nodes share, and how two rows of it join.
 
-from collections.abc import Iterable
+Each node writes its own row, and hears of the rows of others late, twice and in any order. All of them must
+end with the same row. So every slot of a row has one rule, in the table `SLOTS`:
 
-from msgspec import UNSET
-from msgspec.structs import replace
+    Latest   the value with the later stamp. Slots that name one stamp are written together and stay together:
+             a profile and the review of it, say.
+    Joined   a function of both values. Mostly it is the union of what both nodes know, less what is too old.
 
-from core.rows import Listing, NodeWindow, Revocation, StatsWindow, Webhook
+A take-over ends what the owner before has written. So rules `of_owner` look at the last take-over first: a
+key or a webhook of the owner before does not come back, whatever a node writes that had not heard of it.
+
+A deleted key and a co-ownership that is over are in `revoked`, and no join brings them back.
+
+Invariant: each join is commutative, associative and idempotent.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+from msgspec.structs import astuple, replace
+
+from core.actors import ERASED
+from core.audit_log import newest, newest_flags, newest_notes
+from core.push_history import joined_histories
+from core.rows import (
+    NO_STAMPS,
+    UNSTAMPED,
+    CoOwner,
+    Key,
+    Listing,
+    NodeWindow,
+    OwnerMessage,
+    Revocation,
+    Stamp,
+    Stamps,
+    StatsWindow,
+    Takeover,
+    Webhook,
+)
 
 REVOCATIONS_KEPT = 1_000  # of one listing
+NO_TENURE = (UNSTAMPED, 0)
+_encode = msgspec.msgpack.Encoder().encode
+T = TypeVar("T")
+
+
+# -- The form that nodes share -----------------------------------------------------------------------------
 
 
 def shared(row: Listing, label: str) -> Listing:
-    """Return the row of the node of this label as the other nodes may have it."""
-    if row.stats_window is not None:
-        own = NodeWindow(label, row.stats_window.started_ms, row.stats_window.used)
-        row = replace(row, stats_window=None, windows=tuple(sorted((own, *row.windows))))
+    """Return the row of the node of this label as other nodes may have it: what is true at one node only is
+    left out, or labelled."""
+    if row.window is not None:
+        own = NodeWindow(label, row.window.started_ms, row.window.used)
+        row = replace(row, window=None, windows=tuple(sorted((own, *row.windows))))
     if row.webhook is not None and (row.webhook.failed or row.webhook.suspension is not None):
         row = replace(row, webhook=without_health(row.webhook))
-    if row.message is not UNSET and not row.message.node:
+    if row.message is not None and not row.message.node:
         row = replace(row, message=replace(row.message, node=label))
     return row
 
 
 def as_own(row: Listing, label: str) -> Listing:
     """Return a shared row as the node of this label keeps it."""
-    if row.message is not UNSET and row.message.node == label:
+    if row.message is not None and row.message.node == label:
         row = replace(row, message=replace(row.message, node=""))
     own = next((window for window in row.windows if window.node == label), None)
     if own is None:
         return row
-    return replace(
-        row,
-        stats_window=StatsWindow(own.started_ms, own.used),
-        windows=tuple(window for window in row.windows if window is not own),
-    )
-
-
-def newest_revocations(revoked: Iterable[Revocation]) -> tuple[Revocation, ...]:
-    """Return the deleted keys that a listing remembers: the newest."""
-    return tuple(sorted(set(revoked))[-REVOCATIONS_KEPT:])
+    others = tuple(window for window in row.windows if window is not own)
+    return replace(row, window=StatsWindow(own.started_ms, own.used), windows=others)
 
 
 def without_health(webhook: Webhook) -> Webhook:
     """Return the settings of the webhook without its health, as before the first attempt."""
     return replace(webhook, failed=0, suspension=None)
+
+
+# -- The joins of slots ------------------------------------------------------------------------------------
+
+
+def newest_revocations(revoked: Iterable[Revocation]) -> tuple[Revocation, ...]:
+    """Return the deletions that a listing remembers."""
+    return tuple(sorted(set(revoked))[-REVOCATIONS_KEPT:])
+
+
+def in_order(co_owners: Iterable[CoOwner]) -> tuple[CoOwner, ...]:
+    return tuple(sorted(co_owners, key=lambda each: (each.invited_ms, each.id)))
+
+
+def joined_keys(one: Iterable[Key], other: Iterable[Key]) -> tuple[Key, ...]:
+    """Return all keys. Of one key the later writing stands, with the later day of use."""
+    keys: dict[str, Key] = {}
+    for key in (*one, *other):
+        known = keys.get(key.id, key)
+        used_day = max(known.used_day, key.used_day)
+        same_use = (replace(each, used_day=used_day) for each in (known, key))
+        keys[key.id] = max(
+            same_use, key=lambda each: (each.stamp or UNSTAMPED, ERASED in each.makers, _encode(each))
+        )
+    return tuple(sorted(keys.values(), key=lambda key: (key.created_ms, key.id)))
+
+
+def joined_co_owners(one: Iterable[CoOwner], other: Iterable[CoOwner]) -> tuple[CoOwner, ...]:
+    known: dict[str, CoOwner] = {}
+    for each in (*one, *other):
+        known[each.id] = max(known.get(each.id, each), each, key=lambda it: (it.stamp, _encode(it)))
+    return in_order(known.values())
+
+
+def joined_windows(one: Iterable[NodeWindow], other: Iterable[NodeWindow]) -> tuple[NodeWindow, ...]:
+    windows: dict[str, NodeWindow] = {}
+    for window in (*one, *other):
+        windows[window.node] = max(window, windows.get(window.node, window))
+    return tuple(sorted(windows.values()))
+
+
+def joined_messages(one: OwnerMessage | None, other: OwnerMessage | None) -> OwnerMessage | None:
+    """Return the message of the later decision. Of one decision that is the one that was taken over last, and
+    of one sender the furthest."""
+
+    def progress(message: OwnerMessage) -> tuple[Stamp, int, int, str, int, bool, bytes]:
+        # The bytes decide nothing among rows of one history: they make the rank total.
+        sender = (message.taken_ms, message.node)
+        done = (message.made, message.next_attempt_ms is None)
+        return (message.stamp or UNSTAMPED, message.decided_ms, *sender, *done, _encode(message))
+
+    return _greatest(one, other, progress)
+
+
+def joined_takeovers(one: Takeover | None, other: Takeover | None) -> Takeover | None:
+    """Return the later take-over. Of two records of one take-over, the one with an erased user wins."""
+    return _greatest(one, other, lambda each: (each.stamp, each.at_ms, each.lost_by == ERASED, each.lost_by))
+
+
+def _greatest(one: T | None, other: T | None, rank: Callable[[T], Any]) -> T | None:
+    if one is None or other is None:
+        return other if one is None else one
+    return max(one, other, key=rank)
+
+
+# -- The table ---------------------------------------------------------------------------------------------
+
+
+class Latest(NamedTuple):
+    """The rule of a slot whose value with the later stamp stands. `stamp` is the field of `Stamps`.
+
+    `SlotsSet` writes the slot, unless it `has_events` of its own.
+    """
+
+    stamp: str
+    of_owner: bool = False
+    has_events: bool = False
+
+
+class Joined(NamedTuple):
+    """The rule of a slot whose values are joined."""
+
+    join: Callable[[Any, Any], Any]
+    of_owner: bool = False
+
+
+SLOTS: Mapping[str, Latest | Joined] = {
+    "owner_id": Latest("owner", of_owner=True, has_events=True),
+    "hand_over": Latest("owner", of_owner=True, has_events=True),
+    "profile": Latest("profile", of_owner=True, has_events=True),
+    "updated_ms": Latest("profile", of_owner=True, has_events=True),
+    "review": Latest("profile", of_owner=True, has_events=True),
+    "change": Latest("profile", of_owner=True, has_events=True),
+    "proof": Latest("proof", of_owner=True),
+    "webhook": Latest("webhook", of_owner=True),
+    "counts": Latest("counts", has_events=True),
+    "actual": Latest("actual"),
+    "limits": Latest("limits"),
+    "claim": Latest("claim"),
+    "eligibility": Latest("eligibility"),
+    "created_ms": Joined(min),
+    "taken": Joined(joined_takeovers),
+    "keys": Joined(joined_keys, of_owner=True),
+    "co_owners": Joined(joined_co_owners, of_owner=True),
+    "revoked": Joined(lambda one, other: newest_revocations((*one, *other))),
+    "audit_log": Joined(lambda one, other: newest((*one, *other))),
+    "notes": Joined(lambda one, other: newest_notes((*one, *other))),
+    "flags": Joined(lambda one, other: newest_flags((*one, *other))),
+    "message": Joined(joined_messages),
+    "windows": Joined(joined_windows),
+    "pushed": Joined(joined_histories),
+}
+"""The rule of each slot of a shared row. `ref` and `stamps` are none, and `window` is of one node."""
+SET_SLOTS = tuple(name for name, rule in SLOTS.items() if isinstance(rule, Latest) and not rule.has_events)
+"""The slots that `SlotsSet` writes."""
+WRITTEN_TOGETHER: Mapping[str, tuple[str, ...]] = {
+    stamp: tuple(name for name, rule in SLOTS.items() if isinstance(rule, Latest) and rule.stamp == stamp)
+    for stamp in Stamps.__struct_fields__
+}
+"""The slots by their stamps."""
+OF_OWNERS = frozenset(rule.stamp for rule in SLOTS.values() if isinstance(rule, Latest) and rule.of_owner)
+"""The stamps of slots that owners write."""
+
+
+def joined(one: Listing, other: Listing) -> Listing:
+    """Join two shared rows of one life of a listing."""
+    fields: dict[str, Any] = {}
+    stamps: dict[str, Stamp] = {}
+    for stamp, slots in WRITTEN_TOGETHER.items():
+        later = max(one, other, key=lambda row: _rank(row, stamp))
+        fields |= {slot: getattr(later, slot) for slot in slots}
+        stamps[stamp] = getattr(later.known_stamps, stamp)
+    latest = max(tenure(one), tenure(other))
+    for slot, rule in SLOTS.items():
+        if isinstance(rule, Joined):
+            rows = [row for row in (one, other) if not rule.of_owner or tenure(row) == latest]
+            fields[slot] = rule.join(getattr(rows[0], slot), getattr(rows[-1], slot))
+    known = Stamps(**stamps)
+    row: Listing = replace(one, **fields, stamps=known if known != NO_STAMPS else None)
+    return without_revoked(row)
+
+
+def without_revoked(row: Listing) -> Listing:
+    """Return the row without keys and co-owners that were deleted."""
+    gone = {each.id for each in row.revoked}
+    keys = tuple(key for key in row.keys if key.id not in gone)
+    return replace(row, keys=keys, co_owners=tuple(each for each in row.co_owners if each.id not in gone))
+
+
+def tenure(row: Listing) -> tuple[Stamp, int]:
+    """Return when the listing was last taken over: stamp and time."""
+    return (row.taken.stamp, row.taken.at_ms) if row.taken is not None else NO_TENURE
+
+
+def _rank(row: Listing, stamp: str) -> tuple[tuple[Stamp, int], Stamp, list[bool], bytes]:
+    """Rank a row by slots that are written together. Rows from before there was a fleet have no stamps: then
+    something wins over nothing, and of two values the content decides, at all nodes alike."""
+    values = [getattr(row, slot) for slot in WRITTEN_TOGETHER[stamp]]
+    since = tenure(row) if stamp in OF_OWNERS else NO_TENURE
+    return since, getattr(row.known_stamps, stamp), [value is not None for value in values], _encode(values)
+
+
+def newest_ms(row: Listing) -> int:
+    """Return the newest time of a stamp in the row, or that of a deletion."""
+    stamps: list[Stamp] = [*astuple(row.known_stamps), *(each.stamp for each in row.co_owners)]
+    stamps += [key.stamp for key in row.keys if key.stamp is not None]
+    if row.message is not None and row.message.stamp is not None:
+        stamps.append(row.message.stamp)
+    if row.taken is not None:
+        stamps.append(row.taken.stamp)
+    times = (*(each.ms for each in row.revoked), *(flag.at_ms for flag in row.flags))
+    return max([*(stamp.ms for stamp in stamps), *times])

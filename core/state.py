@@ -1,7 +1,7 @@
 """The state of a node: its tables, and the one function that changes them.
 
-Law: `apply` never fails, asks or decides. Rules have decided before an event exists, so it takes any event at
-any time: one about something gone is a no-op, and one that the state holds already changes nothing.
+Invariant: `apply` never fails, asks or decides. Rules have decided before an event exists, so it takes any
+event at any time: one about something gone is a no-op, and one that the state holds already changes nothing.
 
     event ---> apply ---> listings     rows, refs in order, grants of API keys
                           deliveries   pending ones and the log of finished ones
@@ -19,17 +19,14 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import assert_never
 
-from msgspec import UNSET, structs
 from msgspec.structs import replace
 
-from core import striking
+from core import erasing
 from core.actors import user_actor
-from core.canonical import Canonical
 from core.cooldown_table import Cooldown, CooldownTable
 from core.delivery_table import DeliveriesView, DeliveryTable
-from core.digest import Digest
+from core.digest import Canonical, Digest
 from core.events import (
-    ActualCountSet,
     ChangeDecided,
     CooldownsKept,
     CoOwnerSaved,
@@ -40,7 +37,6 @@ from core.events import (
     DeliveryMerged,
     DeliveryQueued,
     DeliveryTaken,
-    EligibilityChecked,
     EndingsForgotten,
     EndpointHealthSet,
     EndpointHelped,
@@ -48,32 +44,26 @@ from core.events import (
     KeyDeleted,
     KeySaved,
     KeyUsed,
-    LimitsSet,
-    ListingClaimed,
     ListingMerged,
     ListingRemoved,
     ListingReviewed,
     ListingSaved,
     ListingTakenOver,
     Merged,
-    NamingSet,
     NodeNamed,
     NoteAdded,
-    NoticesRead,
     OwnerMessageAttempted,
-    OwnerMessageEvent,
     OwnerMessageQueued,
     OwnerMessageTaken,
     OwnerSet,
-    OwnershipProven,
     QuarantineSet,
     RareEvent,
     ReminderAttempted,
     ReminderCleared,
     ReminderSet,
-    RoleSet,
     SessionSeen,
     SessionsEnded,
+    SlotsSet,
     Stamped,
     StatsUpdated,
     UserDropped,
@@ -81,6 +71,7 @@ from core.events import (
     UserEvent,
     UserMerged,
     UserSignedIn,
+    UserSlotsSet,
     VoteCast,
     VoteCountsMerged,
     VoteCountsMoved,
@@ -88,22 +79,18 @@ from core.events import (
     VotesMerged,
     VotesMoved,
     VotesStruck,
-    WebhookRemoved,
-    WebhookSaved,
 )
 from core.fleet_table import FleetTable, FleetView
-from core.listing_changes import RowEvent, changed, saved, with_health, with_key_used
+from core.listing_changes import RowEvent, changed, saved
 from core.listing_table import ListingsView, ListingTable
-from core.owner_messages import changed_message
 from core.push_history import joined_histories
 from core.row_copy import RowCopy, Rows
 from core.rows import Delivery, FleetRow, Listing, Stamp
-from core.sharing import shared
-from core.user_changes import changed_user, without_actor, without_endings
+from core.sharing import newest_ms, shared
+from core.user_changes import changed_user, newest_ms_of_user, without_actor, without_endings
 from core.user_rows import USERS, UserRow, user_ref
 from core.user_table import UsersView, UserTable
 from core.vote_counts import DAYS, MONTHS, VoteCounts, VoteCountsView, clamped_day
-from core.vote_flags import flagged
 from core.vote_port import VoteStore, VotesView, counted_in
 
 
@@ -148,57 +135,35 @@ class State:
         elif type(event) is DeliveryAttempted:
             self._changing(event.ref)
             self._deliveries.attempt(event)
-        elif type(event) is StatsUpdated:
+        elif type(event) is StatsUpdated or type(event) is EndpointHealthSet:
             self._change(event)
         elif type(event) is DeliveryDropped:
             self._changing(event.ref)
             self._deliveries.give_up(event)
-        elif type(event) is EndpointHealthSet:
-            self._set_health(event)
         else:
             self._apply_rare(event)
 
     def _apply_rare(self, event: RareEvent) -> None:  # noqa: C901 (a case for each event, and none is forgotten)
         match event:
-            case (
-                ListingReviewed()
-                | ChangeDecided()
-                | OwnerSet()
-                | CoOwnerSaved()
-                | CoOwnersEnded()
-                | KeySaved()
-                | KeyDeleted()
-                | ActualCountSet()
-                | LimitsSet()
-                | WebhookSaved()
-                | EndpointHelped()
-                | ListingClaimed()
-                | NoteAdded()
-                | OwnershipProven()
-                | ListingTakenOver()
-                | EligibilityChecked()
-            ):
+            case SlotsSet():
                 self._change(event)
-            case KeyUsed():
-                self._use_key(event)
-            case OwnerMessageQueued() | OwnerMessageAttempted() | OwnerMessageTaken():
-                self._change_message(event)
-            case VoteFlagged():
-                self._flag_vote(event)
-            case WebhookRemoved():
+                if event.webhook is None:
+                    self._deliveries.remove_listing(event.ref)
+            case ListingReviewed() | ChangeDecided() | ListingTakenOver() | EndpointHelped() | NoteAdded():
                 self._change(event)
-                self._deliveries.remove_listing(event.ref)
+            case OwnerSet() | CoOwnerSaved() | CoOwnersEnded() | KeySaved() | KeyDeleted() | KeyUsed():
+                self._change(event)
+            case OwnerMessageQueued() | OwnerMessageAttempted() | OwnerMessageTaken() | VoteFlagged():
+                self._change(event)
             case VotesStruck():
                 self._strike_votes(event)
             case ListingSaved():
                 self._save_listing(event)
             case ListingRemoved():
                 self._remove_listing(event)
-            case (
-                UserSignedIn() | SessionSeen() | SessionsEnded() | RoleSet() | QuarantineSet() | NoticesRead()
-            ):
+            case UserSignedIn() | SessionSeen() | SessionsEnded() | UserSlotsSet() | QuarantineSet():
                 self._change_user(event)
-            case ReminderSet() | ReminderCleared() | ReminderAttempted() | NamingSet():
+            case ReminderSet() | ReminderCleared() | ReminderAttempted():
                 self._change_user(event)
             case EndingsForgotten():
                 self._forget_endings(event)
@@ -255,32 +220,8 @@ class State:
         self._changing(event.ref)
         row = self._listings.get(event.ref)
         if row is not None:
-            self._listings.put(changed(row, event, self._stamp(event.stamp_ms)))
-
-    def _use_key(self, event: KeyUsed) -> None:
-        self._changing(event.ref)
-        row = self._listings.get(event.ref)
-        if row is not None:
-            self._listings.put(with_key_used(row, event))
-
-    def _change_message(self, event: OwnerMessageEvent) -> None:
-        self._changing(event.ref)
-        row = self._listings.get(event.ref)
-        if row is not None:
-            stamp = self._stamp(event.stamp_ms) if isinstance(event, OwnerMessageQueued) else None
-            self._listings.put(replace(row, message=changed_message(row.message, event, stamp)))
-
-    def _flag_vote(self, event: VoteFlagged) -> None:
-        self._changing(event.ref)
-        row = self._listings.get(event.ref)
-        if row is not None:
-            self._listings.put(replace(row, flags=flagged(row.flags, event, self._stamp(event.stamp_ms))))
-
-    def _set_health(self, event: EndpointHealthSet) -> None:
-        self._changing(event.ref)
-        row = self._listings.get(event.ref)
-        if row is not None:
-            self._listings.put(with_health(row, event))
+            stamp = self._stamp(event.stamp_ms) if isinstance(event, Stamped) else None
+            self._listings.put(changed(row, event, stamp))
 
     def _save_listing(self, event: ListingSaved) -> None:
         self._changing(event.ref)
@@ -335,7 +276,7 @@ class State:
         self._deliveries.erase(ref, event.user)
         row = self._listings.get(ref)
         if row is not None:
-            self._listings.put(striking.without_actor(row, user_actor(event.user), event.stamp_ms or None))
+            self._listings.put(erasing.without_actor(row, user_actor(event.user), event.stamp_ms or None))
 
     def _votes_went(self, ref: str) -> None:
         """Forget a ref without a row whose last votes went: a snapshot has nothing of it either."""
@@ -370,8 +311,8 @@ class State:
         self._shared_digest.all_changed((*self._listings, *self._users))
         if before and before != event.label:
             for row in list(self._listings.values()):
-                is_sender = row.message is not UNSET and not row.message.node
-                if row.stats_window is not None or is_sender:
+                is_sender = row.message is not None and not row.message.node
+                if row.window is not None or is_sender:
                     self._changing(row.ref)
                     self._listings.put(replace(shared(row, before), webhook=row.webhook))
 
@@ -380,31 +321,13 @@ class State:
         row, known = event.row, self._listings.get(event.ref)
         if known is not None:
             row = replace(row, pushed=joined_histories(known.pushed, row.pushed))
-        of_co_owners = (each.stamp for each in row.co_owners)
-        stamps = (*structs.astuple(row.stamps), *(key.stamp for key in row.keys), *of_co_owners)
-        self._fleet.stamped(max(stamp.ms for stamp in stamps))
-        self._fleet.stamped(max((revoked.ms for revoked in row.revoked), default=0))
-        if row.message is not UNSET:
-            self._fleet.stamped(row.message.stamp.ms)
-        if row.flags is not UNSET:
-            self._fleet.stamped(max(flag.at_ms for flag in row.flags))
-        if row.eligibility is not UNSET:
-            self._fleet.stamped(row.eligibility.stamp.ms)
-        if row.taken is not UNSET:
-            self._fleet.stamped(row.taken.stamp.ms)
+        self._fleet.stamped(newest_ms(row))
         self._listings.put(row)
 
     def _merge_user(self, event: UserMerged) -> None:
         self._changing(event.ref)
-        row = event.row
-        stamps = (*structs.astuple(row.stamps), *(each.stamp for each in row.quarantines))
-        self._fleet.stamped(max(stamp.ms for stamp in stamps))
-        self._fleet.stamped(max((ended.ms for ended in row.ended), default=0))
-        if row.naming is not UNSET:
-            self._fleet.stamped(row.naming.stamp.ms)
-        if row.reminders is not UNSET:
-            self._fleet.stamped(max((each.stamp.ms for each in row.reminders), default=0))
-        self._users.put(row)
+        self._fleet.stamped(newest_ms_of_user(event.row))
+        self._users.put(event.row)
 
     def _merge_votes(self, event: VotesMerged) -> None:
         self._changing(event.ref)

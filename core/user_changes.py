@@ -1,39 +1,54 @@
-"""The change that an event makes to the row of a user. Law: row, event and stamp decide it, nothing else.
+"""The change that an event makes to the row of a user, and how two rows of one user join.
 
-Of one thing that two nodes know, the same functions choose (`joined_*`), so that what a node does by itself
-and what it hears of another one end in the same row.
+Invariant: row, event and stamp decide it, nothing else. Joins are commutative, associative and idempotent, as
+those of listings: see `core/sharing.py`.
+
+    profile, role     the value with the later stamp stands
+    sessions, ended   all that were opened, less those that were ended
+    quarantines       of each act the later one
+    reminders         of each listing the later choice, and of its messages the furthest
+    naming            the later choice, and of two of one moment the one that shows less
+    read_ms           the greater one
 """
 
-from collections.abc import Iterable, Mapping
-from typing import TypeVar, assert_never
+from collections.abc import Iterable
+from typing import assert_never
 
 import msgspec
-from msgspec import UNSET, UnsetType
-from msgspec.structs import replace
+from msgspec import UNSET
+from msgspec.structs import astuple, replace
 
 from core.actors import ERASED, Actor
 from core.events import (
-    NamingSet,
-    NoticesRead,
     QuarantineSet,
     ReminderAttempted,
     ReminderCleared,
     ReminderEvent,
     ReminderSet,
-    RoleSet,
     SessionSeen,
     SessionsEnded,
     UserEvent,
     UserSignedIn,
+    UserSlotsSet,
 )
-from core.reminder_changes import changed_reminders, joined_reminders
 from core.rows import UNSTAMPED, Stamp
-from core.user_rows import EndedSession, Naming, Quarantine, UserRow, UserSession, UserStamps
+from core.user_rows import (
+    NO_USER_STAMPS,
+    EndedSession,
+    Naming,
+    Quarantine,
+    Reminder,
+    ReminderMessage,
+    UserRow,
+    UserSession,
+    UserStamps,
+)
 
 ENDED_KEPT = 1_000
 """Endings of one user. Nobody signs in so often before sessions are too old to need them."""
+OFF_KEPT = 200
+"""Reminders of one user that are off and not forgotten. Nobody turns off so many while a node is away."""
 _encode = msgspec.msgpack.Encoder().encode
-T = TypeVar("T")
 
 
 def changed_user(row: UserRow | None, event: UserEvent, stamp: Stamp | None) -> UserRow | None:
@@ -41,7 +56,7 @@ def changed_user(row: UserRow | None, event: UserEvent, stamp: Stamp | None) -> 
     match event:
         case UserSignedIn():
             row = row if row is not None else UserRow(event.ref, event.session.opened_ms)
-            stamps = _stamped(row.stamps, "profile", stamp)
+            stamps = row.stamps if stamp is None else replace(row.known_stamps, profile=stamp)
             signed_in = replace(row, profile=event.profile, stamps=stamps)
             return _with_ended(signed_in, [event.session], event.ends, stamp)
         case SessionSeen():
@@ -53,18 +68,17 @@ def changed_user(row: UserRow | None, event: UserEvent, stamp: Stamp | None) -> 
             if row is None:
                 return None
             return _with_ended(row, (), event.digests, stamp)
-        case RoleSet():
-            row = row if row is not None else UserRow(event.ref, event.at_ms)
-            return replace(row, role=event.role, stamps=_stamped(row.stamps, "role", stamp))
+        case UserSlotsSet():
+            return _with_slots(row, event, stamp)
         case QuarantineSet():
             row = row if row is not None else UserRow(event.ref, event.at_ms)
             new = event.quarantine if stamp is None else replace(event.quarantine, stamp=stamp)
             others = tuple(each for each in row.quarantines if each.act != new.act)
             return replace(row, quarantines=_in_order((*others, new)))
-        case NoticesRead():
-            return replace(row, read_ms=max(event.until_ms, row.read_ms)) if row is not None else None
-        case ReminderSet() | ReminderCleared() | ReminderAttempted() | NamingSet():
-            return _with_wish(row, event, stamp) if row is not None else None
+        case ReminderSet() | ReminderCleared() | ReminderAttempted():
+            if row is None:
+                return None
+            return replace(row, reminders=changed_reminders(row.reminders, event, stamp))
         case _:
             assert_never(event)
 
@@ -85,18 +99,19 @@ def with_sessions(row: UserRow, opened: Iterable[UserSession], ended: Iterable[E
 
 def joined_users(one: UserRow, other: UserRow) -> UserRow:
     """Merge two rows of one user, of two nodes of a fleet."""
-    profile = max(one, other, key=lambda row: (row.stamps.profile, _rank(row.profile)))
-    role = max(one, other, key=lambda row: (row.stamps.role, _rank(row.role)))
+    profile = max(one, other, key=lambda row: (row.known_stamps.profile, _rank(row.profile)))
+    role = max(one, other, key=lambda row: (row.known_stamps.role, _rank(row.role)))
+    stamps = UserStamps(profile.known_stamps.profile, role.known_stamps.role)
     row = replace(
         one,
         first_ms=min(one.first_ms, other.first_ms),
         profile=profile.profile,
         role=role.role,
         quarantines=_joined_quarantines(one.quarantines, other.quarantines),
-        stamps=UserStamps(profile.stamps.profile, role.stamps.role),
+        stamps=stamps if stamps != NO_USER_STAMPS else None,
         read_ms=max(one.read_ms, other.read_ms),
         reminders=joined_reminders(one.reminders, other.reminders),
-        naming=_joined_naming(one.naming, other.naming),
+        naming=joined_namings(one.naming, other.naming),
     )
     return with_sessions(row, other.sessions, other.ended)
 
@@ -114,30 +129,36 @@ def has_acted(row: UserRow, actor: Actor) -> bool:
 
 
 def _struck_out(quarantine: Quarantine, actor: Actor, until_ms: int | None) -> Quarantine:
-    at_ms = quarantine.stamp.ms or quarantine.since_ms
+    at_ms = quarantine.stamp.ms if quarantine.stamp is not None else quarantine.since_ms
     is_meant = quarantine.by == actor and (until_ms is None or at_ms <= until_ms)
     return replace(quarantine, by=ERASED) if is_meant else quarantine
 
 
-def _with_wish(row: UserRow, event: ReminderEvent | NamingSet, stamp: Stamp | None) -> UserRow:
-    if isinstance(event, NamingSet):
-        at = stamp if stamp is not None else UNSTAMPED
-        return replace(row, naming=Naming(event.at_ms, event.is_allowed, at))
-    return replace(row, reminders=changed_reminders(row.reminders, event, stamp))
+def _with_slots(row: UserRow | None, event: UserSlotsSet, stamp: Stamp | None) -> UserRow | None:
+    if event.role is not UNSET:
+        row = row if row is not None else UserRow(event.ref, event.at_ms)
+        stamps = row.stamps if stamp is None else replace(row.known_stamps, role=stamp)
+        row = replace(row, role=event.role, stamps=stamps)
+    if row is not None and event.naming is not UNSET:
+        row = replace(row, naming=event.naming if stamp is None else replace(event.naming, stamp=stamp))
+    if row is not None and event.read_ms is not UNSET:
+        row = replace(row, read_ms=max(event.read_ms, row.read_ms))
+    return row
 
 
-def _joined_naming(one: Naming | UnsetType, other: Naming | UnsetType) -> Naming | UnsetType:
-    """Return the later choice; of two of the same moment the one that shows less."""
-    if one is UNSET or other is UNSET:
-        return other if one is UNSET else one
-    return max(one, other, key=lambda each: (each.stamp, each.set_ms, not each.is_allowed))
+def joined_namings(one: Naming | None, other: Naming | None) -> Naming | None:
+    if one is None or other is None:
+        return other if one is None else one
+    return max(one, other, key=lambda each: (each.stamp or UNSTAMPED, each.set_ms, not each.is_allowed))
 
 
 def _joined_quarantines(one: Iterable[Quarantine], other: Iterable[Quarantine]) -> tuple[Quarantine, ...]:
     latest: dict[str, Quarantine] = {}
     for each in (*one, *other):
         known = latest.get(each.act, each)
-        latest[each.act] = max(known, each, key=lambda it: (it.stamp, it.by == ERASED, _encode(it)))
+        latest[each.act] = max(
+            known, each, key=lambda it: (it.stamp or UNSTAMPED, it.by == ERASED, _encode(it))
+        )
     return _in_order(latest.values())
 
 
@@ -165,6 +186,83 @@ def _with_ended(
     return after if stamp is not None else replace(after, ended=row.ended)
 
 
-def _stamped(stamps: UserStamps, part: str, stamp: Stamp | None) -> UserStamps:
-    changes: Mapping[str, Stamp] = {part: stamp} if stamp is not None else {}
-    return replace(stamps, **changes)
+def newest_ms_of_user(row: UserRow) -> int:
+    """Return the newest time of a stamp in the row, or that of an ended session."""
+    namings = () if row.naming is None else (row.naming,)
+    stamps = [each.stamp for entries in (row.quarantines, row.reminders, namings) for each in entries]
+    known: list[Stamp] = [*astuple(row.known_stamps), *(stamp for stamp in stamps if stamp is not None)]
+    return max([*(stamp.ms for stamp in known), *(ended.ms for ended in row.ended)])
+
+
+# -- Reminders ---------------------------------------------------------------------------------------------
+
+
+def changed_reminders(
+    known: tuple[Reminder, ...], event: ReminderEvent, stamp: Stamp | None
+) -> tuple[Reminder, ...]:
+    """Return the reminders after an event. `stamp` is given inside a fleet only."""
+    rows = {each.listing: each for each in known}
+    match event:
+        case ReminderSet():
+            rows[event.listing] = _stamped(Reminder(event.listing, event.at_ms), stamp)
+        case ReminderCleared():
+            rows.pop(event.listing, None)
+            if stamp is not None:
+                rows[event.listing] = Reminder(event.listing, event.at_ms, is_on=False, stamp=stamp)
+        case ReminderAttempted():
+            row = rows.get(event.listing)
+            if row is None or not row.is_on or _is_known(row.message, event):
+                return known
+            tries = row.message.tries if row.message is not None and event.number > 1 else 0
+            tries += event.outcome != "held"
+            message = ReminderMessage(
+                event.ends_ms, event.number, tries, event.next_attempt_ms, event.attempt
+            )
+            rows[event.listing] = replace(row, message=message)
+        case _:
+            assert_never(event)
+    return _kept_reminders(rows.values())
+
+
+def joined_reminders(one: tuple[Reminder, ...], other: tuple[Reminder, ...]) -> tuple[Reminder, ...]:
+    """Merge the reminders of two rows of one user."""
+    latest: dict[str, Reminder] = {}
+    for each in (*one, *other):
+        latest[each.listing] = _joined_reminder(latest.get(each.listing, each), each)
+    return _kept_reminders(latest.values())
+
+
+def _joined_reminder(one: Reminder, other: Reminder) -> Reminder:
+    if _setting(one) != _setting(other):
+        return max(one, other, key=_setting)
+    return max(one, other, key=lambda each: _progress(each.message))
+
+
+def _setting(row: Reminder) -> tuple[Stamp, int, bool]:
+    """Rank what the user chose: one that is off outlives one that is on of the same moment."""
+    return row.stamp or UNSTAMPED, row.set_ms, not row.is_on
+
+
+def _progress(message: ReminderMessage | None) -> tuple[int, int, bool, bytes]:
+    """Rank a message. The bytes decide nothing among rows of one history: they make the rank total."""
+    if message is None:
+        return -1, 0, False, b""
+    return message.ends_ms, message.made, message.next_attempt_ms is None, _encode(message)
+
+
+def _is_known(message: ReminderMessage | None, event: ReminderAttempted) -> bool:
+    return message is not None and (event.ends_ms, event.number) <= (message.ends_ms, message.made)
+
+
+def _stamped(row: Reminder, stamp: Stamp | None) -> Reminder:
+    return replace(row, stamp=stamp) if stamp is not None else row
+
+
+def _kept_reminders(rows: Iterable[Reminder]) -> tuple[Reminder, ...]:
+    """Return the rows in order, with the newest of those that are off."""
+    rows = [*rows]
+    off = sorted(
+        (each for each in rows if not each.is_on), key=lambda each: (each.stamp or UNSTAMPED, each.listing)
+    )
+    left = [*(each for each in rows if each.is_on), *off[-OFF_KEPT:]]
+    return tuple(sorted(left, key=lambda each: each.listing))

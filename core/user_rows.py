@@ -1,22 +1,21 @@
-"""The row of a user: who somebody is that has signed in, and from where. A frozen value like all rows.
+"""The row of a user: a person who has signed in, with the sessions. A frozen value like all rows.
 
 A user whom an operator has made a moderator, or put under quarantine, has a row before the first sign-in.
-Law: a row holds no secret: the values of sessions stay in browsers, and their digests are keyed.
+Invariant: a row holds no secret: the values of sessions stay in browsers, and their digests are keyed.
 """
 
 from typing import Literal
 
 import msgspec
-from msgspec import UNSET, UnsetType
 
 from core.actors import Actor
-from core.rows import UNSTAMPED, Attempt, Stamp
+from core.rows import UNSTAMPED, Attempt, MapRow, Stamp
 
 USERS = "users/"
 
 Role = Literal["moderator"]
 QuarantinedAct = Literal["sign_in", "submit", "vote"]
-"""What a user under quarantine may not do."""
+"""The acts that a quarantine forbids."""
 
 
 def user_ref(user_id: str) -> str:
@@ -24,9 +23,9 @@ def user_ref(user_id: str) -> str:
     return USERS + user_id
 
 
-class UserProfile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
-    """What the chat platform said at the last sign-in. `avatar` is a hash, of which the picture's address is
-    made."""
+class UserProfile(MapRow, frozen=True):
+    """The user's profile at the chat platform, as of the last sign-in. `avatar` is a hash from which the
+    picture's address is made."""
 
     username: str
     display_name: str | None = None
@@ -38,7 +37,7 @@ class UserProfile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=Fa
         return self.display_name or self.username
 
 
-class UserSession(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
+class UserSession(MapRow, frozen=True):
     """A browser that is signed in. `label` says which, in words; `seen_ms` is coarse."""
 
     digest: str
@@ -55,7 +54,7 @@ class EndedSession(msgspec.Struct, frozen=True, array_like=True, order=True, gc=
     digest: str
 
 
-class Quarantine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
+class Quarantine(MapRow, frozen=True):
     """An act that is forbidden to a user, from `since_ms` to `until_ms`; None means without end. One that was
     lifted has ended at that time."""
 
@@ -64,13 +63,13 @@ class Quarantine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=Fal
     by: Actor
     since_ms: int
     until_ms: int | None = None
-    stamp: Stamp = UNSTAMPED
+    stamp: Stamp | None = None
 
     def is_in_force(self, now_ms: int) -> bool:
         return self.until_ms is None or now_ms < self.until_ms
 
 
-class ReminderMessage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
+class ReminderMessage(MapRow, frozen=True):
     """The direct message that tells a user of the end of one cooldown, at `ends_ms`, once it was attempted.
 
     `made` counts all attempts, and `tries` those that count. `next_attempt_ms` is None once it is finished:
@@ -84,7 +83,7 @@ class ReminderMessage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, g
     last: Attempt
 
 
-class Reminder(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+class Reminder(MapRow, frozen=True):
     """The wish to be told when one may vote for a listing again. `listing` is its ref.
 
     `set_ms` is the time at which the user turned it on or off. One that is off is kept in a fleet alone, so
@@ -94,17 +93,17 @@ class Reminder(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     listing: str
     set_ms: int
     is_on: bool = True
-    stamp: Stamp = UNSTAMPED
+    stamp: Stamp | None = None
     message: ReminderMessage | None = None
 
 
-class Naming(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+class Naming(MapRow, frozen=True):
     """The user's choice whether owners of listings may see the user's name among their top voters. `set_ms`
     is its time."""
 
     set_ms: int
     is_allowed: bool = True
-    stamp: Stamp = UNSTAMPED
+    stamp: Stamp | None = None
 
 
 class UserStamps(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -114,13 +113,15 @@ class UserStamps(msgspec.Struct, frozen=True, array_like=True, gc=False):
     role: Stamp = UNSTAMPED
 
 
-class UserRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
+NO_USER_STAMPS = UserStamps()
+
+
+class UserRow(MapRow, frozen=True):
     """A user. `ref` is "users/<id>". `profile` is None before the first sign-in.
 
-    Sessions and quarantines are in order: by opening and digest, and by act. Notices up to `read_ms` have
-    been read: the trails of the user's listings hold them, and the ends of cooldowns, for reminders. Those
-    are in the order of their listings. A row without any has no such field in its bytes, and neither has one
-    of a user who has made no choice about `naming`.
+    Sessions are in the order of opening and digest, quarantines in that of acts, and reminders in that of
+    listings. The user has read the notices up to `read_ms`: those are in the audit logs of the user's
+    listings, and for reminders they are ends of cooldowns.
     """
 
     ref: str
@@ -130,22 +131,24 @@ class UserRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False)
     ended: tuple[EndedSession, ...] = ()
     role: Role | None = None
     quarantines: tuple[Quarantine, ...] = ()
-    stamps: UserStamps = UserStamps()
+    stamps: UserStamps | None = None
     read_ms: int = 0
-    reminders: tuple[Reminder, ...] | UnsetType = UNSET
-    naming: Naming | UnsetType = UNSET
+    reminders: tuple[Reminder, ...] = ()
+    naming: Naming | None = None
 
     @property
     def id(self) -> str:
         return self.ref.removeprefix(USERS)
+
+    @property
+    def known_stamps(self) -> UserStamps:
+        return self.stamps or NO_USER_STAMPS
 
     def session(self, digest: str) -> UserSession | None:
         return next((session for session in self.sessions if session.digest == digest), None)
 
     @property
     def reminders_on(self) -> tuple[Reminder, ...]:
-        if self.reminders is UNSET:
-            return ()
         return tuple(each for each in self.reminders if each.is_on)
 
     def reminder(self, listing: str) -> Reminder | None:
@@ -155,7 +158,7 @@ class UserRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False)
     @property
     def lets_name(self) -> bool:
         """True if owners of listings may see the user's name among their top voters."""
-        return self.naming is not UNSET and self.naming.is_allowed
+        return self.naming is not None and self.naming.is_allowed
 
     def quarantine(self, act: QuarantinedAct, now_ms: int) -> Quarantine | None:
         """Return the quarantine of the act that is in force now."""

@@ -1,11 +1,9 @@
-"""The table of users. Law: rows, refs and the index of sessions agree after every call."""
+"""The table of users. Invariant: rows, refs and the index of sessions agree after every call."""
 
 from abc import abstractmethod
 from bisect import bisect_left, insort
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-
-from msgspec import UNSET
 
 from core.user_rows import UserRow
 
@@ -94,7 +92,7 @@ class UserTable(UsersView):
             self._by_session[session.digest] = row.ref
         if row.role is not None:
             self._with_role.add(row.ref)
-        if row.reminders is not UNSET and row.reminders_on:
+        if row.reminders_on:
             self._with_reminders.add(row.ref)
         if row.lets_name:
             self._named.add(int(row.id))

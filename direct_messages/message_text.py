@@ -59,7 +59,8 @@ def reminder_nonce(user_ref: str, listing: str, ends_ms: int) -> str:
 
 def nonce_of(ref: str, message: OwnerMessage) -> str:
     """Return the same text for every attempt at a message, and for no other message."""
-    return _nonce(f"{ref} {message.decided_ms} {message.stamp.ms} {message.stamp.node}")
+    stamp = message.stamp or rows.UNSTAMPED
+    return _nonce(f"{ref} {message.decided_ms} {stamp.ms} {stamp.node}")
 
 
 def _nonce(about: str) -> str:

@@ -24,7 +24,6 @@ from core.clock import Clock, moment
 from core.due_reminders import due_reminder, ends_ms
 from core.events import (
     FREQUENT,
-    EligibilityChecked,
     Event,
     ListingMerged,
     ListingRemoved,
@@ -33,6 +32,7 @@ from core.events import (
     ReminderAttempted,
     ReminderCleared,
     ReminderSet,
+    SlotsSet,
     UserErased,
     UserMerged,
     VoteCast,
@@ -51,7 +51,7 @@ _FAILING = Trouble(
     "no user can be reminded by a message (%s): it is tried again",
     "users are reminded by messages again",
 )
-_CHANGING_LISTINGS = (ListingReviewed, ListingSaved, ListingMerged, ListingRemoved, EligibilityChecked)
+_CHANGING_LISTINGS = (ListingReviewed, ListingSaved, ListingMerged, ListingRemoved, SlotsSet)
 _Key = tuple[str, str]
 """A user and a listing, by their refs."""
 

@@ -1,7 +1,7 @@
 """The composition root. Settings come in, a running gateway goes out; after its stop everything is on disk.
 
 `serve.py` joins what five builders return: `store.py` opens the data folder, `fleet.py` joins other nodes
-(with `fleet_node.py`), `delivery.py` opens the ways out, `api.py` makes the endpoints, and `sites.py` the
+(in `fleet_node.py`), `delivery.py` opens the ways out, `api.py` makes the endpoints, and `sites.py` the
 pages. Each takes the `Runtime` and the parts before it. `front.py` has the sockets. `observing.py` has
 everything that counts and shows; `readers.py` is the one list of everything that reads the log.
 `start_lines.py` says at the start what runs here. `start_check.py` is `check-config`: it tries a start;

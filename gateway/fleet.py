@@ -1,26 +1,22 @@
-"""The builder of the fleet: the other nodes, as the rest of a gateway knows them. No logic.
+"""The fleet: the other nodes, as the rest of a gateway knows them. No logic.
 
-Only a gateway that joins a fleet imports `fleet_node.py`, and with it replication and Redis's client. One
-that serves alone would pay for them with a tenth of its start.
+`fleet_node.py` builds the fleet of a gateway that joins one. A gateway that serves alone does not import it,
+because replication and Redis's client would cost a tenth of its start.
 
 A node that is cut off from its fleet (`redis.cut_off`) answers only what needs no fleet: the health of the
 process, the API's description, the operator's pages, and static files.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from gateway.readers import FleetReaders
-from gateway.runtime import Runtime
-from gateway.store import Store
 from handlers.reply import Reply, refused
 from handlers.request import Endpoint, Request
 from handlers.route import Resource
 from ratelimit.bucket import Buckets
-from votes.user_search import Searches
 from wire.http_server import WireServer
 
 if TYPE_CHECKING:
@@ -101,19 +97,6 @@ class Fleet:
 
         isolation.switch = switch
         switch()
-
-
-@asynccontextmanager
-async def open_fleet(runtime: Runtime, store: Store, searches: Searches) -> AsyncIterator[Fleet]:
-    """Join the fleet that the settings name, if they name one."""
-    redis = runtime.settings.redis
-    if redis.url is None or redis.node is None:
-        yield Fleet()
-        return
-    from gateway.fleet_node import open_node
-
-    async with open_node(runtime, redis.node, store, searches) as fleet:
-        yield fleet
 
 
 def _refused_while_cut_off(isolation: "Isolation", resource: Resource) -> Resource:

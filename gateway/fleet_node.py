@@ -75,7 +75,8 @@ class VotersAllowances:
     def add(self, ref: str, used: int) -> None:
         bot = self.state.listings.get(ref)
         if bot is not None:
-            self.buckets.heard(ref, bot.voters_limit or self.default, self.clock.monotonic_ns(), used)
+            own = bot.limits.voters if bot.limits is not None else None
+            self.buckets.heard(ref, own or self.default, self.clock.monotonic_ns(), used)
 
 
 @dataclass(frozen=True)

@@ -118,7 +118,7 @@ class PeopleSite:
             *(self._cookies, notices, self._people.known, acts),
             *(web.public_url or "", authorize_url, cdn_url),
         )
-        self._votes = votes = settings.votes
+        votes = settings.votes
         guarded = GuardPolicy(
             votes.min_account_days,
             Policy(votes.per_minute_of_user, 60),
@@ -126,9 +126,14 @@ class PeopleSite:
             votes.accounts_per_address,
             Policy(votes.burst_per_minute, 60),
         )
-        self._guards = VoteGuards(guarded, clock)
-        self._challenges = VoteChallenges(digester.secret, clock)
-        self._content_policy = audience.headers["content-security-policy"]
+        self._voting = Voting(
+            VoteGuards(guarded, clock),
+            VotedRefs(self.readers.voted),
+            VoteChallenges(digester.secret, clock),
+            votes.challenge,
+            with_trusted_types(audience.headers["content-security-policy"], "votegate-worker"),
+        )
+        self._addresses = Addresses(web.public_url or "", authorize_url, cdn_url)
         self._site = Site(templates, audience, clock)
         place = SignInPlace(
             platform, authorize_url, settings.chat_platform.client_id or "", web.redirect_uri or ""
@@ -143,7 +148,7 @@ class PeopleSite:
         self._checking = ServerChecking(
             *(platform, conditions, self._lists, clock, authorize_url, place.client_id)
         )
-        self._cdn_url, self._approves_servers = cdn_url, servers.approve_eligible
+        self._approves_servers = servers.approve_eligible
         grace_ms = round(servers.grace_days * MS_PER_DAY)
         self._rechecks = ServerRechecks(ledger, clock, self._checking, grace_ms, fleet.asks)
         self._grace_ms = grace_ms
@@ -153,19 +158,16 @@ class PeopleSite:
         )
         self._mine = MyPages(ledger, clock, self._people, sessions, api.ownership, cooldown_ms)
         self._cooldown_ms = cooldown_ms
-        self._voted = VotedRefs(self.readers.voted)
         self._access = ListingAccess(state, clock)
         self._applications = Applications(platform, clock, cdn_url)
         self._code_of, self._vote_mark = code_maker(digester.digest), KeyedDigests(digester.secret).vote
         self._markdown = markdown
         self._previews = Previews(markdown, clock)
-        self._public_url = web.public_url or ""
         self._ownership = api.ownership
         orders = ListOrders(self.readers.catalogue, state.vote_counts, secrets.randbits(40))
         self.readers.catalogue.watchers.append(orders.moved)
         self._keeper = ListKeeper(orders, clock)
         self._icons = ListingIcons(platform, clock, cdn_url)
-        self._authorize_url = authorize_url
         self._ledger = ledger
         self._clock = clock
         self._platform = platform
@@ -178,11 +180,11 @@ class PeopleSite:
         """Return every path of the pages. What they do, the endpoints do."""
         answers = JsonAnswers((ROUTES, endpoints))
         ledger, clock, access, applications = self._ledger, self._clock, self._access, self._applications
-        state, votes = ledger.state, self._votes
+        state = ledger.state
         users = UserViews(state, self._rules.moderators, self._rules.sessions)
         views = ReviewViews(state, self._ownership, users, self._platform)
         desk = ReviewDesk(state, clock, access, views, answers, self._markdown, self._reasons)
-        public = PublicViews(state, state.vote_counts, self._icons, self._authorize_url, clock)
+        public = PublicViews(state, state.vote_counts, self._icons, self._addresses.authorize_url, clock)
         curl = partial(curl_command, user_agent=USER_AGENT)
         server_checks = ServerCheckPages(ledger, clock, access, self._checking, self._grace_ms)
         pages = PeoplePages(
@@ -190,21 +192,15 @@ class PeopleSite:
                 endpoints.tools,
                 self._site.visitor,
                 access,
-                Addresses(self._public_url, self._authorize_url, self._cdn_url),
+                self._addresses,
                 self._icons,
-                Voting(
-                    self._guards,
-                    self._voted,
-                    self._challenges,
-                    votes.challenge,
-                    with_trusted_types(self._content_policy, "votegate-worker"),
-                ),
+                self._voting,
             ),
             lists=PublicLists(self.readers.catalogue, self._keeper, public, self.readers.index),
-            listing=PublicListing(state, public, self._markdown, self._public_url),
+            listing=PublicListing(state, public, self._markdown, self._addresses.public_url),
             server_submission=ServerSubmissionPages(
                 *(state, clock, self._lists, self._checking, endpoints.listings["servers"], self._ownership),
-                *(self._site.visitor, self._cdn_url),
+                *(self._site.visitor, self._addresses.cdn_url),
                 approves=self._approves_servers,
             ),
             server_checks=server_checks,

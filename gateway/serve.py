@@ -8,8 +8,8 @@ import gc
 import logging
 import os
 import sys
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -18,7 +18,7 @@ from core.clock import Clock
 from core.ledger import Ledger
 from gateway.api import Api, all_endpoints, open_api
 from gateway.delivery import Delivering, Egress, delivering, open_egress
-from gateway.fleet import Fleet, open_fleet
+from gateway.fleet import Fleet
 from gateway.front import Front, http_server, metrics_servers, open_front
 from gateway.observing import Instruments, instruments, loops, operator_parts
 from gateway.readers import Readers, subscribe
@@ -167,7 +167,7 @@ async def _built(
 ) -> Parts:
     """Build the other parts, and let them read the log."""
     searches = Searches(store.ledger.state)
-    fleet = await stack.enter_async_context(open_fleet(runtime, store, searches))
+    fleet = await stack.enter_async_context(_opened_fleet(runtime, store, searches))
     delivery = delivering(runtime, store, fleet, egress)
     api = stack.enter_context(open_api(runtime, store, fleet, egress, delivery, searches))
     sites, measured = sites_of(runtime, store, fleet, api, egress), instruments(runtime, store, errors)
@@ -191,6 +191,19 @@ async def _built(
     )
     subscribe(readers, store.ledger, store.journal, runtime.observers)
     return Parts(runtime, front, store, egress, fleet, delivery, api, sites, measured)
+
+
+@asynccontextmanager
+async def _opened_fleet(runtime: Runtime, store: Store, searches: Searches) -> AsyncIterator[Fleet]:
+    """Join the fleet that the settings name, if they name one."""
+    redis = runtime.settings.redis
+    if redis.url is None or redis.node is None:
+        yield Fleet()
+        return
+    from gateway.fleet_node import open_node  # with replication and Redis's client, a tenth of a start
+
+    async with open_node(runtime, redis.node, store, searches) as fleet:
+        yield fleet
 
 
 def _served(parts: Parts) -> Served:

@@ -45,11 +45,11 @@ class OperatorCounts:
 
     async def actual(self, ref: str) -> int | None:
         listing = self._state.listings.get(ref)
-        return listing.actual_server_count if listing is not None else None
+        return listing.actual if listing is not None else None
 
     def missing(self, ref: str) -> str | None:
         listing = self._state.listings.get(ref)
-        if listing is not None and listing.actual_server_count is not None:
+        if listing is not None and listing.actual is not None:
             return None
         return f"The bot cannot push server_count before its actual server count is set. {how_to_set(ref)}"
 

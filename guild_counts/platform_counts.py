@@ -124,7 +124,7 @@ class PlatformCounts:
             match event:
                 case ListingReviewed(ref=ref, review="approved") if ref.startswith(BOTS):
                     self._want(ref)
-                case ListingMerged(row=row) if row.review == "approved" and row.ref.startswith(BOTS):
+                case ListingMerged(row=row) if row.state == "approved" and row.ref.startswith(BOTS):
                     # Many may come at once. One that finds no room is asked for when it pushes.
                     if row.ref not in self._told and not self._surveyed.full():
                         self._surveyed.put_nowait(row.ref)
@@ -156,7 +156,8 @@ class PlatformCounts:
         while (at := bisect_right(refs, after)) < len(refs) and refs[at].startswith(BOTS):
             after = refs[at]
             row = self._state.listings.peek(after)
-            if row.review == "approved" and row.server_count is not None and after not in self._told:
+            has_pushed = row.counts is not None and row.counts.server_count is not None
+            if row.state == "approved" and has_pushed and after not in self._told:
                 await self._surveyed.put(after)
                 self._ready.set()
             looked += 1

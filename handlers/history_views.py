@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import Annotated
 
-from msgspec import UNSET, Meta
+from msgspec import Meta
 
 from actions.views import NULL, ActorName, Count, Moment, NoMore, Success, UserId, View, example
 from core.actors import Actor, user_of
-from core.rows import Act, Decision, Deed, DeliveryState, Listing
-from core.trail import APART, KEPT
+from core.audit_log import APART, KEPT
+from core.rows import AuditAction, AuditEntry, Decision, DeliveryState, Listing
 from languages.texts import Text, in_english
 from people.permissions import DEEDS_OF_MODERATORS, unnamed
 
@@ -18,7 +18,7 @@ class ActView(View):
 
     at: Moment
     by: ActorName
-    deed: Annotated[Deed, example("key_issued")]
+    deed: Annotated[AuditAction, example("key_issued")]
     about: Annotated[
         str,
         Meta(description="Its object, such as the name of a key, or the reason; or empty."),
@@ -81,20 +81,21 @@ class History(Success):
 
 
 def act_views(listing: Listing, *, names_moderators: bool = True) -> tuple[ActView, ...]:
-    """Show the trail of a listing. Owners read it without the names of moderators."""
+    """Show the audit log of a listing. Owners read it without the names of moderators."""
 
-    def by(act: Act) -> Actor:
-        is_hidden = not names_moderators and act.deed in DEEDS_OF_MODERATORS
+    def by(act: AuditEntry) -> Actor:
+        is_hidden = not names_moderators and act.action in DEEDS_OF_MODERATORS
         return unnamed(act.by) if is_hidden else act.by
 
     return tuple(
-        ActView(at=act.at_ms, by=by(act), deed=act.deed, about=act.about) for act in reversed(listing.trail)
+        ActView(at=act.at_ms, by=by(act), deed=act.action, about=act.about)
+        for act in reversed(listing.audit_log)
     )
 
 
 def owner_message_view(listing: Listing) -> OwnerMessageView | None:
     message = listing.message
-    if message is UNSET:
+    if message is None:
         return None
     last = message.last
     error = last.error if last is not None else None

@@ -268,15 +268,16 @@ class ServerCount(Success):
 
 
 def bot_view(listing: Listing) -> BotView:
+    counts = listing.counts
     return BotView(
         **_shared(listing),
         change=_change_view(listing, BotChange, BotVersion),
         extra_owners=listing.extra_owners,
         invited=listing.invited,
-        server_count=listing.server_count,
-        command_count=listing.command_count,
-        counts_updated_at=listing.counts_ms,
-        actual_server_count=listing.actual_server_count,
+        server_count=counts.server_count if counts is not None else None,
+        command_count=counts.command_count if counts is not None else None,
+        counts_updated_at=counts.at_ms if counts is not None else None,
+        actual_server_count=listing.actual,
         limits=limits_view(listing),
     )
 
@@ -291,7 +292,7 @@ def server_view(listing: Listing) -> ServerView:
 
 def eligibility_view(listing: Listing) -> EligibilityView | None:
     known = listing.eligibility
-    if known is UNSET:
+    if known is None:
         return None
     return EligibilityView(
         outcome=known.outcome,
@@ -320,7 +321,10 @@ def listing_answer(listing: Listing) -> BotAnswer | ServerAnswer:
 
 
 def limits_view(listing: Listing) -> OwnLimits:
-    return OwnLimits(stats=_limit_view(listing.stats_limit), voters=_limit_view(listing.voters_limit))
+    own = listing.limits
+    if own is None:
+        return OwnLimits(stats=None, voters=None)
+    return OwnLimits(stats=_limit_view(own.stats), voters=_limit_view(own.voters))
 
 
 def stats_problem_views(problems: Sequence[StatsProblem]) -> tuple[StatsProblemView, ...]:
@@ -343,11 +347,11 @@ def _shared(listing: Listing) -> dict[str, Any]:
         "id": listing.id,
         "owner_id": listing.owner_id,
         **asdict(listing.profile),
-        "state": listing.review,
+        "state": listing.state,
         "reason": listing.reason,
         "created_at": listing.created_ms,
         "updated_at": listing.updated_ms,
-        "reviewed_at": listing.reviewed_ms,
+        "reviewed_at": listing.decided_ms,
         "has_webhook": listing.webhook is not None,
         "hand_over": _hand_over_view(listing.hand_over),
     }

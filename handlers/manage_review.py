@@ -24,7 +24,7 @@ from actions.views import (
     View,
     example,
 )
-from core.review_notes import KEPT
+from core.audit_log import NOTES_KEPT
 from core.rows import Listing
 from core.state import State
 from grammars.patterns import PROSE
@@ -120,7 +120,7 @@ class NoteView(View):
 class NoteList(Success):
     """The notes of moderators on a listing."""
 
-    notes: Annotated[tuple[NoteView, ...], Meta(description=f"The last {KEPT}, the newest first.")]
+    notes: Annotated[tuple[NoteView, ...], Meta(description=f"The last {NOTES_KEPT}, the newest first.")]
     next: NoMore = None
 
 

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from typing import Annotated
 
-from msgspec import UNSET, Meta
+from msgspec import Meta
 
 from actions.views import Count, Success
 from core.actors import user_of
@@ -118,7 +118,7 @@ class ManageStrikes:
 
 def flagged_users(row: Listing) -> Iterator[str]:
     """Yield the users whose votes for the listing were flagged, but for erased ones."""
-    for flag in row.flags if row.flags is not UNSET else ():
+    for flag in row.flags:
         user = user_of(flag.by)
         if user is not None:
             yield user

@@ -69,13 +69,19 @@ class PublicLimits:
     stats: Buckets = field(default_factory=Buckets)
     voters: Buckets = field(default_factory=Buckets)
 
+    def stats_policy_of(self, bot: Listing) -> Policy:
+        return self.stats_policy if bot.limits is None else bot.limits.stats or self.stats_policy
+
+    def voters_policy_of(self, bot: Listing) -> Policy:
+        return self.voters_policy if bot.limits is None else bot.limits.voters or self.voters_policy
+
     def stats_of(self, bot: Listing, now_ns: int) -> Decision:
         """Return the limit that the bot's next push would meet."""
-        return self.stats.peek(bot.ref, bot.stats_limit or self.stats_policy, now_ns)
+        return self.stats.peek(bot.ref, self.stats_policy_of(bot), now_ns)
 
     def voters_of(self, bot: Listing, now_ns: int) -> Decision:
         """Return the limit that the bot's next vote check would meet."""
-        return self.voters.peek(bot.ref, bot.voters_limit or self.voters_policy, now_ns)
+        return self.voters.peek(bot.ref, self.voters_policy_of(bot), now_ns)
 
 
 class Caller(NamedTuple):
@@ -151,7 +157,8 @@ class PublicApi:
         bot = self._admit(bot_id, caller, now_ns, now_ms)
         if isinstance(bot, Reply):
             return bot
-        buckets, policy = self.limits.voters, bot.voters_limit or self.limits.voters_policy
+        buckets, own, policy = self.limits.voters, bot.limits, self.limits.voters_policy
+        policy = policy if own is None else own.voters or policy
         decision = buckets.take(bot.ref, policy, now_ns)
         if not decision.allowed:
             return limited(_TOO_MANY_REQUESTS, decision)
@@ -172,7 +179,7 @@ class PublicApi:
         bot = self._admit(bot_id, caller, now_ns, now_ms)
         if isinstance(bot, Reply):
             return bot
-        buckets, policy = self.limits.stats, bot.stats_limit or self.limits.stats_policy
+        buckets, policy = self.limits.stats, self.limits.stats_policy_of(bot)
         decision = buckets.take(bot.ref, policy, now_ns)
         if not decision.allowed:
             return limited(_TOO_MANY_REQUESTS, decision)
@@ -296,7 +303,7 @@ class PublicApi:
 
     def _count_updates(self, bot: Listing, updates: int) -> None:
         """Count the updates that other nodes have committed."""
-        policy, now_ns = bot.stats_limit or self.limits.stats_policy, self._clock.monotonic_ns()
+        policy, now_ns = self.limits.stats_policy_of(bot), self._clock.monotonic_ns()
         if not self.limits.stats.add(bot.ref, policy, now_ns, updates):
             self._restore_stats_window(bot, self._clock.now_ms(), now_ns)
 
@@ -308,13 +315,13 @@ class PublicApi:
         """
 
         def restore(bot: Listing) -> None:
-            if bot.stats_window is not None or bot.windows:
+            if bot.window is not None or bot.windows:
                 self._restore_stats_window(bot, now_ms, now_ns)
 
         self._state.listings.for_each(restore)
 
     def _restore_stats_window(self, bot: Listing, now_ms: int, now_ns: int) -> None:
-        policy = bot.stats_limit or self.limits.stats_policy
+        policy = self.limits.stats_policy_of(bot)
         window = committed_window(bot, policy.window_seconds)
         if window is None:
             return

@@ -22,7 +22,7 @@ from actions.views import (
     including,
 )
 from core.due_reminders import DueReminder
-from core.rows import Deed, Listing
+from core.rows import AuditAction, Listing
 from core.state import State
 from core.user_rows import (
     Quarantine,
@@ -136,7 +136,7 @@ class NoticeView(View):
     name: ListingName
     at: Moment
     by: ActorName
-    deed: Annotated[Deed, example("approved")]
+    deed: Annotated[AuditAction, example("approved")]
     about: Annotated[
         str, Meta(description="Its object, such as the reason of a denial; or empty."), example("")
     ]
@@ -280,7 +280,7 @@ def notice_view(notice: OwnerNotice) -> NoticeView:
         name=notice.row.profile.name,
         at=act.at_ms,
         by=act.by,
-        deed=act.deed,
+        deed=act.action,
         about=act.about,
         is_new=notice.is_new,
     )

@@ -1,4 +1,6 @@
-"""The bytes of a journal. Law: a frame is one fsync's worth of records, and vouches for the one before it.
+"""The bytes of a journal.
+
+Invariant: a frame is one fsync's worth of records, and vouches for the one before it.
 
 Segment:  header, frame, frame, ...          named "journal-<first position, 20 digits>"
 Header:   magic 8s | first position u64 | seed u32 | key id 8s | salt 16s | crc u32 of the fields before it
@@ -78,8 +80,7 @@ class FrameHead(NamedTuple):
 class BadBytes(ValueError):
     """The bytes at `offset` are no valid frame or header.
 
-    `whole` means that their checksum is right all the same. They were written like this, because no crash
-    tears a frame into that.
+    `whole` means that their checksum is right. Then they were written like this: no crash leaves such bytes.
     """
 
     def __init__(self, offset: int, reason: str, *, whole: bool = False) -> None:
@@ -132,7 +133,7 @@ def decode_frames(segment: bytes, first: int, seed: int, seal: Seal) -> Iterator
 def decode_head(head: bytes, offset: int, salt: bytes) -> FrameHead:
     """Return the head of the frame at the offset. Raises BadBytes.
 
-    Nothing is said of the payload: `open_frame` checks it.
+    The payload is not checked: `open_frame` does that.
     """
     magic, kind, length, first, count, _ = _HEAD.unpack_from(head)
     head_crc, crc = _CRCS.unpack_from(head, _HEAD.size)

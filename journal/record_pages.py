@@ -2,9 +2,11 @@
 
 Invariant: the loop never waits for the disk.
 
-A reader names the record that it has read last by its position and its *proof*: the checksum of the frame
-with that record, which depends on all records before it. A position of another journal has another proof,
-also of one that was put back. A frame without records continues the same history, and so does the header of
+Invariant: the loop never waits for the disk.
+
+A reader names the last record that it has read by its position and its *proof*: the checksum of the frame
+with that record, which depends on all records before it. The same position of another or a restored journal
+has another proof. A frame without records continues the same history, and so does the header of
 the segment behind the record: their checksums prove the position, too.
 
 The way to a record leads from frame to frame, over their heads alone. `_Known` remembers frames that were
@@ -42,11 +44,11 @@ from storage.sealing import KeyMissing, Seal
 PAGE_BYTES = 1 << 20
 """A page ends with the frame that reaches so many bytes."""
 WALK_BYTES = 8 << 20
-"""The thread goes over so many bytes of frames at once, then other readers have their turn."""
+"""The bytes of frames that the thread reads for one reader before it turns to the next."""
 BLOCK_BYTES = 256 << 10
 MARK_BYTES = 256 << 10
 MOST_MARKS = 4_096
-"""Frames of one segment that are remembered: of more, every second one is forgotten."""
+"""The frames of a segment that are remembered. Beyond that, every second one is forgotten."""
 MOST_PLACES = 256
 
 
@@ -57,8 +59,7 @@ class FoundRecord(NamedTuple):
 
 
 class FoundPage(NamedTuple):
-    """Records that were looked for. Everything up to `position` has been looked at; `is_last` tells that this
-    was all that was durable."""
+    """Records that match. The search has reached `position`; `is_last` is true if it is the durable end."""
 
     records: Sequence[FoundRecord]
     position: int
@@ -70,7 +71,7 @@ class JournalPages:
     """Reads pages in a thread of its own, one at a time.
 
     Args:
-        tags: the tags of the events that are looked for, such as `vote_cast.1`.
+        tags: the tags of the wanted events, such as `vote_cast.1`.
     """
 
     def __init__(self, folder: Folder, journal: Journal, tags: Sequence[str]) -> None:
@@ -94,7 +95,7 @@ class JournalPages:
         return end.position, end.crc
 
     async def behind(self, position: int, proof: int, most: int, *, again: bool = False) -> FoundPage:
-        """Return the next records with events that are looked for, at most `most`, in the order of the log.
+        """Return the next records with wanted events, at most `most`, in the order of the log.
 
         With `again`, the record at the position itself comes first. Raises PlaceLost if the journal no longer
         reaches back so far, cannot be read there, or is another one than the position is of; and OSError.
@@ -119,7 +120,7 @@ class JournalPages:
 
 
 class _Asked(NamedTuple):
-    """The page that is asked for: at most `most` records behind a position, or from it on (`again`)."""
+    """A request for a page: at most `most` records behind a position, or from it on (`again`)."""
 
     position: int
     proof: int
@@ -128,7 +129,7 @@ class _Asked(NamedTuple):
 
 
 class _Known:
-    """Frames that were met: for each segment (the newest position before the frame, its offset), in order.
+    """Frames that were read: for each segment (the newest position before the frame, its offset), in order.
 
     `places` are former ends of the journal: their segment and offset, by position and proof.
     """
@@ -160,7 +161,7 @@ class _Known:
         return frames[at - 1] if at else (segment - 1, HEADER_BYTES)
 
     def keep(self, segments: Mapping[int, Path]) -> None:
-        """Take the segments that there are, and forget the frames of others."""
+        """Set the segments that exist, and forget the frames of others."""
         self.segments = segments
         self._frames = {first: frames for first, frames in self._frames.items() if first in segments}
 
@@ -225,14 +226,14 @@ class _Walk:
         self._asked = asked
         self._first_asked = asked.position + (not asked.again)
         self._proofs: set[int] = set()
-        """The checksums that prove the position from which the walk begins, as far as they were met."""
+        """The checksums that prove the position from which the walk begins, as far as they are known."""
         self._found: list[FoundRecord] = []
         self._taken_bytes = self._walked_bytes = 0
         self._at, self._at_proof = asked.position, asked.proof
         self._last_frame: tuple[int, int, int] | None = None
 
     def page(self) -> FoundPage | None:
-        """Return the page; None if the way to it was not walked to its end yet. Raises PlaceLost, OSError."""
+        """Return the page; None if the walk has not reached it yet. Raises PlaceLost, OSError."""
         if self._end.segment not in self._known.segments:
             self._known.keep(dict(list_segments(self._folder.path)))
         try:
@@ -280,8 +281,8 @@ class _Walk:
         raise PlaceLost
 
     def _through(self, first: int, path: Path, before: int, offset: int) -> tuple[int, bool | None]:
-        """Walk through a segment. Return the newest position met, and whether the page is whole: None if the
-        walk has to be taken up again."""
+        """Walk through a segment. Return the newest position read, and true if the page is whole: None if the
+        walk must go on later."""
         asked, segment, marked = self._asked, _Segment(self._folder, path), offset
         with segment.file:
             if segment.header.first == asked.position + 1:

@@ -1,9 +1,9 @@
-"""Reading a journal back. Law: the only bytes that may be bad are those that were never durable.
+"""Reading a journal back. Invariant: the only bytes that may be bad are those that were never durable.
 
 A crash can leave a bad frame at the end. With `fsync: interval`, good frames that were written later may
 follow it. No frame vouches for any of them: every watermark behind the bad frame ends before that frame
 begins. That is a torn write. A start cuts it off and sets it aside. All other bad bytes are corruption: the
-reader reports the place, and nothing is touched.
+reader reports the place, and changes nothing.
 
 A segment gets its name when its header and everything before it are durable. It counts once the last frame of
 the segment before it says so (`Kind.CONTINUED`). Three things follow. A header is whole or corrupt. A reader
@@ -208,7 +208,7 @@ def _is_torn(segment: bytes, bad: BadBytes) -> bool:
 
 
 def set_torn_aside(folder: Folder, segment: Path, end: int) -> None:
-    """Copy the unfinished writes behind the journal's end to a file beside it, before they are cut off.
+    """Copy the unfinished writes behind the journal's end to a file of their own, before they are cut off.
 
     A segment that does not count is deleted.
     """
@@ -253,7 +253,7 @@ def make_durable(folder: Folder) -> None:
 def delete_behind(folder: Folder, position: int, kept_bytes: int = 0) -> None:
     """Delete the segments that hold nothing newer than `position`. The newest one that counts stays.
 
-    Of those that could go, the newest ones stay while they have at most `kept_bytes` together.
+    The newest of the others stay, too, as long as they have at most `kept_bytes` together.
     """
     unneeded = [
         path

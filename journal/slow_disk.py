@@ -1,4 +1,4 @@
-"""Lines about a slow disk in the operator's log. Invariant: one line when it begins, and one when it ends.
+"""Log lines about a slow disk. Invariant: one line when the slowness begins, and one when it ends.
 
 A change is answered once the disk has it. A disk that takes seconds refuses nothing, so without a line nobody
 would see why every vote and every push takes so long.
@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 
 class SlowDisk:
-    """Measures each write of the journal from its beginning, so that one that never ends is told, too."""
+    """Measures each write of the journal from its beginning: a write that never ends is logged, too."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

@@ -1,9 +1,9 @@
-"""Writing frames, in the journal's thread. Law: nothing is built on bytes that are not known to be whole.
+"""Writing frames, in the journal's thread. Invariant: no frame follows bytes that may not be whole.
 
 A frame goes behind the last one. When its write fails, the writer cuts it off again, so that a later try
 begins at the same byte. A new segment is written under a name that does not count, synced and renamed, and
 its folder is synced. Then the old segment says that it is continued, and only then comes the first frame. A
-failed sync has no second try, because nobody knows any more what the disk holds.
+failed sync is final: the content of the disk is unknown from then on.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class SyncFailed(OSError):
-    """A sync has failed, for whatever reason: nobody knows any more what the disk holds."""
+    """A sync has failed. The content of the disk is unknown from then on."""
 
 
 class End(NamedTuple):
@@ -129,7 +129,7 @@ class SegmentWriter:
                 self._put(self._segment, Kind.CONTINUED, first, [])
                 _sync_once(self._disk.sync, self._segment.file)
             except OSError:
-                with contextlib.suppress(OSError):  # what made it fail is the error to tell
+                with contextlib.suppress(OSError):  # the first error is the one to raise
                     self._disk.close(new.file)
                 raise
             self._disk.close(self._segment.file)

@@ -1,6 +1,6 @@
-"""Catalogs of translations (GNU gettext, PO files). Law: English has none, because it is the source text.
+"""Catalogs of translations (GNU gettext, PO files). English has none, because it is the source text.
 
-A room keeps those of its texts in `locales/<language>/LC_MESSAGES/<domain>.po`.
+A room keeps the catalogs of its texts in `locales/<language>/LC_MESSAGES/<domain>.po`.
 """
 
 import gettext

@@ -1,4 +1,4 @@
-"""Which of the languages somebody understands. Law: whatever a header says, it is one of ours or none.
+"""The language that somebody prefers. Invariant: it is one of ours or none, whatever a header says.
 
 `Accept-Language` is a list of ranges with weights (RFC 9110, 12.5.4), such as `de-AT, de;q=0.9, en;q=0.5`. Of
 the ranges that mean a language of ours, the heaviest counts, and the first of those. A range means a language

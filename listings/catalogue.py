@@ -15,12 +15,12 @@ import msgspec
 from core.events import (
     FREQUENT,
     ChangeDecided,
-    EligibilityChecked,
     Event,
     ListingMerged,
     ListingRemoved,
     ListingReviewed,
     ListingSaved,
+    SlotsSet,
     VoteCast,
 )
 from core.packing import Brief
@@ -30,7 +30,7 @@ from listings.finding import survey
 
 _CHANGING = (
     *(ListingSaved, ListingReviewed, ChangeDecided),
-    *(EligibilityChecked, ListingRemoved, ListingMerged),
+    *(SlotsSet, ListingRemoved, ListingMerged),
 )
 _DAILY = FREQUENT - {VoteCast}
 Moved = Callable[["Shelf", str, int], None]
@@ -126,7 +126,7 @@ class Catalogue:
 
     def _entry(self, ref: str, brief: Brief) -> ShownListing:
         prefix = BOTS if ref.startswith(BOTS) else SERVERS
-        since_ms = brief.created_ms if brief.reviewed_ms is None else brief.reviewed_ms
+        since_ms = brief.created_ms if brief.decided_ms is None else brief.decided_ms
         shelves = (
             Shelf(prefix),
             *(Shelf(prefix, category=sys.intern(each)) for each in brief.categories),

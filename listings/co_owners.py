@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from core.actors import OPERATOR, Actor, user_actor
 from core.events import CoOwnerSaved, CoOwnersEnded, Event
 from core.refusals import Refusal
-from core.rows import CoOwner, CoOwnersDeed, Key, Listing
+from core.rows import CoOwner, CoOwnersAction, Key, Listing
 from listings.forms import MOST_CO_OWNERS
 
 
@@ -33,7 +33,7 @@ def invited_at_submission(
     ref: str, users: Iterable[str], new_id: Callable[[], str], now_ms: int, *, by: Actor
 ) -> list[Event]:
     """Invite the users whom a submission names, in its record. Its form bounds their number."""
-    after_ms = now_ms + 1  # a trail is in the order of times, and this comes after the submission
+    after_ms = now_ms + 1  # an audit log is in the order of times, and this comes after the submission
     invited = (CoOwner(new_id(), user_actor(user), now_ms) for user in users)
     return [CoOwnerSaved(ref, each, after_ms, by=by) for each in invited]
 
@@ -54,7 +54,7 @@ def end(row: Listing, user: str, now_ms: int, *, by: Actor) -> list[Event]:
     if not ids:
         raise Refusal("no_extra_owner")
     is_own = by == user_actor(user)
-    deed: CoOwnersDeed
+    deed: CoOwnersAction
     if user in row.extra_owners:
         deed = "co_owner_left" if is_own else "co_owner_removed"
     else:

@@ -6,11 +6,9 @@ fails goes on for a grace period, of which its owner is told. After that it is h
 
 from collections.abc import Sequence
 
-from msgspec import UNSET
-
 from core.actors import GATEWAY, Actor, user_actor
-from core.events import EligibilityChecked, Event, ListingReviewed, OwnerMessageQueued, OwnershipProven
-from core.rows import SERVERS, Eligibility, Listing, ServerCheck
+from core.events import Event, ListingReviewed, OwnerMessageQueued, SlotsSet
+from core.rows import SERVERS, AuditAction, Eligibility, Listing, Proof, ServerCheck
 from core.state import State
 from listings.forms import ServerSubmission
 from listings.rules import listing_of, submit
@@ -26,7 +24,7 @@ def renewed(before: Sequence[ServerCheck], now: Sequence[ServerCheck]) -> tuple[
 
 def checks_of(row: Listing) -> tuple[ServerCheck, ...]:
     """Return the checks of a listing as they were last; none of one that was never checked."""
-    return row.eligibility.checks if row.eligibility is not UNSET else ()
+    return row.eligibility.checks if row.eligibility is not None else ()
 
 
 def check(
@@ -39,15 +37,23 @@ def check(
         grace_ms: how long an approved listing may fail before it is hidden.
     """
     row = listing_of(state, ref)
-    before = row.eligibility
-    after = Eligibility(now_ms, renewed(checks_of(row), now))
-    if row.review != "approved" or after.outcome != "fail":
-        return [EligibilityChecked(ref, after.checks, now_ms, by=by)]
-    failing_ms, hidden_ms = (before.failing_ms, before.hidden_ms) if before is not UNSET else (None, None)
-    failing_ms = now_ms if failing_ms is None else failing_ms
-    if hidden_ms is None and now_ms - failing_ms >= grace_ms:
-        hidden_ms = now_ms
-    return [EligibilityChecked(ref, after.checks, now_ms, failing_ms, hidden_ms, by=by)]
+    checks, before = renewed(checks_of(row), now), row.eligibility
+    after = Eligibility(now_ms, checks)
+    failing, hidden = (before.failing_ms, before.hidden_ms) if before is not None else (None, None)
+    if row.state == "approved" and after.outcome == "fail":
+        failing_ms = now_ms if failing is None else failing
+        is_over = hidden is None and now_ms - failing_ms >= grace_ms
+        after = Eligibility(now_ms, checks, failing_ms, now_ms if is_over else hidden)
+    action: AuditAction | None = None
+    if after.hidden_ms is not None and hidden is None:
+        action = "hidden"
+    elif after.hidden_ms is None and hidden is not None:
+        action = "shown_again"
+    elif after.failing_ms is not None and failing is None:
+        action = "found_failing"
+    failed = " ".join(each.name for each in checks if each.outcome == "fail")
+    about = failed if action is not None and action != "shown_again" else ""
+    return [SlotsSet(ref, now_ms, action, about, eligibility=after, by=by)]
 
 
 def submit_server(
@@ -67,15 +73,14 @@ def submit_server(
         approves: true if the gateway itself approves a server of which every check passes.
         tells_owner: as for a decision of a moderator.
     """
-    ref = SERVERS + form.id
+    ref, eligibility = SERVERS + form.id, Eligibility(now_ms, tuple(checks))
     events: list[Event] = [
         *submit(state, form, now_ms, by=by),
-        OwnershipProven(ref, now_ms, by=by),
-        EligibilityChecked(ref, tuple(checks), now_ms, by=by),
+        SlotsSet(ref, now_ms, "ownership_proven", proof=Proof(now_ms, by), eligibility=eligibility, by=by),
     ]
-    if not approves or Eligibility(now_ms, tuple(checks)).outcome != "pass":
+    if not approves or eligibility.outcome != "pass":
         return events
-    decided_ms = now_ms + 1  # a trail is in the order of times, and this comes after the submission
+    decided_ms = now_ms + 1  # an audit log is in the order of times, and this comes after the submission
     events.append(ListingReviewed(ref, "approved", None, decided_ms, by=GATEWAY))
     if tells_owner:
         events.append(OwnerMessageQueued(ref, user_actor(form.owner_id), "approved", None, decided_ms))

@@ -7,8 +7,8 @@ and go meanwhile. Its result is complete when the iterator ends.
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from core.listing_table import ref_slices
 from core.packing import Brief
-from core.ref_slices import ref_slices
 from core.rows import BOTS, SERVERS
 from core.state import State
 

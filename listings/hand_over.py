@@ -11,7 +11,7 @@ from core.actors import UNKNOWN, Actor, user_actor
 from core.clock import MS_PER_DAY
 from core.events import CoOwnerSaved, CoOwnersEnded, Event, OwnerSet
 from core.refusals import Refusal
-from core.rows import BotProfile, CoOwner, HandOver, Listing, OwnerDeed
+from core.rows import BotProfile, CoOwner, HandOver, Listing, OwnerAction
 from listings.forms import MOST_CO_OWNERS
 
 LASTS_MS = 7 * MS_PER_DAY
@@ -49,7 +49,7 @@ def end(row: Listing, now_ms: int, *, by: Actor) -> list[Event]:
     offered = row.hand_over
     if offered is None:
         raise Refusal("no_hand_over")
-    deed: OwnerDeed = "hand_over_declined" if by == offered.heir else "hand_over_withdrawn"
+    deed: OwnerAction = "hand_over_declined" if by == offered.heir else "hand_over_withdrawn"
     return [OwnerSet(row.ref, row.owner_id, None, deed, now_ms, by=by)]
 
 

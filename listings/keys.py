@@ -66,7 +66,7 @@ def issue_key(
     by: Actor,
 ) -> list[Event]:
     listing = listing_of(state, ref)
-    if listing.review != "approved":
+    if listing.state != "approved":
         raise Refusal("keys_need_approval")
     if len(listing.keys) >= keys_per_listing:
         raise Refusal("too_many_keys", most=keys_per_listing)

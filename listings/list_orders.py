@@ -29,7 +29,7 @@ from typing import Literal, NamedTuple, Protocol
 
 import msgspec
 
-from core.ref_slices import ref_slices
+from core.listing_table import ref_slices
 from core.refusals import Invalid
 from languages.said import Fault
 from listings.catalogue import Catalogue, Shelf

@@ -1,4 +1,4 @@
-"""What owners are told of their listings. Law: a notice is an act that somebody else did, read off a trail.
+"""The notices to owners. Invariant: a notice is an action of somebody else, read from an audit log.
 
 So nothing is kept of a notice, but for the time up to which its reader has read. A search goes through the
 listings of an owner in slices, and holds only as many notices as it is asked for.
@@ -7,15 +7,13 @@ listings of an owner in slices, and holds only as many notices as it is asked fo
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from msgspec import UNSET
-
 from core.actors import Actor, user_actor
-from core.ref_slices import SLICE
-from core.rows import Act, Deed, Listing
+from core.listing_table import SLICE
+from core.rows import AuditAction, AuditEntry, Listing
 from core.state import State
 from core.user_rows import user_ref
 
-TOLD: frozenset[Deed] = frozenset(
+TOLD: frozenset[AuditAction] = frozenset(
     {
         *("approved", "denied", "withdrawn", "change_agreed", "change_refused"),
         *("handed_over", "actual_count_set", "limits_set"),
@@ -26,7 +24,9 @@ TOLD: frozenset[Deed] = frozenset(
 )
 """Deeds of others that an owner is told of. Of a hand-over its former owner is told, too: somebody else may
 have made it with a session of theirs. So is the owner who lost a listing to somebody who took it over."""
-ALWAYS: frozenset[Deed] = frozenset({"handed_over", "found_failing", "hidden", "shown_again", "taken_over"})
+ALWAYS: frozenset[AuditAction] = frozenset(
+    {"handed_over", "found_failing", "hidden", "shown_again", "taken_over"}
+)
 """Deeds that notify even their author: a check that an owner asks for finds what nobody wanted."""
 
 
@@ -35,7 +35,7 @@ class OwnerNotice(NamedTuple):
     took the listing from the user, who may not see it any more."""
 
     row: Listing
-    act: Act
+    act: AuditEntry
     is_given: bool
     is_new: bool
     is_lost: bool = False
@@ -76,27 +76,27 @@ class NoticeSearch:
 
     def _look(self, row: Listing, actor: Actor) -> None:
         is_lost = _is_lost(row, self._user_id, actor)
-        for act in row.trail:
+        for act in row.audit_log:
             if is_lost and not _took(row, act):
                 continue  # what became of it before and since is no matter of theirs
-            if act.deed in TOLD and (act.by != actor or act.deed in ALWAYS):
+            if act.action in TOLD and (act.by != actor or act.action in ALWAYS):
                 is_new = act.at_ms > self._read_ms
                 self.unread += is_new
                 self.newest.append(OwnerNotice(row, act, self._is_given(row, act), is_new, is_lost))
 
-    def _is_given(self, row: Listing, act: Act) -> bool:
+    def _is_given(self, row: Listing, act: AuditEntry) -> bool:
         """Tell whether an act made the listing the user's: the last hand-over was to the present owner."""
-        last = next((each for each in reversed(row.trail) if each.deed == "handed_over"), None)
+        last = next((each for each in reversed(row.audit_log) if each.action == "handed_over"), None)
         return act is last and row.owner_id == self._user_id
 
 
 def _is_lost(row: Listing, user_id: str, actor: Actor) -> bool:
     """Tell whether the user owned the listing until somebody took it over."""
     is_owner = user_id == row.owner_id or user_id in row.extra_owners
-    return not is_owner and row.taken is not UNSET and row.taken.lost_by == actor
+    return not is_owner and row.taken is not None and row.taken.lost_by == actor
 
 
-def _took(row: Listing, act: Act) -> bool:
+def _took(row: Listing, act: AuditEntry) -> bool:
     """Tell whether it is the act of the last take-over. In a fleet its time is that of the stamp."""
     taken = row.taken
-    return act.deed == "taken_over" and taken is not UNSET and act.at_ms == (taken.stamp.ms or taken.at_ms)
+    return act.action == "taken_over" and taken is not None and act.at_ms == (taken.stamp.ms or taken.at_ms)

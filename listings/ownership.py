@@ -17,15 +17,14 @@ from core.events import (
     ChangeDecided,
     CoOwnerSaved,
     CoOwnersEnded,
-    EligibilityChecked,
     Event,
-    ListingClaimed,
     ListingMerged,
     ListingRemoved,
     ListingReviewed,
     ListingSaved,
     ListingTakenOver,
     OwnerSet,
+    SlotsSet,
     UserErased,
 )
 from core.state import State
@@ -38,8 +37,8 @@ DECIDED_KEPT = 100
 """The most decisions that are known. One that is taken back leaves a gap, because older ones are
 forgotten."""
 _CHANGING = (
-    *(ListingSaved, ListingReviewed, ListingRemoved, ListingMerged, ListingClaimed, ListingTakenOver),
-    *(EligibilityChecked, OwnerSet, CoOwnerSaved, CoOwnersEnded, ChangeDecided),
+    *(ListingSaved, ListingReviewed, ListingRemoved, ListingMerged, SlotsSet, ListingTakenOver),
+    *(OwnerSet, CoOwnerSaved, CoOwnersEnded, ChangeDecided),
 )
 
 
@@ -172,7 +171,7 @@ class Ownership:
         lost_by = user_of(Actor(brief.lost_by)) if brief is not None else None
         self._lost.put(ref, (lost_by,) if lost_by is not None else ())
         self._asked.put(ref, brief.asked if brief is not None else ())
-        is_in_review = brief is not None and brief.review == "in_review"
+        is_in_review = brief is not None and brief.state == "in_review"
         is_waiting = is_in_review or (brief is not None and brief.changed_ms is not None)
         row = self._listings.peek(ref) if is_waiting else None
         self._waiting.put(ref, place_ms(row) if row is not None else None)
@@ -181,4 +180,4 @@ class Ownership:
             self._claimers[ref] = claim.by
         else:
             self._claimers.pop(ref, None)
-        self._decided.put(ref, brief.reviewed_ms if brief is not None and not is_in_review else None)
+        self._decided.put(ref, brief.decided_ms if brief is not None and not is_in_review else None)

@@ -16,7 +16,7 @@ def page(
         listing = state.listings.get(state.listings.refs[index])
         if listing is None or not listing.ref.startswith(prefix):
             break
-        if review is not None and listing.review != review:
+        if review is not None and listing.state != review:
             continue
         if len(found) == limit:
             return found, found[-1].id

@@ -6,27 +6,23 @@ notes are for moderators alone. The decisions themselves are in `rules`: a submi
 so two moderators never decide it twice, and the same holds for a change.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from typing import Literal, NamedTuple, get_args
 
-from msgspec import UNSET
-
 from core.actors import GATEWAY, Actor, user_actor
-from core.events import Event, ListingClaimed, NoteAdded, OwnershipProven
+from core.events import Event, NoteAdded, SlotsSet
 from core.refusals import Invalid, Refusal
-from core.rows import Act, Claim, Decision, Deed, Listing
+from core.rows import AuditAction, AuditEntry, Claim, Decision, Listing, Proof
 from core.state import State
 from languages.said import Fault
 from listings.rules import listing_of, not_in_review
 
 NOTE_CHARACTERS = 1_000
-_SENDING: Collection[Deed] = ("submitted", "edited")
-"""The deeds that send a listing to review, unless it is approved."""
-REVIEWS: Collection[Deed] = ("approved", "denied", "withdrawn")
-"""The deeds that decide about a listing as a whole."""
-_DECISIONS: Collection[Deed] = get_args(Decision)
-DENIALS: Collection[Deed] = ("denied", "withdrawn", "change_refused")
-"""The deeds that refuse something, with a reason."""
+REVIEWS: Collection[AuditAction] = ("approved", "denied", "withdrawn")
+"""The actions that decide about a listing as a whole."""
+_DECISIONS: Collection[AuditAction] = get_args(Decision)
+DENIALS: Collection[AuditAction] = ("denied", "withdrawn", "change_refused")
+"""The actions that refuse something, with a reason."""
 
 
 class PresetReason(NamedTuple):
@@ -47,10 +43,7 @@ def waiting_since(row: Listing) -> int:
     """
     if row.change is not None:
         return row.change.since_ms
-    if row.sent_ms is not None:
-        return row.sent_ms
-    sent_ms = _sent_ms(reversed(row.trail))
-    return row.updated_ms if sent_ms is None else sent_ms
+    return row.updated_ms if row.review is None else row.review.sent_ms
 
 
 PRIORITY_MS = 1_000_000_000_000
@@ -60,37 +53,20 @@ PRIORITY_MS = 1_000_000_000_000
 def place_ms(row: Listing) -> int:
     """Return the time that orders the queue: the least comes first."""
     since_ms = waiting_since(row)
-    is_eligible = (
-        row.review == "in_review" and row.eligibility is not UNSET and row.eligibility.outcome == "pass"
-    )
+    checked = row.eligibility
+    is_eligible = row.state == "in_review" and checked is not None and checked.outcome == "pass"
     return max(since_ms - PRIORITY_MS, 0) if is_eligible else since_ms
 
 
 def waited_ms(row: Listing) -> int | None:
     """Return how long the owner waited for the decision that holds; None if that is not known, if nobody
     waited for it, or if the gateway decided."""
-    if row.review == "in_review" or row.reviewed_ms is None:
+    if row.review is None or row.review.decided_ms is None:
         return None
     decision = review_of(row)
-    if decision is not None and (decision.by == GATEWAY or decision.deed == "withdrawn"):
+    if decision is not None and (decision.by == GATEWAY or decision.action == "withdrawn"):
         return None
-    if row.sent_ms is not None:
-        return row.reviewed_ms - row.sent_ms
-    acts = reversed(row.trail)
-    sent_ms = _sent_ms(acts) if any(act.deed in REVIEWS for act in acts) else None
-    return row.reviewed_ms - sent_ms if sent_ms is not None else None
-
-
-def _sent_ms(newest_first: Iterable[Act]) -> int | None:
-    """Return when a listing was sent to review whose row does not say it: at the first submission or edit
-    after the last denial among these acts. None if they have forgotten it."""
-    sent_ms = None
-    for act in newest_first:
-        if act.deed in {"denied", "withdrawn"}:
-            break
-        if act.deed in _SENDING:
-            sent_ms = act.at_ms
-    return sent_ms
+    return row.review.decided_ms - row.review.sent_ms
 
 
 def claim_of(row: Listing) -> Claim | None:
@@ -100,23 +76,23 @@ def claim_of(row: Listing) -> Claim | None:
         return None
     # A claim from before the last decision was on the review that ended with it. In a fleet both times are
     # stamps, because clocks differ.
-    claimed_ms = row.stamps.claim.ms or claim.at_ms
+    claimed_ms = row.known_stamps.claim.ms or claim.at_ms
     return claim if decision is None or decision.at_ms <= claimed_ms else None
 
 
 def waits(row: Listing) -> bool:
     """Tell if a listing, or a change of it, waits for a decision."""
-    return row.review == "in_review" or row.change is not None
+    return row.state == "in_review" or row.change is not None
 
 
-def decision_of(row: Listing) -> Act | None:
-    """Return the last decision that the trail remembers, also one about a change."""
-    return next((act for act in reversed(row.trail) if act.deed in _DECISIONS), None)
+def decision_of(row: Listing) -> AuditEntry | None:
+    """Return the last decision that the audit log remembers, also one about a change."""
+    return next((act for act in reversed(row.audit_log) if act.action in _DECISIONS), None)
 
 
-def review_of(row: Listing) -> Act | None:
-    """Return the last decision about the listing as a whole that the trail remembers."""
-    return next((act for act in reversed(row.trail) if act.deed in REVIEWS), None)
+def review_of(row: Listing) -> AuditEntry | None:
+    """Return the last decision about the listing as a whole that the audit log remembers."""
+    return next((act for act in reversed(row.audit_log) if act.action in REVIEWS), None)
 
 
 def is_proven(row: Listing) -> bool:
@@ -134,21 +110,15 @@ def claim(state: State, ref: str, now_ms: int, *, by: Actor) -> list[Event]:
     """Take a review on, also from another moderator. Raises Refusal."""
     row = _waiting(state, ref)
     known = claim_of(row)
-    return (
-        []
-        if known is not None and known.by == by
-        else [ListingClaimed(ref, is_claimed=True, at_ms=now_ms, by=by)]
-    )
+    if known is not None and known.by == by:
+        return []
+    return [SlotsSet(ref, now_ms, claim=Claim(now_ms, by), by=by)]
 
 
 def release(state: State, ref: str, now_ms: int, *, by: Actor) -> list[Event]:
     """Give a review back, if it is one's own. Raises Refusal."""
     known = claim_of(_waiting(state, ref))
-    return (
-        [ListingClaimed(ref, is_claimed=False, at_ms=now_ms, by=by)]
-        if known is not None and known.by == by
-        else []
-    )
+    return [SlotsSet(ref, now_ms, claim=None, by=by)] if known is not None and known.by == by else []
 
 
 def add_note(state: State, ref: str, text: str, now_ms: int, *, by: Actor) -> list[Event]:
@@ -172,7 +142,9 @@ def prove_ownership(
         raise Refusal("owner_proves")
     if code not in description:
         raise Refusal("no_code")
-    return [] if is_proven(row) else [OwnershipProven(ref, now_ms, by=by)]
+    if is_proven(row):
+        return []
+    return [SlotsSet(ref, now_ms, "ownership_proven", proof=Proof(now_ms, by), by=by)]
 
 
 def _waiting(state: State, ref: str) -> Listing:

@@ -25,17 +25,17 @@ import msgspec
 from core import rows
 from core.actors import OPERATOR, Actor, user_actor
 from core.events import (
-    ActualCountSet,
     ChangeDecided,
     Event,
-    LimitsSet,
     ListingRemoved,
     ListingReviewed,
     ListingSaved,
     OwnerMessageQueued,
+    SlotsSet,
 )
 from core.refusals import Refusal
 from core.rows import (
+    AnyProfile,
     BotProfile,
     Decision,
     Listing,
@@ -88,7 +88,7 @@ def edit(
     owner at once; others offer the listing."""
     listing = listing_of(state, ref)
     profile, events = _profile(form), list[Event]()
-    if profile != listing.latest or listing.review == "denied":
+    if profile != listing.latest or listing.state == "denied":
         events.append(_saved(listing, profile, now_ms, by, shown))
     if form.owner_id != listing.owner_id:
         hands_over = hand_over.hand_over if by == OPERATOR else hand_over.offer
@@ -98,7 +98,7 @@ def edit(
 
 def not_in_review(listing: Listing) -> Refusal:
     """Return the refusal of a decision about a listing that is decided."""
-    return Refusal("is_denied" if listing.review == "denied" else "not_in_review")
+    return Refusal("is_denied" if listing.state == "denied" else "not_in_review")
 
 
 def approve(
@@ -112,7 +112,7 @@ def approve(
 ) -> list[Event]:
     """Approve a listing in review. Without `deliveries` no endpoint is told."""
     listing = listing_of(state, ref)
-    if listing.review != "in_review":
+    if listing.state != "in_review":
         raise not_in_review(listing)
     told_of = _told(state, listing, "approved", None, now_ms, tells_owner=tells_owner, deliveries=deliveries)
     return [ListingReviewed(ref, "approved", None, now_ms, by=by), *told_of]
@@ -130,9 +130,9 @@ def deny(
 ) -> list[Event]:
     """Deny a listing in review. Without `deliveries` no endpoint is told."""
     listing = listing_of(state, ref)
-    if listing.review == "approved":
+    if listing.state == "approved":
         raise Refusal("is_approved")
-    if listing.review == "denied":
+    if listing.state == "denied":
         raise Refusal("is_denied")
     told_of = _told(state, listing, "denied", reason, now_ms, tells_owner=tells_owner, deliveries=deliveries)
     return [ListingReviewed(ref, "denied", reason, now_ms, by=by), *told_of]
@@ -151,7 +151,7 @@ def withdraw(
     """Withdraw the approval of a listing, which is denied from now on. Its keys stay, and are refused until
     it is approved again. Without `deliveries` no endpoint is told."""
     listing = listing_of(state, ref)
-    if listing.review != "approved":
+    if listing.state != "approved":
         raise Refusal("not_approved")
     told_of = _told(
         state, listing, "withdrawn", reason, now_ms, tells_owner=tells_owner, deliveries=deliveries
@@ -190,19 +190,18 @@ def remove(state: State, ref: str, now_ms: int, *, by: Actor) -> list[Event]:
 
 def set_actual_count(state: State, ref: str, server_count: int, now_ms: int, *, by: Actor) -> list[Event]:
     listing_of(state, ref)
-    return [ActualCountSet(ref, server_count, at_ms=now_ms, by=by)]
+    return [SlotsSet(ref, now_ms, "actual_count_set", str(server_count), actual=server_count, by=by)]
 
 
 def set_limits(state: State, ref: str, limits: Limits, now_ms: int, *, by: Actor) -> list[Event]:
     listing_of(state, ref)
-    return [LimitsSet(ref, _policy(limits.stats), _policy(limits.voters), at_ms=now_ms, by=by)]
+    own = rows.BotLimits(_policy(limits.stats), _policy(limits.voters))
+    return [SlotsSet(ref, now_ms, "limits_set", limits=own if own != rows.BotLimits() else None, by=by)]
 
 
-def _saved(
-    listing: Listing, profile: BotProfile | ServerProfile, now_ms: int, by: Actor, shown: EditsShown
-) -> ListingSaved:
+def _saved(listing: Listing, profile: AnyProfile, now_ms: int, by: Actor, shown: EditsShown) -> ListingSaved:
     ref, owner_id, agreed = listing.ref, listing.owner_id, listing.agreed
-    if listing.review != "approved":
+    if listing.state != "approved":
         return ListingSaved(ref, owner_id, profile, "in_review", now_ms, by=by)
     if profile == agreed:
         return ListingSaved(ref, owner_id, profile, "approved", now_ms, by=by)

@@ -89,8 +89,8 @@ def committed_window(listing: Listing, window_seconds: int) -> StatsWindow | Non
     Windows of several nodes are the same if they start within half a window of each other.
     """
     known = [StatsWindow(window.started_ms, window.used) for window in listing.windows]
-    if listing.stats_window is not None:
-        known.append(listing.stats_window)
+    if listing.window is not None:
+        known.append(listing.window)
     newest_ms = max((window.started_ms for window in known), default=0)
     same = [window for window in known if (newest_ms - window.started_ms) * 2 < window_seconds * 1_000]
     if not same:
@@ -108,21 +108,17 @@ def update_stats(
     the known one means the same window.
     """
     listing = listing_of(state, ref)
-    known = listing.stats_window
+    known = listing.window
     window = StatsWindow(window_started_ms, 1)
     if known is not None and abs(window_started_ms - known.started_ms) * 2 < window_seconds * 1_000:
         window = StatsWindow(known.started_ms, known.used + 1)
     elif known is not None and window_started_ms < known.started_ms:  # the clock was set back
         window = StatsWindow(known.started_ms + 1, 1)  # other nodes take the latest
-    return [
-        StatsUpdated(
-            ref,
-            update.server_count if update.server_count is not None else listing.server_count,
-            update.command_count if update.command_count is not None else listing.command_count,
-            window,
-            now_ms,
-        )
-    ]
+    servers, commands = update.server_count, update.command_count
+    if listing.counts is not None:
+        servers = servers if servers is not None else listing.counts.server_count
+        commands = commands if commands is not None else listing.counts.command_count
+    return [StatsUpdated(ref, servers, commands, window, now_ms)]
 
 
 def _integer(value: object, maximum: int) -> int | None:

@@ -1,4 +1,4 @@
-"""The problems in pushes of counts, for the bot's owner. Law: they hold names and types, never a value.
+"""The problems in pushes of counts, for the bot's owner. Invariant: they hold names and types, never a value.
 
 Clients of other platforms send other field names, or the counts inside a text, and their authors never look
 at the answer. Problems are kept in memory only: the next push shows them again, and none is worth a record.
@@ -64,7 +64,7 @@ class StatsProblem:
 
 
 class StatsProblems:
-    """The latest problems of each bot, for the bots that had some lately."""
+    """The latest problems of each bot, for the bots that had some recently."""
 
     def __init__(self, bots: int = MAX_BOTS) -> None:
         self._room = bots

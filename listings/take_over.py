@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from core.actors import UNKNOWN, user_actor
-from core.events import Event, ListingTakenOver, WebhookRemoved
+from core.events import Event, ListingTakenOver, SlotsSet
 from core.refusals import Refusal
 from core.rows import Listing
 from core.state import State
@@ -49,6 +49,6 @@ def take_over(state: State, ref: str, user_id: str, evidence: Evidence, now_ms: 
     if reason is not None:
         raise Refusal(reason)
     return [
-        WebhookRemoved(ref, now_ms, by=UNKNOWN),
+        SlotsSet(ref, now_ms, webhook=None, by=UNKNOWN),
         ListingTakenOver(ref, user_id, row.owner_id, now_ms, by=user_actor(user_id)),
     ]

@@ -4,11 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import get_args
 
-from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from core.actors import Actor
-from core.events import DeliveryQueued, EndpointHealthSet, EndpointHelped, Event, WebhookRemoved, WebhookSaved
+from core.events import DeliveryQueued, EndpointHealthSet, EndpointHelped, Event, SlotsSet
 from core.refusals import Invalid, Refusal
 from core.rows import VOTES_ALONE, Delivery, Suspension, Webhook, WebhookEvent
 from core.state import State
@@ -57,7 +56,7 @@ def save_webhook(
     saved = _saved(before, form, policy, now_ms)
     if not state.fleet.label and before is not None and replace(saved, saved_ms=before.saved_ms) == before:
         return []
-    return [WebhookSaved(ref, saved, at_ms=now_ms, by=by)]
+    return [_set(ref, saved, now_ms, by)]
 
 
 def first_chat_webhook(
@@ -67,7 +66,11 @@ def first_chat_webhook(
     none of a chat platform."""
     if form.language is None or not _is_chat(form, policy):
         raise Invalid({"url": Fault("not_chat_webhook")})
-    return [WebhookSaved(ref, _saved(None, form, policy, now_ms), at_ms=now_ms, by=by)]
+    return [_set(ref, _saved(None, form, policy, now_ms), now_ms, by)]
+
+
+def _set(ref: str, webhook: Webhook, now_ms: int, by: Actor) -> SlotsSet:
+    return SlotsSet(ref, now_ms, "webhook_saved", webhook.host, webhook=webhook, by=by)
 
 
 def _is_chat(form: WebhookSettings, policy: WebhookPolicy) -> bool:
@@ -93,10 +96,10 @@ def _saved(before: Webhook | None, form: WebhookSettings, policy: WebhookPolicy,
     return replace(saved, events=_events(form))
 
 
-def _events(form: WebhookSettings) -> tuple[WebhookEvent, ...] | UnsetType:
-    """Return the events in the order of their type; UNSET for votes alone, as in rows of older versions."""
+def _events(form: WebhookSettings) -> tuple[WebhookEvent, ...]:
+    """Return the events in the order of their type; none for votes alone."""
     taken = tuple(each for each in get_args(WebhookEvent) if each in (form.events or VOTES_ALONE))
-    return UNSET if taken == VOTES_ALONE else taken
+    return () if taken == VOTES_ALONE else taken
 
 
 def rotate_secret(
@@ -113,7 +116,7 @@ def rotate_secret(
         old_secret=old,
         old_secret_until_ms=now_ms + overlap_ms if old is not None else 0,
     )
-    return [WebhookSaved(ref, rotated, at_ms=now_ms, by=by)]
+    return [SlotsSet(ref, now_ms, "secret_rotated", rotated.host, webhook=rotated, by=by)]
 
 
 def resume(state: State, ref: str, now_ms: int, *, by: Actor) -> list[Event]:
@@ -142,7 +145,7 @@ def _suspension_of(state: State, ref: str) -> tuple[Webhook, Suspension]:
 
 def remove_webhook(state: State, ref: str, now_ms: int, *, by: Actor) -> list[Event]:
     webhook_of(state, ref)
-    return [WebhookRemoved(ref, at_ms=now_ms, by=by)]
+    return [SlotsSet(ref, now_ms, "webhook_removed", webhook=None, by=by)]
 
 
 def send_test(state: State, ref: str, user: str, *, delivery_id: str, now_ms: int) -> list[Event]:
@@ -189,5 +192,4 @@ def _failed_ms(row: Delivery) -> int:
 
 
 def _again(row: Delivery, now_ms: int) -> DeliveryQueued:
-    reason = None if row.reason is UNSET else row.reason
-    return DeliveryQueued(row.id, row.ref, row.user, row.test, now_ms, row.event, reason)
+    return DeliveryQueued(row.id, row.ref, row.user, row.test, now_ms, row.event, row.reason)

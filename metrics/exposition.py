@@ -10,6 +10,7 @@ https://prometheus.io/docs/specs/om/open_metrics_spec/
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from typing import NamedTuple
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import Metric
@@ -20,7 +21,6 @@ from prometheus_client.registry import Collector
 from core.clock import NS_PER_SECOND
 from core.durations import BOUNDS_SECONDS, Durations
 from metrics.families import Family
-from metrics.scraping import Exposed
 
 NAMESPACE = "votegate"
 UNITS = ("seconds", "bytes")
@@ -28,6 +28,13 @@ _KNOWN_VERSION = re.compile(r"; version=(0\.0\.4|1\.0\.0);")
 _KINDS = {"application/openmetrics-text", "text/plain", "text/*", "*/*"}
 _QUALITY = re.compile(r"[01](\.\d{0,3})?", re.ASCII)
 _BOUNDS = [f"{bound:g}" for bound in BOUNDS_SECONDS] + ["+Inf"]
+
+
+class Exposed(NamedTuple):
+    """The numbers of one moment, as text."""
+
+    text: bytes
+    content_type: str
 
 
 def exposition(families: Sequence[Family], accept: str = "") -> Exposed:

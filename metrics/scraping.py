@@ -7,7 +7,6 @@ a person with a browser gets text.
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 from handlers.reply import Reply
 from handlers.request import Request
@@ -15,13 +14,6 @@ from metrics.families import Family
 
 PLAIN = "text/plain; version=0.0.4; charset=utf-8"
 """The text format of Prometheus, for a request that asks for no other."""
-
-
-class Exposed(NamedTuple):
-    """The numbers of one moment, as text."""
-
-    text: bytes
-    content_type: str
 
 
 class Scraping:
@@ -40,7 +32,7 @@ class Scraping:
         return Reply(200, text, {"vary": "accept"}, content_type=content_type)
 
 
-def _exposed(families: Sequence[Family], accept: str) -> Exposed:
+def _exposed(families: Sequence[Family], accept: str) -> tuple[bytes, str]:
     from metrics.exposition import exposition  # see there
 
     return exposition(families, accept)

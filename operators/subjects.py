@@ -20,7 +20,7 @@ from actions.views import (
     example,
     including,
 )
-from core.ref_slices import ref_slices
+from core.listing_table import ref_slices
 from core.refusals import Invalid
 from core.rows import BOTS, SERVERS, Listing, Review
 from core.state import State
@@ -113,7 +113,7 @@ def hit_view(hit: Hit) -> ListingHit:
         kind="bots" if kind == "bots" else "servers",
         id=listing_id,
         name=hit.brief.name,
-        state=hit.brief.review,
+        state=hit.brief.state,
     )
 
 

@@ -1,10 +1,10 @@
 """Whether owners may see a voter's name. Law: nobody is named who has not asked for it."""
 
 from core.actors import Actor
-from core.events import Event, NamingSet
+from core.events import Event, UserSlotsSet
 from core.refusals import Refusal
 from core.state import State
-from core.user_rows import user_ref
+from core.user_rows import Naming, user_ref
 
 
 def set_naming(state: State, user_id: str, now_ms: int, *, is_allowed: bool, by: Actor) -> list[Event]:
@@ -15,4 +15,6 @@ def set_naming(state: State, user_id: str, now_ms: int, *, is_allowed: bool, by:
     row = state.users.get(user_ref(user_id))
     if row is None:
         raise Refusal("no_such_user")
-    return [NamingSet(row.ref, is_allowed, now_ms, by=by)] if row.lets_name != is_allowed else []
+    if row.lets_name == is_allowed:
+        return []
+    return [UserSlotsSet(row.ref, now_ms, naming=Naming(now_ms, is_allowed), by=by)]

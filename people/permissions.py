@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from typing import Literal, get_args
 
 from core.actors import MODERATOR, Actor, user_of
-from core.rows import Decision, Deed, Listing
+from core.rows import AuditAction, Decision, Listing
 
 Relation = Literal["owner", "extra owner", "invited", "moderator"]
 Right = Literal[
@@ -44,7 +44,7 @@ RIGHTS: Mapping[Right, frozenset[Relation]] = {
     "decide": _MODERATOR,
 }
 
-DEEDS_OF_MODERATORS: frozenset[Deed] = frozenset({*get_args(Decision), "votes_struck"})
+DEEDS_OF_MODERATORS: frozenset[AuditAction] = frozenset({*get_args(Decision), "votes_struck"})
 """The deeds in the trail of a listing for which a moderator needs the right `decide`."""
 
 

@@ -14,9 +14,8 @@ from msgspec.structs import replace
 from core.actors import GATEWAY, OPERATOR, Actor, user_actor
 from core.events import Event, QuarantineSet, SessionsEnded, UserDropped
 from core.refusals import Invalid, Refusal
-from core.rows import UNSTAMPED
 from core.state import State
-from core.user_rows import Quarantine, QuarantinedAct, UserRow, UserStamps, user_ref
+from core.user_rows import Quarantine, QuarantinedAct, UserRow, user_ref
 from languages.said import Code, Fault
 
 MOST_CHARACTERS = 512
@@ -89,7 +88,7 @@ def after_erasure(state: State, user_id: str, now_ms: int) -> list[Event]:
     row = state.users.get(user_ref(user_id))
     found = row.quarantines if row is not None else ()
     return [
-        QuarantineSet(user_ref(user_id), replace(each, stamp=UNSTAMPED), now_ms, by=GATEWAY)
+        QuarantineSet(user_ref(user_id), replace(each, stamp=None), now_ms, by=GATEWAY)
         for each in found
         if each.is_in_force(now_ms)
     ]
@@ -105,7 +104,7 @@ def sweep_users(state: State, refs: Iterable[str], now_ms: int) -> list[Event]:
 def _is_empty(row: UserRow, over_ms: int) -> bool:
     """Tell if nothing in the row has held since then."""
     # In a fleet the end of a role has a stamp, and must be known to all nodes for good.
-    has_more = row.profile or row.sessions or row.ended or row.role or row.stamps != UserStamps()
+    has_more = row.profile or row.sessions or row.ended or row.role or row.stamps is not None
     return not has_more and not any(each.is_in_force(over_ms) for each in row.quarantines)
 
 

@@ -6,7 +6,7 @@ So whoever is no moderator any more is none at once, with all sessions.
 from typing import Literal
 
 from core.actors import Actor
-from core.events import Event, RoleSet
+from core.events import Event, UserSlotsSet
 from core.refusals import Refusal
 from core.state import State
 from core.user_rows import user_ref
@@ -50,10 +50,12 @@ class Moderators:
 
     def appoint(self, user_id: str, now_ms: int, *, by: Actor) -> list[Event]:
         """Make a user a moderator, also one who has never signed in."""
-        return [] if self.has(user_id) else [RoleSet(user_ref(user_id), "moderator", now_ms, by=by)]
+        if self.has(user_id):
+            return []
+        return [UserSlotsSet(user_ref(user_id), now_ms, role="moderator", by=by)]
 
     def dismiss(self, user_id: str, now_ms: int, *, by: Actor) -> list[Event]:
         """Take the role away. Raises Refusal for one whom the settings name."""
         if user_id in self._named:
             raise Refusal("moderator_by_settings")
-        return [RoleSet(user_ref(user_id), None, now_ms, by=by)] if self.has(user_id) else []
+        return [UserSlotsSet(user_ref(user_id), now_ms, role=None, by=by)] if self.has(user_id) else []

@@ -1,4 +1,4 @@
-"""The address of a caller. Law: only the header of a trusted proxy is believed.
+"""The address of a caller. Invariant: only the header of a trusted proxy is believed.
 
 The peer of a Unix socket has no address and is called `UNIX`. Trusting `UNIX` trusts every such peer.
 """

@@ -1,4 +1,4 @@
-"""Token buckets that refill whole. Law: a bucket is two numbers, and it exists only while a take is kept.
+"""Token buckets that refill whole. Invariant: a bucket exists only while a take is kept, and is two numbers.
 
 A window opens with the first take and lasts `policy.window_seconds`. At its end all tokens are back at once.
 Clients of fixed windows expect that, and it gives `reset` one meaning; but no window starts before its first
@@ -54,8 +54,8 @@ class Buckets:
         self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
         self._capacity = capacity
         self.refused = 0
-        """The number of requests to `take` that found no token. It counts no others: most pass, and in a
-        hurry."""
+        """The number of requests to `take` that found no token. Others are not counted, because
+        they are many and must be quick."""
 
     def __len__(self) -> int:
         return len(self._buckets)

@@ -24,7 +24,7 @@ def headers(decision: Decision) -> dict[str, str]:
 LINES = (
     b"Ratelimit-Limit: %d\r\nRatelimit-Remaining: %d\r\nRatelimit-Reset: %d\r\nRatelimit-Policy: %d;w=%d\r\n"
 )
-"""The same as lines of a head, to be filled with `numbers`: the hot path has no time for a dict."""
+"""The same as header lines with places for `numbers`: the hot path has no time for a dict."""
 
 
 def numbers(decision: Decision) -> tuple[int, int, int, int, int]:

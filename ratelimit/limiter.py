@@ -1,4 +1,4 @@
-"""The limits of bots and callers. Law: a request that ends in 400 or above costs its bot nothing.
+"""The limits of bots and callers. Invariant: a request that ends in 400 or above costs its bot nothing.
 
 A caller with a valid key is counted per bot and endpoint, over all keys of the bot. Any other caller is known
 by its address alone, and only its failures count, with API keys and with operator tokens alike. Further
@@ -42,7 +42,7 @@ class FailureGuard:
         return self._buckets.peek(key, self.policy, now_ns)
 
     def refusal(self, key: str, now_ns: int) -> Decision | None:
-        """Return the decision that refuses a failure of an address, None if it is answered as what it is."""
+        """Return the decision that refuses a failing address; None if the failure itself is the answer."""
         if key not in self._buckets:
             return None
         decision = self.check(key, now_ns)

@@ -1,7 +1,9 @@
-"""Buckets that several nodes take from. Law: a take of another node counts as soon as this node hears of it.
+"""Buckets that several nodes take from.
 
-Each node decides by itself and regularly tells the others how much it has allowed. So the fleet may allow too
-much, by the takes that the nodes have not told each other yet.
+Invariant: a take of another node counts as soon as this node hears of it.
+
+Each node decides alone and regularly sends the others the number of takes that it has allowed. So the fleet
+may exceed the limit by the takes that are not sent yet.
 """
 
 from collections import defaultdict

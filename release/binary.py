@@ -1,4 +1,6 @@
-"""`make binary`: one executable that runs without Python. Law: it holds what the wheel holds, and no more.
+"""`make binary`: one executable that runs without Python.
+
+Invariant: it contains the wheel and nothing else of ours.
 
 Run it with the Python of an environment that has requirements-build.txt and nothing else.
 """

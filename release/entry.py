@@ -17,9 +17,9 @@ PR_SET_PDEATHSIG = 1
 
 def main() -> None:
     first = os.getppid()
-    # Without the first process nobody could stop this one by the number that was told: it stops then.
+    # It stops with the first process, whose number is the one that others know.
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-    for pid in ("LISTEN_PID", "WATCHDOG_PID"):  # the sockets and the watchdog of systemd came through to here
+    for pid in ("LISTEN_PID", "WATCHDOG_PID"):  # sockets and watchdog of systemd are inherited
         if os.environ.get(pid) == str(first):
             os.environ[pid] = str(os.getpid())
     # systemd-tmpfiles leaves a folder alone that somebody has locked (tmpfiles.d(5)).

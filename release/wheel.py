@@ -1,7 +1,7 @@
-"""The wheel. Law: it holds one package, `votegate`, and all rooms of the source tree are inside it.
+"""The wheel. Invariant: it contains one package, `votegate`, with all rooms of the source tree inside.
 
 `core`, `cli` and `wire` are names that a library must not take at the top level of somebody's site-packages.
-Each folder of the tree with an `__init__.py` is a room, and all its files come along, data too.
+Each folder of the tree with an `__init__.py` is a room. All its files are packed, data too.
 """
 
 import os
@@ -25,18 +25,24 @@ PIN = re.compile(r"^([\w.-]+)==([\d.]+)", re.MULTILINE)
 class Rooms(BuildHookInterface[Any]):
     """Puts the rooms, the launcher and the facts of the build into the wheel."""
 
-    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        if version == "editable":
-            raise ValueError("votegate cannot be installed as editable; run server.py in the source tree")
-        root = Path(self.root)
-        rooms = [path.parent for path in root.glob("*/__init__.py") if path.parent.name not in NO_ROOMS]
-        launcher = root / "release" / "launcher"
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
         self._folder = TemporaryDirectory()
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        root = Path(self.root)
+        launcher = {
+            str(path): f"{PACKAGE}/{path.name}" for path in (root / "release" / "launcher").glob("*.py")
+        }
+        if version == "editable":  # the source tree itself is on the path: see dev-mode-dirs
+            build_data["force_include_editable"] |= launcher
+            return
+        rooms = [path.parent for path in root.glob("*/__init__.py") if path.parent.name not in NO_ROOMS]
         built = Path(self._folder.name) / "built.py"
         built.write_text(_facts(root))
         build_data["force_include"] |= {
             **{str(path): f"{PACKAGE}/{path.name}" for path in (*rooms, root / "server.py")},
-            **{str(path): f"{PACKAGE}/{path.name}" for path in launcher.glob("*.py")},
+            **launcher,
             str(built): f"{PACKAGE}/core/built.py",
         }
 

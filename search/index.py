@@ -19,12 +19,12 @@ from typing import TypeVar
 from core.events import (
     FREQUENT,
     ChangeDecided,
-    EligibilityChecked,
     Event,
     ListingMerged,
     ListingRemoved,
     ListingReviewed,
     ListingSaved,
+    SlotsSet,
 )
 from core.refusals import SearchUnavailable
 from core.rows import BotProfile, Listing
@@ -48,7 +48,7 @@ DEAD_ALLOWED = 10_000
 PAUSE_SECONDS = 60.0
 _CHANGING = (
     *(ListingSaved, ListingReviewed, ChangeDecided),
-    *(ListingRemoved, ListingMerged, EligibilityChecked),
+    *(ListingRemoved, ListingMerged, SlotsSet),
 )
 _T = TypeVar("_T")
 log = logging.getLogger("votegate")

@@ -22,7 +22,7 @@ from snapshot.export_format import CountedVotes, Format, Kind, Row, Vote, encode
 from snapshot.recovery import Progress
 from storage.disk import OS_DISK, Disk, write_all
 
-VERSION = 4
+VERSION = 5
 MANIFEST = "export.json"
 TABLES: dict[str, Kind] = {
     "listings": Listing,
@@ -31,7 +31,7 @@ TABLES: dict[str, Kind] = {
     "users": UserRow,
     "counts": CountedVotes,
 }
-"""In reading order: what belongs to listings comes behind them."""
+"""In reading order: listings come before the rows that belong to them."""
 ROWS_PER_STEP = 4_096
 
 

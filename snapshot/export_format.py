@@ -3,8 +3,7 @@
 Invariant: a row that was written is read back equal.
 
 NDJSON is one JSON object a line. CSV has a head line and one column for each field. A cell holds a field that
-is always a text as it is, and every other field as JSON: an absent text is `null`. The cell of a field that a
-row leaves out is empty.
+is always a text as it is, and every other field as JSON: an absent text is `null`.
 """
 
 import csv
@@ -16,7 +15,6 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal, get_origin
 
 import msgspec
-from msgspec import UNSET
 
 from core.rows import Delivery, Listing, NodeCounts
 from core.user_rows import UserRow
@@ -86,7 +84,6 @@ def _from_ndjson(file: BinaryIO, kind: Kind) -> Iterator[Row]:
 def _from_csv(file: BinaryIO, kind: Kind) -> Iterator[Row]:
     csv.field_size_limit(sys.maxsize)
     known = msgspec.structs.fields(kind)
-    optional = {field.name for field in known if field.default is UNSET}
     lines = csv.reader((line.decode() for line in file), strict=True)
     names = next(lines, [])
     if names != [field.name for field in known]:
@@ -95,9 +92,9 @@ def _from_csv(file: BinaryIO, kind: Kind) -> Iterator[Row]:
     for cells in lines:
         if len(cells) != len(names):
             raise csv.Error(f"it has {len(cells)} cells instead of {len(names)}")
-        columns = zip(names, reads, cells, strict=True)
-        fields = {name: read(cell) for name, read, cell in columns if cell or name not in optional}
-        yield msgspec.convert(fields, kind)
+        yield msgspec.convert(
+            {name: read(cell) for name, read, cell in zip(names, reads, cells, strict=True)}, kind
+        )
 
 
 def _cells(kind: Kind) -> Callable[[Row], list[str]]:
@@ -105,13 +102,12 @@ def _cells(kind: Kind) -> Callable[[Row], list[str]]:
 
     def cells(row: Row) -> list[str]:
         values: list[Any] = [getattr(row, name) for name in names]
-        return [value if name in plain else _cell(value) for name, value in zip(names, values, strict=True)]
+        return [
+            value if name in plain else _encode(value).decode()
+            for name, value in zip(names, values, strict=True)
+        ]
 
     return cells
-
-
-def _cell(value: object) -> str:
-    return "" if value is UNSET else _encode(value).decode()
 
 
 def _plain(kind: Kind) -> set[str]:

@@ -151,12 +151,8 @@ def packed(rows: Sequence[Listing]) -> PackedChunk:
 def _is_for_at_once(row: Listing) -> bool:
     """Tell if somebody asks for the row without its ref: see `core/listing_table.py`."""
     is_suspended = row.webhook is not None and row.webhook.suspension is not None
-    is_flagged = row.flags is not msgspec.UNSET
-    return (
-        is_suspended
-        or is_flagged
-        or (row.message is not msgspec.UNSET and row.message.next_attempt_ms is not None)
-    )
+    is_untold = row.message is not None and row.message.next_attempt_ms is not None
+    return is_suspended or is_untold or bool(row.flags)
 
 
 def still_packed(rows: Sequence[PackedRow]) -> PackedChunk:
@@ -233,7 +229,9 @@ class SnapshotReader:
 
     def __init__(self, path: Path) -> None:
         """Read the header. Raises SnapshotCorrupt if the file is not a snapshot of this version."""
-        if path.exists() and not path.is_file():  # a pipe can be read once only, and may wait for ever
+        if (
+            path.exists() and not path.is_file()
+        ):  # a pipe can be read only once, and a read of it may never return
             raise SnapshotCorrupt(f"{path} is a pipe or a folder; name a file")
         self.path = path
         self.size = path.stat().st_size
@@ -265,7 +263,7 @@ class SnapshotReader:
                     chunk = ListingsChunk(list(map(unpack, chunk.rows)))
             except (msgspec.DecodeError, UnicodeDecodeError) as error:
                 raise SnapshotCorrupt(
-                    f"{self.path} holds what this version does not know: {error}"
+                    f"{self.path} has content that this version does not know: {error}"
                 ) from error
             if not isinstance(chunk, EndChunk):
                 rows += len(chunk.rows)

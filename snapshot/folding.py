@@ -64,7 +64,7 @@ class Folding:
                 cwd=self._place,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,  # or its traceback would stand in the log, in no form of it
+                stderr=subprocess.PIPE,  # or its traceback would be in the log, in the wrong form
             )
         except OSError as error:
             return Folded(problem=f"no process to fold the disk can be started ({error.strerror})")
@@ -95,7 +95,9 @@ async def folded_apart(folding: Folding, order: Order) -> Folded:
     """Return what the process has folded, without holding up the loop. A call that is cancelled ends it."""
     with ThreadPoolExecutor(1, "verify") as thread:
         try:
-            run = partial(copy_context().run, folding.run, order)  # its line is of the request that asks
+            run = partial(
+                copy_context().run, folding.run, order
+            )  # its log line belongs to the request that asks
             return await asyncio.get_running_loop().run_in_executor(thread, run)
         finally:
             folding.stop()  # or leaving the executor would wait for the process of a cancelled call

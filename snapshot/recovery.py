@@ -38,7 +38,7 @@ log = logging.getLogger(__name__)
 
 EmptyState = Callable[[], State]
 Progress = Callable[[int, int], None]
-"""A call, now and then, with the number of bytes read so far and the total."""
+"""Called now and then with the number of bytes read so far and the total."""
 
 
 class Recovered(NamedTuple):

@@ -186,7 +186,7 @@ def _take(state: State, rows: Iterable[Row], path: Path) -> None:
             state.load([row])
             continue
         if not _USER.fullmatch(row.user) or int(row.user) > _MAX_USER or row.count < 0:
-            raise ExportCorrupt(f"{path} holds what is no vote (for {row.ref}): {_ADVICE}")
+            raise ExportCorrupt(f"{path} has a row that is no vote (for {row.ref}): {_ADVICE}")
         apply_events(state, [VoteCast(row.ref, row.user, row.count, row.last_ms)])
 
 

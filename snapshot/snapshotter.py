@@ -1,5 +1,5 @@
-"""Snapshots and backups while the gateway serves. Invariant: never fork, hold the loop, or outrun the
-journal.
+"""Snapshots and backups while the gateway serves. Invariant: a snapshot never forks, holds the
+loop, or contains what is not durable.
 
 The loop copies the state in small steps (`snapshot/state_copy.py`). A thread seals and writes the chunks and
 syncs every few megabytes, so that the journal's own syncs never wait for many dirty pages. The file counts
@@ -82,7 +82,7 @@ class Snapshotter:
         self._policy = policy
         self._is_backing_up = False
         self._unneeded: set[bytes] = set()
-        """The ids of sealing keys that no file needed any more when that was told."""
+        """The ids of sealing keys that no file needs any more and that were logged."""
         self.lock = asyncio.Lock()  # held while files of the folder are added or deleted
 
     async def run(self) -> None:

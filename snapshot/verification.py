@@ -20,7 +20,7 @@ from storage.folder import Folder
 from storage.sealing import Keyring
 
 Bars = Callable[[str], Progress]
-"""A maker of one progress for each thing that is read, by its name. A total of 0 bytes is unknown."""
+"""Makes a progress for each thing that is read, by its name. A total of 0 bytes is unknown."""
 
 
 class Finding(msgspec.Struct, frozen=True):

@@ -1,7 +1,7 @@
-"""The calls that change the disk. Law: journal and snapshots write through this port alone.
+"""The calls that change the disk. Invariant: journal and snapshots write through this port only.
 
-So a test can stand in for the disk: it can fail one call, stop the process at it, or keep a trace and derive
-what a power cut could have left. Readers open the files directly.
+A test can replace the disk: it fails one call, stops the process at it, or keeps a trace and derives the
+files that a power cut could have left. Readers open the files directly.
 """
 
 import os

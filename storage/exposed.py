@@ -1,8 +1,8 @@
-"""The permissions of the data folder. Law: only its user and root may change it or read its secrets.
+"""The permissions of the data folder. Invariant: only its user and root may change it or read its secrets.
 
 Otherwise the gateway refuses to start. Other users who may write the folder could plant files and links in it
 for the gateway to follow, and a sticky bit does not stop them. The refusal names everything that is wrong at
-once, with the one command that mends it.
+once, with one command that fixes it.
 """
 
 import os
@@ -23,7 +23,7 @@ def refuse_exposed(folder: Path) -> None:
     if whole.st_uid not in {0, user}:
         raise FolderUnusable(
             f"{folder} belongs to user {whole.st_uid}, and this process is user {user}; run it as the "
-            f"folder's user, or mend it with: {_command(f'chown -R {user}', folder)}"
+            f"folder's user, or fix it with: {_command(f'chown -R {user}', folder)}"
         )
     is_open = bool(whole.st_mode & _WRITE)
     if is_open and whole.st_mode & stat.S_ISVTX:
@@ -51,7 +51,7 @@ def refuse_exposed(folder: Path) -> None:
             *([_command(f"chown {user}", *given)] if given else []),
             *([_command("chmod go=", *shut)] if shut else []),
         ]
-        raise FolderUnusable(f"{', and '.join(problems)}; mend it with: {' && '.join(commands)}")
+        raise FolderUnusable(f"{', and '.join(problems)}; fix it with: {' && '.join(commands)}")
 
 
 def _secrets(folder: Path) -> list[tuple[Path, os.stat_result]]:

@@ -49,7 +49,7 @@ class FolderInUse(FolderUnusable):
 
 
 def what_to_do(error: Exception, folder: Path) -> str:
-    """Return one sentence: why the folder cannot be used, and what to do about it."""
+    """Return one sentence: the reason why the folder cannot be used, and the remedy."""
     if not isinstance(error, OSError) or (error.errno not in _ADVICE and error.filename is None):
         return str(error)
     return f"{error.filename or folder}: {_ADVICE.get(error.errno or 0, error.strerror)}"
@@ -103,7 +103,7 @@ def alone(folder: Path) -> Iterator[None]:
 def made_folder(path: Path, disk: Disk = OS_DISK) -> None:
     """Make the folder and its missing parents, for one user only.
 
-    Its entry in its parent is durable then, whoever made the folder.
+    Its entry in the parent folder is durable afterwards, also if another process made the folder.
     """
     refuse_fileless(path)
     if path.is_dir() and not os.access(path, os.W_OK | os.X_OK):
@@ -119,7 +119,7 @@ def made_folder(path: Path, disk: Disk = OS_DISK) -> None:
 def refuse_fileless(path: Path) -> None:
     """Raise FolderUnusable if the path is in a file system that the kernel makes up, such as /proc or /sys.
 
-    Such a file system has no blocks and no files. Any other error of the path is left to the caller.
+    Such a file system has no blocks and no free files. Any other error of the path is left to the caller.
     """
     whole = path.absolute()
     with suppress(OSError):
@@ -145,7 +145,7 @@ def refuse_foreign_files(folder: Path) -> None:
 def _is_ours(path: Path) -> bool:
     """Return true for a file of ours.
 
-    A pipe or a folder with one of our names is foreign, because reading it could take for ever. So is a
+    A pipe or a folder with one of our names is foreign, because a read of it might never return. So is a
     symbolic link, because it may lead anywhere.
     """
     is_file = path.is_file() and not path.is_symlink()

@@ -1,6 +1,6 @@
-"""A file that an operator asked for. Law: its name stands for a whole file, durable and for one user only.
+"""A file that an operator asked for. Invariant: a file with its name is whole, durable and for one user only.
 
-Until then it has another name, in the same folder. A process that is killed leaves that one behind.
+Until it is whole it has another name, in the same folder. A process that is killed leaves that file behind.
 """
 
 import os
@@ -14,7 +14,7 @@ from storage.folder import UNFINISHED
 
 
 class NewFile:
-    """The file while it is written. `path` is the name that it has meanwhile."""
+    """The file while it is written. `path` is its temporary name."""
 
     def __init__(self, path: Path, file: int, disk: Disk) -> None:
         self.path = path

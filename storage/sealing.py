@@ -1,4 +1,6 @@
-"""Encryption at rest. Law: what is on disk cannot be read, or changed unseen, without a key of the ring.
+"""Encryption at rest.
+
+Invariant: what is on disk cannot be read, or changed unseen, without a key of the ring.
 
 The cipher is AES-256-GCM (NIST SP 800-38D). Each file has a key of its own, derived by HKDF-SHA256 (RFC 5869)
 from a key of the ring and the file's random salt, so that random nonces never come near their limit of 2^32

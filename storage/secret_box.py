@@ -1,9 +1,9 @@
-"""Secrets in one file, sealed with a passphrase. Law: without the passphrase it tells nothing but its size.
+"""Secrets in one file, sealed with a passphrase. Invariant: without the passphrase it reveals only its size.
 
     magic 8s | log2 of n, r, p: u8 each | salt 16s | nonce 12s | ciphertext | tag 16s
 
-The key is scrypt(passphrase, salt; n, r, p) (RFC 7914), and the cipher is AES-256-GCM. All that stands before
-the ciphertext is its associated bytes. The plain text is JSON: the content of each secret by its file name.
+The key is scrypt(passphrase, salt; n, r, p) (RFC 7914), and the cipher is AES-256-GCM. The bytes before the
+ciphertext are its associated data. The plain text is JSON: the content of each secret by its file name.
 n is 2^17, as OWASP's Password Storage Cheat Sheet asks for: one guess costs 128 MiB of memory, and a third
 of a second.
 """
@@ -22,7 +22,7 @@ from storage.sealing import KEY_BYTES, NONCE_BYTES, SALT_BYTES, TAG_BYTES
 MAGIC = b"VGSECR\x00\x01"
 MIN_PASSPHRASE = 12  # characters
 MAX_BYTES = 1 << 20
-"""A file that is larger is none of ours, and is not read."""
+"""The largest file that is read: ours are smaller."""
 _COST = (17, 8, 1)
 _MAX_COST = (20, 8, 4)
 """A damaged or hostile file must not take all memory: it is 1 GiB at most."""
@@ -30,7 +30,7 @@ _HEAD = struct.Struct(f"<8sBBB{SALT_BYTES}s{NONCE_BYTES}s")
 
 
 class NotOpened(Exception):
-    """The file is not whole, or the passphrase is another one."""
+    """The file is damaged, or the passphrase is wrong."""
 
 
 def sealed_secrets(secrets: Mapping[str, str], passphrase: str) -> bytes:

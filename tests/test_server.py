@@ -191,7 +191,7 @@ def test_a_data_folder_that_others_may_write_is_refused_with_the_command_that_me
     (tmp_path / "data").chmod(0o775)
     assert refusal(tmp_path / "data") == (
         f"{tmp_path / 'data'} can be written by others (mode 0775), who could plant files in it; "
-        f"mend it with: chmod go-w {tmp_path / 'data'}"
+        f"fix it with: chmod go-w {tmp_path / 'data'}"
     )
     assert list((tmp_path / "data").iterdir()) == []
 

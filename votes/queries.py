@@ -7,7 +7,7 @@ from typing import Annotated, NamedTuple
 from msgspec import Meta, Struct
 
 from core.actors import user_actor
-from core.ref_slices import ref_slices
+from core.listing_table import ref_slices
 from core.state import State
 from core.user_changes import has_acted
 from core.user_rows import USERS, user_ref

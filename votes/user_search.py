@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from core.actors import user_actor
+from core.erasing import actors_of
 from core.events import (
     CoOwnerSaved,
     DeliveryMerged,
@@ -27,7 +28,6 @@ from core.events import (
 )
 from core.listing_changes import ManagedRowEvent, OwnersEvent
 from core.state import State
-from core.striking import actors_of
 from core.user_changes import has_acted
 from votes.queries import refs_that_know
 

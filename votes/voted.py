@@ -13,7 +13,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from core.events import Event, UserErased, VoteCast, VotesMerged
-from core.ref_slices import ref_slices
+from core.listing_table import ref_slices
 from core.state import State
 from votes.queries import SLICE_LISTINGS
 

@@ -13,13 +13,12 @@ from core.events import (
     Event,
     ListingMerged,
     ListingRemoved,
-    WebhookRemoved,
-    WebhookSaved,
+    SlotsSet,
 )
 from core.state import State
 from listings.finding import survey
 
-_CHANGING = (EndpointHealthSet, WebhookSaved, WebhookRemoved, ListingRemoved, ListingMerged)
+_CHANGING = (EndpointHealthSet, SlotsSet, ListingRemoved, ListingMerged)
 _DAILY = FREQUENT - {EndpointHealthSet}
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from core import events as ev
@@ -25,9 +26,9 @@ TEXT = 120
 
 SHOWN: Mapping[type[Event], Sequence[str]] = {
     ev.ListingSaved: ("profile.name", "owner_id", "review", "by"),
-    ev.OwnerSet: ("owner_id", "deed", "by"),
+    ev.OwnerSet: ("owner_id", "action", "by"),
     ev.CoOwnerSaved: ("co_owner.id", "by"),
-    ev.CoOwnersEnded: ("ids", "deed", "by"),
+    ev.CoOwnersEnded: ("ids", "action", "by"),
     ev.ListingReviewed: ("review", "withdraws", "reason", "by"),
     ev.ChangeDecided: ("profile.name", "is_agreed", "reason", "by"),
     ev.ListingRemoved: ("by",),
@@ -35,22 +36,19 @@ SHOWN: Mapping[type[Event], Sequence[str]] = {
     ev.KeyUsed: ("key_id",),
     ev.KeyDeleted: ("key_id", "by"),
     ev.StatsUpdated: ("server_count", "command_count"),
-    ev.ActualCountSet: ("server_count", "by"),
-    ev.LimitsSet: ("stats", "voters", "by"),
-    ev.WebhookSaved: ("webhook.host", "webhook.language", "by"),
-    ev.WebhookRemoved: ("by",),
-    ev.EndpointHelped: ("deed", "by"),
+    ev.SlotsSet: (
+        *("action", "actual", "limits.stats", "limits.voters", "webhook.host", "webhook.language"),
+        *("eligibility.failing_ms", "eligibility.hidden_ms", "by"),
+    ),
+    ev.EndpointHelped: ("action", "by"),
     ev.EndpointHealthSet: ("failed", "suspension.reason", "suspension.times"),
     ev.VoteCast: ("user", "count", "node"),
     ev.VoteCountsMerged: (),
     ev.VoteCountsMoved: ("label",),
     ev.VoteFlagged: ("user", "rule"),
-    ev.ListingClaimed: ("is_claimed", "by"),
     ev.NoteAdded: ("by",),
-    ev.OwnershipProven: ("by",),
     ev.ListingTakenOver: ("owner_id", "lost_by", "by"),
     ev.VotesStruck: ("users", "reason", "by"),
-    ev.EligibilityChecked: ("by", "failing_ms", "hidden_ms"),
     ev.OwnerMessageQueued: ("to", "decision"),
     ev.OwnerMessageAttempted: ("number", "outcome", "attempt.status", "attempt.error", "attempt.duration_ms"),
     ev.OwnerMessageTaken: (),
@@ -59,9 +57,7 @@ SHOWN: Mapping[type[Event], Sequence[str]] = {
     ev.SessionsEnded: ("digests", "by"),
     ev.EndingsForgotten: ("before_ms",),
     ev.UserDropped: (),
-    ev.RoleSet: ("role", "by"),
-    ev.NoticesRead: (),
-    ev.NamingSet: ("is_allowed",),
+    ev.UserSlotsSet: ("role", "naming.is_allowed", "by"),
     ev.ReminderSet: ("listing",),
     ev.ReminderCleared: ("listing",),
     ev.ReminderAttempted: (
@@ -80,7 +76,7 @@ SHOWN: Mapping[type[Event], Sequence[str]] = {
     ev.DeliveryTaken: ("delivery_id",),
     ev.NodeNamed: ("label",),
     ev.Merged: ("label", "position"),
-    ev.ListingMerged: ("row.profile.name", "row.review", "updates"),
+    ev.ListingMerged: ("row.profile.name", "row.state", "updates"),
     ev.UserMerged: ("row.role",),
     ev.VotesMerged: ("nodes", "leaf"),
     ev.VotesMoved: ("label", "users"),
@@ -143,6 +139,8 @@ class JournalTail:
                 event = replace(event, user=ERASED)
             if isinstance(event, ManagementEvent) and event.by == actor:
                 event = replace(event, by=ERASED)
+            if isinstance(event, ev.SlotsSet):
+                event = replace(event, claim=UNSET, proof=UNSET)  # they name somebody, and are not shown
             if isinstance(event, ev.OwnerMessageQueued) and event.to == actor:
                 event = replace(event, to=ERASED)
             if isinstance(event, ev.VotesStruck) and user in event.users:
@@ -162,8 +160,8 @@ def _shown_fields(event: Event) -> Iterator[tuple[str, str]]:
     for path in SHOWN[type(event)]:
         value: object = event
         for name in path.split("."):
-            value = getattr(value, name) if value is not None else None
-        if value is not None and value != "":
+            value = getattr(value, name) if value is not None and value is not UNSET else None
+        if value is not None and value is not UNSET and value != "":
             yield path.removeprefix("row."), _shown(value)
 
 

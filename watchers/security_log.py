@@ -10,13 +10,16 @@ left out.
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from contextvars import Context
 from typing import NamedTuple
+
+from msgspec import UNSET
 
 from core.actors import GATEWAY, UNKNOWN, user_actor
 from core.clock import NS_PER_SECOND, Clock
 from core.events import (
+    FREQUENT,
     CoOwnerSaved,
     CoOwnersEnded,
     Event,
@@ -26,9 +29,9 @@ from core.events import (
     ListingTakenOver,
     OwnerSet,
     QuarantineSet,
-    RoleSet,
     SessionsEnded,
     UserSignedIn,
+    UserSlotsSet,
 )
 from core.request_id import ADDRESS
 
@@ -54,76 +57,44 @@ def tell(event: str, **facts: str) -> None:
 def on_record(_: int, events: Sequence[Event]) -> None:
     """Log the security events of a committed record."""
     for event in events:
-        told = _TOLD.get(type(event))
-        if told is not None:
-            told(event)
+        if type(event) not in FREQUENT:
+            _tell_of_user(event)
+            _tell_of_listing(event)
 
 
-def _signed_in(event: UserSignedIn) -> None:
-    tell("signed_in", by=event.by, user=event.ref)
+def _tell_of_user(event: Event) -> None:
+    match event:
+        case UserSignedIn():
+            tell("signed_in", by=event.by, user=event.ref)
+        case SessionsEnded() if event.by != GATEWAY:  # it ends sessions that have expired
+            tell("sessions_ended", by=event.by, user=event.ref, sessions=f"{len(event.digests)}")
+        case UserSlotsSet() if event.role is not UNSET:
+            given = "role_given" if event.role is not None else "role_taken"
+            tell(given, by=event.by, user=event.ref, role=event.role or "moderator")
+        case QuarantineSet(quarantine=quarantine):
+            imposed = "quarantined" if quarantine.is_in_force(event.at_ms) else "quarantine_lifted"
+            tell(imposed, by=event.by, user=event.ref, act=quarantine.act)
 
 
-def _sessions_ended(event: SessionsEnded) -> None:
-    if event.by != GATEWAY:  # it ends sessions that have expired
-        tell("sessions_ended", by=event.by, user=event.ref, sessions=f"{len(event.digests)}")
-
-
-def _role_set(event: RoleSet) -> None:
-    given = "role_given" if event.role is not None else "role_taken"
-    tell(given, by=event.by, user=event.ref, role=event.role or "moderator")
-
-
-def _quarantine_set(event: QuarantineSet) -> None:
-    quarantine = event.quarantine
-    imposed = "quarantined" if quarantine.is_in_force(event.at_ms) else "quarantine_lifted"
-    tell(imposed, by=event.by, user=event.ref, act=quarantine.act)
-
-
-def _key_saved(event: KeySaved) -> None:
-    issued = "key_issued" if event.key.rotated_ms is None else "key_rotated"
-    tell(issued, by=event.by, listing=event.ref, key=event.key.id)
-
-
-def _key_deleted(event: KeyDeleted) -> None:
-    tell("key_revoked", by=event.by, listing=event.ref, key=event.key_id)
-
-
-def _owner_set(event: OwnerSet) -> None:
-    heir = event.hand_over.heir if event.hand_over is not None else ""
-    tell(event.deed, by=event.by, listing=event.ref, owner=user_actor(event.owner_id), heir=heir)
-
-
-def _co_owner_saved(event: CoOwnerSaved) -> None:
-    deed = "co_owner_invited" if event.co_owner.joined_ms is None else "co_owner_joined"
-    tell(deed, by=event.by, listing=event.ref, user=event.co_owner.user)
-
-
-def _co_owners_ended(event: CoOwnersEnded) -> None:
-    tell(event.deed, by=event.by, listing=event.ref)
-
-
-def _taken_over(event: ListingTakenOver) -> None:
-    tell("taken_over", by=event.by, listing=event.ref, owner=user_actor(event.owner_id))
-
-
-def _removed(event: ListingRemoved) -> None:
-    if event.by != UNKNOWN:  # else another node did it, and has told it
-        tell("listing_removed", by=event.by, listing=event.ref)
-
-
-_TOLD: Mapping[type, Callable[..., None]] = {
-    UserSignedIn: _signed_in,
-    SessionsEnded: _sessions_ended,
-    RoleSet: _role_set,
-    QuarantineSet: _quarantine_set,
-    KeySaved: _key_saved,
-    KeyDeleted: _key_deleted,
-    OwnerSet: _owner_set,
-    CoOwnerSaved: _co_owner_saved,
-    CoOwnersEnded: _co_owners_ended,
-    ListingTakenOver: _taken_over,
-    ListingRemoved: _removed,
-}
+def _tell_of_listing(event: Event) -> None:
+    match event:
+        case KeySaved(key=key):
+            issued = "key_issued" if key.rotated_ms is None else "key_rotated"
+            tell(issued, by=event.by, listing=event.ref, key=key.id)
+        case KeyDeleted():
+            tell("key_revoked", by=event.by, listing=event.ref, key=event.key_id)
+        case OwnerSet(hand_over=hand_over):
+            owner, heir = user_actor(event.owner_id), hand_over.heir if hand_over is not None else ""
+            tell(event.action, by=event.by, listing=event.ref, owner=owner, heir=heir)
+        case CoOwnerSaved(co_owner=co_owner):
+            action = "co_owner_invited" if co_owner.joined_ms is None else "co_owner_joined"
+            tell(action, by=event.by, listing=event.ref, user=co_owner.user)
+        case CoOwnersEnded():
+            tell(event.action, by=event.by, listing=event.ref)
+        case ListingTakenOver():
+            tell("taken_over", by=event.by, listing=event.ref, owner=user_actor(event.owner_id))
+        case ListingRemoved() if event.by != UNKNOWN:  # else another node did it, and has logged it
+            tell("listing_removed", by=event.by, listing=event.ref)
 
 
 class _Minute(NamedTuple):

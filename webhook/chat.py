@@ -14,7 +14,6 @@ from gettext import NullTranslations
 from typing import Any, NamedTuple, assert_never
 
 import msgspec
-from msgspec import UNSET
 
 from core import rows
 from core.rows import Delivery, Listing
@@ -103,7 +102,7 @@ def chat_message(delivery: Delivery, listing: Listing, language: str) -> bytes:
     )
     # The platform shows the time in the time zone and language of each reader.
     moment = f"<t:{delivery.queued_ms // 1_000}:F>"
-    reason = "" if delivery.reason is UNSET else shown_as_text(plain_line(delivery.reason), REASON_UNITS)
+    reason = "" if delivery.reason is None else shown_as_text(plain_line(delivery.reason), REASON_UNITS)
     told = sentence.format(user=f"<@{delivery.user}>", reason=reason)
     embed = {"title": title.format(name=name), "description": f"{told}\n{moment}"}
     return _encode({"embeds": [embed], "allowed_mentions": {"parse": []}})

@@ -19,7 +19,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import msgspec
-from msgspec import UNSET, json
+from msgspec import json
 
 from core import rows
 from core.rows import Attempt, Delivery, Listing, Webhook
@@ -150,13 +150,13 @@ def payload(delivery: Delivery) -> bytes:
         return _encode({"user": delivery.user, "test": True})
     kind, _, listing_id = delivery.ref.partition("/")
     body: dict[str, Any] = {"bot" if kind + "/" == rows.BOTS else "guild": listing_id}
-    if delivery.kind is UNSET:
+    if delivery.kind is None:
         return _encode({**body, "user": delivery.user, "test": False})
     body = {"type": delivery.kind, **body}
     if delivery.user:
         body["user"] = delivery.user
     body["at"] = delivery.queued_ms
-    if delivery.reason is not UNSET:
+    if delivery.reason is not None:
         body["reason"] = delivery.reason
     return _encode(body)
 

@@ -31,10 +31,9 @@ from core.events import (
     EndpointHealthSet,
     Event,
     ListingRemoved,
-    WebhookRemoved,
-    WebhookSaved,
+    SlotsSet,
 )
-from core.rows import Delivery, Suspension
+from core.rows import Delivery, Suspension, Webhook
 from core.state import State
 from outbound.slots import Slots
 from webhook.attempts import RetryPolicy, ended_ms
@@ -300,10 +299,10 @@ class Outbox:
                         self._add(entry, _due_ms(row, now), position)
                 case EndpointHealthSet():
                     self._set_suspension(event.ref, event.suspension, now)
-                case WebhookSaved() if event.webhook.suspension is None:
+                case SlotsSet(webhook=Webhook(suspension=None)):
                     self._forget_pace(event.ref)
                     self._set_suspension(event.ref, None, now)
-                case WebhookRemoved() | ListingRemoved() if event.ref in self._queues:
+                case SlotsSet(webhook=None) | ListingRemoved() if event.ref in self._queues:
                     self._queues[event.ref].forget()
                     self._make_ready(event.ref)
 

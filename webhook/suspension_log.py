@@ -17,22 +17,13 @@ from core.events import (
     EndpointHealthSet,
     Event,
     ListingRemoved,
-    WebhookRemoved,
-    WebhookSaved,
+    SlotsSet,
 )
-from core.rows import Attempt, Suspension
+from core.rows import Attempt, Suspension, Webhook
 from core.state import State
 
 log = logging.getLogger(__name__)
 
-_ENDING = (EndpointHealthSet, WebhookSaved, WebhookRemoved, ListingRemoved)
-_CAUSES: dict[type[Event], str] = {
-    EndpointHealthSet: "it took a webhook",
-    WebhookSaved: "its settings were saved",
-    WebhookRemoved: "it was removed",
-    ListingRemoved: "it was removed",
-}
-"""The cause to name if a suspension has ended with such an event."""
 BY_HAND = "the operator has lifted it"
 
 
@@ -54,9 +45,13 @@ class SuspensionLog:
         self._recoveries.on_events(events)
         attempted = any(isinstance(event, DeliveryAttempted) for event in events)
         for event in events:
-            if isinstance(event, _ENDING):
-                by_hand = isinstance(event, EndpointHealthSet) and not attempted
-                self._look(event.ref, BY_HAND if by_hand else _CAUSES[type(event)])
+            match event:
+                case EndpointHealthSet():
+                    self._look(event.ref, "it took a webhook" if attempted else BY_HAND)
+                case SlotsSet(webhook=Webhook()):
+                    self._look(event.ref, "its settings were saved")
+                case SlotsSet(webhook=None) | ListingRemoved():
+                    self._look(event.ref, "it was removed")
 
     def _look(self, ref: str, cause: str) -> None:
         suspension = self._suspension(ref)

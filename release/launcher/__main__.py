@@ -1,4 +1,4 @@
-"""The command `votegate` of an installed wheel. Law: it is `server.py`, with its folder first on the path."""
+"""The command `votegate` of an installed wheel: `server.py`, with its folder first on the path."""
 
 import sys
 from pathlib import Path

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from core.actors import user_of
+from core.erasing import actors_of
 from core.events import Event, ManagementEvent, UserMerged, VoteCast, VoteFlagged
 from core.ledger import Ledger
-from core.striking import actors_of
 from core.vote_port import leaves_of
 from replication.facts.applying import Applying
 from replication.facts.kinds import ErasedFact, Fact

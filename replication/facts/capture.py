@@ -5,7 +5,6 @@ A record may be captured long after its commit: what it changed may have changed
 
 from collections.abc import Callable, Sequence
 
-from msgspec import UNSET
 from msgspec.structs import replace
 
 from core import events as ev
@@ -110,9 +109,9 @@ class Capture:
     def _changed_listing(self, ref: str, pushed_day: int | None = None) -> ListingFact | None:
         """Return the listing with the pushes of one day alone: each push tells of its own, once."""
         fact = self.listing(ref)
-        if fact is None or fact.row.pushed is UNSET:
+        if fact is None or not fact.row.pushed:
             return fact
-        pushed = on_day(fact.row.pushed, pushed_day) if pushed_day is not None else UNSET
+        pushed = on_day(fact.row.pushed, pushed_day) if pushed_day is not None else b""
         return ListingFact(fact.life, replace(fact.row, pushed=pushed))
 
     def user(self, ref: str) -> UserFact | None:

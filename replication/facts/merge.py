@@ -1,65 +1,33 @@
-"""Events of other nodes' facts. Law: merging commutes and is idempotent.
+"""Events of other nodes' facts. Invariant: merging commutes and is idempotent.
 
 A rule like any other: it reads the state and returns events that carry results. Nodes that have merged the
 same facts are equal, in whatever order and however often the facts came:
 
-    listing    each part by itself: the later timestamp wins; a removal wins over authors who had not read it
-    take-over  the later one wins, and with it all that an owner writes: profile, webhook, keys, proof. So the
-               owner of before, at a node that had not read it, leaves no key and no webhook
-    keys       the union of all that were issued; of one key the later timestamp wins, and the later day of
-               use; a deletion always wins
-    co-owners  as keys: an invitation that was withdrawn, or a co-ownership that ended, never comes back
-    stats      counts are parts of a listing, and of each day the greatest stands too; of each node's window
-               of updates the greatest wins
+    listing    each slot by its rule: see the table in core/sharing.py
+    removal    of a listing: wins over authors who had not read it
     votes      of each node the greatest count, and the latest time; see votes/table.py
     counts     of votes by day and month: as votes, by node; see core/vote_counts.py
-    message    that of the later decision wins; of one decision as a delivery
-    conditions of a server, as they were checked: the later timestamp wins
-    trail      the union of the acts, the newest of them and of some deeds; an erased user is struck out of
-               older ones
-    notes      as the trail
-    flags      of votes: as the trail
     cooldowns  of votes that are gone: the union; of one the later end
-    user       profile, role and quarantines each by itself: the later timestamp wins
-    sessions   the union of all that were opened; an ending always wins
+    user       each part by its rule: see core/user_changes.py
     strike     of a user's votes for a listing: wins over authors who had not read it
     erasure    wins over authors who had not read it
     delivery   the last one taken over wins; of one owner, the furthest, until the owner has forgotten it
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import msgspec
-from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
+from core import erasing
 from core import events as ev
-from core import striking
-from core.actors import ERASED, UNKNOWN, Actor, user_of
-from core.co_owner_changes import joined_co_owners
-from core.owner_messages import joined_messages
-from core.push_history import joined_histories
-from core.review_notes import newest_notes
-from core.rows import (
-    UNSTAMPED,
-    CoOwner,
-    Delivery,
-    Eligibility,
-    Key,
-    Listing,
-    NodeWindow,
-    Stamp,
-    Stamps,
-    Takeover,
-)
-from core.sharing import as_own, newest_revocations, shared, without_health
+from core.actors import UNKNOWN, Actor, user_of
+from core.rows import Delivery, Listing, NodeWindow
+from core.sharing import as_own, joined, shared, tenure, without_health
 from core.state import State
-from core.trail import newest
 from core.user_changes import joined_users, without_actor
 from core.vote_counts import clamped_day, counts_at
-from core.vote_flags import joined_flags
 from replication.facts.capture import DigestOf
 from replication.facts.kinds import (
     CooldownsFact,
@@ -76,25 +44,7 @@ from replication.facts.kinds import (
     VotesFact,
 )
 
-PARTS: Mapping[str, tuple[str, ...]] = {
-    "profile": (
-        *("profile", "change", "review", "reason"),
-        *("updated_ms", "reviewed_ms", "denied_profile", "sent_ms"),
-    ),
-    "owner": ("owner_id", "hand_over"),
-    "counts": ("server_count", "command_count", "counts_ms"),
-    "actual": ("actual_server_count",),
-    "limits": ("stats_limit", "voters_limit"),
-    "webhook": ("webhook",),
-    "claim": ("claim",),
-    "proof": ("proof",),
-}
-"""The fields that are written together, by the name of their timestamp."""
-OF_OWNERS = frozenset({"profile", "owner", "webhook", "proof"})
-"""The parts that owners write: those of an owner before the last take-over are nothing."""
-NO_TENURE = (UNSTAMPED, 0)
 NUMBER_BYTES = 8  # in either column of a leaf
-_encode = msgspec.msgpack.Encoder().encode
 
 
 class Erasure(NamedTuple):
@@ -199,19 +149,18 @@ class Merge:
         if after.webhook == before.webhook and not is_taken:
             return [ev.ListingMerged(replace(as_own(after, label), webhook=known.webhook), updates)]
         merged = ev.ListingMerged(as_own(after, label), updates)
+        # Readers of the log look for these events. Deliveries of the owner before are not for the endpoint of
+        # the new one.
+        removed = ev.SlotsSet(row.ref, 0, webhook=None, by=UNKNOWN)
         if after.webhook is None:
-            return [ev.WebhookRemoved(row.ref, by=UNKNOWN), merged]
-        events: list[ev.Event] = [
-            merged,
-            ev.WebhookSaved(row.ref, without_health(after.webhook), by=UNKNOWN),
-        ]  # readers of the log look for it
-        # Deliveries of the owner before are not for the endpoint of the new one.
-        return [ev.WebhookRemoved(row.ref, by=UNKNOWN), *events] if is_taken else events
+            return [removed, merged]
+        saved = ev.SlotsSet(row.ref, 0, webhook=without_health(after.webhook), by=UNKNOWN)
+        return [removed, merged, saved] if is_taken else [merged, saved]
 
     def _without_erased(self, row: Listing) -> Listing:
         """Return the row without the names of users who were erased after they acted."""
-        for actor, erased_ms in self._erased_among(striking.actors_of(row)):
-            row = striking.without_actor(row, actor, erased_ms)
+        for actor, erased_ms in self._erased_among(erasing.actors_of(row)):
+            row = erasing.without_actor(row, actor, erased_ms)
         return row
 
     def _erased_among(self, actors: Iterable[Actor]) -> Iterator[tuple[Actor, int]]:
@@ -333,7 +282,7 @@ class Merge:
             row.next_attempt_ms is not None and listing.webhook is None
         ):
             return []
-        if listing.taken is not UNSET and row.queued_ms < listing.taken.at_ms:
+        if listing.taken is not None and row.queued_ms < listing.taken.at_ms:
             return []  # it was for the endpoint of the owner before
         label = self._state.fleet.label
         known = self._state.deliveries.find(row.ref, row.id)
@@ -367,92 +316,6 @@ class Merge:
         """Tell if this node has erased the user later than the author knew."""
         erased = self._state.fleet.erased
         return bool(erased) and forgotten < erased.get(self._digest_of(user), 0)
-
-
-def joined(one: Listing, other: Listing) -> Listing:
-    """Merge two shared rows of one life of a listing."""
-    fields: dict[str, Any] = {}
-    stamps: dict[str, Any] = {}
-    for part, names in PARTS.items():
-        later = max(one, other, key=lambda row: _rank(row, part))
-        fields |= {name: getattr(later, name) for name in names}
-        stamps[part] = getattr(later.stamps, part)
-    revoked = newest_revocations((*one.revoked, *other.revoked))
-    gone = {each.id for each in revoked}
-    return replace(
-        one,
-        **fields,
-        created_ms=min(one.created_ms, other.created_ms),
-        stamps=Stamps(**stamps),
-        revoked=revoked,
-        keys=_keys(one, other, gone),
-        co_owners=_co_owners(one, other, gone),
-        windows=_windows(one.windows, other.windows),
-        trail=newest((*one.trail, *other.trail)),
-        notes=newest_notes((*one.notes, *other.notes)),
-        message=joined_messages(one.message, other.message),
-        flags=joined_flags(one.flags, other.flags),
-        eligibility=_eligibility(one.eligibility, other.eligibility),
-        pushed=joined_histories(one.pushed, other.pushed),
-        taken=_taken(one.taken, other.taken),
-    )
-
-
-def tenure(row: Listing) -> tuple[Stamp, int]:
-    """Return when the listing was last taken over: stamp and time. Of two owners' writings, those of the
-    later tenure hold."""
-    return (row.taken.stamp, row.taken.at_ms) if row.taken is not UNSET else NO_TENURE
-
-
-def _taken(one: Takeover | UnsetType, other: Takeover | UnsetType) -> Takeover | UnsetType:
-    """Return the later take-over. Of two records of one take-over, the one with an erased user wins."""
-    if one is UNSET or other is UNSET:
-        return other if one is UNSET else one
-    return max(one, other, key=lambda each: (each.stamp, each.at_ms, each.lost_by == ERASED, each.lost_by))
-
-
-def _rank(row: Listing, part: str) -> tuple[tuple[Stamp, int], Stamp, list[bool], bytes]:
-    """Rank a part of a row. Parts from before there was a fleet have no timestamp: then something wins over
-    nothing, and of two values the content decides, at all nodes alike."""
-    values = [getattr(row, name) for name in PARTS[part]]
-    since = tenure(row) if part in OF_OWNERS else NO_TENURE
-    return since, getattr(row.stamps, part), [value is not None for value in values], _encode(values)
-
-
-def _eligibility(one: Eligibility | UnsetType, other: Eligibility | UnsetType) -> Eligibility | UnsetType:
-    if one is UNSET or other is UNSET:
-        return other if one is UNSET else one
-    return max(one, other, key=lambda each: (each.stamp, each.at_ms, _encode(each)))
-
-
-def _co_owners(one: Listing, other: Listing, gone: Collection[str]) -> tuple[CoOwner, ...]:
-    """Join the co-owners since the last take-over: those of an owner before are gone."""
-    latest = max(tenure(one), tenure(other))
-    mine, theirs = (row.co_owners if tenure(row) == latest else () for row in (one, other))
-    return joined_co_owners(mine, theirs, gone)
-
-
-def _keys(one: Listing, other: Listing, gone: Collection[str]) -> tuple[Key, ...]:
-    """Join the keys of the owners since the last take-over: those of an owner before are gone."""
-    latest = max(tenure(one), tenure(other))
-    keys: dict[str, Key] = {}
-    for key in (key for row in (one, other) if tenure(row) == latest for key in row.keys):
-        known = keys.get(key.id, key)
-        used_day = max(known.used_day, key.used_day)
-        same_use = (replace(each, used_day=used_day) for each in (known, key))
-        keys[key.id] = max(same_use, key=lambda key: (key.stamp, ERASED in key.makers, _encode(key)))
-    return tuple(sorted((key for key in keys.values() if key.id not in gone), key=_issued))
-
-
-def _issued(key: Key) -> tuple[int, str]:
-    return key.created_ms, key.id
-
-
-def _windows(one: tuple[NodeWindow, ...], other: tuple[NodeWindow, ...]) -> tuple[NodeWindow, ...]:
-    windows: dict[str, NodeWindow] = {}
-    for window in (*one, *other):
-        windows[window.node] = max(window, windows.get(window.node, window))
-    return tuple(sorted(windows.values()))
 
 
 def _updates(after: tuple[NodeWindow, ...], before: tuple[NodeWindow, ...], label: str) -> int:

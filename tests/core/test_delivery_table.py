@@ -13,7 +13,6 @@ from core.events import (
     Event,
     ListingRemoved,
     UserErased,
-    WebhookRemoved,
 )
 from core.ledger import Ledger
 from core.rows import (
@@ -22,6 +21,7 @@ from core.rows import (
 from core.state import State
 from tests.support.committed_rows import a_delivery, a_finished_delivery, a_listing
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_USER, REFUSED, SERVER_REF, USER
+from tests.support.slots_set import webhook_removed
 from tests.support.state_laws import assert_indexes_agree
 
 LATER_MS = NOW_MS + 1_000
@@ -126,7 +126,7 @@ def test_what_another_node_sent_is_sent_again_by_this_one(ledger: Ledger, state:
 
 @pytest.mark.parametrize(
     "event",
-    [UserErased(USER, (BOT_REF,)), WebhookRemoved(BOT_REF), ListingRemoved(BOT_REF)],
+    [UserErased(USER, (BOT_REF,)), webhook_removed(BOT_REF), ListingRemoved(BOT_REF)],
     ids=lambda e: type(e).__name__,
 )
 def test_what_is_elsewhere_goes_like_what_is_pending_here(ledger: Ledger, state: State, event: Event) -> None:
@@ -181,7 +181,7 @@ def test_what_tells_of_something_else_is_not_the_delivery_of_a_vote(
 
 @pytest.mark.parametrize(
     "event",
-    [UserErased(USER, (BOT_REF,)), WebhookRemoved(BOT_REF), ListingRemoved(BOT_REF)],
+    [UserErased(USER, (BOT_REF,)), webhook_removed(BOT_REF), ListingRemoved(BOT_REF)],
     ids=lambda e: type(e).__name__,
 )
 @pytest.mark.parametrize("row", [ELSEWHERE, replace(ELSEWHERE, owner="")])

@@ -7,7 +7,6 @@ from core.events import (
     Event,
     ListingRemoved,
     ListingReviewed,
-    NoticesRead,
     ReminderCleared,
     ReminderSet,
     UserErased,
@@ -16,6 +15,7 @@ from core.state import State
 from core.user_rows import user_ref
 from tests.support.people import signed_in
 from tests.support.sample_rows import BOT_REF, DAY_MS, HOUR_MS, NOW_MS, OTHER_REF, USER, listed, voted
+from tests.support.slots_set import notices_read
 from votes.table import VoteTable
 
 REF = user_ref(USER)
@@ -78,7 +78,7 @@ def test_with_a_shorter_cooldown_it_is_due_earlier_and_once() -> None:
 def test_it_is_new_until_it_was_read() -> None:
     state = state_after(VOTE, REMIND)
     assert [each.is_new for each in due(state, END_MS)] == [True]
-    state.apply(NoticesRead(REF, END_MS))
+    state.apply(notices_read(REF, END_MS))
     assert [each.is_new for each in due(state, END_MS)] == [False]
 
 

@@ -7,53 +7,29 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
-from core.actors import OPERATOR, UNKNOWN, user_actor
+from core.actors import OPERATOR, user_actor
 from core.events import (
-    ActualCountSet,
     Event,
     KeyDeleted,
-    KeySaved,
-    LimitsSet,
-    ListingRemoved,
-    ListingReviewed,
-    ListingSaved,
-    ManagementEvent,
     Merged,
-    OlderEvent,
+    SlotsSet,
     UnknownEvent,
     UserErased,
     VoteCast,
     VotesMerged,
-    WebhookRemoved,
-    WebhookSaved,
     decode_record,
     encode_record,
 )
-from core.rows import Key, Webhook
+from core.rows import Listing, Webhook
+from core.sharing import SET_SLOTS
 from tests.support.examples import examples
 from tests.support.generated_events import OF_TYPE
-from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OWNER, USER
+from tests.support.sample_rows import BOT_REF, NOW_MS, USER
 
 TYPES: tuple[type[msgspec.Struct], ...] = get_args(Event)
-OLDER: tuple[type[ManagementEvent], ...] = get_args(OlderEvent)
-KEY = Key("k1", "first", "d1", "d1", NOW_MS)
-OF_OLDER: dict[type[Any], Event] = {
-    type(event): event
-    for event in (
-        ListingSaved(BOT_REF, OWNER, BOT_PROFILE, "in_review", NOW_MS),
-        ListingReviewed(BOT_REF, "denied", "Too quiet.", NOW_MS),
-        ListingRemoved(BOT_REF),
-        KeySaved(BOT_REF, KEY),
-        KeyDeleted(BOT_REF, "k1"),
-        ActualCountSet(BOT_REF, 5),
-        LimitsSet(BOT_REF, None, None),
-        WebhookSaved(BOT_REF, Webhook("https://receiver.example/votes", NOW_MS)),
-        WebhookRemoved(BOT_REF),
-        UserErased(USER, (BOT_REF,)),
-    )
-}
 anything = st.one_of(*OF_TYPE.values(), *map(st.from_type, TYPES))
 
 
@@ -88,28 +64,31 @@ def test_a_record_reads_like_this() -> None:
 def test_every_tag_names_its_type_and_version() -> None:
     tags = [event_type.__struct_config__.tag for event_type in TYPES]
     snake = ["".join(f"_{c.lower()}" if c.isupper() else c for c in t.__name__)[1:] for t in TYPES]
-    second = {older.__bases__[0] for older in OLDER}
-    versions = [2 if event_type in second else 1 for event_type in TYPES]
-    assert tags == [f"{name}.{version}" for name, version in zip(snake, versions, strict=True)]
-
-
-@pytest.mark.parametrize("older", OLDER, ids=lambda older: older.__name__)
-def test_a_record_of_an_older_version_is_read_as_the_newest_one_and_names_nobody(
-    older: type[ManagementEvent],
-) -> None:
-    (newest,) = older.__bases__
-    spelling = {**spelt(OF_OLDER[newest]), "type": older.__struct_config__.tag}
-    (event,) = decode_record(json.dumps([spelling]).encode())
-    assert isinstance(event, ManagementEvent)
-    assert (type(event), event.by) == (older, UNKNOWN)
-    assert json.loads(encode_record([event])) == [spelling]
+    assert tags == [f"{name}.1" for name in snake]
 
 
 def test_an_event_of_the_operator_and_one_of_a_user_read_like_this() -> None:
     by_user = KeyDeleted(BOT_REF, "k1", at_ms=NOW_MS, by=user_actor(USER))
-    spelling = {"type": "key_deleted.2", "ref": BOT_REF, "key_id": "k1", "at_ms": NOW_MS}
+    spelling = {"type": "key_deleted.1", "ref": BOT_REF, "key_id": "k1", "at_ms": NOW_MS}
     assert spelt(by_user) == {**spelling, "by": f"users/{USER}"}
     assert spelt(replace(by_user, by=OPERATOR)) == spelling
+
+
+def test_an_event_sets_the_slots_of_the_table_whose_rules_are_their_own_alone() -> None:
+    fields = {field.name: field for field in msgspec.structs.fields(SlotsSet)}
+    slots = set(fields) - {"ref", "at_ms", "action", "about", "by", "stamp_ms"}
+    assert slots == set(SET_SLOTS)
+    rows = {field.name: field.type for field in msgspec.structs.fields(Listing)}
+    for slot in slots:
+        assert set(get_args(fields[slot].type)) == {*get_args(rows[slot]), UnsetType}
+        assert fields[slot].default is UNSET
+
+
+def test_a_slot_that_is_left_alone_is_not_written_and_one_that_is_emptied_is_null() -> None:
+    event = SlotsSet(BOT_REF, NOW_MS, "webhook_removed", webhook=None)
+    spelling = {"type": "slots_set.1", "ref": BOT_REF, "at_ms": NOW_MS, "action": "webhook_removed"}
+    assert spelt(event) == {**spelling, "webhook": None}
+    assert decode_record(encode_record([event])) == [event]
 
 
 def test_no_event_can_be_changed() -> None:
@@ -151,7 +130,6 @@ def test_an_event_without_one_of_its_fields_is_refused(
 def test_what_is_only_of_a_fleet_is_not_written_outside_of_one(
     event_type: type[msgspec.Struct], choice: st.DataObject
 ) -> None:
-    """So records read as they did before there were fleets, and older ones are read still."""
     event = choice.draw(OF_TYPE[event_type])
     defaults = {each.name: each.default for each in msgspec.structs.fields(event_type) if not each.required}
     alone = msgspec.structs.replace(event, **defaults)
@@ -168,9 +146,9 @@ def test_an_event_of_a_fleet_reads_like_this() -> None:
         Merged("b.1", 7),
     ]
     spellings = [
-        {"type": "key_deleted.2", "stamp_ms": NOW_MS, "ref": BOT_REF, "key_id": "k1"},
+        {"type": "key_deleted.1", "stamp_ms": NOW_MS, "ref": BOT_REF, "key_id": "k1"},
         {"type": "vote_cast.1", "ref": BOT_REF, "user": USER, "count": 7, "at_ms": NOW_MS, "node": "b.1"},
-        {"type": "user_erased.2", "stamp_ms": NOW_MS, "user": USER, "refs": [], "mark": "mark"},
+        {"type": "user_erased.1", "stamp_ms": NOW_MS, "user": USER, "refs": [], "mark": "mark"},
         {
             "type": "votes_merged.1",
             "ref": BOT_REF,

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from core.events import ActualCountSet, Event, ListingReviewed, UserErased, VoteCast, decode_record
+from core.events import Event, ListingReviewed, UserErased, VoteCast, decode_record
 from core.ledger import Ledger
 from core.refusals import Unavailable
 from tests.support.committed_rows import a_listing
@@ -16,6 +16,7 @@ from tests.support.examples import examples
 from tests.support.generated_events import events
 from tests.support.memory_ledger import MemoryJournal, empty_state, fold
 from tests.support.sample_rows import BOT_REF, NOW_MS, USER
+from tests.support.slots_set import actual_count_set
 
 
 def test_a_commit_is_in_the_journal_and_in_the_state(ledger: Ledger, journal: MemoryJournal) -> None:
@@ -29,7 +30,7 @@ def test_a_commit_is_in_the_journal_and_in_the_state(ledger: Ledger, journal: Me
 def test_events_that_happen_together_are_one_record(ledger: Ledger, journal: MemoryJournal) -> None:
     a_listing(ledger)
     before = len(journal.records)
-    ledger.commit([ActualCountSet(BOT_REF, 5), VoteCast(BOT_REF, USER, 1, NOW_MS)])
+    ledger.commit([actual_count_set(BOT_REF, 5), VoteCast(BOT_REF, USER, 1, NOW_MS)])
     assert len(journal.records) == before + 1
 
 
@@ -57,7 +58,7 @@ def test_a_reader_sees_each_commit_once_in_order_and_already_applied(ledger: Led
     a_listing(ledger, review="in_review")
     seen: list[tuple[int, Sequence[Event], str]] = []
     ledger.subscribe(
-        lambda position, read: seen.append((position, read, ledger.state.listings[BOT_REF].review))
+        lambda position, read: seen.append((position, read, ledger.state.listings[BOT_REF].state))
     )
     first, second = (ListingReviewed(BOT_REF, review, None, NOW_MS) for review in ("denied", "approved"))
     ledger.commit([first])

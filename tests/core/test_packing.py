@@ -2,20 +2,17 @@
 
 import msgspec
 from hypothesis import given
-from msgspec import UNSET
 from msgspec.structs import replace
 
 from core.actors import user_actor
-from core.clock import day_of
 from core.events import ListingMerged
 from core.packing import PackedRow, brief_of, pack, shape_of, unpack
-from core.push_history import with_push
-from core.rows import Eligibility, Key, Listing, OwnerMessage, ServerCheck
+from core.rows import Eligibility, Key, Listing, OwnerMessage, Review, Reviewed, ServerCheck
 from tests.support.examples import examples
 from tests.support.generated_events import OF_TYPE
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OWNER
 
-ROW = Listing(BOT_REF, OWNER, BOT_PROFILE, "approved", NOW_MS, NOW_MS)
+ROW = Listing(BOT_REF, OWNER, BOT_PROFILE, NOW_MS, NOW_MS, Reviewed("approved", NOW_MS))
 
 
 @examples(50)
@@ -38,17 +35,13 @@ def test_a_row_without_a_check_has_the_bytes_of_older_versions() -> None:
     assert b"hidden" not in pack(checked)
 
 
-def test_a_row_that_has_pushed_nothing_has_the_bytes_of_older_versions() -> None:
-    assert b"pushed" not in pack(ROW) + msgspec.json.encode(ROW)
-    counted = replace(ROW, pushed=with_push(UNSET, day_of(NOW_MS), 7, None))
-    assert unpack(pack(counted)) == counted
-
-
 def test_a_brief_says_whether_everybody_may_see_a_listing() -> None:
-    for hidden_ms, review, is_public in (
+    cases: list[tuple[int | None, Review, bool]] = [
         *((None, "approved", True), (NOW_MS, "approved", False), (None, "in_review", False)),
-    ):
-        row = replace(ROW, review=review, eligibility=Eligibility(NOW_MS, (), None, hidden_ms))
+    ]
+    for hidden_ms, review, is_public in cases:
+        checked = Eligibility(NOW_MS, (), None, hidden_ms)
+        row = replace(ROW, review=Reviewed(review, NOW_MS), eligibility=checked)
         assert PackedRow(BOT_REF, pack(row)).brief == brief_of(row)
         assert (row.is_public, brief_of(row).is_public) == (is_public, is_public)
     assert PackedRow(BOT_REF, pack(ROW)).brief.is_public

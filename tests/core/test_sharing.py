@@ -2,29 +2,28 @@
 
 import pytest
 from hypothesis import given
-from msgspec import UNSET
 from msgspec.structs import replace
 
 from core.actors import user_actor
 from core.events import ListingMerged
-from core.rows import Listing, NodeWindow, OwnerMessage, StatsWindow, Suspension, Webhook
+from core.rows import Listing, NodeWindow, OwnerMessage, Reviewed, StatsWindow, Suspension, Webhook
 from core.sharing import as_own, shared, without_health
 from tests.support.examples import examples
 from tests.support.generated_events import OF_TYPE, labels
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OWNER
 
-ROW = Listing(BOT_REF, OWNER, BOT_PROFILE, "approved", NOW_MS, NOW_MS)
+ROW = Listing(BOT_REF, OWNER, BOT_PROFILE, NOW_MS, NOW_MS, Reviewed("approved", NOW_MS))
 HEALTHY = Webhook("https://receiver.example/votes", NOW_MS, "a token", secret="a secret")
 ILL = replace(HEALTHY, failed=10, suspension=Suspension(NOW_MS, "timeout", 1, NOW_MS + 60_000))
 
 
 def test_the_own_window_is_told_under_the_node_s_label_among_those_of_others() -> None:
     others = (NodeWindow("a.1", NOW_MS, 3), NodeWindow("c.1", NOW_MS, 4))
-    row = replace(ROW, stats_window=StatsWindow(NOW_MS + 1, 2), windows=others)
+    row = replace(ROW, window=StatsWindow(NOW_MS + 1, 2), windows=others)
     told = shared(row, "b.1")
-    assert told.stats_window is None
+    assert told.window is None
     assert told.windows == (others[0], NodeWindow("b.1", NOW_MS + 1, 2), others[1])
-    assert replace(told, stats_window=row.stats_window, windows=others) == row
+    assert replace(told, window=row.window, windows=others) == row
 
 
 @pytest.mark.parametrize("webhook", [ILL, replace(HEALTHY, failed=1)])
@@ -36,7 +35,7 @@ def test_how_sending_goes_at_this_node_is_told_to_nobody(webhook: Webhook) -> No
 def test_a_node_finds_its_own_window_among_all() -> None:
     windows = tuple(NodeWindow(label, NOW_MS, number) for number, label in enumerate(["a.1", "b.1", "c.1"]))
     own = as_own(replace(ROW, windows=windows), "b.1")
-    assert own == replace(ROW, stats_window=StatsWindow(NOW_MS, 1), windows=(windows[0], windows[2]))
+    assert own == replace(ROW, window=StatsWindow(NOW_MS, 1), windows=(windows[0], windows[2]))
 
 
 def test_a_node_that_has_no_window_among_them_keeps_all_as_those_of_others() -> None:
@@ -58,8 +57,8 @@ def test_a_message_is_told_under_the_label_of_the_node_that_sends_it() -> None:
 def test_a_shared_row_is_told_again_as_it_was(event: ListingMerged, label: str) -> None:
     others = tuple(window for window in event.row.windows if window.node != label)
     message = event.row.message
-    if message is not UNSET and message.node == label:
-        message = UNSET
+    if message is not None and message.node == label:
+        message = None
     row = replace(event.row, windows=others, message=message)
     told = shared(row, label)
     kept = as_own(told, label)

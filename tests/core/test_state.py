@@ -4,30 +4,25 @@ What becomes of deliveries: test_state_deliveries.py.
 """
 
 import pytest
-from msgspec import UNSET
 from msgspec.structs import replace
 
 from core.actors import ERASED, user_actor
 from core.clock import day_of
 from core.events import (
-    ActualCountSet,
     DeliveryAttempted,
     Event,
     KeyDeleted,
     KeySaved,
-    LimitsSet,
     ListingRemoved,
     ListingReviewed,
     ListingSaved,
     StatsUpdated,
     UserErased,
     VoteCast,
-    WebhookRemoved,
-    WebhookSaved,
 )
 from core.ledger import Ledger
 from core.push_history import with_push
-from core.rows import Key, KeyGrant, Listing, Policy, StatsWindow, Webhook
+from core.rows import BotCounts, BotLimits, Key, KeyGrant, Listing, Policy, Reviewed, StatsWindow, Webhook
 from core.state import State
 from tests.support.committed_rows import a_delivery, a_finished_delivery, a_key, a_listing, a_webhook
 from tests.support.sample_rows import (
@@ -41,6 +36,7 @@ from tests.support.sample_rows import (
     SERVER_REF,
     USER,
 )
+from tests.support.slots_set import actual_count_set, limits_set, webhook_removed, webhook_saved
 
 LATER_MS = NOW_MS + 1_000
 RENAMED = replace(BOT_PROFILE, name="Renamed")
@@ -48,21 +44,21 @@ RENAMED = replace(BOT_PROFILE, name="Renamed")
 
 def test_a_submitted_listing_begins_with_nothing_but_its_profile(ledger: Ledger, state: State) -> None:
     ledger.commit([ListingSaved(BOT_REF, OWNER, BOT_PROFILE, "in_review", NOW_MS)])
-    row = Listing(BOT_REF, OWNER, BOT_PROFILE, "in_review", NOW_MS, NOW_MS, sent_ms=NOW_MS)
-    assert replace(state.listings[BOT_REF], trail=()) == row
+    row = Listing(BOT_REF, OWNER, BOT_PROFILE, NOW_MS, NOW_MS, Reviewed("in_review", NOW_MS))
+    assert replace(state.listings[BOT_REF], audit_log=()) == row
     assert state.listings[BOT_REF].id == "111111111111111111"
 
 
 def test_an_edit_leaves_what_hangs_on_the_listing_alone(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     key, webhook = a_key(ledger), a_webhook(ledger)
-    ledger.commit([VoteCast(BOT_REF, USER, 1, NOW_MS), ActualCountSet(BOT_REF, 5)])
+    ledger.commit([VoteCast(BOT_REF, USER, 1, NOW_MS), actual_count_set(BOT_REF, 5)])
     before = state.listings[BOT_REF]
     ledger.commit([ListingSaved(BOT_REF, OTHER_USER, RENAMED, "approved", LATER_MS)])  # an edit sets no owner
     after = state.listings[BOT_REF]
-    assert [act.deed for act in after.trail if act not in before.trail] == ["edited"]
-    assert after == replace(before, profile=RENAMED, updated_ms=LATER_MS, trail=after.trail)
-    assert (after.keys, after.webhook, after.reviewed_ms) == ((key,), webhook, NOW_MS)
+    assert [act.action for act in after.audit_log if act not in before.audit_log] == ["edited"]
+    assert after == replace(before, profile=RENAMED, updated_ms=LATER_MS, audit_log=after.audit_log)
+    assert (after.keys, after.webhook, after.decided_ms) == ((key,), webhook, NOW_MS)
     assert state.votes.voters(BOT_REF) == 1
 
 
@@ -70,14 +66,14 @@ def test_a_denied_listing_that_is_edited_loses_its_denial(ledger: Ledger, state:
     assert a_listing(ledger, review="denied").reason == "Too quiet."
     ledger.commit([ListingSaved(BOT_REF, OWNER, RENAMED, "in_review", LATER_MS)])
     after = state.listings[BOT_REF]
-    assert (after.review, after.reason, after.reviewed_ms) == ("in_review", None, None)
+    assert (after.state, after.reason, after.decided_ms) == ("in_review", None, None)
 
 
 def test_a_review_is_kept_with_its_reason_and_time(ledger: Ledger, state: State) -> None:
     a_listing(ledger, review="in_review")
     ledger.commit([ListingReviewed(BOT_REF, "denied", "Too quiet.", LATER_MS)])
     after = state.listings[BOT_REF]
-    assert (after.review, after.reason, after.reviewed_ms) == ("denied", "Too quiet.", LATER_MS)
+    assert (after.state, after.reason, after.decided_ms) == ("denied", "Too quiet.", LATER_MS)
 
 
 def test_a_removed_listing_takes_everything_with_it(ledger: Ledger, state: State) -> None:
@@ -163,33 +159,32 @@ def test_counts_limits_and_webhook_are_as_the_event_says(ledger: Ledger, state: 
     window, limit, webhook = StatsWindow(NOW_MS, 2), Policy(5, 60), Webhook("https://r.example/", LATER_MS)
     ledger.commit([StatsUpdated(BOT_REF, 7, None, window, LATER_MS)])
     ledger.commit(
-        [ActualCountSet(BOT_REF, 9), LimitsSet(BOT_REF, limit, None), WebhookSaved(BOT_REF, webhook)]
+        [actual_count_set(BOT_REF, 9), limits_set(BOT_REF, limit, None), webhook_saved(BOT_REF, webhook)]
     )
     counted = replace(
         before,
-        server_count=7,
-        counts_ms=LATER_MS,
-        pushed=with_push(UNSET, day_of(LATER_MS), 7, None),
-        stats_window=window,
-        actual_server_count=9,
+        counts=BotCounts(7, None, LATER_MS),
+        pushed=with_push(b"", day_of(LATER_MS), 7, None),
+        window=window,
+        actual=9,
         webhook=webhook,
-        trail=(),
+        audit_log=(),
     )
-    assert replace(state.listings[BOT_REF], trail=()) == replace(counted, stats_limit=limit)
-    ledger.commit([LimitsSet(BOT_REF, None, limit)])
-    assert replace(state.listings[BOT_REF], trail=()) == replace(counted, voters_limit=limit)
+    assert replace(state.listings[BOT_REF], audit_log=()) == replace(counted, limits=BotLimits(limit))
+    ledger.commit([limits_set(BOT_REF, None, limit)])
+    assert replace(state.listings[BOT_REF], audit_log=()) == replace(counted, limits=BotLimits(None, limit))
 
 
 def test_an_erased_user_is_struck_out_of_the_listings_that_the_event_names(
     ledger: Ledger, state: State
 ) -> None:
     a_listing(ledger)
-    ledger.commit([LimitsSet(BOT_REF, None, None, at_ms=LATER_MS, by=user_actor(USER))])
+    ledger.commit([limits_set(BOT_REF, None, None, at_ms=LATER_MS, by=user_actor(USER))])
     ledger.commit([UserErased(USER, ())])
     assert state.listings.has_acted(BOT_REF, user_actor(USER))
     ledger.commit([UserErased(USER, (BOT_REF,))])
     assert not state.listings.has_acted(BOT_REF, user_actor(USER))
-    assert [act.by for act in state.listings[BOT_REF].trail if act.deed == "limits_set"] == [ERASED]
+    assert [act.by for act in state.listings[BOT_REF].audit_log if act.action == "limits_set"] == [ERASED]
 
 
 def test_a_removed_webhook_takes_its_deliveries_with_it(ledger: Ledger, state: State) -> None:
@@ -197,7 +192,7 @@ def test_a_removed_webhook_takes_its_deliveries_with_it(ledger: Ledger, state: S
     a_webhook(ledger)
     a_finished_delivery(ledger, "finished")
     a_delivery(ledger, "pending")
-    ledger.commit([WebhookRemoved(BOT_REF)])
+    ledger.commit([webhook_removed(BOT_REF)])
     assert state.listings[BOT_REF].webhook is None
     assert not any(
         [state.deliveries.newest_first(BOT_REF), state.deliveries.pending, state.deliveries.finished]
@@ -247,10 +242,10 @@ def test_erasing_a_user_keeps_what_others_finished(ledger: Ledger, state: State)
         KeySaved(BOT_REF, Key("k1", "key", "d1", "d1", NOW_MS)),
         KeyDeleted(BOT_REF, "k1"),
         StatsUpdated(BOT_REF, 7, None, StatsWindow(NOW_MS, 1), NOW_MS),
-        ActualCountSet(BOT_REF, 9),
-        LimitsSet(BOT_REF, Policy(5, 60), None),
-        WebhookSaved(BOT_REF, Webhook("https://r.example/", NOW_MS)),
-        WebhookRemoved(BOT_REF),
+        actual_count_set(BOT_REF, 9),
+        limits_set(BOT_REF, Policy(5, 60), None),
+        webhook_saved(BOT_REF, Webhook("https://r.example/", NOW_MS)),
+        webhook_removed(BOT_REF),
         VoteCast(BOT_REF, USER, 1, NOW_MS),
         UserErased(USER, (BOT_REF,)),
         DeliveryAttempted("first", BOT_REF, 1, REFUSED, "retry", NOW_MS),

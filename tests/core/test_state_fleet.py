@@ -1,12 +1,10 @@
 """core/state.py: the events by which a node takes what other nodes of a fleet tell."""
 
 import pytest
-from msgspec import UNSET
 from msgspec.structs import replace
 
 from core.actors import user_actor
 from core.events import (
-    ActualCountSet,
     EndpointHealthSet,
     Event,
     KeyDeleted,
@@ -22,7 +20,6 @@ from core.events import (
     VotesMerged,
     VotesMoved,
     VotesStruck,
-    WebhookRemoved,
 )
 from core.ledger import Ledger
 from core.rows import (
@@ -30,6 +27,7 @@ from core.rows import (
     KeyGrant,
     Listing,
     NodeWindow,
+    Reviewed,
     Revocation,
     Stamp,
     Stamps,
@@ -40,11 +38,12 @@ from core.state import State
 from tests.support.committed_rows import a_delivery, a_key, a_listing, a_webhook
 from tests.support.memory_ledger import empty_state
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OTHER_USER, OWNER, USER
+from tests.support.slots_set import actual_count_set, webhook_removed
 from votes.table import VoteTable
 
 LATER_MS = NOW_MS + 1_000
 NAMED = NodeNamed("a.1")
-ROW = Listing(BOT_REF, OWNER, BOT_PROFILE, "approved", NOW_MS, NOW_MS)
+ROW = Listing(BOT_REF, OWNER, BOT_PROFILE, NOW_MS, NOW_MS, Reviewed("approved", NOW_MS))
 KEY = Key("k1", "key", "d1", "d1", NOW_MS)
 
 
@@ -72,8 +71,8 @@ def leaf_of(*votes: tuple[int, int, int, int], ref: str = BOT_REF) -> bytes:
     ("part", "event"),
     [
         ("counts", StatsUpdated(BOT_REF, 5, None, StatsWindow(NOW_MS, 1), NOW_MS, stamp_ms=LATER_MS)),
-        ("actual", ActualCountSet(BOT_REF, 5, stamp_ms=LATER_MS)),
-        ("webhook", WebhookRemoved(BOT_REF, stamp_ms=LATER_MS)),
+        ("actual", actual_count_set(BOT_REF, 5, stamp_ms=LATER_MS)),
+        ("webhook", webhook_removed(BOT_REF, stamp_ms=LATER_MS)),
     ],
 )
 def test_a_part_that_is_written_is_stamped_with_its_time_and_node(
@@ -93,15 +92,15 @@ def test_a_key_has_a_stamp_of_its_own_and_a_deleted_one_is_remembered(ledger: Le
     assert state.listings[BOT_REF].keys == (replace(KEY, stamp=Stamp(NOW_MS, "a.1")),)
     ledger.commit([KeyDeleted(BOT_REF, "k1", stamp_ms=LATER_MS)])
     after = state.listings[BOT_REF]
-    assert (after.keys, after.revoked, after.stamps) == ((), (Revocation(LATER_MS, "k1"),), Stamps())
+    assert (after.keys, after.revoked, after.stamps) == ((), (Revocation(LATER_MS, "k1"),), None)
     assert state.fleet.latest_ms == LATER_MS
 
 
 def test_without_a_fleet_nothing_is_stamped_or_remembered(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     a_key(ledger)
-    ledger.commit([KeyDeleted(BOT_REF, "k1"), ActualCountSet(BOT_REF, 5)])
-    assert (state.listings[BOT_REF].stamps, state.listings[BOT_REF].revoked) == (Stamps(), ())
+    ledger.commit([KeyDeleted(BOT_REF, "k1"), actual_count_set(BOT_REF, 5)])
+    assert (state.listings[BOT_REF].stamps, state.listings[BOT_REF].revoked) == (None, ())
     ledger.commit([ListingRemoved(BOT_REF), UserErased(USER, (BOT_REF,))])
     assert state.fleet.row == empty_state().fleet.row
 
@@ -133,14 +132,14 @@ def test_a_window_of_updates_stays_that_of_the_name_the_node_had(ledger: Ledger,
     ledger.commit([StatsUpdated(BOT_REF, 5, None, StatsWindow(NOW_MS, 2), NOW_MS)])
     ledger.commit([NodeNamed("a.2")])
     row = state.listings[BOT_REF]
-    assert (row.stats_window, row.windows) == (None, (NodeWindow("a.1", NOW_MS, 2),))
+    assert (row.window, row.windows) == (None, (NodeWindow("a.1", NOW_MS, 2),))
 
 
 def test_a_first_name_leaves_the_window_of_updates_the_node_s_own(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     ledger.commit([StatsUpdated(BOT_REF, 5, None, StatsWindow(NOW_MS, 2), NOW_MS)])
     ledger.commit([NAMED])
-    assert state.listings[BOT_REF].stats_window == StatsWindow(NOW_MS, 2)
+    assert state.listings[BOT_REF].window == StatsWindow(NOW_MS, 2)
 
 
 def test_a_message_stays_with_the_name_that_the_node_had_so_that_a_successor_sends_it(
@@ -153,7 +152,7 @@ def test_a_message_stays_with_the_name_that_the_node_had_so_that_a_successor_sen
         if label == "a.1":
             ledger.commit([queued])
         message = state.listings[BOT_REF].message
-        assert message is not UNSET
+        assert message is not None
         assert message.node == expected
     assert list(state.listings.untold) == [BOT_REF]
 
@@ -201,7 +200,7 @@ def test_a_merged_listing_keeps_its_votes_and_deliveries(ledger: Ledger, state: 
     a_listing(ledger)
     a_delivery(ledger, "pending")
     ledger.commit([VoteCast(BOT_REF, USER, 1, NOW_MS)])
-    ledger.commit([ListingMerged(replace(ROW, server_count=5))])
+    ledger.commit([ListingMerged(replace(ROW, actual=5))])
     assert (state.votes.voters(BOT_REF), list(state.deliveries.pending)) == (1, ["pending"])
 
 

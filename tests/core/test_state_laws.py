@@ -6,14 +6,12 @@ from hypothesis import strategies as st
 
 from core.actors import user_actor
 from core.events import (
-    ActualCountSet,
     CoOwnerSaved,
     DeliveryAttempted,
     DeliveryQueued,
     Event,
     KeyDeleted,
     KeySaved,
-    LimitsSet,
     ListingRemoved,
     ListingReviewed,
     ListingSaved,
@@ -23,8 +21,6 @@ from core.events import (
     StatsUpdated,
     UserErased,
     VoteCast,
-    WebhookRemoved,
-    WebhookSaved,
     encode_record,
 )
 from core.ledger import Ledger
@@ -47,6 +43,7 @@ from tests.support.sample_rows import (
     SERVER_REF,
     USER,
 )
+from tests.support.slots_set import actual_count_set, limits_set, webhook_removed, webhook_saved
 from tests.support.state_laws import (
     Picture,
     assert_indexes_agree,
@@ -175,10 +172,10 @@ def test_a_digest_does_not_depend_on_the_order_of_listings() -> None:
         KeySaved(BOT_REF, Key("k2", "another", "d2", "d2", NOW_MS)),
         KeyDeleted(BOT_REF, "k1"),
         StatsUpdated(BOT_REF, None, None, StatsWindow(NOW_MS, 1), NOW_MS),
-        ActualCountSet(BOT_REF, 0),
-        LimitsSet(BOT_REF, None, Policy(1, 1)),
-        WebhookSaved(BOT_REF, Webhook("https://receiver.example/votes", NOW_MS, "another secret")),
-        WebhookRemoved(BOT_REF),
+        actual_count_set(BOT_REF, 0),
+        limits_set(BOT_REF, None, Policy(1, 1)),
+        webhook_saved(BOT_REF, Webhook("https://receiver.example/votes", NOW_MS, "another secret")),
+        webhook_removed(BOT_REF),
         VoteCast(BOT_REF, USER, 1, NOW_MS + 1),
         VoteCast(BOT_REF, USER, 2, NOW_MS),
         VoteCast(BOT_REF, OTHER_USER, 1, NOW_MS),

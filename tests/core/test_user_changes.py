@@ -9,10 +9,7 @@ from msgspec.structs import replace
 
 from core.actors import ERASED, OPERATOR, user_actor
 from core.events import (
-    NamingSet,
-    NoticesRead,
     QuarantineSet,
-    RoleSet,
     SessionSeen,
     SessionsEnded,
     UserEvent,
@@ -29,6 +26,7 @@ from core.user_changes import (
 )
 from core.user_rows import EndedSession, Quarantine, UserProfile, UserRow, UserSession, user_ref
 from tests.support.sample_rows import NOW_MS, OTHER_USER, USER
+from tests.support.slots_set import naming_set, notices_read, role_set
 
 REF = user_ref(USER)
 PROFILE = UserProfile("ada", "Ada")
@@ -88,9 +86,9 @@ def test_a_row_remembers_the_newest_endings() -> None:
 
 
 def test_a_role_and_a_quarantine_make_a_row_of_a_user_who_never_signed_in() -> None:
-    row = after(RoleSet(REF, "moderator", NOW_MS))
+    row = after(role_set(REF, "moderator", NOW_MS))
     assert row == UserRow(REF, NOW_MS, role="moderator")
-    assert after(RoleSet(REF, None, NOW_MS), row=row).role is None
+    assert after(role_set(REF, None, NOW_MS), row=row).role is None
     assert after(QuarantineSet(REF, QUARANTINE, NOW_MS)).quarantines == (QUARANTINE,)
 
 
@@ -98,7 +96,7 @@ def test_in_a_fleet_each_part_has_the_stamp_of_its_change() -> None:
     stamp = Stamp(NOW_MS + 7, "a.1")
     row = after(SIGNED_IN, QuarantineSet(REF, QUARANTINE, NOW_MS), stamp=stamp)
     row = after(SessionsEnded(REF, ("d1",), NOW_MS), row=row, stamp=stamp)
-    assert (row.stamps.profile, row.stamps.role) == (stamp, Stamp())
+    assert (row.known_stamps.profile, row.known_stamps.role) == (stamp, Stamp())
     assert row.quarantines[0].stamp == stamp
     assert row.ended == (EndedSession(stamp.ms, "d1"),)
 
@@ -106,9 +104,9 @@ def test_in_a_fleet_each_part_has_the_stamp_of_its_change() -> None:
 def test_two_rows_become_one_with_the_latest_of_each_part() -> None:
     early, late = Stamp(1, "a.1"), Stamp(2, "b.1")
     one = after(SIGNED_IN, stamp=late)
-    one = after(RoleSet(REF, "moderator", NOW_MS), row=one, stamp=early)
+    one = after(role_set(REF, "moderator", NOW_MS), row=one, stamp=early)
     other = after(UserSignedIn(REF, UserProfile("old"), SECOND), stamp=early)
-    other = after(RoleSet(REF, None, NOW_MS), row=other, stamp=late)
+    other = after(role_set(REF, None, NOW_MS), row=other, stamp=late)
     row = joined_users(one, other)
     assert (row.profile, row.role, row.first_ms) == (PROFILE, None, NOW_MS)
     assert row.sessions == (FIRST, SECOND)
@@ -138,22 +136,22 @@ def test_an_erased_actor_is_struck_out_of_what_came_before() -> None:
 
 
 def test_notices_are_read_up_to_the_latest_time() -> None:
-    row = after(SIGNED_IN, NoticesRead(REF, NOW_MS + 5), NoticesRead(REF, NOW_MS + 3))
+    row = after(SIGNED_IN, notices_read(REF, NOW_MS + 5), notices_read(REF, NOW_MS + 3))
     assert row.read_ms == NOW_MS + 5
-    assert changed_user(None, NoticesRead(REF, NOW_MS), None) is None
+    assert changed_user(None, notices_read(REF, NOW_MS), None) is None
     assert joined_users(after(SIGNED_IN), row).read_ms == NOW_MS + 5
 
 
 def test_of_two_choices_about_a_name_the_later_one_holds() -> None:
-    allowed = after(SIGNED_IN, NamingSet(REF, True, NOW_MS), stamp=Stamp(1, "a.1"))
-    refused = after(NamingSet(REF, False, NOW_MS), row=allowed, stamp=Stamp(2, "b.1"))
+    allowed = after(SIGNED_IN, naming_set(REF, True, NOW_MS), stamp=Stamp(1, "a.1"))
+    refused = after(naming_set(REF, False, NOW_MS), row=allowed, stamp=Stamp(2, "b.1"))
     assert allowed.lets_name
     assert not refused.lets_name
     assert joined_users(allowed, refused) == joined_users(refused, allowed) == refused
     assert joined_users(after(SIGNED_IN), allowed).lets_name
-    assert changed_user(None, NamingSet(REF, True, NOW_MS), None) is None
+    assert changed_user(None, naming_set(REF, True, NOW_MS), None) is None
 
 
 def test_a_row_without_a_choice_has_the_bytes_of_older_versions() -> None:
     assert b"naming" not in msgspec.json.encode(after(SIGNED_IN))
-    assert b"naming" in msgspec.json.encode(after(SIGNED_IN, NamingSet(REF, True, NOW_MS)))
+    assert b"naming" in msgspec.json.encode(after(SIGNED_IN, naming_set(REF, True, NOW_MS)))

@@ -5,15 +5,16 @@ from itertools import count
 import msgspec
 import pytest
 
-from core.events import DeliveryDropped, DeliveryQueued, WebhookSaved, decode_record, encode_record
+from core.events import DeliveryDropped, DeliveryQueued, decode_record, encode_record
 from core.ledger import Ledger
 from core.packing import pack
-from core.rows import Delivery, Listing, Webhook
+from core.rows import Delivery, Listing, Reviewed, Webhook
 from core.state import State
 from core.webhook_events import NewDeliveries, told
 from tests.support.committed_rows import a_delivery, a_listing, a_webhook
 from tests.support.memory_ledger import MemoryJournal, empty_state, fold
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OTHER_USER, OWNER, USER
+from tests.support.slots_set import webhook_saved
 
 
 @pytest.fixture
@@ -90,9 +91,9 @@ def test_votes_and_who_takes_them_alone_have_the_bytes_of_older_versions() -> No
     assert b"kind" not in encode_record([queued])
     webhook = Webhook("https://receiver.example", NOW_MS)
     assert b"events" not in msgspec.json.encode(webhook)
-    assert b"events" not in encode_record([WebhookSaved(BOT_REF, webhook)])
+    assert b"events" not in encode_record([webhook_saved(BOT_REF, webhook)])
     assert b"events" not in pack(
-        Listing(BOT_REF, OWNER, BOT_PROFILE, "approved", NOW_MS, NOW_MS, webhook=webhook)
+        Listing(BOT_REF, OWNER, BOT_PROFILE, NOW_MS, NOW_MS, Reviewed("approved", NOW_MS), webhook=webhook)
     )
     content = msgspec.json.encode(Delivery("d", BOT_REF, USER, False, NOW_MS, NOW_MS))
     assert b"kind" not in content

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from core.actors import user_actor
-from core.rows import Listing, OwnerMessage, Stamp
+from core.rows import Listing, OwnerMessage, Reviewed, Stamp
 from direct_messages.message_text import MOST_UNITS, message_text, nonce_of
 from tests.support.examples import examples
 from tests.support.sample_rows import (
@@ -22,8 +22,8 @@ from tests.support.sample_rows import (
 )
 
 URL = "https://bots.example"
-BOT = Listing(BOT_REF, OWNER, BOT_PROFILE, "approved", 0, 0)
-SERVER = Listing(SERVER_REF, OWNER, SERVER_PROFILE, "approved", 0, 0)
+BOT = Listing(BOT_REF, OWNER, BOT_PROFILE, 0, 0, Reviewed("approved", 0))
+SERVER = Listing(SERVER_REF, OWNER, SERVER_PROFILE, 0, 0, Reviewed("approved", 0))
 APPROVED = OwnerMessage(user_actor(OWNER), "approved", None, NOW_MS, NOW_MS)
 DENIED = replace(APPROVED, decision="denied", reason="It is silent. Nobody\nanswers!")
 

@@ -4,7 +4,6 @@ memory."""
 import asyncio
 
 import pytest
-from msgspec import UNSET
 from msgspec.structs import replace
 
 from chatplatform.platform_client import PlatformAway
@@ -39,7 +38,7 @@ class Stage(MessageStage[OwnerNotifier]):
 
     def message(self, ref: str = BOT_REF) -> OwnerMessage:
         message = self.ledger.state.listings[ref].message
-        assert message is not UNSET
+        assert message is not None
         return message
 
 
@@ -218,7 +217,7 @@ def test_an_erasure_in_the_midst_of_an_attempt_stops_it() -> None:
         stage.messenger.opened = lambda: stage.ledger.commit([erased])
         assert await stage.asked() == 1
         assert stage.messenger.posted == {}
-        assert stage.ledger.state.listings[BOT_REF].message is UNSET
+        assert stage.ledger.state.listings[BOT_REF].message is None
         stage.assert_folds()
 
     run(main())

@@ -8,13 +8,13 @@ import pytest
 
 from chatplatform.platform_client import PlatformAway
 from core.events import (
-    EligibilityChecked,
     Event,
     ListingRemoved,
     ListingReviewed,
     Merged,
     ReminderCleared,
     ReminderSet,
+    SlotsSet,
     UserErased,
     UserMerged,
     VotesMerged,
@@ -38,6 +38,7 @@ from tests.support.sample_rows import (
     listed,
     voted,
 )
+from tests.support.slots_set import eligibility_checked
 from tests.support.warned import warned
 from votes.table import VoteTable
 
@@ -229,14 +230,14 @@ def test_what_another_node_has_told_in_the_midst_of_an_attempt_is_not_told_again
             ListingReviewed(BOT_REF, "approved", None, NOW_MS),
         ),
         (
-            EligibilityChecked(SERVER_REF, (), NOW_MS, NOW_MS, NOW_MS),
-            EligibilityChecked(SERVER_REF, (), NOW_MS),
+            eligibility_checked(SERVER_REF, (), NOW_MS, NOW_MS, NOW_MS),
+            eligibility_checked(SERVER_REF, (), NOW_MS),
         ),
     ],
     ids=["a bot", "a server"],
 )
 def test_of_a_listing_that_is_hidden_for_a_while_it_is_sent_when_it_is_shown_again(
-    hidden: ListingReviewed | EligibilityChecked, shown: Event
+    hidden: ListingReviewed | SlotsSet, shown: Event
 ) -> None:
     async def main() -> None:
         stage = Stage()

@@ -84,7 +84,7 @@ def test_nothing_is_wrong_with_a_folder_that_is_there_or_can_be_made(
 
 def test_a_folder_that_others_may_write_is_a_mistake(folder: Path) -> None:
     folder.chmod(0o777)
-    assert "mend it with: chmod go-w" in mistake(folder)
+    assert "fix it with: chmod go-w" in mistake(folder)
 
 
 def test_a_file_in_the_place_of_the_folder_or_above_it_is_a_mistake(tmp_path: Path) -> None:

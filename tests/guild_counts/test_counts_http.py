@@ -1,4 +1,4 @@
-"""How many servers a bot is really in: a number, or None whatever goes wrong."""
+"""The count of an HTTP service: a number, or None whatever goes wrong."""
 
 import asyncio
 import contextlib
@@ -46,7 +46,7 @@ def counting(number: int) -> Answering:
 
 
 def actual(answer: Answering, timeout_seconds: float = WAIT_SECONDS) -> int | None:
-    """What the source makes of an answer."""
+    """Return the count that the source takes from an answer."""
 
     async def main() -> int | None:
         async with (
@@ -253,7 +253,7 @@ def test_answers_are_kept_up_to_a_bound_the_oldest_going_first(monkeypatch: pyte
         async with serving(counting(5)) as origin, asking(origin.url, clock) as counts:
 
             async def asked(*numbers: int) -> list[str]:
-                """Those of the bots that the service was asked for."""
+                """Return the bots that the service was asked for."""
                 origin.requests.clear()
                 for number in numbers:
                     await counts.actual(f"bots/{number}")

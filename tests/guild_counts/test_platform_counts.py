@@ -11,7 +11,6 @@ import pytest
 from chatplatform.platform_client import PlatformAway
 from core.clock import FakeClock
 from core.events import (
-    ActualCountSet,
     Event,
     ListingMerged,
     ListingRemoved,
@@ -25,6 +24,7 @@ from guild_counts.platform_counts import PlatformCounts
 from tests.support.coroutines import run, turns, until
 from tests.support.memory_ledger import empty_state
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OTHER_REF, OWNER, SERVER_REF, listed
+from tests.support.slots_set import actual_count_set
 
 CACHE_SECONDS, KEPT_SECONDS = 60, 3_600
 BOT, OTHER_BOT = (ref.partition("/")[2] for ref in (BOT_REF, OTHER_REF))
@@ -131,7 +131,7 @@ def test_an_old_count_is_taken_while_it_is_asked_for_again_up_to_its_age() -> No
 
 
 def test_where_the_platform_tells_none_the_operator_s_count_is_taken() -> None:
-    @story(*listed(), ActualCountSet(BOT_REF, 77))
+    @story(*listed(), actual_count_set(BOT_REF, 77))
     async def told(place: Place) -> None:
         assert await place.actual() == 77
         assert await place.actual() == 77
@@ -322,7 +322,7 @@ def test_what_is_missing_is_said_with_what_to_do() -> None:
         assert none is not None
         assert "in its directory alone" in none
         assert all(SET_IT in each for each in (not_yet, none))
-        place.state.apply(ActualCountSet(BOT_REF, 7))
+        place.state.apply(actual_count_set(BOT_REF, 7))
         assert place.counts.missing(BOT_REF) is None
 
 

@@ -2,7 +2,7 @@
 
 from hypothesis import given
 
-from core.events import EligibilityChecked, Event, ListingRemoved, ListingReviewed, ListingSaved
+from core.events import Event, ListingRemoved, ListingReviewed, ListingSaved
 from core.packing import pack
 from core.rows import BotProfile, Listing, ServerProfile
 from core.state import State
@@ -11,6 +11,7 @@ from tests.support.examples import examples
 from tests.support.generated_events import sequences
 from tests.support.memory_ledger import empty_state, state_after
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF, OWNER, SERVER_REF, listed
+from tests.support.slots_set import eligibility_checked
 
 SERVER = ServerProfile("Café", "", ("Chat", "CHAT", "Ｔａｌｋ"), "Gaming")
 
@@ -45,7 +46,7 @@ def test_the_log_leads_to_what_a_look_at_everything_finds(sequence: list[Event])
         for ref, row in shown.items():
             entry = catalogue.entries[ref]
             assert (entry.name, {*entry.shelves}) == (folded(row.profile.name), shelves_of(row))
-            assert entry.since_ms == (row.created_ms if row.reviewed_ms is None else row.reviewed_ms)
+            assert entry.since_ms == (row.created_ms if row.decided_ms is None else row.decided_ms)
         for shelf in every:
             assert [*catalogue.on_shelf(shelf)] == sorted(
                 ref for ref, row in shown.items() if shelf in shelves_of(row)
@@ -73,7 +74,7 @@ def test_what_is_hidden_is_on_no_shelf_until_it_is_shown_again() -> None:
     state = state_after([ListingSaved(SERVER_REF, OWNER, SERVER, "approved", 5)])
     catalogue = surveyed(state)
     for hidden_ms in (NOW_MS, None):
-        event = EligibilityChecked(SERVER_REF, (), NOW_MS, hidden_ms, hidden_ms)
+        event = eligibility_checked(SERVER_REF, (), NOW_MS, hidden_ms, hidden_ms)
         state.apply(event)
         catalogue.on_record(1, [event])
         assert [*catalogue.on_shelf(Shelf("servers/"))] == ([SERVER_REF] if hidden_ms is None else [])

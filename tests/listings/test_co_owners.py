@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from core.actors import ERASED, OPERATOR, Actor, user_actor
 from core.ledger import Ledger
 from core.refusals import Refusal
-from core.rows import Key, Listing
+from core.rows import Key, Listing, Reviewed
 from core.state import State
 from listings import co_owners
 from listings.forms import MOST_CO_OWNERS
@@ -18,7 +18,7 @@ from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OTHER_USER, 
 
 BY_OWNER, BY_USER = user_actor(OWNER), user_actor(USER)
 IDS = count()
-ROW = Listing(BOT_REF, OWNER, BOT_PROFILE, "approved", NOW_MS, NOW_MS)
+ROW = Listing(BOT_REF, OWNER, BOT_PROFILE, NOW_MS, NOW_MS, Reviewed("approved", NOW_MS))
 
 
 def row_of(state: State) -> Listing:
@@ -40,7 +40,11 @@ def part(ledger: Ledger, user: str, by: Actor) -> None:
 
 
 def deeds(state: State) -> list[str]:
-    return [act.deed for act in row_of(state).trail if act.deed != "submitted" and act.deed != "approved"]
+    return [
+        act.action
+        for act in row_of(state).audit_log
+        if act.action != "submitted" and act.action != "approved"
+    ]
 
 
 def test_an_invited_user_owns_the_bot_once_they_accept(ledger: Ledger, state: State) -> None:

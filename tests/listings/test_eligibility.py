@@ -3,7 +3,7 @@
 import pytest
 
 from core.actors import GATEWAY, user_actor
-from core.events import EligibilityChecked, ListingReviewed, OwnerMessageQueued
+from core.events import ListingReviewed, OwnerMessageQueued, SlotsSet
 from core.ledger import Ledger
 from core.refusals import Refusal
 from core.rows import CheckOutcome, Listing, ServerCheck
@@ -54,10 +54,10 @@ def vote(state: State) -> None:
 @pytest.mark.parametrize("outcome", ["pass", "unknown"])
 def test_a_submitted_server_is_in_review_with_its_checks(ledger: Ledger, outcome: CheckOutcome) -> None:
     row = submitted(ledger, outcome)
-    assert row.review == "in_review"
+    assert row.state == "in_review"
     assert row.eligibility
     assert (row.eligibility.outcome, row.eligibility.at_ms) == (outcome, NOW_MS)
-    assert [(act.by, act.deed) for act in row.trail] == [
+    assert [(act.by, act.action) for act in row.audit_log] == [
         (user_actor(OWNER), "ownership_proven"),
         (user_actor(OWNER), "submitted"),
     ]
@@ -75,13 +75,13 @@ def test_a_server_that_meets_every_condition_waits_before_all_others(ledger: Led
 
 def test_the_gateway_approves_what_passes_where_the_settings_say_so(ledger: Ledger) -> None:
     row = submitted(ledger, "pass", approves=True)
-    assert row.review == "approved"
-    assert (row.trail[-1].by, row.trail[-1].deed) == (GATEWAY, "approved")
+    assert row.state == "approved"
+    assert (row.audit_log[-1].by, row.audit_log[-1].action) == (GATEWAY, "approved")
 
 
 @pytest.mark.parametrize("outcome", ["fail", "unknown"])
 def test_the_gateway_approves_nothing_else(ledger: Ledger, outcome: CheckOutcome) -> None:
-    assert submitted(ledger, outcome, approves=True).review == "in_review"
+    assert submitted(ledger, outcome, approves=True).state == "in_review"
 
 
 def test_the_owner_is_told_of_an_approval_by_the_gateway(state: State) -> None:
@@ -106,21 +106,21 @@ def test_what_fails_is_told_then_hidden_after_the_grace_period_and_shown_again_w
     failing_ms = NOW_MS + DAY_MS
     row = checked(ledger, "fail", failing_ms)
     assert row.is_public
-    assert row.trail[-1].deed == "found_failing"
+    assert row.audit_log[-1].action == "found_failing"
     row = checked(ledger, "fail", failing_ms + GRACE_MS - 1)
     assert row.is_public
     vote(ledger.state)
     row = checked(ledger, "fail", failing_ms + GRACE_MS)
-    assert (row.is_public, row.review) == (False, "approved")
-    assert (row.trail[-1].deed, row.trail[-1].about) == ("hidden", "members")
+    assert (row.is_public, row.state) == (False, "approved")
+    assert (row.audit_log[-1].action, row.audit_log[-1].about) == ("hidden", "members")
     with pytest.raises(Refusal):
         vote(ledger.state)
     assert not checked(ledger, "fail", failing_ms + GRACE_MS + DAY_MS).is_public
     row = checked(ledger, "pass", failing_ms + GRACE_MS + 2 * DAY_MS)
     assert row.is_public
-    assert row.trail[-1].deed == "shown_again"
+    assert row.audit_log[-1].action == "shown_again"
     vote(ledger.state)
-    assert [act.deed for act in row.trail].count("hidden") == 1
+    assert [act.action for act in row.audit_log].count("hidden") == 1
 
 
 def test_a_listing_that_is_not_approved_is_not_hidden(ledger: Ledger) -> None:
@@ -156,5 +156,5 @@ def test_a_need_that_has_changed_forgets_what_was_known() -> None:
 def test_a_check_says_who_made_it(ledger: Ledger) -> None:
     submitted(ledger, "pass")
     (event,) = check(ledger.state, SERVER_REF, (), NOW_MS, GRACE_MS, by=user_actor(OWNER))
-    assert isinstance(event, EligibilityChecked)
+    assert isinstance(event, SlotsSet)
     assert event.by == user_actor(OWNER)

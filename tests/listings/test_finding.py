@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from core.events import CoOwnerSaved, Event, ListingRemoved, ListingSaved
+from core.listing_table import SLICE
 from core.packing import pack
-from core.ref_slices import SLICE
 from core.rows import BOTS
 from core.state import State
 from listings.finding import ListingSearch, OwnedListings
@@ -73,7 +73,7 @@ def test_a_search_leaves_packed_rows_packed_and_tells_their_state() -> None:
     search = ListingSearch(state, "one", 50)
     done(search.slices())
 
-    assert (search.found[0].brief.name, search.found[0].brief.review) == ("One", "denied")
+    assert (search.found[0].brief.name, search.found[0].brief.state) == ("One", "denied")
     assert list(state.listings.unpacked()) == []
 
 

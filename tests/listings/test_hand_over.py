@@ -37,7 +37,7 @@ def test_an_offer_changes_nothing_until_the_heir_accepts(ledger: Ledger) -> None
     assert (row.owner_id, row.extra_owners, row.asked) == (OWNER, (), (USER,))
     row = accept(ledger)
     assert (row.owner_id, row.extra_owners, row.asked) == (USER, (OWNER,), ())
-    assert [act.deed for act in row.trail][-2:] == ["hand_over_offered", "handed_over"]
+    assert [act.action for act in row.audit_log][-2:] == ["hand_over_offered", "handed_over"]
 
 
 @pytest.mark.parametrize(("after_ms", "is_late"), [(WEEK_MS - 1, False), (WEEK_MS, True)])
@@ -64,7 +64,7 @@ def test_an_offer_is_withdrawn_or_declined(ledger: Ledger, state: State, by: str
     row = offered(ledger)
     ledger.commit(hand_over.end(row, NOW_MS + 11, by=user_actor(by.removeprefix("users/"))))
     row = state.listings[BOT_REF]
-    assert (row.owner_id, row.hand_over, row.trail[-1].deed) == (OWNER, None, deed)
+    assert (row.owner_id, row.hand_over, row.audit_log[-1].action) == (OWNER, None, deed)
     with pytest.raises(Refusal, match="hand_over"):
         hand_over.end(row, NOW_MS + 12, by=BY_OWNER)
     with pytest.raises(Refusal, match="hand_over"):
@@ -110,4 +110,4 @@ def test_the_operator_sets_an_owner_at_once_and_the_former_one_is_none(ledger: L
     row = state.listings[BOT_REF]
     ledger.commit(hand_over.hand_over(row, USER, NOW_MS + 1, by=OPERATOR))
     row = state.listings[BOT_REF]
-    assert (row.owner_id, row.co_owners, row.trail[-1].deed) == (USER, (), "handed_over")
+    assert (row.owner_id, row.co_owners, row.audit_log[-1].action) == (USER, (), "handed_over")

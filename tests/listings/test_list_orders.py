@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.events import Event, ListingRemoved, ListingReviewed, ListingSaved, VoteCast
-from core.ref_slices import ref_slices
+from core.listing_table import ref_slices
 from core.refusals import Invalid
 from core.rows import BotProfile
 from core.state import State

@@ -1,13 +1,14 @@
 """listings/notices.py: an owner is told what others did, and no more than that."""
 
 from core.actors import user_actor
-from core.events import ChangeDecided, ListingReviewed, ListingSaved, NoticesRead, OwnerSet, UserSignedIn
+from core.events import ChangeDecided, ListingReviewed, ListingSaved, OwnerSet, UserSignedIn
 from core.ledger import Ledger
-from core.rows import Deed
+from core.rows import AuditAction
 from core.state import State
 from core.user_rows import UserProfile, UserSession, user_ref
 from listings.notices import NoticeSearch
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OTHER_REF, OWNER, USER
+from tests.support.slots_set import notices_read
 
 REFS = [BOT_REF, OTHER_REF, "bots/1"]
 
@@ -19,8 +20,8 @@ def notices(state: State, user: str = OWNER, most: int = 50) -> NoticeSearch:
     return search
 
 
-def told(search: NoticeSearch) -> list[tuple[str, Deed, bool]]:
-    return [(each.row.ref, each.act.deed, each.is_new) for each in search.newest]
+def told(search: NoticeSearch) -> list[tuple[str, AuditAction, bool]]:
+    return [(each.row.ref, each.act.action, each.is_new) for each in search.newest]
 
 
 def list_two(ledger: Ledger) -> None:
@@ -51,7 +52,7 @@ def test_what_was_read_is_not_new_and_what_came_since_is(ledger: Ledger, state: 
     session = UserSession("d1", "", NOW_MS, NOW_MS)
     ledger.commit([UserSignedIn(user_ref(OWNER), UserProfile("owner"), session, by=user_actor(OWNER))])
     decide(ledger, OTHER_REF, NOW_MS + 1)
-    ledger.commit([NoticesRead(user_ref(OWNER), NOW_MS + 1)])
+    ledger.commit([notices_read(user_ref(OWNER), NOW_MS + 1)])
     decide(ledger, BOT_REF, NOW_MS + 2)
     found = notices(state)
     assert told(found) == [(BOT_REF, "denied", True), (OTHER_REF, "denied", False)]
@@ -70,8 +71,10 @@ def test_a_handover_is_told_to_both_and_says_whose_it_is_now(ledger: Ledger, sta
     list_two(ledger)
     by = user_actor(OWNER)
     ledger.commit([OwnerSet(BOT_REF, USER, None, "handed_over", NOW_MS + 1, by=by)])
-    assert [(each.act.deed, each.is_given) for each in notices(state, USER).newest] == [("handed_over", True)]
-    assert [(each.act.deed, each.is_given) for each in notices(state).newest] == [("handed_over", False)]
+    assert [(each.act.action, each.is_given) for each in notices(state, USER).newest] == [
+        ("handed_over", True)
+    ]
+    assert [(each.act.action, each.is_given) for each in notices(state).newest] == [("handed_over", False)]
 
 
 def test_a_decision_about_a_change_and_a_withdrawn_approval_are_notices(ledger: Ledger, state: State) -> None:

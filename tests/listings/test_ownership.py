@@ -38,8 +38,8 @@ def queue_of(state: State) -> list[tuple[int, str]]:
 
 def decided_in(state: State) -> list[tuple[int, str]]:
     rows = state.listings.values()
-    decided = (row for row in rows if row.review != "in_review")
-    return sorted((row.reviewed_ms, row.ref) for row in decided if row.reviewed_ms is not None)
+    decided = (row for row in rows if row.state != "in_review")
+    return sorted((row.decided_ms, row.ref) for row in decided if row.decided_ms is not None)
 
 
 def owned(state: State, user: str) -> list[str]:
@@ -152,6 +152,4 @@ def test_an_owner_waits_anew_after_a_denial_and_an_edit_meanwhile_counts_nothing
     later = ListingSaved(BOT_REF, OWNER, BOT_PROFILE, "approved", 900)
     row = state_after([*events, approved, later]).listings[BOT_REF]
     assert waited_ms(row) == 250
-    older = replace(row, sent_ms=None)
-    assert waited_ms(older) == 250
-    assert waited_ms(replace(older, trail=())) is None
+    assert waited_ms(replace(row, audit_log=())) == 250

@@ -6,11 +6,11 @@ import pytest
 from msgspec.structs import replace
 
 from core.actors import OPERATOR, user_actor
+from core.audit_log import KEPT
 from core.ledger import Ledger
 from core.refusals import Invalid, Refusal
 from core.rows import Listing, Stamp, Stamps
 from core.state import State
-from core.trail import KEPT
 from listings import review, rules
 from listings.forms import BotEdit, BotSubmission
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_USER, OWNER, USER
@@ -50,16 +50,7 @@ def test_after_a_denial_it_waits_since_it_was_sent_again(ledger: Ledger) -> None
     assert review.waiting_since(row) == NOW_MS + 2
     decision = review.decision_of(row)
     assert decision is not None
-    assert (decision.by, decision.deed) == (MODERATOR, "denied")
-
-
-def test_a_row_of_older_versions_waits_since_the_time_that_its_trail_tells(ledger: Ledger) -> None:
-    submitted(ledger)
-    ledger.commit(rules.deny(ledger.state, BOT_REF, "Too quiet.", NOW_MS + 1, by=MODERATOR))
-    edited(ledger, NOW_MS + 2)
-    row = edited(ledger, NOW_MS + 3)
-    assert review.waiting_since(replace(row, sent_ms=None)) == NOW_MS + 2
-    assert review.waiting_since(replace(row, sent_ms=None, trail=())) == NOW_MS + 3
+    assert (decision.by, decision.action) == (MODERATOR, "denied")
 
 
 def test_an_owner_who_saves_often_washes_nothing_away(ledger: Ledger, state: State) -> None:
@@ -161,7 +152,7 @@ def test_a_no_is_remembered_whatever_it_was_about(ledger: Ledger, state: State) 
     row = state.listings[BOT_REF]
     decision = review.review_of(row)
     assert decision is not None
-    assert decision.deed == "withdrawn"
+    assert decision.action == "withdrawn"
 
 
 def test_nobody_has_waited_for_a_withdrawn_approval(ledger: Ledger, state: State) -> None:

@@ -8,7 +8,7 @@ from core.actors import OPERATOR, user_actor
 from core.events import Event, ListingReviewed, OwnerMessageQueued, VoteCast
 from core.ledger import Ledger
 from core.refusals import Refusal
-from core.rows import BotProfile, Policy, Review, ServerProfile
+from core.rows import BotLimits, BotProfile, Policy, Review, ServerProfile
 from core.state import State
 from listings import rules
 from listings.forms import BotEdit, BotSubmission, Limits, ServerEdit, ServerSubmission, read
@@ -41,7 +41,7 @@ SERVER_SUBMISSION = read(ServerSubmission, {**SERVER_FIELDS, "id": "333333333333
 def test_a_submitted_bot_is_in_review(ledger: Ledger, state: State) -> None:
     ledger.commit(rules.submit(state, BOT_SUBMISSION, NOW_MS, by=OPERATOR))
     listing = state.listings[BOT_REF]
-    assert (listing.review, listing.owner_id, listing.created_ms) == ("in_review", OWNER, NOW_MS)
+    assert (listing.state, listing.owner_id, listing.created_ms) == ("in_review", OWNER, NOW_MS)
     assert listing.profile == BotProfile(
         "Test bot",
         "A bot for the tests",
@@ -53,7 +53,7 @@ def test_a_submitted_bot_is_in_review(ledger: Ledger, state: State) -> None:
 
 def test_a_submitted_server_is_in_review(ledger: Ledger, state: State) -> None:
     ledger.commit(rules.submit(state, SERVER_SUBMISSION, NOW_MS, by=OPERATOR))
-    assert state.listings[SERVER_REF].review == "in_review"
+    assert state.listings[SERVER_REF].state == "in_review"
     assert state.listings[SERVER_REF].profile == ServerProfile(
         "Test server", "A server for the tests", ("tests", "more"), "Gaming"
     )
@@ -89,7 +89,7 @@ def test_only_a_denied_listing_is_reviewed_again_after_an_edit(
     before = a_listing(ledger, review=review)
     ledger.commit(rules.edit(state, BOT_REF, BOT_EDIT, LATER_MS, by=OPERATOR))
     listing = state.listings[BOT_REF]
-    assert (listing.review, listing.created_ms, listing.updated_ms) == (after, NOW_MS, LATER_MS)
+    assert (listing.state, listing.created_ms, listing.updated_ms) == (after, NOW_MS, LATER_MS)
     assert listing.profile != before.profile
     assert listing.reason is None
 
@@ -107,7 +107,7 @@ def test_a_denied_listing_is_sent_again_as_it_is(ledger: Ledger, state: State) -
     ledger.commit(rules.submit(state, BOT_SUBMISSION, NOW_MS, by=OPERATOR))
     ledger.commit(rules.deny(state, BOT_REF, "Too quiet.", NOW_MS, by=OPERATOR))
     ledger.commit(rules.edit(state, BOT_REF, BOT_EDIT, LATER_MS, by=OPERATOR))
-    assert state.listings[BOT_REF].review == "in_review"
+    assert state.listings[BOT_REF].state == "in_review"
 
 
 def test_a_server_is_edited_like_a_bot(ledger: Ledger, state: State) -> None:
@@ -122,14 +122,14 @@ def test_a_listing_in_review_is_approved(ledger: Ledger, state: State) -> None:
     a_listing(ledger, review="in_review")
     ledger.commit(rules.approve(state, BOT_REF, LATER_MS, by=OPERATOR))
     listing = state.listings[BOT_REF]
-    assert (listing.review, listing.reason, listing.reviewed_ms) == ("approved", None, LATER_MS)
+    assert (listing.state, listing.reason, listing.decided_ms) == ("approved", None, LATER_MS)
 
 
 def test_a_listing_in_review_is_denied_with_a_reason(ledger: Ledger, state: State) -> None:
     a_listing(ledger, review="in_review")
     ledger.commit(rules.deny(state, BOT_REF, "Too quiet.", LATER_MS, by=OPERATOR))
     listing = state.listings[BOT_REF]
-    assert (listing.review, listing.reason, listing.reviewed_ms) == ("denied", "Too quiet.", LATER_MS)
+    assert (listing.state, listing.reason, listing.decided_ms) == ("denied", "Too quiet.", LATER_MS)
 
 
 def test_a_decision_and_the_message_that_tells_of_it_are_one_record(ledger: Ledger, state: State) -> None:
@@ -166,24 +166,20 @@ def test_a_removed_listing_is_gone_with_all_it_had(ledger: Ledger, state: State)
 def test_an_operator_sets_the_actual_count(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     ledger.commit(rules.set_actual_count(state, BOT_REF, 1_000, NOW_MS, by=OPERATOR))
-    assert state.listings[BOT_REF].actual_server_count == 1_000
+    assert state.listings[BOT_REF].actual == 1_000
 
 
 def test_an_operator_sets_limits_and_takes_them_back(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     limit = {"requests": 5, "window_seconds": 60}
     ledger.commit(rules.set_limits(state, BOT_REF, read(Limits, {"stats": limit}), NOW_MS, by=OPERATOR))
-    assert (state.listings[BOT_REF].stats_limit, state.listings[BOT_REF].voters_limit) == (
-        Policy(5, 60),
-        None,
-    )
+    assert state.listings[BOT_REF].limits == BotLimits(Policy(5, 60), None)
     ledger.commit(
         rules.set_limits(state, BOT_REF, read(Limits, {"voters": limit, "stats": None}), NOW_MS, by=OPERATOR)
     )
-    assert (state.listings[BOT_REF].stats_limit, state.listings[BOT_REF].voters_limit) == (
-        None,
-        Policy(5, 60),
-    )
+    assert state.listings[BOT_REF].limits == BotLimits(None, Policy(5, 60))
+    ledger.commit(rules.set_limits(state, BOT_REF, read(Limits, {}), NOW_MS, by=OPERATOR))
+    assert state.listings[BOT_REF].limits is None
 
 
 @pytest.mark.parametrize(
@@ -226,7 +222,7 @@ def test_an_edit_of_the_operator_with_another_owner_is_a_hand_over_at_once(
         heir = read(BotEdit, {**BOT_FIELDS, "owner_id": USER, "name": name})
         ledger.commit(rules.edit(state, BOT_REF, heir, now_ms, by=OPERATOR))
     listing = state.listings[BOT_REF]
-    deeds = [act.deed for act in listing.trail if act.at_ms >= LATER_MS]
+    deeds = [act.action for act in listing.audit_log if act.at_ms >= LATER_MS]
     assert (listing.owner_id, deeds) == (USER, ["edited", "handed_over", "edited"])
     assert waiting_since(listing) == LATER_MS
 

@@ -64,7 +64,7 @@ def test_an_edit_of_an_approved_listing_is_public_and_the_agreed_version_is_kept
     row = saved(ledger, renamed("Free Nitro"), 5, "after")
     by = user_actor(OWNER)
     assert row.change == PendingChange(GOOD, True, by, NOW_MS + 5, NOW_MS + 5)
-    assert (row.review, row.profile, row.updated_ms) == ("approved", renamed("Free Nitro"), NOW_MS + 5)
+    assert (row.state, row.profile, row.updated_ms) == ("approved", renamed("Free Nitro"), NOW_MS + 5)
     row = saved(ledger, renamed("Free Nitro!"), 9, "after", OTHER_OWNER)
     assert shown_and_other(row) == (renamed("Free Nitro!"), GOOD)
     assert row.change == PendingChange(GOOD, True, OTHER_OWNER, NOW_MS + 9, NOW_MS + 5)
@@ -87,7 +87,7 @@ def test_a_proposed_edit_leaves_the_profile_as_it_was_and_a_further_one_takes_it
 def test_an_edit_back_to_the_agreed_version_ends_the_change(ledger: Ledger, shown: EditsShown) -> None:
     saved(ledger, renamed("Free Nitro"), 5, shown)
     row = saved(ledger, GOOD, 6, shown)
-    assert (row.profile, row.change, row.review) == (GOOD, None, "approved")
+    assert (row.profile, row.change, row.state) == (GOOD, None, "approved")
 
 
 @pytest.mark.parametrize("shown", ["after", "before"])
@@ -120,7 +120,7 @@ def test_every_field_of_the_profile_is_looked_at(ledger: Ledger, fields: dict[st
 def test_a_listing_that_is_not_approved_has_no_change(ledger: Ledger, review: Review) -> None:
     a_listing(ledger, review=review)
     row = saved(ledger, GOOD, 5, "before")
-    assert (row.review, row.profile, row.change) == ("in_review", GOOD, None)
+    assert (row.state, row.profile, row.change) == ("in_review", GOOD, None)
 
 
 @pytest.mark.parametrize("shown", ["after", "before"])
@@ -138,8 +138,8 @@ def test_a_moderator_agrees_and_the_proposed_version_is_the_agreed_one(
     ledger.commit(events)
     row = state.listings[BOT_REF]
     assert (row.profile, row.agreed, row.change) == (renamed("Renamed"), renamed("Renamed"), None)
-    assert (row.review, row.reviewed_ms) == ("approved", NOW_MS + 2)
-    assert row.trail[-1].deed == "change_agreed"
+    assert (row.state, row.decided_ms) == ("approved", NOW_MS + 2)
+    assert row.audit_log[-1].action == "change_agreed"
 
 
 @pytest.mark.parametrize("shown", ["after", "before"])
@@ -157,8 +157,8 @@ def test_a_refused_change_is_gone_and_the_agreed_version_comes_back(
     ]
     ledger.commit(events)
     row = state.listings[BOT_REF]
-    assert (row.profile, row.change, row.review, row.reason) == (GOOD, None, "approved", None)
-    assert (row.trail[-1].deed, row.trail[-1].about) == ("change_refused", "Spam.")
+    assert (row.profile, row.change, row.state, row.reason) == (GOOD, None, "approved", None)
+    assert (row.audit_log[-1].action, row.audit_log[-1].about) == ("change_refused", "Spam.")
 
 
 @pytest.mark.usefixtures("approved")
@@ -204,8 +204,8 @@ def test_a_withdrawn_approval_makes_a_denied_listing_that_nobody_votes_for(
     a_listing(ledger)
     ledger.commit(withdrawn(state))
     row = state.listings[BOT_REF]
-    assert (row.review, row.reason, row.reviewed_ms, row.is_public) == ("denied", "Spam.", NOW_MS + 6, False)
-    assert [(act.deed, act.by, act.about) for act in row.trail][-1] == ("withdrawn", MODERATOR, "Spam.")
+    assert (row.state, row.reason, row.decided_ms, row.is_public) == ("denied", "Spam.", NOW_MS + 6, False)
+    assert [(act.action, act.by, act.about) for act in row.audit_log][-1] == ("withdrawn", MODERATOR, "Spam.")
     with pytest.raises(Refusal) as refusal:
         cast_vote(state, BOT_REF, USER, NewDeliveries(lambda: "d", 1), now_ms=NOW_MS + 7, cooldown_ms=1)
     assert refusal.value.code == "votes_need_approval"
@@ -219,7 +219,7 @@ def test_the_keys_of_a_withdrawn_bot_open_nothing_until_it_is_approved_again(
     ledger.commit(withdrawn(state))
     assert not is_granted(state, BOT_REF, DIGEST, NOW_MS + 7)
     saved(ledger, GOOD, 8, "after")
-    assert state.listings[BOT_REF].review == "in_review"
+    assert state.listings[BOT_REF].state == "in_review"
     assert not is_granted(state, BOT_REF, DIGEST, NOW_MS + 9)
     ledger.commit(rules.approve(state, BOT_REF, NOW_MS + 9, by=MODERATOR))
     assert is_granted(state, BOT_REF, DIGEST, NOW_MS + 10)
@@ -261,4 +261,5 @@ def test_a_withdrawn_approval_ends_the_change_and_the_owner_goes_on_from_the_lat
     row = state.listings[BOT_REF]
     assert (row.profile, row.change) == (renamed("Free Nitro"), None)
     sent = saved(ledger, GOOD, 7, shown)
-    assert (sent.review, sent.denied_profile) == ("in_review", renamed("Free Nitro"))
+    assert sent.review is not None
+    assert (sent.state, sent.review.denied_profile) == ("in_review", renamed("Free Nitro"))

@@ -10,7 +10,7 @@ from core.clock import FakeClock
 from core.events import ListingMerged
 from core.ledger import Ledger
 from core.refusals import Refusal
-from core.rows import Listing, NodeWindow, Policy, StatsWindow
+from core.rows import BotCounts, Listing, NodeWindow, Policy, Reviewed, StatsWindow
 from core.state import State
 from listings.stats import StatsUpdate, check_difference, committed_window, read_stats, update_stats
 from ratelimit.bucket import Buckets
@@ -57,7 +57,7 @@ def update(
         now_ms=now_ms,
     )
     ledger.commit(events)
-    window = ledger.state.listings[BOT_REF].stats_window
+    window = ledger.state.listings[BOT_REF].window
     assert window is not None
     return window
 
@@ -143,17 +143,23 @@ def test_an_update_writes_both_counts(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     update(ledger, servers=5, commands=7, now_ms=NOW_MS + 1)
     bot = state.listings[BOT_REF]
-    assert (bot.server_count, bot.command_count, bot.counts_ms) == (5, 7, NOW_MS + 1)
+    assert bot.counts == BotCounts(5, 7, NOW_MS + 1)
+
+
+def counts(state: State) -> tuple[int | None, int | None]:
+    pushed = state.listings[BOT_REF].counts
+    assert pushed is not None
+    return pushed.server_count, pushed.command_count
 
 
 def test_an_update_leaves_the_other_count_alone(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     update(ledger, servers=5)
-    assert (state.listings[BOT_REF].server_count, state.listings[BOT_REF].command_count) == (5, None)
+    assert counts(state) == (5, None)
     update(ledger, commands=0)
-    assert (state.listings[BOT_REF].server_count, state.listings[BOT_REF].command_count) == (5, 0)
+    assert counts(state) == (5, 0)
     update(ledger, servers=0)
-    assert (state.listings[BOT_REF].server_count, state.listings[BOT_REF].command_count) == (0, 0)
+    assert counts(state) == (0, 0)
 
 
 def test_a_bot_that_does_not_exist_has_no_counts(state: State) -> None:
@@ -195,7 +201,9 @@ def test_a_window_after_a_clock_was_set_back_is_still_the_latest(ledger: Ledger)
 
 
 def row(own: StatsWindow | None = None, *others: NodeWindow) -> Listing:
-    return Listing(BOT_REF, OWNER, BOT_PROFILE, "approved", NOW_MS, NOW_MS, stats_window=own, windows=others)
+    return Listing(
+        BOT_REF, OWNER, BOT_PROFILE, NOW_MS, NOW_MS, Reviewed("approved", NOW_MS), window=own, windows=others
+    )
 
 
 def test_a_bot_that_was_never_updated_has_no_window() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from core.actors import user_actor
-from core.events import OwnershipProven, UserErased
+from core.events import UserErased
 from core.ledger import Ledger
 from core.refusals import Refusal
 from core.state import State
@@ -13,13 +13,14 @@ from listings.review import is_proven
 from listings.take_over import Evidence, take_over
 from tests.support.committed_rows import a_delivery, a_key, a_listing, a_webhook
 from tests.support.sample_rows import BOT_REF, NOW_MS, OWNER, SERVER_REF, USER, voted
+from tests.support.slots_set import ownership_proven
 from votes.user_search import Search
 
 LATER_MS = NOW_MS + 1
 
 
 def proven(ledger: Ledger, ref: str) -> None:
-    ledger.commit([OwnershipProven(ref, NOW_MS, by=user_actor(OWNER))])
+    ledger.commit([ownership_proven(ref, NOW_MS, by=user_actor(OWNER))])
 
 
 def taken(ledger: Ledger, ref: str = BOT_REF, evidence: Evidence = "code") -> None:
@@ -35,7 +36,7 @@ def test_an_unproven_listing_goes_to_who_proves_to_own_it(
     a_listing(ledger, ref)
     taken(ledger, ref, evidence)
     row = state.listings[ref]
-    assert (row.owner_id, is_proven(row), row.trail[-1].deed) == (USER, True, "taken_over")
+    assert (row.owner_id, is_proven(row), row.audit_log[-1].action) == (USER, True, "taken_over")
 
 
 @pytest.mark.parametrize(("ref", "evidence"), [(BOT_REF, "code"), (SERVER_REF, "server manager")])
@@ -89,7 +90,7 @@ def notices_of(state: State, user: str) -> list[tuple[str, bool]]:
     search = NoticeSearch(state, user, ownership.told_of(user), 50)
     for _ in search.slices():
         pass
-    return [(each.act.deed, each.is_lost) for each in search.newest]
+    return [(each.act.action, each.is_lost) for each in search.newest]
 
 
 def test_both_owners_read_a_notice_and_the_one_before_reads_no_more(ledger: Ledger, state: State) -> None:

@@ -13,7 +13,6 @@ from core.events import (
     EndpointHelped,
     Event,
     NodeNamed,
-    WebhookSaved,
 )
 from core.ledger import Ledger
 from core.refusals import Invalid, Refusal
@@ -36,6 +35,7 @@ from tests.support.sample_rows import (
     SERVER_REF,
     USER,
 )
+from tests.support.slots_set import webhook_saved
 
 LATER_MS = NOW_MS + 1_000
 URL = "https://receiver.example/votes"
@@ -161,7 +161,7 @@ def test_a_rotated_secret_stops_at_once_or_after_the_overlap(
     before = Webhook(
         URL, NOW_MS, "a token", secret=SECRET, old_secret=OLD_SECRET, old_secret_until_ms=LATER_MS
     )
-    ledger.commit([WebhookSaved(BOT_REF, before)])
+    ledger.commit([webhook_saved(BOT_REF, before)])
     ledger.commit(
         rotate_secret(state, BOT_REF, policy(), overlap_ms=overlap_ms, now_ms=LATER_MS, by=OPERATOR)
     )
@@ -183,14 +183,14 @@ def test_a_webhook_from_before_there_were_secrets_gets_one_without_an_overlap(
     ledger: Ledger, state: State
 ) -> None:
     a_listing(ledger)
-    ledger.commit([WebhookSaved(BOT_REF, Webhook(URL, NOW_MS))])
+    ledger.commit([webhook_saved(BOT_REF, Webhook(URL, NOW_MS))])
     ledger.commit(rotate_secret(state, BOT_REF, policy(), overlap_ms=DAY_MS, now_ms=LATER_MS, by=OPERATOR))
     assert webhook_of(state, BOT_REF) == Webhook(URL, NOW_MS, secret="secret 1")
 
 
 def test_a_chat_platform_s_webhook_has_no_secret_to_rotate(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
-    ledger.commit([WebhookSaved(BOT_REF, Webhook(CHAT_URL, NOW_MS, language="en"))])
+    ledger.commit([webhook_saved(BOT_REF, Webhook(CHAT_URL, NOW_MS, language="en"))])
     with pytest.raises(Refusal) as refusal:
         rotate_secret(state, BOT_REF, POLICY, overlap_ms=0, now_ms=LATER_MS, by=OPERATOR)
     assert refusal.value.code == "not_signed"

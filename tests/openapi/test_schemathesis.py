@@ -59,6 +59,7 @@ from tests.support.examples import ALL_EXAMPLES, examples
 from tests.support.gateways import OPERATOR_TOKEN, ThreadGateway, running
 from tests.support.memory_ledger import empty_state
 from tests.support.openapi_lookup import DOCUMENT
+from tests.support.slots_set import actual_count_set, webhook_saved
 from tests.support.webhook_receiver import Receiver, receiving
 from webhook.chat import chat_target
 
@@ -161,12 +162,12 @@ def world(operation_id: str, url: str, refs: Iterable[str]) -> list[Event]:
             events.append(ev.CoOwnerSaved(listing.ref, invited, NOW_MS))
         events += [
             ev.ListingReviewed(listing.ref, "approved", None, NOW_MS),
-            ev.WebhookSaved(listing.ref, Webhook(url, NOW_MS)),
+            webhook_saved(listing.ref, Webhook(url, NOW_MS)),
             ev.DeliveryQueued(DELIVERY_ID, listing.ref, USER, test=False, at_ms=NOW_MS),
             ev.DeliveryAttempted(DELIVERY_ID, listing.ref, 1, attempt, "delivered", None),
         ]
     key = replace(PRODUCTION_KEY, digest=KeyDigester(DIGEST_SECRET.encode()).digest(KEY))
-    return [*events, ev.KeySaved(APPROVED_BOT.ref, key), ev.ActualCountSet(APPROVED_BOT.ref, SERVER_COUNT)]
+    return [*events, ev.KeySaved(APPROVED_BOT.ref, key), actual_count_set(APPROVED_BOT.ref, SERVER_COUNT)]
 
 
 @pytest.fixture(scope="module")

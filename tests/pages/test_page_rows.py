@@ -163,6 +163,16 @@ def test_a_refusal_that_only_the_page_knows_has_its_own_status_and_errors() -> N
     assert (drawn.status, drawn.values["errors"], drawn.headers) == (403, {"name": "no"}, {})
 
 
+def test_a_guard_before_the_form_is_checked_keeps_what_was_typed() -> None:
+    def run(_: PageCall, form: object) -> None:
+        assert form is None
+        raise Again(Refusal("keys_need_approval"))
+
+    post: Post[None] = Post(run=run, reads=PAGE.posts[0].reads, then=lambda *_: see_other("/"))
+    drawn = served(replace(PAGE, posts=(post,)), "POST", visit({"name": "x" * 101}))
+    assert (drawn.status, drawn.values["name"]) == (409, "x" * 101)
+
+
 def test_a_session_that_ends_while_a_post_waits_is_noticed_before_it_commits() -> None:
     site, committed = Site(), []
 

@@ -3,7 +3,6 @@
 import pytest
 
 from core.actors import user_actor
-from core.events import NamingSet
 from core.refusals import Refusal
 from core.state import State
 from core.user_rows import user_ref
@@ -11,6 +10,7 @@ from people.naming import set_naming
 from tests.support.memory_ledger import state_after
 from tests.support.people import signed_in
 from tests.support.sample_rows import NOW_MS, OTHER_USER, USER
+from tests.support.slots_set import naming_set
 
 BY = user_actor(USER)
 
@@ -27,7 +27,7 @@ def test_nobody_is_named_at_first(state: State) -> None:
 
 def test_a_choice_is_one_event_and_the_same_choice_again_is_none(state: State) -> None:
     events = set_naming(state, USER, NOW_MS, is_allowed=True, by=BY)
-    assert events == [NamingSet(user_ref(USER), True, NOW_MS, by=BY)]
+    assert events == [naming_set(user_ref(USER), True, NOW_MS, by=BY)]
     state.apply(events[0])
     assert state.users[user_ref(USER)].lets_name
     assert list(state.users.named) == [int(USER)]

@@ -6,12 +6,16 @@ import pytest
 from msgspec.structs import replace
 
 from core.actors import user_actor
-from core.rows import HandOver, Listing
+from core.rows import HandOver, Listing, Reviewed
 from people.permissions import RIGHTS, Right, rights
 from tests.support.co_owners import co_owner
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OTHER_USER, OWNER, USER
 
-ROW = Listing(*(BOT_REF, OWNER, BOT_PROFILE, "in_review", NOW_MS, NOW_MS), co_owners=(co_owner(OTHER_USER),))
+ROW = Listing(
+    *(BOT_REF, OWNER, BOT_PROFILE, NOW_MS, NOW_MS),
+    Reviewed("in_review", NOW_MS),
+    co_owners=(co_owner(OTHER_USER),),
+)
 INVITING = replace(ROW, co_owners=(co_owner(OTHER_USER, joined=False),))
 OFFERED = replace(ROW, co_owners=(), hand_over=HandOver(user_actor(OTHER_USER), NOW_MS, NOW_MS + 1))
 ALL = {*get_args(Right)}

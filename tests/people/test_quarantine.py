@@ -3,7 +3,7 @@
 import pytest
 
 from core.actors import OPERATOR, user_actor
-from core.events import Event, RoleSet
+from core.events import Event
 from core.ledger import Ledger
 from core.refusals import Invalid, Refusal
 from core.state import State
@@ -20,6 +20,7 @@ from people.quarantine import (
 from tests.support.memory_nodes import DIGESTS, Node, meet
 from tests.support.people import signed_in
 from tests.support.sample_rows import HOUR_MS, NOW_MS, OTHER_USER, OWNER, USER
+from tests.support.slots_set import role_set
 from votes.rules import erase_user
 
 UNTIL_MS = NOW_MS + HOUR_MS
@@ -152,7 +153,7 @@ def test_in_a_fleet_the_end_of_a_role_is_remembered() -> None:
     node = Node("a")
     roles: list[Role | None] = ["moderator", None]
     for role in roles:
-        node.ledger.commit([RoleSet(user_ref(USER), role, NOW_MS)])
+        node.ledger.commit([role_set(user_ref(USER), role, NOW_MS)])
     assert sweep_users(node.state, [user_ref(USER)], NOW_MS + 2 * REMEMBERED_MS) == []
 
 

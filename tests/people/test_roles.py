@@ -3,12 +3,12 @@
 import pytest
 
 from core.actors import OPERATOR, user_actor
-from core.events import RoleSet
 from core.ledger import Ledger
 from core.refusals import Refusal
 from core.user_rows import user_ref
 from people.roles import Moderators
 from tests.support.sample_rows import NOW_MS, OTHER_USER, OWNER, USER
+from tests.support.slots_set import role_set
 
 
 def test_moderators_are_named_in_the_settings_or_appointed(ledger: Ledger, moderators: Moderators) -> None:
@@ -21,7 +21,7 @@ def test_moderators_are_named_in_the_settings_or_appointed(ledger: Ledger, moder
 def test_a_moderator_s_role_comes_from_the_settings_before_any_appointment(
     ledger: Ledger, moderators: Moderators
 ) -> None:
-    ledger.commit([RoleSet(user_ref(user), "moderator", NOW_MS, by=OPERATOR) for user in (USER, OWNER)])
+    ledger.commit([role_set(user_ref(user), "moderator", NOW_MS, by=OPERATOR) for user in (USER, OWNER)])
     sources = [moderators.source(user) for user in (OWNER, USER, OTHER_USER)]
     assert sources == ["settings", "appointed", None]
     assert moderators.sources() == {OWNER: "settings", USER: "appointed"}
@@ -30,7 +30,7 @@ def test_a_moderator_s_role_comes_from_the_settings_before_any_appointment(
 def test_who_is_dismissed_is_none_at_once(ledger: Ledger, moderators: Moderators) -> None:
     ledger.commit(moderators.appoint(USER, NOW_MS, by=OPERATOR))
     dismissed = moderators.dismiss(USER, NOW_MS, by=user_actor(OWNER))
-    assert dismissed == [RoleSet(user_ref(USER), None, NOW_MS, by=user_actor(OWNER))]
+    assert dismissed == [role_set(user_ref(USER), None, NOW_MS, by=user_actor(OWNER))]
     ledger.commit(dismissed)
     assert (moderators.has(USER), moderators.sources()) == (False, {OWNER: "settings"})
 

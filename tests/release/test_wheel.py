@@ -38,9 +38,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def command(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel installed into an environment of its own, which borrows the dependencies of this one."""
-    place = tmp_path_factory.mktemp("installed") / "venv"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", place], check=True, timeout=WAIT_SECONDS)
+    """The wheel installed into an environment of its own."""
+    place = environment(tmp_path_factory.mktemp("installed"))
     python = place / "bin" / "python"
     pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--no-deps"]
     subprocess.run(
@@ -48,10 +47,33 @@ def command(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         check=True,
         timeout=WAIT_SECONDS,
     )
+    return place / "bin" / "votegate"
+
+
+def environment(folder: Path) -> Path:
+    """Make a virtual environment that borrows the packages of this one."""
+    place = folder / "venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", place], check=True, timeout=WAIT_SECONDS)
     (packages,) = place.glob("lib/python3*/site-packages")
     (here,) = (Path(path) for path in sys.path if path.endswith("site-packages"))
     (packages / "borrowed.pth").write_text(f"{here}\n")
-    return place / "bin" / "votegate"
+    return place
+
+
+def test_an_editable_install_runs_the_source_tree(tmp_path: Path) -> None:
+    place = environment(tmp_path)
+    pip = [str(place / "bin" / "python"), "-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]
+    subprocess.run(
+        [*pip, "--no-build-isolation", "--disable-pip-version-check", "--editable", str(ROOT)],
+        check=True,
+        env={"PATH": "/usr/bin:/bin"},
+        timeout=WAIT_SECONDS,
+    )
+    assert answered(place / "bin" / "votegate", tmp_path, "version").split()[:2] == ["votegate", VERSION]
+    found = answered(
+        place / "bin" / "python", tmp_path, "-c", "import core.version; print(core.version.__file__)"
+    )
+    assert Path(found.strip()) == ROOT / "core" / "version.py"
 
 
 def test_the_wheel_takes_one_name_at_the_top_level(wheel: Path) -> None:

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from core.events import (
-    EligibilityChecked,
     Event,
     ListingMerged,
     ListingRemoved,
@@ -30,6 +29,7 @@ from tests.support.coroutines import run, until
 from tests.support.examples import examples
 from tests.support.memory_ledger import empty_state, state_after
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OTHER_REF, OWNER, SERVER_REF, USER, listed
+from tests.support.slots_set import eligibility_checked
 
 ASKER = "127.0.0.1"
 THIRD_REF = f"bots/{10**17}"
@@ -94,7 +94,7 @@ def test_the_log_leads_to_what_a_look_at_everything_finds(before: list[Event], a
                 tell(index, state, [event])
                 await asyncio.sleep(0)
             approved = {
-                row.ref: row.profile.name for row in state.listings.values() if row.review == "approved"
+                row.ref: row.profile.name for row in state.listings.values() if row.state == "approved"
             }
             for name in ("Music", "Quiz", "音楽"):
                 expected = {ref for ref, its_name in approved.items() if its_name == name}
@@ -128,9 +128,9 @@ def test_a_server_is_found_unless_it_is_hidden() -> None:
         state = state_after([ListingSaved(SERVER_REF, OWNER, SERVER, "approved", NOW_MS)])
         async with following(state) as index:
             assert await refs(index, "quiet place") == [SERVER_REF]
-            tell(index, state, [EligibilityChecked(SERVER_REF, (), NOW_MS, NOW_MS, NOW_MS)])
+            tell(index, state, [eligibility_checked(SERVER_REF, (), NOW_MS, NOW_MS, NOW_MS)])
             assert await refs(index, "quiet place") == []
-            tell(index, state, [EligibilityChecked(SERVER_REF, (), NOW_MS)])
+            tell(index, state, [eligibility_checked(SERVER_REF, (), NOW_MS)])
             assert await refs(index, "quiet place") == [SERVER_REF]
 
     run(follow())
@@ -171,7 +171,7 @@ def test_what_is_not_searched_costs_no_new_row() -> None:
         async with following(state) as index:
             assert await refs(index, "music") == [BOT_REF]
             for count in range(3):
-                merged = replace(state.listings[BOT_REF], server_count=count)
+                merged = replace(state.listings[BOT_REF], actual=count)
                 tell(index, state, [ListingMerged(merged), VoteCast(BOT_REF, USER, 1, NOW_MS)])
                 assert await refs(index, "music") == [BOT_REF]
             assert index.dead == 0

@@ -94,7 +94,7 @@ def test_other_programs_can_read_the_lines(tmp_path: Path) -> None:
         {"ref": OTHER_REF, "user": "18446744073709551615", "count": 1, "last_ms": NOW_MS},
     ]
     assert json.loads((out / MANIFEST).read_bytes()) == {
-        "version": 4,
+        "version": 5,
         "format": "ndjson",
         "position": POSITION,
         "digest": state.digest(),
@@ -112,11 +112,11 @@ def test_texts_stand_in_their_cells_and_all_else_as_json(tmp_path: Path) -> None
     assert (out / "deliveries.csv").read_bytes().splitlines() == [
         b"id,ref,user,test,queued_ms,next_attempt_ms,made,tries,delivered,attempts,round_ms,dropped,dropped_ms,"
         b"owner,owned_ms,kind,reason",
-        b"first,bots/111111111111111111,7,false,1750000000000,1750000000000,0,0,false,[],null,null,null,,0,,",
+        b"first,bots/111111111111111111,7,false,1750000000000,1750000000000,0,0,false,[],null,null,null,,0,null,null",
     ]
     with (out / "listings.csv").open(newline="") as file:
         listing = next(csv.DictReader(file))
-    assert (listing["review"], listing["reason"]) == ("approved", "null")
+    assert (json.loads(listing["review"])["state"], listing["change"]) == ("approved", "null")
     assert json.loads(listing["webhook"])["token"] == 'a "token", of\r\ntwo\rlines\x00'
 
 
@@ -203,15 +203,15 @@ def test_no_flipped_bit_of_a_row_is_read_over(tmp_path: Path, written_as: Format
     [
         (MANIFEST, lambda content: content.replace(b'"digest": "', b'"digest": "0'), "have the digest"),
         (MANIFEST, lambda content: content.replace(b'"votes": 2', b'"votes": 3'), "holds 2 rows, and"),
-        (MANIFEST, lambda content: content.replace(b'"version": 4', b'"version": 2'), "of another version"),
+        (MANIFEST, lambda content: content.replace(b'"version": 5', b'"version": 2'), "of another version"),
         (MANIFEST, lambda content: content.replace(b'"position": 6', b'"position": -1'), "cannot be read"),
         (MANIFEST, lambda content: content.replace(b"ndjson", b"../../x"), "cannot be read"),
         (MANIFEST, lambda _: b"\xff", "cannot be read"),
         ("votes.ndjson", lambda content: content + content.splitlines(True)[0], "holds 3 rows, and"),
         ("votes.ndjson", lambda content: content.splitlines(True)[0] * 2, "are doubled"),
-        ("votes.ndjson", lambda content: content.replace(b'"7"', b'"-7"'), "holds what is no vote"),
+        ("votes.ndjson", lambda content: content.replace(b'"7"', b'"-7"'), "has a row that is no vote"),
         ("votes.ndjson", lambda content: content.replace(b'"7"', b'"99999999999999999999"'), "is no vote"),
-        ("votes.ndjson", lambda content: content.replace(b":3,", b":-3,"), "holds what is no vote"),
+        ("votes.ndjson", lambda content: content.replace(b":3,", b":-3,"), "has a row that is no vote"),
         ("votes.ndjson", lambda content: content.replace(b":3,", b":4,"), "have the digest"),
         (
             "votes.ndjson",

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from core.actors import user_actor
-from core.rows import Delivery, FleetRow, Listing, OwnerMessage, Suspension, Webhook
+from core.rows import Delivery, FleetRow, Listing, OwnerMessage, Reviewed, Suspension, Webhook
 from core.vote_port import counted_in
 from snapshot.files import (
     HEADER_BYTES,
@@ -71,7 +71,7 @@ ROWS = st.one_of(
 WEBHOOK = Webhook("https://example.test/votes", 5, "a-webhook-token")
 VOTER = 123_456_789_012_345_678
 SMALL: list[Chunk] = [
-    ListingsChunk([Listing("bots/1", "2", BOT_PROFILE, "approved", 3, 4, webhook=WEBHOOK)]),
+    ListingsChunk([Listing("bots/1", "2", BOT_PROFILE, 3, 4, Reviewed("approved", 4), webhook=WEBHOOK)]),
     DeliveriesChunk([Delivery("a", "bots/1", str(VOTER), test=False, queued_ms=5, next_attempt_ms=6)]),
     LeavesChunk([("bots/1", struct.pack("<QQ", VOTER, 7))]),
     EndChunk(3, 5),
@@ -211,7 +211,7 @@ def test_a_chunk_of_another_version_is_refused(tmp_path: Path) -> None:
     header = SnapshotEncoder(5, 1, seal).header
     sealed = seal.seal(b"\x81\xa4type\xa6future", header + struct.pack("<Q", 0))
     content = header + struct.pack("<I", len(sealed)) + sealed
-    assert "holds what this version does not know" in refusal(written(tmp_path, content))
+    assert "has content that this version does not know" in refusal(written(tmp_path, content))
 
 
 def test_a_damaged_length_does_not_take_memory_for_what_is_not_there(tmp_path: Path) -> None:
@@ -259,7 +259,7 @@ def test_snapshots_are_listed_by_position_without_unfinished_ones(tmp_path: Path
 
 
 def test_a_start_is_told_which_listings_the_senders_ask_for() -> None:
-    bare = Listing("bots/1", "1", BOT_PROFILE, "approved", 0, 0)
+    bare = Listing("bots/1", "1", BOT_PROFILE, 0, 0, Reviewed("approved", 0))
     suspended = Webhook("http://127.0.0.1/", 0, suspension=Suspension(0, "timeout", 1, 0))
     untold = OwnerMessage(user_actor("1"), "approved", None, 0, 0)
     rows = [

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from core.packing import SHAPE, pack
-from core.rows import Listing
+from core.rows import Listing, Reviewed
 from core.state import State
 from snapshot import files
 from snapshot.files import (
@@ -27,7 +27,10 @@ from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OTHER_REF, O
 from tests.support.suspended_endpoints import suspend, trying_once
 from tests.support.webhook_receiver import Receiver
 
-ROWS = [Listing(ref, OWNER, BOT_PROFILE, "approved", NOW_MS, NOW_MS) for ref in (BOT_REF, OTHER_REF)]
+ROWS = [
+    Listing(ref, OWNER, BOT_PROFILE, NOW_MS, NOW_MS, Reviewed("approved", NOW_MS))
+    for ref in (BOT_REF, OTHER_REF)
+]
 
 
 def loaded(folder: Path, chunks: Sequence[Chunk]) -> State:

@@ -36,7 +36,7 @@ def refused(folder: Path) -> str:
 
 def mend(message: str) -> None:
     """Runs the command with which the message ends."""
-    subprocess.run(message.split("mend it with: ")[1], shell=True, check=True)
+    subprocess.run(message.split("fix it with: ")[1], shell=True, check=True)
 
 
 def belonging_to_somebody_else(path: Path, monkeypatch: pytest.MonkeyPatch) -> int:

@@ -9,7 +9,6 @@ from core.events import (
     KeySaved,
     ListingReviewed,
     ListingSaved,
-    WebhookSaved,
 )
 from core.ledger import Ledger
 from core.rows import Attempt, Dropped, Key, Listing, Review, Webhook, WebhookEvent
@@ -23,6 +22,7 @@ from tests.support.sample_rows import (
     SERVER_PROFILE,
     USER,
 )
+from tests.support.slots_set import webhook_saved
 
 
 def a_listing(ledger: Ledger, ref: str = BOT_REF, *, review: Review = "approved") -> Listing:
@@ -46,7 +46,7 @@ def a_webhook(ledger: Ledger, ref: str = BOT_REF, *, events: tuple[WebhookEvent,
     webhook = Webhook("https://receiver.example/votes", NOW_MS, "a shared secret", secret=SECRET)
     if events != ("vote",):
         webhook = replace(webhook, events=events)
-    ledger.commit([WebhookSaved(ref, webhook)])
+    ledger.commit([webhook_saved(ref, webhook)])
     return webhook
 
 

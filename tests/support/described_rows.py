@@ -1,7 +1,7 @@
 """Rows of the bot, the server and the user that the examples of the OpenAPI document show."""
 
 from core.actors import user_actor
-from core.rows import BotProfile, Key, Listing, ServerProfile
+from core.rows import BotProfile, Key, Listing, Reviewed, ServerProfile
 from core.user_rows import UserProfile, UserRow, UserSession, user_ref
 from openapi.examples import BOT, DAY_MS, KEY_ID, NOW_MS, OWNER, QUARANTINE, SERVER, SESSION_ID, USER
 
@@ -20,20 +20,18 @@ APPROVED_BOT = Listing(
         ("Utility", "Fun & Games"),
         "https://example.com/support",
     ),
-    "approved",
-    created_ms=NOW_MS - 2 * DAY_MS,
-    updated_ms=NOW_MS - 2 * DAY_MS,
-    reviewed_ms=NOW_MS - DAY_MS,
+    NOW_MS - 2 * DAY_MS,
+    NOW_MS - 2 * DAY_MS,
+    Reviewed("approved", NOW_MS - 2 * DAY_MS, NOW_MS - DAY_MS),
     keys=(PRODUCTION_KEY,),
 )
 APPROVED_SERVER = Listing(
     f"servers/{SERVER}",
     OWNER,
     ServerProfile("Example server", "A place to talk about bots", ("bots", "talk"), "Community"),
-    "approved",
-    created_ms=NOW_MS - 2 * DAY_MS,
-    updated_ms=NOW_MS - 2 * DAY_MS,
-    reviewed_ms=NOW_MS - DAY_MS,
+    NOW_MS - 2 * DAY_MS,
+    NOW_MS - 2 * DAY_MS,
+    Reviewed("approved", NOW_MS - 2 * DAY_MS, NOW_MS - DAY_MS),
 )
 SIGNED_IN = UserRow(
     user_ref(USER),

@@ -12,7 +12,7 @@ from core.clock import day_of, month_of_day
 from core.fleet_table import label_of
 from core.push_history import Pushed
 from core.rows import CoOwner, Key, Listing, Stamp, StatsWindow
-from replication.facts.merge import NO_TENURE, OF_OWNERS, PARTS, tenure
+from core.sharing import NO_TENURE, OF_OWNERS, WRITTEN_TOGETHER, tenure
 from tests.support.memory_nodes import DIGESTS, Node
 
 Life = tuple[str, int]
@@ -112,7 +112,8 @@ class Book:
 
     def _note_message(self, node: Node, event: ev.OwnerMessageQueued) -> None:
         user, message = user_of(event.to) or "", node.listing(event.ref).message
-        assert message is not UNSET
+        assert message is not None
+        assert message.stamp is not None
         self.messages[self._life(node, event.ref)].append(Message(message.stamp, user))
 
     def _note_written(self, node: Node, event: ev.Event) -> None:
@@ -134,12 +135,10 @@ class Book:
             case ev.StatsUpdated():
                 self._note_part(node, event.ref, "counts")
                 self._note_push(node, event)
-            case ev.ActualCountSet():
-                self._note_part(node, event.ref, "actual")
-            case ev.LimitsSet():
-                self._note_part(node, event.ref, "limits")
-            case ev.WebhookSaved() | ev.WebhookRemoved():
-                self._note_part(node, event.ref, "webhook")
+            case ev.SlotsSet():
+                for slot in ("actual", "limits", "webhook"):
+                    if getattr(event, slot) is not UNSET:
+                        self._note_part(node, event.ref, slot)
             case ev.KeySaved():
                 row = node.listing(event.ref)
                 key = row.key(event.key.id)
@@ -149,8 +148,8 @@ class Book:
     def _note_part(self, node: Node, ref: str, part: str) -> None:
         life, row = self._life(node, ref), node.listing(ref)
         self.parts[life, part].append((stamp_of(row, part), values(row, part)))
-        if part == "counts" and row.stats_window is not None:
-            self.windows[life][node.label or label_of(node.name, 1)] = row.stats_window
+        if part == "counts" and row.window is not None:
+            self.windows[life][node.label or label_of(node.name, 1)] = row.window
 
     def _note_push(self, node: Node, event: ev.StatsUpdated) -> None:
         of_life, day = self.pushed[self._life(node, event.ref)], day_of(event.at_ms)
@@ -168,12 +167,12 @@ class Book:
 
 def stamp_of(row: Listing, part: str) -> tuple[Tenure, Stamp]:
     """What orders the writings of a part: of an owner's, first the take-over that the writer knew of."""
-    return tenure(row) if part in OF_OWNERS else NO_TENURE, getattr(row.stamps, part)
+    return tenure(row) if part in OF_OWNERS else NO_TENURE, getattr(row.known_stamps, part)
 
 
 def values(row: Listing, part: str) -> list[Any]:
     """What is written together. How an endpoint is doing is no setting of it."""
-    fields = [getattr(row, name) for name in PARTS[part]]
+    fields = [getattr(row, name) for name in WRITTEN_TOGETHER[part]]
     if part == "webhook" and row.webhook is not None:
         return [(row.webhook.url, row.webhook.saved_ms, row.webhook.secret)]
     return fields

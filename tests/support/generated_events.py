@@ -7,20 +7,23 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, get_args
 
 from hypothesis import strategies as st
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 
 from core import events as ev
 from core.actors import OPERATOR, UNKNOWN, user_actor
+from core.audit_log import newest, newest_flags, newest_notes
 from core.clock import day_of
-from core.push_history import History, with_push
-from core.review_notes import newest_notes
+from core.push_history import with_push
 from core.rows import (
-    Act,
     Attempt,
+    AuditAction,
+    AuditEntry,
+    BotCounts,
+    BotLimits,
     BotProfile,
     Claim,
     CoOwner,
-    CoOwnersDeed,
+    CoOwnersAction,
     Decision,
     Delivery,
     Eligibility,
@@ -31,12 +34,13 @@ from core.rows import (
     NodeWindow,
     Note,
     Outcome,
-    OwnerDeed,
+    OwnerAction,
     OwnerMessage,
     PendingChange,
     Policy,
     Proof,
     Review,
+    Reviewed,
     Revocation,
     ServerCheck,
     ServerProfile,
@@ -49,7 +53,6 @@ from core.rows import (
     Webhook,
     WebhookEvent,
 )
-from core.trail import newest
 from core.user_changes import with_sessions
 from core.user_rows import (
     EndedSession,
@@ -63,7 +66,6 @@ from core.user_rows import (
     UserStamps,
     user_ref,
 )
-from core.vote_flags import joined_flags
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_USER, SERVER_REF, USER
 from votes.table import VoteTable
 
@@ -81,8 +83,9 @@ authors = st.just("") | labels
 stamp_times = st.just(0) | times
 actors = st.sampled_from([OPERATOR, UNKNOWN, *map(user_actor, (USER, OTHER_USER))])
 managed = {"by": actors, "stamp_ms": stamp_times}
-acts = st.builds(Act, times, actors, st.sampled_from(["submitted", "edited"]), node=labels)
-stamps = st.just(Stamp()) | st.builds(Stamp, times, labels)
+acts = st.builds(AuditEntry, times, actors, st.sampled_from(["submitted", "edited"]), node=labels)
+later_stamps = st.builds(Stamp, times, labels)
+stamps = st.just(Stamp()) | later_stamps
 counts = st.none() | st.integers(0, 3)
 moves = st.tuples(users.map(int), st.integers(0, 2), st.integers(1, 3))
 days = st.sampled_from([day_of(NOW_MS) - ago for ago in (0, 1, 31)])
@@ -92,8 +95,8 @@ node_counts = st.builds(NodeCounts, labels, of_days, of_months, of_days, of_mont
 counts_moved = st.lists(
     st.tuples(days, st.integers(0, 2), st.integers(1, 3)), max_size=2, unique_by=lambda each: each[0]
 ).map(tuple)
-reviews: st.SearchStrategy[Review] = st.sampled_from(get_args(Review))
 policies = st.none() | st.builds(Policy, st.integers(1, 3), st.integers(1, 3))
+reviews: st.SearchStrategy[Review] = st.sampled_from(get_args(Review))
 profiles = st.builds(
     BotProfile,
     texts,
@@ -102,10 +105,11 @@ profiles = st.builds(
     st.tuples(texts),
     support_invite=st.none() | texts,
 ) | st.builds(ServerProfile, texts, texts, st.tuples(texts), texts)
+reviewed = st.builds(Reviewed, reviews, times, st.none() | times, st.none() | texts, st.none() | profiles)
 changes = st.none() | st.builds(PendingChange, profiles, st.booleans(), actors, times, times)
 failures = st.integers(0, 3)
 suspensions = st.none() | st.builds(Suspension, times, st.just("timeout"), st.integers(1, 3), times)
-taken: st.SearchStrategy[UnsetType | tuple[WebhookEvent, ...]] = st.sampled_from([UNSET, ("review.denied",)])
+taken: st.SearchStrategy[tuple[WebhookEvent, ...]] = st.sampled_from([(), ("review.denied",)])
 webhooks = st.builds(
     Webhook, texts, times, st.none() | texts, failed=failures, suspension=suspensions, events=taken
 )
@@ -151,10 +155,10 @@ reminder_messages = st.builds(
 
 
 def reminders_of_a_user() -> st.SearchStrategy[Any]:
-    """Reminders in the order of their listings, or no field."""
+    """Reminders in the order of their listings."""
     of_listing = st.builds(Reminder, refs, times, st.booleans(), stamps, st.none() | reminder_messages)
     found = st.lists(of_listing, max_size=2, unique_by=lambda each: each.listing)
-    return found.map(lambda each: tuple(sorted(each, key=lambda one: one.listing)) or UNSET)
+    return found.map(lambda each: tuple(sorted(each, key=lambda one: one.listing)))
 
 
 def user_rows(ref: str) -> st.SearchStrategy[UserRow]:
@@ -168,9 +172,9 @@ def user_rows(ref: str) -> st.SearchStrategy[UserRow]:
         quarantines=st.lists(quarantines, max_size=3, unique_by=lambda each: each.act).map(
             lambda found: tuple(sorted(found, key=lambda each: each.act))
         ),
-        stamps=st.builds(UserStamps, stamps, stamps),
+        stamps=st.none() | st.builds(UserStamps, later_stamps, stamps),
         reminders=reminders_of_a_user(),
-        naming=st.just(UNSET) | st.builds(Naming, times, st.booleans(), stamps),
+        naming=st.none() | st.builds(Naming, times, st.booleans(), stamps),
     )
     ended = st.lists(st.builds(EndedSession, times, session_digests(ref)), max_size=2)
     return st.builds(with_sessions, row, st.lists(session_of(ref), max_size=3), ended)
@@ -223,7 +227,7 @@ rules_of_flags = st.sampled_from(["crowded_address", "burst"])
 flag_ids = st.sampled_from(["f1", "f2", "f3"])
 vote_flags = st.lists(
     st.builds(VoteFlag, times, user_actors, rules_of_flags, flag_ids, labels), min_size=1, max_size=3
-).map(lambda flags: joined_flags(tuple(flags), ()))
+).map(newest_flags)
 server_checks = st.lists(
     st.builds(
         ServerCheck,
@@ -239,17 +243,15 @@ server_checks = st.lists(
 
 
 @st.composite
-def push_histories(draw: st.DrawFn) -> History:
+def push_histories(draw: st.DrawFn) -> bytes:
     """That of a few pushes, or of none."""
-    history: History = UNSET
+    history = b""
     for push in draw(st.lists(st.tuples(days, counts, counts), max_size=3)):
         history = with_push(history, *push)
     return history
 
 
-eligibilities = st.builds(
-    Eligibility, times, server_checks, st.none() | times, st.none() | times, stamp=stamps
-)
+eligibilities = st.builds(Eligibility, times, server_checks, st.none() | times, st.none() | times)
 
 
 @st.composite
@@ -262,6 +264,16 @@ def owner_messages_attempted(draw: st.DrawFn) -> ev.OwnerMessageAttempted:
     )
 
 
+limits = st.none() | st.builds(BotLimits, policies, policies)
+SET_VALUES: Mapping[str, st.SearchStrategy[Any]] = {
+    "actual": counts,
+    "limits": limits,
+    "webhook": st.none() | webhooks,
+    "claim": st.none() | st.builds(Claim, times, actors),
+    "proof": st.none() | st.builds(Proof, times, actors),
+    "eligibility": st.none() | eligibilities,
+}
+"""The values of the slots that `SlotsSet` writes."""
 co_owner_ids = st.sampled_from(["o1", "o2", "o3"])
 co_owners = st.builds(CoOwner, co_owner_ids, user_actors, times, st.none() | times, stamps)
 co_owner_lists = st.lists(co_owners, max_size=2, unique_by=lambda each: each.id).map(
@@ -278,29 +290,25 @@ def listings_merged(draw: st.DrawFn) -> ev.ListingMerged:
         ref,
         draw(users),
         draw(profiles),
-        draw(reviews),
         draw(times),
         draw(times),
-        server_count=draw(counts),
-        stats_window=draw(st.none() | st.builds(StatsWindow, times, st.integers(1, 3))),
-        webhook=draw(st.none() | webhooks),
+        draw(st.none() | reviewed),
+        draw(changes),
+        stamps=draw(st.none() | st.builds(Stamps, later_stamps, *[stamps] * 8)),
+        counts=draw(st.none() | st.builds(BotCounts, counts, counts, times)),
+        window=draw(st.none() | st.builds(StatsWindow, times, st.integers(1, 3))),
         keys=tuple(key_of(draw, ref, key_id) for key_id in draw(st.sets(key_ids))),
         windows=tuple(sorted(draw(st.lists(windows, max_size=2, unique_by=lambda each: each.node)))),
         revoked=tuple(sorted(draw(st.sets(st.builds(Revocation, times, key_ids), max_size=2)))),
-        stamps=draw(st.just(Stamps()) | st.builds(Stamps, *[stamps] * 8)),
         co_owners=draw(co_owner_lists),
         hand_over=draw(hand_overs),
-        trail=newest(draw(st.lists(acts, max_size=3))),
-        claim=draw(st.none() | st.builds(Claim, times, actors)),
+        audit_log=newest(draw(st.lists(acts, max_size=3))),
         notes=newest_notes(draw(st.lists(st.builds(Note, times, actors, texts, labels), max_size=3))),
-        proof=draw(st.none() | st.builds(Proof, times, actors)),
-        denied_profile=draw(st.none() | profiles),
-        message=draw(st.just(UNSET) | owner_messages),
-        flags=draw(st.just(UNSET) | vote_flags),
-        eligibility=draw(st.just(UNSET) | eligibilities),
+        message=draw(st.none() | owner_messages),
+        flags=draw(vote_flags),
         pushed=draw(push_histories()),
-        sent_ms=draw(st.none() | times),
-        taken=draw(st.just(UNSET) | st.builds(Takeover, stamps, times, user_actors)),
+        taken=draw(st.none() | st.builds(Takeover, stamps, times, user_actors)),
+        **{slot: draw(values) for slot, values in SET_VALUES.items()},
     )
     return ev.ListingMerged(row, draw(st.integers(0, 2)))
 
@@ -361,20 +369,32 @@ def deliveries_merged(draw: st.DrawFn) -> ev.DeliveryMerged:
     return ev.DeliveryMerged(row)
 
 
+@st.composite
+def slots_set(draw: st.DrawFn) -> ev.SlotsSet:
+    """One slot, or several."""
+    chosen = draw(st.sets(st.sampled_from(sorted(SET_VALUES)), min_size=1, max_size=2))
+    fields = {slot: draw(SET_VALUES[slot]) for slot in sorted(chosen)}
+    actions: list[AuditAction | None] = [None, "limits_set", "hidden"]
+    action, about = draw(st.sampled_from(actions)), draw(texts)
+    return ev.SlotsSet(
+        draw(refs), draw(times), action, about, **fields, by=draw(actors), stamp_ms=draw(stamp_times)
+    )
+
+
 listings_saved = st.builds(ev.ListingSaved, refs, users, profiles, reviews, times, changes, **managed)
 named = st.builds(ev.NodeNamed, labels)
 
 OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
     ev.ListingSaved: listings_saved,
     ev.OwnerSet: st.builds(
-        ev.OwnerSet, refs, users, hand_overs, st.sampled_from(get_args(OwnerDeed)), times, **managed
+        ev.OwnerSet, refs, users, hand_overs, st.sampled_from(get_args(OwnerAction)), times, **managed
     ),
     ev.CoOwnerSaved: st.builds(ev.CoOwnerSaved, refs, co_owners, times, **managed),
     ev.CoOwnersEnded: st.builds(
         ev.CoOwnersEnded,
         refs,
         st.lists(co_owner_ids, max_size=2, unique=True).map(tuple),
-        st.sampled_from(get_args(CoOwnersDeed)),
+        st.sampled_from(get_args(CoOwnersAction)),
         times,
         **managed,
     ),
@@ -397,10 +417,16 @@ OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
         times,
         stamp_ms=stamp_times,
     ),
-    ev.ActualCountSet: st.builds(ev.ActualCountSet, refs, st.integers(0, 3), at_ms=times, **managed),
-    ev.LimitsSet: st.builds(ev.LimitsSet, refs, policies, policies, at_ms=times, **managed),
-    ev.WebhookSaved: st.builds(ev.WebhookSaved, refs, webhooks, at_ms=times, **managed),
-    ev.WebhookRemoved: st.builds(ev.WebhookRemoved, refs, at_ms=times, **managed),
+    ev.SlotsSet: slots_set(),
+    ev.UserSlotsSet: st.builds(
+        ev.UserSlotsSet,
+        user_refs,
+        times,
+        role=st.just(UNSET) | roles,
+        naming=st.just(UNSET) | st.builds(Naming, times, st.booleans()),
+        read_ms=st.just(UNSET) | times,
+        **managed,
+    ),
     ev.EndpointHelped: st.builds(
         ev.EndpointHelped,
         refs,
@@ -417,9 +443,7 @@ OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
     ev.VoteFlagged: st.builds(
         ev.VoteFlagged, refs, users, rules_of_flags, flag_ids, times, stamp_ms=stamp_times
     ),
-    ev.ListingClaimed: st.builds(ev.ListingClaimed, refs, st.booleans(), times, **managed),
     ev.NoteAdded: st.builds(ev.NoteAdded, refs, texts, times, **managed),
-    ev.OwnershipProven: st.builds(ev.OwnershipProven, refs, times, **managed),
     ev.ListingTakenOver: st.builds(ev.ListingTakenOver, refs, users, users, times, **managed),
     ev.VotesStruck: st.builds(
         ev.VotesStruck,
@@ -433,9 +457,6 @@ OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
         st.integers(0, 3),
         **managed,
     ),
-    ev.EligibilityChecked: st.builds(
-        ev.EligibilityChecked, refs, server_checks, times, st.none() | times, st.none() | times, **managed
-    ),
     ev.OwnerMessageQueued: st.builds(
         ev.OwnerMessageQueued,
         refs,
@@ -447,8 +468,6 @@ OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
     ),
     ev.OwnerMessageAttempted: owner_messages_attempted(),
     ev.OwnerMessageTaken: st.builds(ev.OwnerMessageTaken, refs, times, times),
-    ev.NoticesRead: st.builds(ev.NoticesRead, user_refs, times, stamp_ms=stamp_times),
-    ev.NamingSet: st.builds(ev.NamingSet, user_refs, st.booleans(), times, **managed),
     ev.ReminderSet: st.builds(ev.ReminderSet, user_refs, refs, times, **managed),
     ev.ReminderCleared: st.builds(ev.ReminderCleared, user_refs, refs, times, **managed),
     ev.ReminderAttempted: st.builds(
@@ -468,7 +487,6 @@ OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
     ev.SessionsEnded: user_refs.flatmap(sessions_ended),
     ev.EndingsForgotten: st.builds(ev.EndingsForgotten, user_refs, times),
     ev.UserDropped: st.builds(ev.UserDropped, user_refs),
-    ev.RoleSet: st.builds(ev.RoleSet, user_refs, roles, times, **managed),
     ev.QuarantineSet: st.builds(ev.QuarantineSet, user_refs, quarantines, times, **managed),
     ev.UserMerged: user_refs.flatmap(user_rows).map(ev.UserMerged),
     ev.UserErased: st.builds(

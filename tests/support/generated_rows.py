@@ -4,11 +4,14 @@ from hypothesis import strategies as st
 
 from core.rows import (
     Attempt,
+    BotCounts,
+    BotLimits,
     BotProfile,
     Delivery,
     Key,
     Listing,
     Policy,
+    Reviewed,
     ServerProfile,
     StatsWindow,
     Suspension,
@@ -41,13 +44,15 @@ LISTINGS = st.builds(
     ref=REFS,
     owner_id=TEXT,
     profile=BOT_PROFILES | SERVER_PROFILES,
-    review=st.sampled_from(["in_review", "approved", "denied"]),
     created_ms=MS,
     updated_ms=MS,
-    reason=st.none() | TEXT,
-    server_count=st.none() | st.integers(0, 10_000_000),
-    stats_window=st.none() | st.builds(StatsWindow, MS, st.integers(0, 2)),
-    stats_limit=POLICIES,
+    review=st.none()
+    | st.builds(
+        Reviewed, st.sampled_from(["in_review", "approved", "denied"]), MS, st.none() | MS, st.none() | TEXT
+    ),
+    counts=st.none() | st.builds(BotCounts, st.none() | st.integers(0, 10_000_000), st.none(), MS),
+    window=st.none() | st.builds(StatsWindow, MS, st.integers(0, 2)),
+    limits=st.none() | st.builds(BotLimits, POLICIES, POLICIES),
     webhook=st.none() | WEBHOOKS,
     keys=st.lists(KEYS, max_size=2).map(tuple),
 )

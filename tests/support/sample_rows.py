@@ -1,7 +1,8 @@
 """The listings, users, moments and rows of which tests are made."""
 
-from core.events import Event, ListingReviewed, ListingSaved, VoteCast, WebhookSaved
+from core.events import Event, ListingReviewed, ListingSaved, VoteCast
 from core.rows import Attempt, BotProfile, ServerProfile, Webhook
+from tests.support.slots_set import webhook_saved
 
 BOT_REF = "bots/111111111111111111"
 OTHER_REF = "bots/222222222222222222"
@@ -29,7 +30,7 @@ def listed(ref: str = BOT_REF, url: str | None = None, token: str | None = None)
         ListingSaved(ref, OWNER, BOT_PROFILE, "in_review", NOW_MS),
         ListingReviewed(ref, "approved", None, NOW_MS),
     ]
-    return events if url is None else [*events, WebhookSaved(ref, Webhook(url, NOW_MS, token))]
+    return events if url is None else [*events, webhook_saved(ref, Webhook(url, NOW_MS, token))]
 
 
 def voted(user: int, count: int = 1, at_ms: int = NOW_MS, ref: str = BOT_REF) -> VoteCast:

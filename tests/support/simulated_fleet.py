@@ -39,6 +39,7 @@ from tests.support.sample_rows import (
     SECRET,
     USER,
 )
+from tests.support.slots_set import listing_claimed, notices_read, ownership_proven
 from votes.rules import KeptCooldowns, VoteRemoval, cast_vote, erase_user, strike_votes
 
 REFS = [BOT_REF, OTHER_REF]
@@ -317,7 +318,7 @@ def _remind(node: Node, step: Step, _: str) -> Sequence[ev.Event]:
 
 
 def _claim(node: Node, step: Step, _: str) -> Sequence[ev.Event]:
-    return [ev.ListingClaimed(step.ref, step.number % 3 > 0, _now(node), by=_by(step))]
+    return [listing_claimed(step.ref, step.number % 3 > 0, _now(node), by=_by(step))]
 
 
 def _check(node: Node, step: Step, _: str) -> Sequence[ev.Event]:
@@ -432,12 +433,12 @@ _RULES: Mapping[str, Callable[[Node, Step, str], Sequence[ev.Event]]] = {
     "claim": _claim,
     "note": lambda node, step, _: [ev.NoteAdded(step.ref, f"Note {step.number}", _now(node), by=_by(step))],
     "flag": lambda node, step, new: [ev.VoteFlagged(step.ref, step.user, "burst", f"flag {new}", _now(node))],
-    "prove": lambda node, step, _: [ev.OwnershipProven(step.ref, _now(node), by=_by(step))],
+    "prove": lambda node, step, _: [ownership_proven(step.ref, _now(node), by=_by(step))],
     "take over": lambda node, step, _: take_over(
         node.state, step.ref, (OWNER, USER)[step.number % 2], "server owner", _now(node)
     ),
     "check": _check,
-    "read": lambda node, step, _: [ev.NoticesRead(user_ref(step.user), _now(node))],
+    "read": lambda node, step, _: [notices_read(user_ref(step.user), _now(node))],
     "quarantine": _quarantine,
     "name": lambda node, step, _: set_naming(
         node.state, step.user, _now(node), is_allowed=step.number % 2 > 0, by=_by(step)

@@ -146,7 +146,7 @@ def _open(row: UserRow) -> set[str]:
 def _grants(listings: Mapping[str, Listing]) -> dict[str, KeyGrant]:
     grants = {}
     for listing in listings.values():
-        for key in listing.keys if listing.review == "approved" else ():
+        for key in listing.keys if listing.state == "approved" else ():
             grants[key.digest] = KeyGrant(listing.ref, key.id, None)
             if key.old_digest is not None:
                 grants[key.old_digest] = KeyGrant(listing.ref, key.id, key.old_until_ms)

@@ -2,11 +2,12 @@
 
 from pathlib import Path
 
-from core.events import Event, ListingRemoved, UserErased, WebhookRemoved
+from core.events import Event, ListingRemoved, UserErased
 from tests.support.coroutines import run
 from tests.support.journals import recording, snapshotter_of
 from tests.support.memory_ledger import empty_state
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF, SERVER_REF, listed, voted
+from tests.support.slots_set import webhook_removed
 
 HISTORY: list[list[Event]] = [
     listed(BOT_REF, url="http://127.0.0.1/"),
@@ -15,7 +16,7 @@ HISTORY: list[list[Event]] = [
     [voted(5, ref=OTHER_REF)],
     [UserErased("5", (BOT_REF, OTHER_REF))],
     [voted(5, count=1, at_ms=NOW_MS + 1), voted(6, count=2, at_ms=NOW_MS + 1)],
-    [ListingRemoved(OTHER_REF), WebhookRemoved(BOT_REF)],
+    [ListingRemoved(OTHER_REF), webhook_removed(BOT_REF)],
     listed(SERVER_REF),
 ]
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.clock import day_of, month_of
-from core.events import NamingSet, UserErased, VoteCast
+from core.events import UserErased, VoteCast
 from core.ledger import Ledger
 from core.state import State
 from core.user_rows import user_ref
@@ -13,6 +13,7 @@ from tests.support.examples import examples
 from tests.support.memory_ledger import empty_state
 from tests.support.people import signed_in
 from tests.support.sample_rows import BOT_REF, DAY_MS, HOUR_MS, NOW_MS, USER
+from tests.support.slots_set import naming_set
 from votes.numbers import DAYS, HOURS, MONTHS, TopVoter, VoterSurvey, votes_to_now
 
 
@@ -70,7 +71,7 @@ def test_the_top_are_those_who_voted_most_and_let_owners_see_it() -> None:
     state = empty_state()
     for user in range(1, 40):
         state.apply(signed_in(str(user), f"d{user}"))
-        state.apply(NamingSet(user_ref(str(user)), user % 2 > 0, NOW_MS))
+        state.apply(naming_set(user_ref(str(user)), user % 2 > 0, NOW_MS))
         state.apply(VoteCast(BOT_REF, str(user), 1 + user // 4, NOW_MS + user, "b.1"))
     state.apply(VoteCast(BOT_REF, "1000", 99, NOW_MS, "b.1"))  # nobody has asked this one
     top = surveyed(state).top
@@ -82,10 +83,10 @@ def test_who_takes_the_choice_back_or_is_erased_is_on_top_no_more() -> None:
     state = empty_state()
     for user in ("1", "2"):
         state.apply(signed_in(user, f"d{user}"))
-        state.apply(NamingSet(user_ref(user), True, NOW_MS))
+        state.apply(naming_set(user_ref(user), True, NOW_MS))
         state.apply(VoteCast(BOT_REF, user, 1, NOW_MS, "b.1"))
     assert len(surveyed(state).top) == 2
     survey = surveyed(state)
-    state.apply(NamingSet(user_ref("1"), False, NOW_MS))
+    state.apply(naming_set(user_ref("1"), False, NOW_MS))
     state.apply(UserErased("2", (BOT_REF, user_ref("2"))))
     assert survey.top == surveyed(state).top == ()

@@ -360,7 +360,7 @@ def test_an_act_in_several_records_is_one_in_the_trail(ledger: Ledger, state: St
     cast(ledger, user=OTHER_USER)
     strike(ledger, USER)
     strike(ledger, OTHER_USER, now_ms=NOW_MS + 1, goes_on=True)
-    acts = [act for act in state.listings[BOT_REF].trail if act.deed == "votes_struck"]
+    acts = [act for act in state.listings[BOT_REF].audit_log if act.action == "votes_struck"]
     assert [(act.at_ms, act.about, act.by) for act in acts] == [(NOW_MS, "Bought.", OPERATOR)]
     assert state.vote_counts.total(BOT_REF) == 0
 

@@ -4,7 +4,6 @@ import pytest
 
 from core.actors import user_actor
 from core.events import (
-    ActualCountSet,
     DeliveryMerged,
     DeliveryQueued,
     Event,
@@ -16,7 +15,7 @@ from core.events import (
     VotesMerged,
 )
 from core.ledger import Ledger
-from core.rows import Act, Delivery, Listing
+from core.rows import AuditEntry, Delivery, Listing, Reviewed
 from core.state import State
 from tests.support.committed_rows import a_delivery, a_finished_delivery, a_listing
 from tests.support.memory_ledger import empty_state
@@ -30,6 +29,7 @@ from tests.support.sample_rows import (
     SERVER_REF,
     USER,
 )
+from tests.support.slots_set import actual_count_set
 from votes.user_search import Search, Searches
 
 
@@ -58,12 +58,14 @@ def a_leaf(user: str) -> bytes:
 
 
 def an_acted_row(user: str) -> Listing:
-    act = Act(NOW_MS, user_actor(user), "edited")
-    return Listing(BOT_REF, OWNER, BOT_PROFILE, "in_review", NOW_MS, NOW_MS, trail=(act,))
+    act = AuditEntry(NOW_MS, user_actor(user), "edited")
+    return Listing(
+        BOT_REF, OWNER, BOT_PROFILE, NOW_MS, NOW_MS, Reviewed("in_review", NOW_MS), audit_log=(act,)
+    )
 
 
 def test_a_listing_with_an_act_of_the_user_is_found(ledger: Ledger, searches: Searches) -> None:
-    ledger.commit([ActualCountSet(OTHER_REF, 5, at_ms=NOW_MS, by=user_actor(USER))])
+    ledger.commit([actual_count_set(OTHER_REF, 5, at_ms=NOW_MS, by=user_actor(USER))])
     with searches.of(USER) as search:
         assert run(search) == {OTHER_REF}
     with searches.of(OTHER_USER) as search:
@@ -96,7 +98,7 @@ def test_votes_that_came_before_their_listing_are_found(ledger: Ledger, searches
         DeliveryMerged(Delivery("first", BOT_REF, USER, False, NOW_MS, NOW_MS, owner="other.1")),
         VotesMerged(BOT_REF, ("other.1",), a_leaf(USER)),
         VotesMerged(BOT_REF, ("other.1",), b"", ((int(USER), "other.1", 1, NOW_MS),)),
-        ActualCountSet(BOT_REF, 5, at_ms=NOW_MS, by=user_actor(USER)),
+        actual_count_set(BOT_REF, 5, at_ms=NOW_MS, by=user_actor(USER)),
         OwnerMessageQueued(BOT_REF, user_actor(USER), "approved", None, NOW_MS),
         ListingMerged(an_acted_row(USER)),
     ],
@@ -118,7 +120,7 @@ def test_what_gets_to_know_the_user_behind_the_search_is_found(
         DeliveryQueued("first", BOT_REF, OTHER_USER, test=True, at_ms=NOW_MS),
         DeliveryMerged(Delivery("first", BOT_REF, OTHER_USER, False, NOW_MS, NOW_MS, owner="other.1")),
         VotesMerged(BOT_REF, ("other.1",), a_leaf(OTHER_USER)),
-        ActualCountSet(BOT_REF, 5, at_ms=NOW_MS, by=user_actor(OTHER_USER)),
+        actual_count_set(BOT_REF, 5, at_ms=NOW_MS, by=user_actor(OTHER_USER)),
         OwnerMessageQueued(BOT_REF, user_actor(OTHER_USER), "approved", None, NOW_MS),
         ListingMerged(an_acted_row(OTHER_USER)),
     ],

@@ -1,11 +1,12 @@
 """watchers/failing_endpoints.py: the endpoints whose last events failed."""
 
-from core.events import EndpointHealthSet, Event, ListingMerged, ListingRemoved, WebhookRemoved, WebhookSaved
+from core.events import EndpointHealthSet, Event, ListingMerged, ListingRemoved
 from core.packing import pack
 from core.rows import Suspension, Webhook
 from core.state import State
 from tests.support.memory_ledger import empty_state
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF, SERVER_REF, listed
+from tests.support.slots_set import webhook_removed, webhook_saved
 from watchers.failing_endpoints import FailingEndpoints
 
 URL = "https://hooks.example/votes"
@@ -41,9 +42,9 @@ def test_it_begins_and_ends_with_what_the_log_says() -> None:
     assert told(state, failing, EndpointHealthSet(BOT_REF, 1, None)) == {BOT_REF}
     assert told(state, failing, EndpointHealthSet(OTHER_REF, 0, suspended)) == {BOT_REF, OTHER_REF}
     assert told(state, failing, EndpointHealthSet(BOT_REF, 0, None)) == {OTHER_REF}
-    assert told(state, failing, WebhookSaved(OTHER_REF, Webhook(URL, NOW_MS))) == set()
+    assert told(state, failing, webhook_saved(OTHER_REF, Webhook(URL, NOW_MS))) == set()
     assert told(state, failing, EndpointHealthSet(SERVER_REF, 3, None)) == {SERVER_REF}
-    assert told(state, failing, WebhookRemoved(SERVER_REF)) == set()
+    assert told(state, failing, webhook_removed(SERVER_REF)) == set()
 
 
 def test_a_listing_that_is_gone_or_merged_is_looked_at_again() -> None:

@@ -13,15 +13,14 @@ from core.events import (
     DeliveryMerged,
     DeliveryQueued,
     Event,
-    LimitsSet,
     ListingRemoved,
     OwnerMessageQueued,
     UserErased,
     VoteCast,
-    WebhookSaved,
 )
 from core.rows import Policy, Webhook
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_USER, USER, voted
+from tests.support.slots_set import limits_set, webhook_saved
 from watchers.journal_tail import EVENTS, PAGE_EVENTS, SHOWN, JournalTail
 
 ALL_EVENTS = get_args(Event)
@@ -86,7 +85,7 @@ def test_of_a_webhook_only_the_host_is_shown() -> None:
     chat = Webhook("https://chat.example/api/webhooks/1/the-token", NOW_MS, language="de")
     own = Webhook("https://owner:password@hooks.example:8443/secret?key=1", NOW_MS, "token", secret="whsec_x")
 
-    assert told(WebhookSaved(BOT_REF, chat), WebhookSaved(BOT_REF, own)) == [
+    assert told(webhook_saved(BOT_REF, chat), webhook_saved(BOT_REF, own)) == [
         "webhook.host chat.example, webhook.language de, by operator",
         "webhook.host hooks.example, by operator",
     ]
@@ -94,7 +93,7 @@ def test_of_a_webhook_only_the_host_is_shown() -> None:
 
 def test_limits_and_flags_read_as_people_write_them() -> None:
     assert told(
-        LimitsSet(BOT_REF, Policy(5, 60), None), DeliveryQueued("d", BOT_REF, USER, test=True, at_ms=NOW_MS)
+        limits_set(BOT_REF, Policy(5, 60), None), DeliveryQueued("d", BOT_REF, USER, test=True, at_ms=NOW_MS)
     ) == ["stats 5 in 60 s, by operator", f"delivery_id d, kind vote, user {USER}, test true"]
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from core.events import DeliveryAttempted, DeliveryQueued, EndpointHealthSet, Event, WebhookSaved
+from core.events import DeliveryAttempted, DeliveryQueued, EndpointHealthSet, Event
 from core.ledger import Ledger
 from core.rows import Attempt, Delivery, Suspension, Webhook
 from core.state import State
@@ -15,6 +15,7 @@ from tests.support.committed_rows import a_listing
 from tests.support.examples import examples
 from tests.support.memory_ledger import MemoryJournal, empty_state, fold
 from tests.support.sample_rows import BOT_REF, NOW_MS, USER
+from tests.support.slots_set import webhook_saved
 from webhook.attempts import LONGEST_BACKOFF_MS, AttemptResult, RetryPolicy, attempt_events
 
 POLICY = RetryPolicy(
@@ -190,7 +191,7 @@ def test_a_failure_with_settings_that_are_no_longer_used_costs_no_try_and_the_ne
 
 def queued(ledger: Ledger, names: Sequence[str], tries: int = 0) -> None:
     a_listing(ledger)
-    ledger.commit([WebhookSaved(BOT_REF, WEBHOOK)])
+    ledger.commit([webhook_saved(BOT_REF, WEBHOOK)])
     for name in names:
         ledger.commit([DeliveryQueued(name, BOT_REF, USER, test=False, at_ms=NOW_MS)])
         for number in range(1, tries + 1):

@@ -34,7 +34,7 @@ def sent(*, name: str = "Test bot", server: bool = False, test: bool = False, la
     """The message about a vote, read back."""
     profile = SERVER_PROFILE if server else BOT_PROFILE
     kind = SERVER_REF if server else BOT_REF
-    listing = Listing(kind, OWNER, type(profile)(**{**_fields(profile), "name": name}), "approved", 0, 0)
+    listing = Listing(kind, OWNER, type(profile)(**{**_fields(profile), "name": name}), 0, 0)
     delivery = Delivery("d", kind, USER, test=test, queued_ms=NOW_MS + 999, next_attempt_ms=None)
     return json.loads(chat_message(delivery, listing, language))
 

@@ -5,7 +5,7 @@ import json
 import pytest
 from msgspec.structs import replace
 
-from core.rows import Attempt, Delivery, Listing, Webhook
+from core.rows import Attempt, Delivery, Listing, Reviewed, Webhook
 from grammars.http_urls import UrlRefused
 from outbound.result import READ_BYTES, AtFault, HttpResult
 from outbound.targets import TargetGuard
@@ -16,7 +16,7 @@ URL = "https://receiver.example/votes"
 CHAT_URL = "https://chat.example/api/webhooks/123/token-of_the-channel?wait=true"
 CHAT_TOKEN = "token-of_the-channel"
 ROW = Delivery("the-id", BOT_REF, USER, test=False, queued_ms=NOW_MS, next_attempt_ms=NOW_MS)
-LISTING = Listing(BOT_REF, OWNER, BOT_PROFILE, "approved", NOW_MS, NOW_MS)
+LISTING = Listing(BOT_REF, OWNER, BOT_PROFILE, NOW_MS, NOW_MS, Reviewed("approved", NOW_MS))
 BODY = json.dumps(
     {"bot": BOT_REF.partition("/")[2], "user": USER, "test": False}, separators=(",", ":")
 ).encode()

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from core.rows import Attempt, Delivery, Listing, Webhook
+from core.rows import Attempt, Delivery, Listing, Reviewed, Webhook
 from outbound.targets import TargetGuard
 from tests.support.gateways import WAIT_SECONDS
 from tests.support.programs import installed
@@ -20,7 +20,7 @@ AGENT = "Votegate/1.0"
 CHAT_URL = "https://chat.example/api/webhooks/123/token-of_the-channel"
 REQUESTS = RequestBuilder(TargetGuard(allow_private=True, allow_http=True), {"chat.example"})
 ROW = Delivery("the-id", BOT_REF, USER, test=False, queued_ms=NOW_MS, next_attempt_ms=None)
-LISTING = Listing(BOT_REF, OWNER, BOT_PROFILE, "approved", NOW_MS, NOW_MS)
+LISTING = Listing(BOT_REF, OWNER, BOT_PROFILE, NOW_MS, NOW_MS, Reviewed("approved", NOW_MS))
 PLAIN = Webhook("https://receiver.example/votes", NOW_MS, "a'token", secret=SECRET, old_secret=OLD_SECRET)
 CHAT = Webhook(CHAT_URL, NOW_MS, language="de")
 

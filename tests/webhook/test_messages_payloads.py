@@ -3,7 +3,6 @@
 import json
 
 import pytest
-from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from core.rows import Delivery, WebhookEvent
@@ -18,8 +17,8 @@ def test_the_bytes_of_a_vote_and_of_a_test_are_those_of_the_contract() -> None:
     assert payload(tested) == f'{{"user":"{USER}","test":true}}'.encode()
 
 
-OTHER_EVENTS: list[tuple[WebhookEvent, str, str | UnsetType, dict[str, object]]] = [
-    ("review.approved", "", UNSET, {}),
+OTHER_EVENTS: list[tuple[WebhookEvent, str, str | None, dict[str, object]]] = [
+    ("review.approved", "", None, {}),
     ("review.denied", "", "Too quiet.", {"reason": "Too quiet."}),
     ("vote.struck", USER, "Bought.", {"user": USER, "reason": "Bought."}),
 ]
@@ -27,7 +26,7 @@ OTHER_EVENTS: list[tuple[WebhookEvent, str, str | UnsetType, dict[str, object]]]
 
 @pytest.mark.parametrize(("kind", "user", "reason", "more"), OTHER_EVENTS)
 def test_another_event_has_a_type_and_the_time_of_the_decision(
-    kind: WebhookEvent, user: str, reason: str | UnsetType, more: dict[str, object]
+    kind: WebhookEvent, user: str, reason: str | None, more: dict[str, object]
 ) -> None:
     for ref, named in (
         (BOT_REF, {"bot": "111111111111111111"}),

@@ -9,13 +9,12 @@ from core.events import (
     Event,
     ListingRemoved,
     UserErased,
-    WebhookRemoved,
-    WebhookSaved,
 )
 from core.rows import Attempt, Webhook
 from tests.support.coroutines import run, turns
 from tests.support.sample_rows import BOT_REF, NOW_MS
 from tests.support.sender_stage import ACCEPTED, FAILED, KEPT_MS, URL, Stage, staged
+from tests.support.slots_set import webhook_removed, webhook_saved
 
 
 def test_a_queued_delivery_is_sent_and_its_outcome_recorded() -> None:
@@ -129,7 +128,7 @@ def test_an_outcome_that_waits_for_what_is_removed_meanwhile_is_dropped() -> Non
 
 
 @pytest.mark.parametrize(
-    "removal", [WebhookRemoved(BOT_REF), ListingRemoved(BOT_REF), UserErased("5", (BOT_REF,))], ids=type
+    "removal", [webhook_removed(BOT_REF), ListingRemoved(BOT_REF), UserErased("5", (BOT_REF,))], ids=type
 )
 def test_what_is_removed_while_it_waits_is_not_sent_and_takes_no_place(removal: Event) -> None:
     async def main() -> None:
@@ -145,7 +144,7 @@ def test_what_is_removed_while_it_waits_is_not_sent_and_takes_no_place(removal: 
 
 
 @pytest.mark.parametrize(
-    "removal", [WebhookRemoved(BOT_REF), ListingRemoved(BOT_REF), UserErased("5", (BOT_REF,))], ids=type
+    "removal", [webhook_removed(BOT_REF), ListingRemoved(BOT_REF), UserErased("5", (BOT_REF,))], ids=type
 )
 def test_the_outcome_of_what_is_removed_while_it_is_sent_is_dropped(removal: Event) -> None:
     async def main() -> None:
@@ -173,7 +172,7 @@ def test_the_outcome_of_what_was_removed_is_not_taken_for_that_of_its_successor(
         stage.client.may_answer.clear()
         attempt = asyncio.create_task(stage.attempt())
         await turns()
-        stage.commit(WebhookRemoved(BOT_REF), WebhookSaved(BOT_REF, Webhook(URL, NOW_MS)))
+        stage.commit(webhook_removed(BOT_REF), webhook_saved(BOT_REF, Webhook(URL, NOW_MS)))
         stage.queue("d1")
         stage.client.may_answer.set()
         await attempt
@@ -191,7 +190,7 @@ def test_a_retry_goes_to_where_the_webhook_points_by_then() -> None:
         stage.client.answers = [FAILED]
         stage.queue()
         await stage.attempt()
-        stage.commit(WebhookSaved(BOT_REF, Webhook("http://elsewhere/", NOW_MS, "new")))
+        stage.commit(webhook_saved(BOT_REF, Webhook("http://elsewhere/", NOW_MS, "new")))
         stage.clock.advance(5)
         await stage.attempt()
         assert [(sent.url, sent.headers["Authorization"]) for sent in stage.client.sent] == [
@@ -227,7 +226,7 @@ def test_a_letter_that_cannot_be_written_is_a_failure_of_ours_whose_words_are_no
 ) -> None:
     async def main() -> None:
         stage = staged()
-        stage.commit(WebhookSaved(BOT_REF, Webhook(URL, NOW_MS, secret="whsec_no-base64-but-secret")))
+        stage.commit(webhook_saved(BOT_REF, Webhook(URL, NOW_MS, secret="whsec_no-base64-but-secret")))
         stage.queue()
         await stage.attempt()
         assert stage.client.sent == []

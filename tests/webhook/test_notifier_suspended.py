@@ -1,16 +1,17 @@
-"""What holds webhooks up, and what goes on: endpoints that fail, proxies, resolvers, chat platforms."""
+"""Suspended endpoints, failing proxies and resolvers, waits of chat platforms: what waits, what goes on."""
 
 import asyncio
 
 import pytest
 from msgspec.structs import replace
 
-from core.events import EndpointHealthSet, WebhookSaved
+from core.events import EndpointHealthSet
 from core.rows import Suspension, Webhook
 from outbound.result import AtFault, HttpResult
 from tests.support.coroutines import run, turns
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF, SERVER_REF, listed
 from tests.support.sender_stage import CHAT_URL, FAILED, KEPT_MS, POLICY, RETRY, URL, Stage, staged
+from tests.support.slots_set import webhook_saved
 
 GONE = HttpResult(410, "http_410")
 PROXY_DOWN = HttpResult(None, "proxy", AtFault.PROXY)
@@ -119,7 +120,7 @@ def test_an_answer_to_settings_that_were_changed_meanwhile_means_nothing_to_the_
         stage.client.may_answer.clear()
         attempt = asyncio.create_task(stage.attempt())
         await turns()
-        stage.commit(WebhookSaved(BOT_REF, Webhook(URL, NOW_MS + 1)))
+        stage.commit(webhook_saved(BOT_REF, Webhook(URL, NOW_MS + 1)))
         stage.client.may_answer.set()
         await attempt
         assert stage.webhook() == Webhook(URL, NOW_MS + 1)
@@ -261,7 +262,7 @@ def test_a_chat_platform_that_wants_it_slower_is_left_alone_for_as_long_as_it_sa
         stage = staged()
         for ref in (OTHER_REF, SERVER_REF):
             stage.commit(*listed(ref))
-            stage.commit(WebhookSaved(ref, Webhook(CHAT_URL, NOW_MS, language="en")))
+            stage.commit(webhook_saved(ref, Webhook(CHAT_URL, NOW_MS, language="en")))
         stage.client.answers = [too_fast("7.5", **({"x-ratelimit-global": "true"} if everywhere else {}))]
         stage.queue("refused", ref=OTHER_REF)
         assert await stage.attempt() == 1
@@ -287,7 +288,7 @@ def test_a_chat_platform_s_wait_holds_although_its_webhook_has_just_recovered() 
     async def main() -> None:
         stage = staged()
         webhook = Webhook(CHAT_URL, NOW_MS, language="en", failed=3)
-        stage.commit(WebhookSaved(BOT_REF, webhook))
+        stage.commit(webhook_saved(BOT_REF, webhook))
         headers = {"x-ratelimit-remaining": "0", "x-ratelimit-reset-after": "2"}
         stage.client.answers = [HttpResult(204, None, headers=headers)]
         stage.queue("first")

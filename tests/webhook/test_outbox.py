@@ -12,14 +12,13 @@ from core.events import (
     EndpointHealthSet,
     Event,
     UserErased,
-    WebhookRemoved,
-    WebhookSaved,
 )
 from core.rows import Attempt, Delivery, Outcome, Suspension, Webhook
 from tests.support.examples import affordable
 from tests.support.outbox_model import POLICY, REFS, WIDE, OutboxModel, Post, Waiting
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF
 from tests.support.sender_stage import URL
+from tests.support.slots_set import webhook_removed, webhook_saved
 from webhook.outbox import PATIENT_PROBES, RESTART_BATCH, RESTART_GAP_MS, Due
 
 refs = st.sampled_from(REFS)
@@ -109,8 +108,8 @@ class OutboxMachine(OutboxModel):
     def a_webhook_is_saved(self, ref: str, anew: bool) -> None:
         if self.suspension(ref) is not None:
             self.paced.add(ref)
-        removed = [WebhookRemoved(ref)] if anew else []
-        self.commit(*removed, WebhookSaved(ref, Webhook(URL, self.now.wall_ms)))
+        removed = [webhook_removed(ref)] if anew else []
+        self.commit(*removed, webhook_saved(ref, Webhook(URL, self.now.wall_ms)))
         self.held.pop(ref, None)
         self.slow.discard(ref)
         self.gone |= {ref} if anew else set()

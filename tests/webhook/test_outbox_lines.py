@@ -11,13 +11,12 @@ from core.events import (
     Event,
     ListingRemoved,
     UserErased,
-    WebhookRemoved,
-    WebhookSaved,
 )
 from core.rows import Webhook
 from tests.support.outbox_model import ONE_EACH, WIDE, Post
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF, SERVER_REF
 from tests.support.sender_stage import KEPT_MS, URL
+from tests.support.slots_set import webhook_removed, webhook_saved
 from webhook.outbox import PATIENT_PROBES, Due, OutboxPolicy
 
 SLOW = [f"bots/{10**17 + number}" for number in range(6)]
@@ -180,7 +179,7 @@ def test_saving_the_settings_ends_every_wait() -> None:
     post.outbox.hold(BOT_REF, NOW_MS + 30)
     post.queue("vote")
     assert post.take() == []
-    post.commit(WebhookSaved(BOT_REF, Webhook(URL, NOW_MS)))
+    post.commit(webhook_saved(BOT_REF, Webhook(URL, NOW_MS)))
     assert post.left() == ["vote"]
 
 
@@ -235,7 +234,7 @@ def test_a_slow_endpoint_that_has_become_another_waits_for_none_of_the_slow() ->
         post.queue(f"second of {ref}", ref=ref)
     running = post.take()
     assert [due.ref for due in running] == SLOW[:2]
-    post.commit(WebhookSaved(SLOW[2], Webhook(URL, NOW_MS)))
+    post.commit(webhook_saved(SLOW[2], Webhook(URL, NOW_MS)))
     assert post.left() == [f"second of {SLOW[2]}"]
     for due in running:
         post.outbox.release(due, slow=True)
@@ -265,7 +264,7 @@ def test_an_event_that_fails_for_good_does_not_quicken_the_pace() -> None:
 
 
 @pytest.mark.parametrize(
-    "removal", [WebhookRemoved(BOT_REF), ListingRemoved(BOT_REF), UserErased("5", (BOT_REF,))], ids=type
+    "removal", [webhook_removed(BOT_REF), ListingRemoved(BOT_REF), UserErased("5", (BOT_REF,))], ids=type
 )
 def test_nothing_is_remembered_of_what_was_removed_while_it_waited_and_ran(removal: Event) -> None:
     post = Post(ONE_EACH, BOT_REF)

@@ -4,12 +4,13 @@ import asyncio
 
 import pytest
 
-from core.events import UserErased, WebhookSaved
+from core.events import UserErased
 from core.rows import Webhook
 from outbound.result import AtFault, HttpResult
 from tests.support.coroutines import run, turns, until
 from tests.support.sample_rows import BOT_REF, NOW_MS
 from tests.support.sender_stage import ACCEPTED, CHAT_URL, FAILED, POLICY, Stage, staged
+from tests.support.slots_set import webhook_saved
 from webhook.notifier import SLOW_MS
 
 
@@ -214,7 +215,7 @@ def test_an_endpoint_waits_twice_as_long_each_time_when_nobody_can_say_whose_fai
     answer: HttpResult | Exception,
 ) -> None:
     async def wait_seconds(stage: Stage, number: int) -> int:
-        """How long a vote waits that has not been attempted before; the one before it is forgotten."""
+        """Return the wait of a vote that has not been attempted before; the one before it is forgotten."""
         stage.queue(f"d{number}", user=str(number))
         stage.commit(UserErased(str(number - 1), (BOT_REF,)))
         began_ms = stage.clock.now_ms()
@@ -226,7 +227,7 @@ def test_an_endpoint_waits_twice_as_long_each_time_when_nobody_can_say_whose_fai
 
     async def main() -> None:
         stage = staged()
-        stage.commit(WebhookSaved(BOT_REF, Webhook(CHAT_URL, NOW_MS, language="en")))
+        stage.commit(webhook_saved(BOT_REF, Webhook(CHAT_URL, NOW_MS, language="en")))
         stage.client.answers = [*[answer] * 8, ACCEPTED, answer]
         stage.queue("d0", user="0")
         assert await stage.attempt() == 1

@@ -5,12 +5,12 @@ from collections.abc import Callable
 
 import pytest
 
-from core.events import WebhookSaved
 from core.rows import Webhook
 from outbound.result import AtFault, HttpResult
 from tests.support.coroutines import run, turns, until
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF, listed
 from tests.support.sender_stage import CHAT_URL, FAILED, URL, Stage, staged
+from tests.support.slots_set import webhook_saved
 from webhook import sender
 
 DAY = 86_400
@@ -73,7 +73,7 @@ def test_a_chat_platform_is_left_alone_for_as_long_as_it_says(jump: int, everywh
     async def main() -> None:
         stage = staged()
         for ref in (BOT_REF, OTHER_REF):
-            stage.commit(*listed(ref), WebhookSaved(ref, Webhook(CHAT_URL, NOW_MS, language="en")))
+            stage.commit(*listed(ref), webhook_saved(ref, Webhook(CHAT_URL, NOW_MS, language="en")))
         headers = {"retry-after": "7", **({"x-ratelimit-global": "true"} if everywhere else {})}
         stage.client.answers = [HttpResult(429, "http_429", headers=headers)]
         stage.queue("refused")

@@ -4,12 +4,13 @@ import re
 
 import pytest
 
-from core.events import Event, ListingRemoved, WebhookRemoved, WebhookSaved
+from core.events import Event, ListingRemoved
 from core.rows import Webhook
 from outbound.result import HttpResult
 from tests.support.coroutines import run
 from tests.support.sample_rows import BOT_REF, NOW_MS
 from tests.support.sender_stage import FAILED, Stage, staged
+from tests.support.slots_set import webhook_removed, webhook_saved
 
 SECRET_URL = "http://127.0.0.1/votes/the-secret-of-the-path?token=another"
 BEGINS = f"the endpoint of {BOT_REF} is suspended: http_410; its webhooks wait, and one probes it in 60 s"
@@ -25,7 +26,7 @@ def told(caplog: pytest.LogCaptureFixture) -> list[str]:
 async def suspended() -> Stage:
     """Its endpoint has just said that it is gone."""
     stage = staged()
-    stage.commit(WebhookSaved(BOT_REF, Webhook(SECRET_URL, NOW_MS)))
+    stage.commit(webhook_saved(BOT_REF, Webhook(SECRET_URL, NOW_MS)))
     stage.client.answers = [HttpResult(410, "http_410", body=b"a secret")]
     stage.queue()
     await stage.attempt()
@@ -64,8 +65,8 @@ def test_a_suspension_is_one_line_however_many_probes_fail_and_its_end_another(
 @pytest.mark.parametrize(
     ("ending", "cause"),
     [
-        (WebhookSaved(BOT_REF, Webhook(SECRET_URL, NOW_MS)), "its settings were saved"),
-        (WebhookRemoved(BOT_REF), "it was removed"),
+        (webhook_saved(BOT_REF, Webhook(SECRET_URL, NOW_MS)), "its settings were saved"),
+        (webhook_removed(BOT_REF), "it was removed"),
         (ListingRemoved(BOT_REF), "it was removed"),
     ],
     ids=type,
@@ -83,7 +84,7 @@ def test_a_new_secret_ends_no_suspension(caplog: pytest.LogCaptureFixture) -> No
     async def main() -> None:
         stage = await suspended()
         rotated = Webhook(SECRET_URL, NOW_MS, secret="whsec_new", suspension=stage.webhook().suspension)
-        stage.commit(WebhookSaved(BOT_REF, rotated))
+        stage.commit(webhook_saved(BOT_REF, rotated))
         assert told(caplog) == [BEGINS]
 
     run(main())
@@ -112,7 +113,7 @@ def test_an_endpoint_that_was_never_suspended_is_never_told_of(caplog: pytest.Lo
             stage.clock.advance(5)
         stage.queue("d2")
         await stage.attempt()
-        stage.commit(WebhookRemoved(BOT_REF))
+        stage.commit(webhook_removed(BOT_REF))
 
     run(main())
     assert told(caplog) == []

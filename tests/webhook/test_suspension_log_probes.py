@@ -1,16 +1,16 @@
-"""webhook/suspension_log.py: a probe is told of when it begins and when it ends, whatever comes of it."""
+"""webhook/suspension_log.py: a probe has a line when it begins and when it ends, whatever the answer."""
 
 import asyncio
 import re
 
 import pytest
 
-from core.events import WebhookSaved
 from core.rows import Webhook
 from outbound.result import AtFault, HttpResult
 from tests.support.coroutines import run, until
 from tests.support.sample_rows import BOT_REF, NOW_MS
 from tests.support.sender_stage import ACCEPTED, FAILED, Stage, staged
+from tests.support.slots_set import webhook_saved
 
 SECRET_URL = "http://127.0.0.1/votes/the-secret-of-the-path?token=another"
 BEGINS = f"a webhook probes the endpoint of {BOT_REF}, which is suspended: http_410"
@@ -30,7 +30,7 @@ def told(caplog: pytest.LogCaptureFixture) -> list[str]:
 async def suspended(*answers: HttpResult | Exception) -> Stage:
     """Its endpoint has just said that it is gone; the answers are those to probes."""
     stage = staged()
-    stage.commit(WebhookSaved(BOT_REF, Webhook(SECRET_URL, NOW_MS)))
+    stage.commit(webhook_saved(BOT_REF, Webhook(SECRET_URL, NOW_MS)))
     stage.client.answers = [HttpResult(410, "http_410", body=b"a secret"), *answers]
     stage.queue()
     await stage.attempt()

@@ -1,14 +1,15 @@
-"""webhook/suspension_log.py: a recovery is told of when it begins and when all that waited has been sent."""
+"""webhook/suspension_log.py: a recovery has a line when it begins and when it ends."""
 
 import re
 
 import pytest
 
-from core.events import EndpointHealthSet, Event, ListingRemoved, WebhookRemoved
+from core.events import EndpointHealthSet, Event, ListingRemoved
 from outbound.result import HttpResult
 from tests.support.coroutines import run
 from tests.support.sample_rows import BOT_REF
 from tests.support.sender_stage import Stage, staged
+from tests.support.slots_set import webhook_removed
 
 GONE = HttpResult(410, "http_410")
 
@@ -87,7 +88,7 @@ def test_a_suspension_ends_a_recovery(caplog: pytest.LogCaptureFixture) -> None:
     run(main())
 
 
-@pytest.mark.parametrize("ending", [WebhookRemoved(BOT_REF), ListingRemoved(BOT_REF)], ids=type)
+@pytest.mark.parametrize("ending", [webhook_removed(BOT_REF), ListingRemoved(BOT_REF)], ids=type)
 def test_when_nothing_waits_any_more_a_recovery_is_over(
     ending: Event, caplog: pytest.LogCaptureFixture
 ) -> None:

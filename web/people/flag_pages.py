@@ -11,10 +11,10 @@ from msgspec import Meta
 
 from actions.views import ActorName, Moment, Success, View
 from core.actors import user_of
+from core.audit_log import FLAGS_KEPT
 from core.refusals import Invalid
 from core.rows import FlagRule, Listing, VoteFlag
 from core.state import State
-from core.vote_flags import KEPT
 from handlers.reply import Reply, success
 from handlers.slices import in_slices
 from languages.said import Fault
@@ -75,7 +75,7 @@ class FlagPages:
             "flags": shown.flags,
             "next": shown.next,
             "rules": RULES,
-            "most": KEPT,
+            "most": FLAGS_KEPT,
             "me": visit.request.by,
         }
         return Page("people/review_votes.html", Text("Flagged votes"), values)

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
-from msgspec import UNSET
+from msgspec.structs import asdict
 
 from core.actors import user_actor
 from core.clock import Clock
 from core.due_reminders import due_reminders, ends_ms
-from core.ref_slices import ref_slices
-from core.rows import Listing, OwnerMessage, Policy
+from core.listing_table import ref_slices
+from core.rows import UNSTAMPED, Listing, OwnerMessage, Policy
 from core.state import State
 from core.user_rows import ReminderMessage, UserRow, user_ref
 from handlers.reply import Reply
@@ -112,17 +112,10 @@ class MyData:
 
     def _everything(self, user_id: str, known: "_Known") -> dict[str, Any]:
         row = self._state.users.get(user_ref(user_id))
-        account = msgspec.to_builtins(row) if row is not None else {}
-        for session in account.get("sessions", ()):
-            del session["digest"]
-        for quarantine in account.get("quarantines", ()):
-            quarantine["by"] = unnamed(quarantine["by"])
-        account.pop("reminders", None)  # they stand by themselves
-        account.pop("ended", None)  # of sessions that are over there are digests alone
         return {
             "id": user_id,
             "at_ms": self._clock.now_ms(),
-            "account": account,
+            "account": _account(row) if row is not None else {},
             "reminders": self._reminders(row) if row is not None else [],
             "listings": list(self._ownership.refs_of(user_id)),
             "invitations": list(self._ownership.asking(user_id)),
@@ -203,10 +196,10 @@ class _Known:
             self.keys += [{"listing": ref, "id": key.id, "name": key.name} for key in made]
             self.flags += [
                 {"listing": ref, "at_ms": flag.at_ms, "rule": flag.rule}
-                for flag in (listing.flags if listing.flags is not UNSET else ())
+                for flag in listing.flags
                 if flag.by == self._actor
             ]
-            if listing.message is not UNSET and listing.message.to == self._actor:
+            if listing.message is not None and listing.message.to == self._actor:
                 self.messages.append({"listing": ref, **_told(listing.message)})
         elif user is not None:
             self.quarantines += [
@@ -216,9 +209,9 @@ class _Known:
             ]
 
     def _acts(self, row: Listing) -> Iterator[dict[str, Any]]:
-        for act in row.trail:
+        for act in row.audit_log:
             if act.by == self._actor:
-                yield {"listing": row.ref, "at_ms": act.at_ms, "deed": act.deed, "about": act.about}
+                yield {"listing": row.ref, "at_ms": act.at_ms, "deed": act.action, "about": act.about}
         for note in row.notes:
             if note.by == self._actor:
                 yield {"listing": row.ref, "at_ms": note.at_ms, "deed": "noted", "about": note.text}
@@ -227,7 +220,7 @@ class _Known:
                 yield {"listing": row.ref, "at_ms": held.at_ms, "deed": deed, "about": ""}
         if row.change is not None and row.change.by == self._actor:
             yield {"listing": row.ref, "at_ms": row.change.sent_ms, "deed": "changed", "about": ""}
-        if row.taken is not UNSET and row.taken.lost_by == self._actor:
+        if row.taken is not None and row.taken.lost_by == self._actor:
             yield {"listing": row.ref, "at_ms": row.taken.at_ms, "deed": "lost", "about": ""}
 
 
@@ -245,4 +238,30 @@ def _told(message: OwnerMessage) -> dict[str, Any]:
         "decided_ms": message.decided_ms,
         "attempts": message.made,
         "delivered": message.delivered,
+    }
+
+
+def _account(row: UserRow) -> dict[str, Any]:
+    """Return the account with every field, also those that a row leaves out because they have their defaults.
+
+    Reminders stand by themselves. Digests of sessions are left out, and so are the sessions that are over:
+    there are digests alone of them.
+    """
+    naming = {} if row.naming is None else {"naming": msgspec.to_builtins(row.naming)}
+    sessions = [asdict(session) for session in row.sessions]
+    for session in sessions:
+        del session["digest"]
+    return {
+        "ref": row.ref,
+        "first_ms": row.first_ms,
+        "profile": asdict(row.profile) if row.profile is not None else None,
+        "sessions": sessions,
+        "role": row.role,
+        "quarantines": [
+            {**asdict(each), "by": unnamed(each.by), "stamp": each.stamp or UNSTAMPED}
+            for each in row.quarantines
+        ],
+        "stamps": row.known_stamps,
+        "read_ms": row.read_ms,
+        **naming,
     }

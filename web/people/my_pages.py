@@ -4,9 +4,10 @@ from bisect import bisect_right
 from typing import Any, NamedTuple
 
 from actions.listing_kinds import kind_of_ref
+from core.actors import user_actor
 from core.clock import Clock
 from core.due_reminders import DueReminder, due_reminders
-from core.events import NoticesRead
+from core.events import UserSlotsSet
 from core.ledger import Ledger
 from core.rows import Listing
 from core.user_rows import UserSession, user_ref
@@ -107,7 +108,8 @@ class MyPages:
         ref, until_ms = user_ref(signed_in(visit).id), visit.form().number("until")
         row = self._state.users.get(ref)
         if row is not None and isinstance(until_ms, int) and until_ms > row.read_ms:
-            event = NoticesRead(ref, min(until_ms, self._clock.now_ms()))
+            now_ms = self._clock.now_ms()
+            event = UserSlotsSet(ref, now_ms, read_ms=min(until_ms, now_ms), by=user_actor(row.id))
             await self._ledger.durable(self._ledger.commit([event]))
         return see_other("/me/notices")
 

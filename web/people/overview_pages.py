@@ -7,14 +7,14 @@ hold a code that this deployment alone can make.
 from collections.abc import Mapping
 from typing import Literal
 
-from msgspec import UNSET, Struct
+from msgspec import Struct
 
 from actions.listing_kinds import Kind, kind_of_ref
 from chatplatform.platform_client import PlatformAway
 from core.clock import Clock
 from core.ledger import Ledger
 from core.refusals import Refusal
-from core.rows import Deed, Listing
+from core.rows import AuditAction, Listing
 from handlers.history_views import ActView, act_views
 from handlers.listing_views import BotView, ServerView, bot_view, server_view
 from handlers.reply import Reply, encode_json
@@ -45,7 +45,7 @@ _WHO_FILLS: Mapping[Gap, Right] = {
 }
 AWAY = Text("The chat platform gives no answer that can be used right now. Try again in a moment.")
 NO_APPLICATION = Text("The chat platform knows no application with this id any more.")
-DEEDS: Mapping[Deed, Text] = {
+DEEDS: Mapping[AuditAction, Text] = {
     "submitted": Text("submitted"),
     "edited": Text("edited"),
     "approved": Text("approved"),
@@ -162,14 +162,14 @@ class OverviewPages:
         owners = row.owner_id, *row.extra_owners
         values = {
             "standing": standing,
-            "is_withdrawn": (decision := review_of(row)) is not None and decision.deed == "withdrawn",
+            "is_withdrawn": (decision := review_of(row)) is not None and decision.action == "withdrawn",
             "problem": problem,
             "gaps": [gap for gap in standing.missing if _WHO_FILLS[gap] in access.rights],
             "owners": owners,
             "names": names_of(self._ledger.state, owners),
             "deeds": DEEDS,
             "me": f"users/{access.person.id}",
-            "eligibility": row.eligibility if row.eligibility is not UNSET else None,
+            "eligibility": row.eligibility,
             "conditions": CONDITIONS,
             "hides_ms": self._server_checks.hides_ms(row),
             "bot_link": self._server_checks.bot_link(row),
@@ -195,11 +195,11 @@ class OverviewPages:
 
 def gaps_of(kind: Kind, row: Listing) -> tuple[Gap, ...]:
     """Return what is missing to a listing, the most urgent first."""
-    is_bot, is_approved = kind == "bots", row.review == "approved"
+    is_bot, is_approved = kind == "bots", row.state == "approved"
     found: tuple[tuple[Gap, bool], ...] = (
         ("ownership", is_bot and not is_proven(row)),
         ("key", is_bot and is_approved and not row.keys),
         ("webhook", is_approved and row.webhook is None),
-        ("counts", is_bot and is_approved and row.counts_ms is None),
+        ("counts", is_bot and is_approved and row.counts is None),
     )
     return tuple(gap for gap, is_missing in found if is_missing)

@@ -69,7 +69,7 @@ class ProfilePages:
     async def save(self, visit: PersonVisit, kind: Kind) -> Shown:
         """Save the profile, or preview a bot's description."""
         access, form = self._access.of(visit, kind, "edit"), visit.form()
-        row, is_sent_again = access.row, access.row.review == "denied"
+        row, is_sent_again = access.row, access.row.state == "denied"
         draft = Draft(PROFILES[kind](form), form.text("version") or version_of(row))
         try:
             if form.text("act") == "preview":

@@ -42,7 +42,7 @@ class PublicListing:
             "shown": self._views.listing(row),
             "kind": kind,
             "is_public": row.is_public,
-            "is_hidden": row.review == "approved" and row.is_hidden,
+            "is_hidden": row.state == "approved" and row.is_hidden,
             "html": await self._markdown.html(profile.description) if is_bot else None,
             "about": listed.text or Text("Vote for {listing}.", listing=profile.name),
             "here": f"/{row.ref}",

@@ -116,7 +116,7 @@ class PublicViews:
         return tuple(self._card(row, month) for row in rows)
 
     def listing(self, row: Listing) -> PublicBot | PublicServer:
-        month, profile = month_of(self._clock.now_ms()), row.profile
+        month, profile, counts = month_of(self._clock.now_ms()), row.profile, row.counts
         if isinstance(profile, BotProfile):
             return PublicBot(
                 kind="bots",
@@ -125,9 +125,9 @@ class PublicViews:
                 short_description=profile.short_description,
                 description=profile.description,
                 categories=profile.categories,
-                server_count=row.server_count,
-                command_count=row.command_count,
-                counts_updated_at=row.counts_ms,
+                server_count=counts.server_count if counts is not None else None,
+                command_count=counts.command_count if counts is not None else None,
+                counts_updated_at=counts.at_ms if counts is not None else None,
                 votes=self._votes.total(row.ref),
                 votes_this_month=self._votes.in_month(row.ref, month),
                 listed_at=_listed_ms(row),
@@ -135,7 +135,7 @@ class PublicViews:
                 icon_url=self._icons.url(row.ref),
                 invite_url=self._invite_url(row.id),
                 support_url=profile.support_invite,
-                state=row.review,
+                state=row.state,
             )
         return PublicServer(
             kind="servers",
@@ -149,7 +149,7 @@ class PublicViews:
             listed_at=_listed_ms(row),
             updated_at=row.updated_ms,
             icon_url=self._icons.url(row.ref),
-            state=row.review,
+            state=row.state,
         )
 
     def votes(self, row: Listing) -> int:
@@ -190,4 +190,4 @@ def shown_in_lists(profile: BotProfile | ServerProfile) -> InLists:
 
 def _listed_ms(row: Listing) -> int:
     """Return the time since which everybody sees it."""
-    return row.created_ms if row.reviewed_ms is None else row.reviewed_ms
+    return row.created_ms if row.decided_ms is None else row.decided_ms

@@ -176,12 +176,12 @@ class ReviewPages:
         values = {
             "row": row,
             "here": f"/review/{row.ref}",
-            "decision": review_of(row) if row.review != "in_review" else None,
+            "decision": review_of(row) if row.state != "in_review" else None,
             "me": visit.request.by,
             "words": form.get("words", "").strip(),
         }
         title = (
-            Text("The owner has changed it") if row.review == "in_review" else Text("It is decided already")
+            Text("The owner has changed it") if row.state == "in_review" else Text("It is decided already")
         )
         return Page("people/review_overtaken.html", title, values, 409)
 
@@ -192,4 +192,4 @@ def _operation(verb: str, row: Listing) -> str:
 
 def _is_as_seen(row: Listing, form: Mapping[str, str]) -> bool:
     """Tell whether the listing is in review as the moderator has seen it."""
-    return row.review == "in_review" and form.get("seen", "") == str(row.updated_ms)
+    return row.state == "in_review" and form.get("seen", "") == str(row.updated_ms)

@@ -191,11 +191,12 @@ class ReviewViews:
     def _others(self, row: Listing) -> tuple[OtherListing, ...]:
         refs = [ref for ref in self._ownership.refs_of(row.owner_id) if ref != row.ref][:OTHERS_SHOWN]
         briefs = [(ref, self._state.listings.brief(ref)) for ref in refs]
-        return tuple(OtherListing(ref=ref, name=brief.name, state=brief.review) for ref, brief in briefs)
+        return tuple(OtherListing(ref=ref, name=brief.name, state=brief.state) for ref, brief in briefs)
 
 
 def _changes(row: Listing) -> tuple[ChangedFieldView, ...] | None:
-    before = row.agreed if row.change is not None else row.denied_profile
+    denied = row.review.denied_profile if row.review is not None else None
+    before = row.agreed if row.change is not None else denied
     if before is None:
         return None
     return tuple(
@@ -214,8 +215,8 @@ def _decided(row: Listing) -> DecidedListing:
         kind=kind_of_ref(row.ref),
         id=row.id,
         name=row.profile.name,
-        decision=row.review,
-        at=row.reviewed_ms or 0,
+        decision=row.state,
+        at=row.decided_ms or 0,
         by=act.by if act is not None else None,
         reason=row.reason,
         message=owner_message_view(row),

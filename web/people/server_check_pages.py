@@ -2,8 +2,6 @@
 the check that is in the listing, and a check changes nothing but that.
 """
 
-from msgspec import UNSET
-
 from core.clock import Clock
 from core.ledger import Ledger
 from core.rows import Listing
@@ -47,12 +45,12 @@ class ServerCheckPages:
     def hides_ms(self, row: Listing) -> int | None:
         """Return when a listing is hidden that fails; None for one that passes, or is hidden already."""
         known = row.eligibility
-        if known is UNSET or known.failing_ms is None or known.hidden_ms is not None:
+        if known is None or known.failing_ms is None or known.hidden_ms is not None:
             return None
         return known.failing_ms + self._grace_ms
 
     def bot_link(self, row: Listing) -> str | None:
         """Return where the owner of a server adds the bot that sees what is unknown."""
         known = row.eligibility
-        is_unknown = known is not UNSET and any(each.outcome == "unknown" for each in known.checks)
+        is_unknown = known is not None and any(each.outcome == "unknown" for each in known.checks)
         return self._checking.bot_link(row.id) if is_unknown else None

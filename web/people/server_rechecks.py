@@ -12,13 +12,11 @@ round begins behind that server: one of which there is never an answer stops no 
 import asyncio
 from collections.abc import Callable
 
-from msgspec import UNSET
-
 from chatplatform.platform_client import PlatformAway
 from core.actors import GATEWAY
 from core.clock import MS_PER_DAY, Clock
 from core.ledger import Ledger
-from core.ref_slices import ref_slices
+from core.listing_table import ref_slices
 from core.refusals import Unavailable
 from core.rows import SERVERS, Listing
 from listings.eligibility import check
@@ -86,7 +84,7 @@ class ServerRechecks:
 
     def _is_due(self, row: Listing) -> bool:
         known, now_ms = row.eligibility, self._clock.now_ms()
-        if known is UNSET or row.review == "denied":
+        if known is None or row.state == "denied":
             return False
         is_old = now_ms - known.at_ms >= AGE_MS and self._checking.has_bot
         is_over = known.failing_ms is not None and now_ms - known.failing_ms >= self._grace_ms

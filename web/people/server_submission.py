@@ -140,7 +140,7 @@ class ServerSubmissionPages:
                 return see_other(f"/{SERVERS}{server_id}/manage")
             return self._form(server, server_id, checks, typed, {"": LISTED}, 409)
         row = self._state.listings.get(SERVERS + server_id)  # others went on while it was written
-        notice = "listed" if row is not None and row.review == "approved" else "submitted"
+        notice = "listed" if row is not None and row.state == "approved" else "submitted"
         return done(f"/{SERVERS}{server_id}/manage", notice)
 
     def _managed(self, visit: PersonVisit, server_id: str) -> PlatformServer | None:

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
-from msgspec import UNSET, Meta
+from msgspec import Meta
 
 from actions.listing_kinds import kind_of_ref
 from actions.views import Count, Success
+from core.audit_log import FLAGS_KEPT
 from core.rows import Listing
-from core.vote_flags import KEPT
 from handlers.manage_strikes import StruckVotes
 from handlers.reply import Reply, success
 from languages.texts import Text
@@ -35,7 +35,7 @@ class ListingVotes(Success):
     voters: Count
     votes: Count
     struck: Annotated[Count, Meta(description="Votes that were struck out, of all time.")]
-    flags: Annotated[tuple[FlagView, ...], Meta(description=f"The newest first, {KEPT} at most.")]
+    flags: Annotated[tuple[FlagView, ...], Meta(description=f"The newest first, {FLAGS_KEPT} at most.")]
 
 
 class StrikePages:
@@ -86,7 +86,7 @@ class StrikePages:
             "here": _here(row),
             "me": visit.request.by,
             "rules": RULES,
-            "most": KEPT,
+            "most": FLAGS_KEPT,
             "may_decide": "decide" in access.rights,
             "values": form or {},
             "ticked": frozenset(form.texts("users")) if form is not None else frozenset(),
@@ -96,7 +96,7 @@ class StrikePages:
         return Page("people/review_strike.html", title, values, refused.status)
 
     def _votes(self, row: Listing) -> ListingVotes:
-        state, flags = self._desk.state, row.flags if row.flags is not UNSET else ()
+        state, flags = self._desk.state, row.flags
         return ListingVotes(
             voters=state.votes.voters(row.ref),
             votes=state.votes.total(row.ref),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from core.clock import Clock
 from core.ledger import Ledger
-from core.ref_slices import ref_slices
+from core.listing_table import ref_slices
 from core.refusals import Unavailable
 from handlers.slices import in_slices
 from people.quarantine import sweep_users

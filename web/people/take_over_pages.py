@@ -111,7 +111,7 @@ class TakeOverPages:
             position = self.ledger.commit(take_over(state, ref, user_id, evidence, now_ms))
             await self.ledger.durable(position)
         row = listing_of(state, ref)
-        return done(f"/{ref}/manage{'/profile' if row.review == 'denied' else ''}", "taken-over")
+        return done(f"/{ref}/manage{'/profile' if row.state == 'denied' else ''}", "taken-over")
 
     def _row(self, visit: PersonVisit, kind: str) -> Listing:
         return listing_of(self.ledger.state, kind + visit.request.params[0])

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from core.events import EligibilityChecked, ListingReviewed, ReminderSet
+from core.events import ListingReviewed, ReminderSet
 from core.user_rows import user_ref
 from pages.account.my_votes import VOTED
 from people.reminders import REMINDERS_MOST
@@ -16,6 +16,7 @@ from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, Person
 from tests.support.platform_stand_in import ADA, BEN, DAN
 from tests.support.sample_rows import listed as listed_events
+from tests.support.slots_set import eligibility_checked
 
 HOUR, DAY = 3_600, 86_400
 BOT_REF, OTHER_REF, SERVER_REF = f"bots/{BOT}", f"bots/{OTHER_BOT}", f"servers/{SERVER}"
@@ -277,7 +278,7 @@ def test_of_a_server_that_is_hidden_no_notice_comes_until_it_is_shown_again(
     remind(ben, SERVER_REF)
     gateway.clock.advance(13 * HOUR)
     now_ms = gateway.clock.now_ms()
-    hidden, shown = (EligibilityChecked(SERVER_REF, (), now_ms, *since) for since in ((now_ms, now_ms), ()))
+    hidden, shown = (eligibility_checked(SERVER_REF, (), now_ms, *since) for since in ((now_ms, now_ms), ()))
     gateway.on_loop(lambda: gateway.gateway.ledger.commit([hidden]))
     assert "You can vote for" not in words(ben.page("/me/notices"))
     assert "1 reminder" not in words(ben.page("/"))

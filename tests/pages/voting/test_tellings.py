@@ -11,15 +11,16 @@ from core.events import (
     Event,
     ListingSaved,
     VoteCast,
-    WebhookSaved,
 )
 from core.rows import Attempt, Delivery, Suspension, Webhook
 from pages.voting.tellings import Telling, look_again_seconds, telling_of
 from tests.support.memory_ledger import empty_state
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OTHER_USER, OWNER, USER
+from tests.support.slots_set import webhook_saved
 
 LISTED = ListingSaved(BOT_REF, OWNER, BOT_PROFILE, "approved", NOW_MS)
-HOOKED = WebhookSaved(BOT_REF, Webhook("https://receiver.example/votes", NOW_MS))
+WEBHOOK = Webhook("https://receiver.example/votes", NOW_MS)
+HOOKED = webhook_saved(BOT_REF, WEBHOOK)
 CAST = VoteCast(BOT_REF, USER, 1, NOW_MS)
 QUEUED = DeliveryQueued("d1", BOT_REF, USER, False, NOW_MS)
 ATTEMPT = Attempt(NOW_MS + 5, 3, 503, "http_503", "")
@@ -63,7 +64,7 @@ def test_a_vote_waits_as_long_as_its_endpoint_is_suspended() -> None:
 
 
 def test_a_webhook_that_takes_no_votes_is_none() -> None:
-    of_reviews = WebhookSaved(BOT_REF, replace(HOOKED.webhook, events=("review.approved",)))
+    of_reviews = webhook_saved(BOT_REF, replace(WEBHOOK, events=("review.approved",)))
     assert told(of_reviews, CAST) == Telling("no webhook")
 
 

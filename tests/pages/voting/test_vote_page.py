@@ -7,7 +7,6 @@ from urllib.parse import quote
 import pytest
 
 from core.actors import GATEWAY, OPERATOR
-from core.events import EligibilityChecked
 from core.refusals import Unavailable
 from people.quarantine import impose
 from tests.support.gateways import BOT, SERVER, WAIT_SECONDS, eventually
@@ -15,6 +14,7 @@ from tests.support.owned_listings import list_bot, list_server
 from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, Person
 from tests.support.platform_stand_in import ADA, BEN, CLEO, EMIL, READY
+from tests.support.slots_set import eligibility_checked
 from tests.support.webhook_receiver import Receiver, status
 
 HOUR, DAY = 3_600, 86_400
@@ -99,7 +99,7 @@ def test_a_server_that_is_hidden_has_no_vote_page(gateway: PeopleGateway) -> Non
     ben = gateway.person(BEN)
     assert ben.get(OF_SERVER).status_code == 200
     ledger, now_ms = gateway.gateway.ledger, gateway.clock.now_ms()
-    hidden = EligibilityChecked(f"servers/{SERVER}", (), now_ms, now_ms, now_ms, by=GATEWAY)
+    hidden = eligibility_checked(f"servers/{SERVER}", (), now_ms, now_ms, now_ms, by=GATEWAY)
     gateway.on_loop(lambda: ledger.commit([hidden]))
     for answer in (ben.get(OF_SERVER), ben.get(f"{OF_SERVER}.json"), ben.post(OF_SERVER)):
         assert answer.status_code == 404

@@ -1,11 +1,9 @@
 """replication/facts/capture.py: what a node tells of what it did."""
 
 import pytest
-from msgspec import UNSET
 
 from core.clock import day_of
 from core.events import (
-    ActualCountSet,
     CooldownsKept,
     DeliveryAttempted,
     DeliveryDropped,
@@ -17,7 +15,6 @@ from core.events import (
     Event,
     KeyDeleted,
     KeySaved,
-    LimitsSet,
     ListingMerged,
     ListingRemoved,
     ListingReviewed,
@@ -29,10 +26,8 @@ from core.events import (
     UserErased,
     VoteCast,
     VotesMerged,
-    WebhookRemoved,
-    WebhookSaved,
 )
-from core.push_history import History, Pushed, pushes_of
+from core.push_history import Pushed, pushes_of
 from core.rows import (
     Delivery,
     Key,
@@ -66,6 +61,7 @@ from tests.support.sample_rows import (
     OWNER,
     USER,
 )
+from tests.support.slots_set import actual_count_set, limits_set, webhook_removed, webhook_saved
 
 MARK = DIGESTS.user(USER)
 WEBHOOK = Webhook("https://receiver.example/other", NOW_MS)
@@ -89,10 +85,10 @@ def node() -> Node:
         KeySaved(BOT_REF, Key("k2", "second", "d2", "d2", NOW_MS)),
         KeyDeleted(BOT_REF, "k1"),
         StatsUpdated(BOT_REF, 7, None, StatsWindow(NOW_MS, 1), NOW_MS),
-        ActualCountSet(BOT_REF, 8),
-        LimitsSet(BOT_REF, Policy(1, 2), None),
-        WebhookSaved(BOT_REF, WEBHOOK),
-        WebhookRemoved(BOT_REF),
+        actual_count_set(BOT_REF, 8),
+        limits_set(BOT_REF, Policy(1, 2), None),
+        webhook_saved(BOT_REF, WEBHOOK),
+        webhook_removed(BOT_REF),
     ],
     ids=lambda event: type(event).__name__,
 )
@@ -111,17 +107,17 @@ def test_a_row_is_told_with_stamps_and_without_what_is_of_the_node_alone(node: N
     a_key(node.ledger)
     node.commit(KeyDeleted(BOT_REF, "k1"))
     row = listing_fact(node.commit(StatsUpdated(BOT_REF, 7, None, StatsWindow(NOW_MS, 2), NOW_MS))).row
-    assert row.stats_window is None
+    assert row.window is None
     assert row.windows == (NodeWindow("a.1", NOW_MS, 2),)
     assert row.webhook is not None
     assert (row.webhook.failed, row.webhook.suspension) == (0, None)
-    assert row.stamps.counts == Stamp(node.state.fleet.latest_ms, "a.1")
-    assert row.stamps.profile < row.stamps.webhook < row.stamps.counts
-    assert row.revoked == (Revocation(row.stamps.counts.ms - 1, "k1"),)
+    assert row.known_stamps.counts == Stamp(node.state.fleet.latest_ms, "a.1")
+    assert row.known_stamps.profile < row.known_stamps.webhook < row.known_stamps.counts
+    assert row.revoked == (Revocation(row.known_stamps.counts.ms - 1, "k1"),)
 
 
 def test_a_push_tells_of_its_own_day_another_change_of_none_and_a_copy_of_all(node: Node) -> None:
-    def push(servers: int, at_ms: int) -> History:
+    def push(servers: int, at_ms: int) -> bytes:
         event = StatsUpdated(BOT_REF, servers, None, StatsWindow(NOW_MS, 1), at_ms)
         return listing_fact(node.commit(event)).row.pushed
 
@@ -129,7 +125,7 @@ def test_a_push_tells_of_its_own_day_another_change_of_none_and_a_copy_of_all(no
     assert pushes_of(push(5, NOW_MS)) == {today: Pushed(5, None)}
     assert pushes_of(push(9, NOW_MS - 2 * DAY_MS)) == {today - 2: Pushed(9, None)}
     assert pushes_of(push(3, NOW_MS)) == {today: Pushed(5, None)}
-    assert listing_fact(node.commit(ActualCountSet(BOT_REF, 7))).row.pushed is UNSET
+    assert listing_fact(node.commit(actual_count_set(BOT_REF, 7))).row.pushed == b""
     assert listing_fact(node.everything()).row.pushed == node.listing().pushed
     assert len(pushes_of(node.listing().pushed)) == 2
 
@@ -155,7 +151,7 @@ def test_what_is_told_says_how_much_its_node_has_heard_of(node: Node) -> None:
     removed_ms, erased_ms = node.state.fleet.removed[BOT_REF], node.state.fleet.erased[MARK]
     a_listing(node.ledger)
     assert 0 < removed_ms < erased_ms
-    assert listing_fact(node.commit(ActualCountSet(BOT_REF, 1))).life == removed_ms
+    assert listing_fact(node.commit(actual_count_set(BOT_REF, 1))).life == removed_ms
     vote, delivery = node.commit(
         VoteCast(BOT_REF, USER, 1, NOW_MS), DeliveryQueued("first", BOT_REF, USER, test=False, at_ms=NOW_MS)
     )
@@ -218,7 +214,7 @@ def test_what_is_of_the_node_alone_is_not_told(node: Node) -> None:
         VotesMerged(BOT_REF, ("b.1",), b"", ((int(USER), "b.1", 1, NOW_MS),)),
         UserErased(USER, (BOT_REF,), MARK, stamp_ms=NOW_MS + 1),
         DeliveryMerged(ELSEWHERE),
-        WebhookSaved(BOT_REF, WEBHOOK),
+        webhook_saved(BOT_REF, WEBHOOK),
     ],
     ids=lambda event: type(event).__name__,
 )
@@ -228,14 +224,14 @@ def test_what_came_from_others_is_not_told_again(node: Node, event: Event) -> No
 
 def test_a_record_tells_of_each_thing_once(node: Node) -> None:
     facts = node.commit(
-        ActualCountSet(BOT_REF, 1),
+        actual_count_set(BOT_REF, 1),
         VoteCast(BOT_REF, USER, 1, NOW_MS),
         DeliveryQueued("first", BOT_REF, USER, test=False, at_ms=NOW_MS),
         DeliveryDropped("first", BOT_REF, 0, "overflow", NOW_MS),
-        ActualCountSet(BOT_REF, 2),
+        actual_count_set(BOT_REF, 2),
     )
     assert [type(fact) for fact in facts] == [ListingFact, VoteFact, DeliveryFact]
-    assert listing_fact(facts).row.actual_server_count == 2
+    assert listing_fact(facts).row.actual == 2
 
 
 def test_what_is_captured_late_is_told_as_it_is_then(node: Node) -> None:
@@ -243,9 +239,9 @@ def test_what_is_captured_late_is_told_as_it_is_then(node: Node) -> None:
     records: list[list[Event]] = [[saved], [VoteCast(OTHER_REF, USER, 1, NOW_MS)]]
     for record in records:
         node.ledger.commit(record)
-    node.commit(VoteCast(OTHER_REF, USER, 2, NOW_MS + 1), ActualCountSet(OTHER_REF, 9))
+    node.commit(VoteCast(OTHER_REF, USER, 2, NOW_MS + 1), actual_count_set(OTHER_REF, 9))
     row, vote = (fact for record in records for fact in node.capture.facts(record))
-    assert listing_fact([row]).row.actual_server_count == 9
+    assert listing_fact([row]).row.actual == 9
     assert vote == VoteFact(OTHER_REF, USER, 2, NOW_MS + 1)
 
 

@@ -6,25 +6,23 @@ import pytest
 from msgspec.structs import replace
 
 from core.events import (
-    ActualCountSet,
     DeliveryQueued,
     Event,
     KeyDeleted,
     KeySaved,
     KeyUsed,
-    LimitsSet,
     ListingRemoved,
     ListingReviewed,
     ListingSaved,
     StatsUpdated,
     VoteCast,
-    WebhookSaved,
 )
-from core.rows import Key, Policy, Stamp, StatsWindow, Webhook
+from core.rows import BotCounts, BotLimits, Key, Policy, Stamp, StatsWindow, Webhook
 from listings.keys import is_granted
 from tests.support.committed_rows import a_key, a_listing, a_webhook
 from tests.support.memory_nodes import Node, a_node, assert_alike, meet
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, HOUR_MS, NOW_MS, OTHER_REF, OWNER, USER
+from tests.support.slots_set import actual_count_set, limits_set, webhook_saved
 
 RENAMED = replace(BOT_PROFILE, name="Renamed")
 HOOK = Webhook("https://receiver.example/b", NOW_MS)
@@ -56,26 +54,26 @@ def test_of_two_who_write_the_same_part_the_later_stands(a: Node, b: Node, first
     earlier.commit(ListingReviewed(BOT_REF, "denied", "No.", NOW_MS))
     later.commit(ListingSaved(BOT_REF, OWNER, RENAMED, "approved", NOW_MS))
     meet(a, b)
-    assert (a.listing().profile, a.listing().review, a.listing().reason) == (RENAMED, "approved", None)
+    assert (a.listing().profile, a.listing().state, a.listing().reason) == (RENAMED, "approved", None)
 
 
 def test_parts_that_different_nodes_write_all_stand(a: Node, b: Node) -> None:
     a.commit(ListingSaved(BOT_REF, OWNER, RENAMED, "approved", NOW_MS))
-    b.commit(ActualCountSet(BOT_REF, 12), WebhookSaved(BOT_REF, HOOK))
-    a.commit(LimitsSet(BOT_REF, Policy(3, 4), None), UPDATED)
+    b.commit(actual_count_set(BOT_REF, 12), webhook_saved(BOT_REF, HOOK))
+    a.commit(limits_set(BOT_REF, Policy(3, 4), None), UPDATED)
     meet(a, b)
     row = b.listing()
-    assert (row.profile, row.actual_server_count, row.server_count) == (RENAMED, 12, 0)
-    assert (row.stats_limit, row.webhook) == (Policy(3, 4), HOOK)
+    assert (row.profile, row.actual, row.counts) == (RENAMED, 12, BotCounts(0, None, NOW_MS))
+    assert (row.limits, row.webhook) == (BotLimits(Policy(3, 4)), HOOK)
 
 
 def test_who_has_heard_of_a_write_writes_later_whatever_the_clocks_say(a: Node, b: Node) -> None:
-    b.commit(ActualCountSet(BOT_REF, 1))
+    b.commit(actual_count_set(BOT_REF, 1))
     a.hear(b)
-    a.commit(ActualCountSet(BOT_REF, 2))
-    assert a.clock.now_ms() < a.listing().stamps.actual.ms
+    a.commit(actual_count_set(BOT_REF, 2))
+    assert a.clock.now_ms() < a.listing().known_stamps.actual.ms
     meet(a, b)
-    assert b.listing().actual_server_count == 2
+    assert b.listing().actual == 2
 
 
 def test_of_two_writes_in_the_same_millisecond_that_of_the_later_name_stands(a: Node) -> None:
@@ -83,11 +81,11 @@ def test_of_two_writes_in_the_same_millisecond_that_of_the_later_name_stands(a: 
     b.hear(a)
     for node, count in ((b, 2), (a, 1)):
         node.clock.advance_ms(HOUR_MS)
-        node.commit(ActualCountSet(BOT_REF, count))
-    assert a.listing().stamps.actual.ms == b.listing().stamps.actual.ms
+        node.commit(actual_count_set(BOT_REF, count))
+    assert a.listing().known_stamps.actual.ms == b.listing().known_stamps.actual.ms
     meet(a, b)
-    assert a.listing().actual_server_count == 2
-    assert a.listing().stamps.actual == Stamp(NOW_MS + HOUR_MS, "b.1")
+    assert a.listing().actual == 2
+    assert a.listing().known_stamps.actual == Stamp(NOW_MS + HOUR_MS, "b.1")
 
 
 # -- what was there before the fleet ---------------------------------------------------------------------
@@ -113,10 +111,10 @@ def met_with_their_past(*pasts: Sequence[Event]) -> list[Node]:
 @pytest.mark.parametrize(
     "event",
     [
-        ActualCountSet(BOT_REF, 5),
-        ActualCountSet(BOT_REF, 70_000),
-        LimitsSet(BOT_REF, None, Policy(1, 2)),
-        WebhookSaved(BOT_REF, HOOK),
+        actual_count_set(BOT_REF, 5),
+        actual_count_set(BOT_REF, 70_000),
+        limits_set(BOT_REF, None, Policy(1, 2)),
+        webhook_saved(BOT_REF, HOOK),
         UPDATED,
     ],
     ids=str,
@@ -129,18 +127,18 @@ def test_of_two_gateways_without_a_fleet_what_one_has_and_the_other_has_not_is_k
     alone = Node(alone=True)
     for past in (SAVED, event):
         alone.commit(past)
-    for name in ("actual_server_count", "voters_limit", "webhook", "server_count", "counts_ms"):
+    for name in ("actual", "limits", "webhook", "counts"):
         assert getattr(one.listing(), name) == getattr(alone.listing(), name)
 
 
 def test_gateways_without_a_fleet_agree_on_what_they_have_both_written() -> None:
     one, other = met_with_their_past(
-        [SAVED, ActualCountSet(BOT_REF, 5)], [SAVED, ActualCountSet(BOT_REF, 300)]
+        [SAVED, actual_count_set(BOT_REF, 5)], [SAVED, actual_count_set(BOT_REF, 300)]
     )
-    assert one.listing().actual_server_count in {5, 300}
-    one.commit(ActualCountSet(BOT_REF, 1))
+    assert one.listing().actual in {5, 300}
+    one.commit(actual_count_set(BOT_REF, 1))
     meet(one, other)
-    assert other.listing().actual_server_count == 1
+    assert other.listing().actual == 1
 
 
 def test_votes_from_before_the_fleet_are_counted_for_each_gateway() -> None:
@@ -157,7 +155,7 @@ def test_votes_from_before_the_fleet_are_counted_for_each_gateway() -> None:
 def test_a_removal_takes_what_others_wrote_without_knowing_of_it(a: Node, b: Node) -> None:
     a.commit(ListingRemoved(BOT_REF))
     b.clock.advance_ms(5 * HOUR_MS)
-    b.commit(ActualCountSet(BOT_REF, 1))
+    b.commit(actual_count_set(BOT_REF, 1))
     b.commit(VoteCast(BOT_REF, USER, 1, NOW_MS), DeliveryQueued("first", BOT_REF, USER, False, NOW_MS))
     a_key(b.ledger, digest="d1")
     meet(a, b)

@@ -60,7 +60,7 @@ def decide(node: Node, what: str) -> None:
 
 
 def written(row: Listing) -> tuple[object, ...]:
-    return row.profile, row.change, row.review, row.reason, row.reviewed_ms
+    return row.profile, row.change, row.review, row.reason, row.decided_ms
 
 
 @pytest.mark.parametrize("shown", ["after", "before"])

@@ -6,7 +6,6 @@ import pytest
 from msgspec.structs import replace
 
 from core.events import (
-    ActualCountSet,
     DeliveryAttempted,
     DeliveryDropped,
     DeliveryQueued,
@@ -15,13 +14,13 @@ from core.events import (
     ListingRemoved,
     UserErased,
     VoteCast,
-    WebhookRemoved,
 )
 from core.rows import Delivery
 from replication.facts.kinds import DeliveryFact, Fact
 from tests.support.memory_ledger import DELIVERIES_KEPT
 from tests.support.memory_nodes import DIGESTS, Node, assert_folds, meet
 from tests.support.sample_rows import BOT_REF, DELIVERED, HOUR_MS, NOW_MS, REFUSED, USER
+from tests.support.slots_set import actual_count_set, webhook_removed
 
 MARK = DIGESTS.user(USER)
 
@@ -92,7 +91,7 @@ def test_a_node_hears_of_its_own_delivery_as_its_own(a: Node, b: Node) -> None:
     b.hear(a)
     told = b.capture.delivery(BOT_REF, "first")
     assert told is not None
-    a.commit(ActualCountSet(BOT_REF, 1))
+    a.commit(actual_count_set(BOT_REF, 1))
     later = DeliveryFact(0, 0, replace(told.row, made=2))
     a.merge_facts([later], "b.1")
     assert list(a.state.deliveries.pending) == ["first"]
@@ -104,7 +103,7 @@ def test_a_delivery_of_what_is_gone_is_not_taken(a: Node, b: Node, gone: str) ->
     told = a.commit(queued())
     events: dict[str, Event] = {
         "listing": ListingRemoved(BOT_REF),
-        "webhook": WebhookRemoved(BOT_REF),
+        "webhook": webhook_removed(BOT_REF),
         "user": UserErased(USER, (), MARK),
     }
     b.commit(events[gone])
@@ -114,7 +113,7 @@ def test_a_delivery_of_what_is_gone_is_not_taken(a: Node, b: Node, gone: str) ->
 def test_a_finished_delivery_is_known_though_its_webhook_is_gone(a: Node, b: Node) -> None:
     a.commit(queued())
     told = a.commit(DeliveryAttempted("first", BOT_REF, 1, DELIVERED, "delivered", None))
-    b.commit(WebhookRemoved(BOT_REF))
+    b.commit(webhook_removed(BOT_REF))
     b.merge_facts(told, "a.1")
     assert known(b).delivered
 
@@ -171,7 +170,7 @@ def test_an_attempt_that_was_not_the_last_says_nothing_of_a_delivery_that_is_gon
     a.commit(queued())
     a.commit(DeliveryAttempted("first", BOT_REF, 1, REFUSED, "retry", NOW_MS + 5))
     attempted = a.records[-1]
-    a.commit(WebhookRemoved(BOT_REF))
+    a.commit(webhook_removed(BOT_REF))
     assert a.capture.facts(attempted) == []
 
 

@@ -1,20 +1,23 @@
 """facts/merge.py: its laws, over anything that a fleet may do and any order in which it hears of it."""
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec import UNSET
 from msgspec.structs import replace
 
 from core.actors import ERASED, OPERATOR, user_actor, user_of
+from core.audit_log import APART, FLAGS_KEPT, KEPT, NOTES_KEPT, newest, newest_flags, newest_notes
 from core.clock import day_of, month_of
 from core.push_history import pushes_of
-from core.review_notes import newest_notes
 from core.rows import (
     UNSTAMPED,
+    AuditAction,
+    AuditEntry,
+    BotCounts,
     Claim,
     CoOwner,
     HandOver,
@@ -31,21 +34,31 @@ from core.rows import (
     VoteFlag,
     Webhook,
 )
+from core.sharing import (
+    SLOTS,
+    WRITTEN_TOGETHER,
+    Joined,
+    joined,
+    joined_co_owners,
+    joined_keys,
+    joined_windows,
+    newest_revocations,
+    tenure,
+)
 from core.user_changes import joined_users
 from core.user_rows import USERS as USERS_REF
 from core.user_rows import UserRow, user_ref
-from replication.facts.merge import PARTS, joined, tenure
 from tests.support.examples import examples
 from tests.support.fleet_book import Book, Life, stamp_of, values
 from tests.support.generated_events import (
     counts,
     eligibilities,
     histories,
+    limits,
     owner_messages,
-    policies,
     profiles,
     push_histories,
-    reviews,
+    reviewed,
     user_rows,
 )
 from tests.support.memory_nodes import DIGESTS, Node, assert_alike, assert_folds
@@ -105,35 +118,36 @@ flags = st.builds(
     st.just("burst"),
     st.sampled_from(["f1", "f2"]),
 )
+windows = st.builds(NodeWindow, st.sampled_from(["a.1", "b.1"]), st.integers(0, 1), st.integers(1, 2))
+takeovers = st.none() | st.builds(
+    Takeover, stamps, st.integers(0, 1), st.sampled_from([user_actor(USER), ERASED])
+)
+actions: st.SearchStrategy[AuditAction] = st.sampled_from(["submitted", "edited", "votes_struck"])
+entries = st.builds(
+    AuditEntry, st.integers(0, 40), st.sampled_from([user_actor(USER), ERASED]), actions, node=st.just("a.1")
+)
 settings_of_webhooks = st.none() | st.builds(Webhook, st.sampled_from(["x", "y"]), st.integers(0, 1))
 rows = st.builds(
     Listing,
     st.just(BOT_REF),
     st.sampled_from(USERS),
     profiles,
-    reviews,
     st.integers(0, 2),
     st.integers(0, 2),
-    server_count=counts,
-    command_count=counts,
-    actual_server_count=st.none() | st.sampled_from([0, 127, 128, 70_000]),
-    stats_limit=policies,
+    st.none() | reviewed,
+    counts=st.none() | st.builds(BotCounts, counts, counts, st.integers(0, 2)),
+    actual=st.none() | st.sampled_from([0, 127, 128, 70_000]),
+    limits=limits,
     webhook=settings_of_webhooks,
     keys=st.lists(keys, max_size=3).map(tuple),
-    windows=st.lists(
-        st.builds(NodeWindow, st.sampled_from(["a.1", "b.1"]), st.integers(0, 1), st.integers(1, 2)),
-        max_size=3,
-    ).map(tuple),
-    revoked=st.lists(
-        st.builds(Revocation, st.integers(1, 2), st.sampled_from(["k1", "k2", "o2"])), max_size=2
-    ).map(tuple),
-    stamps=st.builds(Stamps, *[stamps] * 8),
+    windows=st.lists(windows, max_size=3).map(tuple),
+    revoked=st.lists(revocations, max_size=2).map(tuple),
+    stamps=st.none() | st.builds(Stamps, *[stamps] * 9),
     co_owners=st.lists(co_owners, max_size=3).map(tuple),
     hand_over=st.none() | st.builds(HandOver, st.just(user_actor(USER)), st.integers(0, 1), st.just(9)),
     claim=st.none() | st.builds(Claim, st.integers(0, 1), st.just(OPERATOR)),
     notes=st.lists(notes, max_size=3).map(newest_notes),
     proof=st.none() | st.builds(Proof, st.integers(0, 1), st.just(OPERATOR)),
-    denied_profile=st.none() | profiles,
     change=st.none()
     | st.builds(
         PendingChange,
@@ -143,13 +157,11 @@ rows = st.builds(
         st.integers(0, 1),
         st.integers(0, 1),
     ),
-    message=st.just(UNSET) | owner_messages,
-    eligibility=st.just(UNSET) | eligibilities,
+    message=st.none() | owner_messages,
+    eligibility=st.none() | eligibilities,
     pushed=push_histories(),
-    sent_ms=st.none() | st.integers(0, 2),
-    flags=st.just(UNSET) | st.lists(flags, min_size=1, max_size=3).map(tuple),
-    taken=st.just(UNSET)
-    | st.builds(Takeover, stamps, st.integers(0, 1), st.sampled_from([user_actor(USER), ERASED])),
+    flags=st.lists(flags, max_size=3).map(newest_flags),
+    taken=takeovers,
 ).map(lambda row: joined(row, row))
 """As they may be told: each key and each node's window is there once, in order."""
 
@@ -223,6 +235,39 @@ def test_rows_join_into_the_same_in_any_order_and_twice_is_once(
     assert joined(joined(one, other), third) == joined(one, joined(other, third))
     assert joined(joined(one, other), other) == joined(one, other)
     assert joined(one, one) == one
+
+
+OF_SLOTS: Mapping[str, st.SearchStrategy[Any]] = {
+    "created_ms": st.integers(0, 2),
+    "taken": takeovers,
+    "keys": st.lists(keys, max_size=3).map(lambda found: joined_keys(found, ())),
+    "co_owners": st.lists(co_owners, max_size=3).map(lambda found: joined_co_owners(found, ())),
+    "revoked": st.lists(revocations, max_size=2).map(newest_revocations),
+    "audit_log": st.lists(entries, max_size=KEPT + APART + 5).map(newest),
+    "notes": st.lists(notes, max_size=NOTES_KEPT + 3).map(newest_notes),
+    "flags": st.lists(flags, max_size=FLAGS_KEPT + 3).map(newest_flags),
+    "message": st.none() | owner_messages,
+    "windows": st.lists(windows, max_size=3).map(lambda found: joined_windows(found, ())),
+    "pushed": push_histories(),
+}
+JOINED = {slot: rule.join for slot, rule in SLOTS.items() if isinstance(rule, Joined)}
+
+
+def test_every_slot_has_a_rule() -> None:
+    assert set(SLOTS) == set(Listing.__struct_fields__) - {"ref", "stamps", "window"}
+    assert set(OF_SLOTS) == set(JOINED)
+
+
+@pytest.mark.parametrize("slot", JOINED)
+@examples(60)
+@given(choice=st.data())
+def test_every_join_is_commutative_associative_and_idempotent(slot: str, choice: st.DataObject) -> None:
+    join = JOINED[slot]
+    one, other, third = (choice.draw(OF_SLOTS[slot]) for _ in range(3))
+    assert join(one, other) == join(other, one)
+    assert join(join(one, other), third) == join(one, join(other, third))
+    assert join(one, one) == one
+    assert join(join(one, other), other) == join(one, other)
 
 
 @examples(150)
@@ -308,11 +353,11 @@ def assert_sessions(node: Node, book: Book) -> None:
 def assert_trails(node: Node) -> None:
     """Of an erased user later acts alone are known, and no older notes, flags, keys or offers."""
     for row in node.state.listings.values():
-        named = [(act.by, act.at_ms) for act in row.trail] + [(note.by, note.at_ms) for note in row.notes]
-        named += [(maker, key.stamp.ms) for key in row.keys for maker in key.makers]
-        named += [(row.hand_over.heir, row.stamps.owner.ms)] if row.hand_over is not None else []
-        named += [(flag.by, flag.at_ms) for flag in row.flags] if row.flags is not UNSET else []
-        named += [(row.taken.lost_by, row.taken.stamp.ms)] if row.taken is not UNSET else []
+        named = [(act.by, act.at_ms) for act in row.audit_log] + [(note.by, note.at_ms) for note in row.notes]
+        named += [(maker, (key.stamp or UNSTAMPED).ms) for key in row.keys for maker in key.makers]
+        named += [(row.hand_over.heir, row.known_stamps.owner.ms)] if row.hand_over is not None else []
+        named += [(flag.by, flag.at_ms) for flag in row.flags]
+        named += [(row.taken.lost_by, row.taken.stamp.ms)] if row.taken is not None else []
         for by, at_ms in named:
             user = user_of(by)
             erased_ms = node.state.fleet.erased.get(DIGESTS.user(user), 0) if user is not None else 0
@@ -326,7 +371,7 @@ def assert_messages(node: Node, book: Book) -> None:
         queued = book.messages[ref, node.state.fleet.removed.get(ref, 0)]
         standing = [each for each in queued if each.stamp.ms > erased.get(DIGESTS.user(each.user), 0)]
         last = max(standing, default=None)
-        if row.message is UNSET:
+        if row.message is None:
             assert last is None or last != max(queued)
         else:
             assert last is not None
@@ -344,8 +389,8 @@ def assert_listings(node: Node, book: Book) -> None:
         if row is not None:
             assert_parts(row, life, book)
             windows = {window.node: (window.started_ms, window.used) for window in row.windows}
-            if row.stats_window is not None:
-                windows[node.label] = (row.stats_window.started_ms, row.stats_window.used)
+            if row.window is not None:
+                windows[node.label] = (row.window.started_ms, row.window.used)
             assert pushes_of(row.pushed) == book.pushed[life]
             assert windows == {
                 label: (window.started_ms, window.used) for label, window in book.windows[life].items()
@@ -353,7 +398,7 @@ def assert_listings(node: Node, book: Book) -> None:
 
 
 def assert_parts(row: Listing, life: Life, book: Book) -> None:
-    for part in PARTS:
+    for part in WRITTEN_TOGETHER:
         written = book.parts.get((life, part), [])
         if not written:
             continue
@@ -404,9 +449,9 @@ def assert_keys(node: Node, book: Book) -> None:
         expected = {id_: rows for id_, rows in written.items() if id_ not in book.deleted[life]}
         assert {key.id for key in row.keys} == set(expected)
         for key in row.keys:
-            last = max(written.stamp for written in expected[key.id])
-            newest = [written for written in expected[key.id] if written.stamp == last]
+            last = max(written.stamp or UNSTAMPED for written in expected[key.id])
+            newest = [written for written in expected[key.id] if (written.stamp or UNSTAMPED) == last]
             assert unnamed(key) in map(unnamed, newest)
             assert key.used_day == book.used[life].get(key.id, 0)
-            opening |= {key.digest, key.old_digest} - {None} if row.review == "approved" else set()
+            opening |= {key.digest, key.old_digest} - {None} if row.state == "approved" else set()
     assert set(node.state.listings.grants) == opening

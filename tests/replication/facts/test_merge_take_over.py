@@ -3,13 +3,14 @@
 from msgspec.structs import replace
 
 from core.actors import user_actor
-from core.events import Event, KeySaved, ListingSaved, OwnershipProven, WebhookSaved
+from core.events import Event, KeySaved, ListingSaved
 from core.rows import Key, Webhook
 from listings.review import is_proven
 from listings.take_over import take_over
 from tests.support.committed_rows import a_delivery, a_key, a_webhook
 from tests.support.memory_nodes import Node, assert_alike, meet
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, HOUR_MS, NOW_MS, OWNER, USER
+from tests.support.slots_set import ownership_proven, webhook_saved
 
 DIGEST = "d2" * 32
 
@@ -58,8 +59,8 @@ def test_an_edit_a_webhook_and_a_proof_of_the_owner_before_are_nothing(a: Node, 
     take(a)
     by = user_actor(OWNER)
     b.commit(ListingSaved(BOT_REF, OWNER, replace(BOT_PROFILE, name="Mine"), "approved", NOW_MS, by=by))
-    b.commit(WebhookSaved(BOT_REF, Webhook("https://receiver.example/mine", NOW_MS), by=by))
-    b.commit(OwnershipProven(BOT_REF, NOW_MS, by=by))
+    b.commit(webhook_saved(BOT_REF, Webhook("https://receiver.example/mine", NOW_MS), by=by))
+    b.commit(ownership_proven(BOT_REF, NOW_MS, by=by))
     meet(a, b)
     row = b.listing()
     assert (row.owner_id, row.profile.name, row.webhook) == (USER, BOT_PROFILE.name, None)

@@ -78,7 +78,7 @@ def test_a_vote_of_a_later_life_ends_the_earlier_one(a: Node, b: Node) -> None:
     assert not b.state.listings
     assert b.votes(BOT_REF, USER) == (1, NOW_MS + 1)
     meet(a, b)
-    assert b.listing().review == "approved"
+    assert b.listing().state == "approved"
 
 
 def test_many_votes_come_at_once(a: Node, b: Node) -> None:

@@ -10,7 +10,7 @@ from replication.members.epochs import later_node_id, node_id_at_start
 def fleet_of(node_id: str, *, is_copy: bool = False) -> FleetTable:
     fleet = FleetTable()
     if node_id:
-        fleet.load(FleetRow(node_id, (node_id,), {}, {}, {}, 0, is_copy))
+        fleet.load(FleetRow(node_id, (node_id,), {}, {}, {}, {}, 0, is_copy))
     return fleet
 
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from core.actors import user_actor
-from core.events import ActualCountSet
 from tests.support.gateways import BOT, BOT_SUBMISSION, USER, ThreadGateway
 from tests.support.sample_rows import OTHER_USER
+from tests.support.slots_set import actual_count_set
 from tests.support.suspended_endpoints import hold, trying_once
 from tests.support.webhook_receiver import Receiver
 
@@ -75,7 +75,7 @@ def test_an_erased_user_is_struck_out_of_the_history_and_the_act_stays(gateway: 
     def act() -> None:
         for user, count in ((USER, 7), (OTHER_USER, 8)):
             gateway.gateway.ledger.commit(
-                [ActualCountSet(f"bots/{BOT}", count, at_ms=now_ms, by=user_actor(user))]
+                [actual_count_set(f"bots/{BOT}", count, at_ms=now_ms, by=user_actor(user))]
             )
 
     gateway.on_loop(act)

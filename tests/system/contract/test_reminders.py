@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from core.events import EligibilityChecked
 from tests.support.contract import BOT_PATH
 from tests.support.gateways import BOT, SERVER, eventually
 from tests.support.people_gateway import PeopleGateway, serving
 from tests.support.platform_stand_in import BEN, BOT_TOKEN, CHANNELS, DAN, messages_path
 from tests.support.scraped import scraped
+from tests.support.slots_set import eligibility_checked
 
 BOT_REF, SERVER_REF = f"bots/{BOT}", f"servers/{SERVER}"
 DAY = 86_400
@@ -162,11 +162,11 @@ def test_of_a_hidden_server_a_user_is_told_when_it_is_shown_again(gateway: Peopl
     opted_in(gateway, SERVER_REF)
     opted_in(gateway)
     now_ms = gateway.clock.now_ms()
-    hidden = EligibilityChecked(SERVER_REF, (), now_ms, now_ms, now_ms)
+    hidden = eligibility_checked(SERVER_REF, (), now_ms, now_ms, now_ms)
     gateway.on_loop(lambda: gateway.gateway.ledger.commit([hidden]))
     gateway.advance(DAY)
     eventually(lambda: sorted(states(gateway)) == ["delivered", "none"])
-    shown = EligibilityChecked(SERVER_REF, (), now_ms)
+    shown = eligibility_checked(SERVER_REF, (), now_ms)
     gateway.on_loop(lambda: gateway.gateway.ledger.commit([shown]))
     eventually(lambda: states(gateway) == ["delivered", "delivered"])
     assert len(gateway.stand_in.messages(BEN)) == 2

@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.trail import KEPT
+from core.audit_log import KEPT
 from tests.support.gateways import BOT_SUBMISSION
 from tests.support.owned_listings import forbid_to_submit, list_bot, list_server
 from tests.support.page_visitor import words

@@ -179,4 +179,4 @@ def test_who_is_forgotten_is_in_no_listing_of_others(gateway: PeopleGateway, ben
     assert ben.post("/me/data", {"word": "erase"}).status_code == 303
     row = gateway.gateway.ledger.state.listings[f"bots/{OTHER_BOT}"]
     assert BEN not in repr(row)
-    assert (row.extra_owners, row.review, row.reason) == ((CLEO,), "denied", "It is too quiet.")
+    assert (row.extra_owners, row.state, row.reason) == ((CLEO,), "denied", "It is too quiet.")

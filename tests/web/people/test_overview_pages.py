@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 
-from core.rows import Deed
+from core.rows import AuditAction
 from tests.support.gateways import BOT
 from tests.support.owned_listings import SERVER, TYPED, describe, list_bot, list_server
 from tests.support.page_visitor import words
@@ -164,4 +164,4 @@ def test_the_platform_is_not_asked_without_end(gateway: PeopleGateway, ada: Pers
 
 
 def test_every_deed_has_words() -> None:
-    assert DEEDS.keys() == {*get_args(Deed)}
+    assert DEEDS.keys() == {*get_args(AuditAction)}

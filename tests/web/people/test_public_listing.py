@@ -10,7 +10,6 @@ from xml.etree import ElementTree
 import pytest
 
 from core.actors import GATEWAY, OPERATOR
-from core.events import EligibilityChecked
 from grammars.snowflake import is_snowflake
 from people.quarantine import impose
 from tests.support.co_owners import let_join
@@ -19,6 +18,7 @@ from tests.support.gateways import BOT, BOT_SUBMISSION, SERVER, SERVER_SUBMISSIO
 from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, Person
 from tests.support.platform_stand_in import ADA, BEN, CLEO, DAN, READY
+from tests.support.slots_set import eligibility_checked
 
 Case = Literal[
     "in review",
@@ -78,7 +78,7 @@ def hide(gateway: PeopleGateway, here: str, *, is_hidden: bool) -> None:
     """Let a check hide the listing, or show it again."""
     now_ms = gateway.clock.now_ms()
     since_ms = now_ms if is_hidden else None
-    event = EligibilityChecked(here[1:], (), now_ms, since_ms, since_ms, by=GATEWAY)
+    event = eligibility_checked(here[1:], (), now_ms, since_ms, since_ms, by=GATEWAY)
     gateway.on_loop(partial(gateway.gateway.ledger.commit, [event]))
 
 

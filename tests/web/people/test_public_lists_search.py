@@ -8,11 +8,12 @@ from urllib.parse import quote
 import pytest
 from msgspec.structs import replace
 
-from core.events import EligibilityChecked, Event, ListingRemoved, ListingReviewed, ListingSaved
+from core.events import Event, ListingRemoved, ListingReviewed, ListingSaved
 from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, Person
 from tests.support.platform_stand_in import ADA
 from tests.support.sample_rows import BOT_PROFILE, SERVER_PROFILE
+from tests.support.slots_set import eligibility_checked
 
 BOT, OTHER = "600000000000000001", "600000000000000002"
 SERVER = "700000000000000001"
@@ -37,7 +38,7 @@ def listings(gateway: PeopleGateway) -> None:
         saved(BOT, "Jukebox", categories=("Music", "Other")),
         saved(OTHER, "Jukebox Two", categories=("Other",)),
         ListingSaved(REFS[2], ADA, server, "approved", now_ms),
-        EligibilityChecked(REFS[2], (), now_ms),
+        eligibility_checked(REFS[2], (), now_ms),
     )
     until_found(gateway.person(None), "/servers", "reading room", [SERVER])
 
@@ -100,7 +101,7 @@ def test_a_server_is_found_by_its_keywords_unless_it_is_hidden(
     now_ms = gateway.clock.now_ms()
     until_found(stranger, "/servers", SERVER_PROFILE.keywords[0], [SERVER])
     assert on_page(stranger, "/bots", "reading room") == []
-    commit(gateway, EligibilityChecked(REFS[2], (), now_ms, now_ms, now_ms))
+    commit(gateway, eligibility_checked(REFS[2], (), now_ms, now_ms, now_ms))
     assert on_page(stranger, "/servers", "reading room") == []
 
 

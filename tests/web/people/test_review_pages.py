@@ -9,7 +9,6 @@ import pytest
 import requests
 
 from core.actors import user_actor
-from core.events import OwnershipProven
 from tests.support.co_owners import let_join
 from tests.support.gateways import (
     BOT_SUBMISSION,
@@ -20,6 +19,7 @@ from tests.support.owned_listings import list_server
 from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, Person
 from tests.support.platform_stand_in import ADA, BEN, CLEO, DAN, PRIVATE, READY, SILENT
+from tests.support.slots_set import ownership_proven
 from tests.support.visited_listings import stranger_status
 
 HERE = f"/review/bots/{READY}"
@@ -257,7 +257,7 @@ def test_an_unproven_owner_is_confirmed_before_an_approval(gateway: PeopleGatewa
 
 def test_a_proven_owner_needs_no_confirmation(gateway: PeopleGateway, cleo: Person) -> None:
     submit(gateway)
-    proof = OwnershipProven(f"bots/{READY}", gateway.clock.now_ms(), by=user_actor(ADA))
+    proof = ownership_proven(f"bots/{READY}", gateway.clock.now_ms(), by=user_actor(ADA))
     gateway.on_loop(lambda: gateway.gateway.ledger.commit([proof]))
     page = cleo.page(HERE)
     assert 'name="confirmed"' not in page

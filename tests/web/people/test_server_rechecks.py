@@ -12,7 +12,7 @@ from core.actors import GATEWAY, OPERATOR
 from core.clock import FakeClock
 from core.events import ListingRemoved, ListingReviewed, ListingSaved
 from core.ledger import Ledger
-from core.ref_slices import SLICE
+from core.listing_table import SLICE
 from core.rows import Listing, ServerCheck, ServerProfile
 from listings.eligibility import check
 from tests.support.coroutines import run
@@ -111,7 +111,7 @@ def test_what_fails_is_hidden_after_the_grace_period_and_comes_back_by_itself(
                 await rechecks.round()
                 seen.append(row(ledger, GOOD_SERVER).is_public)
             assert seen == [True, True, False, True]
-            acts = [(act.by, act.deed) for act in row(ledger, GOOD_SERVER).trail if act.by == GATEWAY]
+            acts = [(act.by, act.action) for act in row(ledger, GOOD_SERVER).audit_log if act.by == GATEWAY]
             assert acts == [(GATEWAY, "found_failing"), (GATEWAY, "hidden"), (GATEWAY, "shown_again")]
 
     run(main())

@@ -1,6 +1,6 @@
 """web/people/shown_once.py: what stands on the page that shows a secret."""
 
-from core.rows import Listing
+from core.rows import Listing, Reviewed
 from languages.texts import Text
 from tests.support.english import english
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OWNER
@@ -9,7 +9,7 @@ from web.people.shown_once import ShownOnce, shown_once
 from web.people.visitors import Person
 from web.templates import load_drawing
 
-ROW = Listing(BOT_REF, OWNER, BOT_PROFILE, "approved", NOW_MS, NOW_MS)
+ROW = Listing(BOT_REF, OWNER, BOT_PROFILE, NOW_MS, NOW_MS, Reviewed("approved", NOW_MS))
 ACCESS = Access(ROW, Person(OWNER, "Somebody", None, False, None, "d1", NOW_MS), frozenset({"see", "keys"}))
 SHOWN = ShownOnce(
     Text("It is made"), Text("API key"), "vg_<secret>", Text("Keep it."), f"/{BOT_REF}/manage/keys"

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 import pytest
 
 from core.actors import user_actor
-from core.events import OwnershipProven
 from tests.support.gateways import SERVER_SUBMISSION
 from tests.support.listed_servers import reader, serving_servers, unlist
 from tests.support.owned_listings import TYPED, describe, forbid_to_submit, list_bot
 from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, Person
 from tests.support.platform_stand_in import ADA, BEN, GOOD_SERVER, MANAGED, READY
+from tests.support.slots_set import ownership_proven
 
 HERE = f"/bots/{READY}/take-over"
 MANAGE = f"/bots/{READY}/manage"
@@ -187,5 +187,5 @@ def test_who_does_not_manage_the_server_is_told_so(gateway: PeopleGateway) -> No
 
 def prove_for(gateway: PeopleGateway, ref: str, user: str) -> None:
     """Note a proof of the user, as the submission of a server does."""
-    proven = OwnershipProven(ref, gateway.clock.now_ms(), by=user_actor(user))
+    proven = ownership_proven(ref, gateway.clock.now_ms(), by=user_actor(user))
     gateway.on_loop(lambda: gateway.gateway.ledger.commit([proven]))

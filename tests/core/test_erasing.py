@@ -1,19 +1,18 @@
-"""core/striking.py: who is named in a row, and what is left when a name goes."""
+"""core/erasing.py: who is named in a row, and what is left when a name goes."""
 
-from msgspec import UNSET
 from msgspec.structs import replace
 
 from core.actors import ERASED, OPERATOR, user_actor
-from core.rows import Act, Claim, Listing, Note, OwnerMessage, Proof, Stamp, Stamps, VoteFlag
-from core.striking import actors_of, without_actor
+from core.erasing import actors_of, without_actor
+from core.rows import AuditEntry, Claim, Listing, Note, OwnerMessage, Proof, Reviewed, Stamp, Stamps, VoteFlag
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OTHER_USER, OWNER, USER
 
 ME, OTHER = user_actor(USER), user_actor(OTHER_USER)
 MESSAGE = OwnerMessage(ME, "denied", "It is silent.", NOW_MS, NOW_MS)
-BARE = Listing(BOT_REF, OWNER, BOT_PROFILE, "in_review", NOW_MS, NOW_MS)
+BARE = Listing(BOT_REF, OWNER, BOT_PROFILE, NOW_MS, NOW_MS, Reviewed("in_review", NOW_MS))
 ROW = replace(
     BARE,
-    trail=(Act(NOW_MS, ME, "submitted"), Act(NOW_MS, OTHER, "edited")),
+    audit_log=(AuditEntry(NOW_MS, ME, "submitted"), AuditEntry(NOW_MS, OTHER, "edited")),
     notes=(Note(NOW_MS, ME, "Mine."), Note(NOW_MS + 5, ME, "Later."), Note(NOW_MS, OTHER, "Yours.")),
     claim=Claim(NOW_MS, ME),
     proof=Proof(NOW_MS, ME),
@@ -30,8 +29,8 @@ def test_everybody_whom_a_row_names_is_found() -> None:
 
 def test_a_message_goes_with_whom_it_is_to_unless_its_decision_came_later() -> None:
     row = replace(BARE, message=MESSAGE)
-    assert without_actor(row, ME, None).message is UNSET
-    assert without_actor(row, ME, NOW_MS).message is UNSET
+    assert without_actor(row, ME, None).message is None
+    assert without_actor(row, ME, NOW_MS).message is None
     assert without_actor(row, ME, NOW_MS - 1) == row
     assert without_actor(row, OTHER, None) == row
     later = replace(BARE, message=replace(MESSAGE, stamp=Stamp(NOW_MS + 5, "a.1")))
@@ -41,7 +40,7 @@ def test_a_message_goes_with_whom_it_is_to_unless_its_decision_came_later() -> N
 def test_a_name_goes_and_what_was_done_stays() -> None:
     struck = without_actor(ROW, ME, None)
     assert actors_of(struck) == {ERASED, OTHER}
-    assert [(act.by, act.deed) for act in struck.trail] == [(ERASED, "submitted"), (OTHER, "edited")]
+    assert [(act.by, act.action) for act in struck.audit_log] == [(ERASED, "submitted"), (OTHER, "edited")]
     assert [note.text for note in struck.notes] == ["Mine.", "Later.", "Yours."]
     assert (struck.claim, struck.proof) == (None, None)
 

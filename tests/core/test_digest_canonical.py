@@ -1,4 +1,4 @@
-"""core/canonical.py: the digest that all nodes of a fleet share once they have heard of the same changes."""
+"""core/digest.py: the digest that all nodes of a fleet share once they have heard of the same changes."""
 
 import random
 
@@ -26,6 +26,7 @@ from core.rows import (
     Key,
     Listing,
     NodeWindow,
+    Reviewed,
     StatsWindow,
     Webhook,
 )
@@ -37,7 +38,7 @@ from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OWNER, SERVE
 from tests.support.state_laws import picture
 
 NAMED = NodeNamed("a.1")
-ROW = Listing(BOT_REF, OWNER, BOT_PROFILE, "approved", NOW_MS, NOW_MS)
+ROW = Listing(BOT_REF, OWNER, BOT_PROFILE, NOW_MS, NOW_MS, Reviewed("approved", NOW_MS))
 KEY = Key("k1", "key", "d1", "d1", NOW_MS)
 ELSEWHERE = Delivery("d", BOT_REF, USER, False, NOW_MS, NOW_MS, owner="b.1")
 
@@ -70,7 +71,7 @@ def test_nodes_that_number_each_other_differently_share_a_digest() -> None:
 def test_a_window_is_the_same_whosever_it_is() -> None:
     update = StatsUpdated(BOT_REF, 5, None, StatsWindow(NOW_MS, 2), NOW_MS, stamp_ms=5)
     heard = state_after(NAMED, ListingMerged(ROW), update).listings[BOT_REF]
-    told = replace(heard, stats_window=None, windows=(NodeWindow("a.1", NOW_MS, 2),))
+    told = replace(heard, window=None, windows=(NodeWindow("a.1", NOW_MS, 2),))
     one, other = two_nodes(ListingMerged(ROW), update, of_b=(ListingMerged(told),))
     assert one == other
 
@@ -88,7 +89,7 @@ def test_how_sending_goes_at_a_node_and_in_which_order_keys_came_does_not_show()
 @pytest.mark.parametrize(
     "event",
     [
-        ListingMerged(replace(ROW, server_count=5)),
+        ListingMerged(replace(ROW, actual=5)),
         ListingRemoved(BOT_REF, stamp_ms=NOW_MS),
         ListingRemoved(SERVER_REF, stamp_ms=NOW_MS),
         UserErased("", (), "mark", stamp_ms=NOW_MS),

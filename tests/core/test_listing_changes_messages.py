@@ -1,13 +1,13 @@
-"""core/owner_messages.py: what events and other nodes make of the message to an owner."""
+"""Messages to owners: what events and other nodes make of the message to an owner."""
 
 import pytest
-from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from core.actors import user_actor
 from core.events import OwnerMessageAttempted, OwnerMessageEvent, OwnerMessageQueued, OwnerMessageTaken
-from core.owner_messages import changed_message, joined_messages
+from core.listing_changes import changed_message
 from core.rows import Attempt, Outcome, OwnerMessage, Stamp
+from core.sharing import joined_messages
 from tests.support.sample_rows import BOT_REF, NOW_MS, OWNER
 
 TO = user_actor(OWNER)
@@ -24,9 +24,9 @@ def attempted(
 
 
 def test_a_decision_makes_a_message_that_is_due_at_once() -> None:
-    assert changed_message(UNSET, QUEUED, None) == WAITING
+    assert changed_message(None, QUEUED, None) == WAITING
     stamp = Stamp(NOW_MS, "a.1")
-    assert changed_message(UNSET, QUEUED, stamp) == replace(WAITING, stamp=stamp)
+    assert changed_message(None, QUEUED, stamp) == replace(WAITING, stamp=stamp)
 
 
 def test_a_later_decision_takes_the_place_of_the_message_before() -> None:
@@ -60,14 +60,14 @@ def test_an_attempt_is_counted_with_its_outcome(
 @pytest.mark.parametrize(
     "known",
     [
-        UNSET,
+        None,
         replace(WAITING, decided_ms=NOW_MS + 1),
         replace(WAITING, made=1),
         replace(WAITING, next_attempt_ms=None),
         ELSEWHERE,
     ],
 )
-def test_an_attempt_at_something_else_changes_nothing(known: OwnerMessage) -> None:
+def test_an_attempt_at_something_else_changes_nothing(known: OwnerMessage | None) -> None:
     assert changed_message(known, attempted("delivered", None), None) is known
 
 
@@ -82,9 +82,9 @@ def test_a_message_of_another_node_is_taken_over_and_due_at_once() -> None:
 
 @pytest.mark.parametrize(
     "known",
-    [UNSET, WAITING, replace(ELSEWHERE, next_attempt_ms=None), replace(ELSEWHERE, decided_ms=NOW_MS + 1)],
+    [None, WAITING, replace(ELSEWHERE, next_attempt_ms=None), replace(ELSEWHERE, decided_ms=NOW_MS + 1)],
 )
-def test_there_is_nothing_else_to_take_over(known: OwnerMessage) -> None:
+def test_there_is_nothing_else_to_take_over(known: OwnerMessage | None) -> None:
     taken: OwnerMessageEvent = OwnerMessageTaken(BOT_REF, NOW_MS, NOW_MS + 9)
     assert changed_message(known, taken, None) is known
 
@@ -93,8 +93,8 @@ def test_of_two_nodes_messages_that_of_the_later_decision_wins_and_then_the_late
     told = replace(ELSEWHERE, made=1, next_attempt_ms=None, delivered=True)
     taken = replace(ELSEWHERE, node="a.1", taken_ms=NOW_MS)
     later = replace(ELSEWHERE, stamp=Stamp(NOW_MS + 1, "a.1"), node="a.1")
-    in_order: list[OwnerMessage | UnsetType] = [
-        UNSET,
+    in_order: list[OwnerMessage | None] = [
+        None,
         ELSEWHERE,
         replace(ELSEWHERE, made=1),
         told,

@@ -1,9 +1,9 @@
-"""core/key_index.py: grants come from the rows of listings, and from nothing else."""
+"""core/listing_table.py: grants come from the rows of listings, and from nothing else."""
 
 from msgspec.structs import replace
 
-from core.key_index import KeyIndex
-from core.rows import Key, KeyGrant, Listing
+from core.listing_table import KeyIndex
+from core.rows import Key, KeyGrant, Listing, Reviewed
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OTHER_REF, OWNER
 
 FIRST = Key("k1", "first", "d1", "d1", NOW_MS)
@@ -11,7 +11,7 @@ ROTATED = Key("k2", "rotated", "d3", "d3", NOW_MS, NOW_MS, "d2", NOW_MS + 5)
 
 
 def listing(*keys: Key, ref: str = BOT_REF) -> Listing:
-    return Listing(ref, OWNER, BOT_PROFILE, "approved", NOW_MS, NOW_MS, keys=keys)
+    return Listing(ref, OWNER, BOT_PROFILE, NOW_MS, NOW_MS, Reviewed("approved", NOW_MS), keys=keys)
 
 
 def test_every_value_of_every_key_opens_its_listing() -> None:

@@ -1,9 +1,9 @@
-"""core/ref_slices.py: a walk misses no ref."""
+"""core/listing_table.py: a walk misses no ref."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.ref_slices import SLICE, ref_slices
+from core.listing_table import SLICE, ref_slices
 from core.rows import SERVERS
 from tests.support.examples import examples
 

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from core import review_counts
+from core import listing_table
 from core.actors import OPERATOR
 from core.events import ChangeDecided, ListingRemoved, ListingReviewed, ListingSaved
+from core.listing_table import ReviewCounts, Standing
 from core.packing import pack
-from core.review_counts import ReviewCounts, Standing
 from core.rows import PendingChange
 from core.state import State
 from tests.support.examples import examples
@@ -19,7 +19,7 @@ from tests.support.memory_ledger import empty_state
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OTHER_REF, OWNER, SERVER_REF, listed
 
 REFS = [f"{kind}/{number}" for kind in ("bots", "servers") for number in range(8)]
-STANDINGS_AND_NONE = st.sampled_from([None, *review_counts.STANDINGS])
+STANDINGS_AND_NONE = st.sampled_from([None, *listing_table.STANDINGS])
 
 
 def counted(rows: dict[str, Standing]) -> dict[tuple[str, str], int]:
@@ -28,12 +28,12 @@ def counted(rows: dict[str, Standing]) -> dict[tuple[str, str], int]:
 
 @pytest.fixture(autouse=True)
 def small_slices(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(review_counts, "SLICE", 3)
+    monkeypatch.setattr(listing_table, "SLICE", 3)
 
 
 @examples(200)
 @given(
-    st.dictionaries(st.sampled_from(REFS), st.sampled_from(review_counts.STANDINGS)),
+    st.dictionaries(st.sampled_from(REFS), st.sampled_from(listing_table.STANDINGS)),
     st.lists(st.tuples(st.sampled_from(REFS), STANDINGS_AND_NONE, st.booleans()), max_size=30),
 )
 def test_the_numbers_are_right_whatever_changes_between_two_slices(

@@ -1,0 +1,81 @@
+"""Docstrings, comments, texts and documents are in plain English, but for files that were not reread yet."""
+
+import pytest
+
+from tests.support.plain_english import all_findings, judged, shrunk, spoken_in, strings_in, to_reread
+
+AGAIN = "python -m tests.support.plain_english"
+
+
+def test_files_that_were_reread_are_in_plain_english() -> None:
+    found, listed = all_findings(), to_reread()
+    wrong = [
+        f"{name}:{each.line}: {each.text}" for name in found if name not in listed for each in found[name]
+    ]
+    assert wrong == [], f"say it in plain English; after a rename: {AGAIN}"
+
+
+def test_the_list_of_files_to_reread_has_no_file_that_is_done() -> None:
+    listed = to_reread()
+    assert listed == sorted(set(listed)), f"{AGAIN} sorts the list"
+    assert set(listed) - all_findings().keys() == set(), f"take them off the list: {AGAIN}"
+
+
+def words(text: str) -> list[str]:
+    return [each.text for each in judged(1, text, is_block=True)]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("What a bot is told.", ["What"]),
+        ("Return it.\n\nWhether it is there.", ["Whether"]),
+        ("* Of all bots, one.\n* A bot.\n* How it goes.", ["Of", "How"]),
+        ("1. Those that wait.", ["Those"]),
+        ("A bot that whoever\nasks is told of.", ["whoever", "is told of"]),
+        ("It stands\nin a row, that\nwhich is made anew.", ["stands in", "that which", "anew"]),
+        ("Law: it is so.", ["Law:"]),
+        ("Offers end. Howling and Whatever are words.", []),
+        ("What is a bot? A program.", []),
+        ('The word "anew" and `whoever` are quotations.', []),
+        ("## How it works", []),
+        ("| What | Who |", []),
+        ("The stand-in mentions an amendment.", []),
+    ],
+)
+def test_words_and_openings_are_found(text: str, found: list[str]) -> None:
+    assert words(text) == found
+
+
+SOURCE = '''"""Law: one."""
+
+# How two
+# goes on.
+TEXT = Text("three is done anew")  # Whether four
+LONG = """
+# What is no comment
+"""
+
+
+def five() -> None:
+    """Whom."""
+'''
+
+
+def test_docstrings_comments_and_strings_of_a_module_are_read() -> None:
+    spoken = [
+        (line, each.text) for line, text, _ in spoken_in(SOURCE) for each in judged(line, text, is_block=True)
+    ]
+    assert sorted(spoken) == [(1, "Law:"), (3, "How"), (5, "Whether"), (12, "Whom")]
+    said = [
+        (line, each.text)
+        for line, text, _ in strings_in(SOURCE)
+        for each in judged(line, text, is_block=False)
+    ]
+    assert said == [(5, "anew")]
+
+
+def test_the_list_never_grows() -> None:
+    assert shrunk(["a.py", "b.py", "c.py"], ["d.py", "b.py"]) == ["b.py", "d.py"]
+    with pytest.raises(ValueError, match="2 files have findings, and 1 are listed"):
+        shrunk(["a.py"], ["b.py", "c.py"])
