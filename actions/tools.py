@@ -34,7 +34,7 @@ class VoteClaims(Protocol):
 class Tools:
     """The objects that actions work with. `new_id()` makes ids; `random(n)` gives n random bytes.
 
-    `claims` and `mark` are a fleet's: outside of one there are no claims, and a user's mark is empty.
+    `claims` and `pseudonym` are a fleet's: outside of one there are no claims, and pseudonyms are empty.
     `tells_owners` is true if owners are sent a message about each decision. `edits` says which version of an
     edited listing the public sees.
     """
@@ -55,13 +55,13 @@ class Tools:
     moderators: Moderators
     sessions: Sessions
     claims: VoteClaims | None = None
-    mark: Callable[[str], str] = lambda _: ""
+    pseudonym: Callable[[str], str] = lambda _: ""
     tells_owners: bool = False
     edits: EditsShown = "after"
     in_slices: Callable[[Iterable[None]], Awaitable[None]] = field(kw_only=True)
     """Does long work slice by slice, with other requests between them."""
     vote_mark: Callable[[str, str], str] = field(kw_only=True)
-    """Returns the mark of a listing and a user, as core/cooldown_table.py keeps it."""
+    """Returns the pseudonym of a listing and a user, as core/cooldown_table.py keeps it."""
 
     def new_deliveries(self) -> NewDeliveries:
         """Return what makes deliveries of events of listings."""

@@ -1,4 +1,4 @@
-"""Numbers and columns of numbers in as few bits as they need. Law: what is put is read, in the same order.
+"""Numbers and columns of numbers in as few bits as they need. Invariant: what is put is read, in order.
 
 The numbers of a column take the bits of its greatest one. Bits of 0 at the end take no bytes, because a
 reader finds zeros behind the end. A number that may be below 0 is put in zigzag form: 0, -1, 1, -2, 2, ...

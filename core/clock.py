@@ -1,4 +1,4 @@
-"""The two clocks. Law: no other module reads the time.
+"""The two clocks. Invariant: no other module reads the time.
 
 * Wall time, in Unix milliseconds, dates facts that outlive the process (votes, listings, deliveries).
 * Monotonic time, in nanoseconds, drives buckets and timers. It does not jump when somebody sets the clock.

@@ -1,4 +1,4 @@
-"""The table of webhook deliveries. Law: a change never fails; one that is about something gone is a no-op.
+"""The table of webhook deliveries. Invariant: a change about something that is gone changes nothing.
 
 A pending delivery is local or remote. This node sends the local ones. Another node of the fleet sends a
 remote one, unless this node takes it over. Local ones are kept by id and by listing, there in the order in

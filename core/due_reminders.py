@@ -1,5 +1,4 @@
-"""The reminders of a user as they stand now. Law: a reminder is due by what is known, and nothing is kept of
-that.
+"""The reminders of a user that are due. Nothing is kept of that: votes and reminders tell it.
 
 A cooldown ends at the time of the user's last vote and the cooldown together. The user is reminded of that
 end if it came after the reminder was turned on. So there is one reminder for each vote, whatever is restarted

@@ -1,4 +1,4 @@
-"""Histograms of durations. Law: the buckets are fixed, so that counting one more keeps no object.
+"""Histograms of durations, with fixed buckets: counting one more keeps no object.
 
 `DurationCounts` counts, in whichever part of the program something takes time; `Durations` is a copy of its
 numbers for whoever reads them. All histograms have the same bounds, so they can be added and compared.

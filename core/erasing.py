@@ -18,7 +18,7 @@ def actors_of(row: Listing) -> set[Actor]:
     if row.taken is not None:
         named.add(row.taken.lost_by)
     if row.hand_over is not None:
-        named.add(row.hand_over.heir)
+        named.add(row.hand_over.successor)
     return named
 
 
@@ -43,7 +43,7 @@ def without_actor(row: Listing, actor: Actor, until_ms: int | None) -> Listing:
         decided_ms = message.stamp.ms if message.stamp is not None else message.decided_ms
         message = None if is_meant(message.to, decided_ms) else message
     hand_over, change, taken = row.hand_over, row.change, row.taken
-    if hand_over is not None and is_meant(hand_over.heir, stamps.owner.ms or hand_over.at_ms):
+    if hand_over is not None and is_meant(hand_over.successor, stamps.owner.ms or hand_over.at_ms):
         hand_over = None
     if change is not None and is_meant(change.by, change.sent_ms):
         change = replace(change, by=ERASED)

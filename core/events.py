@@ -410,12 +410,12 @@ class UserErased(ManagementEvent, frozen=True, tag="user_erased.1"):
     """A user was erased from everything with these refs: a listing loses the user's votes, its deliveries
     that name the user, and the user's name in its audit log. The user's own row goes.
 
-    `mark` stands for the user in a fleet's memory of erased users. It is empty outside a fleet.
+    `pseudonym` stands for the user in a fleet's memory of erased users. It is empty outside a fleet.
     """
 
     user: str
     refs: tuple[str, ...]
-    mark: str = ""
+    pseudonym: str = ""
     at_ms: int = 0
 
 

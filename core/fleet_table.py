@@ -1,12 +1,13 @@
-"""The memory of a node about its fleet. Law: of two values for one thing, the greater one stays.
+"""The memory of a node about its fleet. Invariant: of two values for one thing, the greater one
+stays.
 
 A label names a node as long as its memory reaches: `<name>.<epoch>`. A node that lost its data, or went back
 to older data, begins a new epoch, and so is another node for all who count by node. The vote table knows
 nodes by number: the place of their label in `numbers`.
 
 * `cursors`: the position up to which this node knows everything that another has told, by its label.
-* `removed` and `erased` are tombstones: when a listing was last removed, by ref, and a user, by mark. Facts
-  about the time before are no news, so nothing comes back that was erased.
+* `removed` and `erased` are tombstones: when a listing was last removed, by ref, and a user, by pseudonym.
+  Facts about the time before are no news, so nothing comes back that was erased.
 * `struck` are tombstones of votes: when they were last struck out, by ref and user. They go when the listing
   is removed or the user erased. Of each listing the newest are kept.
 * `latest_ms`: the newest time of a stamp.
@@ -61,7 +62,7 @@ class FleetView(Protocol):
 
     @property
     def erased(self) -> Mapping[str, int]:
-        """By mark."""
+        """By pseudonym."""
 
     @property
     def struck(self) -> Mapping[str, Mapping[str, int]]:
@@ -111,8 +112,8 @@ class FleetTable:
         self._cursors.update(row.cursors)
         for ref, ms in row.removed.items():
             self.removed_at(ref, ms)
-        for mark, ms in row.erased.items():
-            self.erased_at(mark, ms)
+        for pseudonym, ms in row.erased.items():
+            self.erased_at(pseudonym, ms)
         for ref, users in row.struck.items():
             for user, ms in users.items():
                 self.struck_at(ref, (user,), ms)
@@ -144,9 +145,9 @@ class FleetTable:
         for user in [*self._struck.get(ref, ())]:
             self._forget_struck(ref, user, ms)
 
-    def erased_at(self, mark: str, ms: int, user: str = "") -> None:
+    def erased_at(self, pseudonym: str, ms: int, user: str = "") -> None:
         """Remember an erased user, who is named where somebody knew the name."""
-        self._bury(self._erased, mark, ms)
+        self._bury(self._erased, pseudonym, ms)
         for ref in [*self._struck]:
             self._forget_struck(ref, user, ms)
 

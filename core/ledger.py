@@ -1,4 +1,4 @@
-"""The one writer. Law: `commit` is a plain function, so nothing can happen between a rule and its events.
+"""The one writer. Invariant: `commit` is a plain function, so nothing happens between a rule and its events.
 
 Position n is the n-th record ever committed, from 1. `head` is the position of the newest record applied, and
 never behind the newest one on disk. Effects (a reply, a webhook) wait for `durable(position)`.

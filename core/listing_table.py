@@ -36,7 +36,7 @@ class ListingsView(Mapping[str, Listing]):
     """The same for `[ref]` alone, as quick as a dict. Its length and its refs leave out packed rows."""
     refs: Sequence[str]
     """Sorted, for paging."""
-    orphans: Sequence[str]
+    unlisted: Sequence[str]
     """Refs that have votes and no row, sorted: votes of other nodes may come before their listing."""
     grants: Mapping[str, KeyGrant]
     """By the digest of a key's value. A packed row has none yet."""
@@ -86,7 +86,7 @@ class ListingTable(ListingsView):
         self._packed_keys = 0
         self._rows = _Rows(self._unpack)
         self._refs: list[str] = []
-        self._orphans: list[str] = []
+        self._unlisted: list[str] = []
         self._keys = KeyIndex()
         self._reviews = ReviewCounts()
         self._untold: dict[str, OwnerMessage] = {}
@@ -94,7 +94,7 @@ class ListingTable(ListingsView):
         self._readers: list[Reader] = []
         self.by_ref = self._rows
         self.refs = self._refs
-        self.orphans = self._orphans
+        self.unlisted = self._unlisted
         self.grants = self._keys.grants
         self.untold = self._untold
         self.flagged = self._flagged
@@ -158,7 +158,7 @@ class ListingTable(ListingsView):
         before = self.get(row.ref)
         if before is None:
             insort(self._refs, row.ref)
-            _discard(self._orphans, row.ref)
+            _discard(self._unlisted, row.ref)
             self._keys.add(row)
         elif before.keys is not row.keys or before.state != row.state:
             self._keys.remove(before)
@@ -169,7 +169,7 @@ class ListingTable(ListingsView):
         self._reviews.changed(row.ref, _row_standing(before), _row_standing(row))
 
     def remove(self, ref: str) -> None:
-        """Forget the row, and that the ref is an orphan."""
+        """Forget the row, and that votes without a row are of the ref."""
         row = self.get(ref)
         if row is not None:
             del self._rows[ref]
@@ -178,18 +178,18 @@ class ListingTable(ListingsView):
             self._flagged.pop(ref, None)
             _discard(self._refs, ref)
             self._reviews.changed(ref, _row_standing(row), None)
-        _discard(self._orphans, ref)
+        _discard(self._unlisted, ref)
 
     def voted_for(self, ref: str) -> None:
         """Note that the ref has votes."""
         if ref not in self:
-            at = bisect_left(self._orphans, ref)
-            if self._orphans[at : at + 1] != [ref]:
-                self._orphans.insert(at, ref)
+            at = bisect_left(self._unlisted, ref)
+            if self._unlisted[at : at + 1] != [ref]:
+                self._unlisted.insert(at, ref)
 
     def not_voted_for(self, ref: str) -> None:
         """Note that the ref has no votes any more."""
-        _discard(self._orphans, ref)
+        _discard(self._unlisted, ref)
 
     def load(self, row: Listing) -> None:
         """Take a row of a new ref. `loaded` must follow the last one."""

@@ -1,4 +1,4 @@
-"""A copy of rows that change meanwhile. Law: a copy is of one moment, however long it takes.
+"""A copy of rows that change meanwhile. Invariant: it is of one moment, however long it takes.
 
 It is copy on write: the copy goes through the listings in the order of their refs, a few at a time, and then
 through the users. One that changes before its turn is set aside first, as it is; one that is added after the

@@ -308,8 +308,8 @@ class NodeWindow(msgspec.Struct, frozen=True, array_like=True, order=True, gc=Fa
 
 
 class AuditEntry(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """An act of management. `about` names its object, such as a key, or says why. In a fleet, time and node
-    are those of its stamp."""
+    """An entry of the audit log. `about` names the object of the action, such as a key, or says why. In a
+    fleet, time and node are those of its stamp."""
 
     at_ms: int
     by: Actor
@@ -366,9 +366,9 @@ class CoOwner(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class HandOver(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """An offer of the ownership. Nothing changes unless the heir accepts it before `until_ms`."""
+    """An offer of the ownership. Nothing changes unless the successor accepts it before `until_ms`."""
 
-    heir: Actor
+    successor: Actor
     at_ms: int
     until_ms: int
 
@@ -545,7 +545,7 @@ class Listing(MapRow, frozen=True):
 
     @property
     def asked(self) -> tuple[str, ...]:
-        """The ids of all who are asked to own it: the invited, and the heir of a hand-over."""
+        """The ids of all who are asked to own it: the invited, and the successor of a hand-over."""
         return asked_users(self.owner_id, self.co_owners, self.hand_over)
 
     def key(self, key_id: str) -> Key | None:
@@ -566,9 +566,11 @@ def invited_users(owner_id: str, co_owners: Iterable[CoOwner]) -> tuple[str, ...
 
 
 def asked_users(owner_id: str, co_owners: Iterable[CoOwner], hand_over: HandOver | None) -> tuple[str, ...]:
-    """Return the ids of the invited and of the heir of a hand-over, each once."""
-    heir = user_of(hand_over.heir) if hand_over is not None else None
-    return tuple(dict.fromkeys((*invited_users(owner_id, co_owners), *([heir] if heir is not None else []))))
+    """Return the ids of the invited and of the successor of a hand-over, each once."""
+    successor = user_of(hand_over.successor) if hand_over is not None else None
+    return tuple(
+        dict.fromkeys((*invited_users(owner_id, co_owners), *([successor] if successor is not None else [])))
+    )
 
 
 class Delivery(MapRow, frozen=True):

@@ -261,8 +261,8 @@ class State:
             self._fleet.struck_at(event.ref, event.users, event.stamp_ms)
 
     def _erase_user(self, event: UserErased) -> None:
-        if event.mark:
-            self._fleet.erased_at(event.mark, event.stamp_ms, event.user)
+        if event.pseudonym:
+            self._fleet.erased_at(event.pseudonym, event.stamp_ms, event.user)
         for ref in event.refs:
             self._changing(ref)
             if ref.startswith(USERS):
@@ -376,9 +376,9 @@ class State:
             return Rows(self._users.get(ref))
         return Rows(self._listings.stored(ref), tuple(self._deliveries.of(ref)), self._vote_counts.rows(ref))
 
-    def orphans_counts(self) -> list[tuple[str, Sequence[bytes]]]:
+    def unlisted_counts(self) -> list[tuple[str, Sequence[bytes]]]:
         """Return the counts of listings that are not here: a copy of rows leaves them out."""
-        return [(ref, rows) for ref in self._listings.orphans if (rows := self._vote_counts.rows(ref))]
+        return [(ref, rows) for ref in self._listings.unlisted if (rows := self._vote_counts.rows(ref))]
 
     def end_copy(self, copy: RowCopy) -> None:
         if self._copy is copy:  # one that was given up may be ended late, when another is under way

@@ -1,4 +1,4 @@
-"""The version of the program and that of the API. Law: each is written here and nowhere else.
+"""The versions of the program and of the API.
 
 A build adds the module `core/built.py`, which is never in a source tree: it holds the commit and the time.
 """

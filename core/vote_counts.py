@@ -1,4 +1,4 @@
-"""Votes of a listing by day and by month. Law: of each node, day and month the greatest count stands.
+"""Votes of a listing by day and month. Invariant: of each node, day and month the greatest count stands.
 
 Each node of a fleet counts the votes that were cast at it. A vote carries how many it was, of its day and of
 its month, with itself; so counts may be put again, late and in any order, and nodes that have heard the same

@@ -1,7 +1,7 @@
 """The port of the vote table: the votes as the state needs them. `votes/table.py` is behind it.
 
-Law: a leaf is a copy. A reader that goes on behind the last user of each leaf meets every vote once, also
-while votes are put.
+Invariant: a leaf is a copy. A reader that goes on behind the last user of each leaf meets every vote once,
+also while votes are put.
 """
 
 from bisect import bisect_right

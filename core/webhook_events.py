@@ -1,4 +1,5 @@
-"""The deliveries that tell an endpoint of an event. Law: an event and its delivery are one record.
+"""The deliveries that tell an endpoint of an event. Invariant: an event and its delivery are
+one record.
 
 So the endpoint of a fleet is told once: by the node whose record it is, or by the one that takes over for it.
 """

@@ -107,7 +107,7 @@ def open_api(
         moderators=people.moderators,
         sessions=people.sessions,
         claims=fleet.claims,
-        mark=fleet.digest_of,
+        pseudonym=fleet.digest_of,
         tells_owners=bool(delivery.direct_messages),
         edits=settings.review.edits,
         vote_mark=KeyedDigests(callers.digester.secret).vote,

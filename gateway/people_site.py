@@ -24,7 +24,16 @@ from listings.catalogue import Catalogue
 from listings.list_orders import ListOrders
 from listings.review import PresetReason
 from listings.rules import EditsShown
-from pages.site_tools import Addresses, SiteTools, Voting
+from pages.site_tools import (
+    Accounts,
+    Addresses,
+    Descriptions,
+    PublicSite,
+    Reviewing,
+    SiteTools,
+    Submissions,
+    Voting,
+)
 from pages.table import PEOPLE_PAGES, PeoplePages
 from pages.voting.vote_challenges import VoteChallenges
 from pages.voting.vote_guards import GuardPolicy, VoteGuards
@@ -108,14 +117,15 @@ class PeopleSite:
         cdn_url = settings.chat_platform.cdn_url
         cooldown_ms = settings.votes.cooldown_ms
         reminders = partial(unread_reminders, state, cooldown_ms)
-        self._people = PeopleInState(ledger, clock, sessions, digester.digest, new_value, cdn_url, reminders)
+        people = PeopleInState(ledger, clock, sessions, digester.digest, new_value, cdn_url, reminders)
         self._sweeping = Sweeping(ledger, clock, sessions)
-        self._cookies = people_cookies(round(web.session_seconds), are_secure=not web.insecure_cookies)
+        cookies = people_cookies(round(web.session_seconds), are_secure=not web.insecure_cookies)
+        self._accounts = Accounts(people, cookies)
         authorize_url = settings.chat_platform.authorize_url
         acts = UserLimit(Policy(web.acts_per_minute, 60), clock)
-        notices = Notices(self._cookies.notice, digester.secret, clock, secrets.token_bytes)
+        notices = Notices(cookies.notice, digester.secret, clock, secrets.token_bytes)
         audience = people_audience(
-            *(self._cookies, notices, self._people.known, acts),
+            *(cookies, notices, people.known, acts),
             *(web.public_url or "", authorize_url, cdn_url),
         )
         votes = settings.votes
@@ -139,88 +149,100 @@ class PeopleSite:
             platform, authorize_url, settings.chat_platform.client_id or "", web.redirect_uri or ""
         )
         seal = SignInSeal(digester.secret)
-        self._lists = ServerLists(clock)
+        lists = ServerLists(clock)
         servers = settings.servers
         conditions = ServerConditions(
             *(servers.min_members, servers.min_age_days, servers.icon, servers.two_factor),
             *(servers.community, servers.nsfw),
         )
-        self._checking = ServerChecking(
-            *(platform, conditions, self._lists, clock, authorize_url, place.client_id)
+        self._submissions = Submissions(
+            Applications(platform, clock, cdn_url),
+            lists,
+            ServerChecking(*(platform, conditions, lists, clock, authorize_url, place.client_id)),
+            round(servers.grace_days * MS_PER_DAY),
+            servers.approve_eligible,
+            code_maker(digester.digest),
         )
-        self._approves_servers = servers.approve_eligible
-        grace_ms = round(servers.grace_days * MS_PER_DAY)
-        self._rechecks = ServerRechecks(ledger, clock, self._checking, grace_ms, fleet.asks)
-        self._grace_ms = grace_ms
+        checking, grace_ms = self._submissions.checking, self._submissions.grace_ms
+        self._rechecks = ServerRechecks(ledger, clock, checking, grace_ms, fleet.asks)
         self._sign_in = SignInPages(
-            *(self._people, place, self._cookies, seal, SIGN_INS, clock, secrets.token_bytes),
-            *(self._lists, SignInStates(clock, fleet.claims.first_use if fleet.claims is not None else None)),
+            *(people, place, cookies, seal, SIGN_INS, clock, secrets.token_bytes),
+            *(lists, SignInStates(clock, fleet.claims.first_use if fleet.claims is not None else None)),
         )
-        self._mine = MyPages(ledger, clock, self._people, sessions, api.ownership, cooldown_ms)
+        self._mine = MyPages(ledger, clock, people, sessions, api.ownership, cooldown_ms)
         self._cooldown_ms = cooldown_ms
         self._access = ListingAccess(state, clock)
-        self._applications = Applications(platform, clock, cdn_url)
-        self._code_of, self._vote_mark = code_maker(digester.digest), KeyedDigests(digester.secret).vote
-        self._markdown = markdown
-        self._previews = Previews(markdown, clock)
+        self._vote_mark = KeyedDigests(digester.secret).vote
+        self._descriptions = Descriptions(markdown, Previews(markdown, clock))
         self._ownership = api.ownership
         orders = ListOrders(self.readers.catalogue, state.vote_counts, secrets.randbits(40))
         self.readers.catalogue.watchers.append(orders.moved)
-        self._keeper = ListKeeper(orders, clock)
         self._icons = ListingIcons(platform, clock, cdn_url)
+        views = PublicViews(state, state.vote_counts, self._icons, authorize_url, clock)
+        keeper = ListKeeper(orders, clock)
+        self._public = PublicSite(self.readers.catalogue, keeper, views, self.readers.index)
         self._ledger = ledger
         self._clock = clock
-        self._platform = platform
         self._edits: EditsShown = settings.review.edits
-        self._reasons = [
-            PresetReason(each.key, each.title, each.text, each.kind) for each in settings.review.reasons
-        ]
+        users = UserViews(state, rules.moderators, sessions)
+        self._reviewing = Reviewing(
+            users,
+            ReviewViews(state, api.ownership, users, platform),
+            [PresetReason(each.key, each.title, each.text, each.kind) for each in settings.review.reasons],
+        )
+
+    def _tools(self, endpoints: Endpoints) -> SiteTools:
+        return SiteTools(
+            endpoints.tools,
+            self._site.visitor,
+            self._access,
+            self._addresses,
+            self._ownership,
+            self._icons,
+            self._voting,
+            self._submissions,
+            self._reviewing,
+            self._descriptions,
+            self._accounts,
+            self._public,
+        )
 
     def resources(self, endpoints: Endpoints) -> list[Resource]:
         """Return every path of the pages. What they do, the endpoints do."""
         answers = JsonAnswers((ROUTES, endpoints))
-        ledger, clock, access, applications = self._ledger, self._clock, self._access, self._applications
-        state = ledger.state
-        users = UserViews(state, self._rules.moderators, self._rules.sessions)
-        views = ReviewViews(state, self._ownership, users, self._platform)
-        desk = ReviewDesk(state, clock, access, views, answers, self._markdown, self._reasons)
-        public = PublicViews(state, state.vote_counts, self._icons, self._addresses.authorize_url, clock)
+        site = self._tools(endpoints)
+        ledger, clock, access, asked = self._ledger, self._clock, site.listings, site.submissions
+        applications, lists, code_of = asked.applications, asked.server_lists, asked.code_of
+        markdown, previews, public = site.descriptions.markdown, site.descriptions.previews, site.public
+        state, views, cookies = ledger.state, site.reviewing.views, site.accounts.cookies
+        desk = ReviewDesk(state, clock, access, views, answers, markdown, site.reviewing.reasons)
         curl = partial(curl_command, user_agent=USER_AGENT)
-        server_checks = ServerCheckPages(ledger, clock, access, self._checking, self._grace_ms)
+        server_checks = ServerCheckPages(ledger, clock, access, asked.checking, asked.grace_ms)
         pages = PeoplePages(
-            site=SiteTools(
-                endpoints.tools,
-                self._site.visitor,
-                access,
-                self._addresses,
-                self._icons,
-                self._voting,
-            ),
-            lists=PublicLists(self.readers.catalogue, self._keeper, public, self.readers.index),
-            listing=PublicListing(state, public, self._markdown, self._addresses.public_url),
+            site=site,
+            lists=PublicLists(public.catalogue, public.keeper, public.views, public.index),
+            listing=PublicListing(state, public.views, markdown, self._addresses.public_url),
             server_submission=ServerSubmissionPages(
-                *(state, clock, self._lists, self._checking, endpoints.listings["servers"], self._ownership),
+                *(state, clock, lists, asked.checking, endpoints.listings["servers"], self._ownership),
                 *(self._site.visitor, self._addresses.cdn_url),
-                approves=self._approves_servers,
+                approves=asked.approves_servers,
             ),
             server_checks=server_checks,
             sign_in=self._sign_in,
-            language=LanguageChoice(self._cookies.language),
+            language=LanguageChoice(cookies.language),
             mine=self._mine,
             data=MyData(
                 *(state, clock, self._vote_mark, self._ownership, answers),
-                *(self._cookies.session, self._lists, self._cooldown_ms),
+                *(cookies.session, lists, self._cooldown_ms),
             ),
             submission=SubmissionPages(
-                state, clock, applications, answers, self._previews, self._ownership, self._site.visitor
+                state, clock, applications, answers, previews, self._ownership, self._site.visitor
             ),
             overview=OverviewPages(
-                ledger, clock, access, self._ownership, applications, self._code_of, server_checks
+                ledger, clock, access, self._ownership, applications, code_of, server_checks
             ),
-            take_over=TakeOverPages(
-                ledger, clock, applications, self._lists, self._code_of, self._site.visitor
-            ),
-            profile=ProfilePages(state, access, answers, self._previews, self._edits),
+            take_over=TakeOverPages(ledger, clock, applications, lists, code_of, self._site.visitor),
+            profile=ProfilePages(state, access, answers, previews, self._edits),
             owners=OwnerPages(state, clock, access, answers),
             invitations=InvitationPages(state, clock, access, answers),
             removal=RemovalPages(access, answers),
@@ -238,7 +260,7 @@ class PeopleSite:
         """Survey the catalogue and the owners of listings. Then end expired sessions and check servers again
         until `stop` is set. Loops beside it make orders of lists, answer searches and ask for icons."""
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(observers.run("list_orders", self._keeper.run))
+            tasks.create_task(observers.run("list_orders", self._public.keeper.run))
             tasks.create_task(observers.run("listing_icons", self._icons.run))
             tasks.create_task(observers.run("search_index", self.readers.index.run))
             await in_slices(self.readers.catalogue.survey())
@@ -249,6 +271,6 @@ class PeopleSite:
 
     async def _prepare(self, observers: Observers) -> None:
         """Make the orders of the first page. Nothing else waits for them."""
-        await observers.once("list_orders", partial(self._keeper.prepare, HOME_ORDERS))
+        await observers.once("list_orders", partial(self._public.keeper.prepare, HOME_ORDERS))
         if gc.get_freeze_count():  # the state is spared collections, and so is what was learned from it
             gc.freeze()

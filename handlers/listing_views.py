@@ -376,7 +376,7 @@ def _change_view(listing: Listing, view: type[C], version: type[View]) -> C | No
 def _hand_over_view(offered: HandOver | None) -> HandOverView | None:
     if offered is None:
         return None
-    heir = user_of(offered.heir) or ""
+    heir = user_of(offered.successor) or ""
     return HandOverView(heir=heir, offered_at=offered.at_ms, lapses_at=offered.until_ms)
 
 

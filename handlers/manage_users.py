@@ -171,13 +171,15 @@ class ManageUsers:
             now_ms = self._clock.now_ms()
             # Cooldowns come first, so that other nodes, too, know of them before they forget the votes.
             cooldowns = self._cooldowns(user, search.refs, now_ms) if request.by != OPERATOR else []
-            erased = erase_user(user, search.refs, self._context.mark(user), now_ms=now_ms, by=request.by)
+            erased = erase_user(
+                user, search.refs, self._context.pseudonym(user), now_ms=now_ms, by=request.by
+            )
             kept = after_erasure(self._state, user, now_ms)
             return await self._context.commit([*cooldowns, *erased, *kept])
 
     def _cooldowns(self, user: str, refs: Collection[str], now_ms: int) -> Sequence[Event]:
-        mark_of, cooldown_ms = self._context.vote_mark, self._context.cooldown_ms
-        return keep_cooldowns(self._state, user, refs, mark_of, now_ms=now_ms, cooldown_ms=cooldown_ms)
+        pseudonym_of, cooldown_ms = self._context.vote_mark, self._context.cooldown_ms
+        return keep_cooldowns(self._state, user, refs, pseudonym_of, now_ms=now_ms, cooldown_ms=cooldown_ms)
 
     def _known(self, request: Request, now_ms: int) -> UserView:
         """Return the user in the path: one who has a row, or whom the settings name. Raises Refusal."""

@@ -336,7 +336,7 @@ class VoteFeed:
         listings = self._state.listings
         found = [
             refs[at]
-            for refs in (listings.refs, listings.orphans)
+            for refs in (listings.refs, listings.unlisted)
             if (at := bisect_right(refs, after)) < len(refs)
         ]
         return min(found) if found else None

@@ -34,7 +34,7 @@ def offer(row: Listing, heir: str, now_ms: int, *, by: Actor) -> list[Event]:
 def accept(row: Listing, heir: str, new_id: str, now_ms: int, *, by: Actor) -> list[Event]:
     """Make the heir the owner. Raises Refusal if nothing is offered to that user now."""
     offered = standing(row, now_ms)
-    if offered is None or offered.heir != user_actor(heir):
+    if offered is None or offered.successor != user_actor(heir):
         raise Refusal("no_hand_over")
     events = hand_over(row, heir, now_ms, by=by)
     others = [user for user in row.extra_owners if user != heir]
@@ -49,7 +49,7 @@ def end(row: Listing, now_ms: int, *, by: Actor) -> list[Event]:
     offered = row.hand_over
     if offered is None:
         raise Refusal("no_hand_over")
-    deed: OwnerAction = "hand_over_declined" if by == offered.heir else "hand_over_withdrawn"
+    deed: OwnerAction = "hand_over_declined" if by == offered.successor else "hand_over_withdrawn"
     return [OwnerSet(row.ref, row.owner_id, None, deed, now_ms, by=by)]
 
 

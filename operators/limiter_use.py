@@ -1,12 +1,12 @@
 """The rate limiter, for the operator: the bots that use most of a limit, and the addresses that fail most."""
 
 from collections.abc import Callable
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, NamedTuple
 
 from msgspec import Meta
 
 from actions.views import Count, ListingName, Positive, Snowflake, Success, View, example
-from core.rows import BOTS, Listing
+from core.rows import BOTS, BotLimits, Listing
 from handlers.listing_views import LimitView
 from handlers.slices import first_of
 from operators.gateway_parts import GatewayParts
@@ -81,12 +81,12 @@ async def limiter_use(parts: GatewayParts) -> LimiterInside:
         stats=LimitUse(
             default=_limit(limits.stats_policy),
             counted=len(limits.stats),
-            hottest=tuple(_use(bots.get(use.key), use, "stats_limit") for use in stats),
+            hottest=tuple(_use(bots.get(use.key), use, lambda limits: limits.stats) for use in stats),
         ),
         voters=LimitUse(
             default=_limit(limits.voters_policy),
             counted=len(limits.voters),
-            hottest=tuple(_use(bots.get(use.key), use, "voters_limit") for use in voters),
+            hottest=tuple(_use(bots.get(use.key), use, lambda limits: limits.voters) for use in voters),
         ),
         failures=FailureUse(
             limit=_limit(limits.guard.policy),
@@ -96,14 +96,14 @@ async def limiter_use(parts: GatewayParts) -> LimiterInside:
     )
 
 
-def _use(bot: Listing | None, use: "_Use", own: Literal["stats_limit", "voters_limit"]) -> BotUse:
+def _use(bot: Listing | None, use: "_Use", own: Callable[[BotLimits], Policy | None]) -> BotUse:
     decision = use.decision
     return BotUse(
         id=use.key.removeprefix(BOTS),
         name=bot.profile.name if bot is not None else "",
         used=decision.limit - decision.remaining,
         limit=decision.limit,
-        own_limit=bot is not None and getattr(bot, own) is not None,
+        own_limit=bot is not None and bot.limits is not None and own(bot.limits) is not None,
         window_seconds=decision.window_seconds,
         reset_seconds=decision.reset_seconds,
     )

@@ -1,18 +1,34 @@
 """What pages work with, in groups. Invariant: a page finds everything here, and keeps nothing itself.
 
-A group is for one subject. A subject that moves to `pages/` brings its group.
+A group is for one subject, so that no object has to know the parts of all pages.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from actions.tools import Tools
 from handlers.request import Request
+from handlers.user_views import UserViews
+from listings.catalogue import Catalogue
+from listings.ownership import Ownership
+from listings.review import PresetReason
 from pages.voting.vote_challenges import VoteChallenges
 from pages.voting.vote_guards import VoteGuards
 from pages.voting.voted_refs import VotedRefs
+from web.cookies import PeopleCookies
+from web.markdown import Markdown
+from web.people.applications import Applications
+from web.people.list_keeper import ListKeeper
 from web.people.listing_access import ListingAccess
 from web.people.listing_icons import ListingIcons
+from web.people.ownership_code import CodeOf
+from web.people.people_in_state import PeopleInState
+from web.people.previews import Previews
+from web.people.public_lists import Search
+from web.people.public_views import PublicViews
+from web.people.review_views import ReviewViews
+from web.people.server_checking import ServerChecking
+from web.people.server_lists import ServerLists
 from web.people.visitors import Person
 
 
@@ -42,6 +58,60 @@ class Voting:
 
 
 @dataclass(frozen=True)
+class Submissions:
+    """What the chat platform says of bots and servers that people submit, prove to be theirs, or check again.
+
+    Args:
+        server_lists: the servers that each person manages, as the sign-in read them.
+        grace_ms: the time for which a server may fail the conditions.
+        approves_servers: true if the gateway itself approves a server that meets every condition.
+        code_of: returns the code that proves who owns a bot.
+    """
+
+    applications: Applications
+    server_lists: ServerLists
+    checking: ServerChecking
+    grace_ms: int
+    approves_servers: bool
+    code_of: CodeOf
+
+
+@dataclass(frozen=True)
+class Reviewing:
+    """What moderators see beside a listing, and the reasons that they choose from."""
+
+    users: UserViews
+    views: ReviewViews
+    reasons: Sequence[PresetReason]
+
+
+@dataclass(frozen=True)
+class Descriptions:
+    """How descriptions are drawn: saved ones, and drafts."""
+
+    markdown: Markdown
+    previews: Previews
+
+
+@dataclass(frozen=True)
+class Accounts:
+    """Who has signed in, and what their browsers keep."""
+
+    people: PeopleInState
+    cookies: PeopleCookies
+
+
+@dataclass(frozen=True)
+class PublicSite:
+    """The lists of public listings, in their orders and by words."""
+
+    catalogue: Catalogue
+    keeper: ListKeeper
+    views: PublicViews
+    index: Search
+
+
+@dataclass(frozen=True)
 class SiteTools:
     """The tools of pages: one object of a gateway.
 
@@ -49,11 +119,18 @@ class SiteTools:
         actions: the tools of actions.
         known: returns who sends a request, if the session is still valid.
         listings: looks up listings by the right that a person needs.
+        ownership: the listings of each user, and those that wait for a decision.
     """
 
     actions: Tools
     known: Callable[[Request], Person | None]
     listings: ListingAccess
     addresses: Addresses
+    ownership: Ownership
     icons: ListingIcons
     voting: Voting
+    submissions: Submissions
+    reviewing: Reviewing
+    descriptions: Descriptions
+    accounts: Accounts
+    public: PublicSite

@@ -60,7 +60,7 @@ class NotEmpty(Exception):
 def counts_of(state: State) -> RowCounts:
     unfinished = len(state.deliveries.pending) + sum(map(len, state.deliveries.remote.values()))
     deliveries = unfinished + sum(map(len, state.deliveries.finished.values()))
-    unlisted = sum(map(state.votes.voters, state.listings.orphans))  # an export leaves these out
+    unlisted = sum(map(state.votes.voters, state.listings.unlisted))  # an export leaves these out
     counts = sum(1 for _ in _counted(state))
     return RowCounts(len(state.listings), len(state.votes) - unlisted, deliveries, len(state.users), counts)
 

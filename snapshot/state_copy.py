@@ -56,7 +56,7 @@ class StateCopy:
         self._copy = state.copy_rows()
         self._fleet = state.fleet.row
         self._cooldowns = list(state.cooldowns.items())
-        self._orphans_counts = state.orphans_counts()
+        self._orphans_counts = state.unlisted_counts()
 
     def __enter__(self) -> "StateCopy":
         return self
@@ -100,7 +100,7 @@ class StateCopy:
     def _votes(self) -> Iterator[LeavesChunk]:
         """Yield votes without a listing first, because the listing may arrive during the copy."""
         early: set[str] = set()
-        for leaves in copy_votes(self._state.votes, self._state.listings.orphans):
+        for leaves in copy_votes(self._state.votes, self._state.listings.unlisted):
             early.update(ref for ref, _ in leaves)
             yield LeavesChunk(leaves)
         for leaves in copy_votes(self._state.votes, self._state.listings.refs):

@@ -79,8 +79,8 @@ def refs_that_know(state: State, user: str) -> Iterator[list[str]]:
 
     Listings may come and go between two slices, but what a listing gets to know after its turn is not told.
     """
-    # In this order: an orphan may become a listing meanwhile.
-    for known in (state.listings.orphans, state.listings.refs, state.users.refs):
+    # In this order: a ref without a listing may become one meanwhile.
+    for known in (state.listings.unlisted, state.listings.refs, state.users.refs):
         for refs in ref_slices(known, most=SLICE_LISTINGS):
             yield [ref for ref in refs if _knows(state, ref, user)]
 

@@ -59,15 +59,17 @@ def cast_vote(
     return vote, *told(state, listing, "vote", deliveries, now_ms, users=(user,))
 
 
-def erase_user(user: str, refs: Collection[str], mark: str = "", *, now_ms: int, by: Actor) -> list[Event]:
+def erase_user(
+    user: str, refs: Collection[str], pseudonym: str = "", *, now_ms: int, by: Actor
+) -> list[Event]:
     """Erase the votes of a user for the listings, all their deliveries that name the user, and the user's
     name in what was done with them.
 
-    `mark` stands for the user in a fleet, where others may know what nothing here knows of.
+    `pseudonym` stands for the user in a fleet, where others may know what nothing here knows of.
     """
-    if not refs and not mark:
+    if not refs and not pseudonym:
         return []
-    return [UserErased(user, tuple(sorted(refs)), mark, at_ms=now_ms, by=by)]
+    return [UserErased(user, tuple(sorted(refs)), pseudonym, at_ms=now_ms, by=by)]
 
 
 class VoteRemoval(NamedTuple):
@@ -83,7 +85,7 @@ class KeptCooldowns(NamedTuple):
     """How cooldowns are kept whose votes are gone."""
 
     cooldown_ms: int
-    mark_of: Callable[[str, str], str]
+    pseudonym_of: Callable[[str, str], str]
     """Returns the pseudonym of a listing and a user."""
 
 
@@ -112,7 +114,8 @@ def strike_votes(
     if not struck:
         return []
     ends = {
-        cooldowns.mark_of(ref, user): last_ms + cooldowns.cooldown_ms for user, (_, last_ms) in known.items()
+        cooldowns.pseudonym_of(ref, user): last_ms + cooldowns.cooldown_ms
+        for user, (_, last_ms) in known.items()
     }
     days = _struck_by_day(state, ref, [last_ms for _, last_ms in known.values()])
     of_all = state.vote_counts.by_key(ref, state.fleet.own, STRUCK, 0)
@@ -146,7 +149,7 @@ def keep_cooldowns(
     state: State,
     user: str,
     refs: Collection[str],
-    mark_of: Callable[[str, str], str],
+    pseudonym_of: Callable[[str, str], str],
     *,
     now_ms: int,
     cooldown_ms: int,
@@ -154,17 +157,17 @@ def keep_cooldowns(
     """Keep the cooldowns of a user's votes for the listings, which an erasure in the same record removes.
 
     Args:
-        mark_of: returns the mark of a listing and a user.
+        pseudonym_of: returns the pseudonym of a listing and a user.
     """
     votes = ((ref, state.votes.get(ref, int(user))) for ref in sorted(refs))
     return _kept(
-        {mark_of(ref, user): vote[1] + cooldown_ms for ref, vote in votes if vote is not None}, now_ms
+        {pseudonym_of(ref, user): vote[1] + cooldown_ms for ref, vote in votes if vote is not None}, now_ms
     )
 
 
 def _kept(ends: Mapping[str, int], now_ms: int) -> list[Event]:
-    """Keep those of the cooldowns that run, by mark."""
-    running = tuple((mark, end_ms) for mark, end_ms in ends.items() if now_ms < end_ms)
+    """Keep those of the cooldowns that run, by pseudonym."""
+    running = tuple((pseudonym, end_ms) for pseudonym, end_ms in ends.items() if now_ms < end_ms)
     return [CooldownsKept(running, now_ms)] if running else []
 
 

@@ -77,7 +77,7 @@ def _named(event: _Naming) -> tuple[str, ...]:
         case CoOwnerSaved():
             return (event.by, event.co_owner.user)
         case OwnerSet() if event.hand_over is not None:
-            return (event.by, event.hand_over.heir)
+            return (event.by, event.hand_over.successor)
         case _ if isinstance(event, UserEvent):
             return (event.ref,)
         case _:

@@ -33,8 +33,8 @@ class VotedSearch:
 
     def slices(self) -> Iterator[None]:
         votes, user = self._state.votes, int(self.user)
-        # In this order: an orphan may become a listing meanwhile.
-        for known in (self._state.listings.orphans, self._state.listings.refs):
+        # In this order: a ref without a listing may become one meanwhile.
+        for known in (self._state.listings.unlisted, self._state.listings.refs):
             for refs in ref_slices(known, most=SLICE_LISTINGS):
                 self.refs.update(ref for ref in refs if votes.get(ref, user) is not None)
                 yield

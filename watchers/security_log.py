@@ -84,7 +84,7 @@ def _tell_of_listing(event: Event) -> None:
         case KeyDeleted():
             tell("key_revoked", by=event.by, listing=event.ref, key=event.key_id)
         case OwnerSet(hand_over=hand_over):
-            owner, heir = user_actor(event.owner_id), hand_over.heir if hand_over is not None else ""
+            owner, heir = user_actor(event.owner_id), hand_over.successor if hand_over is not None else ""
             tell(event.action, by=event.by, listing=event.ref, owner=owner, heir=heir)
         case CoOwnerSaved(co_owner=co_owner):
             action = "co_owner_invited" if co_owner.joined_ms is None else "co_owner_joined"

@@ -121,11 +121,11 @@ class Donor:
             user = self._capture.user(ref)
             if user is not None:
                 yield user
-        for ref in [*state.listings.orphans, *state.listings.refs]:
+        for ref in [*state.listings.unlisted, *state.listings.refs]:
             counts = self._capture.counts(ref)
             if counts is not None:
                 yield counts
-        for ref in [*state.listings.orphans, *state.listings.refs]:
+        for ref in [*state.listings.unlisted, *state.listings.refs]:
             yield from self._votes(ref)
         for ref in [*state.listings.refs]:
             yield from self._deliveries(ref)

@@ -36,7 +36,7 @@ class Forgetting:
     async def forget(self, facts: Sequence[Fact], source: FactSource) -> FactSource:
         """Forget users whom the donor has erased. Returns the source with them. A donor sends its erasures in
         the first pieces, by themselves."""
-        erasures = {fact.mark: fact.ms for fact in facts if isinstance(fact, ErasedFact)}
+        erasures = {fact.pseudonym: fact.ms for fact in facts if isinstance(fact, ErasedFact)}
         if not erasures:
             return source
         source = replace(source, erased={**source.erased, **erasures})
@@ -53,7 +53,7 @@ class Forgetting:
 
     async def _forget(self, news: Mapping[str, int], source: FactSource) -> None:
         """Erase the users first, and note the digests then, so that an interrupted search is made again."""
-        for ref in [*self._state.listings.orphans, *self._state.listings.refs]:
+        for ref in [*self._state.listings.unlisted, *self._state.listings.refs]:
             for leaf in leaves_of(self._state.votes, ref):
                 await self._erase(map(str, self._state.votes.users(leaf)), news)
                 await asyncio.sleep(0)

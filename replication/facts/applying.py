@@ -1,4 +1,4 @@
-"""Commits of merged facts. Law: the facts of an entry and the cursor behind it are one record, or neither is.
+"""Commits of merged facts. Invariant: the cursor behind an entry moves with the last of its facts.
 
 Facts are merged a few at a time, so that no step holds the event loop for long. Only the last record of an
 entry moves the cursor. A stop before that record means that the entry is read and merged again, which changes
@@ -92,9 +92,9 @@ class Applying:
             for _ in search.slices():
                 await asyncio.sleep(0)
             # A later erasure may have overtaken this one: votes after that erasure stay.
-            while erasure.ms > self._ledger.state.fleet.erased.get(erasure.mark, 0):
+            while erasure.ms > self._ledger.state.fleet.erased.get(erasure.pseudonym, 0):
                 refs = tuple(sorted(search.refs))
-                erased = UserErased(erasure.user, refs, erasure.mark, stamp_ms=erasure.ms, by=UNKNOWN)
+                erased = UserErased(erasure.user, refs, erasure.pseudonym, stamp_ms=erasure.ms, by=UNKNOWN)
                 if await self._committed([NOBODY, erased]):
                     return
 

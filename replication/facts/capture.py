@@ -1,4 +1,4 @@
-"""Facts of this node's records. Law: a fact says the state as it is now, however old the record is.
+"""Facts of this node's records. Invariant: a fact says the state of now, however old the record is.
 
 A record may be captured long after its commit: what it changed may have changed again since, or be gone.
 """
@@ -90,8 +90,8 @@ class Capture:
         match event:
             case ev.ListingRemoved(ref=ref):
                 facts["removed", ref] = RemovedFact(ref, ms)
-            case ev.UserErased(mark=mark):
-                facts["erased", mark] = ErasedFact(mark, ms, event.user)
+            case ev.UserErased(pseudonym=pseudonym):
+                facts["erased", pseudonym] = ErasedFact(pseudonym, ms, event.user)
             case ev.VotesStruck(ref=ref, users=users):
                 facts["struck", ref, users] = StruckFact(ref, users, ms)
                 self._add(facts, ("listing", ref), self._changed_listing(ref))

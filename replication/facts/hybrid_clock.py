@@ -1,4 +1,4 @@
-"""The timestamps of changes. Law: a node's timestamp is later than all that the node has read before.
+"""The timestamps of changes. Invariant: a timestamp is later than all that the node has read before.
 
 A hybrid logical clock (Kulkarni et al., "Logical Physical Clocks", 2014) in one number: it follows the wall
 clock, but never goes back and never gives one time twice.

@@ -1,4 +1,4 @@
-"""Keyed digests in place of users' ids. Law: a digest tells nothing to anybody without the fleet's secret.
+"""Keyed digests in place of users' ids: they tell nothing to anybody without the fleet's secret.
 
 The digests are BLAKE2b, keyed with the secret that also digests API keys; all nodes of a fleet share it. They
 stand for users in Redis, and for erased users in memory and on disk.

@@ -1,4 +1,4 @@
-"""The kinds of facts. Law: a fact stands for itself: it may arrive twice, late, or before its cause.
+"""The kinds of facts. A fact stands for itself: it may arrive twice, late, or before its cause.
 
 A fact says how a thing is now, not what happened to it. It also says how much its author knew: `life` is the
 time of the listing's last removal, and `forgotten` that of the user's last erasure, as far as the author had
@@ -100,9 +100,9 @@ class UserFact(_Fact, frozen=True, tag="u"):
 
 
 class ErasedFact(_Fact, frozen=True, tag="e"):
-    """An erased user. `mark` is the keyed digest; a copy has no `user`, because no node keeps it."""
+    """An erased user. `pseudonym` is the keyed digest; a copy has no `user`, because no node keeps it."""
 
-    mark: str
+    pseudonym: str
     ms: int
     user: str = ""
 

@@ -48,10 +48,10 @@ NUMBER_BYTES = 8  # in either column of a leaf
 
 
 class Erasure(NamedTuple):
-    """A user who was erased at another node, and of whom this node may know things. `mark` is the digest."""
+    """A user who was erased at another node, and of whom this node may know things."""
 
     user: str
-    mark: str
+    pseudonym: str
     ms: int
 
 
@@ -77,7 +77,7 @@ class Merge:
         """Return what to forget before the fact is merged."""
         match fact:
             case ErasedFact(user=user) if user:
-                erasure = Erasure(user, fact.mark, fact.ms)
+                erasure = Erasure(user, fact.pseudonym, fact.ms)
             case VoteFact() if fact.forgotten:
                 erasure = Erasure(fact.user, self._digest_of(fact.user), fact.forgotten)
             case DeliveryFact() if fact.forgotten:
@@ -86,7 +86,7 @@ class Merge:
                 erasure = Erasure(fact.row.id, self._digest_of(fact.row.id), fact.forgotten)
             case _:
                 return None
-        return erasure if erasure.ms > self._state.fleet.erased.get(erasure.mark, 0) else None
+        return erasure if erasure.ms > self._state.fleet.erased.get(erasure.pseudonym, 0) else None
 
     def alone(self, fact: Fact) -> object | None:
         """Return the thing that the fact is about, if merging it changes nothing that another merge reads."""
@@ -220,8 +220,8 @@ class Merge:
     def _gone_for_good(self, fact: StruckFact | ErasedFact) -> list[ev.Event]:
         if isinstance(fact, StruckFact):
             return self._struck(fact)
-        known = fact.ms <= self._state.fleet.erased.get(fact.mark, 0)
-        return [] if known else [ev.UserErased("", (), fact.mark, stamp_ms=fact.ms, by=UNKNOWN)]
+        known = fact.ms <= self._state.fleet.erased.get(fact.pseudonym, 0)
+        return [] if known else [ev.UserErased("", (), fact.pseudonym, stamp_ms=fact.ms, by=UNKNOWN)]
 
     def _struck(self, fact: StruckFact) -> list[ev.Event]:
         """Leave out what is known, and users who were erased since: then there are no such votes."""
@@ -302,7 +302,9 @@ class Merge:
 
     def _cooldowns(self, fact: CooldownsFact) -> list[ev.Event]:
         known = self._state.cooldowns
-        news = tuple((mark, end_ms) for mark, end_ms in fact.cooldowns if end_ms > known.get(mark, 0))
+        news = tuple(
+            (pseudonym, end_ms) for pseudonym, end_ms in fact.cooldowns if end_ms > known.get(pseudonym, 0)
+        )
         return [ev.CooldownsKept(news, 0)] if news else []
 
     def _finished(self, fact: FinishedFact, source: FactSource) -> list[ev.Event]:

@@ -56,7 +56,7 @@ class Outgoing:
         state = self._ledger.state
         return (
             self._queue.complete_from
-            if state.listings.refs or state.listings.orphans or state.users.refs or state.fleet.removed
+            if state.listings.refs or state.listings.unlisted or state.users.refs or state.fleet.removed
             else 0
         )
 

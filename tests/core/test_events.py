@@ -148,7 +148,7 @@ def test_an_event_of_a_fleet_reads_like_this() -> None:
     spellings = [
         {"type": "key_deleted.1", "stamp_ms": NOW_MS, "ref": BOT_REF, "key_id": "k1"},
         {"type": "vote_cast.1", "ref": BOT_REF, "user": USER, "count": 7, "at_ms": NOW_MS, "node": "b.1"},
-        {"type": "user_erased.1", "stamp_ms": NOW_MS, "user": USER, "refs": [], "mark": "mark"},
+        {"type": "user_erased.1", "stamp_ms": NOW_MS, "user": USER, "refs": [], "pseudonym": "mark"},
         {
             "type": "votes_merged.1",
             "ref": BOT_REF,

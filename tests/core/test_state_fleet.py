@@ -268,9 +268,9 @@ def test_merged_votes_are_counted_under_the_labels_that_their_numbers_stand_for(
 )
 def test_votes_that_come_before_their_listing_wait_for_it(ledger: Ledger, state: State, votes: Event) -> None:
     ledger.commit([NAMED, votes, votes])
-    assert (list(state.listings.orphans), list(state.listings.refs)) == ([BOT_REF], [])
+    assert (list(state.listings.unlisted), list(state.listings.refs)) == ([BOT_REF], [])
     ledger.commit([ListingMerged(ROW)])
-    assert (list(state.listings.orphans), list(state.listings.refs)) == ([], [BOT_REF])
+    assert (list(state.listings.unlisted), list(state.listings.refs)) == ([], [BOT_REF])
     assert state.votes.get(BOT_REF, int(USER)) == (3, NOW_MS)
 
 
@@ -279,7 +279,7 @@ def test_a_removal_takes_votes_that_came_before_their_listing_too(ledger: Ledger
     for user, label in ((USER, "b.1"), (USER, "c.1"), (OTHER_USER, "b.1")):
         ledger.commit([VoteCast(BOT_REF, user, 3, NOW_MS, label)])
     ledger.commit([ListingRemoved(BOT_REF, stamp_ms=NOW_MS)])
-    assert (list(state.listings.orphans), len(state.votes), state.votes.several) == ([], 0, {})
+    assert (list(state.listings.unlisted), len(state.votes), state.votes.several) == ([], 0, {})
 
 
 @pytest.mark.parametrize(
@@ -291,9 +291,9 @@ def test_what_has_lost_its_only_vote_before_it_came_waits_for_nothing(
     ledger: Ledger, state: State, end: Event
 ) -> None:
     ledger.commit([NAMED, VoteCast(BOT_REF, USER, 3, NOW_MS, "b.1"), end])
-    assert not state.listings.orphans
+    assert not state.listings.unlisted
 
 
 def test_an_own_vote_for_what_is_not_listed_is_none(ledger: Ledger, state: State) -> None:
     ledger.commit([NAMED, VoteCast(BOT_REF, USER, 1, NOW_MS)])
-    assert (len(state.votes), list(state.listings.orphans)) == (0, [])
+    assert (len(state.votes), list(state.listings.unlisted)) == (0, [])

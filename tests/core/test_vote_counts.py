@@ -176,7 +176,7 @@ def test_counts_go_with_their_listing(ledger: Ledger, state: State) -> None:
 @pytest.mark.parametrize("counts", [(), (NodeCounts("b.1"), NodeCounts("c.1", ((TODAY, 0),)))])
 def test_merged_counts_of_nothing_leave_nothing(counts: tuple[NodeCounts, ...]) -> None:
     state = state_after([VoteCountsMerged(BOT_REF, counts)])
-    assert not state.listings.orphans
+    assert not state.listings.unlisted
     assert not state.vote_counts.rows(BOT_REF)
     assert picture(reloaded(state)) == picture(state)
 
@@ -184,10 +184,10 @@ def test_merged_counts_of_nothing_leave_nothing(counts: tuple[NodeCounts, ...]) 
 def test_counts_that_came_before_their_listing_go_with_it_too() -> None:
     merged = VoteCountsMerged(BOT_REF, (NodeCounts("b.1", ((TODAY, 2),), ((month_of(NOW_MS), 2),)),))
     state = state_after([merged])
-    assert list(state.listings.orphans) == [BOT_REF]
+    assert list(state.listings.unlisted) == [BOT_REF]
     assert picture(reloaded(state)) == picture(state)
     state.apply(ListingRemoved(BOT_REF))
-    assert not state.listings.orphans
+    assert not state.listings.unlisted
     assert not state.vote_counts.rows(BOT_REF)
     assert picture(reloaded(state)) == picture(state)
 

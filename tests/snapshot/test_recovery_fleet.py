@@ -72,7 +72,7 @@ def test_what_a_node_knows_of_its_fleet_is_what_it_was(tmp_path: Path, snapshots
     assert set(state.cooldowns) == {"m1", "m2"}
     assert (state.fleet.label, state.fleet.own, state.fleet.is_copy) == ("a.2", 3, False)
     assert state.votes.parts(BOT_REF, 5) == {0: 1, 1: 2, 2: 1, 3: 1}
-    assert (list(state.listings.orphans), state.votes.get(OTHER_REF, 8)) == ([OTHER_REF], (2, NOW_MS))
+    assert (list(state.listings.unlisted), state.votes.get(OTHER_REF, 8)) == ([OTHER_REF], (2, NOW_MS))
     assert (set(state.deliveries.remote[BOT_REF]), set(state.deliveries.pending)) == ({"e"}, {"d"})
 
 

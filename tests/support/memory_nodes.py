@@ -103,13 +103,13 @@ class Node:
         ]
         listings = [self.capture.listing(ref) for ref in self.state.listings.refs]
         people = [self.capture.user(ref) for ref in self.state.users.refs]
-        refs = [*self.state.listings.orphans, *self.state.listings.refs]
+        refs = [*self.state.listings.unlisted, *self.state.listings.refs]
         rows = (*listings, *people, *map(self.capture.counts, refs))
         return [*struck, *(fact for fact in rows if fact is not None), *self._votes()]
 
     def _votes(self) -> Iterable[VotesFact]:
         votes, fleet = self.state.votes, self.state.fleet
-        for ref in (*self.state.listings.orphans, *self.state.listings.refs):
+        for ref in (*self.state.listings.unlisted, *self.state.listings.refs):
             for leaf in leaves_of(votes, ref):
                 labels = tuple(fleet.numbers)
                 alone, several = votes.by_node(ref, leaf)

@@ -17,7 +17,7 @@ Parts = Sequence[tuple[str, int, dict[int, int]]]
 def picture(state: State) -> Picture:
     """All that the state holds, in a form that is equal for equal states."""
     votes = votes_of(state), parts_of(state), counts_of(state), dict(state.cooldowns)
-    return (*rows_of(state), *votes, list(state.listings.orphans), state.fleet.row)
+    return (*rows_of(state), *votes, list(state.listings.unlisted), state.fleet.row)
 
 
 def digested(state: State) -> Picture:
@@ -29,7 +29,7 @@ def digested(state: State) -> Picture:
 
 def counts_of(state: State) -> dict[str, tuple[int, tuple[bytes, ...]]]:
     """The votes by day and month, and of all time, of the listings that have some."""
-    refs = [*state.listings.refs, *state.listings.orphans]
+    refs = [*state.listings.refs, *state.listings.unlisted]
     counts = {ref: (state.vote_counts.total(ref), tuple(state.vote_counts.rows(ref))) for ref in refs}
     return {ref: each for ref, each in counts.items() if any(each)}
 
@@ -48,7 +48,9 @@ def votes_of(state: State) -> dict[str, tuple[bytes, bytes]]:
 
 def voted_for(state: State) -> list[str]:
     """The listings that have votes, those not yet known among them."""
-    return [ref for ref in sorted([*state.listings.refs, *state.listings.orphans]) if state.votes.voters(ref)]
+    return [
+        ref for ref in sorted([*state.listings.refs, *state.listings.unlisted]) if state.votes.voters(ref)
+    ]
 
 
 def voted(state: State, ref: str) -> tuple[bytes, bytes]:
@@ -102,8 +104,8 @@ def assert_indexes_agree(state: State) -> None:
         ref: state.deliveries.pending_of(ref) for ref in state.listings if state.deliveries.pending_of(ref)
     } == pending_of
     assert {*state.deliveries.finished, *pending_of, *state.deliveries.remote} <= set(state.listings)
-    assert not set(state.listings.orphans) & set(state.listings)
-    assert list(state.listings.orphans) == sorted(set(state.listings.orphans))
+    assert not set(state.listings.unlisted) & set(state.listings)
+    assert list(state.listings.unlisted) == sorted(set(state.listings.unlisted))
     assert len(state.votes) == sum(state.votes.voters(ref) for ref in voted_for(state))
     assert {ref for ref, _, _ in parts_of(state)} <= set(voted_for(state))
     messages = {ref: row.message for ref, row in state.listings.items()}

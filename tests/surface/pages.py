@@ -165,7 +165,7 @@ def paths() -> list[str]:
         *LISTS,
         *(f"/{kind}/{id}{page}" for kind, ids in KINDS.items() for id in ids for page in OF_LISTING),
         *(f"/review/{kind}/{id}{page}" for kind, ids in KINDS.items() for id in ids for page in _OF_REVIEW),
-        *(f"/me/reminders/bots/{bot}" for bot in KINDS["bots"]),
+        *(f"/me/reminders/{kind}/{id}" for kind, ids in KINDS.items() for id in ids),
         *(f"/bots/{id}" for id in ("1", "0" * 18, "999999999999999999")),
     ]
 

@@ -200,12 +200,12 @@ def test_an_erased_user_starts_again_from_nothing(ledger: Ledger, state: State) 
     assert cast(ledger).count == 1
 
 
-def mark_of(ref: str, user: str) -> str:
+def pseudonym_of(ref: str, user: str) -> str:
     return f"mark of {ref} {user}"
 
 
 def kept(state: State, now_ms: int) -> list[Event]:
-    return keep_cooldowns(state, USER, {BOT_REF, OTHER_REF}, mark_of, now_ms=now_ms, cooldown_ms=DAY_MS)
+    return keep_cooldowns(state, USER, {BOT_REF, OTHER_REF}, pseudonym_of, now_ms=now_ms, cooldown_ms=DAY_MS)
 
 
 def test_the_cooldowns_of_votes_that_their_user_erases_run_on(ledger: Ledger, state: State) -> None:
@@ -214,12 +214,12 @@ def test_the_cooldowns_of_votes_that_their_user_erases_run_on(ledger: Ledger, st
         cast(ledger, ref, now_ms=NOW_MS + number)
     end_ms = NOW_MS + 1 + DAY_MS
     kept_later = kept(state, end_ms - 1)
-    assert kept_later == [CooldownsKept(((mark_of(OTHER_REF, USER), end_ms),), end_ms - 1)]
+    assert kept_later == [CooldownsKept(((pseudonym_of(OTHER_REF, USER), end_ms),), end_ms - 1)]
     assert kept(state, end_ms) == []
     ledger.commit(
         [*kept_later, *erase_user(USER, {BOT_REF, OTHER_REF}, now_ms=end_ms - 1, by=user_actor(USER))]
     )
-    assert dict(state.cooldowns) == {mark_of(OTHER_REF, USER): end_ms}
+    assert dict(state.cooldowns) == {pseudonym_of(OTHER_REF, USER): end_ms}
     assert drop_cooldowns(state, end_ms - 1) == []
     ledger.commit(drop_cooldowns(state, end_ms))
     assert not state.cooldowns

@@ -86,15 +86,18 @@ def test_of_a_webhook_only_the_host_is_shown() -> None:
     own = Webhook("https://owner:password@hooks.example:8443/secret?key=1", NOW_MS, "token", secret="whsec_x")
 
     assert told(webhook_saved(BOT_REF, chat), webhook_saved(BOT_REF, own)) == [
-        "webhook.host chat.example, webhook.language de, by operator",
-        "webhook.host hooks.example, by operator",
+        "action webhook_saved, webhook.host chat.example, webhook.language de, by operator",
+        "action webhook_saved, webhook.host hooks.example, by operator",
     ]
 
 
 def test_limits_and_flags_read_as_people_write_them() -> None:
     assert told(
         limits_set(BOT_REF, Policy(5, 60), None), DeliveryQueued("d", BOT_REF, USER, test=True, at_ms=NOW_MS)
-    ) == ["stats 5 in 60 s, by operator", f"delivery_id d, kind vote, user {USER}, test true"]
+    ) == [
+        "action limits_set, limits.stats 5 in 60 s, by operator",
+        f"delivery_id d, kind vote, user {USER}, test true",
+    ]
 
 
 def test_a_long_text_is_cut() -> None:

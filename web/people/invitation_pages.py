@@ -77,7 +77,7 @@ def is_asked(row: Listing, user: str, now_ms: int) -> bool:
 
 
 def _is_heir(row: Listing, user: str) -> bool:
-    return row.hand_over is not None and row.hand_over.heir == user_actor(user)
+    return row.hand_over is not None and row.hand_over.successor == user_actor(user)
 
 
 def _rows(kind: Kind) -> tuple[PageRow, ...]:

@@ -47,18 +47,18 @@ class MyData:
         self,
         state: State,
         clock: Clock,
-        mark_of: Callable[[str, str], str],
+        pseudonym_of: Callable[[str, str], str],
         ownership: Ownership,
         answers: JsonAnswers,
         session: Cookie,
         lists: ServerLists,
         cooldown_ms: int,
     ) -> None:
-        """`mark_of` returns the mark of a listing and a user, under which a cooldown is kept whose vote is
-        gone."""
+        """`pseudonym_of` returns the pseudonym of a listing and a user, under which the cooldown of a vote is
+        kept that is gone."""
         self._state = state
         self._clock = clock
-        self._mark_of = mark_of
+        self._mark_of = pseudonym_of
         self._ownership = ownership
         self._answers = answers
         self._session = session
@@ -151,7 +151,7 @@ class MyData:
 class _Known:
     """What listings, other users' rows and cooldowns say of a user; complete when the iterators end."""
 
-    def __init__(self, state: State, user_id: str, mark_of: Callable[[str, str], str]) -> None:
+    def __init__(self, state: State, user_id: str, pseudonym_of: Callable[[str, str], str]) -> None:
         self.votes: list[dict[str, Any]] = []
         self.cooldowns: list[dict[str, Any]] = []
         self.deliveries: list[dict[str, Any]] = []
@@ -163,7 +163,7 @@ class _Known:
         self._state = state
         self._user = user_id
         self._actor = user_actor(user_id)
-        self._mark_of = mark_of
+        self._mark_of = pseudonym_of
 
     def slices(self) -> Iterator[None]:
         for refs in refs_that_know(self._state, self._user):
@@ -172,8 +172,8 @@ class _Known:
             yield
 
     def cooldown_slices(self, now_ms: int) -> Iterator[None]:
-        """Look for cooldowns whose votes are gone: a mark names neither listing nor user, so each listing is
-        tried."""
+        """Look for cooldowns whose votes are gone: a pseudonym names neither listing nor user, so this tries
+        each listing."""
         cooldowns = self._state.cooldowns
         for refs in ref_slices(self._state.listings.refs) if cooldowns else ():
             ends = ((ref, cooldowns.get(self._mark_of(ref, self._user), 0)) for ref in refs)

@@ -355,7 +355,7 @@ def assert_trails(node: Node) -> None:
     for row in node.state.listings.values():
         named = [(act.by, act.at_ms) for act in row.audit_log] + [(note.by, note.at_ms) for note in row.notes]
         named += [(maker, (key.stamp or UNSTAMPED).ms) for key in row.keys for maker in key.makers]
-        named += [(row.hand_over.heir, row.known_stamps.owner.ms)] if row.hand_over is not None else []
+        named += [(row.hand_over.successor, row.known_stamps.owner.ms)] if row.hand_over is not None else []
         named += [(flag.by, flag.at_ms) for flag in row.flags]
         named += [(row.taken.lost_by, row.taken.stamp.ms)] if row.taken is not None else []
         for by, at_ms in named:

@@ -54,7 +54,7 @@ def test_votes_that_come_before_their_listing_wait_for_it(a: Node) -> None:
     b = Node("b")
     for told in reversed(a.told):
         b.merge_facts(told.facts, told.author)
-        assert list(b.state.listings.orphans) == ([] if BOT_REF in b.state.listings else [BOT_REF])
+        assert list(b.state.listings.unlisted) == ([] if BOT_REF in b.state.listings else [BOT_REF])
     assert b.votes(BOT_REF, USER) == (1, NOW_MS)
     assert_alike(a, b)
 
@@ -66,7 +66,7 @@ def test_votes_that_come_before_their_listing_go_with_its_removal(a: Node) -> No
     for facts in (vote, removal, vote):
         b.merge_facts(facts, "a.1")
     assert not len(b.state.votes)
-    assert not b.state.listings.orphans
+    assert not b.state.listings.unlisted
     assert_alike(a, b)
 
 
