@@ -1,4 +1,4 @@
-"""A node of a fleet at work. Law: no caller of the gateway waits for anything here.
+"""A node of a fleet at work. No caller of the gateway waits for it.
 
 Four loops run beside each other, each with its own outages: heartbeats and what follows from them, this
 node's stream, the streams of the others with copies where they have gaps, and counts for the limiters. This

@@ -40,7 +40,7 @@ _LOCAL = (
     | ev.VotesMoved
     | ev.VoteCountsMoved
 )
-"""What concerns this node alone, or begins an epoch, which others take as a copy."""
+"""Events that concern only this node, or begin an epoch: others take that as a copy."""
 _MERGED = (
     ev.Merged
     | ev.ListingMerged

@@ -1,4 +1,4 @@
-"""The duty of one node of a fleet to send reminders. Law: whoever has it knows that until when.
+"""The duty of one node of a fleet to send reminders. Invariant: the holder knows until when.
 
 The duty is a lease in Redis, which its node renews with every heartbeat. A node takes it only when it has
 read what the others have sent, those included that are gone; without Redis nobody keeps it for longer than

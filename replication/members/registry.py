@@ -1,4 +1,6 @@
-"""The registry of nodes. Law: a node is there while its status changes; no clock of another machine is read.
+"""The registry of nodes.
+
+Invariant: a node is there while its status changes; no clock of another machine is read.
 
 Every heartbeat writes this node's status into one hash and reads those of the others. A status that is the
 same as the last time means that its node has not spoken in between. A lease makes sure that one process bears
