@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Literal, get_args
 
-from core.rows import BOTS
+from kinds.bots import BOTS
 
 Kind = Literal["bots", "servers"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -13,7 +13,7 @@ PARTS: Mapping[Kind, frozenset[str]] = {"bots": frozenset({"keys"}), "servers": 
 
 def kind_of_ref(ref: str) -> Kind:
     """Return the kind of a listing as paths and answers name it."""
-    return "bots" if ref.startswith(BOTS) else "servers"
+    return "bots" if ref.startswith(BOTS.prefix) else "servers"
 
 
 def kinds_with(part: str | None) -> tuple[Kind, ...]:

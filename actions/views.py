@@ -11,13 +11,14 @@ the type alone would tell nothing.
 """
 
 from collections.abc import Callable
-from typing import Annotated, Any, TypeVar, cast, dataclass_transform
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast, dataclass_transform
 
 from msgspec import NODEFAULT, Meta, Struct, StructMeta
 from msgspec.structs import fields
 
 from grammars.patterns import SNOWFLAKE
 from grammars.snowflake import MAX
+from kinds.registry import KINDS
 
 
 def example(value: object) -> Meta:
@@ -49,9 +50,15 @@ UserId = Annotated[Snowflake, Meta(examples=["323456789012345678"])]
 ListingName = Annotated[str, Meta(examples=["Example bot"])]
 OurId = Annotated[str, Meta(pattern=ID_PATTERN, examples=["0f4c81b2a95d3e6f7a8b9c0d"])]
 """The id of a key or a delivery."""
+if TYPE_CHECKING:
+    KindName = str
+else:
+    KindName = Literal[tuple(kind.plural for kind in KINDS)]
+"""A kind of listing, by its name in paths."""
+DELIVERY_CURSOR_PATTERN = r"^[0-9]{1,15}-[0-9a-f]{24}$"
 DeliveryCursor = Annotated[
     str,
-    Meta(pattern=r"^[0-9]{1,15}-[0-9a-f]{24}$"),
+    Meta(pattern=DELIVERY_CURSOR_PATTERN),
     example("1750000000000-5ac0de95b1f04c7c8e2d3a41"),
 ]
 """The place of a delivery in the list of those of a listing."""

@@ -25,9 +25,10 @@ from msgspec.structs import replace
 
 from core.clock import SystemClock
 from core.events import DeliveryQueued, EndpointHealthSet, Event, ListingSaved, VoteCast
-from core.rows import BotProfile, Webhook
+from core.rows import Webhook
 from gateway.serve import Gateway, serve, tune_interpreter
 from handlers.public import PublicApi
+from kinds.bots import BotProfile
 from settings.model import Settings, load_settings
 from tests.support.slots_set import webhook_saved
 

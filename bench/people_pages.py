@@ -29,9 +29,10 @@ from msgspec.structs import replace
 from core.actors import user_actor
 from core.clock import SystemClock
 from core.events import Event, ListingSaved, UserSignedIn, VoteCast
-from core.rows import BotProfile, Review
+from core.rows import Review
 from core.user_rows import UserProfile, UserSession, user_ref
 from gateway.serve import Gateway, serve, tune_interpreter
+from kinds.bots import BotProfile
 from listings.list_orders import FRESH_SECONDS
 from serving.vitals import resident_bytes
 from settings.model import Settings, load_settings

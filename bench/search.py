@@ -34,11 +34,14 @@ from bench.servers import Server, running, votegate
 from bench.state_disk import seed_folder
 from core.events import ListingSaved
 from core.packing import pack
-from core.rows import BotProfile, Listing, Reviewed, ServerProfile
+from core.rows import Listing, Reviewed
 from core.state import State
 from gateway.serve import tune_interpreter
+from kinds.bots import BotProfile
+from kinds.registry import AnyProfile
+from kinds.servers import ServerProfile
 from search.index import SearchIndex, findable_of
-from search.search_table import Findable, Kind, SearchTable
+from search.search_table import Findable, SearchTable
 from serving.vitals import resident_bytes
 from tests.support.memory_ledger import empty_state
 
@@ -88,7 +91,7 @@ def rows(count: int) -> list[Listing]:
     texts, found = Texts(1), []
     for number in range(count):
         if number % 10 == 1:
-            profile: BotProfile | ServerProfile = BotProfile(
+            profile: AnyProfile = BotProfile(
                 texts.japanese(8), texts.japanese(60), texts.japanese(400), ("Music",)
             )
         elif number % 10 < 9:
@@ -130,7 +133,7 @@ def queries(listed: Sequence[Findable]) -> Mapping[str, list[str]]:
 class Table(Protocol):
     def put(self, entries: Sequence[Findable]) -> None: ...
     def settle(self) -> None: ...
-    def find(self, text: str, kind: Kind, most: int) -> Sequence[object]: ...
+    def find(self, text: str, kind: str, most: int) -> Sequence[object]: ...
     def close(self) -> None: ...
 
 
@@ -155,7 +158,7 @@ class PlainTable:
     def settle(self) -> None:
         self._sql.execute("INSERT INTO texts (texts) VALUES ('optimize')")
 
-    def find(self, text: str, _: Kind, most: int) -> list[str]:
+    def find(self, text: str, _: str, most: int) -> list[str]:
         words = [word.replace('"', '""') for word in text[:256].split()]
         expression = " AND ".join(f'"{word}"' for word in words) + self._begins
         found = self._sql.execute(

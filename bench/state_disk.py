@@ -14,9 +14,10 @@ from bench.charts import Report
 from core.clock import SystemClock
 from core.events import VoteCast, encode_record
 from core.ledger import Ledger
-from core.rows import BotProfile, Key, Listing, Reviewed
+from core.rows import Key, Listing, Reviewed
 from journal.journal import Journal, JournalPolicy
 from journal.segments import EMPTY
+from kinds.bots import BotProfile
 from snapshot.files import SnapshotReader, list_snapshots
 from snapshot.recovery import recover
 from snapshot.snapshotter import NewestSnapshot, SnapshotPolicy, Snapshotter

@@ -21,9 +21,10 @@ from bench.servers import DIGEST_SECRET, OPERATOR
 from bench.world import LIMIT
 from core.clock import SystemClock
 from core.events import EndpointHealthSet, Event, ListingReviewed, ListingSaved
-from core.rows import BotProfile, Suspension, Webhook
+from core.rows import Suspension, Webhook
 from core.webhook_events import NewDeliveries
 from gateway.serve import Gateway, serve, tune_interpreter
+from kinds.bots import BotProfile
 from serving.vitals import resident_bytes
 from settings.model import load_settings
 from tests.support.slots_set import webhook_saved

@@ -24,10 +24,10 @@ from cli.operations import BY_NAME, OPERATIONS, ApiCall
 from cli.parameter_types import SECONDS, JsonObject, ListingParameter, ListingRef
 from cli.remote import TEXT, printable
 from cli.terminal import bars, terminal_width
+from kinds.registry import BY_PLURAL, KINDS
 
 GROUPS = {
-    "bots": "Submit, review, edit and remove bots.",
-    "servers": "Submit, review, edit and remove servers.",
+    **{kind.plural: f"Submit, review, edit and remove {kind.plural}." for kind in KINDS},
     "owners": "Manage the co-owners of a bot.",
     "review": "See what waits for a decision, say that you are at it, note something.",
     "keys": "Issue, rotate and revoke the API keys of a bot.",
@@ -121,8 +121,8 @@ def _field(name: str, option: Option) -> click.Parameter:
 
 def _confirm(caller: GatewayCaller, command: str, ids: dict[str, Any]) -> None:
     noun = command.split()[0]
-    if noun in {"bots", "servers"}:
-        name = printable(caller.call(f"show{noun[:-1].capitalize()}", **ids)["name"])
+    if noun in BY_PLURAL:
+        name = printable(caller.call(f"show{BY_PLURAL[noun].title}", **ids)["name"])
         caller.confirm(LOST[command].format(name=name), name)
     else:
         caller.confirm(LOST[command].format(**ids))
@@ -198,8 +198,7 @@ def _call_of(row: ApiCall) -> click.Command:
 
 def _build() -> None:
     made: dict[str, click.Command] = {
-        **commands_of("bots"),
-        **commands_of("servers"),
+        **{words: command for kind in KINDS for words, command in commands_of(kind).items()},
         **bot_commands.COMMANDS,
         **vote_commands.COMMANDS,
         **user_commands.COMMANDS,

@@ -8,8 +8,9 @@ import shlex
 from core.actors import GATEWAY
 from core.ledger import Ledger
 from core.webhook_events import NewDeliveries
+from forms.reading import read
+from kinds.bots import BOTS
 from listings import rules
-from listings.forms import BotSubmission
 from listings.keys import KeyDigester, NewKey, issue_key
 from votes.rules import cast_vote
 
@@ -22,15 +23,19 @@ SERVER_COUNT = 1_200
 def make_demo(ledger: Ledger, digester: KeyDigester, *, key: str, key_id: str, now_ms: int) -> int:
     """Make an approved bot with an API key, a known server count and one vote. Return the last position."""
     state = ledger.state
-    submission = BotSubmission(
-        id=BOT,
-        owner_id=OWNER,
-        name="Demo bot",
-        short_description="A bot to try Votegate with",
-        description="This listing was made because the data folder was empty. Delete it when you like.",
-        categories=["Utility"],
+    submission = read(
+        BOTS.submission,
+        {
+            "id": BOT,
+            "owner_id": OWNER,
+            "name": "Demo bot",
+            "short_description": "A bot to try Votegate with",
+            "description": "This listing was made because the data folder was empty. "
+            "Delete it when you like.",
+            "categories": ["Utility"],
+        },
     )
-    ref = f"bots/{BOT}"
+    ref = BOTS.ref(BOT)
     ledger.commit(rules.submit(state, submission, now_ms, by=GATEWAY))
     ledger.commit(rules.approve(state, ref, now_ms, by=GATEWAY))
     ledger.commit(rules.set_actual_count(state, ref, SERVER_COUNT, now_ms, by=GATEWAY))

@@ -12,20 +12,22 @@ import click
 from cli.caller import CallingCommand, GatewayCaller, pass_caller
 from cli.operations import BY_NAME
 from cli.parameter_types import JsonObject, TextFile
+from kinds.kind import Kind
 
 STATES = ("in_review", "approved", "denied")
+_MANY = "May be given several times."
 _EXTRA_OWNERS = (
     click.Option(
         ["--extra-owner", "extra_owners"],
         multiple=True,
-        help="User ID of a co-owner to invite. May be given several times.",
+        help=f"User ID of a co-owner to invite. {_MANY}",
     ),
 )
 
 
-def commands_of(kind: str) -> dict[str, click.Command]:
+def commands_of(kind: Kind) -> dict[str, click.Command]:
     """Return the commands by the words that call them."""
-    form = kind[:-1].capitalize()
+    form = kind.title
     return {
         f"{kind} submit": _writing(kind, "submit"),
         f"{kind} edit": _writing(kind, "edit"),
@@ -37,33 +39,35 @@ def commands_of(kind: str) -> dict[str, click.Command]:
     }
 
 
-def _fields(kind: str, verb: str) -> list[click.Parameter]:
+def _fields(kind: Kind, verb: str) -> list[click.Parameter]:
     """Return the options for the fields of a listing, named as in the API."""
-    own = {
-        "bots": [
-            click.Option(["--short-description", "short_description"]),
-            click.Option(["--category", "categories"], multiple=True, help="May be given several times."),
-            *(_EXTRA_OWNERS if verb == "submit" else ()),
-            click.Option(["--support-invite", "support_invite"]),
-        ],
-        "servers": [
-            click.Option(["--keyword", "keywords"], multiple=True, help="May be given several times."),
-            click.Option(["--category", "category"]),
-        ],
-    }
+    head = [
+        name for name in kind.fields if kind.shown[name].finds == "title" or kind.shown[name].widget == "text"
+    ]
+    needed = [name for name in kind.fields if name not in head and kind.fields[name].is_required]
+    others = [name for name in kind.fields if not kind.fields[name].is_required]
     return [
         click.Argument(["id"], metavar="ID"),
         click.Option(["--owner", "owner_id"], help="User id of the owner."),
-        click.Option(["--name", "name"]),
-        click.Option(["--description", "description"]),
+        *(_option(kind, name) for name in head),
         click.Option(["--description-file", "text"], type=TextFile(), help="- is standard input."),
-        *own[kind],
+        *(_option(kind, name) for name in needed),
+        *(_EXTRA_OWNERS if kind.co_owners is not None and verb == "submit" else ()),
+        *(_option(kind, name) for name in others),
         click.Option(["--from", "given"], type=TextFile(), help="File with the fields as a JSON object."),
     ]
 
 
-def _writing(kind: str, verb: str) -> click.Command:
-    thing = kind[:-1]
+def _option(kind: Kind, name: str) -> click.Option:
+    """Return the option of a field. That of a list is named after one entry, and may come several times."""
+    if kind.shown[name].widget not in {"choices", "lines"}:
+        return click.Option([f"--{name.replace('_', '-')}", name])
+    one = f"{name.removesuffix('ies')}y" if name.endswith("ies") else name.removesuffix("s")
+    return click.Option([f"--{one}", name], multiple=True, help=_MANY)
+
+
+def _writing(kind: Kind, verb: str) -> click.Command:
+    thing = kind.singular
 
     @pass_caller
     def run(caller: GatewayCaller, /, id: str, text: str | None, given: str | None, **options: Any) -> None:
@@ -73,30 +77,22 @@ def _writing(kind: str, verb: str) -> click.Command:
             told["description"] = text.removesuffix("\n")
         body = {**(JsonObject().convert(given, None, None) if given is not None else {}), **told}
         if verb == "submit":
-            caller.show(caller.call(f"submit{thing.capitalize()}", {"id": id, **body}))
+            caller.show(caller.call(f"submit{kind.title}", {"id": id, **body}))
             return
-        shown = caller.call(f"show{thing.capitalize()}", id=id)
+        shown = caller.call(f"show{kind.title}", id=id)
         newest = {**shown, **shown["change"]["proposed"]} if shown["change"] else shown
-        before = {name: newest[name] for name in _edited(kind)}
-        caller.show(caller.call(f"edit{thing.capitalize()}", {**before, **body}, id=id))
+        before = {name: newest[name] for name in ("owner_id", *kind.fields)}
+        caller.show(caller.call(f"edit{kind.title}", {**before, **body}, id=id))
 
     what = f"Submit a {thing}." if verb == "submit" else f"Edit a {thing}."
     more = "" if verb == "submit" else "\n\nIt keeps what you do not name. A list is replaced whole."
     return CallingCommand(verb, callback=run, params=_fields(kind, verb), help=what + more)
 
 
-def _edited(kind: str) -> tuple[str, ...]:
-    """Return the fields that an edit replaces, all at once."""
-    from core.rows import BotProfile, ServerProfile  # no other command waits for them
-
-    profile = BotProfile if kind == "bots" else ServerProfile
-    return ("owner_id", *profile.__struct_fields__)
-
-
-def _listing(kind: str) -> click.Command:
+def _listing(kind: Kind) -> click.Command:
     @pass_caller
     def run(caller: GatewayCaller, /, state: str | None) -> None:
-        caller.show_all(kind, state=state)
+        caller.show_all(kind.plural, state=state)
 
     option = click.Option(["--state"], type=click.Choice(STATES), help=f"Only {kind} in this state.")
     return CallingCommand("list", callback=run, params=[option], help=f"List all {kind}.")

@@ -10,6 +10,8 @@ from typing import NamedTuple
 from actions.action import AnyAction, Operation, Option, operations
 from actions.keys import KEY_ACTIONS
 from actions.votes import VOTE_ACTIONS
+from kinds.kind import Kind
+from kinds.registry import KINDS
 
 
 class ApiCall(NamedTuple):
@@ -54,9 +56,9 @@ def _call(operation: Operation) -> ApiCall:
     )
 
 
-def _of_kind(kind: str) -> Iterator[ApiCall]:
-    thing, root, one = kind[:-1], f"/manage/{kind}", f"/manage/{kind}/{{id}}"
-    form, webhook, deliveries = thing.capitalize(), f"{one}/webhook", f"{one}/webhook/deliveries"
+def _of_kind(kind: Kind) -> Iterator[ApiCall]:
+    thing, root, one = kind.singular, f"/manage/{kind}", f"/manage/{kind}/{{id}}"
+    form, webhook, deliveries = kind.title, f"{one}/webhook", f"{one}/webhook/deliveries"
     for row in (
         (f"{kind} submit", f"submit{form}", "POST", root, f"Submit a {thing}", True),
         (f"{kind} list", f"list{form}s", "GET", root, f"List {kind}", False, ("after", "limit", "state")),
@@ -143,8 +145,7 @@ def _of_kind(kind: str) -> Iterator[ApiCall]:
 _EXTRA_OWNER = "/manage/bots/{id}/extra-owners/{user_id}"
 _BOT, _USER = "/manage/bots/{id}", "/manage/users/{id}"
 OPERATIONS: tuple[ApiCall, ...] = (
-    *_of_kind("bots"),
-    *_of_kind("servers"),
+    *(call for kind in KINDS for call in _of_kind(kind)),
     ApiCall(
         *("review queue", "showQueue", "GET", "/manage/queue", "Show what waits for a decision"),
         query=("after", "limit"),

@@ -16,12 +16,21 @@ import click
 from rich.cells import cell_len
 
 from cli.remote import printable
+from kinds.registry import KINDS
 
 NARROWEST = 12
 """Columns that a text needs to be read in."""
 COLUMNS: Mapping[str, Sequence[str]] = {
-    "bots": ("id", "name", "state", "server_count", "created_at"),
-    "servers": ("id", "name", "state", "category", "created_at"),
+    **{
+        kind.plural: (
+            "id",
+            "name",
+            "state",
+            "server_count" if kind.stats is not None else "category",
+            "created_at",
+        )
+        for kind in KINDS
+    },
     "keys": ("id", "name", "fingerprint", "created_at", "rotated_at", "old_key_until", "last_used"),
     "users": ("id", "username", "display_name", "moderator", "sessions"),
     "moderators": ("id", "username", "display_name", "moderator"),

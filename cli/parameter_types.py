@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import click
 
 from core.clock import SystemClock
+from kinds.registry import BY_PLURAL, KINDS
 
 _UNITS = {"": 1, "s": 1, "m": 60, "min": 60, "h": 3_600, "d": 86_400}
 _DURATION = re.compile(rf"(\d{{1,9}}) ?({'|'.join(_UNITS)})", re.ASCII)
@@ -104,10 +105,12 @@ class ListingParameter(ParameterType):
 
     def read(self, text: str) -> ListingRef:
         kind, _, listing_id = text.rpartition("/")
-        things = {"": "Bot", "bots": "Bot", "servers": "Server"}
-        if kind not in things or not listing_id:
-            raise ValueError(f"{text!r} is no listing: a bot's id, bots/ID or servers/ID")
-        return ListingRef(things[kind], listing_id)
+        found = BY_PLURAL.get(kind or KINDS[0].plural)
+        if found is None or not listing_id:
+            first, *others = KINDS
+            refs = " or ".join(f"{each.plural}/ID" for each in (first, *others))
+            raise ValueError(f"{text!r} is no listing: a {first.singular}'s id, {refs}")
+        return ListingRef(found.title, listing_id)
 
 
 class JsonObject(ParameterType):

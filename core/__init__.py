@@ -4,8 +4,8 @@ In come events: values that say how something is now, made by the rules in `vote
 webhook sender and by replication. `Ledger.commit` appends them to the journal as one record and applies them.
 Out go tables of frozen rows that everybody may read, and each record to the readers of the log.
 
-Invariant: the state is the fold of the journal's records, and nothing else. Whoever folds the same records
-has an equal state with an equal digest. So `apply` does no I/O, reads no clock and draws no random number.
+Invariant: the state is the fold of the journal's records, and nothing else. The same records fold into
+an equal state with an equal digest. So `apply` does no I/O, reads no clock and draws no random number.
 
     rows, events, refusals      the values: what is kept, what changes it, what the domain says no with
     state                       the tables as a whole: apply, copy, load, digest

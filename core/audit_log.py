@@ -6,8 +6,8 @@ somebody with a stolen session the notice of a hand-over. Pushes of counts and v
 too many of them.
 
 Invariant: entries may come in any order, and more than once. So all nodes of a fleet have the same lists,
-whoever heard of an entry first, or of the erasure of a user. An entry is told from others by everything but
-its actor, so an erasure neither moves it nor makes two of it.
+in whichever order they heard of entries and erasures. Two entries are the same if all but their actors is
+equal, so an erasure neither moves an entry nor makes two of it.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -71,7 +71,7 @@ def _in_order_once(found: Iterable[E], place: Callable[[E], Place]) -> tuple[E, 
     """Return entries in order, each once.
 
     Args:
-        place: tells one entry from all others, whoever did it, and begins with its time.
+        place: returns the identity of an entry, without its actor. It begins with the time.
     """
     known: dict[Place, E] = {}
     for each in found:

@@ -1,7 +1,7 @@
 """Histograms of durations, with fixed buckets: counting one more keeps no object.
 
-`DurationCounts` counts, in whichever part of the program something takes time; `Durations` is a copy of its
-numbers for whoever reads them. All histograms have the same bounds, so they can be added and compared.
+`DurationCounts` counts, in the part of the program that takes the time. `Durations` is a copy of its numbers
+for readers. All histograms have the same bounds, so they can be added and compared.
 """
 
 from bisect import bisect_left

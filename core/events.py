@@ -30,7 +30,6 @@ from msgspec import UNSET, UnsetType
 from core.actors import OPERATOR, Actor
 from core.cooldown_table import Cooldown
 from core.rows import (
-    AnyProfile,
     Attempt,
     AuditAction,
     BotLimits,
@@ -57,6 +56,7 @@ from core.rows import (
     WebhookEvent,
 )
 from core.user_rows import Naming, Quarantine, Role, UserProfile, UserRow, UserSession
+from kinds.registry import AnyProfile
 
 
 class _Event(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, tag_field="type"):
@@ -579,6 +579,20 @@ FREQUENT = frozenset[type](get_args(FrequentEvent))
 """The same as types. Nearly every reader of the log passes over them, and asks for the type first: to look it
 up costs a tenth of `isinstance`, which is slow for a class with a metaclass, such as an event's."""
 
+FleetEvent = (
+    DeliveryTaken
+    | NodeNamed
+    | Merged
+    | ListingMerged
+    | UserMerged
+    | VotesMerged
+    | VotesMoved
+    | VoteCountsMerged
+    | VoteCountsMoved
+    | DeliveryMerged
+    | DeliveryForgotten
+)
+"""The events about other nodes of a fleet."""
 RareEvent = (
     ListingSaved
     | OwnerSet
@@ -611,17 +625,7 @@ RareEvent = (
     | ReminderAttempted
     | UserErased
     | CooldownsKept
-    | DeliveryTaken
-    | NodeNamed
-    | Merged
-    | ListingMerged
-    | UserMerged
-    | VotesMerged
-    | VotesMoved
-    | VoteCountsMerged
-    | VoteCountsMoved
-    | DeliveryMerged
-    | DeliveryForgotten
+    | FleetEvent
 )
 
 Event = FrequentEvent | RareEvent

@@ -12,32 +12,10 @@ from typing import Any, assert_never
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from core import events as ev
 from core.actors import UNKNOWN, user_actor
 from core.audit_log import newest, newest_flags, newest_notes
 from core.clock import day_of
-from core.events import (
-    ChangeDecided,
-    CoOwnerSaved,
-    CoOwnersEnded,
-    EndpointHealthSet,
-    EndpointHelped,
-    KeyDeleted,
-    KeySaved,
-    KeyUsed,
-    ListingReviewed,
-    ListingSaved,
-    ListingTakenOver,
-    NoteAdded,
-    OwnerMessageAttempted,
-    OwnerMessageEvent,
-    OwnerMessageQueued,
-    OwnerMessageTaken,
-    OwnerSet,
-    SlotsSet,
-    StatsUpdated,
-    VoteFlagged,
-    VotesStruck,
-)
 from core.push_history import with_push
 from core.rows import (
     UNSTAMPED,
@@ -58,24 +36,31 @@ from core.rows import (
 )
 from core.sharing import SET_SLOTS, SLOTS, Latest, in_order, newest_revocations
 
-OwnersEvent = OwnerSet | CoOwnerSaved | CoOwnersEnded
+OwnersEvent = ev.OwnerSet | ev.CoOwnerSaved | ev.CoOwnersEnded
 ManagedRowEvent = (
     OwnersEvent
-    | ListingReviewed
-    | ChangeDecided
-    | SlotsSet
-    | KeySaved
-    | KeyDeleted
-    | EndpointHelped
-    | NoteAdded
-    | ListingTakenOver
-    | VotesStruck
+    | ev.ListingReviewed
+    | ev.ChangeDecided
+    | ev.SlotsSet
+    | ev.KeySaved
+    | ev.KeyDeleted
+    | ev.EndpointHelped
+    | ev.NoteAdded
+    | ev.ListingTakenOver
+    | ev.VotesStruck
 )
-RowEvent = ManagedRowEvent | VoteFlagged | StatsUpdated | KeyUsed | EndpointHealthSet | OwnerMessageEvent
+RowEvent = (
+    ManagedRowEvent
+    | ev.VoteFlagged
+    | ev.StatsUpdated
+    | ev.KeyUsed
+    | ev.EndpointHealthSet
+    | ev.OwnerMessageEvent
+)
 """The events that change a listing that is there, and do nothing when it is not."""
 
 
-def saved(row: Listing | None, event: ListingSaved, stamp: Stamp | None) -> Listing:
+def saved(row: Listing | None, event: ev.ListingSaved, stamp: Stamp | None) -> Listing:
     """Return the row as submitted or edited; `row` is the one before, if there is one."""
     at_ms, change = event.at_ms, _stamped_change(event.change, stamp)
     if row is None:
@@ -94,7 +79,7 @@ def saved(row: Listing | None, event: ListingSaved, stamp: Stamp | None) -> List
     return _logged(_stamped(edited, stamp, "profile"), event, stamp, action)
 
 
-def _edited_review(row: Listing, event: ListingSaved) -> Reviewed:
+def _edited_review(row: Listing, event: ev.ListingSaved) -> Reviewed:
     """Return the review after an edit. A listing that waits for a decision again, or still, has the profile
     that was denied, because a moderator compares the new one with it."""
     before = row.review
@@ -117,15 +102,15 @@ def _stamped_change(change: PendingChange | None, stamp: Stamp | None) -> Pendin
 
 def changed(row: Listing, event: RowEvent, stamp: Stamp | None) -> Listing:
     match event:
-        case StatsUpdated():
+        case ev.StatsUpdated():
             return _pushed(row, event, stamp)
-        case EndpointHealthSet():
+        case ev.EndpointHealthSet():
             return _with_health(row, event)
-        case KeyUsed():
+        case ev.KeyUsed():
             return _with_key_used(row, event)
-        case OwnerMessageQueued() | OwnerMessageAttempted() | OwnerMessageTaken():
+        case ev.OwnerMessageQueued() | ev.OwnerMessageAttempted() | ev.OwnerMessageTaken():
             return replace(row, message=changed_message(row.message, event, stamp))
-        case VoteFlagged():
+        case ev.VoteFlagged():
             at = stamp or Stamp(event.at_ms)
             flag = VoteFlag(at.ms, user_actor(event.user), event.rule, event.flag_id, at.node)
             return replace(row, flags=newest_flags((*row.flags, flag)))
@@ -135,23 +120,23 @@ def changed(row: Listing, event: RowEvent, stamp: Stamp | None) -> Listing:
 
 def _managed(row: Listing, event: ManagedRowEvent, stamp: Stamp | None) -> Listing:
     match event:
-        case OwnerSet() | CoOwnerSaved() | CoOwnersEnded():
+        case ev.OwnerSet() | ev.CoOwnerSaved() | ev.CoOwnersEnded():
             return _with_owners(row, event, stamp)
-        case KeySaved() | KeyDeleted():
+        case ev.KeySaved() | ev.KeyDeleted():
             return _with_keys(row, event, stamp)
-        case ListingReviewed() | ChangeDecided():
+        case ev.ListingReviewed() | ev.ChangeDecided():
             return _decided(row, event, stamp)
-        case SlotsSet():
+        case ev.SlotsSet():
             return _with_slots(row, event, stamp)
-        case ListingTakenOver():
+        case ev.ListingTakenOver():
             return _taken_over(row, event, stamp)
-        case EndpointHelped():
+        case ev.EndpointHelped():
             return _logged(row, event, stamp, event.action)
-        case NoteAdded():
+        case ev.NoteAdded():
             at = stamp or Stamp(event.at_ms)
             note = Note(at.ms, event.by, event.text, at.node)
             return replace(row, notes=newest_notes((*row.notes, note)))
-        case VotesStruck():
+        case ev.VotesStruck():
             # The users are not named: the owner reads this, and erasures would have to search for them here.
             # Nor does a further part of one removal have the reason again.
             return _logged(row, event, stamp, "votes_struck", event.reason) if event.reason else row
@@ -159,14 +144,14 @@ def _managed(row: Listing, event: ManagedRowEvent, stamp: Stamp | None) -> Listi
             assert_never(event)
 
 
-def _with_slots(row: Listing, event: SlotsSet, stamp: Stamp | None) -> Listing:
+def _with_slots(row: Listing, event: ev.SlotsSet, stamp: Stamp | None) -> Listing:
     values: dict[str, Any] = {slot: getattr(event, slot) for slot in SET_SLOTS}
     values = {slot: value for slot, value in values.items() if value is not UNSET}
     after = _stamped(replace(row, **values), stamp, *values)
     return _logged(after, event, stamp, event.action, event.about) if event.action is not None else after
 
 
-def _pushed(row: Listing, event: StatsUpdated, stamp: Stamp | None) -> Listing:
+def _pushed(row: Listing, event: ev.StatsUpdated, stamp: Stamp | None) -> Listing:
     servers, commands = event.server_count, event.command_count
     after = replace(
         row,
@@ -177,9 +162,9 @@ def _pushed(row: Listing, event: StatsUpdated, stamp: Stamp | None) -> Listing:
     return _stamped(after, stamp, "counts")
 
 
-def _decided(row: Listing, event: ListingReviewed | ChangeDecided, stamp: Stamp | None) -> Listing:
+def _decided(row: Listing, event: ev.ListingReviewed | ev.ChangeDecided, stamp: Stamp | None) -> Listing:
     action: AuditAction
-    if isinstance(event, ChangeDecided):
+    if isinstance(event, ev.ChangeDecided):
         updated_ms = row.updated_ms if event.profile == row.profile else event.at_ms
         row = replace(row, profile=event.profile, change=None, updated_ms=updated_ms)
         action = "change_agreed" if event.is_agreed else "change_refused"
@@ -192,7 +177,7 @@ def _decided(row: Listing, event: ListingReviewed | ChangeDecided, stamp: Stamp 
     return _logged(_stamped(row, stamp, "profile"), event, stamp, action, event.reason or "")
 
 
-def _taken_over(row: Listing, event: ListingTakenOver, stamp: Stamp | None) -> Listing:
+def _taken_over(row: Listing, event: ev.ListingTakenOver, stamp: Stamp | None) -> Listing:
     """Return the row of its new owner: votes, counts and the review stay. An event beside it removes the
     webhook, because readers of the log look for that one."""
     taken = replace(
@@ -214,15 +199,15 @@ def _taken_over(row: Listing, event: ListingTakenOver, stamp: Stamp | None) -> L
 def _with_owners(row: Listing, event: OwnersEvent, stamp: Stamp | None) -> Listing:
     # Nobody else is named in the entry: an erasure would have to search for them in its text.
     match event:
-        case OwnerSet():
+        case ev.OwnerSet():
             owned = replace(row, owner_id=event.owner_id, hand_over=event.hand_over)
             return _logged(_stamped(owned, stamp, "owner_id"), event, stamp, event.action)
-        case CoOwnerSaved(co_owner=co_owner):
+        case ev.CoOwnerSaved(co_owner=co_owner):
             action: AuditAction = "co_owner_invited" if co_owner.joined_ms is None else "co_owner_joined"
             new = co_owner if stamp is None else replace(co_owner, stamp=stamp)
             others = (each for each in row.co_owners if each.id != new.id)
             return _logged(replace(row, co_owners=in_order((*others, new))), event, stamp, action)
-        case CoOwnersEnded():
+        case ev.CoOwnersEnded():
             left = tuple(each for each in row.co_owners if each.id not in event.ids)
             row = _revoked(replace(row, co_owners=left), event.ids, stamp)
             return _logged(row, event, stamp, event.action)
@@ -239,8 +224,8 @@ def _revoked(row: Listing, ids: Collection[str], stamp: Stamp | None) -> Listing
 # -- Keys and webhooks -------------------------------------------------------------------------------------
 
 
-def _with_keys(row: Listing, event: KeySaved | KeyDeleted, stamp: Stamp | None) -> Listing:
-    if isinstance(event, KeySaved):
+def _with_keys(row: Listing, event: ev.KeySaved | ev.KeyDeleted, stamp: Stamp | None) -> Listing:
+    if isinstance(event, ev.KeySaved):
         key = event.key if stamp is None else replace(event.key, stamp=stamp)
         action: AuditAction = "key_issued" if key.rotated_ms is None else "key_rotated"
         return _logged(_with_key(row, key), event, stamp, action, key.name)
@@ -257,7 +242,7 @@ def _with_key(row: Listing, key: Key) -> Listing:
     return replace(row, keys=tuple(key if each.id == key.id else each for each in row.keys))
 
 
-def _with_key_used(row: Listing, event: KeyUsed) -> Listing:
+def _with_key_used(row: Listing, event: ev.KeyUsed) -> Listing:
     """Return the row with the day of a key's use, which has no stamp: of two days the later one holds."""
     key = row.key(event.key_id)
     if key is None or event.day <= key.used_day:
@@ -265,7 +250,7 @@ def _with_key_used(row: Listing, event: KeyUsed) -> Listing:
     return _with_key(row, replace(key, used_day=event.day))
 
 
-def _with_health(row: Listing, event: EndpointHealthSet) -> Listing:
+def _with_health(row: Listing, event: ev.EndpointHealthSet) -> Listing:
     """Return the row with the health of its endpoint, which has no stamp because each node has its own."""
     if row.webhook is None:
         return row
@@ -276,17 +261,17 @@ def _with_health(row: Listing, event: EndpointHealthSet) -> Listing:
 
 
 def changed_message(
-    known: OwnerMessage | None, event: OwnerMessageEvent, stamp: Stamp | None
+    known: OwnerMessage | None, event: ev.OwnerMessageEvent, stamp: Stamp | None
 ) -> OwnerMessage | None:
     """Return the message after an event. It is about one decision: an event about another one that is not
     later changes nothing. `stamp` is that of a decision."""
     match event:
-        case OwnerMessageQueued():
+        case ev.OwnerMessageQueued():
             at_ms = event.at_ms
             if known is not None and (known.stamp, known.decided_ms) == (stamp, at_ms):
                 return known
             return OwnerMessage(event.to, event.decision, event.reason, at_ms, at_ms, stamp=stamp)
-        case OwnerMessageAttempted():
+        case ev.OwnerMessageAttempted():
             if known is None or not _is_local(known, event.decided_ms) or event.number <= known.made:
                 return known
             return replace(
@@ -297,7 +282,7 @@ def changed_message(
                 delivered=event.outcome == "delivered",
                 last=event.attempt,
             )
-        case OwnerMessageTaken():
+        case ev.OwnerMessageTaken():
             if known is None or not known.node or known.decided_ms != event.decided_ms:
                 return known
             if known.next_attempt_ms is None:
@@ -329,7 +314,7 @@ def _stamped(row: Listing, stamp: Stamp | None, *slots: str) -> Listing:
 
 def _logged(
     row: Listing,
-    event: ListingSaved | ManagedRowEvent,
+    event: ev.ListingSaved | ManagedRowEvent,
     stamp: Stamp | None,
     action: AuditAction,
     about: str = "",

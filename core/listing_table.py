@@ -14,7 +14,8 @@ from typing import Literal
 from core.actors import Actor
 from core.erasing import actors_of
 from core.packing import Brief, PackedRow, brief_of, unpack
-from core.rows import BOTS, SERVERS, KeyGrant, Listing, OwnerMessage, Review, VoteFlag
+from core.rows import KeyGrant, Listing, OwnerMessage, Review, VoteFlag
+from kinds.registry import KINDS
 
 Reader = Callable[[Listing], None]
 
@@ -23,7 +24,6 @@ SLICE = 64
 """Refs of one slice: to look at so many listings takes about 0.1 ms when they are packed."""
 Standing = Review | Literal["changed"]
 STANDINGS: Sequence[Standing] = ("in_review", "approved", "denied", "changed")
-KINDS = [prefix.removesuffix("/") for prefix in (BOTS, SERVERS)]
 
 KindAndStanding = tuple[str, Standing]
 """The standing is the review, or `changed` for an approved listing whose change waits for a decision."""
@@ -308,7 +308,9 @@ class ReviewCounts:
     """
 
     def __init__(self) -> None:
-        self._counts: dict[KindAndStanding, int] = {(kind, each): 0 for kind in KINDS for each in STANDINGS}
+        self._counts: dict[KindAndStanding, int] = {
+            (kind.plural, each): 0 for kind in KINDS for each in STANDINGS
+        }
         self._counted_to = ""  # refs up to this one are counted
         self._is_complete = False
 

@@ -10,15 +10,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from core.rows import (
-    BotProfile,
-    CoOwner,
-    HandOver,
-    Listing,
-    Review,
-    asked_users,
-    joined_users,
-)
+from core.rows import CoOwner, HandOver, Listing, Review, asked_users, joined_users
+from kinds.registry import kind_of
 
 pack = msgspec.msgpack.Encoder().encode
 unpack = msgspec.msgpack.Decoder(Listing).decode
@@ -59,19 +52,15 @@ class Brief(NamedTuple):
 
 
 def brief_of(row: Listing) -> Brief:
-    profile = row.profile
-    if isinstance(profile, BotProfile):
-        categories, keywords = profile.categories, tuple[str, ...]()
-    else:
-        categories, keywords = (profile.category,), profile.keywords
+    profile, kind = row.profile, kind_of(row.ref)
     return Brief(
         profile.name,
         (row.owner_id, *row.extra_owners),
         row.state,
         row.decided_ms,
         row.created_ms,
-        categories,
-        keywords,
+        kind.values(profile, "category"),
+        kind.values(profile, "keyword"),
         row.is_hidden,
         row.taken.lost_by if row.taken is not None else "",
         row.asked,

@@ -5,7 +5,7 @@ So days may be put again, late and in any order, and nodes of a fleet that have 
 the same history. Days are those of UTC (`core/clock.py`). A listing keeps its newest `KEPT` days with pushes.
 That rule looks at no clock, so it is the same at all nodes and in a replay.
 
-A history is bytes, because it goes with the row of its listing:
+A history is bytes in the row of its listing:
 
     head    newest day u16 | its server count u32 | its command count u16
     older days, the newest first: their number, the counts of the first one, and three columns: gaps, and the

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from core.actors import Actor, user_of
+from kinds.registry import AnyProfile
 from languages.language_names import Language
 
 Review = Literal["in_review", "approved", "denied"]
@@ -76,8 +77,6 @@ CheckOutcome = Literal["pass", "fail", "unknown"]
 
 VOTES_ALONE: tuple[WebhookEvent, ...] = ("vote",)
 _CHAT_TOKEN = re.compile(r"/webhooks/[0-9]+/([^/?#]+)")
-BOTS = "bots/"
-SERVERS = "servers/"
 
 
 class MapRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
@@ -86,33 +85,6 @@ class MapRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     Invariant: a default is None, (), 0, "", b"" or a boolean. msgspec omits any other default by identity, so
     equal rows would have different bytes and digests.
     """
-
-
-class BotProfile(
-    msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False, tag="bot", tag_field="kind"
-):
-    """A bot's profile, written by its owner."""
-
-    name: str
-    short_description: str
-    description: str
-    categories: tuple[str, ...]
-    support_invite: str | None = None
-
-
-class ServerProfile(
-    msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False, tag="server", tag_field="kind"
-):
-    """A server's profile, written by its owner."""
-
-    name: str
-    description: str
-    keywords: tuple[str, ...]
-    category: str
-
-
-AnyProfile = BotProfile | ServerProfile
-"""The profile of a listing of any kind."""
 
 
 class PendingChange(MapRow, frozen=True):
@@ -387,9 +359,9 @@ class VoteFlag(msgspec.Struct, frozen=True, array_like=True, gc=False):
 class ServerCheck(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """One condition that a server must meet to be listed, as it was at a time.
 
-    Of `members` and `age` (days) it must have at least what it needs, and of `nsfw` at most: that counts
-    channels that everyone can see, the first of which are named. The others have 1 for yes and 0 for no. What
-    is unknown has None.
+    `need` is the least number of `members` and of days (`age`), and the greatest of `nsfw`: channels that
+    everyone can see, of which `channels` names the first. The others have 1 for yes and 0 for no. `have` is
+    None while it is unknown.
     """
 
     name: CheckName

@@ -22,63 +22,18 @@ from typing import assert_never
 from msgspec.structs import replace
 
 from core import erasing
+from core import events as ev
 from core.actors import user_actor
 from core.cooldown_table import Cooldown, CooldownTable
 from core.delivery_table import DeliveriesView, DeliveryTable
 from core.digest import Canonical, Digest
 from core.events import (
-    ChangeDecided,
-    CooldownsKept,
-    CoOwnerSaved,
-    CoOwnersEnded,
     DeliveryAttempted,
     DeliveryDropped,
-    DeliveryForgotten,
-    DeliveryMerged,
     DeliveryQueued,
-    DeliveryTaken,
-    EndingsForgotten,
     EndpointHealthSet,
-    EndpointHelped,
-    Event,
-    KeyDeleted,
-    KeySaved,
-    KeyUsed,
-    ListingMerged,
-    ListingRemoved,
-    ListingReviewed,
-    ListingSaved,
-    ListingTakenOver,
-    Merged,
-    NodeNamed,
-    NoteAdded,
-    OwnerMessageAttempted,
-    OwnerMessageQueued,
-    OwnerMessageTaken,
-    OwnerSet,
-    QuarantineSet,
-    RareEvent,
-    ReminderAttempted,
-    ReminderCleared,
-    ReminderSet,
-    SessionSeen,
-    SessionsEnded,
-    SlotsSet,
-    Stamped,
     StatsUpdated,
-    UserDropped,
-    UserErased,
-    UserEvent,
-    UserMerged,
-    UserSignedIn,
-    UserSlotsSet,
     VoteCast,
-    VoteCountsMerged,
-    VoteCountsMoved,
-    VoteFlagged,
-    VotesMerged,
-    VotesMoved,
-    VotesStruck,
 )
 from core.fleet_table import FleetTable, FleetView
 from core.listing_changes import RowEvent, changed, saved
@@ -123,7 +78,7 @@ class State:
 
     # -- events ----------------------------------------------------------------------------------------
 
-    def apply(self, event: Event) -> None:
+    def apply(self, event: ev.Event) -> None:
         # The frequent events come first, and by `is`: a recovery folds millions of them, and a class pattern
         # that does not match takes 0.2 us. mypy proves that no event is missed, because these are final.
         if type(event) is VoteCast:
@@ -143,62 +98,91 @@ class State:
         else:
             self._apply_rare(event)
 
-    def _apply_rare(self, event: RareEvent) -> None:  # noqa: C901 (a case for each event, and none is forgotten)
+    def _apply_rare(self, event: ev.RareEvent) -> None:  # noqa: C901 (a case for each event, and none is forgotten)
         match event:
-            case SlotsSet():
+            case ev.SlotsSet():
                 self._change(event)
                 if event.webhook is None:
                     self._deliveries.remove_listing(event.ref)
-            case ListingReviewed() | ChangeDecided() | ListingTakenOver() | EndpointHelped() | NoteAdded():
+            case (
+                ev.ListingReviewed()
+                | ev.ChangeDecided()
+                | ev.ListingTakenOver()
+                | ev.EndpointHelped()
+                | ev.NoteAdded()
+            ):
                 self._change(event)
-            case OwnerSet() | CoOwnerSaved() | CoOwnersEnded() | KeySaved() | KeyDeleted() | KeyUsed():
+            case (
+                ev.OwnerSet()
+                | ev.CoOwnerSaved()
+                | ev.CoOwnersEnded()
+                | ev.KeySaved()
+                | ev.KeyDeleted()
+                | ev.KeyUsed()
+            ):
                 self._change(event)
-            case OwnerMessageQueued() | OwnerMessageAttempted() | OwnerMessageTaken() | VoteFlagged():
+            case (
+                ev.OwnerMessageQueued()
+                | ev.OwnerMessageAttempted()
+                | ev.OwnerMessageTaken()
+                | ev.VoteFlagged()
+            ):
                 self._change(event)
-            case VotesStruck():
+            case ev.VotesStruck():
                 self._strike_votes(event)
-            case ListingSaved():
+            case ev.ListingSaved():
                 self._save_listing(event)
-            case ListingRemoved():
+            case ev.ListingRemoved():
                 self._remove_listing(event)
-            case UserSignedIn() | SessionSeen() | SessionsEnded() | UserSlotsSet() | QuarantineSet():
+            case (
+                ev.UserSignedIn()
+                | ev.SessionSeen()
+                | ev.SessionsEnded()
+                | ev.UserSlotsSet()
+                | ev.QuarantineSet()
+            ):
                 self._change_user(event)
-            case ReminderSet() | ReminderCleared() | ReminderAttempted():
+            case ev.ReminderSet() | ev.ReminderCleared() | ev.ReminderAttempted():
                 self._change_user(event)
-            case EndingsForgotten():
+            case ev.EndingsForgotten():
                 self._forget_endings(event)
-            case UserDropped():
+            case ev.UserDropped():
                 self._changing(event.ref)
                 self._users.remove(event.ref)
-            case UserErased():
+            case ev.UserErased():
                 self._erase_user(event)
-            case CooldownsKept():
+            case ev.CooldownsKept():
                 self._cooldowns.keep(event.cooldowns, event.at_ms)
-            case NodeNamed():
+            case _:
+                self._apply_of_fleet(event)
+
+    def _apply_of_fleet(self, event: ev.FleetEvent) -> None:  # noqa: C901 (as above)
+        match event:
+            case ev.NodeNamed():
                 self._name_node(event)
-            case Merged():
+            case ev.Merged():
                 if event.label:
                     self._fleet.heard(event.label, event.position)
-            case ListingMerged():
+            case ev.ListingMerged():
                 self._merge_listing(event)
-            case UserMerged():
+            case ev.UserMerged():
                 self._merge_user(event)
-            case VotesMerged():
+            case ev.VotesMerged():
                 self._merge_votes(event)
-            case VotesMoved():
+            case ev.VotesMoved():
                 self._move_votes(event)
-            case VoteCountsMerged():
+            case ev.VoteCountsMerged():
                 self._merge_vote_counts(event)
-            case VoteCountsMoved():
+            case ev.VoteCountsMoved():
                 self._move_vote_counts(event)
-            case DeliveryTaken():
+            case ev.DeliveryTaken():
                 self._changing(event.ref)
                 self._deliveries.take_over(event)
-            case DeliveryMerged():
+            case ev.DeliveryMerged():
                 self._changing(event.ref)
                 if event.ref in self._listings:
                     self._deliveries.merge(event.row)
-            case DeliveryForgotten():
+            case ev.DeliveryForgotten():
                 self._changing(event.ref)
                 self._deliveries.forget(event)
             case _:
@@ -220,15 +204,15 @@ class State:
         self._changing(event.ref)
         row = self._listings.get(event.ref)
         if row is not None:
-            stamp = self._stamp(event.stamp_ms) if isinstance(event, Stamped) else None
+            stamp = self._stamp(event.stamp_ms) if isinstance(event, ev.Stamped) else None
             self._listings.put(changed(row, event, stamp))
 
-    def _save_listing(self, event: ListingSaved) -> None:
+    def _save_listing(self, event: ev.ListingSaved) -> None:
         self._changing(event.ref)
         before = self._listings.get(event.ref)
         self._listings.put(saved(before, event, self._stamp(event.stamp_ms)))
 
-    def _remove_listing(self, event: ListingRemoved) -> None:
+    def _remove_listing(self, event: ev.ListingRemoved) -> None:
         self._changing(event.ref)
         if event.stamp_ms:
             self._fleet.removed_at(event.ref, event.stamp_ms)
@@ -250,7 +234,7 @@ class State:
         if not is_listed and event.node:
             self._listings.voted_for(ref)
 
-    def _strike_votes(self, event: VotesStruck) -> None:
+    def _strike_votes(self, event: ev.VotesStruck) -> None:
         self._change(event)
         for user in event.users:
             self._votes.remove(event.ref, int(user))
@@ -260,7 +244,7 @@ class State:
         if event.stamp_ms:
             self._fleet.struck_at(event.ref, event.users, event.stamp_ms)
 
-    def _erase_user(self, event: UserErased) -> None:
+    def _erase_user(self, event: ev.UserErased) -> None:
         if event.pseudonym:
             self._fleet.erased_at(event.pseudonym, event.stamp_ms, event.user)
         for ref in event.refs:
@@ -270,7 +254,7 @@ class State:
             else:
                 self._erase_from_listing(ref, event)
 
-    def _erase_from_listing(self, ref: str, event: UserErased) -> None:
+    def _erase_from_listing(self, ref: str, event: ev.UserErased) -> None:
         self._votes.remove(ref, int(event.user))
         self._votes_went(ref)
         self._deliveries.erase(ref, event.user)
@@ -283,21 +267,21 @@ class State:
         if ref not in self._listings and not self._votes.voters(ref) and not self._vote_counts.rows(ref):
             self._listings.not_voted_for(ref)
 
-    def _erase_from_user(self, ref: str, event: UserErased) -> None:
+    def _erase_from_user(self, ref: str, event: ev.UserErased) -> None:
         row = self._users.get(ref)
         if ref == user_ref(event.user):
             self._users.remove(ref)
         elif row is not None:
             self._users.put(without_actor(row, user_actor(event.user), event.stamp_ms or None))
 
-    def _change_user(self, event: UserEvent) -> None:
+    def _change_user(self, event: ev.UserEvent) -> None:
         self._changing(event.ref)
-        stamp = self._stamp(event.stamp_ms) if isinstance(event, Stamped) else None
+        stamp = self._stamp(event.stamp_ms) if isinstance(event, ev.Stamped) else None
         row = changed_user(self._users.get(event.ref), event, stamp)
         if row is not None:
             self._users.put(row)
 
-    def _forget_endings(self, event: EndingsForgotten) -> None:
+    def _forget_endings(self, event: ev.EndingsForgotten) -> None:
         self._changing(event.ref)
         row = self._users.get(event.ref)
         if row is not None:
@@ -305,7 +289,7 @@ class State:
 
     # -- events about other nodes ----------------------------------------------------------------------
 
-    def _name_node(self, event: NodeNamed) -> None:
+    def _name_node(self, event: ev.NodeNamed) -> None:
         before = self._fleet.label
         self._fleet.named(event.label)
         self._shared_digest.all_changed((*self._listings, *self._users))
@@ -316,7 +300,7 @@ class State:
                     self._changing(row.ref)
                     self._listings.put(replace(shared(row, before), webhook=row.webhook))
 
-    def _merge_listing(self, event: ListingMerged) -> None:
+    def _merge_listing(self, event: ev.ListingMerged) -> None:
         self._changing(event.ref)
         row, known = event.row, self._listings.get(event.ref)
         if known is not None:
@@ -324,12 +308,12 @@ class State:
         self._fleet.stamped(newest_ms(row))
         self._listings.put(row)
 
-    def _merge_user(self, event: UserMerged) -> None:
+    def _merge_user(self, event: ev.UserMerged) -> None:
         self._changing(event.ref)
         self._fleet.stamped(newest_ms_of_user(event.row))
         self._users.put(event.row)
 
-    def _merge_votes(self, event: VotesMerged) -> None:
+    def _merge_votes(self, event: ev.VotesMerged) -> None:
         self._changing(event.ref)
         numbers = [self._fleet.number(label) for label in event.nodes]
         self._votes.merge(event.ref, event.leaf, numbers)
@@ -338,7 +322,7 @@ class State:
         if event.leaf or event.parts:
             self._listings.voted_for(event.ref)
 
-    def _move_votes(self, event: VotesMoved) -> None:
+    def _move_votes(self, event: ev.VotesMoved) -> None:
         self._changing(event.ref)
         other, own = self._fleet.number(event.label), self._fleet.own
         for user, kept, count in event.users:
@@ -352,14 +336,14 @@ class State:
                 if part:
                     self._votes.put(event.ref, user, part, vote[1], node)
 
-    def _merge_vote_counts(self, event: VoteCountsMerged) -> None:
+    def _merge_vote_counts(self, event: ev.VoteCountsMerged) -> None:
         self._changing(event.ref)
         for counts in event.counts:
             self._vote_counts.merge(event.ref, self._fleet.number(counts.node), counts)
         if self._vote_counts.rows(event.ref):
             self._listings.voted_for(event.ref)
 
-    def _move_vote_counts(self, event: VoteCountsMoved) -> None:
+    def _move_vote_counts(self, event: ev.VoteCountsMoved) -> None:
         self._changing(event.ref)
         moved = [(DAYS, *each) for each in event.days] + [(MONTHS, *each) for each in event.months]
         self._vote_counts.move(event.ref, self._fleet.number(event.label), self._fleet.own, moved)

@@ -18,19 +18,8 @@ import msgspec
 from msgspec import UNSET
 from msgspec.structs import astuple, replace
 
+from core import events as ev
 from core.actors import ERASED, Actor
-from core.events import (
-    QuarantineSet,
-    ReminderAttempted,
-    ReminderCleared,
-    ReminderEvent,
-    ReminderSet,
-    SessionSeen,
-    SessionsEnded,
-    UserEvent,
-    UserSignedIn,
-    UserSlotsSet,
-)
 from core.rows import UNSTAMPED, Stamp
 from core.user_rows import (
     NO_USER_STAMPS,
@@ -51,31 +40,31 @@ OFF_KEPT = 200
 _encode = msgspec.msgpack.Encoder().encode
 
 
-def changed_user(row: UserRow | None, event: UserEvent, stamp: Stamp | None) -> UserRow | None:
+def changed_user(row: UserRow | None, event: ev.UserEvent, stamp: Stamp | None) -> UserRow | None:
     """Return the row after the event; None if there is still none."""
     match event:
-        case UserSignedIn():
+        case ev.UserSignedIn():
             row = row if row is not None else UserRow(event.ref, event.session.opened_ms)
             stamps = row.stamps if stamp is None else replace(row.known_stamps, profile=stamp)
             signed_in = replace(row, profile=event.profile, stamps=stamps)
             return _with_ended(signed_in, [event.session], event.ends, stamp)
-        case SessionSeen():
+        case ev.SessionSeen():
             known = row.session(event.digest) if row is not None else None
             if row is None or known is None:
                 return row
             return with_sessions(row, [replace(known, seen_ms=event.at_ms)], ())
-        case SessionsEnded():
+        case ev.SessionsEnded():
             if row is None:
                 return None
             return _with_ended(row, (), event.digests, stamp)
-        case UserSlotsSet():
+        case ev.UserSlotsSet():
             return _with_slots(row, event, stamp)
-        case QuarantineSet():
+        case ev.QuarantineSet():
             row = row if row is not None else UserRow(event.ref, event.at_ms)
             new = event.quarantine if stamp is None else replace(event.quarantine, stamp=stamp)
             others = tuple(each for each in row.quarantines if each.act != new.act)
             return replace(row, quarantines=_in_order((*others, new)))
-        case ReminderSet() | ReminderCleared() | ReminderAttempted():
+        case ev.ReminderSet() | ev.ReminderCleared() | ev.ReminderAttempted():
             if row is None:
                 return None
             return replace(row, reminders=changed_reminders(row.reminders, event, stamp))
@@ -134,7 +123,7 @@ def _struck_out(quarantine: Quarantine, actor: Actor, until_ms: int | None) -> Q
     return replace(quarantine, by=ERASED) if is_meant else quarantine
 
 
-def _with_slots(row: UserRow | None, event: UserSlotsSet, stamp: Stamp | None) -> UserRow | None:
+def _with_slots(row: UserRow | None, event: ev.UserSlotsSet, stamp: Stamp | None) -> UserRow | None:
     if event.role is not UNSET:
         row = row if row is not None else UserRow(event.ref, event.at_ms)
         stamps = row.stamps if stamp is None else replace(row.known_stamps, role=stamp)
@@ -198,18 +187,18 @@ def newest_ms_of_user(row: UserRow) -> int:
 
 
 def changed_reminders(
-    known: tuple[Reminder, ...], event: ReminderEvent, stamp: Stamp | None
+    known: tuple[Reminder, ...], event: ev.ReminderEvent, stamp: Stamp | None
 ) -> tuple[Reminder, ...]:
     """Return the reminders after an event. `stamp` is given inside a fleet only."""
     rows = {each.listing: each for each in known}
     match event:
-        case ReminderSet():
+        case ev.ReminderSet():
             rows[event.listing] = _stamped(Reminder(event.listing, event.at_ms), stamp)
-        case ReminderCleared():
+        case ev.ReminderCleared():
             rows.pop(event.listing, None)
             if stamp is not None:
                 rows[event.listing] = Reminder(event.listing, event.at_ms, is_on=False, stamp=stamp)
-        case ReminderAttempted():
+        case ev.ReminderAttempted():
             row = rows.get(event.listing)
             if row is None or not row.is_on or _is_known(row.message, event):
                 return known
@@ -250,7 +239,7 @@ def _progress(message: ReminderMessage | None) -> tuple[int, int, bool, bytes]:
     return message.ends_ms, message.made, message.next_attempt_ms is None, _encode(message)
 
 
-def _is_known(message: ReminderMessage | None, event: ReminderAttempted) -> bool:
+def _is_known(message: ReminderMessage | None, event: ev.ReminderAttempted) -> bool:
     return message is not None and (event.ends_ms, event.number) <= (message.ends_ms, message.made)
 
 

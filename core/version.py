@@ -9,7 +9,7 @@ from typing import NamedTuple
 VERSION = "0.1.0"
 """The program's. `pyproject.toml` reads it from here."""
 API_VERSION = "1.1.0"
-"""That of the contract with those who call the API."""
+"""The API's version, from the contract."""
 VERSIONS = (
     "The API's version changes when the API does, for those who call it; "
     "the program's version changes with every release, for those who run it."

@@ -17,7 +17,7 @@ A row is the bytes of one node's counts for one listing: about 250 for one with 
              each: the number of entries, and their gaps and counts in two columns, the newest first. A gap is
              how many keys are missing behind the entry before
 
-What is behind the head is of `core/bit_fields.py`. A vote nearly always is of the newest day, and changes
+The rest is packed by `core/bit_fields.py`. A vote nearly always is of the newest day, and changes
 nothing but the head.
 """
 

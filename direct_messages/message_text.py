@@ -8,6 +8,7 @@ from typing import assert_never
 
 from core import rows
 from core.rows import Listing, OwnerMessage
+from kinds.registry import kind_of
 from webhook.chat import plain_line, shown_as_text, utf16_units
 
 NAME_UNITS, MOST_UNITS = 256, 2_000  # UTF-16 code units
@@ -48,8 +49,8 @@ def reminder_text(listing: Listing, public_url: str) -> str:
 
 
 def _named(listing: Listing) -> str:
-    kind = "bot" if listing.ref.startswith(rows.BOTS) else "server"
-    return f"{kind} {shown_as_text(plain_line(listing.profile.name) or listing.id, NAME_UNITS)}"
+    name = shown_as_text(plain_line(listing.profile.name) or listing.id, NAME_UNITS)
+    return f"{kind_of(listing.ref).singular} {name}"
 
 
 def reminder_nonce(user_ref: str, listing: str, ends_ms: int) -> str:

@@ -1,7 +1,7 @@
 """The actual server count of a bot, as the operator sets it. Law: a number, or None if none is known."""
 
-from core.rows import BOTS
 from core.state import State
+from kinds.bots import BOTS
 
 
 class NoCounts:
@@ -43,6 +43,6 @@ class OperatorCounts:
 def how_to_set(ref: str) -> str:
     """Say to the operator how the count of a bot is set."""
     return (
-        f"Set it: votegate admin counts {ref.removeprefix(BOTS)} <number>, "
+        f"Set it: votegate admin counts {ref.removeprefix(BOTS.prefix)} <number>, "
         f'or PUT /manage/{ref}/actual-server-count with {{"server_count": <number>}}.'
     )

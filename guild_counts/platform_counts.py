@@ -18,9 +18,9 @@ from typing import NamedTuple
 from chatplatform.platform_client import PlatformAway
 from core.clock import NS_PER_SECOND, Clock
 from core.events import FREQUENT, Event, ListingMerged, ListingRemoved, ListingReviewed
-from core.rows import BOTS
 from core.state import State
 from guild_counts.counts import OperatorCounts, how_to_set
+from kinds.bots import BOTS
 
 log = logging.getLogger(__name__)
 
@@ -122,9 +122,9 @@ class PlatformCounts:
             if type(event) in FREQUENT:
                 continue
             match event:
-                case ListingReviewed(ref=ref, review="approved") if ref.startswith(BOTS):
+                case ListingReviewed(ref=ref, review="approved") if ref.startswith(BOTS.prefix):
                     self._want(ref)
-                case ListingMerged(row=row) if row.state == "approved" and row.ref.startswith(BOTS):
+                case ListingMerged(row=row) if row.state == "approved" and row.ref.startswith(BOTS.prefix):
                     # Many may come at once. One that finds no room is asked for when it pushes.
                     if row.ref not in self._told and not self._surveyed.full():
                         self._surveyed.put_nowait(row.ref)
@@ -152,8 +152,8 @@ class PlatformCounts:
 
     async def _survey(self) -> None:
         """Find the bots that have pushed a server count. Those that are pushed for meanwhile come first."""
-        refs, after, looked = self._state.listings.refs, BOTS, 0
-        while (at := bisect_right(refs, after)) < len(refs) and refs[at].startswith(BOTS):
+        refs, after, looked = self._state.listings.refs, BOTS.prefix, 0
+        while (at := bisect_right(refs, after)) < len(refs) and refs[at].startswith(BOTS.prefix):
             after = refs[at]
             row = self._state.listings.peek(after)
             has_pushed = row.counts is not None and row.counts.server_count is not None
@@ -187,7 +187,7 @@ class PlatformCounts:
             return 0
         self._asking.add(ref)
         try:
-            count = await ask(ref.removeprefix(BOTS))
+            count = await ask(ref.removeprefix(BOTS.prefix))
         except PlatformAway as away:
             return self._failed(ref, tries + 1, away)
         finally:

@@ -7,15 +7,12 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from msgspec import Struct
-
 from actions.action import AnyAction, Call, Operation, operations
-from actions.query_forms import read_query
 from actions.tools import Tools
+from forms.reading import read, read_query
 from handlers.reply import Reply, success
 from handlers.request import Endpoint, Request
 from handlers.route import Endpoints, Route
-from listings.forms import read
 from listings.rules import listing_of
 
 
@@ -57,16 +54,12 @@ def endpoint(operation: Operation, tools: Tools) -> Endpoint:
         call = Call(tools, request.by, tools.clock.now_ms(), operation.kind, request.params)
         if operation.is_on_listing:
             listing_of(call.state, call.ref)
-        made = action.run(call, _read(form, request))
+        made = action.run(call, _read(form, request) if form is not None else None)
         return success(await made if inspect.isawaitable(made) else made, action.status)
 
     return answer
 
 
-def _read(form: type[Any] | None, request: Request) -> Any:
-    """Return the form of a request: its query for a Struct, else its body. Raises as they do."""
-    if form is None:
-        return None
-    if issubclass(form, Struct):
-        return read_query(form, request.query)
-    return read(form, request.json_object())
+def _read(form: type[Any], request: Request) -> Any:
+    """Return the form of a request, which is its query for a GET, and else its body. Raises as they do."""
+    return read_query(form, request.query) if request.method == "GET" else read(form, request.json_object())

@@ -26,16 +26,9 @@ from actions.views import (
     including,
 )
 from core.actors import user_of
-from core.rows import (
-    BotProfile,
-    CheckName,
-    CheckOutcome,
-    HandOver,
-    Listing,
-    Policy,
-    Review,
-    ServerProfile,
-)
+from core.rows import CheckName, CheckOutcome, HandOver, Listing, Policy, Review
+from kinds.bots import BotProfile
+from kinds.servers import ServerProfile
 from listings.rules import change_version
 from listings.stats_problems import FIELDS_PER_BOT, NAME_CHARACTERS, JsonType, Problem, StatsProblem
 from watchers.redaction import Redactor

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from actions.tools import Tools
-from core import rows
 from core.actors import OPERATOR
 from core.clock import Clock
 from core.events import Event
@@ -19,6 +18,8 @@ from handlers.reply import (
     too_many,
 )
 from handlers.request import Endpoint, Request
+from kinds.bots import BOTS
+from kinds.servers import SERVERS
 from languages.said import Fault
 from ratelimit.address import address_key
 from ratelimit.limiter import FailureGuard
@@ -118,11 +119,11 @@ def _bearer_token(authorization: str | None) -> str | None:
 
 
 def bot_ref(request: Request) -> str:
-    return rows.BOTS + request.params[0]
+    return BOTS.ref(request.params[0])
 
 
 def server_ref(request: Request) -> str:
-    return rows.SERVERS + request.params[0]
+    return SERVERS.ref(request.params[0])
 
 
 def user_id(request: Request, at: int = 0) -> str:

@@ -8,10 +8,12 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import asdict
 
 from actions.listing_kinds import Kind
-from actions.query_forms import ListingsQuery, read_query
+from actions.query_forms import ListingsQuery
 from core.actors import Actor, user_of
 from core.events import Event, ListingSaved
-from core.rows import BOTS, SERVERS, ServerCheck
+from core.rows import ServerCheck
+from forms.fields import Nothing
+from forms.reading import read, read_query
 from handlers.history_views import History, act_views, owner_message_view
 from handlers.listing_views import (
     ApprovedBot,
@@ -29,23 +31,12 @@ from handlers.listing_views import (
 from handlers.manage import ManageContext
 from handlers.reply import Reply, success
 from handlers.request import Request
+from kinds.kind import ListingSubmission
+from kinds.registry import BY_PLURAL
 from listings import rules
 from listings.co_owners import invited_at_submission
-from listings.eligibility import submit_server
-from listings.forms import (
-    ActualServerCount,
-    BotEdit,
-    BotSubmission,
-    ChangeAgreement,
-    ChangeRefusal,
-    Denial,
-    Limits,
-    Nothing,
-    ServerEdit,
-    ServerSubmission,
-    WebhookSettings,
-    read,
-)
+from listings.eligibility import submit_checked
+from listings.forms import ActualServerCount, ChangeAgreement, ChangeRefusal, Denial, Limits, WebhookSettings
 from listings.queries import page
 from listings.webhooks import first_chat_webhook
 from people.quarantine import refuse_of_quarantined_owner, refuse_quarantined
@@ -59,23 +50,21 @@ class ManageListings:
         self._clock = context.clock
         self.kind = kind
         self._ref = ref
-        self._submission: type[BotSubmission] | type[ServerSubmission] = (
-            BotSubmission if kind == "bots" else ServerSubmission
-        )
-        self._edit: type[BotEdit] | type[ServerEdit] = BotEdit if kind == "bots" else ServerEdit
+        self._its_kind = BY_PLURAL[kind]
 
     async def submit(self, request: Request) -> Reply:
-        form = read(self._submission, request.json_object())
-        now_ms = self._clock.now_ms()
+        kind = self._its_kind
+        form = read(kind.submission, request.json_object())
+        now_ms, ref = self._clock.now_ms(), kind.ref(form.id)
         events = rules.submit(self._state, form, now_ms, by=request.by)
-        if isinstance(form, BotSubmission):
-            ref, new_id = BOTS + form.id, self._context.new_id
+        if kind.co_owners is not None:
+            new_id = self._context.new_id
             events += invited_at_submission(ref, form.extra_owners, new_id, now_ms, by=request.by)
-        return await self._context.commit(events, lambda: self._show(f"{self.kind}/{form.id}", 201))
+        return await self._context.commit(events, lambda: self._show(ref, 201))
 
     async def submit_checked(
         self,
-        form: ServerSubmission,
+        form: ListingSubmission,
         checks: Sequence[ServerCheck],
         webhook: WebhookSettings | None,
         *,
@@ -83,10 +72,13 @@ class ManageListings:
         approves: bool,
     ) -> None:
         """Take a server that was checked, with its first webhook; see `listings.eligibility`."""
-        context, now_ms, ref = self._context, self._clock.now_ms(), SERVERS + form.id
+        context, now_ms, ref = self._context, self._clock.now_ms(), self._its_kind.ref(form.id)
         tells_owner = context.tells_owners
-        events = submit_server(
-            self._state, form, checks, now_ms, by=by, approves=approves, tells_owner=tells_owner
+        events = submit_checked(
+            *(self._state, form, checks, now_ms),
+            by=by,
+            approves=approves,
+            tells_owner=tells_owner,
         )
         if webhook is not None:
             events += first_chat_webhook(ref, webhook, context.webhooks, now_ms, by=by)
@@ -118,7 +110,7 @@ class ManageListings:
         """Edit the listing, unless its owner or the person who edits it may not submit listings."""
         ref = self._ref(request)
         row = rules.listing_of(self._state, ref)
-        form = read(self._edit, request.json_object())
+        form = read(self._its_kind.edit, request.json_object())
         now_ms, shown = self._clock.now_ms(), self._context.edits
         events = rules.edit(self._state, ref, form, now_ms, by=request.by, shown=shown)
         if any(isinstance(event, ListingSaved) for event in events):

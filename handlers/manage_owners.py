@@ -7,12 +7,14 @@ from collections.abc import Callable
 
 from core.events import Event
 from core.rows import Listing
+from forms.fields import Nothing
+from forms.reading import read
 from handlers.listing_views import listing_answer
 from handlers.manage import ManageContext, user_id
 from handlers.reply import Reply, success
 from handlers.request import Request
 from listings import co_owners, hand_over
-from listings.forms import Heir, Nothing, read
+from listings.forms import Heir
 from listings.rules import listing_of
 from people.quarantine import refuse_of_quarantined_owner, refuse_quarantined
 

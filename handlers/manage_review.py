@@ -6,11 +6,10 @@ from bisect import bisect_right
 from collections.abc import Callable
 from typing import Annotated, Literal
 
-from msgspec import Meta, Struct
-from pydantic import Field
+from msgspec import Meta
 
 from actions.listing_kinds import Kind, kind_of_ref
-from actions.query_forms import PAGE, PageLimit, read_query
+from actions.query_forms import IS_CURSOR, PAGE, PageLimit
 from actions.views import (
     NULL,
     ActorName,
@@ -27,38 +26,45 @@ from actions.views import (
 from core.audit_log import NOTES_KEPT
 from core.rows import Listing
 from core.state import State
-from grammars.patterns import PROSE
+from forms.fields import ABOUT_PROSE, Form, Nothing
+from forms.reading import read, read_query
+from forms.rules import IN_PROSE, About, Size, matching
 from handlers.manage import ManageContext
 from handlers.reply import Reply, success
 from handlers.request import Request
 from handlers.slices import in_slices
+from kinds.registry import KINDS
 from listings import review
-from listings.fields import IN_PROSE, IS_PROSE, sized
-from listings.forms import Form, Nothing, read
 from listings.ownership import USUAL_FROM, USUAL_OF, Ownership
 from listings.rules import listing_of
 
-QUEUE_CURSOR_PATTERN = r"^[0-9]{1,15}-(?:bots|servers)-[0-9]{17,20}$"
-QueueCursor = Annotated[
-    str, Meta(pattern=QUEUE_CURSOR_PATTERN), example("1750000000000-bots-123456789012345678")
-]
+QUEUE_CURSOR_PATTERN = rf"^[0-9]{{1,15}}-(?:{'|'.join(kind.plural for kind in KINDS)})-[0-9]{{17,20}}$"
+_CURSOR_EXAMPLE = "1750000000000-bots-123456789012345678"
+QueueCursor = Annotated[str, Meta(pattern=QUEUE_CURSOR_PATTERN), example(_CURSOR_EXAMPLE)]
 
 
-class NewNote(Form):
+class NewNote(Form, frozen=True):
     """A note for other moderators. The owner of the listing never sees it."""
 
     text: Annotated[
         str,
-        sized(1, review.NOTE_CHARACTERS, f"For moderators alone. {IN_PROSE}", pattern=PROSE),
-        Field(examples=["The invite works. I ask the owner about the permissions that it wants."]),
-        IS_PROSE,
+        Size(1, review.NOTE_CHARACTERS),
+        About(
+            f"For moderators alone. {ABOUT_PROSE}",
+            "The invite works. I ask the owner about the permissions that it wants.",
+        ),
+        IN_PROSE,
     ]
 
 
-class QueueQuery(Struct, frozen=True):
+class QueueQuery(Form, frozen=True):
     """The query of the queue. A parameter that is None was left out."""
 
-    after: Annotated[QueueCursor | None, Meta(description="The `next` of the page before.")] = None
+    after: Annotated[
+        Annotated[str, matching(QUEUE_CURSOR_PATTERN)] | None,
+        IS_CURSOR,
+        About("The `next` of the page before.", _CURSOR_EXAMPLE),
+    ] = None
     limit: PageLimit = PAGE
 
 

@@ -16,11 +16,12 @@ from core.actors import user_of
 from core.rows import Listing
 from core.state import State
 from core.vote_port import leaves_of
+from forms.reading import read
 from handlers.manage import ManageContext
 from handlers.reply import Reply, success
 from handlers.request import Request
 from handlers.slices import in_slices
-from listings.forms import MOST_STRUCK, Strike, read
+from listings.forms import MOST_STRUCK, Strike
 from listings.rules import listing_of
 from votes.rules import KeptCooldowns, VoteRemoval, strike_votes
 

@@ -9,15 +9,16 @@ from collections.abc import Collection, Sequence
 from typing import Annotated, get_args
 
 from msgspec.structs import asdict
-from pydantic import Field
 
-from actions.query_forms import UsersQuery, read_query
+from actions.query_forms import UsersQuery
 from core.actors import OPERATOR
 from core.due_reminders import due_reminder, ends_ms, standing
 from core.events import Event
 from core.refusals import Invalid, Refusal
 from core.user_rows import QuarantinedAct, user_ref
-from grammars.patterns import PROSE
+from forms.fields import ABOUT_PROSE, LAST_MS, Form, Nothing
+from forms.reading import read, read_query
+from forms.rules import IN_PROSE, About, Between, Size
 from handlers.manage import ManageContext, user_id
 from handlers.reply import Reply, success
 from handlers.request import Request
@@ -37,8 +38,6 @@ from handlers.user_views import (
     reminder_view,
 )
 from languages.said import Fault
-from listings.fields import IN_PROSE, IS_PROSE, LAST_MS, WHOLE, sized
-from listings.forms import Form, Nothing, read
 from listings.notices import NoticeSearch
 from listings.ownership import Ownership
 from people.quarantine import MOST_CHARACTERS, after_erasure, impose, lift
@@ -52,15 +51,13 @@ USERS_AT_ONCE = 64
 """Users whose sessions end in one record."""
 
 
-class QuarantineTerms(Form):
+class QuarantineTerms(Form, frozen=True):
     """The reason and the end of a quarantine."""
 
-    reason: Annotated[
-        str, sized(1, MOST_CHARACTERS, f"Shown to the user. {IN_PROSE}", pattern=PROSE), IS_PROSE
-    ]
+    reason: Annotated[str, Size(1, MOST_CHARACTERS), About(f"Shown to the user. {ABOUT_PROSE}"), IN_PROSE]
     until: Annotated[
-        Annotated[int, Field(ge=0, le=LAST_MS), WHOLE] | None,
-        Field(description="When it ends, in Unix milliseconds, later than now; left out or null for no end."),
+        Annotated[int, Between(0, LAST_MS)] | None,
+        About("When it ends, in Unix milliseconds, later than now; left out or null for no end."),
     ] = None
 
 

@@ -6,9 +6,11 @@ from contextlib import contextmanager
 
 from msgspec.structs import asdict
 
-from actions.query_forms import DeliveriesQuery, read_query
+from actions.query_forms import DeliveriesQuery
 from core.events import DeliveryAttempted, Event
 from core.refusals import Refusal
+from forms.fields import Nothing
+from forms.reading import read, read_query
 from handlers.manage import ManageContext
 from handlers.reply import Reply, success
 from handlers.request import Request
@@ -23,7 +25,7 @@ from handlers.webhook_views import (
     delivery_view,
     webhook_view,
 )
-from listings.forms import FailedSince, Nothing, Overlap, Voter, WebhookSettings, read
+from listings.forms import FailedSince, Overlap, Voter, WebhookSettings
 from listings.queries import deliveries_page
 from listings.rules import listing_of
 from listings.webhooks import (

@@ -3,9 +3,11 @@
 from msgspec import Struct
 
 from actions.listing_kinds import KINDS, Kind
+from forms.fields import Nothing
 from handlers.listing_views import BotAnswer, ServerAnswer
 from handlers.route import Route
-from listings.forms import MOST_CO_OWNERS, Heir, Nothing
+from kinds.bots import MOST_CO_OWNERS
+from listings.forms import Heir
 
 _EXTRA_OWNER = "/manage/bots/{id}/extra-owners/{user_id}"
 

@@ -20,7 +20,7 @@ from core.clock import NS_PER_MS, Clock
 from core.events import FREQUENT, Event, ListingMerged, ListingRemoved
 from core.ledger import Ledger
 from core.refusals import Refusal, Unavailable
-from core.rows import BOTS, Listing
+from core.rows import Listing
 from grammars.snowflake import is_snowflake
 from handlers.key_uses import KeyUses
 from handlers.reply import (
@@ -32,6 +32,7 @@ from handlers.reply import (
     success,
 )
 from handlers.request import Request, json_object
+from kinds.bots import BOTS
 from languages.said import Code
 from listings.keys import KeyDigester, is_granted
 from listings.stats import check_difference, committed_window, read_stats, update_stats
@@ -149,7 +150,7 @@ class PublicApi:
     def bot_of(self, caller: Caller) -> str | None:
         """Return the id of the bot that the caller's key is for, or None. The key may have expired."""
         grant = self._state.listings.grants.get(caller.digest) if caller.digest is not None else None
-        return grant.ref.removeprefix(BOTS) if grant is not None else None
+        return grant.ref.removeprefix(BOTS.prefix) if grant is not None else None
 
     def voters(self, bot_id: str, user_id: str, caller: Caller, now_ns: int) -> Reply:
         """Answer a vote check that came at `now_ns` (monotonic)."""
@@ -222,7 +223,7 @@ class PublicApi:
     def _admit(self, bot_id: str, caller: Caller, now_ns: int, now_ms: int) -> Listing | Reply:
         """The bot whose key this is, or the refusal."""
         address, digest, has_scheme = caller
-        ref = BOTS + bot_id
+        ref = BOTS.ref(bot_id)
         try:
             bot = self._listings[ref]
         except KeyError:

@@ -1,9 +1,9 @@
 """The rows of the table of routes with which moderators work. What they decide stands with the listings."""
 
 from actions.listing_kinds import KINDS, Kind
+from forms.fields import Nothing
 from handlers.manage_review import ClaimAnswer, NewNote, NoteList, QueuePage, QueueQuery
 from handlers.route import Route
-from listings.forms import Nothing
 
 
 def _of_kind(kind: Kind) -> tuple[Route, ...]:

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeVar
 
 from msgspec import Struct
-from pydantic import BaseModel
 
 from actions.action import RefusedFor
 from actions.listing_kinds import Kind
@@ -89,7 +88,7 @@ class RouteOf(Generic[E]):
     answer: type[Struct] | None
     outcome: str
     refuses: tuple[RefusedFor, ...] = ()
-    body: type[BaseModel] | type[StatsBody] | None = None
+    body: type[Struct] | None = None
     query: type[Struct] | None = None
     status: int = 200
     content_type: str = JSON

@@ -13,6 +13,7 @@ from actions.listing_kinds import KINDS, Kind
 from actions.query_forms import DeliveriesQuery, ListingsQuery
 from actions.views import Success
 from actions.votes import VOTE_ACTIONS
+from forms.fields import Nothing
 from handlers.action_routes import routes_of
 from handlers.history_views import History
 from handlers.listing_views import (
@@ -39,6 +40,7 @@ from handlers.webhook_views import (
     SavedWebhook,
     WebhookAnswer,
 )
+from kinds.registry import BY_PLURAL
 from listings import forms
 from listings.stats import StatsBody
 from votes.queries import VoteStatus
@@ -180,7 +182,7 @@ def _listings(kind: Kind) -> tuple[Route, ...]:
             answer=answer,
             outcome=f"The {thing}, in review.",
             refuses=("listing_exists", "unavailable"),
-            body=forms.BotSubmission if is_bot else forms.ServerSubmission,
+            body=BY_PLURAL[kind].submission,
             status=201,
         ),
         Route(
@@ -243,7 +245,7 @@ def _listings(kind: Kind) -> tuple[Route, ...]:
             answer=answer,
             outcome=f"The {thing}.",
             refuses=("no_such_listing", "owner_quarantined", "unavailable"),
-            body=forms.BotEdit if is_bot else forms.ServerEdit,
+            body=BY_PLURAL[kind].edit,
         ),
         Route(
             "DELETE",
@@ -270,7 +272,7 @@ def _listings(kind: Kind) -> tuple[Route, ...]:
             answer=ApprovedBot if is_bot else ServerAnswer,
             outcome=f"The {thing}.",
             refuses=("no_such_listing", "not_in_review", "unavailable"),
-            body=forms.Nothing,
+            body=Nothing,
         ),
         Route(
             "POST",
@@ -432,7 +434,7 @@ def _webhooks(kind: Kind) -> tuple[Route, ...]:
             answer=WebhookAnswer,
             outcome="The settings, and how deliveries go.",
             refuses=("no_such_listing", "no_such_webhook", "not_suspended", "unavailable"),
-            body=forms.Nothing,
+            body=Nothing,
         ),
         Route(
             "POST",
@@ -455,7 +457,7 @@ def _webhooks(kind: Kind) -> tuple[Route, ...]:
                 "nothing_to_probe",
                 "unavailable",
             ),
-            body=forms.Nothing,
+            body=Nothing,
         ),
         Route(
             "POST",
@@ -524,7 +526,7 @@ def _webhooks(kind: Kind) -> tuple[Route, ...]:
                 "too_many_pending",
                 "unavailable",
             ),
-            body=forms.Nothing,
+            body=Nothing,
         ),
         Route(
             "POST",

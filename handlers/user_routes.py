@@ -2,6 +2,7 @@
 
 from actions.query_forms import UsersQuery
 from actions.views import Success
+from forms.fields import Nothing
 from handlers.manage_users import QuarantineTerms
 from handlers.route import Route
 from handlers.user_views import (
@@ -13,7 +14,6 @@ from handlers.user_views import (
     UserReminders,
     UserSessions,
 )
-from listings import forms
 
 _USER = "/manage/users/{id}"
 USER_ROUTES: tuple[Route, ...] = (
@@ -88,7 +88,7 @@ USER_ROUTES: tuple[Route, ...] = (
         answer=UserAnswer,
         outcome="The user.",
         refuses=("invalid_id", "unavailable"),
-        body=forms.Nothing,
+        body=Nothing,
     ),
     Route(
         "DELETE",

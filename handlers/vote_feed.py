@@ -22,21 +22,25 @@ longer knows is not told: a journal may still hold votes of users who were erase
 import asyncio
 import re
 from bisect import bisect_right
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from typing import Annotated, Literal, NamedTuple, Protocol
 
-from msgspec import Meta, Struct
+from msgspec import Meta
 
 from actions.views import Moment, Positive, Snowflake, Success, UserId, View
 from core.events import Event, ListingRemoved, UserErased, VoteCast, VotesMerged, VotesStruck
 from core.refusals import Invalid, PlaceLost, Refusal
-from core.rows import BOTS
 from core.state import State
+from forms.fields import Form
+from forms.reading import read_query
+from forms.rules import About, Between, Says, matching
 from grammars.snowflake import MAX
 from handlers.reply import EVENT_STREAM, Reply, encode_json, reply_to, success
 from handlers.request import Request
+from kinds.bots import BOTS
+from kinds.registry import KINDS
 from languages.said import Fault
 
 PAGE, MAX_PAGE = 500, 1_000
@@ -50,7 +54,8 @@ MOST_LISTINGS = 20_000
 HEARTBEAT_SECONDS = 15.0
 PACE_SECONDS = 0.1
 """The shortest time between two reads of a stream: what came meanwhile is read at once."""
-_CURSOR = r"[0-9]{1,18}-[0-9]{1,9}-[0-9a-f]{8}(-(bots|servers)-[0-9]{1,20}-[0-9]{1,20})?"
+_KINDS = "|".join(kind.plural for kind in KINDS)
+_CURSOR = rf"[0-9]{{1,18}}-[0-9]{{1,9}}-[0-9a-f]{{8}}(-({_KINDS})-[0-9]{{1,20}}-[0-9]{{1,20}})?"
 NOW = "now"
 TAGS = (
     *(
@@ -61,8 +66,8 @@ TAGS = (
 )
 """The events that a line can come from, older versions included."""
 
+_NO_CURSOR = Fault("not_an_event_id")
 FeedCursor = Annotated[str, Meta(pattern=f"^{_CURSOR}$", examples=["4711-0-9f2c4e6a"])]
-Place = Annotated[str, Meta(pattern=f"^({NOW}|{_CURSOR})$", examples=["4711-0-9f2c4e6a"])]
 Kind = Literal["bots", "servers"]
 LineType = Literal["vote", "standing", "struck", "erased", "removed"]
 
@@ -100,18 +105,22 @@ class VotePage(Success):
     more: Annotated[bool, Meta(description="False if this was all, for now.")]
 
 
-class FeedQuery(Struct, frozen=True):
+class FeedQuery(Form, frozen=True):
     """The query of the feed. A parameter that is None was left out."""
 
     after: Annotated[
-        Place | None,
-        Meta(
-            description="The `next` of the page before. `now` begins behind the newest vote, and leaves out "
-            "how users stand.",
+        Annotated[str, matching(f"^({NOW}|{_CURSOR})$", _NO_CURSOR)] | None,
+        About(
+            "The `next` of the page before. `now` begins behind the newest vote, and leaves out how users "
+            "stand.",
+            "4711-0-9f2c4e6a",
         ),
     ] = None
     limit: Annotated[
-        int, Meta(ge=1, le=MAX_PAGE, description="How many lines there are on a page at most.")
+        int,
+        Between(1, MAX_PAGE),
+        Says(Fault("page_out_of_range", {"most": MAX_PAGE})),
+        About("How many lines there are on a page at most."),
     ] = PAGE
 
 
@@ -122,7 +131,7 @@ class TableMark(NamedTuple):
     user: int
 
 
-START = TableMark(f"{BOTS}0", 0)
+START = TableMark(f"{BOTS.prefix}0", 0)
 """Before every listing: no id begins with 0, and no user is 0."""
 
 
@@ -216,7 +225,7 @@ class VoteFeed:
 
     async def page(self, request: Request) -> Reply:
         """Answer with a page, or with a stream for whoever accepts one."""
-        query = feed_query(request.query)
+        query = read_query(FeedQuery, request.query)
         if "text/event-stream" in request.headers.get("Accept", "").lower():
             last_id = request.headers.get("Last-Event-ID")
             return await self._stream(
@@ -388,7 +397,7 @@ class VoteFeed:
 def _line(
     its_type: LineType, ref: str, user: str | None = None, at_ms: int | None = None, vote: int | None = None
 ) -> VoteLine:
-    kind: Kind = "bots" if ref.startswith(BOTS) else "servers"
+    kind: Kind = "bots" if ref.startswith(BOTS.prefix) else "servers"
     return VoteLine(type=its_type, kind=kind, id=ref.partition("/")[2], user=user, at=at_ms, vote=vote)
 
 
@@ -399,16 +408,6 @@ def _event(told: ToldLine) -> bytes:
 def _heartbeat(cursor: Cursor) -> bytes:
     """Return bytes that keep a connection open. A browser keeps the id, and tells nobody of an event."""
     return b": here\nid: %s\n\n" % str(cursor).encode()
-
-
-def feed_query(query: Mapping[str, str]) -> FeedQuery:
-    """Read the query of the feed. Raises Invalid."""
-    after, limit = query.get("after"), query.get("limit", str(PAGE))
-    if after is not None and after != NOW:
-        _cursor(after, "after")
-    if not (limit.isascii() and limit.isdigit() and len(limit) <= 4 and 1 <= int(limit) <= MAX_PAGE):
-        raise Invalid({"limit": Fault("page_out_of_range", {"most": MAX_PAGE})})
-    return FeedQuery(after, int(limit))
 
 
 def _cursor(text: str, field: str) -> Cursor:

@@ -37,7 +37,7 @@ FRAME_BYTES = HEAD_BYTES + NONCE_BYTES + TAG_BYTES
 """The size of a frame without its records."""
 
 
-class Kind(IntEnum):
+class FrameKind(IntEnum):
     RECORDS = 0
     IDLE = 1
     """A frame without records. It vouches for those before it while no other frame follows."""
@@ -47,7 +47,7 @@ class Kind(IntEnum):
     """The last frame of its segment: the next segment exists. The chain of checksums leaves it out."""
 
 
-_KINDS = frozenset(Kind)
+_KINDS = frozenset(FrameKind)
 
 
 class SegmentHeader(NamedTuple):
@@ -58,7 +58,7 @@ class SegmentHeader(NamedTuple):
 
 
 class Frame(NamedTuple):
-    kind: Kind
+    kind: FrameKind
     first: int
     watermark: int
     records: list[bytes]
@@ -70,7 +70,7 @@ class Frame(NamedTuple):
 class FrameHead(NamedTuple):
     """A frame without its payload. `crc` is the one that seeds the next frame."""
 
-    kind: Kind
+    kind: FrameKind
     first: int
     records: int
     length: int
@@ -110,7 +110,7 @@ def decode_header(segment: bytes) -> SegmentHeader:
 
 
 def encode_frame(
-    kind: Kind, first: int, records: Sequence[bytes], watermark: int, seed: int, seal: Seal
+    kind: FrameKind, first: int, records: Sequence[bytes], watermark: int, seed: int, seal: Seal
 ) -> tuple[bytes, int]:
     """Return the frame and its CRC, which seeds the next frame."""
     plain = b"".join([record + b"\n" for record in records])
@@ -139,7 +139,7 @@ def decode_head(head: bytes, offset: int, salt: bytes) -> FrameHead:
     head_crc, crc = _CRCS.unpack_from(head, _HEAD.size)
     if magic != FRAME_MAGIC or _head_crc(salt, head[: _HEAD.size]) != head_crc or kind not in _KINDS:
         raise BadBytes(offset, "no frame begins here")
-    return FrameHead(Kind(kind), first, count, length, crc)
+    return FrameHead(FrameKind(kind), first, count, length, crc)
 
 
 def open_frame(frame: bytes, offset: int, seal: Seal) -> list[bytes]:
@@ -182,7 +182,7 @@ def _decode_frame(segment: bytes, offset: int, expected: int, seed: int, seal: S
         raise BadBytes(offset, "the frame fails its checksum")
     try:
         records = seal.unseal(payload, head).split(b"\n")[:-1]
-        known = Kind(kind)
+        known = FrameKind(kind)
     except (Unsealable, ValueError):
         raise BadBytes(offset, "the frame does not open with its key", whole=True) from None
     if first != expected or len(records) != count:

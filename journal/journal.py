@@ -21,7 +21,7 @@ from typing import Literal
 from core.clock import NS_PER_SECOND, Clock
 from core.durations import DurationCounts
 from core.refusals import Unavailable
-from journal.frames import Kind
+from journal.frames import FrameKind
 from journal.segments import Tail, set_torn_aside
 from journal.slow_disk import SlowDisk
 from journal.writer import SegmentWriter, SyncFailed
@@ -112,7 +112,7 @@ class Journal:
 
     def begin(self) -> None:
         """Vouch on disk for the recovered records. Raises OSError when the disk takes no writes."""
-        self._write(Kind.IDLE, [])
+        self._write(FrameKind.IDLE, [])
 
     def on_durable(self, call: Callable[[], None]) -> None:
         """Call `call` whenever `durable_position` has advanced."""
@@ -173,11 +173,11 @@ class Journal:
                     async with asyncio.timeout(self._patience()):
                         await self._wake.wait()
                 except TimeoutError:
-                    await self._vouch(Kind.IDLE)
+                    await self._vouch(FrameKind.IDLE)
                 else:
                     self._wake.clear()
                     await self.step()
-            await self._vouch(Kind.CLOSED)
+            await self._vouch(FrameKind.CLOSED)
         except OSError:
             reason = Text("the disk has failed")
             raise
@@ -191,7 +191,7 @@ class Journal:
     async def step(self) -> None:
         """Make all pending records durable, as one frame."""
         if self._unsynced:
-            await self._vouch(Kind.IDLE)
+            await self._vouch(FrameKind.IDLE)
             waiting, self._unsynced = self._unsynced, []
             for waiter in waiting:
                 if not waiter.done():
@@ -200,7 +200,7 @@ class Journal:
             return
         batch, self._pending, self._pending_bytes = self._pending, [], 0
         try:
-            await self._in_thread(self._write, Kind.RECORDS, batch)
+            await self._in_thread(self._write, FrameKind.RECORDS, batch)
         except SyncFailed:
             raise
         except OSError as error:
@@ -233,7 +233,7 @@ class Journal:
         for call in self._on_durable:
             call()
 
-    async def _vouch(self, kind: Kind) -> None:
+    async def _vouch(self, kind: FrameKind) -> None:
         """Sync, and write a frame that says so: a reader can then tell a durable record from a torn write."""
         try:
             await self._in_thread(self._write, kind, [])
@@ -278,7 +278,7 @@ class Journal:
         finally:
             self.slow_disk.end()
 
-    def _write(self, kind: Kind, batch: list[bytes]) -> None:
+    def _write(self, kind: FrameKind, batch: list[bytes]) -> None:
         """Write the batch as one frame. Runs in the writer's thread."""
         writer = self._writer
         if not batch and writer.synced_position < writer.written_position:

@@ -29,7 +29,7 @@ from journal.frames import (
     HEADER_BYTES,
     BadBytes,
     FrameHead,
-    Kind,
+    FrameKind,
     SegmentHeader,
     decode_head,
     decode_header,
@@ -289,7 +289,7 @@ class _Walk:
                 self._proofs.add(segment.header.seed)
             while before < self._until:
                 head = segment.head_at(offset)
-                if head is None or head.kind is Kind.CONTINUED:
+                if head is None or head.kind is FrameKind.CONTINUED:
                     break
                 if head.first != before + 1:
                     raise BadBytes(offset, "the frame does not continue the one before it")

@@ -6,9 +6,9 @@ begins. That is a torn write. A start cuts it off and sets it aside. All other b
 reader reports the place, and changes nothing.
 
 A segment gets its name when its header and everything before it are durable. It counts once the last frame of
-the segment before it says so (`Kind.CONTINUED`). Three things follow. A header is whole or corrupt. A reader
-notices when the newest segment is missing. A segment that does not count yet holds no frames, but its header
-tells where the segment before it ends.
+the segment before it says so (`FrameKind.CONTINUED`). Three things follow. A header is whole or corrupt. A
+reader notices when the newest segment is missing. A segment that does not count yet holds no frames, but its
+header tells where the segment before it ends.
 """
 
 import sys
@@ -22,7 +22,7 @@ from journal.frames import (
     HEADER_BYTES,
     BadBytes,
     Frame,
-    Kind,
+    FrameKind,
     SegmentHeader,
     decode_frames,
     decode_header,
@@ -162,12 +162,12 @@ class _Segment:
             self.tail = self.tail._replace(torn=True)
 
     def _take(self, frame: Frame) -> None:
-        self._continued = frame.kind is Kind.CONTINUED
+        self._continued = frame.kind is FrameKind.CONTINUED
         self.tail = self.tail._replace(
             head=frame.first + len(frame.records) - 1,
             crc=self.tail.crc if self._continued else frame.crc,
             end=frame.end,
-            closed=frame.kind is Kind.CLOSED,
+            closed=frame.kind is FrameKind.CLOSED,
         )
 
     def check_end(self, later: Sequence[Path]) -> None:

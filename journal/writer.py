@@ -10,7 +10,7 @@ import contextlib
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
-from journal.frames import HEADER_BYTES, Kind, encode_frame, encode_header
+from journal.frames import HEADER_BYTES, FrameKind, encode_frame, encode_header
 from journal.segments import Tail, first_position, make_durable, segment_path
 from storage.disk import write_all
 from storage.folder import UNFINISHED, Folder
@@ -77,7 +77,7 @@ class SegmentWriter:
         """Begin a new segment with the next frame."""
         self._rotate = True
 
-    def write(self, kind: Kind, records: Sequence[bytes]) -> None:
+    def write(self, kind: FrameKind, records: Sequence[bytes]) -> None:
         """Write the records as one frame.
 
         Raises OSError, after which the caller may write the same records again, or SyncFailed.
@@ -108,7 +108,7 @@ class SegmentWriter:
             self._disk.close(self._segment.file)
             self._segment = None
 
-    def _put(self, segment: _Open, kind: Kind, first: int, records: Sequence[bytes]) -> int:
+    def _put(self, segment: _Open, kind: FrameKind, first: int, records: Sequence[bytes]) -> int:
         """Append a frame and return its checksum."""
         frame, crc = encode_frame(kind, first, records, self._synced_end, self._crc, segment.seal)
         try:
@@ -126,7 +126,7 @@ class SegmentWriter:
         new = _Open(self._create(first, seal), first, seal)
         if self._segment is not None:
             try:
-                self._put(self._segment, Kind.CONTINUED, first, [])
+                self._put(self._segment, FrameKind.CONTINUED, first, [])
                 _sync_once(self._disk.sync, self._segment.file)
             except OSError:
                 with contextlib.suppress(OSError):  # the first error is the one to raise

@@ -24,8 +24,8 @@ from core.events import (
     VoteCast,
 )
 from core.packing import Brief
-from core.rows import BOTS, SERVERS
 from core.state import State
+from kinds.registry import kind_of
 from listings.finding import survey
 
 _CHANGING = (
@@ -125,7 +125,7 @@ class Catalogue:
             del self._shelves[shelf], self._known[shelf]
 
     def _entry(self, ref: str, brief: Brief) -> ShownListing:
-        prefix = BOTS if ref.startswith(BOTS) else SERVERS
+        prefix = kind_of(ref).prefix
         since_ms = brief.created_ms if brief.decided_ms is None else brief.decided_ms
         shelves = (
             Shelf(prefix),

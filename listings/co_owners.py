@@ -14,7 +14,13 @@ from core.actors import OPERATOR, Actor, user_actor
 from core.events import CoOwnerSaved, CoOwnersEnded, Event
 from core.refusals import Refusal
 from core.rows import CoOwner, CoOwnersAction, Key, Listing
-from listings.forms import MOST_CO_OWNERS
+from kinds.registry import kind_of
+
+
+def most_co_owners(ref: str) -> int:
+    """Return the number of co-owners and invitations together that a listing may have."""
+    part = kind_of(ref).co_owners
+    return part.most if part is not None else 0
 
 
 def invite(row: Listing, user: str, new_id: str, now_ms: int, *, by: Actor) -> list[Event]:
@@ -24,8 +30,9 @@ def invite(row: Listing, user: str, new_id: str, now_ms: int, *, by: Actor) -> l
     known = {*row.extra_owners, *row.invited}
     if user in known:
         return []
-    if len(known) >= MOST_CO_OWNERS:
-        raise Refusal("too_many_owners", most=MOST_CO_OWNERS)
+    most = most_co_owners(row.ref)
+    if len(known) >= most:
+        raise Refusal("too_many_owners", most=most)
     return [CoOwnerSaved(row.ref, CoOwner(new_id, user_actor(user), now_ms), now_ms, by=by)]
 
 

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 from core.actors import GATEWAY, Actor, user_actor
 from core.events import Event, ListingReviewed, OwnerMessageQueued, SlotsSet
-from core.rows import SERVERS, AuditAction, Eligibility, Listing, Proof, ServerCheck
+from core.rows import AuditAction, Eligibility, Listing, Proof, ServerCheck
 from core.state import State
-from listings.forms import ServerSubmission
+from kinds.kind import ListingSubmission
 from listings.rules import listing_of, submit
 
 
@@ -56,9 +56,9 @@ def check(
     return [SlotsSet(ref, now_ms, action, about, eligibility=after, by=by)]
 
 
-def submit_server(
+def submit_checked(
     state: State,
-    form: ServerSubmission,
+    form: ListingSubmission,
     checks: Sequence[ServerCheck],
     now_ms: int,
     *,
@@ -66,14 +66,14 @@ def submit_server(
     approves: bool,
     tells_owner: bool = False,
 ) -> list[Event]:
-    """Submit a server with the checks that were just made of it. Raises Refusal.
+    """Submit a listing with the checks that were just made of it. Raises Refusal.
 
     Args:
         by: its manager, as the chat platform has just said.
         approves: true if the gateway itself approves a server of which every check passes.
         tells_owner: as for a decision of a moderator.
     """
-    ref, eligibility = SERVERS + form.id, Eligibility(now_ms, tuple(checks))
+    ref, eligibility = form.kind.ref(form.id), Eligibility(now_ms, tuple(checks))
     events: list[Event] = [
         *submit(state, form, now_ms, by=by),
         SlotsSet(ref, now_ms, "ownership_proven", proof=Proof(now_ms, by), eligibility=eligibility, by=by),

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from core.listing_table import ref_slices
 from core.packing import Brief
-from core.rows import BOTS, SERVERS
 from core.state import State
+from kinds.registry import KINDS
 
 
 class Hit(NamedTuple):
@@ -32,7 +32,7 @@ class ListingSearch:
         """True if there are more than `most`."""
 
     def slices(self) -> Iterator[None]:
-        by_id = [kind + self._text for kind in (BOTS, SERVERS) if kind + self._text in self._listings]
+        by_id = [ref for kind in KINDS if (ref := kind.ref(self._text)) in self._listings]
         sought = self._text.casefold()
         for refs in ref_slices(self._listings.refs):
             for ref in refs:

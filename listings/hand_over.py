@@ -11,8 +11,8 @@ from core.actors import UNKNOWN, Actor, user_actor
 from core.clock import MS_PER_DAY
 from core.events import CoOwnerSaved, CoOwnersEnded, Event, OwnerSet
 from core.refusals import Refusal
-from core.rows import BotProfile, CoOwner, HandOver, Listing, OwnerAction
-from listings.forms import MOST_CO_OWNERS
+from core.rows import CoOwner, HandOver, Listing, OwnerAction
+from listings.co_owners import most_co_owners
 
 LASTS_MS = 7 * MS_PER_DAY
 
@@ -38,7 +38,7 @@ def accept(row: Listing, heir: str, new_id: str, now_ms: int, *, by: Actor) -> l
         raise Refusal("no_hand_over")
     events = hand_over(row, heir, now_ms, by=by)
     others = [user for user in row.extra_owners if user != heir]
-    if isinstance(row.profile, BotProfile) and len(others) < MOST_CO_OWNERS:
+    if len(others) < most_co_owners(row.ref):
         former = CoOwner(new_id, user_actor(row.owner_id), now_ms, now_ms)
         events.append(CoOwnerSaved(row.ref, former, now_ms, by=UNKNOWN))
     return events

@@ -34,20 +34,13 @@ from core.events import (
     SlotsSet,
 )
 from core.refusals import Refusal
-from core.rows import (
-    AnyProfile,
-    BotProfile,
-    Decision,
-    Listing,
-    PendingChange,
-    Policy,
-    ServerProfile,
-    WebhookEvent,
-)
+from core.rows import Decision, Listing, PendingChange, Policy, WebhookEvent
 from core.state import State
 from core.webhook_events import NewDeliveries, told
+from kinds.kind import ListingEdit, ListingSubmission
+from kinds.registry import AnyProfile, kind_of
 from listings import hand_over
-from listings.forms import BotEdit, BotSubmission, Limit, Limits, ServerEdit, ServerSubmission
+from listings.forms import Limit, Limits
 
 EditsShown = Literal["after", "before"]
 """When a moderator looks at an edit of an approved listing: after everybody sees it, or before."""
@@ -68,17 +61,17 @@ def listing_of(state: State, ref: str) -> Listing:
     return listing
 
 
-def submit(state: State, form: BotSubmission | ServerSubmission, now_ms: int, *, by: Actor) -> list[Event]:
-    ref = (rows.BOTS if isinstance(form, BotSubmission) else rows.SERVERS) + form.id
+def submit(state: State, form: ListingSubmission, now_ms: int, *, by: Actor) -> list[Event]:
+    ref = form.kind.ref(form.id)
     if ref in state.listings:
         raise Refusal("listing_exists")
-    return [ListingSaved(ref, form.owner_id, _profile(form), "in_review", now_ms, by=by)]
+    return [ListingSaved(ref, form.owner_id, form.kind.profile_of(form), "in_review", now_ms, by=by)]
 
 
 def edit(
     state: State,
     ref: str,
-    form: BotEdit | ServerEdit,
+    form: ListingEdit,
     now_ms: int,
     *,
     by: Actor,
@@ -87,7 +80,7 @@ def edit(
     """Replace profile and owner. A save that changes nothing leaves no trace. Only the operator sets another
     owner at once; others offer the listing."""
     listing = listing_of(state, ref)
-    profile, events = _profile(form), list[Event]()
+    profile, events = kind_of(ref).profile_of(form), list[Event]()
     if profile != listing.latest or listing.state == "denied":
         events.append(_saved(listing, profile, now_ms, by, shown))
     if form.owner_id != listing.owner_id:
@@ -245,9 +238,3 @@ def _told(
 
 def _policy(limit: Limit | None) -> Policy | None:
     return Policy(limit.requests, limit.window_seconds) if limit is not None else None
-
-
-def _profile(form: BotEdit | ServerEdit) -> BotProfile | ServerProfile:
-    """Return the fields that form and profile have in common: a new one needs no line here."""
-    kind: type[BotProfile] | type[ServerProfile] = BotProfile if isinstance(form, BotEdit) else ServerProfile
-    return msgspec.convert(form, kind, from_attributes=True)

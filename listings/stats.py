@@ -10,11 +10,8 @@ from core.events import StatsUpdated
 from core.refusals import Refusal
 from core.rows import Listing, StatsWindow
 from core.state import State
-from listings.fields import MAX_SERVER_COUNT
+from kinds.bots import MAX_COMMAND_COUNT, MAX_SERVER_COUNT
 from listings.rules import listing_of
-
-MAX_COMMAND_COUNT = 1_000
-
 
 _ServerCount = Annotated[
     int,

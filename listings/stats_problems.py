@@ -10,9 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from kinds.bots import MAX_COMMAND_COUNT, MAX_SERVER_COUNT
 from languages.said import Code
-from listings.fields import MAX_SERVER_COUNT
-from listings.stats import MAX_COMMAND_COUNT
 
 MAX_BOTS = 1_000
 FIELDS_PER_BOT = 8

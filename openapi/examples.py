@@ -9,11 +9,15 @@ examples of its form's fields.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from msgspec import Struct
-from pydantic import BaseModel
+from msgspec import Struct, to_builtins
 
 from core.actors import OPERATOR
 from core.user_rows import Quarantine
+from forms.declared import declared_fields
+from forms.fields import Form
+from forms.rules import About
+from kinds.kind import Kind
+from kinds.registry import KINDS
 from openapi.schemas import Node, name_of, ref, schema_components
 from operators.operator_pages import ALL_ROUTES
 
@@ -60,27 +64,31 @@ _HINT = (
     f"Set it: votegate admin counts {BOT} <number>, "
     f'or PUT /manage/bots/{BOT}/actual-server-count with {{"server_count": <number>}}.'
 )
-_PROFILE: dict[str, Any] = {
-    "owner_id": OWNER,
-    "name": "Example bot",
-    "short_description": "Counts what happens on your server",
-    "description": "A bot that counts what happens on your server, and tells you **once a week**.",
-    "categories": ["Utility", "Fun & Games"],
-    "support_invite": "https://example.com/support",
-}
-_SERVER_PROFILE: dict[str, Any] = {
-    "owner_id": OWNER,
-    "name": "Example server",
-    "description": "A place to talk about bots",
-    "keywords": ["bots", "talk"],
-    "category": "Community",
-}
+_IDS: Mapping[str, str] = {"bot": BOT, "server": SERVER}
 
-_OF_BOTS = {**_PROFILE, "id": BOT}
-_OF_SERVERS = {**_SERVER_PROFILE, "id": SERVER}
+
+def _written(kind: Kind) -> dict[str, Any]:
+    """Return the body of an edit: the owner and the profile."""
+    return {"owner_id": OWNER, **to_builtins({name: getattr(kind.sample, name) for name in kind.fields})}
+
+
+def _bodies_of(kind: Kind) -> dict[str, Mapping[str, "Example"]]:
+    """Return the examples of a submission and of an edit."""
+    noun, edit = kind.singular, _written(kind)
+    invited = {"extra_owners": [CO_OWNER]} if kind.co_owners is not None else {}
+    submission = {"id": _IDS[noun], **edit, **invited}
+    return {
+        f"{kind.title}Submission": {f"{noun}Submission": Example(f"A {noun}", submission)},
+        f"{kind.title}Edit": {f"{noun}Edit": Example(f"A {noun}, edited", edit)},
+    }
+
+
 _GIVEN: Mapping[str, Mapping[str, Any]] = {
-    **dict.fromkeys(("Bot", "BotAnswer", "ShownBot", "ApprovedBot", "BotVersion"), _OF_BOTS),
-    **dict.fromkeys(("Server", "ServerAnswer", "ServerVersion"), _OF_SERVERS),
+    **{
+        name.format(kind.title): {**_written(kind), "id": _IDS[kind.singular]}
+        for kind in KINDS
+        for name in ("{}", "{}Answer", "Shown{}", "Approved{}", "{}Version")
+    },
     "Limit": {"requests": 10, "window_seconds": 7_200},
 }
 """Fields that a form describes, by the components that show them."""
@@ -178,9 +186,10 @@ VARIANTS: Mapping[str, Sequence[Variant]] = {
 }
 
 
-def body_of_fields(form: type[BaseModel]) -> Example:
+def body_of_fields(form: type[Struct]) -> Example:
     """Return a body made of the examples of the form's fields. Fields without one are left out."""
-    given = {name: each.examples[0] for name, each in form.model_fields.items() if each.examples}
+    abouts = ((each.name, each.note(About)) for each in declared_fields(form))
+    given = {name: about.example for name, about in abouts if about is not None and about.example is not None}
     return Example(_summary(form), given)
 
 
@@ -224,10 +233,7 @@ _BODIES: Mapping[str, Mapping[str, Example]] = {
         "serverCountAlone": Example("The server count alone", {"server_count": SERVER_COUNT}),
         "commandCountAlone": Example("The command count alone", {"command_count": 42}),
     },
-    "BotSubmission": {"botSubmission": Example("A bot", {"id": BOT, **_PROFILE, "extra_owners": [CO_OWNER]})},
-    "BotEdit": {"botEdit": Example("A bot, edited", _PROFILE)},
-    "ServerSubmission": {"serverSubmission": Example("A server", {"id": SERVER, **_SERVER_PROFILE})},
-    "ServerEdit": {"serverEdit": Example("A server, edited", _SERVER_PROFILE)},
+    **{name: example for kind in KINDS for name, example in _bodies_of(kind).items()},
     "Heir": {"heir": Example("The new owner", {"heir": CO_OWNER})},
     "Nothing": {"nothing": Example("Nothing to say", {})},
     "Denial": {"denial": Example("A reason", {"reason": _REASON})},
@@ -307,7 +313,7 @@ BODIES: Mapping[str, Mapping[str, Example]] = {
     **{
         name_of(route.body): {_key(route.body): body_of_fields(route.body)}
         for route in ALL_ROUTES
-        if route.body is not None and issubclass(route.body, BaseModel) and name_of(route.body) not in _BODIES
+        if route.body is not None and issubclass(route.body, Form) and name_of(route.body) not in _BODIES
     },
 }
 """By the name of the body's schema."""

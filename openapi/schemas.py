@@ -1,7 +1,8 @@
 """The schemas of the document, read off the types. Invariant: no field is declared here a second time.
 
-Bodies come from pydantic's forms, answers from msgspec's structs. Two rules join them: a field of a profile
-is described by the form that writes it, and a schema with a title is a component of that name.
+Bodies and queries are forms with notes (`forms/schema.py`), answers are views, which msgspec describes. Two
+rules join them: a field of a profile is described by the form that writes it, and a schema with a title is a
+component of that name.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -9,23 +10,18 @@ from typing import Annotated, Any
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
-from pydantic import BaseModel
-from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
 from actions.views import Moment, Snowflake
+from forms.declared import declared_fields
+from forms.fields import Form
+from forms.schema import COMPONENTS, form_components, value_schema
 from handlers.reply import ErrorBody, InvalidFieldsBody, QuarantinedBody, VotedTooSoonBody
 from handlers.route import AnyRoute
-from listings.forms import BotEdit, ServerEdit
+from kinds.registry import KINDS
 from listings.stats import StatsBody
 
 Node = dict[str, Any]
-_TEMPLATE = "#/components/schemas/{name}"
-_FORM_TEMPLATE = "#/components/schemas/{model}"
-_PROFILES: Mapping[type[BaseModel], Sequence[str]] = {
-    BotEdit: ("Bot", "BotAnswer", "ShownBot", "ApprovedBot"),
-    ServerEdit: ("Server", "ServerAnswer"),
-}
-"""The forms of profiles, and the answers that show what they wrote."""
+_TEMPLATE = COMPONENTS + "{name}"
 _BOUNDS = {"default", "minLength", "maxLength", "minItems", "maxItems", "uniqueItems", "pattern"}
 """Rules for what is written. What was written under an older rule is still shown."""
 _NOT_OURS: Mapping[str, Node] = {
@@ -114,13 +110,6 @@ WEBHOOK_BODIES: Mapping[str, Sequence[type[Struct]]] = {
 """The bodies that webhooks send."""
 
 
-class _Untitled(GenerateJsonSchema):
-    """A title that only repeats a name in capitals says nothing."""
-
-    def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002 (the base class's signature)
-        return False
-
-
 def ref(name: str) -> Node:
     return {"$ref": _TEMPLATE.format(name=name)}
 
@@ -138,16 +127,17 @@ def schema_components(routes: Iterable[AnyRoute]) -> Node:
     """Return every schema that the routes need, by name: bodies, then answers."""
     routes = tuple(routes)
     bodies = {route.body: None for route in routes if route.body is not None}
-    of_forms = _forms([body for body in bodies if issubclass(body, BaseModel)])
+    of_forms = form_components(body for body in bodies if issubclass(body, Form))
     pushes = StatsBody.__subclasses__()
     answers = {route.answer: None for route in routes if route.answer is not None}
     errors = (ErrorBody, InvalidFieldsBody, VotedTooSoonBody, QuarantinedBody)
     of_webhooks = [body for bodies in WEBHOOK_BODIES.values() for body in bodies]
     of_structs = _structs([*pushes, *answers, *errors, *of_webhooks])
-    for form, names in _PROFILES.items():
-        written = {name: _unbound(schema) for name, schema in of_forms[name_of(form)]["properties"].items()}
-        for name in names:
-            shown = of_structs[name]["properties"]
+    for kind in KINDS:
+        form = of_forms[name_of(kind.edit)]
+        written = {name: _unbound(schema) for name, schema in form["properties"].items()}
+        for name in (kind.title, f"{kind.title}Answer", f"Shown{kind.title}", f"Approved{kind.title}"):
+            shown = of_structs[name]["properties"] if name in of_structs else {}
             shown |= {field: schema for field, schema in written.items() if field in shown}
     return {
         "Stats": {
@@ -166,26 +156,27 @@ def schema_components(routes: Iterable[AnyRoute]) -> Node:
 
 def query_parameters(query: type[Struct]) -> Iterable[tuple[str, Node]]:
     """Yield the names and schemas of a query's parameters. One that may be None may be left out."""
-    _, generated = msgspec.json.schema_components([query], ref_template=_TEMPLATE)
-    for name, schema in generated[query.__name__]["properties"].items():
-        is_optional = {"type": "null"} in schema.get("anyOf", ())
-        bare = {**schema["anyOf"][0], "description": schema["description"]} if is_optional else schema
-        default = {} if is_optional else {"default": schema["default"]}
-        yield name, {**_shared(bare, {}), "description": schema["description"], **default}
+    for each in declared_fields(query):
+        schema = value_schema(each)
+        bare, *others = schema.get("anyOf", [schema])
+        if "enum" in bare:
+            bare = {**bare, "enum": sorted(bare["enum"])}
+        default = {} if others else {"default": each.default}
+        ordered = {name: bare[name] for name in _OF_PARAMETERS if name in bare}
+        yield each.name, {**ordered, "description": schema["description"], **_examples(schema), **default}
 
 
-def is_required(body: type[BaseModel] | type[StatsBody]) -> bool:
-    """Tell whether an empty body, read as `{}`, breaks a rule."""
-    return not issubclass(body, BaseModel) or any(field.is_required() for field in body.model_fields.values())
+def _examples(schema: Node) -> Node:
+    return {"examples": schema["examples"]} if "examples" in schema else {}
 
 
-def _forms(models: Sequence[type[BaseModel]]) -> Node:
-    _, generated = models_json_schema(
-        [(model, "validation") for model in models],
-        ref_template=_FORM_TEMPLATE,
-        schema_generator=_Untitled,
-    )
-    return {name: _without(schema, {"title"}) for name, schema in generated["$defs"].items()}
+_OF_PARAMETERS = ("$ref", "type", "pattern", "maxLength", "minimum", "maximum", "enum")
+"""The keywords of a parameter's schema in their order."""
+
+
+def is_required(body: type[Struct]) -> bool:
+    """Return true if an empty body, read as `{}`, breaks a rule."""
+    return not issubclass(body, Form) or any(each.is_required for each in declared_fields(body))
 
 
 def _structs(types: Iterable[type[Struct]]) -> Node:

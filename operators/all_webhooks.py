@@ -6,13 +6,13 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from actions.views import Count, ListingName, Snowflake, Success, View, example
-from core.rows import BOTS, Listing, Webhook
+from actions.views import Count, KindName, ListingName, Snowflake, Success, View, example
+from core.rows import Listing, Webhook
 from core.state import State
 from handlers.slices import first_of, in_slices
 from handlers.webhook_views import ErrorClass, SuspensionView, suspension_view
+from kinds.registry import kind_of
 from operators.gateway_parts import GatewayParts
-from operators.subjects import KindName
 
 SHOWN = 100
 SLICE = 256
@@ -22,7 +22,7 @@ SLICE = 256
 class EndpointInside(View):
     """An endpoint and its queue."""
 
-    kind: KindName
+    kind: Annotated[KindName, Meta(description="The kind of listing.")]
     id: Snowflake
     name: ListingName
     host: Annotated[
@@ -105,7 +105,7 @@ def _endpoints(parts: GatewayParts, refs: Iterable[str]) -> tuple[EndpointInside
 def _endpoint(parts: GatewayParts, listing: Listing, webhook: Webhook) -> EndpointInside:
     standing = parts.outbox.standing(listing.ref, parts.clock.steady_ms())
     return EndpointInside(
-        kind="bots" if listing.ref.startswith(BOTS) else "servers",
+        kind=kind_of(listing.ref).plural,
         id=listing.id,
         name=listing.profile.name,
         host=webhook.host,

@@ -6,9 +6,10 @@ from typing import Annotated, NamedTuple
 from msgspec import Meta
 
 from actions.views import Count, ListingName, Positive, Snowflake, Success, View, example
-from core.rows import BOTS, BotLimits, Listing
+from core.rows import BotLimits, Listing
 from handlers.listing_views import LimitView
 from handlers.slices import first_of
+from kinds.bots import BOTS
 from operators.gateway_parts import GatewayParts
 from ratelimit.address import shown_address
 from ratelimit.bucket import Decision, Policy
@@ -99,7 +100,7 @@ async def limiter_use(parts: GatewayParts) -> LimiterInside:
 def _use(bot: Listing | None, use: "_Use", own: Callable[[BotLimits], Policy | None]) -> BotUse:
     decision = use.decision
     return BotUse(
-        id=use.key.removeprefix(BOTS),
+        id=use.key.removeprefix(BOTS.prefix),
         name=bot.profile.name if bot is not None else "",
         used=decision.limit - decision.remaining,
         limit=decision.limit,

@@ -12,6 +12,8 @@ import msgspec
 
 from core.refusals import Invalid, Refusal
 from handlers.reply import SPOKEN, reply_to
+from kinds.kind import PartName
+from kinds.registry import BY_PLURAL
 from languages.said import in_words
 from languages.texts import Words
 from operators.gateway_parts import GatewayParts
@@ -55,7 +57,7 @@ class DebugAction(NamedTuple):
         done: makes the notice of a JSON answer.
         is_grave: true if it takes something away.
         now: the values of the fields as they are, by name.
-        on: the kinds of listing that it is for.
+        of: the part that the kind of the listing must have; None for every kind.
     """
 
     place: str
@@ -68,7 +70,7 @@ class DebugAction(NamedTuple):
     fields: tuple[FormField, ...] = ()
     is_grave: bool = False
     now: Callable[[Inside], Mapping[str, Any]] = lambda _: {}
-    on: tuple[str, ...] = ("bots", "servers")
+    of: PartName | None = None
 
     @property
     def labels(self) -> dict[str, str]:
@@ -193,7 +195,7 @@ ACTIONS = (
         _said("The count is saved."),
         (FormField("server_count", "Servers that the bot is really in", is_number=True, maxlength=10),),
         now=_own_count,
-        on=("bots",),
+        of="stats",
     ),
     DebugAction(
         LISTING,
@@ -211,7 +213,7 @@ ACTIONS = (
             _limit_field("voters.window_seconds", "Window of vote checks", "In seconds."),
         ),
         now=_own_limits,
-        on=("bots",),
+        of="stats",
     ),
     DebugAction(
         LISTING,
@@ -312,15 +314,16 @@ class OperatorActions:
     async def _subject(self, visit: OperatorVisit, action: DebugAction) -> _Subject:
         if action.place == DATA:
             return _Subject(action.title, {}, action.operation, (), DATA)
-        kind, listing_id, *_ = visit.request.params
-        if kind not in action.on:
+        name, listing_id, *_ = visit.request.params
+        kind = BY_PLURAL.get(name)
+        if kind is None or not kind.has(action.of):
             raise Refusal("no_such_listing")
-        show = bot_inside if kind == "bots" else server_inside
+        show = bot_inside if kind.stats is not None else server_inside
         inside = await show(self._parts, listing_id)
         return _Subject(
             f"{action.title}: {name_of(inside)}",
             action.now(inside),
-            action.operation.format(form="Bot" if kind == "bots" else "Server"),
+            action.operation.format(form=kind.title),
             visit.request.params[1:],
             LISTING.format(kind=kind, id=listing_id),
         )

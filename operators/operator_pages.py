@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from actions.action import RefusedFor
 from actions.views import Success
+from forms.reading import read_query
 from handlers.manage import user_id
 from handlers.reply import Reply, success
 from handlers.request import Endpoint, Request
@@ -40,7 +41,6 @@ from operators.recent import (
     ErrorLines,
     JournalPage,
     JournalQuery,
-    journal_query,
     logged_errors,
     newest_events,
 )
@@ -52,7 +52,6 @@ from operators.subjects import (
     UserInside,
     bot_inside,
     find,
-    find_query,
     listing_html,
     name_of,
     server_inside,
@@ -184,7 +183,7 @@ OPERATOR_PAGES: tuple[OperatorPage[Any], ...] = (
         html=lambda _, request, __: {"before": request.query.get("before")},
         name="showJournal",
         view=JournalPage,
-        show=lambda parts, request: newest_events(parts, journal_query(request.query)),
+        show=lambda parts, request: newest_events(parts, read_query(JournalQuery, request.query)),
         summary="Show the newest events of the journal",
         about="Those since the process began, in pages. No secret is shown.",
         outcome="A page of events.",
@@ -207,7 +206,7 @@ OPERATOR_PAGES: tuple[OperatorPage[Any], ...] = (
         html=lambda _, request, __: {"q": request.query.get("q", "").strip()},
         name="find",
         view=FoundListings,
-        show=lambda parts, request: find(parts, find_query(request.query)),
+        show=lambda parts, request: find(parts, read_query(FindQuery, request.query)),
         summary="Find a listing or a user",
         about="By the id, or by a part of a listing's name, in any case.",
         outcome="The listings that were found.",

@@ -8,9 +8,9 @@ from msgspec.structs import asdict
 
 from actions.views import NULL, Amount, Count, Success, View, example
 from core.clock import NS_PER_SECOND
-from core.rows import BOTS, SERVERS
 from core.version import VERSION
 from handlers.slices import refreshed_digest
+from kinds.registry import KINDS
 from listings.queries import count_of
 from operators.data_folder import Digest
 from operators.gateway_parts import GatewayParts
@@ -275,8 +275,7 @@ def _ages(parts: GatewayParts, now_ns: int) -> Ages:
 def _counts(parts: GatewayParts) -> Counts:
     state = parts.state
     return Counts(
-        bots=count_of(state, BOTS),
-        servers=count_of(state, SERVERS),
+        **{kind.plural: count_of(state, kind.prefix) for kind in KINDS},
         keys=state.listings.key_count,
         votes=len(state.votes),
         webhooks_pending=len(state.deliveries.pending),

@@ -1,13 +1,13 @@
 """The newest warnings and errors of the log, and the newest events of the journal, for the operator."""
 
-from collections.abc import Mapping
 from typing import Annotated
 
-from msgspec import Meta, Struct
+from msgspec import Meta
 
+from actions.query_forms import ABOUT_AFTER, IS_CURSOR
 from actions.views import NULL, Count, Moment, Positive, Success, View, example
-from core.refusals import Invalid
-from languages.said import Fault
+from forms.fields import Form
+from forms.rules import Between
 from operators.gateway_parts import GatewayParts
 from watchers.journal_tail import EVENTS
 from watchers.recent_errors import LINES
@@ -50,12 +50,10 @@ def logged_errors(parts: GatewayParts) -> ErrorLines:
     return ErrorLines(errors=tuple(ErrorLineView(**line._asdict()) for line in parts.errors.lines))
 
 
-class JournalQuery(Struct, frozen=True):
+class JournalQuery(Form, frozen=True):
     """The query of the journal's tail. A parameter that is None was left out."""
 
-    before: Annotated[
-        Annotated[int, Meta(ge=1)] | None, Meta(description="The `next` of the page before.")
-    ] = None
+    before: Annotated[Annotated[int, Between(1)] | None, IS_CURSOR, ABOUT_AFTER] = None
 
 
 class EventView(View):
@@ -91,13 +89,3 @@ class JournalPage(Success):
 def newest_events(parts: GatewayParts, query: JournalQuery) -> JournalPage:
     found, following = parts.tail.page(query.before)
     return JournalPage(events=tuple(EventView(**each._asdict()) for each in found), next=following)
-
-
-def journal_query(query: Mapping[str, str]) -> JournalQuery:
-    """Read the query. Raises Invalid."""
-    before = query.get("before")
-    if before is None:
-        return JournalQuery()
-    if not (before.isascii() and before.isdigit() and len(before) <= 15 and int(before) >= 1):
-        raise Invalid({"before": Fault("not_a_cursor")})
-    return JournalQuery(int(before))

@@ -1,15 +1,16 @@
 """All about one listing or one user, for the operator, and how to find them."""
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
-from msgspec import Meta, Struct
+from msgspec import Meta
 from msgspec.structs import asdict
 
 from actions.keys import KeyView, key_view
 from actions.views import (
     NULL,
     Count,
+    KindName,
     ListingName,
     Moment,
     Positive,
@@ -21,9 +22,10 @@ from actions.views import (
     including,
 )
 from core.listing_table import ref_slices
-from core.refusals import Invalid
-from core.rows import BOTS, SERVERS, Listing, Review
+from core.rows import Listing, Review
 from core.state import State
+from forms.fields import Form
+from forms.rules import About, Says, Size
 from grammars.snowflake import is_snowflake
 from handlers.history_views import Acts, OwnerMessageOrNone, act_views, owner_message_view
 from handlers.listing_views import (
@@ -38,6 +40,8 @@ from handlers.request import Request
 from handlers.slices import in_slices
 from handlers.user_views import UserView
 from handlers.webhook_views import DeliveryView, WebhookView, delivery_view, webhook_view
+from kinds.bots import BOTS
+from kinds.servers import SERVERS
 from languages.said import Fault
 from listings.finding import Hit, ListingSearch, OwnedListings
 from listings.rules import listing_of
@@ -51,22 +55,21 @@ if TYPE_CHECKING:
 FOUND = 50
 MAX_TEXT = 100
 
-KindName = Annotated[Literal["bots", "servers"], Meta(description="The kind of listing.")]
 
-
-class FindQuery(Struct, frozen=True):
+class FindQuery(Form, frozen=True):
     """The query of a search. A parameter that is None was left out."""
 
     q: Annotated[
-        Annotated[str, Meta(max_length=MAX_TEXT)] | None,
-        Meta(description="An id, or a part of a name in any case. Nothing is found without it."),
+        Annotated[str, Size(0, MAX_TEXT)] | None,
+        Says(Fault("query_too_long", {"most": MAX_TEXT})),
+        About("An id, or a part of a name in any case. Nothing is found without it."),
     ] = None
 
 
 class ListingHit(View):
     """A listing that was found."""
 
-    kind: KindName
+    kind: Annotated[KindName, Meta(description="The kind of listing.")]
     id: Snowflake
     name: ListingName
     state: Review
@@ -99,18 +102,10 @@ async def find(parts: GatewayParts, query: FindQuery) -> FoundListings:
     return FoundListings(listings=listings, more=search.more, user=text if is_snowflake(text) else None)
 
 
-def find_query(query: Mapping[str, str]) -> FindQuery:
-    """Read the query. Raises Invalid."""
-    text = query.get("q")
-    if text is not None and len(text) > MAX_TEXT:
-        raise Invalid({"q": Fault("query_too_long", {"most": MAX_TEXT})})
-    return FindQuery(text)
-
-
 def hit_view(hit: Hit) -> ListingHit:
     kind, _, listing_id = hit.ref.partition("/")
     return ListingHit(
-        kind="bots" if kind == "bots" else "servers",
+        kind=kind,
         id=listing_id,
         name=hit.brief.name,
         state=hit.brief.state,
@@ -189,7 +184,7 @@ Inside = BotInside | ServerInside
 
 async def bot_inside(parts: GatewayParts, bot_id: str) -> BotInside:
     """Return all about a bot. Raises Refusal."""
-    ref = BOTS + bot_id
+    ref = BOTS.ref(bot_id)
     votes = await _recent_votes(parts.state, ref)
     bot, now_ms = listing_of(parts.state, ref), parts.clock.now_ms()
     limits = parts.public.limits_of(bot).items()
@@ -204,7 +199,7 @@ async def bot_inside(parts: GatewayParts, bot_id: str) -> BotInside:
 
 async def server_inside(parts: GatewayParts, server_id: str) -> ServerInside:
     """Return all about a server. Raises Refusal."""
-    ref = SERVERS + server_id
+    ref = SERVERS.ref(server_id)
     votes = await _recent_votes(parts.state, ref)
     server = listing_of(parts.state, ref)
     return ServerInside(listing=server_view(server), **_shared(parts, server, votes))
@@ -247,7 +242,7 @@ def _next_request(decision: Decision) -> NextRequest:
 class VoteOfUser(View):
     """A user's votes for one listing."""
 
-    kind: KindName
+    kind: Annotated[KindName, Meta(description="The kind of listing.")]
     id: Snowflake
     name: ListingName
     voted: Voted
@@ -307,7 +302,7 @@ class _Survey:
         if len(self.votes) < SHOWN:
             kind, _, listing_id = ref.partition("/")
             vote = VoteOfUser(
-                kind="bots" if kind == "bots" else "servers",
+                kind=kind,
                 id=listing_id,
                 name=self._state.listings.brief(ref).name,
                 voted=status.voted,
@@ -322,7 +317,7 @@ def name_of(inside: Inside) -> str:
 
 
 async def listing_html(inside: Inside, _: Request, markdown: "Markdown") -> Mapping[str, Any]:
-    """Return the values for the page of a listing. The description of a server is no Markdown."""
-    if isinstance(inside, ServerInside):
-        return {"kind": "servers", "description": None}
-    return {"kind": "bots", "description": await markdown.html(asdict(inside.listing)["description"])}
+    """Return the values for the page of a listing, with a long text as HTML if it is Markdown."""
+    kind = SERVERS if isinstance(inside, ServerInside) else BOTS
+    description = await markdown.html(kind.prose(inside.listing)) if kind.is_markdown else None
+    return {"kind": kind, "description": description}

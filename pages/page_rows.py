@@ -12,8 +12,8 @@ from typing import Any, Protocol
 from actions.action import Access, Call, Operation
 from actions.listing_kinds import Kind, kinds_with
 from core.refusals import Invalid, Refusal, Unavailable
+from forms.reading import read
 from handlers.reply import NO_HEADERS, reply_to, success
-from listings.forms import read
 from pages.page import Again, Answer, AnyPage, PageCall, Post, RefusedPost, Shown, run_post
 from pages.site_tools import SiteTools
 from people.quarantine import refuse_quarantined

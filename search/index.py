@@ -27,9 +27,10 @@ from core.events import (
     SlotsSet,
 )
 from core.refusals import SearchUnavailable
-from core.rows import BotProfile, Listing
+from core.rows import Listing
 from core.state import State
-from search.search_table import Findable, Kind, SearchTable
+from kinds.registry import kind_of
+from search.search_table import Findable, SearchTable
 from search.search_words import beginning
 
 HANDED_OVER = 64
@@ -86,7 +87,7 @@ class SearchIndex:
         """The number of changed listings that are not in the index yet."""
         return len(self._noted) + self._in_hand
 
-    async def find(self, text: str, kind: Kind, most: int, asker: str) -> list[str]:
+    async def find(self, text: str, kind: str, most: int, asker: str) -> list[str]:
         """Return refs of public listings that match every word of a text, the best first: by where the words
         stand, then by votes. Any text is one. Raises SearchUnavailable.
 
@@ -194,10 +195,7 @@ def findable_of(row: Listing) -> Findable | None:
     profile = row.profile
     if not row.is_public:
         return None
-    if isinstance(profile, BotProfile):
-        rest = (profile.short_description, *profile.categories, beginning(profile.description, READ))
-    else:
-        rest = (profile.description, profile.category, *profile.keywords)
+    rest = [beginning(text, READ) for text in kind_of(row.ref).words(profile)]
     return Findable(row.ref, profile.name, "\n".join(rest))
 
 

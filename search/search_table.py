@@ -22,15 +22,15 @@ has had it written.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from weakref import finalize
 
+from kinds.registry import KINDS
 from search.search_words import FEW, SHORTEST_BEGINNING, TEXT, Term, compact, indexed, indexed_name, terms
 
 if TYPE_CHECKING:
     import sqlite3  # a Python may lack it, and only searches need it
 
-Kind = Literal["bots", "servers"]
 CANDIDATES = 250
 _WHOLE, _NAMED = "\ue000", "\ue001"
 """Nobody can type them: characters for private use separate words."""
@@ -62,7 +62,7 @@ class Findable(NamedTuple):
 class SearchTable:
     def __init__(self) -> None:
         """Raises ImportError where Python has no SQLite, and sqlite3.Error where that has no FTS5."""
-        self._of: Mapping[Kind, _Entries] = {"bots": _Entries(), "servers": _Entries()}
+        self._of: Mapping[str, _Entries] = {kind.plural: _Entries() for kind in KINDS}
 
     @property
     def count(self) -> int:
@@ -85,7 +85,7 @@ class SearchTable:
         for own in self._of.values():
             own.settle()
 
-    def find(self, text: str, kind: Kind, most: int) -> list[list[str]]:
+    def find(self, text: str, kind: str, most: int) -> list[list[str]]:
         """Return the refs that match every word of a text, by how well they match: the best sort first.
 
         A ref is in one sort only. No further sort is looked for once there are `most` of them.

@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from core.events import VoteCast, VoteCountsMerged
 from core.rows import Delivery
 from core.state import State
-from journal.frames import Kind
+from journal.frames import FrameKind
 from journal.segments import EMPTY, segment_path
 from journal.writer import SegmentWriter
 from snapshot.export import MANIFEST, TABLES, VERSION, Manifest, counts_of
@@ -154,7 +154,7 @@ def _as_copy(chunk: Copied) -> Copied:
 def _begin_journal(folder: Folder, position: int) -> None:
     writer = SegmentWriter(folder, EMPTY._replace(head=position), segment_bytes=1)
     try:
-        writer.write(Kind.CLOSED, [])
+        writer.write(FrameKind.CLOSED, [])
         writer.sync()
     finally:
         writer.close()

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parent.parent
 
 # Pure: no I/O, no clock, no randomness, no event loop.
 PURE = [
-    *("actions", "core", "grammars", "votes", "listings", "people", "ratelimit"),
+    *("actions", "core", "forms", "grammars", "kinds", "votes", "listings", "people", "ratelimit"),
     "direct_messages/message_outcomes.py",
     "direct_messages/message_text.py",
     "languages/preferences.py",
@@ -212,7 +212,9 @@ def test_every_reader_of_the_log_is_in_the_list() -> None:
 
 # Names that two rooms may share.
 SHARED_MODULES = {
-    "rules": "what may be done to a vote, and to a listing",
+    "reading": "how forms are read, and how answers of the chat platform are",
+    "registry": "the kinds of listings, and the nodes of a fleet",
+    "rules": "what may be done to a vote, and to a listing; what a field may hold",
     "queries": "what is asked of votes, of listings, and of users",
 }
 SHARED_CLASSES = {

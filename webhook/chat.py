@@ -13,9 +13,9 @@ from typing import Any, NamedTuple, assert_never
 
 import msgspec
 
-from core import rows
 from core.rows import Delivery, Listing
 from grammars.http_urls import Target, UrlRefused
+from kinds.registry import kind_of
 from webhook.languages import translator
 
 TITLE_UNITS = 256  # of an embed, in UTF-16 code units
@@ -111,9 +111,8 @@ def _words(delivery: Delivery, say: Callable[[str], str]) -> tuple[str, str]:
         return say("Test message for {name}"), say("This is a test with the user {user}. Nobody voted.")
     match delivery.event:
         case "vote":
-            bot = delivery.ref.startswith(rows.BOTS)
-            sentence = say("{user} voted for the bot.") if bot else say("{user} voted for the server.")
-            return say("New vote for {name}"), sentence
+            part = kind_of(delivery.ref).webhook
+            return say("New vote for {name}"), say(part.voted) if part is not None else ""
         case "review.approved":
             return say("{name} is approved"), say("Users can vote for it now.")
         case "review.denied":

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from core import rows
 from core.rows import Delivery
+from kinds.registry import kind_of
 
 _encode = msgspec.json.Encoder().encode
 
@@ -17,8 +17,8 @@ def payload(delivery: Delivery) -> bytes:
     """Return the JSON body of a bot vote, a server vote, a test, or another event of a listing."""
     if delivery.test:
         return _encode({"user": delivery.user, "test": True})
-    kind, _, listing_id = delivery.ref.partition("/")
-    body: dict[str, Any] = {"bot" if kind + "/" == rows.BOTS else "guild": listing_id}
+    part = kind_of(delivery.ref).webhook
+    body: dict[str, Any] = {part.id_name: delivery.ref.partition("/")[2]} if part is not None else {}
     if delivery.kind is None:
         return _encode({**body, "user": delivery.user, "test": False})
     body = {"type": delivery.kind, **body}

@@ -40,7 +40,7 @@ _LOCAL = (
     | ev.VotesMoved
     | ev.VoteCountsMoved
 )
-"""Events that concern only this node, or begin an epoch: others take that as a copy."""
+"""Events that concern this node alone, or begin an epoch, which others take as a copy."""
 _MERGED = (
     ev.Merged
     | ev.ListingMerged

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from playwright.sync_api import Browser
 
 from core.events import ListingSaved
-from core.rows import BotProfile
+from kinds.bots import BotProfile
 from tests.support.browser import visiting
 from tests.support.gateways import BOT, OWNER, running
 from tests.support.hostile_markdown import HOSTILE

@@ -20,9 +20,10 @@ from cli.outline import text_of
 from cli.user_commands import ACTS
 from core.clock import SystemClock
 from core.events import Event, ListingSaved
-from core.rows import BotProfile
 from core.user_rows import QuarantinedAct
-from listings.forms import BotEdit, Form, ServerEdit
+from forms.fields import Form
+from kinds.bots import BotProfile
+from kinds.registry import KINDS
 from openapi.examples import SESSION_ID
 from server import cli
 from tests.support.gateways import (
@@ -86,11 +87,11 @@ def cells(result: Result) -> list[list[str]]:
 # -- Commands ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("kind", "form"), [("bots", BotEdit), ("servers", ServerEdit)])
+@pytest.mark.parametrize(("kind", "form"), [(kind.plural, kind.edit) for kind in KINDS])
 def test_an_edit_keeps_every_field_that_it_does_not_name(
     kind: str, form: type[Form], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = {name: f"the {name} of before" for name in form.model_fields}
+    before = {name: f"the {name} of before" for name in form.__struct_fields__}
     sent: list[dict[str, Any]] = []
 
     def call(_: GatewayCaller, __: str, body: dict[str, Any] | None = None, **ids: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""core/audit_log.py: the same entries at all nodes, whoever heard of one first."""
+"""core/audit_log.py: the same entries at all nodes, in whichever order they heard of them."""
 
 import pytest
 from hypothesis import given
@@ -24,7 +24,7 @@ ME, OTHER = user_actor(USER), user_actor(OTHER_USER)
 deeds: st.SearchStrategy[AuditAction] = st.sampled_from(["denied", "key_issued", "edited"])
 nodes = st.sampled_from(["a.1", "b.1"])
 acts = st.builds(
-    # Of one moment, node and deed there is one act.
+    # There is one entry for a moment, node and action.
     lambda at_ms, deed, node: AuditEntry(at_ms, (ME, OTHER, OPERATOR)[at_ms % 3], deed, node=node),
     st.integers(0, 30),
     deeds,

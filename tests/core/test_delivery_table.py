@@ -15,9 +15,7 @@ from core.events import (
     UserErased,
 )
 from core.ledger import Ledger
-from core.rows import (
-    Delivery,
-)
+from core.rows import Delivery
 from core.state import State
 from tests.support.committed_rows import a_delivery, a_finished_delivery, a_listing
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_USER, REFUSED, SERVER_REF, USER

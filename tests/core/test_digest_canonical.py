@@ -21,15 +21,7 @@ from core.events import (
     VoteCast,
     VotesMerged,
 )
-from core.rows import (
-    Delivery,
-    Key,
-    Listing,
-    NodeWindow,
-    Reviewed,
-    StatsWindow,
-    Webhook,
-)
+from core.rows import Delivery, Key, Listing, NodeWindow, Reviewed, StatsWindow, Webhook
 from core.state import State
 from tests.support.examples import examples
 from tests.support.generated_events import OF_TYPE, sequences

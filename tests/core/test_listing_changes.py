@@ -32,7 +32,6 @@ from core.listing_changes import RowEvent, changed, saved
 from core.push_history import with_push
 from core.rows import (
     UNSTAMPED,
-    AnyProfile,
     AuditAction,
     AuditEntry,
     BotCounts,
@@ -57,6 +56,7 @@ from core.rows import (
     Takeover,
     Webhook,
 )
+from kinds.registry import AnyProfile
 from tests.support.co_owners import co_owner
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OTHER_USER, OWNER
 from tests.support.slots_set import (

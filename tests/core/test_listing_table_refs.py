@@ -4,14 +4,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.listing_table import SLICE, ref_slices
-from core.rows import SERVERS
+from kinds.servers import SERVERS
 from tests.support.examples import examples
 
 
 @examples(100)
 @given(st.sets(st.integers(0, 1_000), max_size=300))
 def test_the_slices_together_are_all_refs(numbers: set[int]) -> None:
-    refs = sorted(f"{SERVERS}{number}" for number in numbers)
+    refs = sorted(f"{SERVERS.prefix}{number}" for number in numbers)
 
     slices = list(ref_slices(refs))
 

@@ -1,6 +1,6 @@
 """core/state.py: what each event does to the tables. Its laws: test_state_laws.py.
 
-What becomes of deliveries: test_state_deliveries.py.
+For deliveries see test_state_deliveries.py.
 """
 
 import pytest

@@ -1,4 +1,4 @@
-"""core/user_rows.py: what the row of a user says by itself."""
+"""core/user_rows.py: the properties of the row of a user."""
 
 import pytest
 

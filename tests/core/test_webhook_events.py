@@ -1,4 +1,4 @@
-"""core/webhook_events.py: who is told of an event, and what of it older data do not have."""
+"""core/webhook_events.py: the endpoints that get an event."""
 
 from itertools import count
 

@@ -1,4 +1,4 @@
-"""grammars/patterns.py, listings/fields.py: what a text may hold that nobody sees, in every form with one."""
+"""grammars/patterns.py: what a text may hold that nobody sees, in every form with one."""
 
 import re
 import sys
@@ -9,30 +9,35 @@ import jsonschema_rs
 import pytest
 
 from core.refusals import Invalid
+from forms.fields import Form
+from forms.reading import read
+from forms.schema import form_schema
 from grammars import patterns
-from listings.forms import BotEdit, BotSubmission, Denial, Form, KeyName, ServerEdit, ServerSubmission, read
+from kinds.bots import BOTS
+from kinds.servers import SERVERS
+from listings.forms import Denial, KeyName
 from tests.support.form_bodies import BOT_BODY, SERVER_BODY, Body, without, wrong_fields
 
 BOT_EDIT, SERVER_EDIT = without(BOT_BODY, "id"), without(SERVER_BODY, "id")
 ONE_LINE: list[tuple[type[Form], Body, str]] = [
-    (BotSubmission, BOT_BODY, "name"),
-    (BotSubmission, BOT_BODY, "short_description"),
-    (BotEdit, BOT_EDIT, "name"),
-    (BotEdit, BOT_EDIT, "short_description"),
-    (ServerSubmission, SERVER_BODY, "name"),
-    (ServerSubmission, SERVER_BODY, "keywords"),
-    (ServerEdit, SERVER_EDIT, "name"),
-    (ServerEdit, SERVER_EDIT, "keywords"),
+    (BOTS.submission, BOT_BODY, "name"),
+    (BOTS.submission, BOT_BODY, "short_description"),
+    (BOTS.edit, BOT_EDIT, "name"),
+    (BOTS.edit, BOT_EDIT, "short_description"),
+    (SERVERS.submission, SERVER_BODY, "name"),
+    (SERVERS.submission, SERVER_BODY, "keywords"),
+    (SERVERS.edit, SERVER_EDIT, "name"),
+    (SERVERS.edit, SERVER_EDIT, "keywords"),
     (KeyName, {}, "name"),
 ]
 PROSE: list[tuple[type[Form], Body, str]] = [
-    (BotSubmission, BOT_BODY, "description"),
-    (BotEdit, BOT_EDIT, "description"),
+    (BOTS.submission, BOT_BODY, "description"),
+    (BOTS.edit, BOT_EDIT, "description"),
     (Denial, {}, "reason"),
 ]
 OPTIONAL: list[tuple[type[Form], Body, str]] = [
-    (ServerSubmission, SERVER_BODY, "description"),
-    (ServerEdit, SERVER_EDIT, "description"),
+    (SERVERS.submission, SERVER_BODY, "description"),
+    (SERVERS.edit, SERVER_EDIT, "description"),
 ]
 EMBEDDINGS = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 MARKS = "\u061c\u200e\u200f"
@@ -150,12 +155,13 @@ def test_emoji_with_joiners_and_variation_selectors_stay_allowed(rule: tuple[typ
         read(form, {**body, name: [value] if name == "keywords" else value})
 
 
-@pytest.mark.parametrize("form", [BotSubmission, ServerSubmission, Denial, KeyName])
+@pytest.mark.parametrize("form", [BOTS.submission, SERVERS.submission, Denial, KeyName])
 def test_the_json_schema_refuses_the_same_characters_everywhere_in_unicode(form: type[Form]) -> None:
     """Both engines read the classes alike, beyond U+FFFF too."""
-    schema = jsonschema_rs.validator_for(form.model_json_schema())
-    body = {BotSubmission: BOT_BODY, ServerSubmission: SERVER_BODY}.get(form, {})
-    (name,) = {"name", "reason"} & form.model_fields.keys()
+    schema = jsonschema_rs.validator_for(form_schema(form))
+    of_kinds: dict[type[Form], Body] = {BOTS.submission: BOT_BODY, SERVERS.submission: SERVER_BODY}
+    body = of_kinds.get(form, {})
+    (name,) = {"name", "reason"} & set(form.__struct_fields__)
     planes = [*range(0x3500), *range(0xFE00, 0x10000), *range(0x13400, 0x13460), *range(0x1BC90, 0x1BCB0)]
     planes += [*range(0x1D150, 0x1D180), *range(0xDFFF0, 0xE0210), *range(0xE0FF0, 0xE1010)]
     for point in planes:

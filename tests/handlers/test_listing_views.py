@@ -4,8 +4,9 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import fields
 
-from core.rows import BotProfile, ServerProfile
 from handlers.listing_views import BotAnswer, BotView, ServerView
+from kinds.bots import BotProfile
+from kinds.servers import ServerProfile
 
 
 @pytest.mark.parametrize(("view", "profile"), [(BotView, BotProfile), (ServerView, ServerProfile)])

@@ -13,7 +13,7 @@ from journal.frames import (
     HEADER_BYTES,
     SEGMENT_MAGIC,
     BadBytes,
-    Kind,
+    FrameKind,
     decode_header,
     encode_frame,
     encode_header,
@@ -81,36 +81,38 @@ def test_frames_are_read_as_they_were_written(batches: list[list[bytes]], first:
     ends = list(accumulate(map(len, frames), initial=HEADER_BYTES))
     assert [frame.watermark for frame in found] == ends[:-1]
     assert [frame.end for frame in found] == ends[1:]
-    assert [frame.kind for frame in found] == [Kind.RECORDS if batch else Kind.IDLE for batch in batches]
+    assert [frame.kind for frame in found] == [
+        FrameKind.RECORDS if batch else FrameKind.IDLE for batch in batches
+    ]
 
 
-@pytest.mark.parametrize("kind", Kind)
-def test_a_frame_says_what_it_is_for(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", FrameKind)
+def test_a_frame_says_what_it_is_for(kind: FrameKind) -> None:
     frame, _ = encode_frame(kind, 1, [], HEADER_BYTES, 0, SEAL)
     found, _ = read(segment_of([frame]))
     assert [frame.kind for frame in found] == [kind]
 
 
 def test_the_checksum_of_a_frame_seeds_the_next() -> None:
-    one, crc = encode_frame(Kind.RECORDS, 1, [b"one"], HEADER_BYTES, 0, SEAL)
-    two, next_crc = encode_frame(Kind.RECORDS, 2, [b"two"], HEADER_BYTES, crc, SEAL)
+    one, crc = encode_frame(FrameKind.RECORDS, 1, [b"one"], HEADER_BYTES, 0, SEAL)
+    two, next_crc = encode_frame(FrameKind.RECORDS, 2, [b"two"], HEADER_BYTES, crc, SEAL)
     found, _ = read(segment_of([one, two]))
     assert [frame.crc for frame in found] == [crc, next_crc]
 
 
 def test_a_frame_takes_what_it_says_it_takes_beside_its_records() -> None:
-    frame, _ = encode_frame(Kind.RECORDS, 1, [b"one", b"two"], HEADER_BYTES, 0, SEAL)
+    frame, _ = encode_frame(FrameKind.RECORDS, 1, [b"one", b"two"], HEADER_BYTES, 0, SEAL)
     assert len(frame) == FRAME_BYTES + len(b"one\ntwo\n")
 
 
 def test_no_record_can_be_read_in_a_frame() -> None:
-    frame, _ = encode_frame(Kind.RECORDS, 1, [b"a record"], HEADER_BYTES, 0, SEAL)
+    frame, _ = encode_frame(FrameKind.RECORDS, 1, [b"a record"], HEADER_BYTES, 0, SEAL)
     assert b"record" not in frame
 
 
 @pytest.mark.parametrize("first", [0, 2])
 def test_a_frame_at_another_position_was_written_like_this_when_its_checksum_is_right(first: int) -> None:
-    frame, _ = encode_frame(Kind.RECORDS, first, [b"one"], HEADER_BYTES, 0, SEAL)
+    frame, _ = encode_frame(FrameKind.RECORDS, first, [b"one"], HEADER_BYTES, 0, SEAL)
 
     _, bad = read(segment_of([frame]))
 
@@ -120,7 +122,7 @@ def test_a_frame_at_another_position_was_written_like_this_when_its_checksum_is_
 
 
 def test_a_frame_with_more_records_than_it_counts_was_written_like_this() -> None:
-    frame, _ = encode_frame(Kind.RECORDS, 1, [b"one\ntwo"], HEADER_BYTES, 0, SEAL)
+    frame, _ = encode_frame(FrameKind.RECORDS, 1, [b"one\ntwo"], HEADER_BYTES, 0, SEAL)
 
     _, bad = read(segment_of([frame]))
 
@@ -132,7 +134,7 @@ def test_a_frame_sealed_with_another_key_was_written_like_this() -> None:
     """Checksums need no key, so they are right; what vouches for the records is not."""
     keys = Keyring([new_key()])
     seal = keys.seal_of(Path("a segment"), keys.newest, SEAL.salt)
-    frame, _ = encode_frame(Kind.RECORDS, 1, [b"one"], HEADER_BYTES, 0, seal)
+    frame, _ = encode_frame(FrameKind.RECORDS, 1, [b"one"], HEADER_BYTES, 0, seal)
 
     _, bad = read(segment_of([frame]))
 
@@ -143,7 +145,7 @@ def test_a_frame_sealed_with_another_key_was_written_like_this() -> None:
 
 def test_a_frame_of_another_segment_does_not_begin_in_this_one_and_vouches_for_nothing() -> None:
     """A power cut may leave one where a file has grown, from where the disk held it before."""
-    frame, _ = encode_frame(Kind.RECORDS, 1, [b"one"], 1 << 20, 0, KEYS.new_seal())
+    frame, _ = encode_frame(FrameKind.RECORDS, 1, [b"one"], 1 << 20, 0, KEYS.new_seal())
     segment = segment_of([frame])
 
     _, bad = read(segment)
@@ -154,7 +156,7 @@ def test_a_frame_of_another_segment_does_not_begin_in_this_one_and_vouches_for_n
 
 
 def test_a_frame_of_a_kind_that_nobody_knows_was_written_like_this() -> None:
-    unknown = cast(Kind, max(Kind) + 1)
+    unknown = cast(FrameKind, max(FrameKind) + 1)
     frame, _ = encode_frame(unknown, 1, [], HEADER_BYTES, 0, SEAL)
 
     _, bad = read(segment_of([frame]))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from journal.frames import FRAME_MAGIC, HEADER_BYTES, Kind, encode_frame, watermarks_behind
+from journal.frames import FRAME_MAGIC, HEADER_BYTES, FrameKind, encode_frame, watermarks_behind
 from tests.support.examples import examples
 from tests.support.folder_bytes import flips
 from tests.support.framed_segments import BATCHES, FRAME_HEAD, SEAL, frames_of, read, segment_of
@@ -60,7 +60,7 @@ def test_frames_do_not_continue_another_segment(seed: int) -> None:
 
 @pytest.mark.parametrize("field", range(len(FRAME_MAGIC), FRAME_HEAD))
 def test_a_head_that_was_forged_with_right_checksums_is_refused(field: int) -> None:
-    frame, _ = encode_frame(Kind.RECORDS, 1, [b"one"], HEADER_BYTES, 0, SEAL)
+    frame, _ = encode_frame(FrameKind.RECORDS, 1, [b"one"], HEADER_BYTES, 0, SEAL)
     head, payload = bytearray(frame[:FRAME_HEAD]), frame[FRAME_HEAD + 8 :]
     head[field] ^= 1
     crcs = [zlib.crc32(head, zlib.crc32(SEAL.salt)), zlib.crc32(payload, zlib.crc32(head))]
@@ -119,7 +119,7 @@ def test_the_watermarks_behind_a_place_are_those_of_the_frames_whose_heads_are_w
 
 
 def test_no_damaged_head_gives_a_watermark() -> None:
-    frame, _ = encode_frame(Kind.IDLE, 1, [], HEADER_BYTES, 0, SEAL)
+    frame, _ = encode_frame(FrameKind.IDLE, 1, [], HEADER_BYTES, 0, SEAL)
     for _, flipped in flips(frame[: FRAME_HEAD + 4]):
         segment = segment_of([b"something bad", flipped + frame[FRAME_HEAD + 4 :]])
         assert list(watermarks_behind(segment, 0)) == []

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from journal.frames import FRAME_MAGIC, HEADER_BYTES, Kind, decode_header, encode_frame
+from journal.frames import FRAME_MAGIC, HEADER_BYTES, FrameKind, decode_header, encode_frame
 from journal.segments import (
     EMPTY,
     JournalCorrupt,
@@ -236,7 +236,7 @@ def test_bytes_with_a_right_checksum_are_no_torn_write(tmp_path: Path) -> None:
     keys = Keyring([new_key()])
     other = keys.seal_of(path, keys.newest, decode_header(path.read_bytes()).salt)
     crc = tail_of(tmp_path).crc
-    frame, _ = encode_frame(Kind.RECORDS, 2, [b"2"], path.stat().st_size, crc, other)
+    frame, _ = encode_frame(FrameKind.RECORDS, 2, [b"2"], path.stat().st_size, crc, other)
     with path.open("ab") as file:
         file.write(frame)
     assert "does not open with its key" in refusal(tmp_path)

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import pytest
 
-from journal.frames import HEADER_BYTES, Kind
+from journal.frames import HEADER_BYTES, FrameKind
 from journal.segments import EMPTY, JournalReader, list_segments, segment_path, set_torn_aside
 from journal.writer import SegmentWriter, SyncFailed
 from storage.disk import OsDisk
@@ -59,7 +59,7 @@ SYNCS = {2, 4, 6, 8}
 
 
 def write(writer: SegmentWriter, *records: bytes) -> None:
-    writer.write(Kind.RECORDS, records)
+    writer.write(FrameKind.RECORDS, records)
     writer.sync()
 
 
@@ -126,11 +126,11 @@ def test_a_segment_tells_in_its_last_frame_that_it_is_continued(tmp_path: Path) 
 def test_a_frame_vouches_for_what_was_durable_when_it_was_written(tmp_path: Path) -> None:
     writer = SegmentWriter(on(tmp_path), EMPTY, 1 << 20)
     assert (writer.written_position, writer.synced_position, writer.vouched_position) == (0, 0, 0)
-    writer.write(Kind.RECORDS, [b"one", b"two"])
+    writer.write(FrameKind.RECORDS, [b"one", b"two"])
     assert (writer.written_position, writer.synced_position, writer.vouched_position) == (2, 0, 0)
     writer.sync()
     assert (writer.written_position, writer.synced_position, writer.vouched_position) == (2, 2, 0)
-    writer.write(Kind.IDLE, [])
+    writer.write(FrameKind.IDLE, [])
     assert (writer.written_position, writer.synced_position, writer.vouched_position) == (2, 2, 2)
     writer.close()
 
@@ -140,7 +140,7 @@ def test_a_live_journal_is_read_up_to_a_position_while_it_is_written(tmp_path: P
     write(writer, b"one")
     writer.rotate()
     write(writer, b"two")
-    writer.write(Kind.RECORDS, [b"three"])
+    writer.write(FrameKind.RECORDS, [b"three"])
     with segment_path(tmp_path, 2).open("ab") as file:
         file.write(b"half a frame")
     before = bytes_of(tmp_path)

@@ -4,8 +4,10 @@ from hypothesis import given
 
 from core.events import Event, ListingRemoved, ListingReviewed, ListingSaved
 from core.packing import pack
-from core.rows import BotProfile, Listing, ServerProfile
+from core.rows import Listing
 from core.state import State
+from kinds.bots import BotProfile
+from kinds.servers import ServerProfile
 from listings.catalogue import Catalogue, Shelf, folded
 from tests.support.examples import examples
 from tests.support.generated_events import sequences
@@ -27,6 +29,7 @@ def shelves_of(row: Listing) -> set[Shelf]:
     prefix, profile = row.ref.partition("/")[0] + "/", row.profile
     if isinstance(profile, BotProfile):
         return {Shelf(prefix), *(Shelf(prefix, category=each) for each in profile.categories)}
+    assert isinstance(profile, ServerProfile)
     words = (Shelf(prefix, keyword=folded(each)) for each in profile.keywords)
     return {Shelf(prefix), Shelf(prefix, category=profile.category), *words}
 

@@ -10,8 +10,8 @@ from core.ledger import Ledger
 from core.refusals import Refusal
 from core.rows import Key, Listing, Reviewed
 from core.state import State
+from kinds.bots import MOST_CO_OWNERS
 from listings import co_owners
-from listings.forms import MOST_CO_OWNERS
 from tests.support.co_owners import co_owner
 from tests.support.committed_rows import a_listing
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OTHER_USER, OWNER, USER

@@ -9,18 +9,19 @@ from core.refusals import Refusal
 from core.rows import CheckOutcome, Listing, ServerCheck
 from core.state import State
 from core.webhook_events import NewDeliveries
+from forms.reading import read
+from kinds.kind import ListingSubmission
+from kinds.servers import SERVERS
 from listings import rules
-from listings.eligibility import check, renewed, submit_server
-from listings.forms import ServerSubmission
+from listings.eligibility import check, renewed, submit_checked
 from listings.ownership import Ownership
 from listings.review import is_proven
 from tests.support.sample_rows import DAY_MS, NOW_MS, OWNER, SERVER_REF, USER
 from votes.rules import cast_vote
 
-FORM = ServerSubmission(
-    id="333333333333333333", owner_id=OWNER, name="Test", description="", keywords=[], category="Gaming"
-)
-OTHER = FORM.model_copy(update={"id": "333333333333333334"})
+BODY = {"owner_id": OWNER, "name": "Test", "description": "", "keywords": [], "category": "Gaming"}
+FORM = read(SERVERS.submission, {**BODY, "id": "333333333333333333"})
+OTHER = read(SERVERS.submission, {**BODY, "id": "333333333333333334"})
 GRACE_MS = 3 * DAY_MS
 
 
@@ -28,8 +29,8 @@ def a_check(outcome: CheckOutcome, at_ms: int = NOW_MS, need: int = 100) -> Serv
     return ServerCheck("members", outcome, {"pass": 250, "fail": 12, "unknown": None}[outcome], need, at_ms)
 
 
-def submitted(ledger: Ledger, outcome: CheckOutcome, form: ServerSubmission = FORM, **more: bool) -> Listing:
-    events = submit_server(
+def submitted(ledger: Ledger, outcome: CheckOutcome, form: ListingSubmission = FORM, **more: bool) -> Listing:
+    events = submit_checked(
         ledger.state,
         form,
         (a_check(outcome),),
@@ -85,8 +86,11 @@ def test_the_gateway_approves_nothing_else(ledger: Ledger, outcome: CheckOutcome
 
 
 def test_the_owner_is_told_of_an_approval_by_the_gateway(state: State) -> None:
-    events = submit_server(
-        state, FORM, (a_check("pass"),), NOW_MS, by=user_actor(OWNER), approves=True, tells_owner=True
+    events = submit_checked(
+        *(state, FORM, (a_check("pass"),), NOW_MS),
+        by=user_actor(OWNER),
+        approves=True,
+        tells_owner=True,
     )
     assert [type(event) for event in events[-2:]] == [ListingReviewed, OwnerMessageQueued]
 

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 from core.events import CoOwnerSaved, Event, ListingRemoved, ListingSaved
 from core.listing_table import SLICE
 from core.packing import pack
-from core.rows import BOTS
 from core.state import State
+from kinds.bots import BOTS
 from listings.finding import ListingSearch, OwnedListings
 from tests.support.co_owners import co_owner
 from tests.support.memory_ledger import empty_state
@@ -18,7 +18,7 @@ FIRST = 10**17
 
 
 def saved(ref: str, name: str, owner: str = OWNER) -> ListingSaved:
-    if ref.startswith(BOTS):
+    if ref.startswith(BOTS.prefix):
         return ListingSaved(ref, owner, replace(BOT_PROFILE, name=name), "approved", 1)
     return ListingSaved(ref, owner, replace(SERVER_PROFILE, name=name), "denied", NOW_MS)
 

@@ -1,4 +1,4 @@
-"""listings/forms.py: a form that exists is valid."""
+"""listings/forms.py, kinds/: what the forms of a listing take, and what they refuse."""
 
 from typing import Any
 
@@ -8,51 +8,50 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.refusals import Invalid
+from forms.declared import declared_fields
+from forms.fields import Form, Nothing
+from forms.reading import read
+from forms.schema import form_schema
+from kinds.bots import BOTS
+from kinds.servers import SERVERS
 from listings.forms import (
     ActualServerCount,
-    BotEdit,
-    BotSubmission,
     Denial,
     FailedSince,
-    Form,
     KeyName,
     Limits,
-    Nothing,
     Overlap,
     Rotation,
-    ServerEdit,
-    ServerSubmission,
     Voter,
     Voters,
     WebhookSettings,
-    read,
 )
 from tests.support.examples import examples
-from tests.support.form_bodies import BOT_BODY, SERVER_BODY, Body, without, wrong_fields
+from tests.support.form_bodies import BOT_BODY, SERVER_BODY, Body, as_body, without, wrong_fields
 from tests.support.sample_rows import OTHER_USER, OWNER, USER
 
 URL = "https://receiver.example/votes"
 
 
 def test_a_bot_is_read_as_it_came() -> None:
-    assert read(BotSubmission, BOT_BODY).model_dump() == {
+    assert as_body(read(BOTS.submission, BOT_BODY)) == {
         **BOT_BODY,
         "extra_owners": [],
         "support_invite": None,
     }
     extra = {"extra_owners": [USER, OTHER_USER], "support_invite": "https://chat.example/invite"}
-    assert read(BotSubmission, {**BOT_BODY, **extra}).model_dump() == {**BOT_BODY, **extra}
+    assert as_body(read(BOTS.submission, {**BOT_BODY, **extra})) == {**BOT_BODY, **extra}
 
 
 def test_a_server_is_read_as_it_came() -> None:
-    assert read(ServerSubmission, SERVER_BODY).model_dump() == SERVER_BODY
+    assert as_body(read(SERVERS.submission, SERVER_BODY)) == SERVER_BODY
 
 
 @pytest.mark.parametrize(
     ("form", "body", "name"),
     [
-        *((BotSubmission, BOT_BODY, name) for name in BOT_BODY),
-        *((ServerSubmission, SERVER_BODY, name) for name in SERVER_BODY),
+        *((BOTS.submission, BOT_BODY, name) for name in BOT_BODY),
+        *((SERVERS.submission, SERVER_BODY, name) for name in SERVER_BODY),
         (Denial, {"reason": "Too quiet."}, "reason"),
         (KeyName, {"name": "production"}, "name"),
         (WebhookSettings, {"url": URL}, "url"),
@@ -73,14 +72,14 @@ def test_a_required_field_may_not_be_missing_null_or_of_another_type(
 
 
 def test_an_edit_cannot_change_the_id() -> None:
-    read(BotEdit, without(BOT_BODY, "id"))
-    read(ServerEdit, without(SERVER_BODY, "id"))
-    assert list(wrong_fields(BotEdit, BOT_BODY)) == ["id"]
-    assert list(wrong_fields(ServerEdit, SERVER_BODY)) == ["id"]
+    read(BOTS.edit, without(BOT_BODY, "id"))
+    read(SERVERS.edit, without(SERVER_BODY, "id"))
+    assert list(wrong_fields(BOTS.edit, BOT_BODY)) == ["id"]
+    assert list(wrong_fields(SERVERS.edit, SERVER_BODY)) == ["id"]
 
 
 def test_an_extra_owner_is_another_user_than_the_owner() -> None:
-    reasons = wrong_fields(BotSubmission, {**BOT_BODY, "extra_owners": [USER, OWNER]})
+    reasons = wrong_fields(BOTS.submission, {**BOT_BODY, "extra_owners": [USER, OWNER]})
     assert reasons == {"extra_owners": "must be other users than the owner"}
 
 
@@ -91,27 +90,27 @@ def test_every_wrong_field_is_reported_at_once() -> None:
         "categories": ["Chess", "Utility"],
         "colour": "red",
     }
-    assert list(wrong_fields(BotSubmission, body)) == ["owner_id", "name", "categories.0", "colour"]
+    assert list(wrong_fields(BOTS.submission, body)) == ["owner_id", "name", "categories.0", "colour"]
 
 
 def test_a_reason_is_a_sentence_that_follows_its_field() -> None:
     too_large = {"owner_id": "99999999999999999999"}
-    assert wrong_fields(BotSubmission, {**BOT_BODY, **too_large}) == {
+    assert wrong_fields(BOTS.submission, {**BOT_BODY, **too_large}) == {
         "owner_id": "must be a snowflake: 17 to 20 digits"
     }
 
 
 GOOD: list[tuple[type[Form], Body, str, list[Any]]] = [
-    (BotSubmission, BOT_BODY, "id", ["10000000000000000", "18446744073709551615"]),
-    (BotSubmission, BOT_BODY, "name", ["x", "x" * 100, "Ünïcödé 🤖", " spaced "]),
-    (BotSubmission, BOT_BODY, "short_description", ["x" * 16, "x" * 150]),
-    (BotSubmission, BOT_BODY, "description", ["x" * 32, "x" * 8_192, "# Title\r\n\tand text" * 2]),
-    (BotSubmission, BOT_BODY, "categories", [["Fun & Games", "Anime & Manga", "Other"]]),
-    (BotSubmission, BOT_BODY, "extra_owners", [[], [str(10**17 + n) for n in range(4)]]),
-    (BotSubmission, BOT_BODY, "support_invite", [None, "http://chat.example"]),
-    (ServerSubmission, SERVER_BODY, "description", ["", "x", "x" * 256, "two\nlines"]),
-    (ServerSubmission, SERVER_BODY, "keywords", [[], ["x" * 32, "b", "c", "d", "e"]]),
-    (ServerSubmission, SERVER_BODY, "category", ["Public", "Language"]),
+    (BOTS.submission, BOT_BODY, "id", ["10000000000000000", "18446744073709551615"]),
+    (BOTS.submission, BOT_BODY, "name", ["x", "x" * 100, "Ünïcödé 🤖", " spaced "]),
+    (BOTS.submission, BOT_BODY, "short_description", ["x" * 16, "x" * 150]),
+    (BOTS.submission, BOT_BODY, "description", ["x" * 32, "x" * 8_192, "# Title\r\n\tand text" * 2]),
+    (BOTS.submission, BOT_BODY, "categories", [["Fun & Games", "Anime & Manga", "Other"]]),
+    (BOTS.submission, BOT_BODY, "extra_owners", [[], [str(10**17 + n) for n in range(4)]]),
+    (BOTS.submission, BOT_BODY, "support_invite", [None, "http://chat.example"]),
+    (SERVERS.submission, SERVER_BODY, "description", ["", "x", "x" * 256, "two\nlines"]),
+    (SERVERS.submission, SERVER_BODY, "keywords", [[], ["x" * 32, "b", "c", "d", "e"]]),
+    (SERVERS.submission, SERVER_BODY, "category", ["Public", "Language"]),
     (Denial, {}, "reason", ["x", "x" * 1_000, "one\ntwo"]),
     (KeyName, {}, "name", ["production"]),
     (Rotation, {}, "overlap_seconds", [0, 604_800, 60.0]),
@@ -125,16 +124,16 @@ GOOD: list[tuple[type[Form], Body, str, list[Any]]] = [
     (Limits, {}, "voters", [{"requests": 1_000_000, "window_seconds": 2_592_000}]),
 ]
 WRONG: list[tuple[type[Form], Body, str, list[Any]]] = [
-    (BotSubmission, BOT_BODY, "id", ["", "1" * 16, "1" * 21, "0" * 18, "１" * 18, USER + "\n", int(USER)]),
-    (BotSubmission, BOT_BODY, "name", ["", "x" * 101, " ", "two\nlines", "bell\x07", "half \ud800"]),
-    (BotSubmission, BOT_BODY, "short_description", ["x" * 15, "x" * 151, " " * 16, "x" * 16 + "\n"]),
-    (BotSubmission, BOT_BODY, "description", ["x" * 31, "x" * 8_193, "\n" * 32, "\x00" + "x" * 32]),
-    (BotSubmission, BOT_BODY, "categories", [[], ["Chess"], ["Music", "Music"], "Music", ["utility"]]),
-    (BotSubmission, BOT_BODY, "extra_owners", [[str(10**17 + n) for n in range(5)], [USER, USER], None]),
-    (BotSubmission, BOT_BODY, "support_invite", ["", "chat.example", "javascript:alert(1)"]),
-    (ServerSubmission, SERVER_BODY, "description", ["x" * 257, "\x1b[31mred"]),
-    (ServerSubmission, SERVER_BODY, "keywords", [["x" * 33], [""], list("abcdef"), ["a", "a"], ["a\nb"]]),
-    (ServerSubmission, SERVER_BODY, "category", ["Utility", "gaming", ""]),
+    (BOTS.submission, BOT_BODY, "id", ["", "1" * 16, "1" * 21, "0" * 18, "１" * 18, USER + "\n", int(USER)]),
+    (BOTS.submission, BOT_BODY, "name", ["", "x" * 101, " ", "two\nlines", "bell\x07", "half \ud800"]),
+    (BOTS.submission, BOT_BODY, "short_description", ["x" * 15, "x" * 151, " " * 16, "x" * 16 + "\n"]),
+    (BOTS.submission, BOT_BODY, "description", ["x" * 31, "x" * 8_193, "\n" * 32, "\x00" + "x" * 32]),
+    (BOTS.submission, BOT_BODY, "categories", [[], ["Chess"], ["Music", "Music"], "Music", ["utility"]]),
+    (BOTS.submission, BOT_BODY, "extra_owners", [[str(10**17 + n) for n in range(5)], [USER, USER], None]),
+    (BOTS.submission, BOT_BODY, "support_invite", ["", "chat.example", "javascript:alert(1)"]),
+    (SERVERS.submission, SERVER_BODY, "description", ["x" * 257, "\x1b[31mred"]),
+    (SERVERS.submission, SERVER_BODY, "keywords", [["x" * 33], [""], list("abcdef"), ["a", "a"], ["a\nb"]]),
+    (SERVERS.submission, SERVER_BODY, "category", ["Utility", "gaming", ""]),
     (Denial, {}, "reason", ["", "x" * 1_001, "\t"]),
     (Rotation, {}, "overlap_seconds", [-1, 604_801, 0.5, True, "1", float("nan")]),
     (WebhookSettings, {"url": URL}, "token", ["", "x" * 513, " padded", "padded ", "é", "a\r\nb", "\x7f"]),
@@ -160,7 +159,7 @@ WRONG: list[tuple[type[Form], Body, str, list[Any]]] = [
     [(form, body, name, value) for form, body, name, values in GOOD for value in values],
 )
 def test_the_bounds_of_a_field_are_inside(form: type[Form], body: Body, name: str, value: object) -> None:
-    assert read(form, {**body, name: value}).model_dump()[name] == value
+    assert as_body(read(form, {**body, name: value}))[name] == value
 
 
 @pytest.mark.parametrize(
@@ -196,8 +195,8 @@ def filled_in(form: type[Form], body: Body) -> Form | set[str]:
 @pytest.mark.parametrize(
     "form",
     [
-        BotSubmission,
-        ServerSubmission,
+        BOTS.submission,
+        SERVERS.submission,
         Denial,
         Limits,
         Rotation,
@@ -210,21 +209,21 @@ def filled_in(form: type[Form], body: Body) -> Form | set[str]:
 @examples(30)
 @given(st.data())
 def test_any_json_object_is_read_or_refused(form: type[Form], choice: st.DataObject) -> None:
-    names = st.sampled_from([*form.model_fields, "another"])
+    names = st.sampled_from([*form.__struct_fields__, "another"])
     body = choice.draw(st.dictionaries(names, json_values, max_size=8))
     filled = filled_in(form, body)
     if isinstance(filled, Form):
-        assert filled.model_dump().items() >= body.items()
+        assert as_body(filled).items() >= body.items()
     else:
-        missing = {name for name, field in form.model_fields.items() if field.is_required()} - set(body)
+        missing = {each.name for each in declared_fields(form) if each.is_required} - set(body)
         assert missing <= filled <= missing | set(body)
 
 
 SCHEMAS: dict[type[Form], jsonschema_rs.Validator] = {
-    form: jsonschema_rs.validator_for(form.model_json_schema())
+    form: jsonschema_rs.validator_for(form_schema(form))
     for form in (
-        BotSubmission,
-        ServerSubmission,
+        BOTS.submission,
+        SERVERS.submission,
         Denial,
         KeyName,
         Rotation,

@@ -8,9 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.refusals import Invalid
+from forms.reading import read
+from forms.schema import form_schema
+from kinds.bots import BOTS
 from languages.said import in_words
-from listings.forms import BotEdit, WebhookSettings, read
+from listings.forms import WebhookSettings
 from tests.support.examples import examples
+from tests.support.form_bodies import as_body
 from tests.support.sample_rows import OWNER
 
 BOT = {
@@ -31,8 +35,8 @@ GOOD_URLS = [
     "http://h/" + "x" * 2_039,
 ]
 
-INVITE_SCHEMA = jsonschema_rs.validator_for(BotEdit.model_json_schema())
-WEBHOOK_SCHEMA = jsonschema_rs.validator_for(WebhookSettings.model_json_schema())
+INVITE_SCHEMA = jsonschema_rs.validator_for(form_schema(BOTS.edit))
+WEBHOOK_SCHEMA = jsonschema_rs.validator_for(form_schema(WebhookSettings))
 url_texts = st.text(st.sampled_from("htps:/[]@%?#.-_\\ 1zF\n"), max_size=14).map("http://".__add__)
 
 
@@ -43,7 +47,7 @@ def bot(url: str) -> dict[str, Any]:
 def reason_against(url: str) -> str | None:
     """Why the URL is refused as an invite and as a webhook's, or None."""
     try:
-        invite = read(BotEdit, bot(url)).support_invite
+        invite = as_body(read(BOTS.edit, bot(url)))["support_invite"]
     except Invalid as refusal:
         with pytest.raises(Invalid) as same:
             read(WebhookSettings, {"url": url})

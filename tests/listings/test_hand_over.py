@@ -9,8 +9,8 @@ from core.ledger import Ledger
 from core.refusals import Refusal
 from core.rows import Listing
 from core.state import State
+from kinds.bots import MOST_CO_OWNERS
 from listings import hand_over
-from listings.forms import MOST_CO_OWNERS
 from tests.support.co_owners import co_owner
 from tests.support.committed_rows import a_listing
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_USER, OWNER, SERVER_PROFILE, SERVER_REF, USER

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from core.events import Event, ListingRemoved, ListingReviewed, ListingSaved, VoteCast
 from core.listing_table import ref_slices
 from core.refusals import Invalid
-from core.rows import BotProfile
 from core.state import State
+from kinds.bots import BotProfile
 from listings import list_orders
 from listings.catalogue import Catalogue, Shelf, folded
 from listings.list_orders import (

@@ -6,8 +6,10 @@ from hypothesis import strategies as st
 
 from core.events import ListingRemoved, ListingReviewed, ListingSaved
 from core.ledger import Ledger
-from core.rows import BOTS, SERVERS, Delivery, DeliveryState, Listing, Review
+from core.rows import Delivery, DeliveryState, Listing, Review
 from core.state import State
+from kinds.bots import BOTS
+from kinds.servers import SERVERS
 from listings.queries import count_of, deliveries_page, page
 from tests.support.committed_rows import a_delivery, a_finished_delivery, a_listing
 from tests.support.examples import examples
@@ -34,8 +36,8 @@ def pages(state: State, prefix: str, review: Review | None, limit: int) -> list[
 
 @examples(200)
 @given(
-    st.dictionaries(st.tuples(st.sampled_from([BOTS, SERVERS]), st.sampled_from(IDS)), reviews),
-    st.sampled_from([BOTS, SERVERS]),
+    st.dictionaries(st.tuples(st.sampled_from([BOTS.prefix, SERVERS.prefix]), st.sampled_from(IDS)), reviews),
+    st.sampled_from([BOTS.prefix, SERVERS.prefix]),
     st.none() | reviews,
     st.integers(1, 5),
 )
@@ -58,55 +60,58 @@ def test_the_pages_together_are_the_listings_in_order(
 
 def test_a_kind_is_counted_without_the_kinds_before_and_behind_it() -> None:
     state = empty_state()
-    for kind in (BOTS, SERVERS, "emojis/", "templates/"):
+    for kind in (BOTS.prefix, SERVERS.prefix, "emojis/", "templates/"):
         for listing_id in IDS[: len(kind)]:
             state.apply(ListingSaved(kind + listing_id, OWNER, BOT_PROFILE, "approved", NOW_MS))
 
-    assert (count_of(state, BOTS), count_of(state, SERVERS)) == (len(BOTS), len(SERVERS))
+    assert (count_of(state, BOTS.prefix), count_of(state, SERVERS.prefix)) == (
+        len(BOTS.prefix),
+        len(SERVERS.prefix),
+    )
 
 
 def test_without_listings_there_is_one_empty_page(state: State) -> None:
-    assert page(state, BOTS, after=None, review=None, limit=5) == ([], None)
+    assert page(state, BOTS.prefix, after=None, review=None, limit=5) == ([], None)
 
 
 def test_a_page_that_is_just_full_is_the_last(ledger: Ledger, state: State) -> None:
     for listing_id in IDS[:2]:
-        a_listing(ledger, BOTS + listing_id)
-    shown, after = page(state, BOTS, after=None, review=None, limit=2)
+        a_listing(ledger, BOTS.ref(listing_id))
+    shown, after = page(state, BOTS.prefix, after=None, review=None, limit=2)
     assert (ids(shown), after) == (IDS[:2], None)
 
 
 def test_a_cursor_is_the_id_of_the_last_row_shown(ledger: Ledger, state: State) -> None:
     for listing_id in IDS[:3]:
-        a_listing(ledger, BOTS + listing_id)
-    assert page(state, BOTS, after=None, review=None, limit=2)[1] == IDS[1]
+        a_listing(ledger, BOTS.ref(listing_id))
+    assert page(state, BOTS.prefix, after=None, review=None, limit=2)[1] == IDS[1]
 
 
 @pytest.mark.parametrize("gone", [IDS[0], IDS[1]])
 def test_rows_may_go_between_pages(ledger: Ledger, state: State, gone: str) -> None:
     for listing_id in IDS[:4]:
-        a_listing(ledger, BOTS + listing_id)
-    _, after = page(state, BOTS, after=None, review=None, limit=2)
-    ledger.commit([ListingRemoved(BOTS + gone)])
-    shown, last = page(state, BOTS, after=after, review=None, limit=2)
+        a_listing(ledger, BOTS.ref(listing_id))
+    _, after = page(state, BOTS.prefix, after=None, review=None, limit=2)
+    ledger.commit([ListingRemoved(BOTS.ref(gone))])
+    shown, last = page(state, BOTS.prefix, after=after, review=None, limit=2)
     assert (ids(shown), last) == (IDS[2:4], None)
 
 
 def test_rows_may_come_between_pages(ledger: Ledger, state: State) -> None:
     for listing_id in (IDS[1], IDS[3], IDS[5]):
-        a_listing(ledger, BOTS + listing_id)
-    _, after = page(state, BOTS, after=None, review=None, limit=2)
-    a_listing(ledger, BOTS + IDS[0])
-    a_listing(ledger, BOTS + IDS[4])
-    shown, _ = page(state, BOTS, after=after, review=None, limit=5)
+        a_listing(ledger, BOTS.ref(listing_id))
+    _, after = page(state, BOTS.prefix, after=None, review=None, limit=2)
+    a_listing(ledger, BOTS.prefix + IDS[0])
+    a_listing(ledger, BOTS.prefix + IDS[4])
+    shown, _ = page(state, BOTS.prefix, after=after, review=None, limit=5)
     assert ids(shown) == [IDS[4], IDS[5]]
 
 
 def test_a_row_that_changes_leaves_the_pages_of_its_old_review(ledger: Ledger, state: State) -> None:
-    a_listing(ledger, BOTS + IDS[0], review="in_review")
-    ledger.commit([ListingReviewed(BOTS + IDS[0], "approved", None, NOW_MS)])
-    assert page(state, BOTS, after=None, review="in_review", limit=5) == ([], None)
-    assert ids(page(state, BOTS, after=None, review="approved", limit=5)[0]) == [IDS[0]]
+    a_listing(ledger, BOTS.prefix + IDS[0], review="in_review")
+    ledger.commit([ListingReviewed(BOTS.prefix + IDS[0], "approved", None, NOW_MS)])
+    assert page(state, BOTS.prefix, after=None, review="in_review", limit=5) == ([], None)
+    assert ids(page(state, BOTS.prefix, after=None, review="approved", limit=5)[0]) == [IDS[0]]
 
 
 @pytest.fixture

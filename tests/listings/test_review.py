@@ -11,8 +11,9 @@ from core.ledger import Ledger
 from core.refusals import Invalid, Refusal
 from core.rows import Listing, Stamp, Stamps
 from core.state import State
+from forms.reading import read
+from kinds.bots import BOTS
 from listings import review, rules
-from listings.forms import BotEdit, BotSubmission
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_USER, OWNER, USER
 
 MODERATOR, OTHER = user_actor(USER), user_actor(OTHER_USER)
@@ -26,13 +27,13 @@ FIELDS: dict[str, Any] = {
 
 
 def submitted(ledger: Ledger, at_ms: int = NOW_MS) -> Listing:
-    form = BotSubmission(id=BOT_REF.partition("/")[2], **FIELDS)
+    form = read(BOTS.submission, {"id": BOT_REF.partition("/")[2], **FIELDS})
     ledger.commit(rules.submit(ledger.state, form, at_ms, by=user_actor(OWNER)))
     return ledger.state.listings[BOT_REF]
 
 
 def edited(ledger: Ledger, at_ms: int) -> Listing:
-    form = BotEdit(**{**FIELDS, "name": f"Bot {at_ms}"})
+    form = read(BOTS.edit, {**FIELDS, "name": f"Bot {at_ms}"})
     ledger.commit(rules.edit(ledger.state, BOT_REF, form, at_ms, by=user_actor(OWNER)))
     return ledger.state.listings[BOT_REF]
 
@@ -121,7 +122,7 @@ def test_what_is_decided_is_claimed_by_nobody(ledger: Ledger, state: State) -> N
 
 def renamed(ledger: Ledger, name: str, now_ms: int) -> Listing:
     """The approved listing under another name, which everybody sees at once."""
-    form = BotEdit(**{**FIELDS, "name": name})
+    form = read(BOTS.edit, {**FIELDS, "name": name})
     ledger.commit(rules.edit(ledger.state, BOT_REF, form, now_ms, by=user_actor(OWNER)))
     return ledger.state.listings[BOT_REF]
 
@@ -195,7 +196,7 @@ def test_a_new_owner_has_proven_nothing(ledger: Ledger, state: State) -> None:
     submitted(ledger)
     owner = user_actor(OWNER)
     ledger.commit(review.prove_ownership(state, BOT_REF, "vg-abc", "vg-abc", NOW_MS, by=owner))
-    handed_over = BotEdit(**{**FIELDS, "owner_id": USER})
+    handed_over = read(BOTS.edit, {**FIELDS, "owner_id": USER})
     ledger.commit(rules.edit(state, BOT_REF, handed_over, NOW_MS, by=OPERATOR))
     assert not review.is_proven(state.listings[BOT_REF])
 

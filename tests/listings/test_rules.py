@@ -8,10 +8,13 @@ from core.actors import OPERATOR, user_actor
 from core.events import Event, ListingReviewed, OwnerMessageQueued, VoteCast
 from core.ledger import Ledger
 from core.refusals import Refusal
-from core.rows import BotLimits, BotProfile, Policy, Review, ServerProfile
+from core.rows import BotLimits, Policy, Review
 from core.state import State
+from forms.reading import read
+from kinds.bots import BOTS, BotProfile
+from kinds.servers import SERVERS, ServerProfile
 from listings import rules
-from listings.forms import BotEdit, BotSubmission, Limits, ServerEdit, ServerSubmission, read
+from listings.forms import Limits
 from listings.review import waiting_since
 from tests.support.committed_rows import a_key, a_listing, a_webhook
 from tests.support.sample_rows import BOT_REF, NOW_MS, OWNER, SERVER_REF, USER
@@ -32,10 +35,10 @@ SERVER_FIELDS = {
     "keywords": ["tests", "more"],
     "category": "Gaming",
 }
-BOT_EDIT = read(BotEdit, BOT_FIELDS)
-SERVER_EDIT = read(ServerEdit, SERVER_FIELDS)
-BOT_SUBMISSION = read(BotSubmission, {**BOT_FIELDS, "id": "111111111111111111"})
-SERVER_SUBMISSION = read(ServerSubmission, {**SERVER_FIELDS, "id": "333333333333333333"})
+BOT_EDIT = read(BOTS.edit, BOT_FIELDS)
+SERVER_EDIT = read(SERVERS.edit, SERVER_FIELDS)
+BOT_SUBMISSION = read(BOTS.submission, {**BOT_FIELDS, "id": "111111111111111111"})
+SERVER_SUBMISSION = read(SERVERS.submission, {**SERVER_FIELDS, "id": "333333333333333333"})
 
 
 def test_a_submitted_bot_is_in_review(ledger: Ledger, state: State) -> None:
@@ -99,7 +102,7 @@ def test_an_edit_that_changes_nothing_is_none(ledger: Ledger, state: State, revi
     a_listing(ledger, review=review)
     ledger.commit(rules.edit(state, BOT_REF, BOT_EDIT, LATER_MS, by=OPERATOR))
     assert rules.edit(state, BOT_REF, BOT_EDIT, LATER_MS, by=OPERATOR) == []
-    handed_over = read(BotEdit, {**BOT_FIELDS, "owner_id": USER})
+    handed_over = read(BOTS.edit, {**BOT_FIELDS, "owner_id": USER})
     assert rules.edit(state, BOT_REF, handed_over, LATER_MS, by=OPERATOR) != []
 
 
@@ -206,20 +209,13 @@ def test_what_is_not_listed_is_not_found(
     assert refusal.value.code == "no_such_listing"
 
 
-@pytest.mark.parametrize(("form", "profile"), [(BotEdit, BotProfile), (ServerEdit, ServerProfile)])
-def test_a_profile_has_every_field_of_its_form_but_the_owner(
-    form: type[BotEdit | ServerEdit], profile: type[BotProfile | ServerProfile]
-) -> None:
-    assert set(profile.__struct_fields__) == form.model_fields.keys() - {"owner_id"}
-
-
 def test_an_edit_of_the_operator_with_another_owner_is_a_hand_over_at_once(
     ledger: Ledger, state: State
 ) -> None:
     ledger.commit(rules.submit(state, BOT_SUBMISSION, NOW_MS, by=OPERATOR))
     ledger.commit(rules.deny(state, BOT_REF, "No.", NOW_MS + 1, by=OPERATOR))
     for now_ms, name in ((LATER_MS, "Jukebox"), (LATER_MS + 5, "Another name")):
-        heir = read(BotEdit, {**BOT_FIELDS, "owner_id": USER, "name": name})
+        heir = read(BOTS.edit, {**BOT_FIELDS, "owner_id": USER, "name": name})
         ledger.commit(rules.edit(state, BOT_REF, heir, now_ms, by=OPERATOR))
     listing = state.listings[BOT_REF]
     deeds = [act.action for act in listing.audit_log if act.at_ms >= LATER_MS]
@@ -229,7 +225,7 @@ def test_an_edit_of_the_operator_with_another_owner_is_a_hand_over_at_once(
 
 def test_an_edit_of_a_user_with_another_owner_offers_the_listing(ledger: Ledger, state: State) -> None:
     ledger.commit(rules.submit(state, BOT_SUBMISSION, NOW_MS, by=OPERATOR))
-    heir = read(BotEdit, {**BOT_FIELDS, "owner_id": USER})
+    heir = read(BOTS.edit, {**BOT_FIELDS, "owner_id": USER})
     ledger.commit(rules.edit(state, BOT_REF, heir, LATER_MS, by=user_actor(OWNER)))
     listing = state.listings[BOT_REF]
     assert (listing.owner_id, listing.asked) == (OWNER, (USER,))

@@ -9,11 +9,12 @@ from core.actors import OPERATOR, Actor, user_actor
 from core.events import DeliveryQueued, Event, ListingReviewed, OwnerMessageQueued
 from core.ledger import Ledger
 from core.refusals import Refusal
-from core.rows import BotProfile, Listing, PendingChange, Review
+from core.rows import Listing, PendingChange, Review
 from core.state import State
 from core.webhook_events import NewDeliveries
+from forms.reading import read
+from kinds.bots import BOTS, BotProfile
 from listings import rules
-from listings.forms import BotEdit, read
 from listings.keys import is_granted
 from listings.rules import EditsShown
 from tests.support.committed_rows import a_key, a_listing, a_webhook
@@ -31,7 +32,7 @@ def saved(
 ) -> Listing:
     """The listing after an edit at that many ms."""
     fields = {name: getattr(profile, name) for name in profile.__struct_fields__}
-    form = read(BotEdit, {"owner_id": OWNER, **fields, "categories": [*profile.categories]})
+    form = read(BOTS.edit, {"owner_id": OWNER, **fields, "categories": [*profile.categories]})
     by = by or user_actor(OWNER)
     ledger.commit(rules.edit(ledger.state, BOT_REF, form, NOW_MS + at, by=by, shown=shown))
     return ledger.state.listings[BOT_REF]

@@ -18,10 +18,11 @@ from core.ledger import Ledger
 from core.refusals import Invalid, Refusal
 from core.rows import Suspension, Webhook
 from core.state import State
+from forms.reading import read
 from grammars.http_urls import UrlRefused
 from languages.said import in_words
 from listings import webhooks as rules
-from listings.forms import WebhookSettings, read
+from listings.forms import WebhookSettings
 from listings.webhooks import WebhookPolicy, redeliver, remove_webhook, rotate_secret, send_test, webhook_of
 from tests.support.committed_rows import a_delivery, a_finished_delivery, a_listing, a_webhook
 from tests.support.sample_rows import (

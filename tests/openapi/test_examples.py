@@ -5,10 +5,10 @@ from typing import Annotated, Any
 import msgspec
 import pytest
 from msgspec import UNSET, Meta, UnsetType
-from pydantic import Field
 
 from actions.views import NULL, Count, Success, View, example
-from listings.forms import Form
+from forms.fields import Form
+from forms.rules import About
 from openapi.examples import ANSWERS, Example, body_of_fields, example_of
 
 
@@ -26,10 +26,10 @@ class MottoAnswer(Success, rename={"set_ms": "setAt"}):
     hint: str | UnsetType = UNSET
 
 
-class Motto(Form):
+class Motto(Form, frozen=True):
     """The motto of a bot."""
 
-    motto: Annotated[str, Field(examples=["Ahead of the beat"])]
+    motto: Annotated[str, About("", "Ahead of the beat")]
     loud: bool = False
 
 

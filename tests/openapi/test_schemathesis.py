@@ -25,10 +25,12 @@ from core.events import Event
 from core.refusals import Refusal
 from core.rows import Attempt, CoOwner, HandOver, Webhook
 from core.state import State
+from forms.declared import declared_fields
+from forms.fields import LAST_MS, MAX_MS, Form
+from forms.reading import read
 from grammars.http_urls import read_url
 from handlers.manage_users import QuarantineTerms
-from listings.fields import LAST_MS, MAX_MS
-from listings.forms import Denial, Form, KeyName, WebhookSettings, read
+from listings.forms import Denial, KeyName, WebhookSettings
 from listings.keys import KeyDigester
 from listings.stats import read_stats
 from listings.webhooks import WebhookPolicy, save_webhook
@@ -326,7 +328,7 @@ def bodies(form: type[Form]) -> Iterator[dict[str, Any]]:
     """The form's examples, with every field left out and put to every value in turn."""
     for example in (shown.value for shown in BODIES[form.__name__].values()):
         yield from (example, {**example, "more": 1})
-        for field in form.model_fields:
+        for field in (each.name for each in declared_fields(form)):
             yield {name: value for name, value in example.items() if name != field}
             yield from ({**example, field: value} for value in VALUES)
 

@@ -7,7 +7,7 @@ from markupsafe import escape
 
 from core.events import KeySaved
 from core.rows import Key
-from listings.fields import LAST_MS
+from forms.fields import LAST_MS
 from tests.support.contract import set_webhook
 from tests.support.gateways import (
     BOT,

@@ -20,8 +20,8 @@ from core.events import (
 )
 from core.packing import pack
 from core.refusals import SearchUnavailable
-from core.rows import ServerProfile
 from core.state import State
+from kinds.servers import ServerProfile
 from search import index as index_module
 from search.index import OF_ONE, WAITING, SearchIndex
 from search.search_table import SearchTable

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search.search_table import Findable, Kind, SearchTable
+from search.search_table import Findable, SearchTable
 from search.search_words import FEW, SHORTEST_BEGINNING, TERMS, compact, folded
 from tests.support.examples import examples
 
-KINDS: Sequence[Kind] = ("bots", "servers")
+KINDS: Sequence[str] = ("bots", "servers")
 SETTLED = 6
 """The changes before the table is settled."""
 SIGNS = "\u3040-\u30ff\u4e00-\u9fff"
@@ -99,7 +99,7 @@ def has(line: str, word: str, *, may_go_on: bool) -> bool:
 
 @examples(200)
 @given(changes, odd_texts, st.sampled_from(KINDS))
-def test_it_finds_what_a_plain_scan_finds(history: Sequence[Findable | str], text: str, kind: Kind) -> None:
+def test_it_finds_what_a_plain_scan_finds(history: Sequence[Findable | str], text: str, kind: str) -> None:
     table, model = SearchTable(), dict[str, Findable]()
     for number, change in enumerate(history):
         if number == SETTLED:

@@ -1,8 +1,10 @@
 """Rows of the bot, the server and the user that the examples of the OpenAPI document show."""
 
 from core.actors import user_actor
-from core.rows import BotProfile, Key, Listing, Reviewed, ServerProfile
+from core.rows import Key, Listing, Reviewed
 from core.user_rows import UserProfile, UserRow, UserSession, user_ref
+from kinds.bots import BotProfile
+from kinds.servers import ServerProfile
 from openapi.examples import BOT, DAY_MS, KEY_ID, NOW_MS, OWNER, QUARANTINE, SERVER, SESSION_ID, USER
 
 CO_OWNER_ID = "1d5e92c3ba4e607f8a9bacbd"

@@ -18,7 +18,7 @@ from typing import TypeVar
 
 import pytest
 
-from journal.frames import FRAME_MAGIC, SEGMENT_MAGIC, Kind
+from journal.frames import FRAME_MAGIC, SEGMENT_MAGIC, FrameKind
 from journal.segments import PREFIX as JOURNAL
 from journal.segments import TORN_SUFFIX
 from snapshot.files import PREFIX as SNAPSHOT
@@ -241,7 +241,7 @@ class FailingDisk:
             return Point.START_WRITE
         if bytes(content[: len(FRAME_MAGIC)]) == FRAME_MAGIC:  # else it is the rest of a short write
             self._continued.discard(file)
-            if content[len(FRAME_MAGIC)] == Kind.CONTINUED:
+            if content[len(FRAME_MAGIC)] == FrameKind.CONTINUED:
                 self._continued.add(file)
         return Point.CONTINUED_WRITE if file in self._continued else Point.JOURNAL_WRITE
 

@@ -2,11 +2,14 @@
 
 from typing import Any
 
+import msgspec
 import pytest
+from msgspec import Struct
 
 from core.refusals import Invalid
+from forms.fields import Form
+from forms.reading import read
 from languages.said import in_words
-from listings.forms import Form, read
 from tests.support.sample_rows import OWNER
 
 Body = dict[str, Any]
@@ -31,6 +34,12 @@ SERVER_BODY: Body = {
 
 def without(body: Body, name: str) -> Body:
     return {key: value for key, value in body.items() if key != name}
+
+
+def as_body(form: Struct) -> Body:
+    """The form as JSON has it."""
+    body: Body = msgspec.json.decode(msgspec.json.encode(form))
+    return body
 
 
 def wrong_fields(form: type[Form], body: Body) -> dict[str, str]:

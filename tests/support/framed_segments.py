@@ -4,7 +4,7 @@ from journal.frames import (
     HEADER_BYTES,
     BadBytes,
     Frame,
-    Kind,
+    FrameKind,
     decode_frames,
     encode_frame,
     encode_header,
@@ -21,7 +21,9 @@ def frames_of(batches: list[list[bytes]], first: int = 1, seed: int = 0) -> list
     """One frame a batch, each seeded by the one before it, and written when all before it was durable."""
     frames, end = [], HEADER_BYTES
     for batch in batches:
-        frame, seed = encode_frame(Kind.RECORDS if batch else Kind.IDLE, first, batch, end, seed, SEAL)
+        frame, seed = encode_frame(
+            FrameKind.RECORDS if batch else FrameKind.IDLE, first, batch, end, seed, SEAL
+        )
         frames.append(frame)
         first, end = first + len(batch), end + len(frame)
     return frames

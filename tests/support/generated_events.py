@@ -20,7 +20,6 @@ from core.rows import (
     AuditEntry,
     BotCounts,
     BotLimits,
-    BotProfile,
     Claim,
     CoOwner,
     CoOwnersAction,
@@ -43,7 +42,6 @@ from core.rows import (
     Reviewed,
     Revocation,
     ServerCheck,
-    ServerProfile,
     Stamp,
     Stamps,
     StatsWindow,
@@ -66,6 +64,8 @@ from core.user_rows import (
     UserStamps,
     user_ref,
 )
+from kinds.bots import BotProfile
+from kinds.servers import ServerProfile
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_USER, SERVER_REF, USER
 from votes.table import VoteTable
 

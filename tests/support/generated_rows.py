@@ -6,17 +6,17 @@ from core.rows import (
     Attempt,
     BotCounts,
     BotLimits,
-    BotProfile,
     Delivery,
     Key,
     Listing,
     Policy,
     Reviewed,
-    ServerProfile,
     StatsWindow,
     Suspension,
     Webhook,
 )
+from kinds.bots import BotProfile
+from kinds.servers import ServerProfile
 from tests.support.sample_rows import BOT_REF, OTHER_REF, SERVER_REF
 
 TEXT = st.text(max_size=8)

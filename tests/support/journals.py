@@ -11,7 +11,7 @@ import pytest
 from core.clock import FakeClock
 from core.ledger import Ledger
 from core.refusals import Unavailable
-from journal.frames import Kind, decode_frames, decode_header, encode_frame, encode_header
+from journal.frames import FrameKind, decode_frames, decode_header, encode_frame, encode_header
 from journal.journal import Journal, JournalPolicy
 from journal.segments import JournalReader, Tail, list_segments, segment_path
 from snapshot.recovery import recover
@@ -77,11 +77,11 @@ def write_segment(
     seal = KEYS.new_seal()
     content, position = encode_header(first, seed, seal), first
     for batch in batches:
-        kind = Kind.RECORDS if batch else Kind.CLOSED
+        kind = FrameKind.RECORDS if batch else FrameKind.CLOSED
         frame, seed = encode_frame(kind, position, batch, len(content), seed, seal)
         content, position = content + frame, position + len(batch)
     if continued:
-        content += encode_frame(Kind.CONTINUED, position, [], len(content), seed, seal)[0]
+        content += encode_frame(FrameKind.CONTINUED, position, [], len(content), seed, seal)[0]
     segment_path(folder, first).write_bytes(content)
     return seed
 

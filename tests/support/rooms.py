@@ -1,10 +1,12 @@
 """The rooms of the program, and who may import whom."""
 
-DECLARATIONS = {"grammars", "languages"}
+DECLARATIONS = {"forms", "grammars", "kinds", "languages"}
 """The rooms that every room from `core` upwards may import, too."""
 # Package or module -> the packages of ours that it may import.
 MAY_IMPORT: dict[str, set[str]] = {
     "languages": set(),
+    "forms": {"core", "grammars", "languages"},
+    "kinds": {"forms", "languages"},
     "grammars": {"languages"},
     "ratelimit": set(),
     "storage": set(),
@@ -46,7 +48,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "openapi": {"actions", "core", "votes", "listings", "handlers", "operators", "watchers"},
     "cli": {"actions", "core", "votes", "listings", "journal", "snapshot", "storage"},
 }
-WITHOUT_DECLARATIONS = {"languages", "grammars", "ratelimit", "storage", "wire", "settings"}
+WITHOUT_DECLARATIONS = {"languages", "forms", "kinds", "grammars", "ratelimit", "storage", "wire", "settings"}
 COMPOSITION = {"gateway", "server"}
 """The composition root and the command line import what they like."""
 OURS = MAY_IMPORT.keys() | COMPOSITION

@@ -1,7 +1,9 @@
 """The listings, users, moments and rows of which tests are made."""
 
 from core.events import Event, ListingReviewed, ListingSaved, VoteCast
-from core.rows import Attempt, BotProfile, ServerProfile, Webhook
+from core.rows import Attempt, Webhook
+from kinds.bots import BotProfile
+from kinds.servers import ServerProfile
 from tests.support.slots_set import webhook_saved
 
 BOT_REF = "bots/111111111111111111"

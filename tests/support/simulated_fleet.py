@@ -18,8 +18,10 @@ from core.refusals import Refusal
 from core.rows import Attempt, ServerCheck
 from core.user_rows import UserProfile, user_ref
 from core.webhook_events import NewDeliveries
+from forms.reading import read
+from kinds.bots import BOTS
 from listings import co_owners, eligibility, hand_over, keys, rules, stats, webhooks
-from listings.forms import BotEdit, BotSubmission, Limit, Limits, WebhookSettings
+from listings.forms import Limit, Limits, WebhookSettings
 from listings.take_over import take_over
 from people.naming import set_naming
 from people.quarantine import after_erasure, impose
@@ -191,7 +193,7 @@ def _by(step: Step) -> Actor:
 
 
 def _submit(node: Node, step: Step, _: str) -> Sequence[ev.Event]:
-    form = BotSubmission(id=step.ref.partition("/")[2], **_WRITTEN[step.number])
+    form = read(BOTS.submission, {"id": step.ref.partition("/")[2], **_WRITTEN[step.number]})
     submitted = rules.submit(node.state, form, _now(node), by=_by(step))
     approved = ev.ListingReviewed(step.ref, "approved", None, node.clock.now_ms())
     return [*submitted, approved] if step.number else submitted
@@ -342,7 +344,7 @@ _RULES: Mapping[str, Callable[[Node, Step, str], Sequence[ev.Event]]] = {
     "edit": lambda node, step, _: rules.edit(
         node.state,
         step.ref,
-        BotEdit(**_WRITTEN[step.number]),
+        read(BOTS.edit, _WRITTEN[step.number]),
         node.clock.now_ms(),
         by=_by(step),
         shown="after" if step.number % 3 else "before",

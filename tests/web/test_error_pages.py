@@ -3,10 +3,13 @@
 import pytest
 
 from core.refusals import Invalid, Unavailable
+from forms.fields import Form
+from forms.reading import read
 from handlers.reply import Reply, refused, reply_to
+from kinds.bots import BOTS
 from languages.said import Fault
 from languages.texts import Text
-from listings.forms import BotSubmission, Form, KeyName, Strike, WebhookSettings, read
+from listings.forms import KeyName, Strike, WebhookSettings
 from operators.operator_site import ERROR_TEXTS
 from tests.support.english import english
 from web.error_pages import error_page, field_texts
@@ -66,17 +69,17 @@ URLS = [
 @pytest.mark.parametrize(
     ("form", "body"),
     [
-        (BotSubmission, {**BOT, "id": "1"}),
-        (BotSubmission, {**BOT, "name": ""}),
+        (BOTS.submission, {**BOT, "id": "1"}),
+        (BOTS.submission, {**BOT, "name": ""}),
         *(
-            (BotSubmission, {**BOT, "name": name})
+            (BOTS.submission, {**BOT, "name": name})
             for name in ("a\nb", "a\x00b", "a\u202eb", "\u2060", "a" * 101)
         ),
-        *((BotSubmission, {**BOT, "short_description": text}) for text in ("short", "a" * 151)),
-        (BotSubmission, {**BOT, "description": "short"}),
-        *((BotSubmission, {**BOT, "categories": each}) for each in ([], ["Cooking"], ["Music", "Music"])),
-        *((BotSubmission, {**BOT, "extra_owners": each}) for each in (["x"], ["2" * 18], ["3" * 18] * 9)),
-        (BotSubmission, {**BOT, "support_invite": "mail"}),
+        *((BOTS.submission, {**BOT, "short_description": text}) for text in ("short", "a" * 151)),
+        (BOTS.submission, {**BOT, "description": "short"}),
+        *((BOTS.submission, {**BOT, "categories": each}) for each in ([], ["Cooking"], ["Music", "Music"])),
+        *((BOTS.submission, {**BOT, "extra_owners": each}) for each in (["x"], ["2" * 18], ["3" * 18] * 9)),
+        (BOTS.submission, {**BOT, "support_invite": "mail"}),
         (KeyName, {"name": ""}),
         *((Strike, {"reason": "Why", **how}) for how in ({}, {"users": ["3" * 18], "until": 5})),
         *((WebhookSettings, {"url": url}) for url in URLS),

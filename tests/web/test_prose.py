@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from listings.forms import BotEdit
+from forms.rules import Size
+from kinds.bots import BOTS
 from tests.support.hostile_markdown import ADDRESSES, HOSTILE, HTML, LARGE, PIECES
 from tests.support.page_visitor import check_html
 from web.prose import MOST_CHARACTERS, MOST_DEPTH, MOST_HTML, REL, let_through, prose
@@ -143,8 +144,9 @@ def test_cmark_never_sees_a_table_of_millions_of_cells(monkeypatch: pytest.Monke
 
 
 def test_the_longest_description_is_formatted() -> None:
-    (bound,) = (each for each in BotEdit.model_fields["description"].metadata if hasattr(each, "max_length"))
-    assert bound.max_length == MOST_CHARACTERS
+    size = BOTS.fields["description"].note(Size)
+    assert size is not None
+    assert size.most == MOST_CHARACTERS
     assert prose('"&<' * (MOST_CHARACTERS // 3)).startswith("<p>")
 
 

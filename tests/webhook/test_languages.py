@@ -9,6 +9,7 @@ from babel.messages.catalog import Message
 from babel.messages.extract import extract
 from babel.messages.pofile import read_po
 
+from kinds.registry import KINDS
 from languages.language_names import DEFAULT_LANGUAGE, LANGUAGES
 from webhook import languages
 from webhook.languages import translator
@@ -16,9 +17,8 @@ from webhook.languages import translator
 LOCALES = Path(languages.__file__).parent / "locales"
 TRANSLATED = [language for language in LANGUAGES if language != DEFAULT_LANGUAGE]
 with (LOCALES.parent / "chat.py").open("rb") as source:
-    TEXTS = sorted(
-        text for _, text, _, _ in extract("python", source, {"say": None}) if isinstance(text, str)
-    )
+    SAID = [text for _, text, _, _ in extract("python", source, {"say": None}) if isinstance(text, str)]
+TEXTS = sorted([*SAID, *(kind.webhook.voted for kind in KINDS if kind.webhook is not None)])
 
 
 def messages(language: str) -> list[Message]:

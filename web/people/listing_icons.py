@@ -12,7 +12,8 @@ from typing import NamedTuple
 from chatplatform.images import application_icon_url, server_icon_url
 from chatplatform.platform_client import ChatPlatform, PlatformAway
 from core.clock import MS_PER_DAY, Clock
-from core.rows import BOTS, SERVERS
+from kinds.bots import BOTS
+from kinds.servers import SERVERS
 
 HOLDS_MS = MS_PER_DAY
 """How long an answer holds before it is asked for anew."""
@@ -72,16 +73,18 @@ class ListingIcons:
             await self._woken.wait()
 
     def _told(self, ref: str) -> _Known | None:
-        if not ref.startswith(BOTS):
+        if not ref.startswith(BOTS.prefix):
             return self._servers.get(ref)
-        told = self._platform.lately(ref.removeprefix(BOTS))
+        told = self._platform.lately(ref.removeprefix(BOTS.prefix))
         if told is None:
             return None
         icon = application_icon_url(self._cdn_url, told.application) if told.application is not None else None
         return _Known(icon, told.at_ms)
 
     def _note(self, ref: str) -> None:
-        can_ask = ref.startswith(BOTS) or self._platform.has_bot  # only the deployment's bot sees servers
+        can_ask = (
+            ref.startswith(BOTS.prefix) or self._platform.has_bot
+        )  # only the deployment's bot sees servers
         if can_ask and ref not in self._noted and len(self._noted) < MOST_NOTED:
             self._noted[ref] = None
             self._woken.set()
@@ -89,10 +92,10 @@ class ListingIcons:
     async def _ask(self, ref: str) -> bool:
         """Ask the platform, and return False if it is not there for others either."""
         try:
-            if ref.startswith(BOTS):
-                await self._platform.application(ref.removeprefix(BOTS))
+            if ref.startswith(BOTS.prefix):
+                await self._platform.application(ref.removeprefix(BOTS.prefix))
             else:
-                server = await self._platform.server(ref.removeprefix(SERVERS))
+                server = await self._platform.server(ref.removeprefix(SERVERS.prefix))
                 self._know(ref, server_icon_url(self._cdn_url, server) if server is not None else None)
         except PlatformAway as away:
             return away.reason == "refused"

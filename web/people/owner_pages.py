@@ -11,8 +11,7 @@ from core.clock import Clock
 from core.refusals import Refusal
 from core.state import State
 from languages.texts import Text
-from listings.co_owners import keys_of_others
-from listings.forms import MOST_CO_OWNERS
+from listings.co_owners import keys_of_others, most_co_owners
 from listings.hand_over import standing
 from web.json_answers import JsonAnswers
 from web.pages import Page, PageRow, Shown, see_other
@@ -104,13 +103,14 @@ class OwnerPages:
         keys = keys_of_others(row)
         makers = {maker for key in keys for maker in key.makers}
         users = {*row.extra_owners, *row.asked, *(maker.removeprefix("users/") for maker in makers)}
+        most = most_co_owners(row.ref)
         values = {
             "co_owners": row.extra_owners,
             "invited": row.invited,
             "offered": offered,
             "keys": keys,
-            "has_room": len(row.extra_owners) + len(row.invited) < MOST_CO_OWNERS,
-            "most": MOST_CO_OWNERS,
+            "has_room": len(row.extra_owners) + len(row.invited) < most,
+            "most": most,
             "names": names_of(self._state, users),
             "typed": typed,
             "errors": refused.errors,

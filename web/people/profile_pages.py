@@ -13,7 +13,9 @@ from actions.listing_kinds import Kind
 from core.refusals import Invalid
 from core.rows import Listing
 from core.state import State
+from forms.posts import posted
 from handlers.reply import SPOKEN, Reply, reply_to
+from kinds.registry import BY_PLURAL
 from languages.texts import NO_ERRORS, Text, Words
 from listings.profile_changes import ChangedField, changed_fields
 from listings.rules import EditsShown
@@ -22,11 +24,8 @@ from web.json_answers import AnswerRefused, JsonAnswers
 from web.pages import Page, Shown
 from web.people.listing_access import Access, ListingAccess
 from web.people.listing_forms import (
-    CHOICES,
     LABELS,
-    PROFILES,
     by_field,
-    edit_name,
     version_of,
     written,
 )
@@ -70,7 +69,7 @@ class ProfilePages:
         """Save the profile, or preview a bot's description."""
         access, form = self._access.of(visit, kind, "edit"), visit.form()
         row, is_sent_again = access.row, access.row.state == "denied"
-        draft = Draft(PROFILES[kind](form), form.text("version") or version_of(row))
+        draft = Draft(posted(BY_PLURAL[kind].shown, form), form.text("version") or version_of(row))
         try:
             if form.text("act") == "preview":
                 html = await self._previews.html(access.person.id, draft.profile["description"])
@@ -78,7 +77,7 @@ class ProfilePages:
             if draft.version != version_of(row):
                 return self._overtaken(access, kind, draft)
             body = {"owner_id": row.owner_id, **draft.profile}
-            await self._answers.reply(edit_name(kind), visit.request, row.id, body=body)
+            await self._answers.reply(f"edit{BY_PLURAL[kind].title}", visit.request, row.id, body=body)
         except Invalid as refused:
             return self._page(access, kind, draft, by_field(field_texts(refused)), 400)
         except AnswerRefused as refused:
@@ -115,7 +114,7 @@ class ProfilePages:
             "version": draft.version,
             "errors": errors,
             "labels": LABELS,
-            "choices": CHOICES[kind],
+            "choices": BY_PLURAL[kind].categories,
             "preview": preview,
             "others": others,
             "edits": self._edits,

@@ -4,9 +4,10 @@ hidden, is, for all but its owners and moderators, as if it were not there.
 
 from actions.listing_kinds import Kind
 from core.refusals import Refusal
-from core.rows import BotProfile, Listing
+from core.rows import Listing
 from core.state import State
 from handlers.reply import Reply, encode_json
+from kinds.registry import kind_of
 from languages.texts import Text
 from people.permissions import rights
 from web.etags import NO_VARY, tagged
@@ -36,14 +37,14 @@ class PublicListing:
 
     async def show(self, visit: PersonVisit, kind: Kind) -> Shown:
         row = self._row(visit, kind)
-        profile, listed = row.profile, shown_in_lists(row.profile)
-        is_bot, address = isinstance(profile, BotProfile), f"{self._public_url}/{row.ref}"
+        profile, listed, its_kind = row.profile, shown_in_lists(row), kind_of(row.ref)
+        address = f"{self._public_url}/{row.ref}"
         values = {
             "shown": self._views.listing(row),
             "kind": kind,
             "is_public": row.is_public,
             "is_hidden": row.state == "approved" and row.is_hidden,
-            "html": await self._markdown.html(profile.description) if is_bot else None,
+            "html": await self._markdown.html(its_kind.prose(profile)) if its_kind.is_markdown else None,
             "about": listed.text or Text("Vote for {listing}.", listing=profile.name),
             "here": f"/{row.ref}",
             "categories": [

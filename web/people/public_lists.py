@@ -8,10 +8,14 @@ from typing import Any, NamedTuple, Protocol, get_args
 from urllib.parse import urlencode
 
 from actions.listing_kinds import Kind
-from actions.query_forms import limit_in
+from actions.query_forms import PageLimit
 from core.refusals import Invalid
-from core.rows import BOTS, SERVERS
+from forms.fields import Form
+from forms.reading import read_query
 from handlers.reply import Reply, encode_json
+from kinds.bots import BOTS
+from kinds.registry import BY_PLURAL
+from kinds.servers import SERVERS
 from languages.said import Fault
 from languages.texts import Text
 from listings.catalogue import Catalogue, Shelf, folded
@@ -20,7 +24,7 @@ from ratelimit.address import address_key
 from web.etags import NO_VARY, tagged
 from web.pages import Page, Shown
 from web.people.list_keeper import ListKeeper
-from web.people.listing_forms import CATEGORIES, CHOICES
+from web.people.listing_forms import CATEGORIES
 from web.people.people_audience import PersonVisit
 from web.people.public_views import PublicHome, PublicList, PublicViews
 
@@ -46,7 +50,7 @@ LONGEST = 200
 """The characters of a search that count."""
 LOOKED_THROUGH = 250
 """The results that are looked through for those of a category or with a keyword."""
-PREFIXES: Mapping[Kind, str] = {"bots": BOTS, "servers": SERVERS}
+PREFIXES: Mapping[Kind, str] = {"bots": BOTS.prefix, "servers": SERVERS.prefix}
 HOME_ORDERS = tuple(
     ListOrder(Shelf(prefix), sort) for prefix in PREFIXES.values() for sort in ("month", "newest")
 )
@@ -65,6 +69,12 @@ SORT_NAMES: Mapping[Sort, Text] = {
 FOR_PROGRAMS = {"cache-control": "public, max-age=10", **NO_VARY}
 """For the JSON of what everybody sees alike."""
 NO_INDEX = {"x-robots-tag": "noindex"}
+
+
+class LimitQuery(Form, frozen=True):
+    """The parameter of a list for programs that says how many listings they want."""
+
+    limit: PageLimit | None = None
 
 
 class Wanted(NamedTuple):
@@ -136,7 +146,7 @@ class PublicLists:
 
     async def twin(self, visit: PersonVisit, kind: Kind) -> Reply:
         wanted, query = self._wanted(visit, kind), visit.request.query
-        shown = await self._list(visit, wanted, limit_in(query) if "limit" in query else None)
+        shown = await self._list(visit, wanted, read_query(LimitQuery, query).limit)
         return tagged(visit.request, encode_json(shown), FOR_PROGRAMS)
 
     async def _home(self) -> PublicHome:
@@ -185,8 +195,9 @@ class PublicLists:
         """Read the query of a list. Raises Invalid."""
         query = visit.request.query
         category, sort = query.get("category", ""), query.get("sort", "") or SORTS[0]
-        if category and category not in CHOICES[kind]:
-            raise Invalid({"category": Fault("not_one_of", {"choices": ", ".join(CHOICES[kind])})})
+        categories = BY_PLURAL[kind].categories
+        if category and category not in categories:
+            raise Invalid({"category": Fault("not_one_of", {"choices": ", ".join(categories)})})
         if sort not in SORTS:
             raise Invalid({"sort": Fault("not_one_of", {"choices": ", ".join(get_args(Sort))})})
         keyword = query.get("keyword", "") if kind == "servers" and not category else ""
@@ -196,7 +207,7 @@ class PublicLists:
     def _categories(self, wanted: Wanted) -> list[tuple[str, Text, int, bool]]:
         """Return the address, the name, the number of listings and whether it is the present one."""
         prefix, found = PREFIXES[wanted.kind], []
-        for name, words in CHOICES[wanted.kind].items():
+        for name, words in BY_PLURAL[wanted.kind].categories.items():
             count = self._total(ListOrder(Shelf(prefix, category=name), wanted.sort))
             is_here = name == wanted.category
             if count or is_here:
@@ -218,7 +229,7 @@ class PublicLists:
 
 def _title(wanted: Wanted) -> Text:
     if wanted.category:
-        words = CHOICES[wanted.kind][wanted.category]
+        words = BY_PLURAL[wanted.kind].categories[wanted.category]
         return Text("{kind}: {about}", kind=TITLES[wanted.kind], about=words)
     if wanted.keyword:
         return Text("{kind}: {about}", kind=TITLES[wanted.kind], about=wanted.keyword)

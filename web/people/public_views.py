@@ -1,7 +1,7 @@
 """Listings as everybody may see them. Law: a view holds what is public, and is the same for all visitors."""
 
 from collections.abc import Iterable
-from typing import Annotated, NamedTuple
+from typing import Annotated, NamedTuple, cast
 from urllib.parse import urlencode
 
 from msgspec import Meta
@@ -9,8 +9,11 @@ from msgspec import Meta
 from actions.listing_kinds import Kind, kind_of_ref
 from actions.views import Count, Moment, Snowflake, Success, View
 from core.clock import Clock, month_of
-from core.rows import BotProfile, Listing, Review, ServerProfile
+from core.rows import Listing, Review
 from core.state import State
+from kinds.bots import BotProfile
+from kinds.registry import kind_of
+from kinds.servers import ServerProfile
 from listings.list_orders import VoteTotals
 from web.people.listing_icons import ListingIcons
 
@@ -137,6 +140,7 @@ class PublicViews:
                 support_url=profile.support_invite,
                 state=row.state,
             )
+        profile = cast(ServerProfile, profile)
         return PublicServer(
             kind="servers",
             id=row.id,
@@ -159,7 +163,7 @@ class PublicViews:
         return f"{self._authorize_url}?{urlencode({'client_id': bot_id, 'scope': INVITE_SCOPE})}"
 
     def _card(self, row: Listing, month: int) -> PublicCard:
-        text, categories, keywords = shown_in_lists(row.profile)
+        text, categories, keywords = shown_in_lists(row)
         return PublicCard(
             kind=kind_of_ref(row.ref),
             id=row.id,
@@ -182,10 +186,9 @@ class InLists(NamedTuple):
     keywords: tuple[str, ...]
 
 
-def shown_in_lists(profile: BotProfile | ServerProfile) -> InLists:
-    if isinstance(profile, BotProfile):
-        return InLists(profile.short_description, profile.categories, ())
-    return InLists(profile.description, (profile.category,), profile.keywords)
+def shown_in_lists(row: Listing) -> InLists:
+    kind, profile = kind_of(row.ref), row.profile
+    return InLists(kind.summary(profile), kind.values(profile, "category"), kind.values(profile, "keyword"))
 
 
 def _listed_ms(row: Listing) -> int:

@@ -9,6 +9,7 @@ from core.clock import MS_PER_DAY, Clock
 from core.refusals import Refusal
 from core.state import State
 from core.user_rows import QuarantinedAct
+from kinds.registry import kind_of
 from languages.texts import Text, Words
 from listings.review import PresetReason
 from listings.rules import change_version
@@ -91,7 +92,7 @@ class ReviewDesk:
         row = self.state.listings.get(access.row.ref)
         if row is None:
             raise Refusal("no_such_listing")
-        description = await self.markdown.html(row.latest.description)
+        description = await self.markdown.html(kind_of(row.ref).prose(row.latest))
         shown: dict[str, Any] = {
             "shown": self.views.review(row, platform, now_ms),
             "row": row,

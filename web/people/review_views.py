@@ -12,12 +12,13 @@ from actions.listing_kinds import Kind, kind_of_ref
 from actions.views import ActorName, Moment, Snowflake, Success, View
 from chatplatform.facts import Answer, created_ms
 from chatplatform.platform_client import ChatPlatform, PlatformAway
-from core.rows import BotProfile, Listing, Review
+from core.rows import Listing, Review
 from core.state import State
 from handlers.history_views import ActView, OwnerMessageOrNone, act_views, owner_message_view
 from handlers.listing_views import BotView, ServerView, bot_view, server_view
 from handlers.manage_review import NoteView, note_list
 from handlers.user_views import DisplayName, QuarantineView, Username, UserViews
+from kinds.bots import BotProfile
 from listings import review
 from listings.ownership import Ownership
 from listings.profile_changes import LineState, changed_fields

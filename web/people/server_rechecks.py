@@ -18,7 +18,8 @@ from core.clock import MS_PER_DAY, Clock
 from core.ledger import Ledger
 from core.listing_table import ref_slices
 from core.refusals import Unavailable
-from core.rows import SERVERS, Listing
+from core.rows import Listing
+from kinds.servers import SERVERS
 from listings.eligibility import check
 from web.people.rounds import in_rounds
 from web.people.server_checking import ServerChecking
@@ -49,7 +50,7 @@ class ServerRechecks:
         self._checking = checking
         self._grace_ms = grace_ms
         self._asks = asks
-        self._after = SERVERS
+        self._after = SERVERS.prefix
         """Where the next round begins: behind this listing, or before all servers."""
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -62,17 +63,17 @@ class ServerRechecks:
         begin = self._after
         try:
             await self._check_between(begin, "")
-            await self._check_between(SERVERS, begin)
+            await self._check_between(SERVERS.prefix, begin)
         except (PlatformAway, Unavailable):
             return
-        self._after = SERVERS
+        self._after = SERVERS.prefix
 
     async def _check_between(self, after: str, last: str) -> None:
         """Check what is due of the servers behind one up to another, which is the last one if it is empty.
         Raises PlatformAway and Unavailable."""
         listings = self._ledger.state.listings
         for refs in ref_slices(listings.refs, after):
-            wanted = [ref for ref in refs if ref.startswith(SERVERS) and (not last or ref <= last)]
+            wanted = [ref for ref in refs if ref.startswith(SERVERS.prefix) and (not last or ref <= last)]
             due = [ref for ref in wanted if self._is_due(listings.peek(ref))]
             for ref in due:
                 self._after = ref
@@ -92,7 +93,7 @@ class ServerRechecks:
 
     async def _check(self, ref: str) -> None:
         """Check one listing. Raises PlatformAway and Unavailable."""
-        now = await self._checking.look(ref.removeprefix(SERVERS))
+        now = await self._checking.look(ref.removeprefix(SERVERS.prefix))
         if ref not in self._ledger.state.listings:
             return  # removed while the platform was asked
         events = check(self._ledger.state, ref, now, self._clock.now_ms(), self._grace_ms, by=GATEWAY)

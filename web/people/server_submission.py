@@ -13,20 +13,23 @@ from chatplatform.facts import PlatformServer
 from chatplatform.images import server_icon_url
 from core.clock import Clock
 from core.refusals import Invalid, Refusal
-from core.rows import SERVERS, CheckOutcome, Eligibility, ServerCheck
+from core.rows import CheckOutcome, Eligibility, ServerCheck
 from core.state import State
+from forms.posts import posted
+from forms.reading import read
 from handlers.manage_listings import ManageListings
 from handlers.reply import SPOKEN, Reply, reply_to
 from handlers.request import Request
+from kinds.servers import SERVERS
 from languages.language_names import OWN_NAMES
 from languages.texts import NO_ERRORS, Text, Words
-from listings.forms import ServerSubmission, WebhookSettings, read
+from listings.forms import WebhookSettings
 from listings.ownership import Ownership
 from people.quarantine import refuse_quarantined
 from web.error_pages import error_text, field_texts
 from web.json_answers import AnswerRefused
 from web.pages import Page, Shown, see_other
-from web.people.listing_forms import CHOICES, LABELS, by_field, server_profile
+from web.people.listing_forms import LABELS, by_field
 from web.people.people_audience import PersonVisit, done, signed_in
 from web.people.server_checking import CONDITIONS, ServerChecking
 from web.people.server_lists import ServerList, ServerLists
@@ -99,7 +102,7 @@ class ServerSubmissionPages:
         self._refuse_quarantined(visit)
         server_id = visit.request.query.get("id", "").strip()
         server = self._managed(visit, server_id)
-        if server is None or SERVERS + server_id in self._state.listings:
+        if server is None or SERVERS.ref(server_id) in self._state.listings:
             return self._choice(visit)
         checks = await self._checking.check(signed_in(visit).id, server_id)
         return self._form(server, server_id, checks, {**EMPTY, "name": server.name})
@@ -108,14 +111,14 @@ class ServerSubmissionPages:
         form, user_id = visit.form(), signed_in(visit).id
         server_id = form.text("id")
         url, language = form.text("webhook_url"), form.text("language")
-        profile = server_profile(form)
+        profile = posted(SERVERS.shown, form)
         typed = {**profile, "webhook_url": url, "language": language}
         server, checks = self._managed(visit, server_id), tuple[ServerCheck, ...]()
         if server is None:
             return self._form(None, server_id, checks, typed, {"": NOT_MANAGED}, 409)
         try:
             # Before anybody is asked, which may take seconds.
-            submission = read(ServerSubmission, {"id": server_id, "owner_id": user_id, **profile})
+            submission = read(SERVERS.submission, {"id": server_id, "owner_id": user_id, **profile})
             webhook = _webhook(url, language)
             checks = await self._checking.check(user_id, server_id)
             if Eligibility(0, checks).outcome == "fail":
@@ -138,11 +141,11 @@ class ServerSubmissionPages:
             if not (isinstance(error, Refusal) and error.code == "listing_exists"):
                 return self._again(server, server_id, checks, typed, reply_to(error))
             if self._is_own(user_id, server_id):  # somebody who sends a form twice is led on
-                return see_other(f"/{SERVERS}{server_id}/manage")
+                return see_other(f"/{SERVERS.ref(server_id)}/manage")
             return self._form(server, server_id, checks, typed, {"": LISTED}, 409)
-        row = self._state.listings.get(SERVERS + server_id)  # others went on while it was written
+        row = self._state.listings.get(SERVERS.ref(server_id))  # others went on while it was written
         notice = "listed" if row is not None and row.state == "approved" else "submitted"
-        return done(f"/{SERVERS}{server_id}/manage", notice)
+        return done(f"/{SERVERS.prefix}{server_id}/manage", notice)
 
     def _managed(self, visit: PersonVisit, server_id: str) -> PlatformServer | None:
         """Return a server that the visitor manages, as far as the list that was just read says so."""
@@ -150,7 +153,7 @@ class ServerSubmissionPages:
         return known.of(server_id) if known is not None else None
 
     def _is_own(self, user_id: str, server_id: str) -> bool:
-        row = self._state.listings.get(SERVERS + server_id)
+        row = self._state.listings.get(SERVERS.ref(server_id))
         return row is not None and row.owner_id == user_id
 
     def _refuse_quarantined(self, visit: PersonVisit) -> None:
@@ -169,7 +172,7 @@ class ServerSubmissionPages:
         return Page("people/choose_server.html", TITLE, values)
 
     def _choosable(self, server: PlatformServer, known: ServerList, user_id: str) -> ChoosableServer:
-        ref = SERVERS + server.id
+        ref = SERVERS.ref(server.id)
         checks = self._checking.glance(server, known.at_ms)
         return ChoosableServer(
             server,
@@ -199,10 +202,10 @@ class ServerSubmissionPages:
             "values": values,
             "errors": errors,
             "labels": {**LABELS, "webhook_url": Text("Webhook"), "language": Text("Language")},
-            "choices": CHOICES["servers"],
+            "choices": SERVERS.categories,
             "languages": LANGUAGES,
             "usual_wait_ms": self._ownership.usual_wait_ms,
-            "is_listed": SERVERS + server_id in self._state.listings,
+            "is_listed": SERVERS.ref(server_id) in self._state.listings,
         }
         return Page("people/submit_server.html", TITLE, shown, status)
 

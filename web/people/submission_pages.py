@@ -12,21 +12,22 @@ from chatplatform.bot_checks import Obstacle, obstacles
 from chatplatform.platform_client import PlatformAway
 from core.clock import Clock
 from core.refusals import Invalid, Refusal
-from core.rows import BOTS
 from core.state import State
+from forms.posts import posted
+from forms.reading import read
 from grammars.snowflake import is_snowflake
 from handlers.reply import SPOKEN, Reply, reply_to
 from handlers.request import Request
+from kinds.bots import BOTS
 from languages.said import plainly
 from languages.texts import NO_ERRORS, Text, Words
-from listings.forms import BotSubmission, read
 from listings.ownership import Ownership
 from people.quarantine import refuse_quarantined
 from web.error_pages import error_text, field_texts
 from web.json_answers import AnswerRefused, JsonAnswers
 from web.pages import Page, Shown
 from web.people.applications import Applications
-from web.people.listing_forms import CHOICES, LABELS, bot_profile, by_field
+from web.people.listing_forms import LABELS, by_field
 from web.people.people_audience import PersonVisit, done, signed_in
 from web.people.previews import Previews
 from web.people.visitors import Person
@@ -88,7 +89,7 @@ class SubmissionPages:
             return self._first(bot_id, {})
         if not is_snowflake(bot_id):
             return self._first(bot_id, {"id": plainly("no_snowflake")}, 400)
-        if BOTS + bot_id in self._state.listings:
+        if BOTS.ref(bot_id) in self._state.listings:
             return self._listed(visit, bot_id)
         found = await self._obstacles(visit, bot_id)
         if found:
@@ -101,14 +102,14 @@ class SubmissionPages:
         """Submit the bot, or preview its description."""
         form = visit.form()
         bot_id, extra_owners = form.text("id"), form.lines("extra_owners")
-        profile = {**bot_profile(form), "extra_owners": extra_owners}
+        profile = {**posted(BOTS.shown, form), "extra_owners": extra_owners}
         user_id = signed_in(visit).id
         body = {"id": bot_id, "owner_id": user_id, **profile}
         try:
             if form.text("act") == "preview":
                 html = await self._previews.html(user_id, profile["description"])
                 return self._form(bot_id, profile, preview=html)
-            read(BotSubmission, body)  # before the platform is asked, which may take seconds
+            read(BOTS.submission, body)  # before the platform is asked, which may take seconds
             found = await self._obstacles(visit, bot_id)
             if found:
                 return self._form(bot_id, profile, _in_words(found), 409)
@@ -142,7 +143,7 @@ class SubmissionPages:
 
     def _listed(self, visit: PersonVisit, bot_id: str) -> Page:
         """Say that the bot is there already, and to whom it belongs if that is the visitor."""
-        row = self._state.listings.get(BOTS + bot_id)
+        row = self._state.listings.get(BOTS.ref(bot_id))
         is_own = row is not None and row.owner_id == signed_in(visit).id
         why = (
             Text("You have submitted this bot already.")
@@ -160,7 +161,7 @@ class SubmissionPages:
             "labels": LABELS,
             "card": self._applications.card(bot_id),
             "own_id": own_id,
-            "taken_id": bot_id if own_id is None and BOTS + bot_id in self._state.listings else None,
+            "taken_id": bot_id if own_id is None and BOTS.ref(bot_id) in self._state.listings else None,
         }
         return Page("people/submit_id.html", TITLE, values, status)
 
@@ -178,11 +179,11 @@ class SubmissionPages:
             "values": values,
             "errors": errors,
             "labels": LABELS,
-            "choices": CHOICES["bots"],
+            "choices": BOTS.categories,
             "card": self._applications.card(bot_id),
             "preview": preview,
             "usual_wait_ms": self._ownership.usual_wait_ms,
-            "is_listed": BOTS + bot_id in self._state.listings,
+            "is_listed": BOTS.ref(bot_id) in self._state.listings,
         }
         return Page("people/submit.html", TITLE, shown, status)
 

@@ -16,8 +16,10 @@ from chatplatform.platform_client import PlatformAway
 from core.clock import Clock
 from core.ledger import Ledger
 from core.refusals import Refusal
-from core.rows import BOTS, SERVERS, Listing
+from core.rows import Listing
 from handlers.request import Request
+from kinds.bots import BOTS
+from kinds.servers import SERVERS
 from languages.said import plainly
 from languages.texts import Text, Words
 from listings.rules import listing_of
@@ -57,12 +59,12 @@ class TakeOverPages:
     known: Callable[[Request], Person | None]
 
     def show_bot(self, visit: PersonVisit) -> Shown:
-        row, user_id = self._row(visit, BOTS), signed_in(visit).id
+        row, user_id = self._row(visit, BOTS.prefix), signed_in(visit).id
         return _managed(row) if row.owner_id == user_id else self._bot(row, user_id)
 
     async def take_bot(self, visit: PersonVisit) -> Shown:
         """Ask the platform for the bot's description, and look for the visitor's code in it."""
-        row, user_id = self._row(visit, BOTS), signed_in(visit).id
+        row, user_id = self._row(visit, BOTS.prefix), signed_in(visit).id
         if row.owner_id == user_id:
             return _managed(row)
         try:
@@ -80,15 +82,15 @@ class TakeOverPages:
             return await self._taken(visit, row.ref, "code")
         except REFUSALS as error:
             why = refused_by(error)
-            return self._bot(self._row(visit, BOTS), user_id, why.errors[""], why.status)
+            return self._bot(self._row(visit, BOTS.prefix), user_id, why.errors[""], why.status)
 
     def show_server(self, visit: PersonVisit) -> Shown:
-        row, user_id = self._row(visit, SERVERS), signed_in(visit).id
+        row, user_id = self._row(visit, SERVERS.prefix), signed_in(visit).id
         return _managed(row) if row.owner_id == user_id else self._server(row, user_id)
 
     async def take_server(self, visit: PersonVisit) -> Shown:
         """Take the listing over if the list of servers that was just read says that the visitor may."""
-        row, user_id = self._row(visit, SERVERS), signed_in(visit).id
+        row, user_id = self._row(visit, SERVERS.prefix), signed_in(visit).id
         if row.owner_id == user_id:
             return _managed(row)
         known = self.lists.of(user_id)
@@ -99,7 +101,7 @@ class TakeOverPages:
             return await self._taken(visit, row.ref, _evidence(server))
         except REFUSALS as error:
             why = refused_by(error)
-            return self._server(self._row(visit, SERVERS), user_id, why.errors[""], why.status)
+            return self._server(self._row(visit, SERVERS.prefix), user_id, why.errors[""], why.status)
 
     async def _taken(self, visit: PersonVisit, ref: str, evidence: Evidence) -> Shown:
         """Take the listing over. Raises Refusal and Unavailable."""

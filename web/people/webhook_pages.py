@@ -18,11 +18,12 @@ from msgspec.structs import asdict
 from actions.listing_kinds import Kind
 from core.refusals import Invalid, Refusal
 from core.rows import VOTES_ALONE, Webhook
+from forms.reading import read
 from handlers.webhook_views import DeliveryAnswer, RotatedSecret, SavedWebhook, WebhookAnswer
 from languages.language_names import OWN_NAMES
 from languages.said import Fault
 from languages.texts import Text, Words
-from listings.forms import WebhookSettings, read
+from listings.forms import WebhookSettings
 from web.form_posts import FormPost
 from web.json_answers import JsonAnswers
 from web.pages import PageRow, Shown, see_other

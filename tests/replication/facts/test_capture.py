@@ -28,17 +28,7 @@ from core.events import (
     VotesMerged,
 )
 from core.push_history import Pushed, pushes_of
-from core.rows import (
-    Delivery,
-    Key,
-    NodeWindow,
-    Policy,
-    Revocation,
-    Stamp,
-    StatsWindow,
-    Suspension,
-    Webhook,
-)
+from core.rows import Delivery, Key, NodeWindow, Policy, Revocation, Stamp, StatsWindow, Suspension, Webhook
 from core.user_rows import user_ref
 from replication.facts.kinds import (
     CooldownsFact,

@@ -9,9 +9,10 @@ import pytest
 from msgspec.structs import replace
 
 from core.actors import ERASED, Actor, user_actor
-from core.rows import BotProfile, Listing
+from core.rows import Listing
+from forms.reading import read
+from kinds.bots import BOTS, BotProfile
 from listings import rules
-from listings.forms import BotEdit
 from listings.keys import NewKey, issue_key
 from listings.rules import EditsShown
 from tests.support.memory_nodes import DIGESTS, Node, a_node, assert_alike, meet
@@ -43,7 +44,7 @@ def edit(node: Node, name: str, shown: EditsShown, by: Actor = BY_OWNER) -> None
     fields: dict[str, Any] = {key: getattr(GOOD, key) for key in GOOD.__struct_fields__}
     fields |= {"name": name, "categories": [*GOOD.categories], "owner_id": node.listing().owner_id}
     now_ms = node.clock.now_ms()
-    node.ledger.commit(rules.edit(node.state, BOT_REF, BotEdit(**fields), now_ms, by=by, shown=shown))
+    node.ledger.commit(rules.edit(node.state, BOT_REF, read(BOTS.edit, fields), now_ms, by=by, shown=shown))
 
 
 def decide(node: Node, what: str) -> None:

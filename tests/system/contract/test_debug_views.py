@@ -116,10 +116,10 @@ def test_the_journal_shows_what_happened_the_newest_first(gateway: ThreadGateway
 
     assert [each["type"] for each in shown] == [
         "vote_cast.1",
-        "key_saved.2",
-        "actual_count_set.2",
-        "listing_reviewed.2",
-        "listing_saved.2",
+        "key_saved.1",
+        "slots_set.1",
+        "listing_reviewed.1",
+        "listing_saved.1",
     ]
     head = gateway.done("GET", "/debug/overview.json")["positions"]["head"]
     now_ms = gateway.clock.now_ms()
@@ -194,7 +194,7 @@ def test_every_view_is_a_row_that_only_the_operator_may_call(gateway: ThreadGate
 def test_a_bug_is_shown_with_the_request_that_met_it(
     gateway: ThreadGateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("operators.operator_pages.find_query", lambda _: 1 / 0)
+    monkeypatch.setattr("operators.operator_pages.read_query", lambda *_: 1 / 0)
 
     answer = gateway.operate("GET", "/debug/find.json")
     line = gateway.done("GET", "/debug/errors.json")["errors"][0]

@@ -1,12 +1,13 @@
 """The fields of a listing, bot or server: lengths, categories, owners, ids, at both edges."""
 
 import json
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 from requests import Response
 
-from listings.fields import BotCategory, ServerCategory
+from kinds.bots import BOTS
+from kinds.servers import SERVERS
 from tests.support.contract import BOT_PATH, Served, refusal, wrong_fields
 from tests.support.gateways import (
     BOT,
@@ -143,8 +144,8 @@ def test_each_server_category_is_accepted(gateway: ThreadGateway) -> None:
 
 
 def test_there_are_no_other_categories() -> None:
-    assert list(get_args(BotCategory)) == BOT_CATEGORIES
-    assert list(get_args(ServerCategory)) == SERVER_CATEGORIES
+    assert list(BOTS.categories) == BOT_CATEGORIES
+    assert list(SERVERS.categories) == SERVER_CATEGORIES
 
 
 def test_a_bot_may_have_every_category(gateway: ThreadGateway) -> None:

@@ -7,11 +7,11 @@ The tests are named after the rows.
 import json
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
-from listings.fields import ServerCategory
+from kinds.servers import SERVERS
 from tests.support.chat_channel import CHAT_PATH, TOKEN, described, host_of
 from tests.support.contract import attempted, deliveries, set_webhook
 from tests.support.gateways import eventually
@@ -110,7 +110,7 @@ def test_server_listing_keywords_up_to_5_each_up_to_32_characters(
 
 
 def test_server_listing_category_one_of_twelve(gateway: PeopleGateway, ada: Person) -> None:
-    assert list(get_args(ServerCategory)) == CATEGORIES
+    assert list(SERVERS.categories) == CATEGORIES
     for category in CATEGORIES:
         unlist(gateway, GOOD_SERVER)
         gateway.clock.advance(10)  # no user may have a server checked more often

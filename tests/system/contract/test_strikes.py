@@ -7,7 +7,7 @@ import pytest
 
 from core.clock import day_of, month_of
 from core.events import Event, VoteCast, VoteFlagged
-from core.rows import BOTS
+from kinds.bots import BOTS
 from tests.support.contract import BOT_PATH, Served, arrive, refusal, set_webhook, users, wrong_fields
 from tests.support.gateways import (
     BOT,
@@ -23,7 +23,7 @@ from tests.support.webhook_receiver import Receiver
 
 SERVER_PATH = f"/manage/servers/{SERVER}"
 REASON = "Accounts of one person."
-BOT_REF = BOTS + BOT
+BOT_REF = BOTS.prefix + BOT
 DAY_MS = 86_400_000
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 import redis
 
-from core.rows import BOTS
+from kinds.bots import BOTS
 from replication.facts.keyed_digests import KeyedDigests
 from replication.facts.kinds import VoteFact
 from replication.members.status import Status
@@ -95,7 +95,7 @@ class Player:
         self._client.hset(NODES, self.name, self._envelopes.seal(self._status, place))
 
     def entry(self, user: str, id_: str) -> bytes:
-        vote = VoteFact(BOTS + BOT, user, 1, round(time.time() * 1_000))
+        vote = VoteFact(BOTS.prefix + BOT, user, 1, round(time.time() * 1_000))
         return self._envelopes.seal(Entry(0, b"proof", [vote]), f"{self.stream}/{id_}")
 
     def tells(self, envelope: bytes, id_: str, field: str = "e") -> None:
@@ -269,7 +269,7 @@ def test_a_claim_that_nobody_of_the_fleet_made_keeps_no_user_from_voting(
     place: Place, claim: bytes | None
 ) -> None:
     user = place.visitors.next_user
-    key = f"votegate:vote:{place.digests.vote(BOTS + BOT, user)}"
+    key = f"votegate:vote:{place.digests.vote(BOTS.prefix + BOT, user)}"
     if claim is None:
         place.client.hset(key, "of another", "type")
     else:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from core.rows import BOTS
+from kinds.bots import BOTS
 from listings.keys import KeyDigester
 from replication.facts.kinds import VoteFact
 from replication.streams.entries import Entry
@@ -127,7 +127,7 @@ def test_nothing_of_what_nodes_tell_each_other_can_be_read_in_redis(
 def test_the_search_finds_what_is_not_sealed(tmp_path: Path, recording: RedisServer) -> None:
     hidden = {"user": USER, "bot": BOT}
     seals = Envelopes(kept_keys(tmp_path, needed=False))
-    entry = Entry(0, b"proof", [VoteFact(BOTS + BOT, USER, 1, 1)])
+    entry = Entry(0, b"proof", [VoteFact(BOTS.prefix + BOT, USER, 1, 1)])
     with recording.client() as client:
         client.xadd("stream", {"e": seals.seal(entry, "stream/1-1")}, id="1-1")
         assert found(hidden, content_of(recording)) == set()

@@ -1,26 +1,9 @@
 """web/people/listing_forms.py: what was typed goes to the API as it is."""
 
-from typing import get_args
-
-from core.rows import BotProfile, ServerProfile
-from listings.fields import BotCategory, ServerCategory
-from listings.forms import BotEdit, ServerEdit
+from kinds.bots import BotProfile
+from kinds.servers import ServerProfile
 from tests.support.english import english
-from web.form_posts import FormPost
-from web.people.listing_forms import CHOICES, LABELS, PROFILES, bot_profile, by_field, written
-
-
-def test_a_form_has_every_field_of_a_profile_but_the_owners() -> None:
-    owners = {"owner_id"}
-    assert PROFILES["bots"](FormPost({})).keys() == BotEdit.model_fields.keys() - owners
-    assert PROFILES["servers"](FormPost({})).keys() == ServerEdit.model_fields.keys() - owners
-    assert {name for read in PROFILES.values() for name in read(FormPost({}))} <= LABELS.keys()
-
-
-def test_the_description_keeps_its_white_space_which_means_something_in_markdown() -> None:
-    text = "\n    code\n"
-    assert bot_profile(FormPost({"description": [text], "name": [" A bot "]}))["description"] == text
-    assert bot_profile(FormPost({"name": [" A bot "]}))["name"] == "A bot"
+from web.people.listing_forms import by_field, written
 
 
 def test_a_profile_is_shown_as_it_would_be_sent() -> None:
@@ -35,9 +18,3 @@ def test_what_is_wrong_in_a_list_stands_at_the_list_and_names_the_entry() -> Non
         "name": "too long",
         "keywords": "entry 2 is blank",
     }
-
-
-def test_the_choices_are_those_of_the_contract() -> None:
-    assert tuple(CHOICES["bots"]) == get_args(BotCategory)
-    assert tuple(CHOICES["servers"]) == get_args(ServerCategory)
-    assert all(english(words) == name for choices in CHOICES.values() for name, words in choices.items())

@@ -13,7 +13,8 @@ from core.clock import FakeClock
 from core.events import ListingRemoved, ListingReviewed, ListingSaved
 from core.ledger import Ledger
 from core.listing_table import SLICE
-from core.rows import Listing, ServerCheck, ServerProfile
+from core.rows import Listing, ServerCheck
+from kinds.servers import ServerProfile
 from listings.eligibility import check
 from tests.support.coroutines import run
 from tests.support.gateways import WAIT_SECONDS

@@ -1,0 +1,46 @@
+"""The types of fields that several forms share. Lengths are in code points, and nothing trims a text."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Annotated, Any, ClassVar
+
+from msgspec import Struct
+
+from forms.rules import (
+    IN_PROSE,
+    IS_SNOWFLAKE,
+    IS_URL,
+    ON_ONE_LINE,
+    About,
+    Between,
+    Component,
+    Size,
+)
+from grammars.http_urls import MAX_URL_CHARACTERS
+from grammars.snowflake import MAX
+
+MAX_MS = (1 << 53) - 1  # every JSON reader holds integers up to here exactly
+LAST_MS = 253_402_300_799_999  # the end of the year 9999: no calendar of ours shows a later time
+ABOUT_LINE = "On one line, with a character that can be seen, without bidirectional controls."
+ABOUT_PROSE = "With a character that can be seen, without bidirectional embeddings, overrides and isolates."
+
+Snowflake = Annotated[
+    str, Component("Snowflake"), About(f"A number of 17 to 20 digits, up to {MAX}."), IS_SNOWFLAKE
+]
+Name = Annotated[str, Size(1, 100), About(ABOUT_LINE), ON_ONE_LINE]
+Url = Annotated[str, Size(0, MAX_URL_CHARACTERS), IS_URL]
+Time = Annotated[int, Between(0, MAX_MS)]
+OverlapSeconds = Annotated[
+    int, Between(0, 604_800), About("0 stops the old one at once; a week is the longest.")
+]
+Reason = Annotated[str, Size(1, 1_000), About(f"Shown to the owner. {ABOUT_PROSE}"), IN_PROSE]
+
+
+class Form(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The base of all forms. `of_the_whole` are the keywords of its JSON Schema about several fields."""
+
+    of_the_whole: ClassVar[Mapping[str, Any]] = MappingProxyType({})
+
+
+class Nothing(Form, frozen=True):
+    """A body without fields."""

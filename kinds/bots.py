@@ -1,0 +1,107 @@
+"""Bots: applications at the chat platform that users add to their servers."""
+
+from typing import Annotated
+
+from forms.fields import ABOUT_LINE, ABOUT_PROSE, Name, Url
+from forms.rules import IN_PROSE, ON_ONE_LINE, UNIQUE, About, Display, OneOf, Sample, Size
+from kinds.kind import (
+    CoOwnersPart,
+    FactsPart,
+    KeysPart,
+    Kind,
+    Nouns,
+    Profile,
+    ReviewPart,
+    StatsPart,
+    VotesPart,
+    WebhookPart,
+)
+from languages.texts import Text
+
+MAX_SERVER_COUNT = 10_000_000
+MAX_COMMAND_COUNT = 1_000
+MOST_CO_OWNERS = 4
+"""Co-owners and invitations of one bot together."""
+CATEGORIES = {
+    "Moderation": Text("Moderation"),
+    "Utility": Text("Utility"),
+    "Fun & Games": Text("Fun & Games"),
+    "Music": Text("Music"),
+    "Economy": Text("Economy"),
+    "Roleplay": Text("Roleplay"),
+    "Technology": Text("Technology"),
+    "Art & Design": Text("Art & Design"),
+    "Virtual Assistants": Text("Virtual Assistants"),
+    "Social Media Integration": Text("Social Media Integration"),
+    "Anime & Manga": Text("Anime & Manga"),
+    "Other": Text("Other"),
+}
+
+
+class BotProfile(Profile, frozen=True, gc=False, tag="bot"):
+    """A bot's profile, written by its owner."""
+
+    name: Annotated[
+        Name, Sample("Example bot"), Display(Text("Name"), hint=Text("Up to 100 characters."), finds="title")
+    ]
+    short_description: Annotated[
+        str,
+        Size(16, 150),
+        About(ABOUT_LINE),
+        ON_ONE_LINE,
+        Sample("Counts what happens on your server"),
+        Display(
+            Text("Short description"),
+            hint=Text("16 to 150 characters, on one line. Lists show it."),
+            brief=Text("In short"),
+            finds="word",
+        ),
+    ]
+    description: Annotated[
+        str,
+        Size(32, 8_192),
+        About(f"Markdown. {ABOUT_PROSE}"),
+        IN_PROSE,
+        Sample("A bot that counts what happens on your server, and tells you **once a week**."),
+        Display(
+            Text("Description"),
+            "text",
+            Text("32 to 8,192 characters of Markdown. The preview shows what becomes of it."),
+            rows=12,
+            is_markdown=True,
+            finds="word",
+        ),
+    ]
+    categories: Annotated[
+        tuple[Annotated[str, OneOf(CATEGORIES)], ...],
+        Size(1, 12),
+        UNIQUE,
+        Sample(("Utility", "Fun & Games")),
+        Display(Text("Categories"), "choices", Text("One or more."), finds="category"),
+    ]
+    support_invite: Annotated[
+        Url | None,
+        About("Where users of the bot find help."),
+        Sample("https://example.com/support"),
+        Display(
+            Text("Support"),
+            "url",
+            Text("The address at which users find help. May stay empty."),
+            public="support_url",
+        ),
+    ] = None
+
+
+BOTS = Kind(
+    plural="bots",
+    singular="bot",
+    nouns=Nouns(Text("Bot"), Text("Bots")),
+    profile=BotProfile,
+    review=ReviewPart(),
+    votes=VotesPart(),
+    keys=KeysPart(),
+    stats=StatsPart({"server_count": MAX_SERVER_COUNT, "command_count": MAX_COMMAND_COUNT}),
+    co_owners=CoOwnersPart(MOST_CO_OWNERS),
+    webhook=WebhookPart("bot", "{user} voted for the bot."),
+    facts=FactsPart("application"),
+)

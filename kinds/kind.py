@@ -1,0 +1,303 @@
+"""A kind of listing as one value. A part that a kind lacks is None: its listings cannot do that.
+
+A listing of the kind `bots` is at `/bots/<id>`, and its ref is `bots/<id>`. A submission has the owner, the
+fields of the profile and the id. An edit has no id. Both are forms made of the profile's declaration.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, cast, get_args
+
+import msgspec
+from msgspec import NODEFAULT, Struct
+
+from forms.declared import Declared, declared_fields, unwrapped
+from forms.fields import Form, Snowflake
+from forms.rules import UNIQUE, About, Beside, Display, OneOf, Part, Sample, Size
+from languages.said import Fault
+from languages.texts import Text
+
+
+class Profile(Struct, frozen=True, forbid_unknown_fields=True, gc=False, tag_field="kind"):
+    """The base of all profiles. A profile is what the owners of a listing write."""
+
+    name: str
+
+
+class ListingEdit(Form, frozen=True):
+    """The base of edits: the fields of a profile of a kind, and its owner."""
+
+    if TYPE_CHECKING:
+        kind: ClassVar["Kind"]
+        owner_id: str
+
+
+class ListingSubmission(ListingEdit, frozen=True):
+    """The base of submissions: those of an edit, and the id. `extra_owners` is for kinds with co-owners."""
+
+    if TYPE_CHECKING:
+        id: str
+        extra_owners: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Nouns:
+    """The texts of pages that name the kind."""
+
+    one: Text
+    many: Text
+
+
+@dataclass(frozen=True)
+class ReviewPart:
+    """Moderators decide about a listing. Without this part it is public at once."""
+
+
+@dataclass(frozen=True)
+class VotesPart:
+    """Users vote for a listing."""
+
+
+@dataclass(frozen=True)
+class KeysPart:
+    """Programs act for a listing with API keys."""
+
+
+@dataclass(frozen=True)
+class StatsPart:
+    """A listing's program pushes counts: `most` by their names."""
+
+    most: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class CoOwnersPart:
+    """Owners invite up to `most` others, who own the listing together with them."""
+
+    most: int
+
+
+@dataclass(frozen=True)
+class WebhookPart:
+    """An endpoint gets events.
+
+    Args:
+        id_name: the name of the listing's id in the body of an event.
+        voted: the text of a message to a chat platform about a vote.
+    """
+
+    id_name: str
+    voted: str
+
+
+@dataclass(frozen=True)
+class FactsPart:
+    """The chat platform answers questions about a listing."""
+
+    question: Literal["application", "server"]
+
+
+CheckName = Literal["members", "age", "icon", "two_factor", "community", "nsfw"]
+
+
+@dataclass(frozen=True)
+class ChecksPart:
+    """A listing must meet conditions of the chat platform. They are checked at a submission and daily."""
+
+    conditions: tuple[CheckName, ...]
+
+
+PartName = Literal["review", "votes", "keys", "stats", "co_owners", "webhook", "facts", "checks"]
+"""The name of a part, for a declaration that is for all kinds that have it."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Kind:
+    """A kind of listing.
+
+    Args:
+        plural: the name in paths and refs, such as "bots".
+        singular: the name in texts of the API, such as "bot".
+    """
+
+    plural: str
+    singular: str
+    nouns: Nouns
+    profile: type[Profile]
+    review: ReviewPart | None = None
+    votes: VotesPart | None = None
+    keys: KeysPart | None = None
+    stats: StatsPart | None = None
+    co_owners: CoOwnersPart | None = None
+    webhook: WebhookPart | None = None
+    facts: FactsPart | None = None
+    checks: ChecksPart | None = None
+
+    def __str__(self) -> str:
+        return self.plural
+
+    def has(self, part: PartName | None) -> bool:
+        """Return true if listings of this kind have a part; None is what all have."""
+        return part is None or getattr(self, part) is not None
+
+    @property
+    def prefix(self) -> str:
+        """The beginning of the refs of its listings."""
+        return f"{self.plural}/"
+
+    @property
+    def title(self) -> str:
+        """The name in the names of operations and types, such as "Bot"."""
+        return self.singular.capitalize()
+
+    def ref(self, listing_id: str) -> str:
+        """Return the ref of a listing."""
+        return self.prefix + listing_id
+
+    @cached_property
+    def fields(self) -> Mapping[str, Declared]:
+        """The fields of a profile by their names."""
+        return {each.name: each for each in declared_fields(self.profile)}
+
+    @cached_property
+    def shown(self) -> Mapping[str, Display]:
+        """The looks of the fields of a profile, in their order."""
+        found: dict[str, Display] = {}
+        for name, field in self.fields.items():
+            note = field.note(Display)
+            if note is not None:
+                found[name] = note
+        return found
+
+    @cached_property
+    def in_order(self) -> Sequence[str]:
+        """The fields of a profile in the order in which people read them: what finds it comes first."""
+        order: Sequence[Part | None] = ("title", "word", "category", "keyword", None)
+        return sorted(self.shown, key=lambda name: order.index(self.shown[name].finds))
+
+    @cached_property
+    def sample(self) -> Profile:
+        """An example of a profile, for documents."""
+        samples = {name: field.note(Sample) for name, field in self.fields.items()}
+        return self.profile(**{name: sample.value for name, sample in samples.items() if sample is not None})
+
+    def is_required(self, name: str) -> bool:
+        """Return true if a field of a profile may neither be left out nor be empty."""
+        field = self.fields[name]
+        size = field.note(Size)
+        return field.is_required and (size is None or size.least > 0)
+
+    @cached_property
+    def categories(self) -> Mapping[str, Text]:
+        """The categories that a listing may have, by their names in the API."""
+        fields = (self.fields[name] for name, shown in self.shown.items() if shown.finds == "category")
+        return next((choices_of(each) for each in fields), {})
+
+    def texts(self, profile: Struct, name: str) -> tuple[str, ...]:
+        """Return the texts that a field of a profile has, or of a view that shows the profile."""
+        return texts_of(getattr(profile, name))
+
+    def values(self, profile: Profile, part: Part) -> tuple[str, ...]:
+        """Return the values of a profile by which that part of a search finds it."""
+        return tuple(
+            value
+            for name, shown in self.shown.items()
+            if shown.finds == part
+            for value in texts_of(getattr(profile, name))
+        )
+
+    def summary(self, profile: Profile) -> str:
+        """Return the text that a list shows of a profile."""
+        return next(iter(self.values(profile, "word")), "")
+
+    def prose(self, profile: Struct) -> str:
+        """Return the long text of a profile, or of a view that shows it; empty if its kind has none."""
+        name = self._prose
+        return str(getattr(profile, name)) if name is not None else ""
+
+    @property
+    def is_markdown(self) -> bool:
+        """True if everybody sees the long text drawn as Markdown."""
+        return self._prose is not None and self.shown[self._prose].is_markdown
+
+    @cached_property
+    def _prose(self) -> str | None:
+        return next((name for name, shown in self.shown.items() if shown.widget == "text"), None)
+
+    def words(self, profile: Profile) -> tuple[str, ...]:
+        """Return the texts of a profile that are searched for words, but for its title: short ones first."""
+        return tuple(text for name in self._searched for text in texts_of(getattr(profile, name)))
+
+    @cached_property
+    def _searched(self) -> Sequence[str]:
+        found = [name for name in self.in_order if self.shown[name].finds not in {"title", None}]
+        return sorted(found, key=lambda name: self.shown[name].is_markdown)
+
+    @cached_property
+    def edit(self) -> type[ListingEdit]:
+        """The form of an edit."""
+        made = msgspec.defstruct(
+            f"{self.title}Edit",
+            [("owner_id", Snowflake), *map(_defined, self.fields.values())],
+            bases=(ListingEdit,),
+            namespace={"__doc__": f"A {self.singular}'s profile, written by its owner.", "kind": self},
+            module=__name__,
+            frozen=True,
+            kw_only=True,
+        )
+        return cast(type[ListingEdit], made)
+
+    @cached_property
+    def submission(self) -> type[ListingSubmission]:
+        """The form of a submission."""
+        fields: list[Any] = [("owner_id", Snowflake), *map(_defined, self.fields.values()), ("id", Snowflake)]
+        if self.co_owners is not None:
+            fields.append(("extra_owners", _extra_owners(self), ()))
+        made = msgspec.defstruct(
+            f"{self.title}Submission",
+            fields,
+            bases=(ListingSubmission,),
+            namespace={"__doc__": f"A new {self.singular} with its profile.", "kind": self},
+            module=__name__,
+            frozen=True,
+            kw_only=True,
+        )
+        return cast(type[ListingSubmission], made)
+
+    def profile_of(self, form: ListingEdit) -> Profile:
+        """Return the profile that a form holds."""
+        return msgspec.convert(form, self.profile, from_attributes=True)
+
+
+def texts_of(value: object) -> tuple[str, ...]:
+    """Return the texts of a field's value: one, those of a list, or none for a value that is left out."""
+    if isinstance(value, str):
+        return (value,)
+    return tuple(map(str, value)) if isinstance(value, tuple) else ()
+
+
+def choices_of(field: Declared) -> Mapping[str, Text]:
+    """Return the choices of a field, or of the entries of its list, with their names for people."""
+    inner, notes = unwrapped(field.annotation)
+    entries = [note for each in get_args(inner) for note in unwrapped(each)[1]]
+    return next((note.choices for note in (*notes, *entries) if isinstance(note, OneOf)), {})
+
+
+def _defined(field: Declared) -> Any:
+    """Return a field as `defstruct` takes it."""
+    return (
+        (field.name, field.annotation)
+        if field.default is NODEFAULT
+        else (field.name, field.annotation, field.default)
+    )
+
+
+def _not_the_owner(owners: tuple[str, ...], before: Mapping[str, Any]) -> Fault | None:
+    return Fault("names_the_owner") if before.get("owner_id") in owners else None
+
+
+def _extra_owners(kind: Kind) -> Any:
+    about = About(f"Other users than the owner, who are invited to manage the {kind.singular}.")
+    most = kind.co_owners.most if kind.co_owners is not None else 0
+    return Annotated[tuple[Snowflake, ...], Size(0, most), about, UNIQUE, Beside(_not_the_owner)]

@@ -1,0 +1,24 @@
+"""All kinds of listings, and the kind of a ref."""
+
+from collections.abc import Mapping
+from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING
+
+from kinds.bots import BOTS
+from kinds.kind import Kind, Profile
+from kinds.servers import SERVERS
+
+KINDS: tuple[Kind, ...] = (BOTS, SERVERS)
+BY_PLURAL: Mapping[str, Kind] = {kind.plural: kind for kind in KINDS}
+"""The kinds by their names in paths and refs."""
+
+if TYPE_CHECKING:
+    AnyProfile = Profile
+else:
+    AnyProfile = reduce(or_, (kind.profile for kind in KINDS))
+
+
+def kind_of(ref: str) -> Kind:
+    """Return the kind of a listing. Raises KeyError for an unknown one: no code falls through to another."""
+    return BY_PLURAL[ref.partition("/")[0]]

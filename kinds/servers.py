@@ -1,0 +1,84 @@
+"""Servers: communities at the chat platform."""
+
+from typing import Annotated
+
+from forms.fields import ABOUT_LINE, Name
+from forms.rules import IN_TEXT, ON_ONE_LINE, UNIQUE, About, Display, OneOf, Sample, Size
+from kinds.kind import (
+    ChecksPart,
+    FactsPart,
+    Kind,
+    Nouns,
+    Profile,
+    ReviewPart,
+    VotesPart,
+    WebhookPart,
+)
+from languages.texts import Text
+
+TOPICS = {
+    "Gaming": Text("Gaming"),
+    "Anime": Text("Anime"),
+    "Public": Text("Public"),
+    "Community": Text("Community"),
+    "Music": Text("Music"),
+    "Art": Text("Art"),
+    "Programming": Text("Programming"),
+    "Science": Text("Science"),
+    "Technology": Text("Technology"),
+    "Education": Text("Education"),
+    "Language": Text("Language"),
+    "Other": Text("Other"),
+}
+
+
+class ServerProfile(Profile, frozen=True, gc=False, tag="server"):
+    """A server's profile, written by its owner."""
+
+    name: Annotated[
+        Name,
+        Sample("Example server"),
+        Display(Text("Name"), hint=Text("Up to 100 characters."), finds="title"),
+    ]
+    description: Annotated[
+        str,
+        Size(0, 256),
+        About("Without bidirectional embeddings, overrides and isolates."),
+        IN_TEXT,
+        Sample("A place to talk about bots"),
+        Display(
+            Text("Description"),
+            "text",
+            Text("Up to 256 characters. May stay empty."),
+            finds="word",
+        ),
+    ]
+    keywords: Annotated[
+        tuple[Annotated[str, Size(1, 32), About(ABOUT_LINE), ON_ONE_LINE], ...],
+        Size(0, 5),
+        UNIQUE,
+        Sample(("bots", "talk")),
+        Display(
+            Text("Keywords"),
+            "lines",
+            Text("Up to 5, one on a line, each up to 32 characters. May stay empty."),
+            rows=5,
+            finds="keyword",
+        ),
+    ]
+    category: Annotated[
+        str, OneOf(TOPICS), Sample("Community"), Display(Text("Category"), "choice", finds="category")
+    ]
+
+
+SERVERS = Kind(
+    plural="servers",
+    singular="server",
+    nouns=Nouns(Text("Server"), Text("Servers")),
+    profile=ServerProfile,
+    review=ReviewPart(),
+    votes=VotesPart(),
+    webhook=WebhookPart("guild", "{user} voted for the server."),
+    facts=FactsPart("server"),
+    checks=ChecksPart(("members", "age", "icon", "two_factor", "community", "nsfw")),
+)
