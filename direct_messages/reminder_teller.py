@@ -9,7 +9,7 @@ attempt stands in the user's row, under the end of the cooldown that it is about
 lost is made again under the same nonce, which the platform posts once.
 
 A user who takes no messages is not asked again before turning a reminder on anew. In a fleet the node with
-the duty sends (`may_send`). All times of `_Timer` are steady time (core/clock.py).
+the leader lease sends (`may_send`). All times of `_Timer` are steady time (core/clock.py).
 """
 
 import asyncio

@@ -13,7 +13,7 @@ a reader of Redis sees names, sizes, positions and times.
     <prefix>:uses                stream: requests that the nodes' limiters have allowed, "e" -> Uses
     <prefix>:copy:<name>:<copy>  stream: a copy that the node fetches, "e" -> Piece
     <prefix>:heir:<node id>      lease on the webhooks of a node that is gone
-    <prefix>:reminders           lease on the duty to send reminders: the node id of who has it
+    <prefix>:reminders           leader lease: the node id of the node that sends reminders
     <prefix>:vote:<digest>       lease on a user's vote: when the user voted, and a random id
 """
 
