@@ -267,7 +267,8 @@ class Kind:
 
     def profile_of(self, form: ListingEdit) -> Profile:
         """Return the profile that a form holds."""
-        return msgspec.convert(form, self.profile, from_attributes=True)
+        # Not by `msgspec.convert`: it takes the kind of the form for the tag of the profile.
+        return self.profile(**{name: getattr(form, name) for name in self.profile.__struct_fields__})
 
 
 def texts_of(value: object) -> tuple[str, ...]:
