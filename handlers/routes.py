@@ -8,15 +8,10 @@ from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
+from actions.history import History
 from actions.keys import KEY_ACTIONS
 from actions.listing_kinds import KINDS, Kind
-from actions.query_forms import DeliveriesQuery, ListingsQuery
-from actions.views import Success
-from actions.votes import VOTE_ACTIONS
-from forms.fields import Nothing
-from handlers.action_routes import routes_of
-from handlers.history_views import History
-from handlers.listing_views import (
+from actions.listing_views import (
     ApprovedBot,
     BotAnswer,
     BotPage,
@@ -26,6 +21,11 @@ from handlers.listing_views import (
     ServerPage,
     ShownBot,
 )
+from actions.query_forms import DeliveriesQuery, ListingsQuery
+from actions.views import Success
+from actions.votes import VOTE_ACTIONS
+from forms.fields import Nothing
+from handlers.action_routes import routes_of
 from handlers.manage_strikes import StruckVotes
 from handlers.owner_routes import OWNER_ROUTES
 from handlers.review_routes import REVIEW_ROUTES
