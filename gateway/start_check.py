@@ -213,8 +213,8 @@ async def _redis_problem(redis: RedisSettings) -> str | None:
     if redis.url is None:
         return None
     from gateway.fleet_node import redis_place  # see fleet.py
-    from replication.transport.link import UNREACHABLE, Link
-    from replication.transport.retrying import described
+    from replication.loops import described
+    from replication.redis_link import UNREACHABLE, Link
 
     link = Link(redis_place(redis))
 

@@ -17,7 +17,7 @@ from core.state import State
 from gateway.runtime import Runtime
 from journal.journal import Journal, JournalPolicy
 from journal.segments import list_segments
-from replication.facts.hybrid_clock import HybridClock
+from replication.facts import HybridClock
 from settings.model import JournalSettings, OperatorSettings, SealingSettings, Settings
 from snapshot.files import list_snapshots
 from snapshot.folding import Folded, Folding, Order, folded_apart
