@@ -16,7 +16,7 @@ from gateway.fleet import Fleet
 from gateway.readers import FleetReaders
 from gateway.runtime import Runtime
 from gateway.store import Store
-from ratelimit.shared import SharedBuckets
+from ratelimit.bucket import SharedBuckets
 from replication.applying import Applying
 from replication.capture import Capture
 from replication.claims import ClaimPolicy, Claims

@@ -31,7 +31,7 @@ PURE = [
     ),
     *(f"outbound/{name}.py" for name in ("proxies", "result", "slots", "targets", "tls_records")),
     *(f"replication/{name}.py" for name in ("facts", "capture", "merge")),
-    *(f"wire/{name}.py" for name in ("head", "known_heads", "limits", "parser", "phases")),
+    *(f"wire/{name}.py" for name in ("parser", "phases")),
 ]
 IMPURE_MODULES = {
     "asyncio",

@@ -7,7 +7,7 @@ import pytest
 
 from core.fleet_table import FleetTable
 from core.rows import Policy
-from ratelimit.shared import SharedBuckets
+from ratelimit.bucket import SharedBuckets
 from replication.redis_link import UNREACHABLE, Envelopes, Link, RedisPlace, SealedLink
 from replication.usage import Usage, Uses
 from storage.sealing import Keyring, new_key
