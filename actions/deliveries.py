@@ -25,7 +25,7 @@ from actions.views import (
     including,
 )
 from core.events import Event
-from core.rows import Attempt, Delivery, DeliveryState, Webhook, WebhookEvent
+from core.rows import Delivery, DeliveryState, Webhook, WebhookEvent
 from forms.fields import Nothing
 from languages.texts import Text, Words
 from listings.forms import FailedSince, Voter
@@ -69,10 +69,10 @@ OutcomeError = Annotated[
 ]
 
 
-class AttemptView(View):
+class AttemptView(View, rename={"at_ms": "at"}):
     """One request to an endpoint."""
 
-    at: Moment
+    at_ms: Moment
     duration_ms: Annotated[Count, example(84)]
     status: OutcomeStatus
     error: OutcomeError
@@ -148,17 +148,7 @@ def delivery_view(delivery: Delivery, webhook: Webhook | None) -> DeliveryView:
         duration_ms=last.duration_ms if last else None,
         error=delivery.dropped or (last.error if last else None),
         excerpt=last.excerpt if last else None,
-        attempts=tuple(map(_attempt_view, delivery.attempts)),
-    )
-
-
-def _attempt_view(attempt: Attempt) -> AttemptView:
-    return AttemptView(
-        at=attempt.at_ms,
-        duration_ms=attempt.duration_ms,
-        status=attempt.status,
-        error=attempt.error,
-        excerpt=attempt.excerpt,
+        attempts=tuple(AttemptView(**asdict(attempt)) for attempt in delivery.attempts),
     )
 
 

@@ -94,14 +94,13 @@ def _saved(before: Webhook | None, form: WebhookSettings, policy: WebhookPolicy,
         raise Invalid({"token": Fault("token_of_chat")})
     if not chat and form.language is not None:
         raise Invalid({"language": Fault("language_of_others")})
+    saved = Webhook(form.url, now_ms, form.token, events=_events(form))
     if chat:
-        saved = Webhook(form.url, now_ms, language=form.language or "en")
-    elif before is None or before.secret is None:
-        saved = Webhook(form.url, now_ms, form.token, secret=policy.new_secret())
-    else:
-        signing = {name: getattr(before, name) for name in ("secret", "old_secret", "old_secret_until_ms")}
-        saved = Webhook(form.url, now_ms, form.token, **signing)
-    return replace(saved, events=_events(form))
+        return replace(saved, language=form.language or "en")
+    if before is None or before.secret is None:
+        return replace(saved, secret=policy.new_secret())
+    old, until_ms = before.old_secret, before.old_secret_until_ms
+    return replace(saved, secret=before.secret, old_secret=old, old_secret_until_ms=until_ms)
 
 
 def _events(form: WebhookSettings) -> tuple[WebhookEvent, ...]:
