@@ -34,12 +34,12 @@ class Commands(click.Group):
     OTHERS: ClassVar = {
         "admin": ("cli.admin", "Manage a running gateway as its operator."),
         "backup": ("cli.backup_commands", "Save the state to FILE, and the secrets to another file."),
-        "completion": ("cli.completion", "Print the completion script of a shell."),
+        "completion": ("cli.about", "Print the completion script of a shell."),
         "health": ("cli.health", "Ask a gateway whether it is well: status 0 if it is, else 1."),
         "restore": ("cli.restore_command", "Build a new data folder from FILE."),
-        "rotate-key": ("cli.rotate_key", "Create a new sealing key."),
-        "snapshot": ("cli.snapshots", "Inspect, verify and export the data on disk."),
-        "version": ("cli.show_version", "Print which version, commit and build this is."),
+        "rotate-key": ("cli.folder_commands", "Create a new sealing key."),
+        "snapshot": ("cli.folder_commands", "Inspect, verify and export the data on disk."),
+        "version": ("cli.about", "Print which version, commit and build this is."),
     }
     """Name -> (module, its help in one line, which a list of commands shows without the module)."""
 
@@ -81,7 +81,7 @@ class Commands(click.Group):
 
 def _print_version(context: click.Context, _: click.Parameter, is_asked: bool) -> None:  # noqa: FBT001
     if is_asked:
-        from cli.show_version import print_version
+        from cli.about import print_version
 
         print_version()
         context.exit()

@@ -14,9 +14,9 @@ from listings.keys import KeyDigester
 from listings.rules import EditsShown
 from listings.stats_problems import StatsProblems
 from listings.webhooks import WebhookPolicy
-from people.roles import Moderators
+from people.permissions import Moderators
 from people.user_sessions import Sessions
-from votes.user_search import Searches
+from votes.queries import Searches
 
 
 class VoteClaims(Protocol):
@@ -73,7 +73,7 @@ class Tools:
     in_slices: Callable[[Iterable[None]], Awaitable[None]] = field(kw_only=True)
     """Does long work slice by slice, with other requests between them."""
     vote_mark: Callable[[str, str], str] = field(kw_only=True)
-    """Returns the pseudonym of a listing and a user, as core/cooldown_table.py keeps it."""
+    """Returns the pseudonym of a listing and a user, as core/fleet_table.py keeps it."""
 
     def new_deliveries(self) -> NewDeliveries:
         """Return what makes deliveries of events of listings."""

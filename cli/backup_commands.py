@@ -74,8 +74,7 @@ def backup(
     The state comes from the running gateway. If none runs, it comes from the data folder. FILE is encrypted,
     and needs the sealing keys. The secrets are encrypted with a passphrase, which is asked for.
     """
-    from cli.local_folder import stoppable, told_problems
-    from cli.passphrases import new_passphrase
+    from cli.local_folder import new_passphrase, stoppable, told_problems
 
     data_folder = caller.data_folder
     with stoppable(), told_problems(data_folder.path, "nothing was saved: "), ExitStack() as stack:

@@ -1,9 +1,12 @@
 """The data folder that a command works on. Invariant: each problem with it is one line, and status 1.
 
+The passphrase of a file of secrets comes from a terminal or a file, and is never shown.
+
 Commands know neither the settings nor how a gateway opens its folder: `server.py` hands them a `DataFolder`.
 """
 
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -16,7 +19,40 @@ from snapshot.export import ExportCorrupt, NotEmpty
 from snapshot.files import SnapshotReader, list_snapshots
 from snapshot.recovery import UNREADABLE, EmptyState
 from storage.folder import KEYS, Folder, FolderInUse, FolderUnusable, kept_keys, what_to_do
-from storage.sealing import BadKeys, Keyring, keyring_of
+from storage.sealing import MIN_PASSPHRASE, BadKeys, Keyring, keyring_of
+
+_HOW = "name a file with --passphrase-file"
+
+
+def new_passphrase(path: Path | None) -> str:
+    """Return a passphrase to seal with. It is asked for twice."""
+    passphrase = _in_file(path) if path is not None else _typed("Passphrase for the secrets", is_new=True)
+    if len(passphrase) < MIN_PASSPHRASE:
+        raise click.ClickException(
+            f"the passphrase is too short: it needs {MIN_PASSPHRASE} characters or more"
+        )
+    return passphrase
+
+
+def known_passphrase(path: Path | None) -> str:
+    """Return the passphrase to open a file with."""
+    return _in_file(path) if path is not None else _typed("Passphrase of the secrets", is_new=False)
+
+
+def _typed(prompt: str, *, is_new: bool) -> str:
+    if not sys.stdin.isatty():
+        raise click.ClickException(f"nobody can type the passphrase without a terminal; {_HOW}")
+    passphrase: str = click.prompt(prompt, hide_input=True, confirmation_prompt=is_new, err=True)
+    return passphrase
+
+
+def _in_file(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8").rstrip("\r\n")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise click.ClickException(f"no passphrase: {path}: {reason}") from None
+
 
 PROBLEMS = (FolderUnusable, ExportCorrupt, NotEmpty, *UNREADABLE)
 

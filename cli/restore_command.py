@@ -9,8 +9,14 @@ from typing import NamedTuple
 import click
 import msgspec
 
-from cli.local_folder import DataFolder, json_option, keys_file_option, stoppable, told_problems
-from cli.passphrases import known_passphrase
+from cli.local_folder import (
+    DataFolder,
+    json_option,
+    keys_file_option,
+    known_passphrase,
+    stoppable,
+    told_problems,
+)
 from cli.settings_port import on_data_folder
 from cli.terminal import bars
 from core.clock import SystemClock

@@ -9,11 +9,11 @@ an equal state with an equal digest. So `apply` does no I/O, reads no clock and 
 
     rows, events, refusals      the values: what is kept, what changes it, what the domain says no with
     state                       the tables as a whole: apply, copy, load, digest
-    listing_table, packing, listing_changes, user_table, user_changes, delivery_table, fleet_table, vote_port
+    listing_table, packing, listing_changes, user_rows, user_changes, delivery_table, fleet_table, vote_port
                                 one table each, and its parts
-    digest, row_copy            incremental digests, and copies of one moment
+    digest                      incremental digests
     sharing                     the slots of a listing: how rows of several nodes join
-    audit_log, erasing          what a listing remembers of actors
+    audit_log                   what a listing remembers of actors
     ledger                      the one writer
-    clock, snowflake            time and ids, read in one way
+    clock                       time, read in one way
 """

@@ -15,8 +15,7 @@ from core import sharing
 from core.delivery_table import DeliveryTable
 from core.fleet_table import FleetTable
 from core.listing_table import ListingTable
-from core.user_rows import USERS
-from core.user_table import UserTable
+from core.user_rows import USERS, UserTable
 from core.vote_counts import VoteCounts
 from core.vote_port import VotesView, leaves_of
 

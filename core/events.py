@@ -28,7 +28,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from core.actors import OPERATOR, Actor
-from core.cooldown_table import Cooldown
+from core.fleet_table import Cooldown
 from core.rows import (
     Attempt,
     AuditAction,
@@ -421,7 +421,7 @@ class UserErased(ManagementEvent, frozen=True, tag="user_erased.1"):
 
 class CooldownsKept(_Event, frozen=True, tag="cooldowns_kept.1"):
     """Cooldowns run on of votes that an erasure removes; those that are over at `at_ms` are dropped. See
-    core/cooldown_table.py."""
+    core/fleet_table.py."""
 
     cooldowns: tuple[Cooldown, ...]
     at_ms: int

@@ -1,5 +1,4 @@
-"""The memory of a node about its fleet. Invariant: of two values for one thing, the greater one
-stays.
+"""The memory of a node about its fleet. Invariant: of two values for one thing, the greater one stays.
 
 A label names a node as long as its memory reaches: `<name>.<epoch>`. A node that lost its data, or went back
 to older data, begins a new epoch, and so is another node for all who count by node. The vote table knows
@@ -18,6 +17,39 @@ from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from core.rows import FleetRow, Stamp
+
+COOLDOWNS_KEPT = 100_000
+"""Pseudonyms that are kept: those whose cooldowns end last."""
+
+Cooldown = tuple[str, int]
+"""A pseudonym, and the end of its cooldown (Unix ms)."""
+
+
+class CooldownTable:
+    """The cooldowns of votes that are gone, erased by their users or struck out. Invariant: neither ends a
+    cooldown.
+
+    Without them somebody could vote, be forgotten, and vote again, and each vote would send a webhook. A
+    pseudonym stands for a listing and a user: a keyed digest, which tells nobody who it was. It goes when its
+    cooldown is over.
+    """
+
+    def __init__(self) -> None:
+        self._ends: dict[str, int] = {}
+        self.ends: Mapping[str, int] = self._ends
+        """The end of each cooldown, by pseudonym."""
+
+    def keep(self, cooldowns: Iterable[Cooldown], now_ms: int) -> None:
+        """Take cooldowns, and drop those that are over. Of two ends of one cooldown the later one holds."""
+        for pseudonym, end_ms in cooldowns:
+            self._ends[pseudonym] = max(end_ms, self._ends.get(pseudonym, 0))
+        left = [(end_ms, pseudonym) for pseudonym, end_ms in self._ends.items() if end_ms > now_ms]
+        if len(left) > COOLDOWNS_KEPT:
+            left = sorted(left)[-COOLDOWNS_KEPT:]
+        if len(left) < len(self._ends):
+            self._ends.clear()
+            self._ends.update((pseudonym, end_ms) for end_ms, pseudonym in left)
+
 
 STRUCK_KEPT = 10_000  # of one listing
 

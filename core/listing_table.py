@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Literal
 
 from core.actors import Actor
-from core.erasing import actors_of
+from core.audit_log import actors_of
 from core.packing import Brief, PackedRow, brief_of, unpack
 from core.rows import KeyGrant, Listing, OwnerMessage, Review, VoteFlag
 from kinds.registry import KINDS

@@ -21,10 +21,9 @@ from typing import assert_never
 
 from msgspec.structs import replace
 
-from core import erasing
+from core import audit_log
 from core import events as ev
 from core.actors import user_actor
-from core.cooldown_table import Cooldown, CooldownTable
 from core.delivery_table import DeliveriesView, DeliveryTable
 from core.digest import Canonical, Digest
 from core.events import (
@@ -35,16 +34,15 @@ from core.events import (
     StatsUpdated,
     VoteCast,
 )
-from core.fleet_table import FleetTable, FleetView
+from core.fleet_table import Cooldown, CooldownTable, FleetTable, FleetView
 from core.listing_changes import RowEvent, changed, saved
 from core.listing_table import ListingsView, ListingTable
+from core.packing import RowCopy, Rows
 from core.push_history import joined_histories
-from core.row_copy import RowCopy, Rows
 from core.rows import Delivery, FleetRow, Listing, Stamp
 from core.sharing import newest_ms, shared
 from core.user_changes import changed_user, newest_ms_of_user, without_actor, without_endings
-from core.user_rows import USERS, UserRow, user_ref
-from core.user_table import UsersView, UserTable
+from core.user_rows import USERS, UserRow, UsersView, UserTable, user_ref
 from core.vote_counts import DAYS, MONTHS, VoteCounts, VoteCountsView, clamped_day
 from core.vote_port import VoteStore, VotesView, counted_in
 
@@ -260,7 +258,7 @@ class State:
         self._deliveries.erase(ref, event.user)
         row = self._listings.get(ref)
         if row is not None:
-            self._listings.put(erasing.without_actor(row, user_actor(event.user), event.stamp_ms or None))
+            self._listings.put(audit_log.without_actor(row, user_actor(event.user), event.stamp_ms or None))
 
     def _votes_went(self, ref: str) -> None:
         """Forget a ref without a row whose last votes went: a snapshot has nothing of it either."""

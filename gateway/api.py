@@ -11,8 +11,7 @@ from core.rows import Policy
 from core.state import State
 from gateway.delivery import Delivering, Egress, webhook_policy
 from gateway.fleet import Fleet
-from gateway.runtime import Runtime
-from gateway.store import Store
+from gateway.store import Runtime, Store
 from handlers.late import Late
 from handlers.manage import ManageContext, Operator, bot_ref, server_ref
 from handlers.manage_listings import ManageListings
@@ -32,7 +31,7 @@ from journal.record_pages import JournalPages
 from listings.keys import KeyDigester
 from listings.ownership import Ownership
 from openapi.deployment import Deployment, Window
-from people.roles import Moderators
+from people.permissions import Moderators
 from people.user_sessions import Sessions, SessionTerms, Terms
 from ratelimit.bucket import FailureGuard
 from replication.facts import KeyedDigests
@@ -43,7 +42,7 @@ from settings.model import (
     VotersLimitSettings,
     WebSettings,
 )
-from votes.user_search import Searches
+from votes.queries import Searches
 from watchers.attempt_watch import AttemptWatch
 from watchers.refused_addresses import RefusedAddresses
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Any
 
-from chatplatform.platform_client import ChatPlatform
+from chatplatform.platform_client import ChatPlatform, PlatformAccess, open_chat_platform
 from core.clock import Clock, moment
 from core.state import State
 from core.version import VERSION
@@ -16,9 +16,7 @@ from direct_messages.message_attempts import MessagePolicy
 from direct_messages.owner_notifier import OwnerNotifier
 from direct_messages.reminder_notifier import ReminderNotifier
 from gateway.fleet import Fleet
-from gateway.platform import open_platform
-from gateway.runtime import Runtime
-from gateway.store import Store
+from gateway.store import Runtime, Store
 from grammars.service_urls import read_proxy_url
 from guild_counts.counts import NoCounts, OperatorCounts, open_http_counts
 from guild_counts.platform_counts import PlatformCounts
@@ -27,13 +25,44 @@ from listings.webhooks import WebhookPolicy
 from outbound.client import HttpClient, open_client
 from outbound.local_addresses import LocalAddresses
 from outbound.targets import TargetGuard
-from settings.model import Settings, WebhooksSettings
+from settings.model import ChatPlatformSettings, Settings, WebhooksSettings, WebSettings
 from webhook.attempts import RetryPolicy
 from webhook.messages import RequestBuilder, new_secret
 from webhook.notifier import WebhookNotifier
 from webhook.outbox import Outbox, OutboxPolicy
 from webhook.sender import Notifier, Sender
 from webhook.suspension_log import SuspensionLog
+
+
+@asynccontextmanager
+async def open_platform(
+    platform: ChatPlatformSettings, web: WebSettings, webhooks: WebhooksSettings, clock: Clock
+) -> AsyncIterator[ChatPlatform]:
+    """Open the client for the platform. It goes out the same way as webhooks."""
+    proxy = read_proxy_url(webhooks.proxy.get_secret_value()) if webhooks.proxy is not None else None
+    opening = open_chat_platform(
+        platform_access(platform, web),
+        clock,
+        deadline_seconds=platform.timeout_seconds,
+        cache_seconds=platform.cache_seconds,
+        proxy=proxy,
+        name_servers=webhooks.name_servers if proxy is not None else (),
+    )
+    async with opening as opened:
+        yield opened
+
+
+def platform_access(platform: ChatPlatformSettings, web: WebSettings) -> PlatformAccess:
+    """Return how a deployment with a public URL is known at the platform."""
+    secret, token = platform.client_secret, platform.bot_token
+    return PlatformAccess(
+        platform.api_url,
+        platform.client_id or "",
+        secret.get_secret_value() if secret is not None else "",
+        web.public_url or "",
+        token.get_secret_value() if token is not None else "",
+    )
+
 
 USER_AGENT = f"Votegate/{VERSION}"
 """The name under which webhooks are sent."""

@@ -14,8 +14,7 @@ from core.rows import Policy
 from core.state import State
 from gateway.fleet import Fleet
 from gateway.readers import FleetReaders
-from gateway.runtime import Runtime
-from gateway.store import Store
+from gateway.store import Runtime, Store
 from ratelimit.bucket import SharedBuckets
 from replication.applying import Applying
 from replication.capture import Capture
@@ -36,8 +35,8 @@ from replication.succession import LeaderLease, Succession
 from replication.usage import Usage
 from replication.warnings import Differences, Distance, Eviction, Lag, Silence, Warnings
 from settings.model import RedisSettings, Settings
+from votes.queries import Searches
 from votes.table import VoteTable
-from votes.user_search import Searches
 
 READY_SECONDS = 10.0
 

@@ -4,7 +4,7 @@ import logging
 import os
 import resource
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
@@ -12,8 +12,9 @@ from tornado.web import Application
 
 from core.clock import Clock
 from gateway.api import Api
-from gateway.runtime import Runtime
+from gateway.store import Runtime, Store, operator_tokens, sealing_keys
 from grammars.service_urls import is_loopback
+from handlers.manage import Operator
 from handlers.public import PublicApi
 from handlers.route import Resource
 from metrics.collectors import Scraping
@@ -22,8 +23,18 @@ from serving.access_log import AccessLog
 from serving.application import ApplicationPolicy, make_application
 from serving.direct import Answered, DirectVoteCheck, Refusals
 from serving.log_output import LogOutput
+from serving.supervisor import Supervisor
 from serving.traffic import Traffic
-from settings.model import ChatPlatformSettings, ServerSettings, Settings, stand_in_mistakes
+from settings.model import (
+    ChatPlatformSettings,
+    OperatorSettings,
+    SealingSettings,
+    ServerSettings,
+    Settings,
+    stand_in_mistakes,
+)
+from snapshot.inspection import needed_keys
+from storage.folder import FolderUnusable
 from wire.http_server import WireServer
 from wire.listening import (
     CannotListen,
@@ -158,3 +169,57 @@ def _connections(allowed: int, webhooks_in_flight: int) -> int:
     if affordable < allowed:
         log.warning("server.connections is %d: there are %d file descriptors", affordable, hard)
     return min(allowed, affordable)
+
+
+@dataclass(frozen=True)
+class Reloading:
+    """Files that SIGHUP reads again: the certificate, the operator's tokens, and the sealing keys. A file
+    that cannot be used is logged, and the old one stays."""
+
+    front: Front
+    store: Store
+    operator: Operator
+    output: LogOutput
+    supervisor: Supervisor
+    spawn: Callable[[Coroutine[None, None, None]], object]
+
+    def reload(self, settings: Settings | None) -> None:
+        """Read everything again; without valid settings, the certificate alone."""
+        with self.supervisor.reloading():
+            self.front.reload()
+            if settings is not None:
+                self._reload_tokens(settings.operator)
+                self._reload_keys(settings.sealing)
+
+    def _reload_tokens(self, operator: OperatorSettings) -> None:
+        try:
+            tokens = operator_tokens(operator, self.store.folder)
+        except (FolderUnusable, OSError) as error:
+            log.error("the operator token stays as it was: %s", error)
+            return
+        for token in tokens:
+            self.output.redactor.hide(token)
+        self.operator.change_tokens(tokens)
+        log.info("operator tokens that are accepted: %d", len(tokens))
+
+    def _reload_keys(self, sealing: SealingSettings) -> None:
+        folder = self.store.folder
+        try:
+            ring = sealing_keys(sealing, folder.path, needed=True)
+            if self.store.snapshotter.lock.locked() and not set(folder.keys.key_ids) <= set(ring.key_ids):
+                raise FolderUnusable(
+                    "a snapshot may need a key that is missing; try again when it is written"
+                )
+            for key_id in (needed_keys(folder.path) | {folder.keys.newest}) - set(ring.key_ids):
+                raise FolderUnusable(f"key {key_id.hex()} is missing, and files need it; put it back")
+        except (FolderUnusable, OSError) as error:
+            log.error("the sealing keys stay as they were: %s", error)
+            return
+        for key in ring.to_text().split():
+            self.output.redactor.hide(key)
+        is_rotated = ring.newest != folder.keys.newest
+        folder.keys.become(ring)
+        log.info("sealing keys: %d; new files use %s", len(ring.key_ids), ring.newest.hex())
+        if is_rotated:
+            self.store.journal.rotate()
+            self.spawn(self.store.snapshotter.step())

@@ -8,8 +8,7 @@ from gateway.api import Api
 from gateway.delivery import Delivering, Egress
 from gateway.fleet import Fleet
 from gateway.front import Front
-from gateway.runtime import Runtime
-from gateway.store import Store
+from gateway.store import Runtime, Store
 from handlers.route import PAGE
 from handlers.slices import in_slices
 from handlers.user_views import UserViews
@@ -19,7 +18,7 @@ from operators.operator_pages import ALL_ROUTES
 from serving.application import RunningRequests
 from serving.timeline import Gauges, LoopLag, Timeline, resident_bytes
 from serving.traffic import Traffic
-from votes.tally import VoteTally
+from votes.numbers import VoteTally
 from watchers.concerns import ConcernList, ConcernSources
 from watchers.failing_endpoints import FailingEndpoints
 from watchers.journal_tail import JournalTail

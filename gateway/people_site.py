@@ -14,7 +14,7 @@ from gateway.api import Api
 from gateway.delivery import USER_AGENT
 from gateway.fleet import Fleet
 from gateway.readers import PeopleReaders
-from gateway.runtime import Runtime
+from gateway.store import Runtime
 from handlers.route import Endpoints, Resource
 from handlers.routes import ROUTES
 from handlers.slices import in_slices

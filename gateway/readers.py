@@ -36,8 +36,8 @@ from handlers.vote_feed import VoteFeed
 from journal.journal import Journal
 from listings.ownership import Ownership
 from serving.observers import Observers
-from votes.tally import VoteTally
-from votes.user_search import Searches
+from votes.numbers import VoteTally
+from votes.queries import Searches
 from watchers import security_log
 from watchers.attempt_watch import AttemptWatch
 from watchers.failing_endpoints import FailingEndpoints

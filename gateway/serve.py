@@ -1,6 +1,9 @@
 """The composition root: recover, build, serve, drain. No logic.
 
 Every background coroutine is a task of the one group in `serve`. When one fails, all stop.
+
+The lines with which a start says what it is name secrets and never show one. With the head of a line of text
+they fit 80 columns, unless a path or a name is long.
 """
 
 import asyncio
@@ -14,19 +17,19 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from pydantic import SecretStr
+
 from core.clock import Clock
 from core.ledger import Ledger
+from core.version import VERSION
 from gateway.api import Api, all_endpoints, open_api
 from gateway.delivery import Delivering, Egress, delivering, open_egress
 from gateway.fleet import Fleet
-from gateway.front import Front, http_server, metrics_servers, open_front
+from gateway.front import Front, Reloading, http_server, metrics_servers, open_front
 from gateway.observing import Instruments, instruments, loops, operator_parts
 from gateway.readers import Readers, subscribe
-from gateway.reloading import Reloading
-from gateway.runtime import Runtime
 from gateway.sites import Sites, sites_of
-from gateway.start_lines import start_lines, warn_of_insecurity
-from gateway.store import Store, empty_state, held_folder, open_store
+from gateway.store import Runtime, Store, empty_state, held_folder, open_store
 from handlers.route import bound
 from handlers.routes import ROUTES
 from listings.keys import KeyDigester
@@ -36,18 +39,62 @@ from serving.log_output import LogOutput, standard_error
 from serving.loop_share import LoopShare
 from serving.observers import Observers
 from serving.supervisor import Supervisor
-from settings.model import ServerSettings, Settings
+from settings.model import RedisSettings, ServerSettings, Settings
 from snapshot.recovery import recover
 from storage.disk import OS_DISK, Disk
-from votes.user_search import Searches
+from storage.folder import DIGEST_SECRET, KEYS, OPERATOR_TOKEN
+from votes.queries import Searches
 from watchers.recent_errors import RecentErrors
 from watchers.redaction import Redactor
 from webhook.sender import Sender
 from wire.http_server import WireServer
 from wire.listening import url_of
 
-SWITCH_SECONDS = 0.0005  # Python's default, ten times as much, is a stall that callers would notice
+PAGES = ("/", "/docs", "/debug")
+"""The pages for people, of which the log names those that there are."""
 log = logging.getLogger("votegate")
+
+
+def start_lines(
+    settings: Settings,
+    position: int,
+    urls: Sequence[str],
+    paths: Sequence[str],
+    metrics_urls: Sequence[str] = (),
+) -> list[str]:
+    """Return the lines of a gateway that serves `paths` on `urls`, and the metrics alone on others."""
+    pages = ", ".join(path for path in PAGES if path in paths)
+    redirect_uri = settings.web.redirect_uri
+    return [
+        f"Votegate {VERSION} at position {position}",
+        f"data folder: {settings.data_dir.absolute()}",
+        f"operator token: {_place(settings.operator.token, OPERATOR_TOKEN)}",
+        f"sealing keys: {_place(settings.sealing.keys, KEYS)}",
+        f"digest secret: {_place(settings.keys.digest_secret, DIGEST_SECRET)}",
+        "keep copies of both apart from the data",
+        f"fleet: {_fleet(settings.redis)}",
+        f"pages: {pages}",
+        *([f"redirect URI at the chat platform: {redirect_uri}"] if redirect_uri is not None else []),
+        *(f"metrics on {url}/metrics" for url in metrics_urls),
+        *(f"serving on {url}" for url in urls),
+    ]
+
+
+def warn_of_insecurity(settings: Settings) -> None:
+    """Log a warning for what keeps the pages for people from being secure."""
+    if settings.web.public_url is not None and settings.web.insecure_cookies:
+        log.warning("web.insecure_cookies is on: whoever is on the way can take over the sign-ins of people")
+
+
+def _place(given: SecretStr | None, file: str) -> str:
+    return "in the settings" if given is not None else f"file {file}"
+
+
+def _fleet(redis: RedisSettings) -> str:
+    return "none" if redis.url is None else f"{redis.prefix}, as node {redis.node}"
+
+
+SWITCH_SECONDS = 0.0005  # Python's default, ten times as much, is a stall that callers would notice
 
 
 Started = Callable[["Gateway"], Awaitable[None]]

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gateway.api import Api
 from gateway.delivery import Egress
 from gateway.fleet import Fleet
-from gateway.runtime import Runtime
-from gateway.store import Store
+from gateway.store import Runtime, Store
 from handlers.request import Request
 from handlers.route import Endpoints, Resource
 from operators.gateway_parts import GatewayParts

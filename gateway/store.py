@@ -1,23 +1,26 @@
 """The builder of the store: the data folder with its secrets, the journal, and snapshots. No logic."""
 
+import asyncio
 import logging
 import secrets
 import shutil
 import sys
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
+from typing import Any
 
 from pydantic import SecretStr
 
+from core.clock import Clock
 from core.ledger import Ledger
 from core.state import State
-from gateway.runtime import Runtime
 from journal.journal import Journal, JournalPolicy
 from journal.segments import list_segments
 from replication.facts import HybridClock
+from serving.observers import Observers
 from settings.model import JournalSettings, OperatorSettings, SealingSettings, Settings
 from snapshot.files import list_snapshots
 from snapshot.recovery import EmptyState, Folded, Folding, Order, Recovered, folded_apart
@@ -38,6 +41,20 @@ from storage.folder import (
 )
 from storage.sealing import Keyring, keyring_of
 from votes.table import VoteTable
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """The process that a gateway runs in, as every builder is given it."""
+
+    settings: Settings
+    clock: Clock
+    stop: asyncio.Event
+    """Is set when the gateway is to stop."""
+    observers: Observers
+    spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
+    """Starts a task of the gateway's one task group."""
+
 
 MIN_SECRET = 16  # characters
 SEGMENTS_AHEAD = 4

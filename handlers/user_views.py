@@ -34,7 +34,7 @@ from core.user_rows import (
     user_ref,
 )
 from listings.notices import OwnerNotice
-from people.roles import Moderators, ModeratorSource
+from people.permissions import Moderators, ModeratorSource
 from people.user_sessions import SHOWN_DIGITS, Sessions, session_id
 
 NOTICES = 50

@@ -1,6 +1,12 @@
-"""The languages by name. Invariant: each has the name that its speakers give it."""
+"""The languages by name, and the language that somebody prefers.
 
-from collections.abc import Mapping
+`Accept-Language` is a list of ranges with weights (RFC 9110, 12.5.4), such as `de-AT, de;q=0.9, en;q=0.5`. Of
+the ranges that mean a language of ours, the heaviest counts, and the first of those. A range means a language
+by its longest beginning that is the tag of one (RFC 4647, 3.4), or by its first part: `pt-PT` means `pt-BR`.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
 from typing import Literal, get_args
 
 Language = Literal["en", "tr", "de", "fr", "es", "pt-BR", "ru", "ja"]
@@ -23,3 +29,36 @@ _BY_NAME: Mapping[str, Language] = {language: language for language in LANGUAGES
 def named(text: str | None) -> Language | None:
     """Return the language whose name in the contract this is; None if it is of none."""
     return _BY_NAME.get(text or "")
+
+
+MOST_CHARACTERS = 1_000
+"""How much of a header is read."""
+_WEIGHTED = re.compile(
+    r"\s*(?P<range>[A-Za-z0-9-]{1,64})\s*(?:;\s*[qQ]\s*=\s*(?P<weight>0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?)\s*)?"
+)
+_BY_TAG = {language.lower(): language for language in LANGUAGES}
+_BY_FIRST_PART = {tag.partition("-")[0]: language for tag, language in _BY_TAG.items()}
+
+
+def language_of(tag: str) -> Language | None:
+    """Return the language that a tag means, such as `de-AT` or `pt_BR`; None if it is none of ours."""
+    plain = tag.lower().replace("_", "-")
+    return _BY_TAG.get(plain) or _BY_FIRST_PART.get(plain.partition("-")[0])
+
+
+def accepted(header: str) -> Language | None:
+    """Return the language of ours that an `Accept-Language` prefers; None if it names none."""
+    weights = dict[Language, float]()
+    for tag, weight in _ranges(header[:MOST_CHARACTERS]):
+        language = language_of(tag)
+        if language is not None and weight > weights.get(language, 0.0):
+            weights[language] = weight
+    return max(weights, key=weights.__getitem__, default=None)
+
+
+def _ranges(header: str) -> Iterator[tuple[str, float]]:
+    """Yield the ranges that can be read, with their weights."""
+    for part in header.split(","):
+        found = _WEIGHTED.fullmatch(part)
+        if found is not None:
+            yield found["range"], float(found["weight"] or 1)

@@ -27,7 +27,7 @@ from serving.timeline import LoopLag
 from serving.traffic import REFUSED, Look, Series, Traffic
 from snapshot.snapshotter import Snapshotter
 from storage.disk import DiskSpace
-from votes.tally import VoteTally
+from votes.numbers import VoteTally
 from watchers.concerns import TOPICS, Concern
 from webhook.attempt_tally import AttemptTally, MessageTally
 from webhook.outbox import Outbox

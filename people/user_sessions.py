@@ -15,8 +15,8 @@ from core.events import EndingsForgotten, Event, SessionSeen, SessionsEnded, Use
 from core.refusals import Refusal
 from core.state import State
 from core.user_rows import UserProfile, UserRow, UserSession, user_ref
+from people.permissions import Moderators
 from people.quarantine import refuse_quarantined
-from people.roles import Moderators
 
 MOST_SESSIONS = 20  # of one user
 SHOWN_DIGITS = 16

@@ -30,7 +30,7 @@ class Search(Protocol):
 
 class Searches(Protocol):
     def of(self, user: str) -> AbstractContextManager[Search]:
-        """Search for the listings that know the user; see votes/user_search.py."""
+        """Search for the listings that know the user; see votes/queries.py."""
 
 
 class Applying:

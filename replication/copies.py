@@ -21,8 +21,8 @@ from typing import NamedTuple
 import msgspec
 
 from core.actors import user_of
+from core.audit_log import actors_of
 from core.clock import NS_PER_SECOND, Clock
-from core.erasing import actors_of
 from core.events import Event, ManagementEvent, UserMerged, VoteCast, VoteFlagged
 from core.fleet_table import FleetView
 from core.ledger import Ledger

@@ -14,9 +14,8 @@ import msgspec
 from msgspec.structs import replace
 
 from core.clock import Clock
-from core.cooldown_table import Cooldown
 from core.events import Event, Merged, Stamped
-from core.fleet_table import FleetView
+from core.fleet_table import Cooldown, FleetView
 from core.rows import Delivery, Listing, NodeCounts
 from core.user_rows import UserRow
 

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from core import erasing
+from core import audit_log
 from core import events as ev
 from core.actors import UNKNOWN, Actor, user_of
 from core.rows import Delivery, Listing, NodeWindow
@@ -159,8 +159,8 @@ class Merge:
 
     def _without_erased(self, row: Listing) -> Listing:
         """Return the row without the names of users who were erased after they acted."""
-        for actor, erased_ms in self._erased_among(erasing.actors_of(row)):
-            row = erasing.without_actor(row, actor, erased_ms)
+        for actor, erased_ms in self._erased_among(audit_log.actors_of(row)):
+            row = audit_log.without_actor(row, actor, erased_ms)
         return row
 
     def _erased_among(self, actors: Iterable[Actor]) -> Iterator[tuple[Actor, int]]:

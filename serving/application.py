@@ -14,8 +14,8 @@ from typing import Any, cast
 from tornado.iostream import StreamClosedError
 from tornado.web import Application, RequestHandler, stream_request_body
 
+from core.actors import ADDRESS, REQUEST_ID
 from core.clock import Clock
-from core.request_id import ADDRESS, REQUEST_ID
 from handlers.reply import EVENT_STREAM, SPOKEN, Reply, failure, method_not_allowed, refused, reply_to
 from handlers.request import Request
 from handlers.route import Resource

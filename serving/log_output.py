@@ -28,7 +28,7 @@ from json.encoder import encode_basestring_ascii
 from types import TracebackType
 from typing import BinaryIO, Literal, NamedTuple
 
-from core.request_id import REQUEST_ID
+from core.actors import REQUEST_ID
 from watchers.redaction import Redactor
 from watchers.security_log import LOGGER as SECURITY
 

@@ -26,9 +26,8 @@ from typing import BinaryIO, NamedTuple
 
 import msgspec
 
-from core.cooldown_table import Cooldown
-from core.packing import SHAPE, PackedRow, pack, unpack
-from core.row_copy import Rows
+from core.fleet_table import Cooldown
+from core.packing import SHAPE, PackedRow, Rows, pack, unpack
 from core.rows import Delivery, FleetRow, Listing
 from core.state import State
 from core.user_rows import UserRow

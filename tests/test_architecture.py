@@ -19,7 +19,7 @@ ROOT = Path(__file__).parent.parent
 PURE = [
     *("actions", "core", "forms", "grammars", "kinds", "votes", "listings", "people", "ratelimit"),
     "direct_messages/message_text.py",
-    "languages/preferences.py",
+    "languages/language_names.py",
     *(
         f"webhook/{name}.py"
         for name in (

@@ -102,7 +102,7 @@ def test_a_start_imports_only_what_it_serves_with(tmp_path: Path) -> None:
     loaded = imported_by("serve", "--data-dir", tmp_path / "data", "--port", 0)
     assert "gateway.serve" in loaded
     assert not loaded & {
-        "cli.show_version",
+        "cli.about",
         "cryptography.x509",
         "openapi.document",
         "prometheus_client",

@@ -1,19 +1,41 @@
-"""The numbers of a listing's votes, for its owners. Law: they name nobody who has not asked for it.
+"""The numbers of a listing's votes, for its owners. Invariant: they name nobody who has not asked for it.
 
 Days, months and the total are those of `core/vote_counts.py`. The hours are of the latest vote of each voter:
 the vote table has no other times. Voters are surveyed in slices, because a listing may have a million.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from heapq import nsmallest
 from typing import NamedTuple
 
 from core.clock import day_of, month_of
+from core.events import Event, VoteCast
 from core.state import State
 from core.user_rows import user_ref
 from core.vote_port import leaves_of
+
+
+class VoteTally:
+    """Votes by where they were cast: here, or at another node of the fleet.
+
+    Votes that come in a copy, as whole leaves, are not counted: nobody cast them just now.
+    """
+
+    def __init__(self) -> None:
+        self.here = 0
+        self.elsewhere = 0
+
+    def on_record(self, _: int, events: Sequence[Event]) -> None:
+        """Read a committed record."""
+        for event in events:
+            if type(event) is VoteCast:
+                if event.node:
+                    self.elsewhere += 1
+                else:
+                    self.here += 1
+
 
 DAYS = 90
 MONTHS = 24

@@ -7,7 +7,7 @@ import logging
 from collections import deque
 from typing import NamedTuple
 
-from core.request_id import REQUEST_ID
+from core.actors import REQUEST_ID
 from watchers.redaction import Redactor
 
 LINES = 100

@@ -10,8 +10,8 @@ import heapq
 import logging
 from collections.abc import Callable
 
+from core.actors import REQUEST_ID
 from core.clock import NS_PER_SECOND, Clock
-from core.request_id import REQUEST_ID
 from ratelimit.address import shown_address
 from ratelimit.bucket import Decision
 

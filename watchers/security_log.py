@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from msgspec import UNSET
 
-from core.actors import GATEWAY, UNKNOWN, user_actor
+from core.actors import ADDRESS, GATEWAY, UNKNOWN, user_actor
 from core.clock import NS_PER_SECOND, Clock
 from core.events import (
     FREQUENT,
@@ -33,7 +33,6 @@ from core.events import (
     UserSignedIn,
     UserSlotsSet,
 )
-from core.request_id import ADDRESS
 
 LOGGER = "votegate.security"
 log = logging.getLogger(LOGGER)

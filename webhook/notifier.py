@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Protocol
 
+from core.actors import REQUEST_ID
 from core.clock import NS_PER_MS, Clock, Moment, moment
 from core.events import DeliveryAttempted, DeliveryDropped, DeliveryQueued, Event
-from core.request_id import REQUEST_ID
 from core.rows import Delivery, Listing, Webhook
 from core.state import State
 from grammars.http_urls import UrlRefused

@@ -8,13 +8,13 @@ from types import ModuleType
 import pytest
 from click.testing import CliRunner
 
-from cli import show_version
+from cli import about
 from core.version import API_VERSION, VERSION, VERSIONS
 
 
 def said() -> dict[str, str]:
     """The lines of the command, by their first word."""
-    result = CliRunner().invoke(show_version.version)
+    result = CliRunner().invoke(about.version)
     assert result.exit_code == 0
     head, relation = result.output.split("\n\n")
     assert relation == f"{VERSIONS}\n"
@@ -22,7 +22,7 @@ def said() -> dict[str, str]:
 
 
 def test_a_source_tree_is_called_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(show_version, "SOURCE_TREE", tmp_path)
+    monkeypatch.setattr(about, "SOURCE_TREE", tmp_path)
     assert said() == {
         "votegate": VERSION,
         "commit": "unknown",

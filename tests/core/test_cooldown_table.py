@@ -1,4 +1,4 @@
-"""core/cooldown_table.py: cooldowns whose votes were erased run on, and go when they are over."""
+"""core/fleet_table.py: cooldowns whose votes were erased run on, and go when they are over."""
 
 import random
 
@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import cooldown_table
-from core.cooldown_table import Cooldown, CooldownTable
+from core import fleet_table
+from core.fleet_table import Cooldown, CooldownTable
 from tests.support.examples import examples
 
 cooldowns = st.lists(st.tuples(st.sampled_from(["m1", "m2", "m3"]), st.integers(1, 9)), max_size=9)
@@ -36,7 +36,7 @@ def test_one_that_is_over_is_dropped() -> None:
 
 
 def test_of_too_many_those_are_dropped_that_end_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cooldown_table, "KEPT", 2)
+    monkeypatch.setattr(fleet_table, "COOLDOWNS_KEPT", 2)
     table = CooldownTable()
     table.keep([("m1", 7), ("m2", 5), ("m3", 6)], 0)
     assert dict(table.ends) == {"m1": 7, "m3": 6}

@@ -1,9 +1,9 @@
-"""core/erasing.py: who is named in a row, and what is left when a name goes."""
+"""core/audit_log.py: who is named in a row, and what is left when a name goes."""
 
 from msgspec.structs import replace
 
 from core.actors import ERASED, OPERATOR, user_actor
-from core.erasing import actors_of, without_actor
+from core.audit_log import actors_of, without_actor
 from core.rows import AuditEntry, Claim, Listing, Note, OwnerMessage, Proof, Reviewed, Stamp, Stamps, VoteFlag
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OTHER_USER, OWNER, USER
 

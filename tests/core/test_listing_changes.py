@@ -6,8 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 from core.actors import ERASED, OPERATOR, UNKNOWN, Actor, user_actor
+from core.audit_log import without_actor
 from core.clock import day_of
-from core.erasing import without_actor
 from core.events import (
     ChangeDecided,
     CoOwnerSaved,

@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from core.actors import user_actor
-from core.erasing import actors_of, without_actor
+from core.audit_log import actors_of, without_actor
 from core.rows import Listing, Reviewed, Revocation, Stamp
 from core.sharing import joined
 from tests.support.co_owners import co_owner

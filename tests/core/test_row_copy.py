@@ -1,11 +1,11 @@
-"""core/row_copy.py: a copy of the rows is of the moment it began, whatever happens while it is taken."""
+"""core/packing.py: a copy of the rows is of the moment it began, whatever happens while it is taken."""
 
 from itertools import islice
 
 import pytest
 from hypothesis import given
 
-from core import row_copy
+from core import packing
 from core.events import Event
 from core.rows import Delivery, Listing
 from core.state import State
@@ -43,7 +43,7 @@ def test_a_copy_is_of_the_moment_it_began(before: list[Event], during: list[Even
     expected, happening = rows_now(state), iter(during)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(row_copy, "SLICE", 1)
+        patch.setattr(packing, "SLICE", 1)
         copy, copied = state.copy_rows(), Copied()
         for event in islice(happening, 2):
             state.apply(event)

@@ -1,7 +1,6 @@
-"""core/user_table.py: whose a session is, whatever changes; its laws are also in test_state_laws.py."""
+"""core/user_rows.py: whose a session is, whatever changes; its laws are also in test_state_laws.py."""
 
-from core.user_rows import UserRow, UserSession
-from core.user_table import UserTable
+from core.user_rows import UserRow, UserSession, UserTable
 from tests.support.sample_rows import NOW_MS
 
 

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption
 
-from gateway.certificates import Findings, certificate_findings
+from gateway.start_check import Findings, certificate_findings
 from server import cli
 from settings.model import load_settings
 from tests.support.certificate_authority import Authority

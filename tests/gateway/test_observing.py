@@ -37,7 +37,7 @@ OBSERVERS = {
     "supervisor": "serving.supervisor.Supervisor.run",
     "suspension_log": "webhook.suspension_log.SuspensionLog.on_record",
     "timeline": "serving.timeline.Timeline.step",
-    "vote_tally": "votes.tally.VoteTally.on_record",
+    "vote_tally": "votes.numbers.VoteTally.on_record",
 }
 """Each observer, and where it has a bug in these tests."""
 

@@ -1,4 +1,4 @@
-"""gateway/platform.py: the settings decide where the platform is asked, as whom, how, and for how long."""
+"""gateway/delivery.py: the settings decide where the platform is asked, as whom, how, and for how long."""
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -8,7 +8,7 @@ import pytest
 from chatplatform.authorization import new_sign_in, read_callback, token_form
 from chatplatform.platform_client import ChatPlatform, PlatformAway
 from core.clock import SystemClock
-from gateway.platform import open_platform, platform_access
+from gateway.delivery import open_platform, platform_access
 from settings.model import Settings, load_settings
 from tests.support.coroutines import run
 from tests.support.platform_stand_in import (

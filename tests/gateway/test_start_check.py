@@ -11,8 +11,7 @@ from click.testing import CliRunner, Result
 
 from core.clock import FakeClock
 from gateway import start_check
-from gateway.certificates import Findings
-from gateway.start_check import start_findings
+from gateway.start_check import Findings, start_findings
 from server import cli
 from settings.model import load_settings
 from storage.folder import DIGEST_SECRET, KEYS, OPERATOR_TOKEN, keep_keys

@@ -1,4 +1,4 @@
-"""gateway/start_lines.py: a start says what it is, where its secrets are, and how to reach it."""
+"""gateway/serve.py: a start says what it is, where its secrets are, and how to reach it."""
 
 import json
 import signal
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from core.version import VERSION
-from gateway.start_lines import PAGES, start_lines, warn_of_insecurity
+from gateway.serve import PAGES, start_lines, warn_of_insecurity
 from settings.model import load_settings
 from storage.sealing import Keyring, new_key
 from tests.support.forked_gateway import ForkedGateway

@@ -1,11 +1,10 @@
-"""languages/preferences.py: whatever a header says, the language is one of ours or none."""
+"""languages/language_names.py: whatever a header says, the language is one of ours or none."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from languages.language_names import LANGUAGES
-from languages.preferences import MOST_CHARACTERS, accepted, language_of
+from languages.language_names import LANGUAGES, MOST_CHARACTERS, accepted, language_of
 from tests.support.examples import examples
 
 TAGS = st.sampled_from([*LANGUAGES, "zh", "pt", "de-AT", "*", "x-klingon"])

@@ -14,7 +14,7 @@ from listings.take_over import Evidence, take_over
 from tests.support.committed_rows import a_delivery, a_key, a_listing, a_webhook
 from tests.support.sample_rows import BOT_REF, NOW_MS, OWNER, SERVER_REF, USER, voted
 from tests.support.slots_set import ownership_proven
-from votes.user_search import Search
+from votes.queries import Search
 
 LATER_MS = NOW_MS + 1
 

@@ -3,7 +3,7 @@
 import pytest
 
 from core.state import State
-from people.roles import Moderators
+from people.permissions import Moderators
 from people.user_sessions import Sessions
 from tests.support.people import TERMS
 from tests.support.sample_rows import OWNER

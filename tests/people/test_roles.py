@@ -1,4 +1,4 @@
-"""people/roles.py: who moderates, asked anew each time."""
+"""people/permissions.py: who moderates, asked anew each time."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from core.actors import OPERATOR, user_actor
 from core.ledger import Ledger
 from core.refusals import Refusal
 from core.user_rows import user_ref
-from people.roles import Moderators
+from people.permissions import Moderators
 from tests.support.sample_rows import NOW_MS, OTHER_USER, OWNER, USER
 from tests.support.slots_set import role_set
 

@@ -9,8 +9,8 @@ from core.ledger import Ledger
 from core.refusals import Refusal
 from core.state import State
 from core.user_rows import EndedSession, UserProfile, user_ref
+from people.permissions import Moderators
 from people.quarantine import impose
-from people.roles import Moderators
 from people.user_sessions import (
     MOST_SESSIONS,
     SEEN_EVERY_MS,

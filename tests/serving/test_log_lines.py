@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.request_id import REQUEST_ID
+from core.actors import REQUEST_ID
 from serving.log_output import JsonLines, TextLines
 from tests.support.examples import examples
 from tests.support.logged_answers import ID, NOW_MS

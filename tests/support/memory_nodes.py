@@ -17,7 +17,7 @@ from replication.merge import FactSource, Merge
 from tests.support.committed_rows import a_listing
 from tests.support.memory_ledger import MemoryJournal, empty_state, fold
 from tests.support.sample_rows import BOT_REF, HOUR_MS, NOW_MS
-from votes.user_search import Searches
+from votes.queries import Searches
 
 DIGESTS = KeyedDigests(b"the secret of the fleet")
 T = TypeVar("T")

@@ -19,7 +19,7 @@ from core.clock import FakeClock
 from core.refusals import Refusal, Unavailable
 from core.rows import Policy
 from handlers.route import PAGE, Resource
-from languages.preferences import language_of
+from languages.language_names import language_of
 from pages.table import SIGN_IN_PAGES
 from serving.access_log import AccessLog
 from serving.application import ApplicationPolicy, RunningRequests, make_application

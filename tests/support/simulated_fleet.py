@@ -24,8 +24,8 @@ from listings import co_owners, eligibility, hand_over, keys, rules, stats, webh
 from listings.forms import Limit, Limits, WebhookSettings
 from listings.take_over import take_over
 from people.naming import set_naming
+from people.permissions import Moderators
 from people.quarantine import after_erasure, impose
-from people.roles import Moderators
 from people.user_sessions import Sessions, end_sessions
 from tests.support.fleet_book import Book
 from tests.support.memory_nodes import DIGESTS, Node, Told

@@ -18,7 +18,7 @@ from tornado.web import Application
 
 from gateway.api import Api
 from gateway.front import Front
-from gateway.runtime import Runtime
+from gateway.store import Runtime
 from handlers.reply import failure
 from serving.direct import next_number, rendered
 from serving.traffic import Traffic

@@ -2,7 +2,7 @@
 
 from core.events import DeliveryQueued, VoteCast
 from tests.support.sample_rows import BOT_REF, NOW_MS
-from votes.tally import VoteTally
+from votes.numbers import VoteTally
 
 
 def test_votes_are_counted_by_where_they_were_cast() -> None:

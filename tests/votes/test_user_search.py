@@ -1,4 +1,4 @@
-"""votes/user_search.py: who knows a user, while others go on."""
+"""votes/queries.py: who knows a user, while others go on."""
 
 import pytest
 
@@ -30,7 +30,7 @@ from tests.support.sample_rows import (
     USER,
 )
 from tests.support.slots_set import actual_count_set
-from votes.user_search import Search, Searches
+from votes.queries import Search, Searches
 
 
 @pytest.fixture

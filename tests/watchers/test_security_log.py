@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from core.actors import ADDRESS
 from core.clock import FakeClock
-from core.request_id import ADDRESS
 from tests.support.coroutines import run
 from watchers.security_log import LINES, LOGGER, STRANGERS_LINES, SecurityBounds, tell
 

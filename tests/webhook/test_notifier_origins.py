@@ -2,8 +2,8 @@
 
 from contextvars import copy_context
 
+from core.actors import REQUEST_ID
 from core.events import DeliveryAttempted, DeliveryQueued
-from core.request_id import REQUEST_ID
 from core.rows import Attempt
 from tests.support.sample_rows import BOT_REF, NOW_MS
 from webhook.notifier import Origins

@@ -12,7 +12,7 @@ from core.clock import Clock
 from core.ledger import Ledger
 from core.refusals import Refusal, Unavailable
 from core.user_rows import UserProfile, UserRow
-from languages.preferences import language_of
+from languages.language_names import language_of
 from people.user_sessions import Known, Sessions, end_sessions, seen
 from web.people.visitors import Person
 from web.sessions import VALUE_CHARACTERS

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from languages.texts import Text
-from people.roles import Moderators
+from people.permissions import Moderators
 from web.pages import Shown
 from web.people.people_audience import PersonVisit, done
 from web.people.questions import REFUSALS, SHOWN_AGAIN, refused_by

@@ -30,7 +30,7 @@ from tests.support.gateways import (
 )
 from tests.support.webhook_receiver import Receiver, status
 from votes import queries
-from votes import user_search as votes_search
+from votes import queries as votes_search
 from votes.queries import refs_that_know
 
 SERVER_PATH = f"/manage/servers/{SERVER}"

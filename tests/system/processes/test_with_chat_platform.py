@@ -13,7 +13,7 @@ import pytest
 
 from chatplatform.authorization import new_sign_in, read_callback, sign_in_url, token_form
 from core.clock import SystemClock
-from gateway.platform import open_platform
+from gateway.delivery import open_platform
 from settings.model import Settings, load_settings
 from tests.support.coroutines import run
 from tests.support.cutting_proxy import held_port

@@ -12,7 +12,7 @@ from core.ledger import Ledger
 from core.state import State
 from handlers.user_views import UserViews
 from listings.ownership import Ownership
-from people.roles import Moderators
+from people.permissions import Moderators
 from people.user_sessions import Sessions
 from tests.support.coroutines import run
 from tests.support.people import TERMS

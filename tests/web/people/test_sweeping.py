@@ -9,8 +9,8 @@ from core.ledger import Ledger
 from core.refusals import Unavailable
 from core.state import State
 from core.user_rows import UserProfile
+from people.permissions import Moderators
 from people.quarantine import impose
-from people.roles import Moderators
 from people.user_sessions import Sessions
 from tests.support.coroutines import run
 from tests.support.people import TERMS
