@@ -2,6 +2,7 @@
 
 from actions.action import AnyAction
 from actions.keys import KEY_ACTIONS
+from actions.listings import LISTING_ACTIONS, NUMBER_ACTIONS
 from actions.votes import VOTE_ACTIONS
 
-ACTIONS: tuple[AnyAction, ...] = (*KEY_ACTIONS, *VOTE_ACTIONS)
+ACTIONS: tuple[AnyAction, ...] = (*LISTING_ACTIONS, *NUMBER_ACTIONS, *KEY_ACTIONS, *VOTE_ACTIONS)
