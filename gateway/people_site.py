@@ -5,7 +5,6 @@ import gc
 import secrets
 from functools import partial
 
-from actions.listing_kinds import KINDS
 from chatplatform.listing_checks import ServerConditions
 from chatplatform.platform_client import ChatPlatform
 from core.clock import MS_PER_DAY
@@ -20,6 +19,7 @@ from handlers.route import Endpoints, Resource
 from handlers.routes import ROUTES
 from handlers.slices import in_slices
 from handlers.user_views import UserViews
+from kinds.registry import KINDS
 from listings.catalogue import Catalogue
 from listings.list_orders import ListOrders
 from listings.review import PresetReason

@@ -1,10 +1,11 @@
 """The rows of the table of routes that say who owns a listing."""
 
-from actions.listing_kinds import KINDS, Kind
 from actions.listing_views import ANSWERS
 from forms.fields import Nothing
 from handlers.route import Route
-from kinds.bots import MOST_CO_OWNERS
+from kinds.bots import BOTS, MOST_CO_OWNERS
+from kinds.kind import Kind
+from kinds.registry import KINDS
 from listings.forms import Heir
 
 _EXTRA_OWNER = "/manage/bots/{id}/extra-owners/{user_id}"
@@ -14,14 +15,14 @@ _EXTRA_OWNERS = (
         "PUT",
         _EXTRA_OWNER,
         "inviteExtraOwner",
-        endpoint=lambda to: to.owners["bots"].invite,
+        endpoint=lambda to: to.owners[BOTS].invite,
         access="operator",
         tag="Listings",
         summary="Invite a user to manage a bot",
         description=f"""\
 The user has no rights before they accept. They find the invitation under `/me`: Votegate sends them no
 message. A bot has at most {MOST_CO_OWNERS} co-owners and invitations.""",
-        answer=ANSWERS["bots"],
+        answer=ANSWERS[str(BOTS)],
         outcome="The bot, with the user among the invited.",
         refuses=(*("no_such_listing", "invalid_id", "owns_already"), *("too_many_owners", "unavailable")),
         body=Nothing,
@@ -30,12 +31,12 @@ message. A bot has at most {MOST_CO_OWNERS} co-owners and invitations.""",
         "POST",
         f"{_EXTRA_OWNER}/accept",
         "acceptInvitation",
-        endpoint=lambda to: to.owners["bots"].accept,
+        endpoint=lambda to: to.owners[BOTS].accept,
         access="operator",
         tag="Listings",
         summary="Accept an invitation for a user",
         description="Call it when the user has agreed on a page of your own.",
-        answer=ANSWERS["bots"],
+        answer=ANSWERS[str(BOTS)],
         outcome="The bot, with the user among its co-owners (`extra_owners`).",
         refuses=("no_such_listing", "invalid_id", "no_invitation", "unavailable"),
         body=Nothing,
@@ -44,7 +45,7 @@ message. A bot has at most {MOST_CO_OWNERS} co-owners and invitations.""",
         "DELETE",
         _EXTRA_OWNER,
         "endExtraOwner",
-        endpoint=lambda to: to.owners["bots"].end,
+        endpoint=lambda to: to.owners[BOTS].end,
         access="operator",
         tag="Listings",
         summary="Remove a co-owner, or end an invitation",
@@ -52,7 +53,7 @@ message. A bot has at most {MOST_CO_OWNERS} co-owners and invitations.""",
             "Call it when a user leaves or declines, or when the owner removes somebody. Keys that the user "
             "made still work: `made_by` in the list of keys shows which ones."
         ),
-        answer=ANSWERS["bots"],
+        answer=ANSWERS[str(BOTS)],
         outcome="The bot, without the user.",
         refuses=("no_such_listing", "invalid_id", "no_extra_owner", "unavailable"),
     ),
@@ -60,9 +61,9 @@ message. A bot has at most {MOST_CO_OWNERS} co-owners and invitations.""",
 
 
 def _hand_over(kind: Kind) -> tuple[Route, ...]:
-    thing, one = kind[:-1], f"/manage/{kind}/{{id}}/hand-over"
-    form = thing.capitalize()
-    answer = ANSWERS[kind]
+    thing, one = kind.singular, f"/manage/{kind}/{{id}}/hand-over"
+    form = kind.title
+    answer = ANSWERS[str(kind)]
     return (
         Route(
             "PUT",
@@ -92,7 +93,7 @@ def _hand_over(kind: Kind) -> tuple[Route, ...]:
             description=(
                 "Call it when the heir has agreed on a page of your own. All invitations end. It is refused "
                 "while the heir or the owner is under a quarantine for `submit`."
-                + (" The former owner stays as a co-owner if there is room." if kind == "bots" else "")
+                + (" The former owner stays as a co-owner if there is room." if kind.co_owners else "")
             ),
             answer=answer,
             outcome=f"The {thing}, with its new owner.",

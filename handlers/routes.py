@@ -7,7 +7,6 @@ a text of a row, `$name` stands for a number that an operator can set: the docum
 from collections.abc import Callable, Mapping
 
 from actions.keys import KEY_ACTIONS
-from actions.listing_kinds import KINDS, Kind
 from actions.listing_views import ANSWERS, VIEWS
 from actions.listings import LISTING_ACTIONS, NUMBER_ACTIONS
 from actions.query_forms import DeliveriesQuery
@@ -29,6 +28,8 @@ from handlers.webhook_views import (
     SavedWebhook,
     WebhookAnswer,
 )
+from kinds.kind import Kind
+from kinds.registry import KINDS
 from listings import forms
 from listings.stats import StatsBody
 from votes.queries import VoteStatus
@@ -153,9 +154,9 @@ _SERVICE = (
 
 def _listings(kind: Kind) -> tuple[Route, ...]:
     """Submit, list, show, edit, remove and review: the same for bots and servers."""
-    thing, one = kind[:-1], f"/manage/{kind}/{{id}}"
-    form, is_bot = thing.capitalize(), kind == "bots"
-    answer = ANSWERS[kind]
+    thing, one = kind.singular, f"/manage/{kind}/{{id}}"
+    form = kind.title
+    answer = ANSWERS[str(kind)]
     return (
         *routes_of(LISTING_ACTIONS, kind),
         Route(
@@ -167,7 +168,7 @@ def _listings(kind: Kind) -> tuple[Route, ...]:
             tag="Listings",
             summary=f"Approve a {thing} in review",
             description="From then on it can be voted for, and a bot can have API keys.",
-            answer=VIEWS[kind].approved,
+            answer=VIEWS[str(kind)].approved,
             outcome=f"The {thing}.",
             refuses=("no_such_listing", "not_in_review", "unavailable"),
             body=Nothing,
@@ -196,7 +197,7 @@ def _listings(kind: Kind) -> tuple[Route, ...]:
             summary=f"Withdraw the approval of a {thing}",
             description=(
                 "It is denied from then on: nobody sees it or votes for it"
-                + (", and its API keys answer 401 until it is approved again." if is_bot else ".")
+                + (", and its API keys answer 401 until it is approved again." if kind.keys else ".")
                 + " It goes back to review when its owner edits it."
             ),
             answer=answer,
@@ -239,8 +240,8 @@ def _listings(kind: Kind) -> tuple[Route, ...]:
 
 
 def _webhooks(kind: Kind) -> tuple[Route, ...]:
-    thing, one = kind[:-1], f"/manage/{kind}/{{id}}/webhook"
-    form = thing.capitalize()
+    thing, one = kind.singular, f"/manage/{kind}/{{id}}/webhook"
+    form = kind.title
     return (
         Route(
             "PUT",
@@ -414,8 +415,8 @@ def _webhooks(kind: Kind) -> tuple[Route, ...]:
 
 
 def _votes(kind: Kind) -> tuple[Route, ...]:
-    thing, one = kind[:-1], f"/manage/{kind}/{{id}}/votes"
-    form = thing.capitalize()
+    thing, one = kind.singular, f"/manage/{kind}/{{id}}/votes"
+    form = kind.title
     return (
         *(route for route in routes_of(VOTE_ACTIONS) if route.path.startswith(f"/manage/{kind}/")),
         Route(

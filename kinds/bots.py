@@ -95,8 +95,12 @@ class BotProfile(Profile, frozen=True, gc=False, tag="bot"):
 BOTS = Kind(
     plural="bots",
     singular="bot",
-    nouns=Nouns(Text("Bot"), Text("Bots")),
+    nouns=Nouns(
+        *(Text("Bot"), Text("Bots"), Text("Remove this bot"), Text("Search the bots")),
+        submit=Text("List your bot"),
+    ),
     profile=BotProfile,
+    sample_id="123456789012345678",
     review=ReviewPart(),
     votes=VotesPart(),
     keys=KeysPart(),

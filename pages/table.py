@@ -7,7 +7,7 @@ exception: the chat platform sends the browser there by a GET.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from actions.listing_kinds import Kind
+from kinds.kind import Kind
 from pages.account.my_votes import MY_VOTES
 from pages.owner.keys import KEY_PAGES
 from pages.owner.vote_numbers import NUMBER_PAGES

@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping
 from typing import Literal
 from urllib.parse import urlencode
 
-from actions.listing_kinds import Kind
 from core.refusals import Invalid, Refusal
 from core.rows import VOTES_ALONE, Delivery, DeliveryState, Listing, Webhook
 from handlers.webhook_views import DeliveryPage, Redelivered, delivery_view
-from kinds.registry import BY_PLURAL
+from kinds.kind import Kind
+from kinds.registry import KINDS
 from languages.said import Fault
 from languages.texts import Text
 from web.json_answers import JsonAnswers
@@ -48,7 +48,7 @@ class DeliveryPages:
 
     def __init__(self, kind: Kind, access: ListingAccess, answers: JsonAnswers, curl: Curl) -> None:
         self._kind: Kind = kind
-        self._form = BY_PLURAL[kind].title
+        self._form = kind.title
         self._access = access
         self._answers = answers
         self._curl = curl
@@ -166,4 +166,4 @@ def _rows(kind: Kind) -> tuple[PageRow, ...]:
     )
 
 
-DELIVERY_PAGES = (*_rows("bots"), *_rows("servers"))
+DELIVERY_PAGES = tuple(row for kind in KINDS for row in _rows(kind))

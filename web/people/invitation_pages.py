@@ -5,13 +5,13 @@ An owner sends its address to whom they have invited, or the person finds it und
 
 from functools import partial
 
-from actions.listing_kinds import KINDS, Kind
 from core.actors import user_actor
 from core.clock import Clock
 from core.refusals import Refusal
 from core.rows import Listing
 from core.state import State
-from kinds.registry import kind_of
+from kinds.kind import Kind
+from kinds.registry import KINDS, kind_of
 from languages.texts import Text
 from listings.hand_over import standing
 from web.json_answers import JsonAnswers

@@ -6,10 +6,10 @@ revoke keys that somebody made who is no owner any more. A server has a hand-ove
 
 from collections.abc import Mapping
 
-from actions.listing_kinds import Kind
 from core.clock import Clock
 from core.refusals import Refusal
 from core.state import State
+from kinds.kind import Kind
 from kinds.registry import kind_of
 from languages.texts import Text
 from listings.co_owners import keys_of_others, most_co_owners

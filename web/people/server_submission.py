@@ -120,7 +120,7 @@ class ServerSubmissionPages:
             if self._known(visit.request) is None:  # signed out, or forgotten, while the platform was asked
                 raise Refusal("sign_in_required")
             self._refuse_quarantined(visit)
-            call = Call(self._tools, visit.request.by, self._clock.now_ms(), "servers")
+            call = Call(self._tools, visit.request.by, self._clock.now_ms(), SERVERS)
             await submit_checked(call, CheckedSubmission(submission, checks, webhook, self._approves))
         except Invalid as refused:
             return self._form(server, server_id, checks, typed, _errors(refused), 400)

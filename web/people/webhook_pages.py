@@ -15,12 +15,12 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from actions.listing_kinds import Kind
 from core.refusals import Invalid, Refusal
 from core.rows import VOTES_ALONE, Webhook
 from forms.reading import read
 from handlers.webhook_views import DeliveryAnswer, RotatedSecret, SavedWebhook, WebhookAnswer
-from kinds.registry import BY_PLURAL
+from kinds.kind import Kind
+from kinds.registry import KINDS
 from languages.language_names import OWN_NAMES
 from languages.said import Fault
 from languages.texts import Text, Words
@@ -56,7 +56,7 @@ class WebhookPages:
 
     def __init__(self, kind: Kind, access: ListingAccess, answers: JsonAnswers) -> None:
         self._kind: Kind = kind
-        self._form = BY_PLURAL[kind].title
+        self._form = kind.title
         self._access = access
         self._answers = answers
 
@@ -289,4 +289,4 @@ def _rows(kind: Kind) -> tuple[PageRow, ...]:
     )
 
 
-WEBHOOK_PAGES = (*_rows("bots"), *_rows("servers"))
+WEBHOOK_PAGES = tuple(row for kind in KINDS for row in _rows(kind))

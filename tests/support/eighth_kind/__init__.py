@@ -1,1 +1,1 @@
-"""Stickers: a kind of listing that the program does not know. Its declaration and its launcher are all of it."""
+"""Stickers: a kind of listing that the program does not know. One file declares it, another one serves it."""

@@ -28,7 +28,9 @@ class StickerProfile(Profile, frozen=True, gc=False, tag="sticker"):
 STICKERS = Kind(
     plural="stickers",
     singular="sticker",
-    nouns=Nouns(Text("Sticker"), Text("Stickers")),
+    nouns=Nouns(
+        *(Text("Sticker"), Text("Stickers"), Text("Remove this sticker"), Text("Search the stickers"))
+    ),
     profile=StickerProfile,
     review=ReviewPart(),
     votes=VotesPart(),
