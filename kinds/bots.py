@@ -18,8 +18,6 @@ from kinds.kind import (
 )
 from languages.texts import Text
 
-MAX_SERVER_COUNT = 10_000_000
-MAX_COMMAND_COUNT = 1_000
 MOST_CO_OWNERS = 4
 """Co-owners and invitations of one bot together."""
 CATEGORIES = {
@@ -104,7 +102,7 @@ BOTS = Kind(
     review=ReviewPart(),
     votes=VotesPart(),
     keys=KeysPart(),
-    stats=StatsPart({"server_count": MAX_SERVER_COUNT, "command_count": MAX_COMMAND_COUNT}),
+    stats=StatsPart({"server_count": 10_000_000, "command_count": 1_000}),
     co_owners=CoOwnersPart(MOST_CO_OWNERS),
     webhook=WebhookPart("bot", "{user} voted for the bot."),
     facts=FactsPart("application"),

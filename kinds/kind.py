@@ -235,7 +235,7 @@ class Kind:
         """Return the texts that a field of a profile has, or of a view that shows the profile."""
         return texts_of(getattr(profile, name))
 
-    def values(self, profile: Profile, part: Part) -> tuple[str, ...]:
+    def values(self, profile: Struct, part: Part) -> tuple[str, ...]:
         """Return the values of a profile by which that part of a search finds it."""
         return tuple(
             value

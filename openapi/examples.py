@@ -67,7 +67,9 @@ _HINT = (
 
 def _written(kind: Kind) -> dict[str, Any]:
     """Return the body of an edit: the owner and the profile."""
-    return {"owner_id": OWNER, **to_builtins({name: getattr(kind.sample, name) for name in kind.fields})}
+    written = to_builtins({name: getattr(kind.sample, name) for name in kind.fields})
+    lists = {name: list(value) for name, value in written.items() if isinstance(value, tuple)}
+    return {"owner_id": OWNER, **written, **lists}
 
 
 def _bodies_of(kind: Kind) -> dict[str, Mapping[str, "Example"]]:

@@ -86,7 +86,7 @@ def _listing_event(event: WebhookEvent, said: str, **own: Any) -> type[Struct]:
     about = said.format(one=f"{', '.join(others)} or {last}" if others else last)
     return defstruct(
         "".join(part.capitalize() for part in event.split(".")),
-        [*((name, Snowflake | UnsetType, UNSET) for _, name in HOOKED), *own.items(), ("at", Moment)],
+        [*own.items(), *((name, Snowflake | UnsetType, UNSET) for _, name in HOOKED), ("at", Moment)],
         namespace={"__doc__": about[0].upper() + about[1:]},
         module=__name__,
         forbid_unknown_fields=True,
