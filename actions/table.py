@@ -2,6 +2,7 @@
 
 from actions.action import AnyAction
 from actions.keys import KEY_ACTIONS
+from actions.owners import OWNER_ACTIONS
 from actions.votes import VOTE_ACTIONS
 
-ACTIONS: tuple[AnyAction, ...] = (*KEY_ACTIONS, *VOTE_ACTIONS)
+ACTIONS: tuple[AnyAction, ...] = (*KEY_ACTIONS, *OWNER_ACTIONS, *VOTE_ACTIONS)

@@ -21,13 +21,13 @@ from actions.listing_views import (
     ServerPage,
     ShownBot,
 )
+from actions.owners import OWNER_ACTIONS
 from actions.query_forms import DeliveriesQuery, ListingsQuery
 from actions.views import Success
 from actions.votes import VOTE_ACTIONS
 from forms.fields import Nothing
 from handlers.action_routes import routes_of
 from handlers.manage_strikes import StruckVotes
-from handlers.owner_routes import OWNER_ROUTES
 from handlers.review_routes import REVIEW_ROUTES
 from handlers.route import Route
 from handlers.user_routes import USER_ROUTES
@@ -611,7 +611,7 @@ ROUTES: tuple[Route, ...] = (
     *_SERVICE,
     *_of_kinds(_listings),
     *_OF_BOTS,
-    *OWNER_ROUTES,
+    *routes_of(OWNER_ACTIONS),
     *REVIEW_ROUTES,
     *routes_of(KEY_ACTIONS),
     *_of_kinds(_webhooks),

@@ -8,8 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from actions.listing_kinds import Kind
+from pages.account.invitations import INVITATION
 from pages.account.my_votes import MY_VOTES
 from pages.owner.keys import KEY_PAGES
+from pages.owner.owners import OWNER_PAGES
+from pages.owner.take_over import TAKE_OVER
 from pages.owner.vote_numbers import NUMBER_PAGES
 from pages.page_rows import rows_of
 from pages.site_tools import SiteTools
@@ -18,13 +21,11 @@ from web.pages import PageRow
 from web.people.delivery_pages import DELIVERY_PAGES, DeliveryPages
 from web.people.flag_pages import FlagPages
 from web.people.for_robots import robots
-from web.people.invitation_pages import INVITATION_PAGES, InvitationPages
 from web.people.language_choice import LanguageChoice
 from web.people.my_data import MyData
 from web.people.my_pages import MyPages
 from web.people.overview_pages import OverviewPages
 from web.people.owned_pages import OWNED_PAGES
-from web.people.owner_pages import LEAVE_PAGES, OwnerPages
 from web.people.profile_pages import ProfilePages
 from web.people.public_listing import PublicListing
 from web.people.public_lists import PublicLists
@@ -39,7 +40,6 @@ from web.people.server_submission import ServerSubmissionPages
 from web.people.sign_in_pages import CALLBACK, SignInPages
 from web.people.strike_pages import StrikePages
 from web.people.submission_pages import SubmissionPages
-from web.people.take_over_pages import TAKE_OVER_PAGES, TakeOverPages
 from web.people.webhook_pages import WEBHOOK_PAGES, WebhookPages
 
 
@@ -57,11 +57,8 @@ class PeoplePages:
     submission: SubmissionPages
     server_submission: ServerSubmissionPages
     server_checks: ServerCheckPages
-    take_over: TakeOverPages
     overview: OverviewPages
     profile: ProfilePages
-    owners: OwnerPages
-    invitations: InvitationPages
     removal: RemovalPages
     webhooks: Mapping[Kind, WebhookPages]
     deliveries: Mapping[Kind, DeliveryPages]
@@ -92,9 +89,7 @@ PEOPLE_PAGES = (
     PageRow("POST", "/me/data", lambda to: to.data.erase, "signed in"),
     *rows_of(MY_VOTES),
     *OWNED_PAGES,
-    *TAKE_OVER_PAGES,
-    *LEAVE_PAGES,
-    *INVITATION_PAGES,
+    *rows_of((TAKE_OVER, *OWNER_PAGES, INVITATION)),
     *rows_of(KEY_PAGES),
     *WEBHOOK_PAGES,
     *DELIVERY_PAGES,
