@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 
-from actions.action import Access, Call
+from actions.action import Access, AnyAction, Call
 from actions.keys import delete
 from actions.listing_kinds import kinds_with
 from actions.owners import OFFER, end_co_owner, end_offer, invite, offer
@@ -84,12 +84,18 @@ def _on_co_owner(page: PageCall) -> Call:
 
 
 def _form(
-    button: str, notice: str, run: Callable[[PageCall, Any], Awaitable[Success]], field: str = "", **row: Any
+    button: str,
+    notice: str,
+    run: Callable[[PageCall, Any], Awaitable[Success]],
+    *,
+    field: str = "",
+    action: AnyAction | None = None,
 ) -> Post[Any]:
     """Return a form of the owner. It is no error if another window has sent it before.
 
     Args:
         field: the field that the owner fills in.
+        action: the action that checks the form.
     """
 
     async def run_once(page: PageCall, form: Any) -> Success | None:
@@ -105,7 +111,7 @@ def _form(
         return done(here, notice) if made is not None else see_other(here)
 
     reads = (lambda _, form: {field: form.text(field)}) if field else None
-    return Post(**{"access": _OWNER, **row}, run=run_once, then=then, reads=reads, button=button)
+    return Post(action=action, access=_OWNER, run=run_once, then=then, reads=reads, button=button)
 
 
 _OWNER = Access("own", fresh=True)
@@ -118,9 +124,9 @@ OWNER_PAGES = (
         has_json=False,
         gives_back=True,
         posts=(
-            _form("invite", "invited", lambda page, _: invite(_on_co_owner(page), Nothing()), "user"),
+            _form("invite", "invited", lambda page, _: invite(_on_co_owner(page), Nothing()), field="user"),
             _form("remove", "co-owner-removed", lambda page, _: end_co_owner(_on_co_owner(page), None)),
-            _form("offer", "offered", lambda page, form: offer(page.call, form), "heir", action=OFFER),
+            _form("offer", "offered", lambda page, form: offer(page.call, form), field="heir", action=OFFER),
             _form("withdraw", "offer-withdrawn", lambda page, _: end_offer(page.call, None)),
             _form("revoke", "keys-revoked", lambda page, _: revoke_keys(page)),
         ),
