@@ -20,19 +20,19 @@ from people.quarantine import refuse_of_quarantined_owner, refuse_quarantined
 
 async def invite(call: Call, _: Nothing) -> Success:
     """Invite the user of the path to be a co-owner."""
-    row, user = listing_of(call.state, call.ref), call.user_id(1)
+    row, user = listing_of(call.state, call.ref), call.ids[1]
     return await _commit(call, owners.invite(row, user, call.tools.new_id(), call.now_ms, by=call.by))
 
 
 async def accept_invitation(call: Call, _: Nothing) -> Success:
     """Make the invited user of the path a co-owner."""
-    row, user = listing_of(call.state, call.ref), call.user_id(1)
+    row, user = listing_of(call.state, call.ref), call.ids[1]
     return await _commit(call, owners.accept_invitation(row, user, call.now_ms, by=call.by))
 
 
 async def end_co_owner(call: Call, _: None) -> Success:
     """End the invitation or the co-ownership of the user of the path."""
-    row, user = listing_of(call.state, call.ref), call.user_id(1)
+    row, user = listing_of(call.state, call.ref), call.ids[1]
     return await _commit(call, owners.end_co_owner(row, user, call.now_ms, by=call.by))
 
 
@@ -57,6 +57,10 @@ async def end_offer(call: Call, _: None) -> Success:
     return await _commit(call, owners.end_offer(row, call.now_ms, by=call.by))
 
 
+def _user_id(call: Call) -> str:
+    return call.user_id(1)
+
+
 async def _commit(call: Call, events: Sequence[Event]) -> Success:
     return await call.commit(events, lambda: listing_answer(listing_of(call.state, call.ref)))
 
@@ -73,6 +77,7 @@ _STAYING = " The former owner stays as a co-owner if there is room."
 INVITE_CO_OWNER = Action(
     name="inviteExtraOwner",
     run=invite,
+    checks=_user_id,
     form=Nothing,
     view=_ANSWERS,
     access=Access("own", fresh=True),
@@ -92,6 +97,7 @@ INVITE_CO_OWNER = Action(
 ACCEPT_INVITATION = Action(
     name="acceptInvitation",
     run=accept_invitation,
+    checks=_user_id,
     form=Nothing,
     view=_ANSWERS,
     access=Access("answer"),
@@ -108,6 +114,7 @@ ACCEPT_INVITATION = Action(
 END_CO_OWNER = Action(
     name="endExtraOwner",
     run=end_co_owner,
+    checks=_user_id,
     view=_ANSWERS,
     access=Access("own", fresh=True),
     method="DELETE",
