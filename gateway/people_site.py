@@ -5,7 +5,6 @@ import gc
 import secrets
 from functools import partial
 
-from actions.listing_kinds import KINDS
 from chatplatform.listing_checks import ServerConditions
 from chatplatform.platform_client import ChatPlatform
 from core.clock import MS_PER_DAY
@@ -50,7 +49,6 @@ from web.markdown import Markdown
 from web.notice_cookie import Notices
 from web.page_policy import with_trusted_types
 from web.people.applications import Applications
-from web.people.delivery_pages import DeliveryPages
 from web.people.flag_pages import FlagPages
 from web.people.language_choice import LanguageChoice
 from web.people.list_keeper import ListKeeper
@@ -83,7 +81,6 @@ from web.people.strike_pages import StrikePages
 from web.people.submission_pages import SubmissionPages
 from web.people.sweeping import Sweeping
 from web.people.user_limit import UserLimit
-from web.people.webhook_pages import WebhookPages
 from web.sign_in_cookie import SignInSeal
 from web.site import Site
 from web.templates import Templates
@@ -197,6 +194,7 @@ class PeopleSite:
             self._ownership,
             self._icons,
             self._voting,
+            partial(curl_command, user_agent=USER_AGENT),
             self._submissions,
             self._reviewing,
             self._descriptions,
@@ -213,7 +211,6 @@ class PeopleSite:
         markdown, previews, public = site.descriptions.markdown, site.descriptions.previews, site.public
         state, views, cookies = ledger.state, site.reviewing.views, site.accounts.cookies
         desk = ReviewDesk(state, clock, access, views, answers, markdown, site.reviewing.reasons)
-        curl = partial(curl_command, user_agent=USER_AGENT)
         server_checks = ServerCheckPages(ledger, clock, access, asked.checking, asked.grace_ms)
         pages = PeoplePages(
             site=site,
@@ -240,8 +237,6 @@ class PeopleSite:
             ),
             profile=ProfilePages(state, access, answers, previews, self._edits),
             removal=RemovalPages(access, answers),
-            webhooks={kind: WebhookPages(kind, access, answers) for kind in KINDS},
-            deliveries={kind: DeliveryPages(kind, access, answers, curl) for kind in KINDS},
             queue=QueuePages(state, self._ownership, views, answers),
             review=ReviewPages(desk),
             quarantines=QuarantinePages(self._rules.moderators, desk),

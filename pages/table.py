@@ -4,21 +4,20 @@ A page that changes something is a POST, and leads to a page by 303. The callbac
 exception: the chat platform sends the browser there by a GET.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
-from actions.listing_kinds import Kind
 from pages.account.invitations import INVITATION
 from pages.account.my_votes import MY_VOTES
+from pages.owner.deliveries import DELIVERY_PAGES
 from pages.owner.keys import KEY_PAGES
 from pages.owner.owners import OWNER_PAGES
 from pages.owner.take_over import TAKE_OVER
 from pages.owner.vote_numbers import NUMBER_PAGES
+from pages.owner.webhooks import WEBHOOK_PAGES
 from pages.page_rows import rows_of
 from pages.site_tools import SiteTools
 from pages.voting.vote_page import VOTE_PAGE
 from web.pages import PageRow
-from web.people.delivery_pages import DELIVERY_PAGES, DeliveryPages
 from web.people.flag_pages import FlagPages
 from web.people.for_robots import robots
 from web.people.language_choice import LanguageChoice
@@ -40,7 +39,6 @@ from web.people.server_submission import ServerSubmissionPages
 from web.people.sign_in_pages import CALLBACK, SignInPages
 from web.people.strike_pages import StrikePages
 from web.people.submission_pages import SubmissionPages
-from web.people.webhook_pages import WEBHOOK_PAGES, WebhookPages
 
 
 @dataclass(frozen=True)
@@ -60,8 +58,6 @@ class PeoplePages:
     overview: OverviewPages
     profile: ProfilePages
     removal: RemovalPages
-    webhooks: Mapping[Kind, WebhookPages]
-    deliveries: Mapping[Kind, DeliveryPages]
     queue: QueuePages
     review: ReviewPages
     quarantines: QuarantinePages
@@ -91,8 +87,7 @@ PEOPLE_PAGES = (
     *OWNED_PAGES,
     *rows_of((TAKE_OVER, *OWNER_PAGES, INVITATION)),
     *rows_of(KEY_PAGES),
-    *WEBHOOK_PAGES,
-    *DELIVERY_PAGES,
+    *rows_of((*WEBHOOK_PAGES, *DELIVERY_PAGES)),
     *rows_of(NUMBER_PAGES),
     *REVIEW_PAGES,
     *rows_of((VOTE_PAGE,)),

@@ -9,7 +9,7 @@ Invariant: it shows nothing that the owner wrote. The listing may be in review, 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NamedTuple
 
-from actions.views import Success
+from actions.owners import take_over
 from chatplatform.facts import PlatformServer
 from chatplatform.platform_client import PlatformAway
 from core.rows import Listing
@@ -17,10 +17,9 @@ from handlers.reply import Reply
 from kinds.registry import kind_of
 from languages.said import plainly
 from languages.texts import Text
-from listings.owners import Evidence, take_over, take_over_refusal
+from listings.owners import Evidence, take_over_refusal
 from listings.rules import listing_of
 from pages.page import Again, Answer, Page, PageCall, Post, Shown
-from people.quarantine import refuse_quarantined
 from web.json_answers import AnswerRefused
 from web.pages import see_other
 from web.people.overview_pages import AWAY, NO_APPLICATION
@@ -76,11 +75,7 @@ async def take(page: PageCall, _: object) -> Answer:
     if row.owner_id == user:
         return _managed(row)
     evidence = await _proof_of(page).look(page)
-    call = page.call.rechecked()
-    refuse_quarantined(call.state, user, "submit", call.now_ms)
-    row = _listing(page)
-    if row.owner_id != user:  # else the form was sent twice
-        await call.commit(take_over(row, user, evidence, call.now_ms), Success)
+    await take_over(page.call.rechecked(), user, evidence)
     is_denied = _listing(page).state == "denied"
     return done(f"/{row.ref}/manage{'/profile' if is_denied else ''}", "taken-over")
 
