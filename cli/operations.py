@@ -8,9 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from actions.action import AnyAction, Operation, Option, operations
+from actions.deliveries import DELIVERY_ACTIONS
 from actions.keys import KEY_ACTIONS
 from actions.listings import LISTING_ACTIONS, NUMBER_ACTIONS
+from actions.owners import OWNER_ACTIONS
 from actions.votes import VOTE_ACTIONS
+from actions.webhooks import WEBHOOK_ACTIONS
 from kinds.kind import Kind
 from kinds.registry import KINDS
 
@@ -58,8 +61,7 @@ def _call(operation: Operation) -> ApiCall:
 
 
 def _of_kind(kind: Kind) -> Iterator[ApiCall]:
-    thing, one = kind.singular, f"/manage/{kind}/{{id}}"
-    form, webhook, deliveries = kind.title, f"{one}/webhook", f"{one}/webhook/deliveries"
+    thing, one, form = kind.singular, f"/manage/{kind}/{{id}}", kind.title
     for row in (
         (f"{kind} approve", f"approve{form}", "POST", f"{one}/approve", f"Approve a {thing} in review", True),
         (f"{kind} deny", f"deny{form}", "POST", f"{one}/deny", f"Deny a {thing} in review", True),
@@ -75,37 +77,6 @@ def _of_kind(kind: Kind) -> Iterator[ApiCall]:
             *("review refuse", f"refuse{form}Change", "POST", f"{one}/change/refuse"),
             *(f"Refuse the change of a {thing}", True),
         ),
-        ("webhook set", f"save{form}Webhook", "PUT", webhook, f"Set a {thing}'s webhook", True),
-        ("webhook show", f"show{form}Webhook", "GET", webhook, f"Show a {thing}'s webhook"),
-        ("webhook remove", f"remove{form}Webhook", "DELETE", webhook, f"Remove a {thing}'s webhook"),
-        (
-            *("webhook rotate-secret", f"rotate{form}WebhookSecret", "POST", f"{webhook}/secret/rotate"),
-            *("Change what requests are signed with", True),
-        ),
-        (
-            *("webhook test", f"test{form}Webhook", "POST", f"{webhook}/test"),
-            *(f"Send a test to a {thing}'s webhook", True),
-        ),
-        (
-            *("webhook deliveries", f"list{form}Deliveries", "GET", deliveries),
-            *(f"List a {thing}'s deliveries", False, ("after", "limit", "state", "type")),
-        ),
-        (
-            *("webhook redeliver", f"redeliver{form}Delivery", "POST"),
-            *(f"{deliveries}/{{delivery_id}}/redeliver", "Send a finished delivery again", True),
-        ),
-        (
-            *("webhook redeliver", f"redeliverFailed{form}Deliveries", "POST"),
-            *(f"{deliveries}/redeliver", "Send again what has failed", True),
-        ),
-        (
-            *("webhook resume", f"resume{form}Webhook", "POST", f"{webhook}/resume"),
-            *("Lift a suspension", True),
-        ),
-        (
-            *("webhook probe", f"probe{form}Webhook", "POST", f"{webhook}/probe"),
-            *("Probe a suspended endpoint now", True),
-        ),
         (
             *(f"{kind} inspect", f"show{form}Whole", "GET", f"/debug/listings/{kind}/{{id}}.json"),
             f"Show all about a {thing} and its newest votes",
@@ -113,18 +84,6 @@ def _of_kind(kind: Kind) -> Iterator[ApiCall]:
         (
             *("votes strike", f"strike{form}Votes", "POST", f"{one}/votes/strike"),
             *(f"Strike votes for a {thing} out", True),
-        ),
-        (
-            *(f"{kind} offer", f"offer{form}", "PUT", f"{one}/hand-over"),
-            *(f"Offer a {thing} to another owner", True),
-        ),
-        (
-            *(f"{kind} accept-offer", f"accept{form}Offer", "POST", f"{one}/hand-over/accept"),
-            *(f"Accept the offer of a {thing} for the heir", True),
-        ),
-        (
-            *(f"{kind} end-offer", f"end{form}Offer", "DELETE", f"{one}/hand-over"),
-            f"Withdraw the offer of a {thing}, or decline it",
         ),
         ("review claim", f"claim{form}", "POST", f"{one}/claim", f"Take the review of a {thing} on", True),
         ("review release", f"release{form}", "DELETE", f"{one}/claim", f"Give the review of a {thing} back"),
@@ -134,7 +93,6 @@ def _of_kind(kind: Kind) -> Iterator[ApiCall]:
         yield ApiCall(*row)
 
 
-_EXTRA_OWNER = "/manage/bots/{id}/extra-owners/{user_id}"
 _USER = "/manage/users/{id}"
 OPERATIONS: tuple[ApiCall, ...] = (
     *calls_of((*LISTING_ACTIONS, *NUMBER_ACTIONS)),
@@ -143,19 +101,9 @@ OPERATIONS: tuple[ApiCall, ...] = (
         *("review queue", "showQueue", "GET", "/manage/queue", "Show what waits for a decision"),
         query=("after", "limit"),
     ),
-    ApiCall(
-        *("owners invite", "inviteExtraOwner", "PUT", _EXTRA_OWNER),
-        *("Invite a user to manage a bot", True),
-    ),
-    ApiCall(
-        *("owners accept", "acceptInvitation", "POST", f"{_EXTRA_OWNER}/accept"),
-        *("Accept an invitation for a user", True),
-    ),
-    ApiCall(
-        *("owners remove", "endExtraOwner", "DELETE", _EXTRA_OWNER),
-        "Remove a co-owner, or end an invitation",
-    ),
+    *calls_of(OWNER_ACTIONS),
     *calls_of(KEY_ACTIONS),
+    *calls_of((*WEBHOOK_ACTIONS, *DELIVERY_ACTIONS)),
     *calls_of(VOTE_ACTIONS),
     ApiCall(
         *("votes list", "listVotes", "GET", "/manage/votes", "Read all votes in the order of the log"),

@@ -18,8 +18,6 @@ from kinds.kind import (
 )
 from languages.texts import Text
 
-MOST_CO_OWNERS = 4
-"""Co-owners and invitations of one bot together."""
 CATEGORIES = {
     "Moderation": Text("Moderation"),
     "Utility": Text("Utility"),
@@ -103,7 +101,7 @@ BOTS = Kind(
     votes=VotesPart(),
     keys=KeysPart(),
     stats=StatsPart({"server_count": 10_000_000, "command_count": 1_000}),
-    co_owners=CoOwnersPart(MOST_CO_OWNERS),
+    co_owners=CoOwnersPart(4),
     webhook=WebhookPart("bot", "{user} voted for the bot."),
     facts=FactsPart("application"),
 )

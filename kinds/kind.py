@@ -82,7 +82,7 @@ class StatsPart:
 
 @dataclass(frozen=True)
 class CoOwnersPart:
-    """Owners invite up to `most` others, who own the listing together with them."""
+    """Owners invite others, who own the listing together with them: `most` is that of both together."""
 
     most: int
 

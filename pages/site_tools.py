@@ -7,9 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from actions.tools import Tools
+from core.rows import Delivery, Listing, Webhook
 from handlers.request import Request
 from handlers.user_views import UserViews
 from listings.catalogue import Catalogue
+from listings.owners import CodeOf
 from listings.ownership import Ownership
 from listings.review import PresetReason
 from pages.voting.vote_challenges import VoteChallenges
@@ -21,7 +23,6 @@ from web.people.applications import Applications
 from web.people.list_keeper import ListKeeper
 from web.people.listing_access import ListingAccess
 from web.people.listing_icons import ListingIcons
-from web.people.ownership_code import CodeOf
 from web.people.people_in_state import PeopleInState
 from web.people.previews import Previews
 from web.people.public_lists import Search
@@ -119,6 +120,7 @@ class SiteTools:
         actions: the tools of actions.
         known: returns who sends a request, if the session is still valid.
         listings: looks up listings by the right that a person needs.
+        curl: returns the request of a delivery as a command, without secrets.
         ownership: the listings of each user, and those that wait for a decision.
     """
 
@@ -129,6 +131,7 @@ class SiteTools:
     ownership: Ownership
     icons: ListingIcons
     voting: Voting
+    curl: Callable[[Delivery, Listing, Webhook], str]
     submissions: Submissions
     reviewing: Reviewing
     descriptions: Descriptions

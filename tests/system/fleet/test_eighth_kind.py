@@ -40,7 +40,7 @@ class StickerNode(ProcessGateway):
         self.program = ["-m", LAUNCHER, "serve"]
 
     def run(self, *arguments: str) -> str:
-        """What a command prints that must succeed."""
+        """Return the output of a command that must succeed."""
         ended = subprocess.run(
             [sys.executable, "-m", LAUNCHER, *arguments],
             cwd=ROOT,
@@ -53,7 +53,7 @@ class StickerNode(ProcessGateway):
         return ended.stdout
 
     def admin(self, *arguments: str) -> Any:
-        """The JSON that a command of `admin` prints."""
+        """Return the JSON that a command of `admin` prints."""
         return json.loads(self.run("admin", "--url", self.base_url, *arguments, "--json"))
 
 
