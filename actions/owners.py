@@ -78,8 +78,8 @@ async def _commit(call: Call, events: Sequence[Event]) -> Success:
 
 
 _INVITING = (
-    "The user has no rights before they accept. They find the invitation under `/me`: Votegate sends them no\n"
-    "message."
+    "The user has no rights before they accept. They find the invitation under `/me`: Votegate sends "
+    "them no\nmessage."
 )
 _CO_OWNER, _HAND_OVER = "/manage/{kind}/{id}/extra-owners/{user_id}", "/manage/{kind}/{id}/hand-over"
 _SUCCESSOR = {"id": Option(argument="id"), "heir": Option(argument="user_id")}
