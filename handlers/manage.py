@@ -21,7 +21,7 @@ from handlers.request import Endpoint, Request
 from kinds.kind import Kind
 from languages.said import Fault
 from ratelimit.address import address_key
-from ratelimit.limiter import FailureGuard
+from ratelimit.bucket import FailureGuard
 from watchers.security_log import tell
 
 

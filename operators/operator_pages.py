@@ -25,7 +25,7 @@ from handlers.route import AnyRoute, RouteOf
 from handlers.routes import ROUTES
 from kinds.kind import Kind
 from kinds.registry import KINDS
-from metrics.scraping import PLAIN
+from metrics.collectors import PLAIN
 from operators.all_webhooks import WebhooksInside, all_webhooks
 from operators.data_folder import BACKUP, SnapshotTaken, Verified, backup, snapshot, verify
 from operators.gateway_parts import GatewayParts

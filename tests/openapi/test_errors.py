@@ -16,7 +16,7 @@ from journal.journal import Journal
 from kinds.servers import SERVERS
 from openapi.errors import REQUEST_ID
 from openapi.examples import BOT, DELIVERY_ID, KEY_ID, QUARANTINE, SERVER_COUNT, SESSION_ID, USER
-from serving.vitals import LoopLag
+from serving.timeline import LoopLag
 from tests.support.gateways import BOT_SUBMISSION, OTHER_BOT, ThreadGateway, eventually, running
 from tests.support.openapi_lookup import ERRORS, OPERATIONS, filled, found
 from tests.support.webhook_receiver import Receiver, status

@@ -11,7 +11,7 @@ from msgspec.structs import asdict
 from actions.history import ActView, OwnerMessageOrNone, act_views, owner_message_view
 from actions.listing_views import listing_view
 from actions.views import ActorName, KindName, Moment, Snowflake, Success, View
-from chatplatform.facts import Answer, created_ms
+from chatplatform.answers import Answer, created_ms
 from chatplatform.platform_client import ChatPlatform, PlatformAway
 from core.rows import Listing, Review
 from core.state import State

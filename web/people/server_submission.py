@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from actions.action import Call
 from actions.listings import CheckedSubmission, submit_checked
 from actions.tools import Tools
-from chatplatform.facts import PlatformServer, server_icon_url
+from chatplatform.answers import PlatformServer, server_icon_url
 from core.clock import Clock
 from core.refusals import Invalid, Refusal
 from core.rows import CheckOutcome, Eligibility, ServerCheck
