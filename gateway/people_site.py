@@ -21,6 +21,7 @@ from handlers.slices import in_slices
 from handlers.user_views import UserViews
 from listings.catalogue import Catalogue
 from listings.list_orders import ListOrders
+from listings.owners import code_maker
 from listings.review import PresetReason
 from listings.rules import EditsShown
 from pages.site_tools import (
@@ -49,7 +50,6 @@ from web.notice_cookie import Notices
 from web.page_policy import with_trusted_types
 from web.people.applications import Applications
 from web.people.flag_pages import FlagPages
-from web.people.invitation_pages import InvitationPages
 from web.people.language_choice import LanguageChoice
 from web.people.list_keeper import ListKeeper
 from web.people.listing_access import ListingAccess
@@ -57,8 +57,6 @@ from web.people.listing_icons import ListingIcons
 from web.people.my_data import MyData
 from web.people.my_pages import MyPages
 from web.people.overview_pages import OverviewPages
-from web.people.owner_pages import OwnerPages
-from web.people.ownership_code import code_maker
 from web.people.people_audience import people_audience
 from web.people.people_in_state import PeopleInState
 from web.people.previews import Previews
@@ -82,7 +80,6 @@ from web.people.sign_in_states import SignInStates
 from web.people.strike_pages import StrikePages
 from web.people.submission_pages import SubmissionPages
 from web.people.sweeping import Sweeping
-from web.people.take_over_pages import TakeOverPages
 from web.people.user_limit import UserLimit
 from web.sign_in_cookie import SignInSeal
 from web.site import Site
@@ -220,7 +217,7 @@ class PeopleSite:
             lists=PublicLists(public.catalogue, public.keeper, public.views, public.index),
             listing=PublicListing(state, public.views, markdown, self._addresses.public_url),
             server_submission=ServerSubmissionPages(
-                *(state, clock, lists, asked.checking, endpoints.listings["servers"], self._ownership),
+                *(state, clock, lists, asked.checking, endpoints.tools, self._ownership),
                 *(self._site.visitor, self._addresses.cdn_url),
                 approves=asked.approves_servers,
             ),
@@ -238,10 +235,7 @@ class PeopleSite:
             overview=OverviewPages(
                 ledger, clock, access, self._ownership, applications, code_of, server_checks
             ),
-            take_over=TakeOverPages(ledger, clock, applications, lists, code_of, self._site.visitor),
             profile=ProfilePages(state, access, answers, previews, self._edits),
-            owners=OwnerPages(state, clock, access, answers),
-            invitations=InvitationPages(state, clock, access, answers),
             removal=RemovalPages(access, answers),
             queue=QueuePages(state, self._ownership, views, answers),
             review=ReviewPages(desk),

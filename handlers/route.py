@@ -13,11 +13,9 @@ from typing import Any, Generic, Literal, TypeVar
 from msgspec import Struct
 
 from actions.action import RefusedFor
-from actions.listing_kinds import Kind
 from actions.tools import Tools
 from handlers.manage import Operator
 from handlers.manage_listings import ManageListings
-from handlers.manage_owners import ManageOwners
 from handlers.manage_review import ManageQueue, ManageReview
 from handlers.manage_strikes import ManageStrikes
 from handlers.manage_users import ManageUsers
@@ -26,6 +24,7 @@ from handlers.reply import JSON, Reply
 from handlers.request import Endpoint, Request
 from handlers.service import Service
 from handlers.vote_feed import VoteFeed
+from kinds.kind import Kind
 from languages.said import Code
 from listings.stats import StatsBody
 
@@ -50,7 +49,6 @@ class Endpoints:
     users: ManageUsers
     queue: ManageQueue
     review: Mapping[Kind, ManageReview]
-    owners: Mapping[Kind, ManageOwners]
     is_signed_in: Callable[[Request], bool]
     """True for a browser with a session of the operator, who reads the JSON twins of pages with it."""
 

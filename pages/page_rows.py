@@ -10,10 +10,11 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from actions.action import Access, Call, Operation
-from actions.listing_kinds import Kind, kinds_with
 from core.refusals import Invalid, Refusal, Unavailable
 from forms.reading import read
 from handlers.reply import NO_HEADERS, reply_to, success
+from kinds.kind import Kind
+from kinds.registry import KINDS
 from pages.page import Again, Answer, AnyPage, PageCall, Post, RefusedPost, Shown, run_post
 from pages.site_tools import SiteTools
 from people.quarantine import refuse_quarantined
@@ -46,16 +47,16 @@ def rows_of(pages: Sequence[AnyPage]) -> tuple[PageRow, ...]:
     of_none = [row for page in pages if "{kind}" not in page.path for row in _rows(page, page.kind)]
     of_kinds = [
         row
-        for kind in kinds_with(None)
+        for kind in KINDS
         for page in pages
-        if "{kind}" in page.path and kind in kinds_with(page.of)
+        if "{kind}" in page.path and kind.has(page.of)
         for row in _rows(page, kind)
     ]
     return (*of_none, *of_kinds)
 
 
 def _rows(page: AnyPage, kind: Kind | None) -> list[PageRow]:
-    path = page.path.replace("{kind}", kind or "")
+    path = page.path.replace("{kind}", str(kind or ""))
     rows = []
     if page.show is not None and page.has_get:
         rows.append(PageRow("GET", path, lambda to: _Served(page, kind, to.site).show, page.visitors))
@@ -96,7 +97,9 @@ class _Served:
     async def post(self, visit: PersonVisit) -> SiteAnswer:
         form = visit.form()
         post = self._chosen(form)
-        call = self._opened(visit, post.needs)
+        call = self._opened(visit, post.needs if post is not None else self._page.access)
+        if post is None:
+            raise Refusal("no_such_path")
         typed = post.reads(call, form) if post.reads is not None else {}
         try:
             made = await _ran(post, call, typed)
@@ -139,10 +142,10 @@ class _Served:
             refuse_quarantined(site.actions.ledger.state, signed_in(visit).id, access.unless, now_ms)
         return listing
 
-    def _chosen(self, form: FormPost) -> Post[Any]:
-        """Return the post whose button sent the form; the first one if none did."""
-        posts = self._page.posts
-        return next((post for post in posts if post.button and post.button in form), posts[0])
+    def _chosen(self, form: FormPost) -> Post[Any] | None:
+        """Return the post whose button sent the form, or else the one without a button."""
+        posts = {post.button: post for post in self._page.posts}
+        return posts.get(form.text("act"), posts.get(""))
 
     async def _shown(self, call: PageCall) -> Answer:
         if self._page.show is None:

@@ -9,6 +9,14 @@ from actions.table import ACTIONS
 from people.permissions import RIGHTS, Relation, Right
 
 NEEDED: dict[str, tuple[Right | None, bool]] = {
+    "submit{Thing}": (None, False),
+    "list{Thing}s": (None, False),
+    "show{Thing}": ("see", False),
+    "show{Thing}History": ("review", False),
+    "edit{Thing}": ("edit", False),
+    "remove{Thing}": ("remove", True),
+    "setActualServerCount": (None, False),
+    "setLimits": (None, False),
     "issueKey": ("keys", True),
     "listKeys": ("keys", False),
     "rotateKey": ("keys", True),
@@ -23,6 +31,12 @@ NEEDED: dict[str, tuple[Right | None, bool]] = {
     "list{Thing}Deliveries": ("webhook", False),
     "redeliver{Thing}Delivery": ("webhook", False),
     "redeliverFailed{Thing}Deliveries": ("webhook", False),
+    "inviteExtraOwner": ("own", True),
+    "acceptInvitation": ("answer", False),
+    "endExtraOwner": ("own", True),
+    "offer{Thing}": ("own", True),
+    "accept{Thing}Offer": ("answer", False),
+    "end{Thing}Offer": ("own", True),
     "voteFor{Thing}": (None, False),
     "check{Thing}Votes": (None, False),
     "count{Thing}Votes": ("see", False),

@@ -10,17 +10,21 @@ from typing import Literal
 from msgspec import Struct
 
 from actions.history import ActView, act_views
-from actions.listing_kinds import Kind, kind_of_ref
-from actions.listing_views import BotView, ServerView, bot_view, server_view
+from actions.listing_views import listing_view
+from actions.views import KindName, View
 from chatplatform.platform_client import PlatformAway
 from core.clock import Clock
 from core.ledger import Ledger
 from core.refusals import Refusal
 from core.rows import AuditAction, Listing
 from handlers.reply import Reply, encode_json
+from kinds.kind import Kind
+from kinds.registry import kind_of
 from languages.texts import Text, Words
+from listings.owners import CodeOf, is_proven, prove_ownership
 from listings.ownership import Ownership
-from listings.review import is_proven, prove_ownership, review_of, waiting_since, waits
+from listings.review import review_of, waiting_since, waits
+from listings.rules import listing_of
 from people.permissions import Right
 from web.error_pages import error_text
 from web.json_answers import AnswerRefused
@@ -28,7 +32,6 @@ from web.pages import Page, Shown
 from web.people.applications import Applications
 from web.people.listing_access import Access, ListingAccess
 from web.people.listing_tabs import tab_page
-from web.people.ownership_code import CodeOf
 from web.people.people_audience import PersonVisit, done
 from web.people.questions import refused_by
 from web.people.server_check_pages import ServerCheckPages
@@ -93,8 +96,8 @@ class ListingStanding(Struct, frozen=True):
         history: the newest act first.
     """
 
-    kind: Kind
-    listing: BotView | ServerView
+    kind: KindName
+    listing: View
     place: int | None
     waiting_since: int | None
     usual_wait_ms: int | None
@@ -144,9 +147,10 @@ class OverviewPages:
         if told.application is None:
             return self._page(access, NO_APPLICATION, 409)
         description, now_ms = told.application.description, self._clock.now_ms()
-        state, ref, code = self._ledger.state, access.row.ref, self._code(access.row)
+        ref, code = access.row.ref, self._code(access.row)
         try:
-            events = prove_ownership(state, ref, description, code, now_ms, by=visit.request.by)
+            row = listing_of(self._ledger.state, ref)
+            events = prove_ownership(row, description, code, now_ms, by=visit.request.by)
         except Refusal as error:
             why = refused_by(error)
             return self._page(access, why.errors[""], why.status)
@@ -179,15 +183,14 @@ class OverviewPages:
 
     def _standing(self, access: Access) -> ListingStanding:
         row = access.row
-        kind = kind_of_ref(row.ref)
         return ListingStanding(
-            kind=kind,
-            listing=bot_view(row) if kind == "bots" else server_view(row),
+            kind=kind_of(row.ref).plural,
+            listing=listing_view(row),
             place=self._ownership.place(row.ref),
             waiting_since=waiting_since(row) if waits(row) else None,
             usual_wait_ms=self._ownership.usual_wait_ms,
             is_proven=is_proven(row),
-            missing=gaps_of(kind, row),
+            missing=gaps_of(kind_of(row.ref), row),
             may=tuple(sorted(access.rights)),
             history=act_views(row, names_moderators=access.person.is_moderator),
         )
@@ -195,11 +198,11 @@ class OverviewPages:
 
 def gaps_of(kind: Kind, row: Listing) -> tuple[Gap, ...]:
     """Return what is missing to a listing, the most urgent first."""
-    is_bot, is_approved = kind == "bots", row.state == "approved"
+    is_approved = row.state == "approved"
     found: tuple[tuple[Gap, bool], ...] = (
-        ("ownership", is_bot and not is_proven(row)),
-        ("key", is_bot and is_approved and not row.keys),
+        ("ownership", kind.is_a("application") and not is_proven(row)),
+        ("key", kind.has("keys") and is_approved and not row.keys),
         ("webhook", is_approved and row.webhook is None),
-        ("counts", is_bot and is_approved and row.counts is None),
+        ("counts", kind.has("stats") and is_approved and row.counts is None),
     )
     return tuple(gap for gap, is_missing in found if is_missing)

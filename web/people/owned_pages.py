@@ -7,7 +7,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from actions.listing_kinds import KINDS, Kind
+from kinds.kind import Kind
+from kinds.registry import KINDS
 from web.pages import PageRow, View
 
 
@@ -24,8 +25,6 @@ def _rows(kind: Kind) -> tuple[PageRow, ...]:
         PageRow(
             "POST", f"{one}/profile", _of(kind, lambda to: to.profile.save), "signed in", gives_back=True
         ),
-        PageRow("GET", f"{one}/owners", _of(kind, lambda to: to.owners.show), "signed in"),
-        PageRow("POST", f"{one}/owners", _of(kind, lambda to: to.owners.save), "signed in", gives_back=True),
         PageRow("GET", f"{one}/danger", _of(kind, lambda to: to.removal.show), "signed in"),
         PageRow("POST", f"{one}/danger", _of(kind, lambda to: to.removal.remove), "signed in"),
     )

@@ -1,0 +1,148 @@
+"""The page on which a claimant takes over a listing. `listings/owners.py` says which proof is enough.
+
+    application   GET -> (the code goes into the public description) -> POST -> its management
+    server        GET -> (the list of servers comes with a sign-in) -> POST -> its management
+
+Invariant: it shows nothing that the owner wrote. The listing may be in review, and the claimant a stranger.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, NamedTuple
+
+from actions.owners import take_over
+from chatplatform.platform_client import PlatformAway
+from core.rows import Listing
+from handlers.reply import Reply
+from kinds.registry import kind_of
+from languages.said import plainly
+from languages.texts import Text
+from listings.owners import Evidence, take_over_refusal
+from listings.rules import listing_of
+from pages.page import Again, Answer, Page, PageCall, Post, Shown
+from web.json_answers import AnswerRefused
+from web.pages import see_other
+from web.people.overview_pages import AWAY, NO_APPLICATION
+from web.people.people_audience import done
+
+NOT_IN_LIST = Text(
+    "You do not manage this server, or the list of your servers is too old. You need the permission Manage "
+    "Server there. Read the list again."
+)
+NO_CODE = Text("The description at the chat platform does not hold the code.")
+
+
+class NotProven(Exception):
+    """The platform does not prove that the listing is the claimant's."""
+
+
+class _Proof(NamedTuple):
+    """A way in which the platform proves who owns a listing.
+
+    Args:
+        known: returns the evidence without a question to the platform, if any, and values of the template.
+        look: returns the evidence of a claimant who has pressed the button. Raises Again without one.
+    """
+
+    title: Text
+    template: str
+    known: Callable[[PageCall], tuple[Evidence | None, Mapping[str, Any]]]
+    look: Callable[[PageCall], Awaitable[Evidence]]
+
+
+def show(page: PageCall) -> Shown[None] | Reply:
+    row, user = _listing(page), page.person.id
+    if row.owner_id == user:
+        return _managed(row)
+    proof = _proof_of(page)
+    evidence, own = proof.known(page)
+    reason = take_over_refusal(row, user, evidence) if evidence is not None else None
+    html = {
+        "id": row.id,
+        "here": f"/{row.ref}/take-over",
+        "refused": plainly(reason) if reason is not None else None,
+        "problem": page.refused.errors.get(""),
+        **own,
+    }
+    return Shown(None, proof.title, html, proof.template)
+
+
+async def take(page: PageCall, _: object) -> Answer:
+    """Take the listing over if the platform proves that it is the visitor's."""
+    row, user = _listing(page), page.person.id
+    if row.owner_id == user:
+        return _managed(row)
+    evidence = await _proof_of(page).look(page)
+    await take_over(page.call.rechecked(), user, evidence)
+    is_denied = _listing(page).state == "denied"
+    return done(f"/{row.ref}/manage{'/profile' if is_denied else ''}", "taken-over")
+
+
+def _proof_of(page: PageCall) -> _Proof:
+    facts = kind_of(page.call.ref).facts
+    if facts is None:
+        raise TypeError("the platform knows nothing of this kind of listing")
+    return _PROOFS[facts.question]
+
+
+def _listing(page: PageCall) -> Listing:
+    return listing_of(page.call.state, page.call.ref)
+
+
+def _managed(row: Listing) -> Reply:
+    return see_other(f"/{row.ref}/manage")
+
+
+def _code(page: PageCall) -> tuple[Evidence, Mapping[str, Any]]:
+    asked, call = page.site.submissions, page.call
+    code = asked.code_of(call.ref, page.person.id)
+    return "code", {"card": asked.applications.card(call.ids[0]), "code": code}
+
+
+async def _look_for_code(page: PageCall) -> Evidence:
+    """Ask the platform for the bot's description, and look for the visitor's code in it."""
+    asked, call, user = page.site.submissions, page.call, page.person.id
+    try:
+        told = await asked.applications.ask(user, call.ids[0], anew=True)
+    except PlatformAway as away:
+        raise Again(away, errors={"": AWAY}, status=503) from away
+    except AnswerRefused as refused:
+        raise Again(refused) from refused
+    if told.application is None:
+        raise _not_proven(NO_APPLICATION)
+    if asked.code_of(call.ref, user) not in told.application.description:
+        raise _not_proven(NO_CODE)
+    return "code"
+
+
+def _servers(page: PageCall) -> tuple[Evidence | None, Mapping[str, Any]]:
+    known = page.site.submissions.server_lists.of(page.person.id)
+    server = known.of(page.call.ids[0]) if known is not None else None
+    evidence: Evidence | None = None
+    if server is not None:
+        evidence = "server owner" if server.is_owned else "server manager"
+    return evidence, {"known": known, "server": server}
+
+
+async def _look_for_server(page: PageCall) -> Evidence:
+    evidence, _ = _servers(page)
+    if evidence is None:
+        raise _not_proven(NOT_IN_LIST)
+    return evidence
+
+
+def _not_proven(why: Text) -> Again:
+    return Again(NotProven(), errors={"": why}, status=409)
+
+
+_PROOFS: Mapping[str, _Proof] = {
+    "application": _Proof(Text("Take this bot over"), "take_over_bot", _code, _look_for_code),
+    "server": _Proof(Text("Take this server over"), "take_over_server", _servers, _look_for_server),
+}
+"""The proofs, by the question about a listing that the platform answers (`FactsPart`)."""
+TAKE_OVER = Page(
+    path="/{kind}/{id}/take-over",
+    of="facts",
+    show=show,
+    has_json=False,
+    posts=(Post(run=take, then=lambda _, answer: answer),),
+)
