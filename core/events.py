@@ -12,7 +12,7 @@ derives one field from another, changes a part of a slot, or happens far more of
 
     of listings     ListingSaved, ListingReviewed, ChangeDecided, SlotsSet, ListingTakenOver, ListingRemoved
     of owners       OwnerSet, CoOwnerSaved, CoOwnersEnded, and the messages to owners
-    of keys, votes  KeySaved, StatsUpdated, VoteCast, VoteFlagged, VotesStruck, ...
+    of keys, votes  KeySaved, StatsUpdated, VoteCast, VoteFlagged, VotesRemoved, ...
     of webhooks     EndpointHealthSet, EndpointHelped, and the deliveries
     of users        UserSignedIn, UserSlotsSet, QuarantineSet, UserErased, reminders, ...
     of a fleet      NodeNamed, Merged and the others that end with Merged or Moved: they are what replication
@@ -253,11 +253,11 @@ class NoteAdded(ManagementEvent, frozen=True, tag="note_added.1"):
     at_ms: int
 
 
-class VotesStruck(ManagementEvent, frozen=True, tag="votes_struck.1"):
-    """A moderator has struck out all votes of these users for a listing. The reason is for its owner; it is
+class VotesRemoved(ManagementEvent, frozen=True, tag="votes_struck.1"):
+    """A moderator has removed all votes of these users for a listing. The reason is for its owner; it is
     empty in further parts of one act.
 
-    The node has now struck out `of_all` votes for the listing, and of the last votes of users, by day: (day,
+    The node has now removed `of_all` votes for the listing, and of the last votes of users, by day: (day,
     those of that day, those of its month).
     """
 
@@ -609,7 +609,7 @@ RareEvent = (
     | EndpointHelped
     | NoteAdded
     | ListingTakenOver
-    | VotesStruck
+    | VotesRemoved
     | OwnerMessageQueued
     | OwnerMessageAttempted
     | OwnerMessageTaken

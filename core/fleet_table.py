@@ -7,8 +7,8 @@ nodes by number: the place of their label in `numbers`.
 * `cursors`: the position up to which this node knows everything that another has told, by its label.
 * `removed` and `erased` are tombstones: when a listing was last removed, by ref, and a user, by pseudonym.
   Facts about the time before are no news, so nothing comes back that was erased.
-* `struck` are tombstones of votes: when they were last struck out, by ref and user. They go when the listing
-  is removed or the user erased. Of each listing the newest are kept.
+* `removed_votes` are tombstones of votes: when they were last removed, by ref and user. They go when the
+  listing is removed or the user erased. Of each listing the newest are kept.
 * `latest_ms`: the newest time of a stamp.
 """
 
@@ -26,8 +26,8 @@ Cooldown = tuple[str, int]
 
 
 class CooldownTable:
-    """The cooldowns of votes that are gone, erased by their users or struck out. Invariant: neither ends a
-    cooldown.
+    """The cooldowns of votes that are gone, erased by their users or removed by moderators. Invariant:
+    neither ends a cooldown.
 
     Without them somebody could vote, be forgotten, and vote again, and each vote would send a webhook. A
     pseudonym stands for a listing and a user: a keyed digest, which tells nobody who it was. It goes when its
@@ -51,7 +51,7 @@ class CooldownTable:
             self._ends.update((pseudonym, end_ms) for end_ms, pseudonym in left)
 
 
-STRUCK_KEPT = 10_000  # of one listing
+REMOVED_VOTES_KEPT = 10_000  # of one listing
 
 
 def label_of(name: str, epoch: int) -> str:
@@ -97,12 +97,12 @@ class FleetView(Protocol):
         """By pseudonym."""
 
     @property
-    def struck(self) -> Mapping[str, Mapping[str, int]]:
+    def removed_votes(self) -> Mapping[str, Mapping[str, int]]:
         """By ref and user."""
 
     @property
     def tombstones(self) -> int:
-        """A digest of `removed`, `erased` and `struck`, equal for equal ones."""
+        """A digest of `removed`, `erased` and `removed_votes`, equal for equal ones."""
 
     @property
     def row(self) -> FleetRow: ...
@@ -119,12 +119,12 @@ class FleetTable:
         self._cursors: dict[str, int] = {}
         self._removed: dict[str, int] = {}
         self._erased: dict[str, int] = {}
-        self._struck: dict[str, dict[str, int]] = {}
+        self._removed_votes: dict[str, dict[str, int]] = {}
         self.numbers: Mapping[str, int] = self._numbers
         self.cursors: Mapping[str, int] = self._cursors
         self.removed: Mapping[str, int] = self._removed
         self.erased: Mapping[str, int] = self._erased
-        self.struck: Mapping[str, Mapping[str, int]] = self._struck
+        self.removed_votes: Mapping[str, Mapping[str, int]] = self._removed_votes
 
     @property
     def row(self) -> FleetRow:
@@ -134,7 +134,7 @@ class FleetTable:
             dict(self._cursors),
             dict(self._removed),
             dict(self._erased),
-            {ref: dict(users) for ref, users in self._struck.items()},
+            {ref: dict(users) for ref, users in self._removed_votes.items()},
             self.latest_ms,
             self.is_copy,
         )
@@ -146,9 +146,9 @@ class FleetTable:
             self.removed_at(ref, ms)
         for pseudonym, ms in row.erased.items():
             self.erased_at(pseudonym, ms)
-        for ref, users in row.struck.items():
+        for ref, users in row.removed_votes.items():
             for user, ms in users.items():
-                self.struck_at(ref, (user,), ms)
+                self.votes_removed_at(ref, (user,), ms)
         self.label, self.latest_ms, self.is_copy = row.label, row.latest_ms, row.is_copy
         self.own = self._numbers.get(row.label, 0)
 
@@ -174,33 +174,33 @@ class FleetTable:
 
     def removed_at(self, ref: str, ms: int) -> None:
         self._bury(self._removed, ref, ms)
-        for user in [*self._struck.get(ref, ())]:
-            self._forget_struck(ref, user, ms)
+        for user in [*self._removed_votes.get(ref, ())]:
+            self._forget_votes(ref, user, ms)
 
     def erased_at(self, pseudonym: str, ms: int, user: str = "") -> None:
         """Remember an erased user, who is named where somebody knew the name."""
         self._bury(self._erased, pseudonym, ms)
-        for ref in [*self._struck]:
-            self._forget_struck(ref, user, ms)
+        for ref in [*self._removed_votes]:
+            self._forget_votes(ref, user, ms)
 
-    def struck_at(self, ref: str, users: Iterable[str], ms: int) -> None:
-        """Remember that votes of the users for the listing were struck out, if it is not older than that."""
+    def votes_removed_at(self, ref: str, users: Iterable[str], ms: int) -> None:
+        """Remember that votes of the users for the listing were removed, if it is not older than that."""
         if ms <= self._removed.get(ref, 0):
             return
-        known = self._struck.get(ref, {})
+        known = self._removed_votes.get(ref, {})
         for user in users:
-            known = self._struck.setdefault(ref, known)
+            known = self._removed_votes.setdefault(ref, known)
             self._bury(known, user, ms, ref)
-        if len(known) > STRUCK_KEPT:
-            for struck_ms, user in sorted((ms, user) for user, ms in known.items())[:-STRUCK_KEPT]:
-                self._forget_struck(ref, user, struck_ms)
+        if len(known) > REMOVED_VOTES_KEPT:
+            for removed_ms, user in sorted((ms, user) for user, ms in known.items())[:-REMOVED_VOTES_KEPT]:
+                self._forget_votes(ref, user, removed_ms)
 
-    def _forget_struck(self, ref: str, user: str, until_ms: int) -> None:
-        known = self._struck.get(ref, {})
+    def _forget_votes(self, ref: str, user: str, until_ms: int) -> None:
+        known = self._removed_votes.get(ref, {})
         if 0 < known.get(user, 0) <= until_ms:
             self.tombstones -= _digest(f"{ref} {user}", known.pop(user))
             if not known:
-                del self._struck[ref]
+                del self._removed_votes[ref]
 
     def _bury(self, tombstones: dict[str, int], name: str, ms: int, ref: str = "") -> None:
         self.stamped(ms)

@@ -47,7 +47,7 @@ ManagedRowEvent = (
     | ev.EndpointHelped
     | ev.NoteAdded
     | ev.ListingTakenOver
-    | ev.VotesStruck
+    | ev.VotesRemoved
 )
 RowEvent = (
     ManagedRowEvent
@@ -136,7 +136,7 @@ def _managed(row: Listing, event: ManagedRowEvent, stamp: Stamp | None) -> Listi
             at = stamp or Stamp(event.at_ms)
             note = Note(at.ms, event.by, event.text, at.node)
             return replace(row, notes=newest_notes((*row.notes, note)))
-        case ev.VotesStruck():
+        case ev.VotesRemoved():
             # The users are not named: the owner reads this, and erasures would have to search for them here.
             # Nor does a further part of one removal have the reason again.
             return _logged(row, event, stamp, "votes_struck", event.reason) if event.reason else row

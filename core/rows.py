@@ -595,16 +595,16 @@ class Delivery(MapRow, frozen=True):
 class NodeCounts(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """The votes for a listing that one node of a fleet has counted: see `core/vote_counts.py`.
 
-    `days` and `months` are (key, votes), in order. The same of votes that were struck out at that node, and
+    `days` and `months` are (key, votes), in order. The same of votes that were removed at that node, and
     their number of all time.
     """
 
     node: str
     days: tuple[tuple[int, int], ...] = ()
     months: tuple[tuple[int, int], ...] = ()
-    struck_days: tuple[tuple[int, int], ...] = ()
-    struck_months: tuple[tuple[int, int], ...] = ()
-    struck: int = 0
+    removed_days: tuple[tuple[int, int], ...] = ()
+    removed_months: tuple[tuple[int, int], ...] = ()
+    removed: int = 0
 
 
 class FleetRow(MapRow, frozen=True):
@@ -615,6 +615,6 @@ class FleetRow(MapRow, frozen=True):
     cursors: dict[str, int]
     removed: dict[str, int]
     erased: dict[str, int]
-    struck: dict[str, dict[str, int]]
+    removed_votes: dict[str, dict[str, int]]
     latest_ms: int
     is_copy: bool = False

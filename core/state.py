@@ -8,7 +8,7 @@ event at any time: one about something gone is a no-op, and one that the state h
                           votes        the vote table, which is handed in
                           vote_counts  votes by listing, day and month
                           users        rows of people, and whose a session is
-                          cooldowns    those of votes that are gone: erased, or struck out
+                          cooldowns    those of votes that are gone: erased, or removed
                           fleet        this node's label, and what it has heard of others
 
 Everybody else reads: the tables are views of frozen rows by type. Before a listing or a user changes, or
@@ -126,8 +126,8 @@ class State:
                 | ev.VoteFlagged()
             ):
                 self._change(event)
-            case ev.VotesStruck():
-                self._strike_votes(event)
+            case ev.VotesRemoved():
+                self._remove_votes(event)
             case ev.ListingSaved():
                 self._save_listing(event)
             case ev.ListingRemoved():
@@ -232,15 +232,15 @@ class State:
         if not is_listed and event.node:
             self._listings.voted_for(ref)
 
-    def _strike_votes(self, event: ev.VotesStruck) -> None:
+    def _remove_votes(self, event: ev.VotesRemoved) -> None:
         self._change(event)
         for user in event.users:
             self._votes.remove(event.ref, int(user))
         self._votes_went(event.ref)
         for day, of_day, of_month in event.days if event.ref in self._listings else ():
-            self._vote_counts.strike(event.ref, self._fleet.own, day, of_day, of_month, event.of_all)
+            self._vote_counts.take_away(event.ref, self._fleet.own, day, of_day, of_month, event.of_all)
         if event.stamp_ms:
-            self._fleet.struck_at(event.ref, event.users, event.stamp_ms)
+            self._fleet.votes_removed_at(event.ref, event.users, event.stamp_ms)
 
     def _erase_user(self, event: ev.UserErased) -> None:
         if event.pseudonym:

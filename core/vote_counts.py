@@ -2,7 +2,7 @@
 
 Each node of a fleet counts the votes that were cast at it. A vote carries how many it was, of its day and of
 its month, with itself; so counts may be put again, late and in any order, and nodes that have heard the same
-have the same. Votes that moderators strike out are counted by the same rule, at the node where that was done,
+have the same. Votes that moderators remove are counted by the same rule, at the node where that was done,
 and subtracted from days and months when somebody looks; the vote table, which knows all, has lost them.
 
 Days and months are those of UTC (`core/clock.py`). A listing keeps its newest `KEPT` ones on which there were
@@ -12,8 +12,8 @@ vote that a wrong clock has put into the year 2100 pushes a single day out.
 A row is the bytes of one node's counts for one listing: about 250 for one with thousands of votes each day.
 
     head     number of the node u16 | newest day u16, its votes u32 | newest month u16, its votes u32
-             | votes struck out, of all time, u32
-    older days | older months | days of votes struck out | their months
+             | votes removed, of all time, u32
+    older days | older months | days of votes removed | their months
              each: the number of entries, and their gaps and counts in two columns, the newest first. A gap is
              how many keys are missing behind the entry before
 
@@ -31,7 +31,7 @@ from core.clock import day_of, month_of_day
 from core.rows import NodeCounts
 from core.vote_port import VotesView
 
-DAYS, MONTHS, STRUCK_DAYS, STRUCK_MONTHS, STRUCK = range(5)
+DAYS, MONTHS, REMOVED_DAYS, REMOVED_MONTHS, REMOVED = range(5)
 KEPT = (90, 24, 90, 24, 1)
 MAX_KEY = (1 << 16) - 1
 MAX_COUNT = (1 << 32) - 1
@@ -41,13 +41,13 @@ _LISTS = 4
 _LENGTH_BITS = 7
 
 Series = list[dict[int, int]]
-"""The counts of one node: by day and month, and so for votes struck out; the last has those under key 0."""
+"""The counts of one node: by day and month, and so for votes removed; the last has those under key 0."""
 Stored = bytes | tuple[bytes, ...]
 """The row of the only node, or those of several."""
 
 
 class VoteCountsView(Protocol):
-    """Counts of votes by listing, as readers see them. Votes struck out are not among them."""
+    """Counts of votes by listing, as readers see them. Votes removed are not among them."""
 
     def total(self, ref: str) -> int:
         """Return the number of votes of all time; those of erased users are not among them."""
@@ -90,21 +90,21 @@ class VoteCounts:
     def in_month(self, ref: str, month: int) -> int:
         found = 0
         for row in self.rows(ref):
-            _, _, _, newest, count, struck = _HEAD.unpack_from(row)
-            if struck or month < newest:
+            _, _, _, newest, count, removed = _HEAD.unpack_from(row)
+            if removed or month < newest:
                 return self.months(ref).get(month, 0)
             found += count if month == newest else 0
         return found
 
     def days(self, ref: str) -> Mapping[int, int]:
-        return self._left(ref, DAYS, STRUCK_DAYS)
+        return self._left(ref, DAYS, REMOVED_DAYS)
 
     def months(self, ref: str) -> Mapping[int, int]:
-        return self._left(ref, MONTHS, STRUCK_MONTHS)
+        return self._left(ref, MONTHS, REMOVED_MONTHS)
 
-    def _left(self, ref: str, counted: int, struck: int) -> Mapping[int, int]:
+    def _left(self, ref: str, counted: int, removed: int) -> Mapping[int, int]:
         series = _sum(map(_decoded, self.rows(ref)))
-        left = ((key, count - series[struck].get(key, 0)) for key, count in sorted(series[counted].items()))
+        left = ((key, count - series[removed].get(key, 0)) for key, count in sorted(series[counted].items()))
         return {key: count for key, count in left if count > 0}
 
     def at(self, ref: str, number: int, day: int) -> tuple[int, int]:
@@ -153,18 +153,18 @@ class VoteCounts:
         else:
             self._take(ref, number, [(DAYS, day, of_day), (MONTHS, month_of_day(day), of_month)])
 
-    def strike(self, ref: str, number: int, day: int, of_day: int, of_month: int, of_all: int) -> None:
-        """Take how many votes of that day, of its month, and of all time a node has struck out."""
+    def take_away(self, ref: str, number: int, day: int, of_day: int, of_month: int, of_all: int) -> None:
+        """Take how many votes of that day, of its month, and of all time a node has removed."""
         month = month_of_day(day)
         self._take(
             ref,
             number,
-            [(STRUCK_DAYS, day, of_day), (STRUCK_MONTHS, month, of_month), (STRUCK, 0, of_all)],
+            [(REMOVED_DAYS, day, of_day), (REMOVED_MONTHS, month, of_month), (REMOVED, 0, of_all)],
         )
 
     def merge(self, ref: str, number: int, told: NodeCounts) -> None:
         """Take all counts of a node, by its number here."""
-        lists = (told.days, told.months, told.struck_days, told.struck_months, ((0, told.struck),))
+        lists = (told.days, told.months, told.removed_days, told.removed_months, ((0, told.removed),))
         self._take(ref, number, [(at, key, count) for at, each in enumerate(lists) for key, count in each])
 
     def move(self, ref: str, other: int, own: int, moved: Iterable[tuple[int, int, int, int]]) -> None:
@@ -219,13 +219,13 @@ def counts_at(label: str, day: int, of_day: int, of_month: int) -> NodeCounts:
 def _with_newest(row: bytes, number: int, day: int, of_day: int, of_month: int) -> bytes | None:
     """Return the row with these counts of its newest day and month; None if they are not of those, or of
     another node. The head alone changes, so this is the quick way of nearly all votes."""
-    own, newest, known, month, in_month, struck = _HEAD.unpack_from(row)
+    own, newest, known, month, in_month, removed = _HEAD.unpack_from(row)
     if own != number or newest != day or not known or not in_month or month != month_of_day(day):
         return None
     if of_day <= known and of_month <= in_month:
         return row
     of_day, of_month = min(max(of_day, known), MAX_COUNT), min(max(of_month, in_month), MAX_COUNT)
-    return _HEAD.pack(own, newest, of_day, month, of_month, struck) + row[_HEAD.size :]
+    return _HEAD.pack(own, newest, of_day, month, of_month, removed) + row[_HEAD.size :]
 
 
 def _one_with_newest(
@@ -239,8 +239,8 @@ def _one_with_newest(
 
 
 def _told(label: str, series: Series) -> NodeCounts:
-    days, months, struck_days, struck_months = (tuple(sorted(each.items())) for each in series[:_LISTS])
-    return NodeCounts(label, days, months, struck_days, struck_months, series[STRUCK].get(0, 0))
+    days, months, removed_days, removed_months = (tuple(sorted(each.items())) for each in series[:_LISTS])
+    return NodeCounts(label, days, months, removed_days, removed_months, series[REMOVED].get(0, 0))
 
 
 def _sum(nodes: Iterable[Series]) -> Series:
@@ -257,7 +257,7 @@ def _encoded(number: int, series: Series) -> bytes:
     (day, of_day), (month, of_month) = (max(series[at].items(), default=(0, 0)) for at in (DAYS, MONTHS))
     for at, before in enumerate((day, month, MAX_KEY + 1, MAX_KEY + 1)):
         _put_list(body, {key: count for key, count in series[at].items() if key < before}, before)
-    head = _HEAD.pack(number, day, of_day, month, of_month, series[STRUCK].get(0, 0))
+    head = _HEAD.pack(number, day, of_day, month, of_month, series[REMOVED].get(0, 0))
     return head + body.content()
 
 
@@ -270,7 +270,7 @@ def _put_list(body: BitWriter, counts: Mapping[int, int], before: int) -> None:
 
 
 def _decoded(row: bytes) -> Series:
-    _, day, of_day, month, of_month, struck = _HEAD.unpack_from(row)
+    _, day, of_day, month, of_month, removed = _HEAD.unpack_from(row)
     series: Series = [{} for _ in KEPT]
     body = BitReader(row[_HEAD.size :])
     for at, (newest, count) in enumerate(
@@ -279,8 +279,8 @@ def _decoded(row: bytes) -> Series:
         if count:
             series[at][newest] = count
         series[at].update(_list_in(body, newest))
-    if struck:
-        series[STRUCK][0] = struck
+    if removed:
+        series[REMOVED][0] = removed
     return series
 
 

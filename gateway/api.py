@@ -15,8 +15,8 @@ from handlers.late import Late
 from handlers.manage import ManageContext, Operator, ref_of
 from handlers.manage_listings import ManageListings
 from handlers.manage_review import ManageQueue, ManageReview
-from handlers.manage_strikes import ManageStrikes
 from handlers.manage_users import ManageUsers
+from handlers.manage_vote_removals import ManageVoteRemovals
 from handlers.public import PublicApi, PublicLimits
 from handlers.reply import Reply
 from handlers.request import Request
@@ -188,7 +188,7 @@ def all_endpoints(settings: Settings, api: Api, is_signed_in: Callable[[Request]
         api.callers.operator,
         listings={kind: ManageListings(managed, kind, ref) for kind, ref in refs.items()},
         tools=managed,
-        strikes={kind: ManageStrikes(managed, ref) for kind, ref in refs.items()},
+        vote_removals={kind: ManageVoteRemovals(managed, ref) for kind, ref in refs.items()},
         feed=api.feed,
         users=ManageUsers(managed, api.ownership),
         queue=ManageQueue(state, api.ownership),

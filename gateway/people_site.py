@@ -77,10 +77,10 @@ from web.people.server_rechecks import ServerRechecks
 from web.people.server_submission import ServerSubmissionPages
 from web.people.sign_in_pages import SignInPages, SignInPlace
 from web.people.sign_in_states import SignInStates
-from web.people.strike_pages import StrikePages
 from web.people.submission_pages import SubmissionPages
 from web.people.sweeping import Sweeping
 from web.people.user_limit import UserLimit
+from web.people.vote_removal_pages import VoteRemovalPages
 from web.sign_in_cookie import SignInSeal
 from web.site import Site
 from web.templates import Templates
@@ -241,7 +241,7 @@ class PeopleSite:
             review=ReviewPages(desk),
             quarantines=QuarantinePages(self._rules.moderators, desk),
             flags=FlagPages(state),
-            strikes=StrikePages(desk),
+            vote_removals=VoteRemovalPages(desk),
         )
         return self._site.resources(PEOPLE_PAGES, pages)
 

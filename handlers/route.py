@@ -17,8 +17,8 @@ from actions.tools import Tools
 from handlers.manage import Operator
 from handlers.manage_listings import ManageListings
 from handlers.manage_review import ManageQueue, ManageReview
-from handlers.manage_strikes import ManageStrikes
 from handlers.manage_users import ManageUsers
+from handlers.manage_vote_removals import ManageVoteRemovals
 from handlers.public import PublicApi
 from handlers.reply import JSON, Reply
 from handlers.request import Endpoint, Request
@@ -44,7 +44,7 @@ class Endpoints:
     operator: Operator
     listings: Mapping[Kind, ManageListings]
     tools: Tools
-    strikes: Mapping[Kind, ManageStrikes]
+    vote_removals: Mapping[Kind, ManageVoteRemovals]
     feed: VoteFeed
     users: ManageUsers
     queue: ManageQueue

@@ -16,7 +16,7 @@ from actions.votes import VOTE_ACTIONS
 from actions.webhooks import WEBHOOK_ACTIONS
 from forms.fields import Nothing
 from handlers.action_routes import routes_of
-from handlers.manage_strikes import StruckVotes
+from handlers.manage_vote_removals import StruckVotes
 from handlers.review_routes import REVIEW_ROUTES
 from handlers.route import Route
 from handlers.user_routes import USER_ROUTES
@@ -241,7 +241,7 @@ def _votes(kind: Kind) -> tuple[Route, ...]:
             "POST",
             f"{one}/strike",
             f"strike{form}Votes",
-            endpoint=lambda to: to.strikes[kind].strike,
+            endpoint=lambda to: to.vote_removals[kind].strike,
             access="operator",
             tag="Votes",
             summary=f"Strike votes for a {thing} out",

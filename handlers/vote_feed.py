@@ -30,7 +30,7 @@ from typing import Annotated, Literal, NamedTuple, Protocol
 from msgspec import Meta
 
 from actions.views import KindName, Moment, Positive, Snowflake, Success, UserId, View
-from core.events import Event, ListingRemoved, UserErased, VoteCast, VotesMerged, VotesStruck
+from core.events import Event, ListingRemoved, UserErased, VoteCast, VotesMerged, VotesRemoved
 from core.refusals import Invalid, PlaceLost, Refusal
 from core.state import State
 from forms.fields import Form
@@ -59,7 +59,7 @@ NOW = "now"
 TAGS = (
     *(
         str(kind.__struct_config__.tag)
-        for kind in (VoteCast, VotesMerged, VotesStruck, UserErased, ListingRemoved)
+        for kind in (VoteCast, VotesMerged, VotesRemoved, UserErased, ListingRemoved)
     ),
     *("user_erased.1", "listing_removed.1"),
 )
@@ -304,7 +304,7 @@ class VoteFeed:
                     )
                     for user in users:
                         yield self._standing(event.ref, user)
-                case VotesStruck():
+                case VotesRemoved():
                     yield from (_line("struck", event.ref, name) for name in event.users)
                 case UserErased() if event.user:
                     yield VoteLine(type="erased", user=event.user)

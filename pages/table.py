@@ -37,8 +37,8 @@ from web.people.review_table import REVIEW_PAGES
 from web.people.server_check_pages import ServerCheckPages
 from web.people.server_submission import ServerSubmissionPages
 from web.people.sign_in_pages import CALLBACK, SignInPages
-from web.people.strike_pages import StrikePages
 from web.people.submission_pages import SubmissionPages
+from web.people.vote_removal_pages import VoteRemovalPages
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class PeoplePages:
     review: ReviewPages
     quarantines: QuarantinePages
     flags: FlagPages
-    strikes: StrikePages
+    vote_removals: VoteRemovalPages
 
 
 SIGN_IN_PAGES = (

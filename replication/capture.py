@@ -22,9 +22,9 @@ from replication.facts import (
     FinishedFact,
     ListingFact,
     RemovedFact,
-    StruckFact,
     UserFact,
     VoteFact,
+    VotesRemovedFact,
 )
 
 OfDelivery = ev.DeliveryQueued | ev.DeliveryAttempted | ev.DeliveryDropped | ev.DeliveryTaken
@@ -66,7 +66,7 @@ class Capture:
             match event:
                 case _ if isinstance(event, ev.UserEvent):
                     self._add(facts, ("user", event.ref), self.user(event.ref))
-                case ev.ListingRemoved() | ev.VotesStruck() | ev.UserErased():
+                case ev.ListingRemoved() | ev.VotesRemoved() | ev.UserErased():
                     self._add_gone(facts, event)
                 case ev.CooldownsKept():
                     self._add(facts, ("cooldowns", event.cooldowns), self._cooldowns(event))
@@ -84,7 +84,7 @@ class Capture:
         return list(facts.values())
 
     def _add_gone(
-        self, facts: dict[object, Fact], event: ev.ListingRemoved | ev.VotesStruck | ev.UserErased
+        self, facts: dict[object, Fact], event: ev.ListingRemoved | ev.VotesRemoved | ev.UserErased
     ) -> None:
         ms = event.stamp_ms
         match event:
@@ -92,8 +92,8 @@ class Capture:
                 facts["removed", ref] = RemovedFact(ref, ms)
             case ev.UserErased(pseudonym=pseudonym):
                 facts["erased", pseudonym] = ErasedFact(pseudonym, ms, event.user)
-            case ev.VotesStruck(ref=ref, users=users):
-                facts["struck", ref, users] = StruckFact(ref, users, ms)
+            case ev.VotesRemoved(ref=ref, users=users):
+                facts["votes removed", ref, users] = VotesRemovedFact(ref, users, ms)
                 self._add(facts, ("listing", ref), self._changed_listing(ref))
                 self._add(facts, ("counts", ref), self.counts(ref))
 
@@ -126,9 +126,9 @@ class Capture:
         of_day, of_month = self._state.vote_counts.at(ref, fleet.own, day) if event.of_day else (0, 0)
         if vote is not None:
             count = votes.parts(ref, int(user)).get(fleet.own, 0)
-            struck = fleet.struck.get(ref, {}).get(user, 0)
+            removed_ms = fleet.removed_votes.get(ref, {}).get(user, 0)
             counts = (day if of_day and day != clamped_day(vote[1]) else 0, of_day, of_month)
-            return VoteFact(ref, user, count, vote[1], life, self._forgotten(user), *counts, struck)
+            return VoteFact(ref, user, count, vote[1], life, self._forgotten(user), *counts, removed_ms)
         return CountsFact(ref, life, (counts_at(fleet.label, day, of_day, of_month),)) if of_day else None
 
     def counts(self, ref: str) -> CountsFact | None:

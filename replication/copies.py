@@ -38,9 +38,9 @@ from replication.facts import (
     FinishedFact,
     ListingFact,
     RemovedFact,
-    StruckFact,
     UserFact,
     VotesFact,
+    VotesRemovedFact,
 )
 from replication.loops import described
 from replication.members import CopyRequest, Registry, Status
@@ -161,7 +161,7 @@ class Donor:
         state, fleet = self._ledger.state, self._ledger.state.fleet
         yield from [ErasedFact(digest, ms) for digest, ms in fleet.erased.items()]
         yield from [RemovedFact(ref, ms) for ref, ms in fleet.removed.items()]
-        yield from _struck(fleet.struck)
+        yield from _removed_votes(fleet.removed_votes)
         cooldowns = [*state.cooldowns.items()]
         for start in range(0, len(cooldowns), COOLDOWNS_AT_ONCE):
             yield CooldownsFact(tuple(cooldowns[start : start + COOLDOWNS_AT_ONCE]))
@@ -201,12 +201,12 @@ class Donor:
                 yield fact
 
 
-def _struck(struck: Mapping[str, Mapping[str, int]]) -> Iterator[StruckFact]:
-    """Yield the votes that were struck out, those of a listing and a time together."""
-    for ref in [*struck]:
-        known = struck.get(ref, {})
+def _removed_votes(removed: Mapping[str, Mapping[str, int]]) -> Iterator[VotesRemovedFact]:
+    """Yield the votes that were removed, those of a listing and a time together."""
+    for ref in [*removed]:
+        known = removed.get(ref, {})
         for ms, users in groupby(sorted(known, key=known.__getitem__), key=known.__getitem__):
-            yield StruckFact(ref, tuple(users), ms)
+            yield VotesRemovedFact(ref, tuple(users), ms)
 
 
 class Forgetting:
@@ -263,7 +263,9 @@ class Forgetting:
             if person is not None:
                 actors = (user_of(each.by) for each in person.quarantines)
                 await self._erase(filter(None, (person.id, *actors)), news)
-        await self._erase({user for users in self._state.fleet.struck.values() for user in users}, news)
+        await self._erase(
+            {user for users in self._state.fleet.removed_votes.values() for user in users}, news
+        )
         while self._seen:
             seen, self._seen = self._seen, set()
             await self._erase(seen, news)
@@ -360,7 +362,7 @@ class Fetcher:
 
     async def _merge(self, piece: Piece, source: FactSource, known: Mapping[str, int]) -> FactSource:
         """Merge a piece. Returns the source with the users whom the donor has erased."""
-        source = _with_struck(piece.facts, await self._forgetting.forget(piece.facts, source))
+        source = _with_removed_votes(piece.facts, await self._forgetting.forget(piece.facts, source))
         fleet = self._ledger.state.fleet
         facts = [
             fact
@@ -388,15 +390,15 @@ class Fetcher:
         raise CopyLost("its node is gone")
 
 
-def _with_struck(facts: Sequence[Fact], source: FactSource) -> FactSource:
-    """Return the source with the votes that the donor has struck out. A copy has them before all votes."""
-    news = [fact for fact in facts if isinstance(fact, StruckFact)]
+def _with_removed_votes(facts: Sequence[Fact], source: FactSource) -> FactSource:
+    """Return the source with the votes that the donor has removed. A copy has them before all votes."""
+    news = [fact for fact in facts if isinstance(fact, VotesRemovedFact)]
     if not news:
         return source
-    struck = {ref: dict(users) for ref, users in source.struck.items()}
+    removed = {ref: dict(users) for ref, users in source.removed_votes.items()}
     for fact in news:
-        struck.setdefault(fact.ref, {}).update(dict.fromkeys(fact.users, fact.ms))
-    return replace(source, struck=struck)
+        removed.setdefault(fact.ref, {}).update(dict.fromkeys(fact.users, fact.ms))
+    return replace(source, removed_votes=removed)
 
 
 def _is_outdated(fact: Fact, known: Mapping[str, int], fleet: FleetView) -> bool:

@@ -22,7 +22,7 @@ from core.events import (
     VoteCountsMoved,
     VotesMerged,
     VotesMoved,
-    VotesStruck,
+    VotesRemoved,
 )
 from core.fleet_table import FleetView, label_of, name_and_epoch
 from core.ledger import Ledger
@@ -68,8 +68,8 @@ class ProvisionalVotes:
     new epoch as soon as it reads what was sent under its node id. The votes that it has counted by then,
     since its start, move to the new node id.
 
-    The number of votes that it has struck out by then, by day and month, stays under the old one. That is
-    wrong only if the original has struck out votes of the same day since the copy was made: then the greater
+    The number of votes that it has removed by then, by day and month, stays under the old one. That is
+    wrong only if the original has removed votes of the same day since the copy was made: then the greater
     number alone counts.
     """
 
@@ -148,17 +148,17 @@ class ProvisionalVotes:
                     self._note_merged(event)
                 case VoteCountsMerged():
                     self._note_merged_counts(event)
-                case UserErased() | VotesStruck() | ListingRemoved():
+                case UserErased() | VotesRemoved() | ListingRemoved():
                     self._note_gone(event)
                 case _:
                     pass
 
-    def _note_gone(self, event: UserErased | VotesStruck | ListingRemoved) -> None:
+    def _note_gone(self, event: UserErased | VotesRemoved | ListingRemoved) -> None:
         match event:
             case UserErased():
                 for ref in event.refs:
                     self._forget(ref, int(event.user))
-            case VotesStruck():
+            case VotesRemoved():
                 for user in event.users:
                     self._forget(event.ref, int(user))
             case ListingRemoved():

@@ -44,7 +44,7 @@ class VoteFact(_Fact, frozen=True, tag="v"):
 
     With it the author has counted `of_day` votes for the listing on the day, and `of_month` in its month;
     `day` 0 means that of `last_ms`.
-    `struck` is when earlier votes of the user were struck out, as far as the author had read.
+    `removed_ms` is when earlier votes of the user were removed, as far as the author had read.
     """
 
     ref: str
@@ -56,7 +56,7 @@ class VoteFact(_Fact, frozen=True, tag="v"):
     day: int = 0
     of_day: int = 0
     of_month: int = 0
-    struck: int = 0
+    removed_ms: int = 0
 
 
 class CountsFact(_Fact, frozen=True, tag="n"):
@@ -67,8 +67,8 @@ class CountsFact(_Fact, frozen=True, tag="n"):
     counts: tuple[NodeCounts, ...]
 
 
-class StruckFact(_Fact, frozen=True, tag="s"):
-    """Users whose votes for a listing were struck out."""
+class VotesRemovedFact(_Fact, frozen=True, tag="s"):
+    """Users whose votes for a listing were removed."""
 
     ref: str
     users: tuple[str, ...]
@@ -126,7 +126,7 @@ Fact = (
     | RemovedFact
     | VoteFact
     | CountsFact
-    | StruckFact
+    | VotesRemovedFact
     | VotesFact
     | DeliveryFact
     | FinishedFact

@@ -9,7 +9,7 @@ same facts are equal, in whatever order and however often the facts came:
     counts     of votes by day and month: as votes, by node; see core/vote_counts.py
     cooldowns  of votes that are gone: the union; of one the later end
     user       each part by its rule: see core/user_changes.py
-    strike     of a user's votes for a listing: wins over authors who had not read it
+    removal    of a user's votes for a listing: wins over authors who had not read it
     erasure    wins over authors who had not read it
     delivery   the last one taken over wins; of one owner, the furthest, until the owner has forgotten it
 """
@@ -38,10 +38,10 @@ from replication.facts import (
     FinishedFact,
     ListingFact,
     RemovedFact,
-    StruckFact,
     UserFact,
     VoteFact,
     VotesFact,
+    VotesRemovedFact,
 )
 
 NUMBER_BYTES = 8  # in either column of a leaf
@@ -58,12 +58,12 @@ class Erasure(NamedTuple):
 @dataclass(frozen=True)
 class FactSource:
     """The node whose facts are merged, the users it had erased by then, by digest, and those whose votes it
-    had struck out, by ref. Only the votes of a copy need those: other facts carry their own `forgotten` and
-    `struck`."""
+    had removed, by ref. Only the votes of a copy need those: other facts carry their own `forgotten` and
+    `removed_ms`."""
 
     node_id: str
     erased: Mapping[str, int] = field(default_factory=dict)
-    struck: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    removed_votes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
 
 class Merge:
@@ -120,7 +120,7 @@ class Merge:
                 return self._user(fact)
             case CooldownsFact():
                 return self._cooldowns(fact)
-            case StruckFact() | ErasedFact():
+            case VotesRemovedFact() | ErasedFact():
                 return self._gone_for_good(fact)
 
     def _of_life(
@@ -178,17 +178,17 @@ class Merge:
 
     def _news(self, fact: VoteFact, node_id: str) -> list[ev.Event]:
         """Return the vote of a fact. One that is known already is no event: readers of the log hear of each
-        vote once. The counts of its day name nobody, so they stay when the user is erased, or the vote struck
-        out."""
+        vote once. The counts of its day name nobody, so they stay when the user is erased, or the vote
+        removed."""
         counts, of_day = self._counts_of_day(fact, node_id), (fact.of_day, fact.of_month, fact.day)
         if self._is_forgotten(fact.user, fact.forgotten):
             return counts
-        struck_here = self._struck_here(fact.ref, fact.user)
-        if max(fact.struck, fact.life) < struck_here:
+        removed_here = self._votes_removed_here(fact.ref, fact.user)
+        if max(fact.removed_ms, fact.life) < removed_here:
             return counts
-        if fact.struck > struck_here:
+        if fact.removed_ms > removed_here:
             cast = ev.VoteCast(fact.ref, fact.user, fact.count, fact.last_ms, node_id, *of_day)
-            return [*self._strike(fact.ref, (fact.user,), fact.struck), cast]
+            return [*self._removal(fact.ref, (fact.user,), fact.removed_ms), cast]
         votes, user = self._state.votes, int(fact.user)
         known = votes.get(fact.ref, user) if self._is_known_life(fact) else None
         if known is None:
@@ -217,40 +217,40 @@ class Merge:
     def _is_known_life(self, fact: VoteFact) -> bool:
         return fact.life == self._state.fleet.removed.get(fact.ref, 0)
 
-    def _gone_for_good(self, fact: StruckFact | ErasedFact) -> list[ev.Event]:
-        if isinstance(fact, StruckFact):
-            return self._struck(fact)
+    def _gone_for_good(self, fact: VotesRemovedFact | ErasedFact) -> list[ev.Event]:
+        if isinstance(fact, VotesRemovedFact):
+            return self._votes_removed(fact)
         known = fact.ms <= self._state.fleet.erased.get(fact.pseudonym, 0)
         return [] if known else [ev.UserErased("", (), fact.pseudonym, stamp_ms=fact.ms, by=UNKNOWN)]
 
-    def _struck(self, fact: StruckFact) -> list[ev.Event]:
+    def _votes_removed(self, fact: VotesRemovedFact) -> list[ev.Event]:
         """Leave out what is known, and users who were erased since: then there are no such votes."""
         erased = self._state.fleet.erased
         news = tuple(
             user
             for user in fact.users
-            if fact.ms > max(self._struck_here(fact.ref, user), erased.get(self._digest_of(user), 0))
+            if fact.ms > max(self._votes_removed_here(fact.ref, user), erased.get(self._digest_of(user), 0))
         )
         is_over = fact.ms <= self._state.fleet.removed.get(fact.ref, 0)
-        return [] if is_over or not news else self._strike(fact.ref, news, fact.ms)
+        return [] if is_over or not news else self._removal(fact.ref, news, fact.ms)
 
     @staticmethod
-    def _strike(ref: str, users: tuple[str, ...], ms: int) -> list[ev.Event]:
-        return [ev.VotesStruck(ref, users, "", 0, stamp_ms=ms, by=UNKNOWN)]
+    def _removal(ref: str, users: tuple[str, ...], ms: int) -> list[ev.Event]:
+        return [ev.VotesRemoved(ref, users, "", 0, stamp_ms=ms, by=UNKNOWN)]
 
-    def _struck_here(self, ref: str, user: str) -> int:
-        """Return when the user's votes for the listing were struck out, as far as this node has read."""
-        return self._state.fleet.struck.get(ref, {}).get(user, 0)
+    def _votes_removed_here(self, ref: str, user: str) -> int:
+        """Return when the user's votes for the listing were removed, as far as this node has read."""
+        return self._state.fleet.removed_votes.get(ref, {}).get(user, 0)
 
     def _votes(self, fact: VotesFact, source: FactSource) -> list[ev.Event]:
-        """Leave out users whom this node has erased, or whose votes it has struck out, later than the author
+        """Leave out users whom this node has erased, or whose votes it has removed, later than the author
         knew."""
-        gone, struck = self._erased_here(source), self._struck_since(fact, source)
-        if not gone and not struck:
+        gone, removed = self._erased_here(source), self._removed_since(fact, source)
+        if not gone and not removed:
             return [ev.VotesMerged(fact.ref, fact.nodes, fact.leaf, fact.parts)]
 
         def is_kept(user: int) -> bool:
-            return str(user) not in struck and self._digest_of(str(user)) not in gone
+            return str(user) not in removed and self._digest_of(str(user)) not in gone
 
         half = len(fact.leaf) // 2
         kept = [at for at, user in enumerate(self._state.votes.users(fact.leaf)) if is_kept(user)]
@@ -259,10 +259,10 @@ class Merge:
         parts = tuple(part for part in fact.parts if is_kept(part[0]))
         return [ev.VotesMerged(fact.ref, fact.nodes, leaf, parts)]
 
-    def _struck_since(self, fact: VotesFact, source: FactSource) -> set[str]:
-        """Return the users whose votes this node has struck out later than the source knew."""
-        known = source.struck.get(fact.ref, {})
-        here = self._state.fleet.struck.get(fact.ref, {})
+    def _removed_since(self, fact: VotesFact, source: FactSource) -> set[str]:
+        """Return the users whose votes this node has removed later than the source knew."""
+        known = source.removed_votes.get(fact.ref, {})
+        here = self._state.fleet.removed_votes.get(fact.ref, {})
         return {user for user, ms in here.items() if ms > max(known.get(user, 0), fact.life)}
 
     def _erased_here(self, source: FactSource) -> set[str]:

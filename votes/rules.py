@@ -1,4 +1,4 @@
-"""Casting, striking out and erasing votes. Law: a vote and the webhook that tells of it are one record."""
+"""Casting, removing and erasing votes. Invariant: a vote and the webhook that tells of it are one record."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -13,11 +13,11 @@ from core.events import (
     Event,
     UserErased,
     VoteCast,
-    VotesStruck,
+    VotesRemoved,
 )
 from core.refusals import Refusal, voted_too_soon
 from core.state import State
-from core.vote_counts import STRUCK, STRUCK_DAYS, STRUCK_MONTHS, clamped_day
+from core.vote_counts import REMOVED, REMOVED_DAYS, REMOVED_MONTHS, clamped_day
 from core.webhook_events import NewDeliveries, told
 
 
@@ -73,7 +73,7 @@ def erase_user(
 
 
 class VoteRemoval(NamedTuple):
-    """All votes of some users for a listing, to be struck out."""
+    """All votes of some users for a listing, to be removed."""
 
     users: Sequence[str]
     reason: str
@@ -89,7 +89,7 @@ class KeptCooldowns(NamedTuple):
     """Returns the pseudonym of a listing and a user."""
 
 
-def strike_votes(
+def remove_votes(
     state: State,
     ref: str,
     removal: VoteRemoval,
@@ -99,10 +99,10 @@ def strike_votes(
     now_ms: int,
     by: Actor,
 ) -> list[Event]:
-    """Strike out all votes of the users for the listing. Raises Refusal.
+    """Remove all votes of the users for the listing. Raises Refusal.
 
     The cooldowns of the votes run on. The endpoint is told of each user, if it takes that. In a fleet a user
-    without a vote is struck out, too, because another node may know of one.
+    without a vote is removed, too, because another node may know of one.
     """
     users, reason = removal.users, removal.reason
     listing = state.listings.get(ref)
@@ -110,24 +110,24 @@ def strike_votes(
         raise Refusal("no_such_listing")
     votes = [(user, state.votes.get(ref, int(user))) for user in users]
     known = {user: vote for user, vote in votes if vote is not None}
-    struck = tuple(users) if state.fleet.label else tuple(known)
-    if not struck:
+    removed = tuple(users) if state.fleet.label else tuple(known)
+    if not removed:
         return []
     ends = {
         cooldowns.pseudonym_of(ref, user): last_ms + cooldowns.cooldown_ms
         for user, (_, last_ms) in known.items()
     }
-    days = _struck_by_day(state, ref, [last_ms for _, last_ms in known.values()])
-    of_all = state.vote_counts.by_key(ref, state.fleet.own, STRUCK, 0)
+    days = _removed_by_day(state, ref, [last_ms for _, last_ms in known.values()])
+    of_all = state.vote_counts.by_key(ref, state.fleet.own, REMOVED, 0)
     of_all += sum(count for count, _ in known.values())
-    strike = VotesStruck(ref, struck, "" if removal.goes_on else reason, now_ms, days, of_all, by=by)
+    event = VotesRemoved(ref, removed, "" if removal.goes_on else reason, now_ms, days, of_all, by=by)
     told_of = told(state, listing, "vote.struck", deliveries, now_ms, users=[*known], reason=reason)
     # Cooldowns come first, so that other nodes, too, know of them before they forget the votes.
-    return [*_kept(ends, now_ms), strike, *told_of]
+    return [*_kept(ends, now_ms), event, *told_of]
 
 
-def _struck_by_day(state: State, ref: str, last_votes: Sequence[int]) -> tuple[tuple[int, int, int], ...]:
-    """Return the days of the last votes, with how many this node has struck out of each, and of its month.
+def _removed_by_day(state: State, ref: str, last_votes: Sequence[int]) -> tuple[tuple[int, int, int], ...]:
+    """Return the days of the last votes, with how many this node has removed of each, and of its month.
 
     Nothing tells the days of earlier votes: those stay in the counts of their days. Of a day or a month no
     more goes than is left: votes of older versions are not among its votes, and take none of those away.
@@ -139,9 +139,9 @@ def _struck_by_day(state: State, ref: str, last_votes: Sequence[int]) -> tuple[t
     for day in sorted(days):
         month = month_of_day(day)
         months[month] += days[day]
-        of_day = counts.by_key(ref, own, STRUCK_DAYS, day) + min(days[day], left.get(day, 0))
+        of_day = counts.by_key(ref, own, REMOVED_DAYS, day) + min(days[day], left.get(day, 0))
         of_month = min(months[month], left_of_months.get(month, 0))
-        found.append((day, of_day, counts.by_key(ref, own, STRUCK_MONTHS, month) + of_month))
+        found.append((day, of_day, counts.by_key(ref, own, REMOVED_MONTHS, month) + of_month))
     return tuple(found)
 
 

@@ -48,7 +48,7 @@ SHOWN: Mapping[type[Event], Sequence[str]] = {
     ev.VoteFlagged: ("user", "rule"),
     ev.NoteAdded: ("by",),
     ev.ListingTakenOver: ("owner_id", "lost_by", "by"),
-    ev.VotesStruck: ("users", "reason", "by"),
+    ev.VotesRemoved: ("users", "reason", "by"),
     ev.OwnerMessageQueued: ("to", "decision"),
     ev.OwnerMessageAttempted: ("number", "outcome", "attempt.status", "attempt.error", "attempt.duration_ms"),
     ev.OwnerMessageTaken: (),
@@ -143,7 +143,7 @@ class JournalTail:
                 event = replace(event, claim=UNSET, proof=UNSET)  # they name somebody, and are not shown
             if isinstance(event, ev.OwnerMessageQueued) and event.to == actor:
                 event = replace(event, to=ERASED)
-            if isinstance(event, ev.VotesStruck) and user in event.users:
+            if isinstance(event, ev.VotesRemoved) and user in event.users:
                 event = replace(event, users=tuple(ERASED if it == user else it for it in event.users))
             left.append(each._replace(event=event))
         self._kept = deque(left, EVENTS)

@@ -26,7 +26,7 @@ from core.events import (
     OwnerSet,
     StatsUpdated,
     VoteFlagged,
-    VotesStruck,
+    VotesRemoved,
 )
 from core.listing_changes import RowEvent, changed, saved
 from core.push_history import with_push
@@ -137,7 +137,7 @@ def test_an_event_changes_its_part_and_stamps_it_in_a_fleet(
 
 def test_every_event_of_a_row_is_tried_here() -> None:
     without_a_part_of_their_own = {
-        *(KeySaved, KeyDeleted, KeyUsed, EndpointHelped, EndpointHealthSet, NoteAdded, VotesStruck),
+        *(KeySaved, KeyDeleted, KeyUsed, EndpointHelped, EndpointHealthSet, NoteAdded, VotesRemoved),
         *(CoOwnerSaved, CoOwnersEnded, ListingTakenOver, VoteFlagged, *get_args(OwnerMessageEvent)),
     }
     assert {type(event) for event, _, _ in PARTS} | without_a_part_of_their_own == set(get_args(RowEvent))

@@ -19,7 +19,7 @@ from core.events import (
     VoteCast,
     VotesMerged,
     VotesMoved,
-    VotesStruck,
+    VotesRemoved,
 )
 from core.ledger import Ledger
 from core.rows import (
@@ -284,7 +284,7 @@ def test_a_removal_takes_votes_that_came_before_their_listing_too(ledger: Ledger
 
 @pytest.mark.parametrize(
     "end",
-    [UserErased(USER, (BOT_REF,)), VotesStruck(BOT_REF, (USER,), "Bought.", NOW_MS)],
+    [UserErased(USER, (BOT_REF,)), VotesRemoved(BOT_REF, (USER,), "Bought.", NOW_MS)],
     ids=["erased", "struck out"],
 )
 def test_what_has_lost_its_only_vote_before_it_came_waits_for_nothing(

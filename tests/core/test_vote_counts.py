@@ -88,7 +88,7 @@ def test_counts_that_are_merged_whole_are_those_that_came_one_by_one(
     counts, other = taken(told(cast)), taken(told(before))
     for each in told(before):
         counts.count(BOT_REF, *each)
-    counts.strike(BOT_REF, 1, TODAY, struck, struck, struck)
+    counts.take_away(BOT_REF, 1, TODAY, struck, struck, struck)
     for _ in range(2):
         for of_node in counts.of_nodes(BOT_REF, labels):
             other.merge(BOT_REF, labels.index(of_node.node), of_node)
@@ -108,13 +108,13 @@ def test_votes_that_are_struck_out_are_no_longer_counted() -> None:
         table.put(BOT_REF, number, 1, NOW_MS)
         counts.count(BOT_REF, 0, TODAY, number, number)
     table.remove(BOT_REF, 1)
-    counts.strike(BOT_REF, 4, TODAY, 1, 1, 1)
-    counts.strike(BOT_REF, 4, TODAY, 1, 1, 1)
+    counts.take_away(BOT_REF, 4, TODAY, 1, 1, 1)
+    counts.take_away(BOT_REF, 4, TODAY, 1, 1, 1)
     assert counts.total(BOT_REF) == counts.in_month(BOT_REF, month_of(NOW_MS)) == 1
     assert dict(counts.days(BOT_REF)) == {TODAY: 1}
     assert counts.at(BOT_REF, 0, TODAY) == (2, 2)
     table.remove(BOT_REF, 2)
-    counts.strike(BOT_REF, 0, TODAY, 1, 1, 1)
+    counts.take_away(BOT_REF, 0, TODAY, 1, 1, 1)
     assert counts.total(BOT_REF) == counts.in_month(BOT_REF, month_of(NOW_MS)) == 0
     assert not counts.days(BOT_REF)
 
@@ -235,6 +235,6 @@ def test_a_vote_of_the_newest_day_of_its_node_changes_the_head_alone() -> None:
 
 def test_a_vote_of_the_very_first_day_is_too_old_beside_90_others() -> None:
     counts = taken([(0, day, 1, 1) for day in range(1, KEPT[0] + 1)])
-    counts.strike(BOT_REF, 1, 5, 1, 1, 1)
+    counts.take_away(BOT_REF, 1, 5, 1, 1, 1)
     counts.count(BOT_REF, 1, 0, 1, 1)
     assert counts.at(BOT_REF, 1, 0) == (0, 1)

@@ -18,7 +18,7 @@ from core.events import (
     UserErased,
     UserMerged,
     VotesMerged,
-    VotesStruck,
+    VotesRemoved,
 )
 from core.user_rows import ReminderMessage, user_ref
 from direct_messages.message_attempts import MessagePolicy
@@ -148,7 +148,7 @@ def test_another_vote_before_the_end_moves_the_message() -> None:
         ReminderCleared(REF, BOT_REF, NOW_MS),
         ListingRemoved(BOT_REF),
         UserErased(USER, (BOT_REF, REF)),
-        VotesStruck(BOT_REF, (USER,), "Bought.", NOW_MS),
+        VotesRemoved(BOT_REF, (USER,), "Bought.", NOW_MS),
     ],
     ids=["turned off", "removed", "erased", "struck out"],
 )

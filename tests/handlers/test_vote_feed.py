@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from core.events import Event, ListingRemoved, UserErased, VoteCast, VotesMerged, VotesStruck
+from core.events import Event, ListingRemoved, UserErased, VoteCast, VotesMerged, VotesRemoved
 from core.refusals import PlaceLost, Refusal
 from core.state import State
 from handlers.reply import Reply
@@ -147,7 +147,7 @@ def test_votes_that_are_struck_out_are_a_line_a_user_and_tell_of_the_votes_befor
         place = Place()
         users = [str(FIRST + number) for number in range(3)]
         place.log.commit(*(voted(int(user), 4) for user in users))
-        place.log.commit(VotesStruck(BOT_REF, tuple(users[:2]), "bought", NOW_MS))
+        place.log.commit(VotesRemoved(BOT_REF, tuple(users[:2]), "bought", NOW_MS))
         place.log.commit(voted(FIRST, 1, NOW_MS + 1))
         assert (await place.told(behind(2), 1))[0] == [
             *(("struck", user, None) for user in users[:2]),

@@ -310,7 +310,7 @@ def assert_votes(node: Node, book: Book) -> None:
         for vote in book.votes
         if vote.life == fleet.removed.get(vote.ref, 0)
         and vote.forgotten == fleet.erased.get(DIGESTS.user(vote.user), 0)
-        and vote.struck == fleet.struck.get(vote.ref, {}).get(vote.user, 0)
+        and vote.struck == fleet.removed_votes.get(vote.ref, {}).get(vote.user, 0)
     ]
     for ref in REFS:
         expected = {

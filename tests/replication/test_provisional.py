@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from core.events import ListingRemoved, Merged, NodeNamed, UserErased, VoteCast, VotesMerged, VotesStruck
+from core.events import ListingRemoved, Merged, NodeNamed, UserErased, VoteCast, VotesMerged, VotesRemoved
 from core.refusals import Unavailable
 from replication.epochs import MOVED_AT_ONCE, ProvisionalVotes
 from replication.members import ReadUpTo
@@ -93,11 +93,11 @@ def test_a_vote_that_comes_while_votes_are_moved_counts_under_the_new_label() ->
     assert_folds(restarted.node)
 
 
-STRUCK = VotesStruck(BOT_REF, (USER,), "Bought.", NOW_MS)
+REMOVED = VotesRemoved(BOT_REF, (USER,), "Bought.", NOW_MS)
 
 
-@pytest.mark.parametrize("gone", [ListingRemoved(BOT_REF), UserErased(USER, (BOT_REF,), "mark"), STRUCK])
-def test_what_is_gone_is_not_moved(gone: ListingRemoved | UserErased | VotesStruck) -> None:
+@pytest.mark.parametrize("gone", [ListingRemoved(BOT_REF), UserErased(USER, (BOT_REF,), "mark"), REMOVED])
+def test_what_is_gone_is_not_moved(gone: ListingRemoved | UserErased | VotesRemoved) -> None:
     restarted = Restarted()
     restarted.cast(3)
     restarted.node.ledger.commit([gone])
@@ -107,7 +107,7 @@ def test_what_is_gone_is_not_moved(gone: ListingRemoved | UserErased | VotesStru
 def test_of_who_voted_again_after_a_strike_that_vote_alone_is_moved() -> None:
     restarted = Restarted()
     restarted.cast(3)
-    restarted.node.ledger.commit([STRUCK])
+    restarted.node.ledger.commit([REMOVED])
     restarted.cast(1)
     assert restarted.moved() == {NEW: 1}
 

@@ -82,7 +82,7 @@ class Book:
                     self.ended.update(event.ends)
                 case ev.SessionsEnded():
                     self.ended.update(event.digests)
-                case ev.VotesStruck():
+                case ev.VotesRemoved():
                     self._note_struck(self.struck[self._life(node, event.ref)][node.label], event)
                 case ev.UserErased():
                     self.erased.add(event.user)
@@ -100,11 +100,11 @@ class Book:
     def _note_vote(self, node: Node, event: ev.VoteCast) -> None:
         life, mark = self._life(node, event.ref)[1], DIGESTS.user(event.user)
         forgotten = node.state.fleet.erased.get(mark, 0)
-        struck = node.state.fleet.struck.get(event.ref, {}).get(event.user, 0)
+        struck = node.state.fleet.removed_votes.get(event.ref, {}).get(event.user, 0)
         self.votes.append(Vote(event.ref, event.user, event.at_ms, life, forgotten, struck))
 
     @staticmethod
-    def _note_struck(of_node: Struck, event: ev.VotesStruck) -> None:
+    def _note_struck(of_node: Struck, event: ev.VotesRemoved) -> None:
         for day, of_day, of_month in event.days:
             of_node.days[day] = max(of_day, of_node.days[day])
             month = month_of_day(day)

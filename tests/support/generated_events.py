@@ -91,7 +91,7 @@ moves = st.tuples(users.map(int), st.integers(0, 2), st.integers(1, 3))
 days = st.sampled_from([day_of(NOW_MS) - ago for ago in (0, 1, 31)])
 of_days = st.lists(st.tuples(days, st.integers(1, 3)), max_size=2, unique_by=lambda each: each[0]).map(tuple)
 of_months = st.lists(st.tuples(st.integers(600, 602), st.integers(1, 4)), max_size=2).map(tuple)
-node_counts = st.builds(NodeCounts, labels, of_days, of_months, of_days, of_months, struck=st.integers(0, 3))
+node_counts = st.builds(NodeCounts, labels, of_days, of_months, of_days, of_months, removed=st.integers(0, 3))
 counts_moved = st.lists(
     st.tuples(days, st.integers(0, 2), st.integers(1, 3)), max_size=2, unique_by=lambda each: each[0]
 ).map(tuple)
@@ -445,8 +445,8 @@ OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
     ),
     ev.NoteAdded: st.builds(ev.NoteAdded, refs, texts, times, **managed),
     ev.ListingTakenOver: st.builds(ev.ListingTakenOver, refs, users, users, times, **managed),
-    ev.VotesStruck: st.builds(
-        ev.VotesStruck,
+    ev.VotesRemoved: st.builds(
+        ev.VotesRemoved,
         refs,
         st.lists(users, max_size=2, unique=True).map(tuple),
         texts,

@@ -12,7 +12,7 @@ from core.state import State
 from core.vote_port import leaves_of
 from replication.applying import Applying
 from replication.capture import Capture
-from replication.facts import Fact, HybridClock, KeyedDigests, ListingFact, StruckFact, VotesFact
+from replication.facts import Fact, HybridClock, KeyedDigests, ListingFact, VotesFact, VotesRemovedFact
 from replication.merge import FactSource, Merge
 from tests.support.committed_rows import a_listing
 from tests.support.memory_ledger import MemoryJournal, empty_state, fold
@@ -95,8 +95,8 @@ class Node:
     def everything(self) -> list[Fact]:
         """Return the facts about listings, users and votes in a copy of the node."""
         struck = [
-            StruckFact(ref, (user,), ms)
-            for ref, users in self.state.fleet.struck.items()
+            VotesRemovedFact(ref, (user,), ms)
+            for ref, users in self.state.fleet.removed_votes.items()
             for user, ms in users.items()
         ]
         listings = [self.capture.listing(ref) for ref in self.state.listings.refs]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from core.actors import OPERATOR, user_actor
 from core.clock import day_of, month_of
-from core.events import CooldownsKept, DeliveryQueued, Event, NodeNamed, UserErased, VoteCast, VotesStruck
+from core.events import CooldownsKept, DeliveryQueued, Event, NodeNamed, UserErased, VoteCast, VotesRemoved
 from core.ledger import Ledger
 from core.refusals import Refusal
 from core.rows import Review
@@ -27,7 +27,7 @@ from votes.rules import (
     drop_cooldowns,
     erase_user,
     keep_cooldowns,
-    strike_votes,
+    remove_votes,
 )
 
 
@@ -272,7 +272,7 @@ def test_a_vote_at_another_node_is_inside_the_cooldown_here(ledger: Ledger) -> N
 def strike(ledger: Ledger, *users: str, now_ms: int = NOW_MS, goes_on: bool = False) -> list[Event]:
     """Strikes votes out and commits it."""
     numbers = count(1)
-    events = strike_votes(
+    events = remove_votes(
         ledger.state,
         BOT_REF,
         VoteRemoval(users, "Bought.", goes_on),
@@ -296,7 +296,7 @@ def test_striking_votes_that_no_day_has_counted_takes_none_of_those_that_are_cou
     cast(ledger, user=OTHER_USER)
     assert [*state.vote_counts.days(BOT_REF).values()] == [2]
     assert [*state.vote_counts.months(BOT_REF).values()] == [2]
-    assert state.vote_counts.summed(BOT_REF).struck == 2
+    assert state.vote_counts.summed(BOT_REF).removed == 2
     strike(ledger, USER)
     assert [*state.vote_counts.days(BOT_REF).values()] == [1]
 
@@ -311,7 +311,7 @@ def test_a_strike_takes_all_votes_of_a_user_and_keeps_the_cooldown_of_the_last(
     now_ms = NOW_MS + DAY_MS + 5
     assert strike(ledger, USER, now_ms=now_ms) == [
         CooldownsKept(((f"{BOT_REF} {USER}", NOW_MS + 2 * DAY_MS),), now_ms),
-        VotesStruck(
+        VotesRemoved(
             *(BOT_REF, (USER,), "Bought.", now_ms, ((day_of(NOW_MS + DAY_MS), 1, 1),), 2), by=OPERATOR
         ),
     ]
@@ -325,7 +325,7 @@ def test_who_has_no_vote_is_struck_out_in_a_fleet_alone(ledger: Ledger) -> None:
     assert strike(ledger, USER) == []
     ledger.commit([NodeNamed("a.1")])
     (event,) = strike(ledger, USER)
-    assert isinstance(event, VotesStruck)
+    assert isinstance(event, VotesRemoved)
     assert (event.users, event.days, event.of_all) == ((USER,), (), 0)
 
 
@@ -340,10 +340,10 @@ def test_a_strike_counts_on_from_those_before(ledger: Ledger, state: State) -> N
     for user in users:
         cast(ledger, user=user)
     for number, user in enumerate(users, 1):
-        struck = next(event for event in strike(ledger, user) if isinstance(event, VotesStruck))
+        struck = next(event for event in strike(ledger, user) if isinstance(event, VotesRemoved))
         assert (struck.days, struck.of_all) == (((day_of(NOW_MS), number, number),), number)
         assert state.vote_counts.in_month(BOT_REF, month_of(NOW_MS)) == 5 - number
-    assert state.vote_counts.summed(BOT_REF).struck == 5
+    assert state.vote_counts.summed(BOT_REF).removed == 5
 
 
 def test_the_endpoint_is_told_of_each_user_who_had_a_vote(ledger: Ledger) -> None:

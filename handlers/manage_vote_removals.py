@@ -23,7 +23,7 @@ from handlers.request import Request
 from handlers.slices import in_slices
 from listings.forms import MOST_STRUCK, Strike
 from listings.rules import listing_of
-from votes.rules import KeptCooldowns, VoteRemoval, strike_votes
+from votes.rules import KeptCooldowns, VoteRemoval, remove_votes
 
 USERS_AT_ONCE = 100
 """Users in one record: about 2 ms, with a webhook that is told of each."""
@@ -43,7 +43,7 @@ class StruckVotes(Success):
     ]
 
 
-class StrikeSearch:
+class RemovalSearch:
     """The users whose last vote came within a time. `users` is complete when `slices` ends."""
 
     def __init__(self, state: State, ref: str, since_ms: int, until_ms: int) -> None:
@@ -69,7 +69,7 @@ class StrikeSearch:
             yield
 
 
-class ManageStrikes:
+class ManageVoteRemovals:
     def __init__(self, context: ManageContext, ref: Callable[[Request], str]) -> None:
         self._context = context
         self._state = context.ledger.state
@@ -93,7 +93,7 @@ class ManageStrikes:
         if form.since is None:
             return [*dict.fromkeys(flagged_users(row) if form.flagged else form.users)], False
         until_ms = form.until if form.until is not None else self._clock.now_ms()
-        search = StrikeSearch(self._state, row.ref, form.since, until_ms)
+        search = RemovalSearch(self._state, row.ref, form.since, until_ms)
         await in_slices(search.slices())
         return search.users, search.more
 
@@ -101,7 +101,7 @@ class ManageStrikes:
         """Strike the votes out, some users a record. The first record alone is an act with the reason."""
         context, position = self._context, None
         for start in range(0, len(users), USERS_AT_ONCE):
-            events = strike_votes(
+            events = remove_votes(
                 self._state,
                 ref,
                 VoteRemoval(users[start : start + USERS_AT_ONCE], reason, goes_on=position is not None),

@@ -5,11 +5,11 @@ from core.clock import day_of, month_of
 from core.events import Event, ListingRemoved, UserErased
 from core.fleet_table import FleetTable
 from core.webhook_events import NewDeliveries
-from replication.facts import StruckFact, VoteFact, VotesFact
+from replication.facts import VoteFact, VotesFact, VotesRemovedFact
 from replication.merge import FactSource
 from tests.support.memory_nodes import DIGESTS, Node, assert_alike, finished, meet
 from tests.support.sample_rows import BOT_REF, DAY_MS, HOUR_MS, NOW_MS, OTHER_USER, USER
-from votes.rules import KeptCooldowns, VoteRemoval, cast_vote, strike_votes
+from votes.rules import KeptCooldowns, VoteRemoval, cast_vote, remove_votes
 
 TODAY = day_of(NOW_MS)
 
@@ -25,7 +25,7 @@ def cast(node: Node, user: str = USER) -> list[Event]:
 def strike(node: Node, *users: str) -> None:
     deliveries = NewDeliveries(lambda: "d", 9)
     node.commit(
-        *strike_votes(
+        *remove_votes(
             node.state,
             BOT_REF,
             VoteRemoval(users or (USER,), "Bought."),
@@ -118,16 +118,16 @@ def test_a_copy_brings_the_strike_before_the_votes(a: Node, b: Node) -> None:
     for node in (a, b, a):
         c.merge_facts(node.everything(), node.label)
     assert c.votes(BOT_REF, USER) is None
-    assert c.state.fleet.struck == b.state.fleet.struck
+    assert c.state.fleet.removed_votes == b.state.fleet.removed_votes
 
 
 def test_a_copy_of_who_knew_of_the_strike_brings_what_came_after_it(a: Node, b: Node) -> None:
     strike(a)
     b.hear(a)
     cast(a)
-    struck = {BOT_REF: {USER: a.state.fleet.struck[BOT_REF][USER]}}
+    struck = {BOT_REF: {USER: a.state.fleet.removed_votes[BOT_REF][USER]}}
     votes = [fact for fact in a.everything() if isinstance(fact, VotesFact)]
-    finished(b.applying.facts(votes, FactSource("a.1", struck=struck)))
+    finished(b.applying.facts(votes, FactSource("a.1", removed_votes=struck)))
     assert b.votes(BOT_REF, USER) == (1, NOW_MS)
 
 
@@ -139,7 +139,7 @@ def test_who_votes_again_begins_anew_everywhere_whatever_is_heard_first(a: Node,
     a.clock.advance_ms(DAY_MS)
     cast(a)
     (vote,) = (fact for fact in a.told[-1].facts if isinstance(fact, VoteFact))
-    assert (vote.count, vote.struck) == (1, a.state.fleet.struck[BOT_REF][USER])
+    assert (vote.count, vote.removed_ms) == (1, a.state.fleet.removed_votes[BOT_REF][USER])
     b.merge_facts([vote], "a.1")
     assert b.votes(BOT_REF, USER) == (1, NOW_MS + DAY_MS)
     meet(a, b)
@@ -149,26 +149,28 @@ def test_who_votes_again_begins_anew_everywhere_whatever_is_heard_first(a: Node,
 def test_a_strike_that_is_known_is_nothing_new(a: Node, b: Node) -> None:
     strike(a)
     b.hear(a)
-    known = [fact for fact in a.everything() if isinstance(fact, StruckFact)]
+    known = [fact for fact in a.everything() if isinstance(fact, VotesRemovedFact)]
     assert known
     assert b.merge_facts(known, "a.1") == []
 
 
 def test_a_removal_and_an_erasure_end_what_is_known_of_strikes(a: Node, b: Node) -> None:
     strike(a, USER, OTHER_USER)
-    struck = [fact for fact in a.everything() if isinstance(fact, StruckFact)]
+    struck = [fact for fact in a.everything() if isinstance(fact, VotesRemovedFact)]
     b.hear(a)
     a.commit(UserErased(USER, (), DIGESTS.user(USER)))
     meet(a, b)
     for node in (a, b):
-        assert list(node.state.fleet.struck[BOT_REF]) == [OTHER_USER]
+        assert list(node.state.fleet.removed_votes[BOT_REF]) == [OTHER_USER]
         node.merge_facts(struck)
-        assert list(node.state.fleet.struck[BOT_REF]) == [OTHER_USER], "an erased user is not named again"
+        assert list(node.state.fleet.removed_votes[BOT_REF]) == [OTHER_USER], (
+            "an erased user is not named again"
+        )
     a.commit(ListingRemoved(BOT_REF))
     meet(a, b)
     for node in (a, b):
         node.merge_facts(struck)
-        assert not node.state.fleet.struck
+        assert not node.state.fleet.removed_votes
 
 
 def test_a_restart_remembers_the_strike(a: Node, b: Node) -> None:
@@ -185,10 +187,10 @@ def test_of_many_strikes_the_newest_are_kept_in_whatever_order_they_come() -> No
     times = [(str(10**17 + number), 1 + number // 2) for number in range(10_005)]
     for table, order in zip(tables, (times, reversed(times)), strict=True):
         for user, ms in order:
-            table.struck_at(BOT_REF, [user], ms)
+            table.votes_removed_at(BOT_REF, [user], ms)
     one, other = tables
-    assert one.struck == other.struck == {BOT_REF: dict(times[5:])}
+    assert one.removed_votes == other.removed_votes == {BOT_REF: dict(times[5:])}
     assert one.tombstones == other.tombstones
     loaded = FleetTable()
     loaded.load(one.row)
-    assert (loaded.struck, loaded.tombstones) == (one.struck, one.tombstones)
+    assert (loaded.removed_votes, loaded.tombstones) == (one.removed_votes, one.tombstones)

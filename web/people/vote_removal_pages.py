@@ -13,7 +13,7 @@ from msgspec import Meta
 from actions.views import Count, Success
 from core.audit_log import FLAGS_KEPT
 from core.rows import Listing
-from handlers.manage_strikes import StruckVotes
+from handlers.manage_vote_removals import StruckVotes
 from handlers.reply import Reply, success
 from kinds.registry import kind_of
 from languages.texts import Text
@@ -38,7 +38,7 @@ class ListingVotes(Success):
     flags: Annotated[tuple[FlagView, ...], Meta(description=f"The newest first, {FLAGS_KEPT} at most.")]
 
 
-class StrikePages:
+class VoteRemovalPages:
     def __init__(self, desk: ReviewDesk) -> None:
         self._desk = desk
 
@@ -100,7 +100,7 @@ class StrikePages:
         return ListingVotes(
             voters=state.votes.voters(row.ref),
             votes=state.votes.total(row.ref),
-            struck=state.vote_counts.summed(row.ref).struck,
+            struck=state.vote_counts.summed(row.ref).removed,
             flags=tuple(flag_view(state, row, flag) for flag in reversed(flags)),
         )
 
