@@ -142,7 +142,7 @@ class Command(NamedTuple):
     Args:
         words: such as "keys issue"; with `{kind}`, each kind has a command of its own.
         help: the text of `--help`; without one it is the summary.
-        options: the fields of the form, by name.
+        options: the fields of the form, by name. An id of the path may be among them, to name its argument.
         loses: the question that is asked first, if something is lost. It may name the ids of the path.
     """
 
@@ -218,6 +218,10 @@ class Operation(NamedTuple):
     @property
     def command(self) -> str:
         return self._said(self.action.command.words)
+
+    @property
+    def help(self) -> str:
+        return self._said(self.action.command.help)
 
     @property
     def form(self) -> type[Any] | None:

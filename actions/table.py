@@ -2,6 +2,14 @@
 
 from actions.action import AnyAction
 from actions.keys import KEY_ACTIONS
+from actions.review import DECISION_ACTIONS, REVIEW_ACTIONS
+from actions.vote_removals import REMOVE_VOTES
 from actions.votes import VOTE_ACTIONS
 
-ACTIONS: tuple[AnyAction, ...] = (*KEY_ACTIONS, *VOTE_ACTIONS)
+ACTIONS: tuple[AnyAction, ...] = (
+    *DECISION_ACTIONS,
+    *REVIEW_ACTIONS,
+    *KEY_ACTIONS,
+    *VOTE_ACTIONS,
+    REMOVE_VOTES,
+)

@@ -32,8 +32,6 @@ def commands_of(kind: Kind) -> dict[str, click.Command]:
         f"{kind} submit": _writing(kind, "submit"),
         f"{kind} edit": _writing(kind, "edit"),
         f"{kind} list": _listing(kind),
-        f"{kind} deny": _for_a_reason(f"{kind} deny", f"deny{form}"),
-        f"{kind} withdraw": _for_a_reason(f"{kind} withdraw", f"withdraw{form}"),
         f"{kind} offer": _of_heir(f"{kind} offer", f"offer{form}"),
         f"{kind} accept-offer": _of_heir(f"{kind} accept-offer", f"accept{form}Offer"),
     }
@@ -108,17 +106,4 @@ def _of_heir(command: str, operation: str) -> click.Command:
         click.Argument(["heir"], metavar="USER_ID"),
     ]
     text = f"{BY_NAME[operation].summary}."
-    return CallingCommand(command.split()[-1], callback=run, params=params, help=text)
-
-
-def _for_a_reason(command: str, operation: str) -> click.Command:
-    @pass_caller
-    def run(caller: GatewayCaller, /, id: str, reason: str) -> None:
-        caller.show(caller.call(operation, {"reason": reason}, id=id))
-
-    params: list[click.Parameter] = [
-        click.Argument(["id"], metavar="ID"),
-        click.Argument(["reason"], metavar="REASON"),
-    ]
-    text = f"{BY_NAME[operation].summary}.\n\nREASON is shown to its owner."
     return CallingCommand(command.split()[-1], callback=run, params=params, help=text)

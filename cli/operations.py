@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 from actions.action import AnyAction, Operation, Option, operations
 from actions.keys import KEY_ACTIONS
+from actions.review import DECISION_ACTIONS, REVIEW_ACTIONS
+from actions.vote_removals import REMOVE_VOTES
 from actions.votes import VOTE_ACTIONS
 from kinds.kind import Kind
 from kinds.registry import KINDS
@@ -50,7 +52,7 @@ def _call(operation: Operation) -> ApiCall:
         operation.summary,
         has_body=form is not None and not is_query,
         query=form.__struct_fields__ if form is not None and is_query else (),
-        help=action.command.help,
+        help=operation.help,
         options=action.command.options,
         loses=action.command.loses,
     )
@@ -69,20 +71,6 @@ def _of_kind(kind: Kind) -> Iterator[ApiCall]:
         ),
         (f"{kind} edit", f"edit{form}", "PUT", one, f"Edit a {thing}", True),
         (f"{kind} remove", f"remove{form}", "DELETE", one, f"Remove a {thing}"),
-        (f"{kind} approve", f"approve{form}", "POST", f"{one}/approve", f"Approve a {thing} in review", True),
-        (f"{kind} deny", f"deny{form}", "POST", f"{one}/deny", f"Deny a {thing} in review", True),
-        (
-            *(f"{kind} withdraw", f"withdraw{form}", "POST", f"{one}/withdraw"),
-            *(f"Withdraw the approval of a {thing}", True),
-        ),
-        (
-            *("review agree", f"agreeTo{form}Change", "POST", f"{one}/change/agree"),
-            *(f"Agree to the change of a {thing}", True),
-        ),
-        (
-            *("review refuse", f"refuse{form}Change", "POST", f"{one}/change/refuse"),
-            *(f"Refuse the change of a {thing}", True),
-        ),
         ("webhook set", f"save{form}Webhook", "PUT", webhook, f"Set a {thing}'s webhook", True),
         ("webhook show", f"show{form}Webhook", "GET", webhook, f"Show a {thing}'s webhook"),
         ("webhook remove", f"remove{form}Webhook", "DELETE", webhook, f"Remove a {thing}'s webhook"),
@@ -119,10 +107,6 @@ def _of_kind(kind: Kind) -> Iterator[ApiCall]:
             f"Show all about a {thing} and its newest votes",
         ),
         (
-            *("votes strike", f"strike{form}Votes", "POST", f"{one}/votes/strike"),
-            *(f"Strike votes for a {thing} out", True),
-        ),
-        (
             *(f"{kind} offer", f"offer{form}", "PUT", f"{one}/hand-over"),
             *(f"Offer a {thing} to another owner", True),
         ),
@@ -134,10 +118,6 @@ def _of_kind(kind: Kind) -> Iterator[ApiCall]:
             *(f"{kind} end-offer", f"end{form}Offer", "DELETE", f"{one}/hand-over"),
             f"Withdraw the offer of a {thing}, or decline it",
         ),
-        ("review claim", f"claim{form}", "POST", f"{one}/claim", f"Take the review of a {thing} on", True),
-        ("review release", f"release{form}", "DELETE", f"{one}/claim", f"Give the review of a {thing} back"),
-        ("review notes", f"show{form}Notes", "GET", f"{one}/notes", f"Show the notes on a {thing}"),
-        ("review note", f"note{form}", "POST", f"{one}/notes", f"Note something on a {thing}", True),
     ):
         yield ApiCall(*row)
 
@@ -146,10 +126,7 @@ _EXTRA_OWNER = "/manage/bots/{id}/extra-owners/{user_id}"
 _BOT, _USER = "/manage/bots/{id}", "/manage/users/{id}"
 OPERATIONS: tuple[ApiCall, ...] = (
     *(call for kind in KINDS for call in _of_kind(kind)),
-    ApiCall(
-        *("review queue", "showQueue", "GET", "/manage/queue", "Show what waits for a decision"),
-        query=("after", "limit"),
-    ),
+    *calls_of((*DECISION_ACTIONS, *REVIEW_ACTIONS)),
     ApiCall(
         *("counts", "setActualServerCount", "PUT", f"{_BOT}/actual-server-count"),
         *("Set how many servers a bot is really in", True),
@@ -168,7 +145,7 @@ OPERATIONS: tuple[ApiCall, ...] = (
     ),
     ApiCall("limits", "setLimits", "PUT", f"{_BOT}/limits", "Give a bot limits of its own", True),
     *calls_of(KEY_ACTIONS),
-    *calls_of(VOTE_ACTIONS),
+    *calls_of((*VOTE_ACTIONS, REMOVE_VOTES)),
     ApiCall(
         *("votes list", "listVotes", "GET", "/manage/votes", "Read all votes in the order of the log"),
         query=("after", "limit"),

@@ -17,8 +17,6 @@ from handlers.late import Late
 from handlers.manage import ManageContext, Operator, bot_ref, server_ref
 from handlers.manage_listings import ManageListings
 from handlers.manage_owners import ManageOwners
-from handlers.manage_review import ManageQueue, ManageReview
-from handlers.manage_strikes import ManageStrikes
 from handlers.manage_users import ManageUsers
 from handlers.manage_webhooks import AttemptWatch, ManageWebhooks
 from handlers.public import PublicApi, PublicLimits
@@ -89,7 +87,7 @@ def open_api(
     settings, ledger = runtime.settings, store.ledger
     callers = _callers(runtime, store)
     public = _public_api(runtime, store, callers, egress, fleet)
-    people = _people_rules(settings.web, ledger.state)
+    people, ownership = _people_rules(settings.web, ledger.state), Ownership(ledger.state)
     managed = ManageContext(
         ledger,
         runtime.clock,
@@ -102,6 +100,7 @@ def open_api(
         webhooks=webhook_policy(settings.webhooks, egress.requests, secrets.token_bytes),
         searches=searches,
         in_slices=in_slices,
+        ownership=ownership,
         problems=public.problems,
         missing_count=egress.guild_counts.counts.missing,
         moderators=people.moderators,
@@ -117,7 +116,7 @@ def open_api(
             callers,
             public,
             people,
-            Ownership(ledger.state),
+            ownership,
             managed,
             AttemptWatch(),
             VoteFeed(ledger.state, pages, lambda: ledger.durable(ledger.head), settings.votes.feed_streams),
@@ -179,7 +178,7 @@ def _readiness(runtime: Runtime, store: Store, fleet: Fleet) -> Callable[[], str
 
 def all_endpoints(settings: Settings, api: Api, is_signed_in: Callable[[Request], bool]) -> Endpoints:
     """Return every endpoint, bound to the values it needs."""
-    managed, state = api.managed, api.managed.ledger.state
+    managed = api.managed
     refs: Mapping[Kind, Callable[[Request], str]] = {"bots": bot_ref, "servers": server_ref}
     attempt_seconds = settings.webhooks.timeout_seconds + 1  # of a test or a redelivery, for its result
     described, page = partial(_description, settings), partial(_description_page, settings)
@@ -192,11 +191,8 @@ def all_endpoints(settings: Settings, api: Api, is_signed_in: Callable[[Request]
         webhooks={
             kind: ManageWebhooks(managed, ref, api.watch, attempt_seconds) for kind, ref in refs.items()
         },
-        strikes={kind: ManageStrikes(managed, ref) for kind, ref in refs.items()},
         feed=api.feed,
         users=ManageUsers(managed, api.ownership),
-        queue=ManageQueue(state, api.ownership),
-        review={kind: ManageReview(managed, ref) for kind, ref in refs.items()},
         owners={kind: ManageOwners(managed, ref) for kind, ref in refs.items()},
         is_signed_in=is_signed_in,
     )

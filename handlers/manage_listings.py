@@ -10,7 +10,6 @@ from msgspec.structs import asdict
 from actions.history import History, act_views, owner_message_view
 from actions.listing_kinds import Kind
 from actions.listing_views import (
-    ApprovedBot,
     BotPage,
     LimitsAnswer,
     ServerCount,
@@ -24,9 +23,8 @@ from actions.listing_views import (
 )
 from actions.query_forms import ListingsQuery
 from core.actors import Actor, user_of
-from core.events import Event, ListingSaved
+from core.events import ListingSaved
 from core.rows import ServerCheck
-from forms.fields import Nothing
 from forms.reading import read, read_query
 from handlers.manage import ManageContext
 from handlers.reply import Reply, success
@@ -36,7 +34,7 @@ from kinds.registry import BY_PLURAL
 from listings import rules
 from listings.co_owners import invited_at_submission
 from listings.eligibility import submit_checked
-from listings.forms import ActualServerCount, ChangeAgreement, ChangeRefusal, Denial, Limits, WebhookSettings
+from listings.forms import ActualServerCount, Limits, WebhookSettings
 from listings.queries import page
 from listings.webhooks import first_chat_webhook
 from people.quarantine import refuse_of_quarantined_owner, refuse_quarantined
@@ -121,70 +119,6 @@ class ManageListings:
     async def remove(self, request: Request) -> Reply:
         events = rules.remove(self._state, self._ref(request), self._clock.now_ms(), by=request.by)
         return await self._context.commit(events)
-
-    async def approve(self, request: Request) -> Reply:
-        ref = self._ref(request)
-        rules.listing_of(self._state, ref)
-        read(Nothing, request.json_object())
-        events = rules.approve(
-            self._state,
-            ref,
-            self._clock.now_ms(),
-            by=request.by,
-            tells_owner=self._context.tells_owners,
-            deliveries=self._context.new_deliveries(),
-        )
-
-        def approved() -> Reply:
-            if self.kind == "servers":
-                return self._show(ref)
-            view = bot_view(rules.listing_of(self._state, ref))
-            return success(ApprovedBot(**asdict(view), hint=self._context.hint(ref)))
-
-        return await self._context.commit(events, approved)
-
-    async def deny(self, request: Request) -> Reply:
-        """Deny the listing."""
-        return await self._decide_against(request, rules.deny)
-
-    async def withdraw(self, request: Request) -> Reply:
-        """Withdraw the approval of the listing."""
-        return await self._decide_against(request, rules.withdraw)
-
-    async def _decide_against(self, request: Request, rule: Callable[..., list[Event]]) -> Reply:
-        ref = self._ref(request)
-        rules.listing_of(self._state, ref)
-        form = read(Denial, request.json_object())
-        events = rule(
-            self._state,
-            ref,
-            form.reason,
-            self._clock.now_ms(),
-            by=request.by,
-            tells_owner=self._context.tells_owners,
-            deliveries=self._context.new_deliveries(),
-        )
-        return await self._context.commit(events, lambda: self._show(ref))
-
-    async def agree(self, request: Request) -> Reply:
-        """Agree to the change of the listing."""
-        ref = self._ref(request)
-        rules.listing_of(self._state, ref)
-        form = read(ChangeAgreement, request.json_object())
-        tells_owner, now_ms = self._context.tells_owners, self._clock.now_ms()
-        events = rules.agree(self._state, ref, form.version, now_ms, by=request.by, tells_owner=tells_owner)
-        return await self._context.commit(events, lambda: self._show(ref))
-
-    async def refuse(self, request: Request) -> Reply:
-        """Refuse the change of the listing."""
-        ref = self._ref(request)
-        rules.listing_of(self._state, ref)
-        form = read(ChangeRefusal, request.json_object())
-        tells_owner, now_ms = self._context.tells_owners, self._clock.now_ms()
-        events = rules.refuse(
-            self._state, ref, form.version, form.reason, now_ms, by=request.by, tells_owner=tells_owner
-        )
-        return await self._context.commit(events, lambda: self._show(ref))
 
     async def set_actual_count(self, request: Request) -> Reply:
         ref = self._ref(request)

@@ -255,7 +255,6 @@ LONGEST_FUNCTION = 60
 LONGER_FUNCTIONS = {
     "cli/operations.py:_of_kind",
     "gateway/people_site.py:__init__",
-    "handlers/review_routes.py:_of_kind",
     "handlers/routes.py:_listings",
     "handlers/routes.py:_webhooks",
 }

@@ -9,6 +9,16 @@ from actions.table import ACTIONS
 from people.permissions import RIGHTS, Relation, Right
 
 NEEDED: dict[str, tuple[Right | None, bool]] = {
+    "approve{Thing}": ("decide", False),
+    "deny{Thing}": ("decide", False),
+    "withdraw{Thing}": ("decide", False),
+    "agreeTo{Thing}Change": ("decide", False),
+    "refuse{Thing}Change": ("decide", False),
+    "showQueue": (None, False),
+    "claim{Thing}": ("review", False),
+    "release{Thing}": ("review", False),
+    "show{Thing}Notes": ("review", False),
+    "note{Thing}": ("review", False),
     "issueKey": ("keys", True),
     "listKeys": ("keys", False),
     "rotateKey": ("keys", True),
@@ -16,6 +26,7 @@ NEEDED: dict[str, tuple[Right | None, bool]] = {
     "voteFor{Thing}": (None, False),
     "check{Thing}Votes": (None, False),
     "count{Thing}Votes": ("see", False),
+    "strike{Thing}Votes": ("decide", False),
 }
 """The right that each action takes, and whether the sign-in must be fresh."""
 MAY: dict[Relation, set[Right]] = {

@@ -5,8 +5,8 @@ The log keeps the queue and the last decisions, so no list walks through all lis
 
 from collections.abc import Set
 
+from actions.review import QueuePage, waiting_listing
 from core.state import State
-from handlers.manage_review import QueuePage, waiting_listing
 from handlers.reply import Reply, success
 from languages.texts import Text
 from listings.ownership import Ownership

@@ -11,12 +11,12 @@ from msgspec.structs import asdict
 from actions.history import ActView, OwnerMessageOrNone, act_views, owner_message_view
 from actions.listing_kinds import Kind, kind_of_ref
 from actions.listing_views import BotView, ServerView, bot_view, server_view
+from actions.review import NoteView, note_views
 from actions.views import ActorName, Moment, Snowflake, Success, View
 from chatplatform.facts import Answer, created_ms
 from chatplatform.platform_client import ChatPlatform, PlatformAway
 from core.rows import Listing, Review
 from core.state import State
-from handlers.manage_review import NoteView, note_list
 from handlers.user_views import DisplayName, QuarantineView, Username, UserViews
 from kinds.bots import BotProfile
 from listings import review
@@ -168,7 +168,7 @@ class ReviewViews:
             denials=tuple(act for act in acts if act.deed in review.DENIALS),
             decision=next((act for act in acts if act.deed in review.REVIEWS), None),
             message=owner_message_view(row),
-            notes=note_list(row).notes,
+            notes=note_views(row),
             owner=self._owner(row.owner_id, now_ms),
             others=self._others(row),
         )

@@ -12,9 +12,9 @@ from msgspec import Meta
 
 from actions.listing_kinds import kind_of_ref
 from actions.views import Count, Success
+from actions.vote_removals import StruckVotes
 from core.audit_log import FLAGS_KEPT
 from core.rows import Listing
-from handlers.manage_strikes import StruckVotes
 from handlers.reply import Reply, success
 from languages.texts import Text
 from web.form_posts import FormPost
