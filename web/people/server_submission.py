@@ -9,8 +9,7 @@ sends nobody away: the form comes back with all that was typed, and says how to 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from chatplatform.facts import PlatformServer
-from chatplatform.images import server_icon_url
+from chatplatform.facts import PlatformServer, server_icon_url
 from core.clock import Clock
 from core.refusals import Invalid, Refusal
 from core.rows import CheckOutcome, Eligibility, ServerCheck
@@ -36,14 +35,7 @@ from web.people.server_lists import ServerList, ServerLists
 from web.people.visitors import Person
 
 TITLE = Text("List a server")
-EMPTY: Mapping[str, Any] = {
-    "name": "",
-    "description": "",
-    "keywords": (),
-    "category": "",
-    "webhook_url": "",
-    "language": "en",
-}
+EMPTY: Mapping[str, Any] = {**SERVERS.empty, "webhook_url": "", "language": "en"}
 NOT_MANAGED = Text(
     "You do not manage this server, or the list of your servers is too old. You need the permission Manage "
     "Server there. Read the list again in another window, and send this once more."
@@ -202,7 +194,7 @@ class ServerSubmissionPages:
             "values": values,
             "errors": errors,
             "labels": {**LABELS, "webhook_url": Text("Webhook"), "language": Text("Language")},
-            "choices": SERVERS.categories,
+            "its_kind": SERVERS,
             "languages": LANGUAGES,
             "usual_wait_ms": self._ownership.usual_wait_ms,
             "is_listed": SERVERS.ref(server_id) in self._state.listings,
