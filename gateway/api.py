@@ -19,7 +19,6 @@ from handlers.manage_listings import ManageListings
 from handlers.manage_owners import ManageOwners
 from handlers.manage_review import ManageQueue, ManageReview
 from handlers.manage_strikes import ManageStrikes
-from handlers.manage_users import ManageUsers
 from handlers.manage_webhooks import AttemptWatch, ManageWebhooks
 from handlers.public import PublicApi, PublicLimits
 from handlers.reply import Reply
@@ -89,7 +88,7 @@ def open_api(
     settings, ledger = runtime.settings, store.ledger
     callers = _callers(runtime, store)
     public = _public_api(runtime, store, callers, egress, fleet)
-    people = _people_rules(settings.web, ledger.state)
+    people, ownership = _people_rules(settings.web, ledger.state), Ownership(ledger.state)
     managed = ManageContext(
         ledger,
         runtime.clock,
@@ -106,6 +105,7 @@ def open_api(
         missing_count=egress.guild_counts.counts.missing,
         moderators=people.moderators,
         sessions=people.sessions,
+        ownership=ownership,
         claims=fleet.claims,
         pseudonym=fleet.digest_of,
         tells_owners=delivery.teller is not None,
@@ -117,7 +117,7 @@ def open_api(
             callers,
             public,
             people,
-            Ownership(ledger.state),
+            ownership,
             managed,
             AttemptWatch(),
             VoteFeed(ledger.state, pages, lambda: ledger.durable(ledger.head), settings.votes.feed_streams),
@@ -194,7 +194,6 @@ def all_endpoints(settings: Settings, api: Api, is_signed_in: Callable[[Request]
         },
         strikes={kind: ManageStrikes(managed, ref) for kind, ref in refs.items()},
         feed=api.feed,
-        users=ManageUsers(managed, api.ownership),
         queue=ManageQueue(state, api.ownership),
         review={kind: ManageReview(managed, ref) for kind, ref in refs.items()},
         owners={kind: ManageOwners(managed, ref) for kind, ref in refs.items()},

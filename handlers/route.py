@@ -20,7 +20,6 @@ from handlers.manage_listings import ManageListings
 from handlers.manage_owners import ManageOwners
 from handlers.manage_review import ManageQueue, ManageReview
 from handlers.manage_strikes import ManageStrikes
-from handlers.manage_users import ManageUsers
 from handlers.manage_webhooks import ManageWebhooks
 from handlers.public import PublicApi
 from handlers.reply import JSON, Reply
@@ -49,7 +48,6 @@ class Endpoints:
     webhooks: Mapping[Kind, ManageWebhooks]
     strikes: Mapping[Kind, ManageStrikes]
     feed: VoteFeed
-    users: ManageUsers
     queue: ManageQueue
     review: Mapping[Kind, ManageReview]
     owners: Mapping[Kind, ManageOwners]

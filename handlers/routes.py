@@ -1,6 +1,6 @@
 """The one table of routes. Law: a path that is not here does not exist, and one that is here is documented.
 
-A new endpoint is a new row; those of the review, of users and under `/debug` stand in files of their own. In
+A new endpoint is a new row; those of the review and under `/debug` stand in files of their own. In
 a text of a row, `$name` stands for a number that an operator can set: the document fills it in.
 """
 
@@ -11,6 +11,7 @@ from msgspec import Struct
 from actions.keys import KEY_ACTIONS
 from actions.listing_kinds import KINDS, Kind
 from actions.query_forms import DeliveriesQuery, ListingsQuery
+from actions.table import USER_ACTIONS
 from actions.views import Success
 from actions.votes import VOTE_ACTIONS
 from forms.fields import Nothing
@@ -30,7 +31,6 @@ from handlers.manage_strikes import StruckVotes
 from handlers.owner_routes import OWNER_ROUTES
 from handlers.review_routes import REVIEW_ROUTES
 from handlers.route import Route
-from handlers.user_routes import USER_ROUTES
 from handlers.vote_feed import FeedQuery, VotePage
 from handlers.webhook_views import (
     DeliveryAnswer,
@@ -617,5 +617,5 @@ ROUTES: tuple[Route, ...] = (
     *_of_kinds(_webhooks),
     *_of_kinds(_votes),
     _FEED,
-    *USER_ROUTES,
+    *routes_of(USER_ACTIONS),
 )

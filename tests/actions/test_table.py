@@ -16,6 +16,12 @@ NEEDED: dict[str, tuple[Right | None, bool]] = {
     "voteFor{Thing}": (None, False),
     "check{Thing}Votes": (None, False),
     "count{Thing}Votes": ("see", False),
+    **dict.fromkeys(("listUsers", "showUser"), (None, False)),
+    "forgetUser": (None, True),
+    **dict.fromkeys(("listModerators", "appointModerator", "dismissModerator"), (None, False)),
+    **dict.fromkeys(("listSessions", "endSessions", "endAllSessions", "endSession"), (None, False)),
+    **dict.fromkeys(("listNotices", "listReminders", "clearReminders"), (None, False)),
+    **dict.fromkeys(("quarantineUser", "liftQuarantine"), (None, False)),
 }
 """The right that each action takes, and whether the sign-in must be fresh."""
 MAY: dict[Relation, set[Right]] = {

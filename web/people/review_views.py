@@ -3,12 +3,14 @@ unknown, and nothing is made up.
 """
 
 import asyncio
+from collections.abc import Callable
 from typing import Annotated, Literal
 
 from msgspec import Meta
 from msgspec.structs import asdict
 
 from actions.listing_kinds import Kind, kind_of_ref
+from actions.users import DisplayName, QuarantineView, Username, UserView
 from actions.views import ActorName, Moment, Snowflake, Success, View
 from chatplatform.facts import Answer, created_ms
 from chatplatform.platform_client import ChatPlatform, PlatformAway
@@ -17,7 +19,6 @@ from core.state import State
 from handlers.history_views import ActView, OwnerMessageOrNone, act_views, owner_message_view
 from handlers.listing_views import BotView, ServerView, bot_view, server_view
 from handlers.manage_review import NoteView, note_list
-from handlers.user_views import DisplayName, QuarantineView, Username, UserViews
 from kinds.bots import BotProfile
 from listings import review
 from listings.ownership import Ownership
@@ -125,10 +126,12 @@ class DecidedList(Success):
 class ReviewViews:
     """Makes the views of one gateway."""
 
-    def __init__(self, state: State, ownership: Ownership, users: UserViews, platform: ChatPlatform) -> None:
+    def __init__(
+        self, state: State, ownership: Ownership, user: Callable[[str, int], UserView], platform: ChatPlatform
+    ) -> None:
         self._state = state
         self._ownership = ownership
-        self._users = users
+        self._user = user
         self._platform = platform
 
     async def platform(self, kind: Kind, listing_id: str) -> PlatformView:
@@ -179,7 +182,7 @@ class ReviewViews:
         return tuple(_decided(self._state.listings.peek(ref)) for ref in refs)
 
     def _owner(self, user_id: str, now_ms: int) -> OwnerView:
-        user = self._users.user(user_id, now_ms)
+        user = self._user(user_id, now_ms)
         return OwnerView(
             id=user.id,
             username=user.username,
