@@ -14,7 +14,7 @@ from listings.notices import NoticeSearch, OwnerNotice
 from people import reminders
 
 NOTICES = 50
-"""Those that are shown at once."""
+"""The notices on one page."""
 ReminderMessageState = Literal["none", "pending", "delivered", "failed"]
 ListingPath = Annotated[
     str, Meta(description="Its path in this API, such as `bots/<id>`."), example("bots/123456789012345678")

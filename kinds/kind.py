@@ -29,7 +29,7 @@ class ListingEdit(Form, frozen=True):
     """The base of edits: the fields of a profile of a kind, and its owner."""
 
     if TYPE_CHECKING:
-        kind: ClassVar["Kind"]
+        of_kind: ClassVar["Kind"]
         owner_id: str
 
 
@@ -241,7 +241,7 @@ class Kind:
             f"{self.title}Edit",
             [("owner_id", Snowflake), *map(_defined, self.fields.values())],
             bases=(ListingEdit,),
-            namespace={"__doc__": f"A {self.singular}'s profile, written by its owner.", "kind": self},
+            namespace={"__doc__": f"A {self.singular}'s profile, written by its owner.", "of_kind": self},
             module=__name__,
             frozen=True,
             kw_only=True,
@@ -258,7 +258,7 @@ class Kind:
             f"{self.title}Submission",
             fields,
             bases=(ListingSubmission,),
-            namespace={"__doc__": f"A new {self.singular} with its profile.", "kind": self},
+            namespace={"__doc__": f"A new {self.singular} with its profile.", "of_kind": self},
             module=__name__,
             frozen=True,
             kw_only=True,
@@ -267,7 +267,8 @@ class Kind:
 
     def profile_of(self, form: ListingEdit) -> Profile:
         """Return the profile that a form holds."""
-        return msgspec.convert(form, self.profile, from_attributes=True)
+        # Not by `msgspec.convert`: it takes the kind of the form for the tag of the profile.
+        return self.profile(**{name: getattr(form, name) for name in self.profile.__struct_fields__})
 
 
 def texts_of(value: object) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ A preview is a POST that saves nothing. A submission that is refused comes back 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from chatplatform.bot_checks import Obstacle, obstacles
+from chatplatform.listing_checks import Obstacle, obstacles
 from chatplatform.platform_client import PlatformAway
 from core.clock import Clock
 from core.refusals import Invalid, Refusal
