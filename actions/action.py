@@ -159,6 +159,8 @@ class Action(Generic[F, V]):
     Args:
         name: the operation's id, of which clients make the names of functions.
         run: the function; it gets None if there is no form.
+        checks: raises the refusal of ids in the path that are malformed, before the form is read. Without it,
+            the function does.
         form: the type of the body, or of the query of a GET; a mapping if each kind has its own.
         view: the type of the answer; a mapping if each kind has its own.
         path: the path of the management API, with `{id}` and other ids.
@@ -171,6 +173,7 @@ class Action(Generic[F, V]):
 
     name: str
     run: Callable[["Call", F], V | Awaitable[V]]
+    checks: Callable[["Call"], object] | None = None
     form: type[F] | Mapping[Kind, type[F]] | None = None
     view: type[V] | Mapping[Kind, type[V]]
     access: Access

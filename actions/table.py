@@ -2,14 +2,32 @@
 
 from actions.action import AnyAction
 from actions.keys import KEY_ACTIONS
+from actions.notices import CLEAR_REMINDERS, LIST_NOTICES, LIST_REMINDERS
 from actions.review import DECISION_ACTIONS, REVIEW_ACTIONS
+from actions.sessions import END_ALL_SESSIONS, END_SESSION, END_SESSIONS, LIST_SESSIONS
+from actions.users import (
+    APPOINT_MODERATOR,
+    DISMISS_MODERATOR,
+    FORGET_USER,
+    LIFT_QUARANTINE,
+    LIST_MODERATORS,
+    LIST_USERS,
+    QUARANTINE_USER,
+    SHOW_USER,
+)
 from actions.vote_removals import REMOVE_VOTES
 from actions.votes import VOTE_ACTIONS
 
+USER_ACTIONS: tuple[AnyAction, ...] = (
+    *(LIST_USERS, SHOW_USER, FORGET_USER, LIST_MODERATORS, APPOINT_MODERATOR, DISMISS_MODERATOR),
+    *(LIST_SESSIONS, LIST_NOTICES, LIST_REMINDERS, CLEAR_REMINDERS),
+    *(END_SESSIONS, END_ALL_SESSIONS, END_SESSION, QUARANTINE_USER, LIFT_QUARANTINE),
+)
 ACTIONS: tuple[AnyAction, ...] = (
     *DECISION_ACTIONS,
     *REVIEW_ACTIONS,
     *KEY_ACTIONS,
     *VOTE_ACTIONS,
     REMOVE_VOTES,
+    *USER_ACTIONS,
 )

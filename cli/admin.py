@@ -41,10 +41,6 @@ LOST = {
     "bots remove": "This removes the bot {name}, with its keys, votes, deliveries and webhook.",
     "servers remove": "This removes the server {name}, with its votes, deliveries and webhook.",
     "webhook remove": "This removes the webhook of {id}, what it still has to send, and its log.",
-    "users end-sessions": "This signs the user {id} out everywhere.",
-    "users end-all-sessions": "This signs everybody out everywhere.",
-    "users end-session": "This ends the session {session_id} of the user {id}.",
-    "users erase": "This removes all that is known of user {id}, with votes and deliveries, everywhere.",
     **{call.command: call.loses for call in OPERATIONS if call.loses},
 }
 """Commands that ask before something is lost."""

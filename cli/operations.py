@@ -10,6 +10,7 @@ from typing import NamedTuple
 from actions.action import AnyAction, Operation, Option, operations
 from actions.keys import KEY_ACTIONS
 from actions.review import DECISION_ACTIONS, REVIEW_ACTIONS
+from actions.table import USER_ACTIONS
 from actions.vote_removals import REMOVE_VOTES
 from actions.votes import VOTE_ACTIONS
 from kinds.kind import Kind
@@ -123,7 +124,7 @@ def _of_kind(kind: Kind) -> Iterator[ApiCall]:
 
 
 _EXTRA_OWNER = "/manage/bots/{id}/extra-owners/{user_id}"
-_BOT, _USER = "/manage/bots/{id}", "/manage/users/{id}"
+_BOT = "/manage/bots/{id}"
 OPERATIONS: tuple[ApiCall, ...] = (
     *(call for kind in KINDS for call in _of_kind(kind)),
     *calls_of((*DECISION_ACTIONS, *REVIEW_ACTIONS)),
@@ -150,41 +151,7 @@ OPERATIONS: tuple[ApiCall, ...] = (
         *("votes list", "listVotes", "GET", "/manage/votes", "Read all votes in the order of the log"),
         query=("after", "limit"),
     ),
-    ApiCall("users list", "listUsers", "GET", "/manage/users", "List users", query=("after", "limit")),
-    ApiCall("users show", "showUser", "GET", _USER, "Show a user"),
-    ApiCall("users erase", "forgetUser", "DELETE", _USER, "Forget a user"),
-    ApiCall("users notices", "listNotices", "GET", f"{_USER}/notices", "List a user's notices"),
-    ApiCall("users reminders", "listReminders", "GET", f"{_USER}/reminders", "List a user's reminders"),
-    ApiCall(
-        *("users clear-reminders", "clearReminders", "DELETE", f"{_USER}/reminders"),
-        "Turn all reminders of a user off",
-    ),
-    ApiCall("users sessions", "listSessions", "GET", f"{_USER}/sessions", "List a user's sessions"),
-    ApiCall(
-        *("users end-sessions", "endSessions", "DELETE", f"{_USER}/sessions"),
-        "End all sessions of a user",
-    ),
-    ApiCall(
-        *("users end-all-sessions", "endAllSessions", "DELETE", "/manage/sessions"),
-        "End the sessions of all users",
-    ),
-    ApiCall(
-        *("users end-session", "endSession", "DELETE", f"{_USER}/sessions/{{session_id}}"),
-        "End a session of a user",
-    ),
-    ApiCall(
-        *("users quarantine", "quarantineUser", "PUT", f"{_USER}/quarantines/{{act}}"),
-        *("Forbid an act to a user", True),
-    ),
-    ApiCall(*("users lift", "liftQuarantine", "DELETE", f"{_USER}/quarantines/{{act}}"), "Lift a quarantine"),
-    ApiCall("moderators list", "listModerators", "GET", "/manage/moderators", "List moderators"),
-    ApiCall(
-        *("moderators add", "appointModerator", "PUT", f"{_USER}/moderator", "Make a user a moderator", True),
-    ),
-    ApiCall(
-        *("moderators remove", "dismissModerator", "DELETE", f"{_USER}/moderator"),
-        "Take the role of a moderator away",
-    ),
+    *calls_of(USER_ACTIONS),
     ApiCall("doctor", "showConcerns", "GET", "/debug/concerns", "Say what is wrong now"),
     ApiCall("find", "find", "GET", "/debug/find.json", "Find a listing or a user", query=("q",)),
     ApiCall(

@@ -17,7 +17,6 @@ from handlers.late import Late
 from handlers.manage import ManageContext, Operator, bot_ref, server_ref
 from handlers.manage_listings import ManageListings
 from handlers.manage_owners import ManageOwners
-from handlers.manage_users import ManageUsers
 from handlers.manage_webhooks import AttemptWatch, ManageWebhooks
 from handlers.public import PublicApi, PublicLimits
 from handlers.reply import Reply
@@ -100,11 +99,11 @@ def open_api(
         webhooks=webhook_policy(settings.webhooks, egress.requests, secrets.token_bytes),
         searches=searches,
         in_slices=in_slices,
-        ownership=ownership,
         problems=public.problems,
         missing_count=egress.guild_counts.counts.missing,
         moderators=people.moderators,
         sessions=people.sessions,
+        ownership=ownership,
         claims=fleet.claims,
         pseudonym=fleet.digest_of,
         tells_owners=bool(delivery.direct_messages),
@@ -192,7 +191,6 @@ def all_endpoints(settings: Settings, api: Api, is_signed_in: Callable[[Request]
             kind: ManageWebhooks(managed, ref, api.watch, attempt_seconds) for kind, ref in refs.items()
         },
         feed=api.feed,
-        users=ManageUsers(managed, api.ownership),
         owners={kind: ManageOwners(managed, ref) for kind, ref in refs.items()},
         is_signed_in=is_signed_in,
     )

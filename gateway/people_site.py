@@ -6,6 +6,7 @@ import secrets
 from functools import partial
 
 from actions.listing_kinds import KINDS
+from actions.users import user_view
 from chatplatform.listing_checks import ServerConditions
 from chatplatform.platform_client import ChatPlatform
 from core.clock import MS_PER_DAY
@@ -19,7 +20,6 @@ from gateway.runtime import Runtime
 from handlers.route import Endpoints, Resource
 from handlers.routes import ROUTES
 from handlers.slices import in_slices
-from handlers.user_views import UserViews
 from listings.catalogue import Catalogue
 from listings.list_orders import ListOrders
 from listings.review import PresetReason
@@ -184,10 +184,8 @@ class PeopleSite:
         self._ledger = ledger
         self._clock = clock
         self._edits: EditsShown = settings.review.edits
-        users = UserViews(state, rules.moderators, sessions)
         self._reviewing = Reviewing(
-            users,
-            ReviewViews(state, api.ownership, users, platform),
+            ReviewViews(state, api.ownership, partial(user_view, api.managed), platform),
             [PresetReason(each.key, each.title, each.text, each.kind) for each in settings.review.reasons],
         )
 

@@ -54,6 +54,8 @@ def endpoint(operation: Operation, tools: Tools) -> Endpoint:
         call = Call(tools, request.by, tools.clock.now_ms(), operation.kind, request.params)
         if operation.is_on_listing:
             listing_of(call.state, call.ref)
+        if action.checks is not None:
+            action.checks(call)
         made = action.run(call, _read(form, request) if form is not None else None)
         return success(await made if inspect.isawaitable(made) else made, action.status)
 

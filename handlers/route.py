@@ -18,7 +18,6 @@ from actions.tools import Tools
 from handlers.manage import Operator
 from handlers.manage_listings import ManageListings
 from handlers.manage_owners import ManageOwners
-from handlers.manage_users import ManageUsers
 from handlers.manage_webhooks import ManageWebhooks
 from handlers.public import PublicApi
 from handlers.reply import JSON, Reply
@@ -46,7 +45,6 @@ class Endpoints:
     tools: Tools
     webhooks: Mapping[Kind, ManageWebhooks]
     feed: VoteFeed
-    users: ManageUsers
     owners: Mapping[Kind, ManageOwners]
     is_signed_in: Callable[[Request], bool]
     """True for a browser with a session of the operator, who reads the JSON twins of pages with it."""

@@ -1,6 +1,6 @@
 """The one table of routes. Law: a path that is not here does not exist, and one that is here is documented.
 
-A new endpoint is a new row; those of the review, of users and under `/debug` stand in files of their own. In
+A new endpoint is a new row; those under `/debug` are in a file of their own. In
 a text of a row, `$name` stands for a number that an operator can set: the document fills it in.
 """
 
@@ -23,6 +23,7 @@ from actions.listing_views import (
 )
 from actions.query_forms import DeliveriesQuery, ListingsQuery
 from actions.review import DECISION_ACTIONS, REVIEW_ACTIONS
+from actions.table import USER_ACTIONS
 from actions.views import Success
 from actions.vote_removals import REMOVE_VOTES
 from actions.votes import VOTE_ACTIONS
@@ -30,7 +31,6 @@ from forms.fields import Nothing
 from handlers.action_routes import routes_of
 from handlers.owner_routes import OWNER_ROUTES
 from handlers.route import Route
-from handlers.user_routes import USER_ROUTES
 from handlers.vote_feed import FeedQuery, VotePage
 from handlers.webhook_views import (
     DeliveryAnswer,
@@ -518,5 +518,5 @@ ROUTES: tuple[Route, ...] = (
     *_of_kinds(_webhooks),
     *routes_of((*VOTE_ACTIONS, REMOVE_VOTES)),
     _FEED,
-    *USER_ROUTES,
+    *routes_of(USER_ACTIONS),
 )

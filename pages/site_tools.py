@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from actions.tools import Tools
 from handlers.request import Request
-from handlers.user_views import UserViews
 from listings.catalogue import Catalogue
 from listings.ownership import Ownership
 from listings.review import PresetReason
@@ -80,7 +79,6 @@ class Submissions:
 class Reviewing:
     """What moderators see beside a listing, and the reasons that they choose from."""
 
-    users: UserViews
     views: ReviewViews
     reasons: Sequence[PresetReason]
 

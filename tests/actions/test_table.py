@@ -27,6 +27,12 @@ NEEDED: dict[str, tuple[Right | None, bool]] = {
     "check{Thing}Votes": (None, False),
     "count{Thing}Votes": ("see", False),
     "strike{Thing}Votes": ("decide", False),
+    **dict.fromkeys(("listUsers", "showUser"), (None, False)),
+    "forgetUser": (None, True),
+    **dict.fromkeys(("listModerators", "appointModerator", "dismissModerator"), (None, False)),
+    **dict.fromkeys(("listSessions", "endSessions", "endAllSessions", "endSession"), (None, False)),
+    **dict.fromkeys(("listNotices", "listReminders", "clearReminders"), (None, False)),
+    **dict.fromkeys(("quarantineUser", "liftQuarantine"), (None, False)),
 }
 """The right that each action takes, and whether the sign-in must be fresh."""
 MAY: dict[Relation, set[Right]] = {

@@ -4,6 +4,7 @@ from bisect import bisect_right
 from typing import Any, NamedTuple
 
 from actions.listing_kinds import kind_of_ref
+from actions.notices import NOTICES
 from core.actors import user_actor
 from core.clock import Clock
 from core.due_reminders import DueReminder, due_reminders
@@ -12,7 +13,6 @@ from core.ledger import Ledger
 from core.rows import Listing
 from core.user_rows import UserSession, user_ref
 from handlers.slices import in_slices
-from handlers.user_views import NOTICES
 from languages.texts import Text, Words
 from listings.finding import survey
 from listings.notices import NoticeSearch, OwnerNotice

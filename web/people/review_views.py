@@ -3,6 +3,7 @@ unknown, and nothing is made up.
 """
 
 import asyncio
+from collections.abc import Callable
 from typing import Annotated, Literal
 
 from msgspec import Meta
@@ -12,12 +13,12 @@ from actions.history import ActView, OwnerMessageOrNone, act_views, owner_messag
 from actions.listing_kinds import Kind, kind_of_ref
 from actions.listing_views import BotView, ServerView, bot_view, server_view
 from actions.review import NoteView, note_views
+from actions.users import DisplayName, QuarantineView, Username, UserView
 from actions.views import ActorName, Moment, Snowflake, Success, View
 from chatplatform.facts import Answer, created_ms
 from chatplatform.platform_client import ChatPlatform, PlatformAway
 from core.rows import Listing, Review
 from core.state import State
-from handlers.user_views import DisplayName, QuarantineView, Username, UserViews
 from kinds.bots import BotProfile
 from listings import review
 from listings.ownership import Ownership
@@ -125,10 +126,12 @@ class DecidedList(Success):
 class ReviewViews:
     """Makes the views of one gateway."""
 
-    def __init__(self, state: State, ownership: Ownership, users: UserViews, platform: ChatPlatform) -> None:
+    def __init__(
+        self, state: State, ownership: Ownership, user: Callable[[str, int], UserView], platform: ChatPlatform
+    ) -> None:
         self._state = state
         self._ownership = ownership
-        self._users = users
+        self._user = user
         self._platform = platform
 
     async def platform(self, kind: Kind, listing_id: str) -> PlatformView:
@@ -179,7 +182,7 @@ class ReviewViews:
         return tuple(_decided(self._state.listings.peek(ref)) for ref in refs)
 
     def _owner(self, user_id: str, now_ms: int) -> OwnerView:
-        user = self._users.user(user_id, now_ms)
+        user = self._user(user_id, now_ms)
         return OwnerView(
             id=user.id,
             username=user.username,

@@ -1,16 +1,20 @@
 """web/people/review_views.py: what the chat platform says, and how long a page waits for it."""
 
 import asyncio
-from typing import Any
+from collections.abc import Callable
+from functools import partial
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from actions.tools import Tools
+from actions.users import UserView, user_view
 from chatplatform.facts import PlatformApplication
 from chatplatform.platform_client import ChatPlatform, PlatformAway, Told
 from core.events import ListingReviewed, ListingSaved
 from core.ledger import Ledger
 from core.state import State
-from handlers.user_views import UserViews
 from listings.ownership import Ownership
 from people.roles import Moderators
 from people.user_sessions import Sessions
@@ -49,13 +53,15 @@ class Platform(ChatPlatform):
         return answer
 
 
-def _users(state: State) -> UserViews:
+def _user(state: State) -> Callable[[str, int], UserView]:
     moderators = Moderators(state, frozenset())
-    return UserViews(state, moderators, Sessions(state, moderators, TERMS))
+    sessions = Sessions(state, moderators, TERMS)
+    tools = SimpleNamespace(ledger=SimpleNamespace(state=state), moderators=moderators, sessions=sessions)
+    return partial(user_view, cast(Tools, tools))
 
 
 def views(state: State, answer: Any = None) -> ReviewViews:
-    return ReviewViews(state, Ownership(state), _users(state), Platform(answer))
+    return ReviewViews(state, Ownership(state), _user(state), Platform(answer))
 
 
 def test_what_the_platform_said_comes_with_its_time(state: State) -> None:
@@ -90,7 +96,7 @@ def test_a_decision_that_no_trail_remembers_has_no_actor(ledger: Ledger, state: 
     ownership = Ownership(state)
     for _ in ownership.survey():
         pass
-    desk = ReviewViews(state, ownership, _users(state), Platform(None))
+    desk = ReviewViews(state, ownership, _user(state), Platform(None))
     (denied,) = desk.decided()
     assert (denied.ref, denied.decision, denied.reason) == (OTHER_REF, "denied", "No.")
     shown = desk.review(state.listings[SERVER_REF], PlatformView(known="not asked", at=None), NOW_MS)
