@@ -6,7 +6,6 @@ import secrets
 from functools import partial
 
 from actions.listing_kinds import KINDS
-from actions.users import user_view
 from chatplatform.listing_checks import ServerConditions
 from chatplatform.platform_client import ChatPlatform
 from core.clock import MS_PER_DAY
@@ -50,7 +49,6 @@ from web.notice_cookie import Notices
 from web.page_policy import with_trusted_types
 from web.people.applications import Applications
 from web.people.delivery_pages import DeliveryPages
-from web.people.flag_pages import FlagPages
 from web.people.invitation_pages import InvitationPages
 from web.people.language_choice import LanguageChoice
 from web.people.list_keeper import ListKeeper
@@ -68,12 +66,7 @@ from web.people.profile_pages import ProfilePages
 from web.people.public_listing import PublicListing
 from web.people.public_lists import HOME_ORDERS, PublicLists
 from web.people.public_views import PublicViews
-from web.people.quarantine_pages import QuarantinePages
-from web.people.queue_pages import QueuePages
 from web.people.removal_pages import RemovalPages
-from web.people.review_desk import ReviewDesk
-from web.people.review_pages import ReviewPages
-from web.people.review_views import ReviewViews
 from web.people.server_check_pages import ServerCheckPages
 from web.people.server_checking import ServerChecking
 from web.people.server_lists import ServerLists
@@ -81,7 +74,6 @@ from web.people.server_rechecks import ServerRechecks
 from web.people.server_submission import ServerSubmissionPages
 from web.people.sign_in_pages import SignInPages, SignInPlace
 from web.people.sign_in_states import SignInStates
-from web.people.strike_pages import StrikePages
 from web.people.submission_pages import SubmissionPages
 from web.people.sweeping import Sweeping
 from web.people.take_over_pages import TakeOverPages
@@ -112,7 +104,6 @@ class PeopleSite:
         settings, clock, rules, digester = runtime.settings, runtime.clock, api.people, api.callers.digester
         web, sessions, state = settings.web, rules.sessions, ledger.state
         self.readers = PeopleReaders(VotedListings(state), Catalogue(state), SearchIndex(state))
-        self._rules = rules
         new_value = partial(secrets.token_urlsafe, 32)
         cdn_url = settings.chat_platform.cdn_url
         cooldown_ms = settings.votes.cooldown_ms
@@ -185,7 +176,7 @@ class PeopleSite:
         self._clock = clock
         self._edits: EditsShown = settings.review.edits
         self._reviewing = Reviewing(
-            ReviewViews(state, api.ownership, partial(user_view, api.managed), platform),
+            platform,
             [PresetReason(each.key, each.title, each.text, each.kind) for each in settings.review.reasons],
         )
 
@@ -212,8 +203,7 @@ class PeopleSite:
         ledger, clock, access, asked = self._ledger, self._clock, site.listings, site.submissions
         applications, lists, code_of = asked.applications, asked.server_lists, asked.code_of
         markdown, previews, public = site.descriptions.markdown, site.descriptions.previews, site.public
-        state, views, cookies = ledger.state, site.reviewing.views, site.accounts.cookies
-        desk = ReviewDesk(state, clock, access, views, answers, markdown, site.reviewing.reasons)
+        state, cookies = ledger.state, site.accounts.cookies
         curl = partial(curl_command, user_agent=USER_AGENT)
         server_checks = ServerCheckPages(ledger, clock, access, asked.checking, asked.grace_ms)
         pages = PeoplePages(
@@ -246,11 +236,6 @@ class PeopleSite:
             removal=RemovalPages(access, answers),
             webhooks={kind: WebhookPages(kind, access, answers) for kind in KINDS},
             deliveries={kind: DeliveryPages(kind, access, answers, curl) for kind in KINDS},
-            queue=QueuePages(state, self._ownership, views, answers),
-            review=ReviewPages(desk),
-            quarantines=QuarantinePages(self._rules.moderators, desk),
-            flags=FlagPages(state),
-            strikes=StrikePages(desk),
         )
         return self._site.resources(PEOPLE_PAGES, pages)
 

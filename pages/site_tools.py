@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from actions.tools import Tools
+from chatplatform.platform_client import ChatPlatform
 from handlers.request import Request
 from listings.catalogue import Catalogue
 from listings.ownership import Ownership
@@ -25,7 +26,6 @@ from web.people.people_in_state import PeopleInState
 from web.people.previews import Previews
 from web.people.public_lists import Search
 from web.people.public_views import PublicViews
-from web.people.review_views import ReviewViews
 from web.people.server_checking import ServerChecking
 from web.people.server_lists import ServerLists
 from web.people.visitors import Person
@@ -77,9 +77,9 @@ class Submissions:
 
 @dataclass(frozen=True)
 class Reviewing:
-    """What moderators see beside a listing, and the reasons that they choose from."""
+    """The chat platform, which moderators see the answers of, and the reasons that they choose from."""
 
-    views: ReviewViews
+    platform: ChatPlatform
     reasons: Sequence[PresetReason]
 
 
