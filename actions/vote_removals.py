@@ -14,11 +14,10 @@ from actions.action import Access, Action, Call, Command
 from actions.views import Count, Success
 from core.actors import user_of
 from core.rows import Listing
-from core.state import State
 from core.vote_port import leaves_of
 from listings.forms import MOST_STRUCK, Strike
 from listings.rules import listing_of
-from votes.rules import KeptCooldowns, VoteRemoval, strike_votes
+from votes.rules import KeptCooldowns, VoteRemoval, remove_votes
 
 USERS_AT_ONCE = 100
 """Users in one record: about 2 ms, with a webhook that gets an event for each."""
@@ -38,40 +37,14 @@ class StruckVotes(Success):
     ]
 
 
-class VoterSearch:
-    """The users whose last vote came within a time. `users` is complete when `slices` ends."""
-
-    def __init__(self, state: State, ref: str, since_ms: int, until_ms: int) -> None:
-        self.users: list[str] = []
-        self.more = False
-        self._state = state
-        self._ref = ref
-        self._since_ms = since_ms
-        self._until_ms = until_ms
-
-    def slices(self) -> Iterator[None]:
-        """Look at one leaf of the table after another."""
-        votes = self._state.votes
-        for leaf in leaves_of(votes, self._ref):
-            # In the order of their times. A leaf is 1,024 votes, or twice as many while it grows.
-            for last_ms, user, _ in votes.newest(leaf, len(leaf)):
-                if not self._since_ms <= last_ms <= self._until_ms:
-                    continue
-                if len(self.users) == MOST_STRUCK:
-                    self.more = True
-                    return
-                self.users.append(str(user))
-            yield
-
-
-async def remove_votes(call: Call, form: Strike) -> StruckVotes:
+async def remove(call: Call, form: Strike) -> StruckVotes:
     """Remove votes, or count them for a dry run."""
     users, more = await _chosen(call, form)
     call = call.rechecked()
     found = [vote for user in users if (vote := call.state.votes.get(call.ref, int(user))) is not None]
     answer = StruckVotes(users=len(found), votes=sum(count for count, _ in found), more=more)
     if not form.dry_run:
-        await _remove(call, users, form.reason)
+        await _commit(call, users, form.reason)
     return answer
 
 
@@ -80,10 +53,26 @@ async def _chosen(call: Call, form: Strike) -> tuple[Sequence[str], bool]:
     if form.since is None:
         row = listing_of(call.state, call.ref)
         return [*dict.fromkeys(flagged_users(row) if form.flagged else form.users)], False
+    users: list[str] = []
     until_ms = form.until if form.until is not None else call.now_ms
-    search = VoterSearch(call.state, call.ref, form.since, until_ms)
-    await call.tools.in_slices(search.slices())
-    return search.users, search.more
+    await call.tools.in_slices(_voters_within(call, form.since, until_ms, users))
+    return users[:MOST_STRUCK], len(users) > MOST_STRUCK
+
+
+def _voters_within(call: Call, since_ms: int, until_ms: int, found: list[str]) -> Iterator[None]:
+    """Find the users whose last vote came within a time, one leaf of the table after another.
+
+    Ends with one user more than a call takes, if there are more.
+    """
+    votes = call.state.votes
+    for leaf in leaves_of(votes, call.ref):
+        # In the order of their times. A leaf is 1,024 votes, or twice as many while it grows.
+        found += [
+            str(user) for last_ms, user, _ in votes.newest(leaf, len(leaf)) if since_ms <= last_ms <= until_ms
+        ]
+        if len(found) > MOST_STRUCK:
+            return
+        yield
 
 
 def flagged_users(row: Listing) -> Iterator[str]:
@@ -94,14 +83,14 @@ def flagged_users(row: Listing) -> Iterator[str]:
             yield user
 
 
-async def _remove(call: Call, users: Sequence[str], reason: str) -> None:
+async def _commit(call: Call, users: Sequence[str], reason: str) -> None:
     """Remove the votes, some users a record. The first record alone is in the audit log, with the reason."""
     tools, position = call.tools, None
 
     def records() -> Iterator[None]:
         nonlocal position
         for start in range(0, len(users), USERS_AT_ONCE):
-            events = strike_votes(
+            events = remove_votes(
                 call.state,
                 call.ref,
                 VoteRemoval(users[start : start + USERS_AT_ONCE], reason, goes_on=position is not None),
@@ -121,7 +110,7 @@ async def _remove(call: Call, users: Sequence[str], reason: str) -> None:
 
 REMOVE_VOTES = Action(
     name="strike{Thing}Votes",
-    run=remove_votes,
+    run=remove,
     form=Strike,
     view=StruckVotes,
     access=Access("decide"),

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
-from actions.action import Access, Call
+from actions.action import Access, AnyAction, Call, Operation
 from actions.review import AGREE, APPROVE, CLAIM, DENY, NOTE, REFUSE, RELEASE, WITHDRAW
 from actions.users import LIFT_QUARANTINE, QUARANTINE_USER, QuarantineTerms, impose, lift
 from actions.views import Success
@@ -24,7 +24,7 @@ from kinds.registry import kind_of
 from languages.texts import Text, Words
 from listings.review import PresetReason, denial_text, is_proven, review_of
 from listings.rules import change_version, listing_of
-from pages.page import Again, Page, PageCall, Post, Show, Shown
+from pages.page import Again, Answer, Page, PageCall, Post, Show, Shown
 from pages.review.listing_view import ReviewView, platform_view, review_view
 from web.error_pages import error_text
 from web.form_posts import FormPost
@@ -154,26 +154,6 @@ def _guard_approval(page: PageCall) -> None:
         raise held({"confirmed": UNCONFIRMED}, 400)
 
 
-def _guard_denial(page: PageCall) -> None:
-    _refuse_unseen(page)
-    _refuse_unexplained(page)
-
-
-def _guard_change_refusal(page: PageCall) -> None:
-    refuse_own(page)
-    _refuse_unexplained(page)
-
-
-def _guard_withdrawal(page: PageCall) -> None:
-    refuse_own(page)
-    _refuse_unexplained(page, "withdraw_")
-
-
-def _refuse_unexplained(page: PageCall, prefix: str = "") -> None:
-    if not _reason(page, page.visit.form(), prefix):
-        raise held({f"{prefix}reason": NO_REASON}, 400)
-
-
 def _reason(page: PageCall, form: FormPost, prefix: str = "") -> str:
     """Return the reason that a form gives: a chosen one, own words, or both. Empty if it gives none.
 
@@ -231,15 +211,6 @@ async def _lift(page: PageCall, _: None) -> Success:
 
 # -- rows -------------------------------------------------------------------------------------------------
 
-
-def _then(notice: str, to: Callable[[PageCall], str] = _here) -> Callable[[PageCall, Any], Any]:
-    return lambda page, _: done(to(page), notice)
-
-
-def _decided(notice: str) -> Callable[[PageCall, Any], Any]:
-    return _then(notice, lambda _: "/review")
-
-
 _ONE = "/review/{kind}/{id}"
 
 
@@ -253,6 +224,47 @@ def _form(path: str, post: Post[Any], *, again: Show[Any] = show, gives_back: bo
         posts=(replace(post, access=SEES),),
         gives_back=gives_back,
     )
+
+
+def _decision(
+    path: str,
+    action: AnyAction,
+    notice: str,
+    *,
+    guard: Callable[[PageCall], None] = refuse_own,
+    again: Show[Any] = show,
+    prefix: str = "",
+) -> Page[Any]:
+    """Return the row of a decision. The form has the version that was seen; a reason if the action takes one.
+
+    Args:
+        prefix: the beginning of the names of the form's fields.
+    """
+    form_type = Operation(action, None).form
+    names = form_type.__struct_fields__ if form_type is not None else ()
+    takes_reason = "reason" in names
+
+    def check(page: PageCall) -> None:
+        guard(page)
+        if takes_reason and not _reason(page, page.visit.form(), prefix):
+            raise held({f"{prefix}reason": NO_REASON}, 400)
+
+    def reads(page: PageCall, form: FormPost) -> Mapping[str, Any]:
+        given = {"version": form.get("seen", ""), "reason": _reason(page, form, prefix)}
+        return {name: given[name] for name in names}
+
+    post: Post[Any] = Post(
+        action=action,
+        guard=check,
+        reads=reads,
+        fields={"version": "", "reason": f"{prefix}words"},
+        then=lambda *_: done("/review", notice),
+    )
+    return _form(path, post, again=again, gives_back=takes_reason)
+
+
+def _then(notice: str) -> Callable[[PageCall, Any], Answer]:
+    return lambda page, _: done(_here(page), notice)
 
 
 LISTING_PAGES = (
@@ -269,55 +281,11 @@ LISTING_PAGES = (
         ),
         gives_back=True,
     ),
-    _form(
-        "approve",
-        Post(action=APPROVE, guard=_guard_approval, then=_decided("approved")),
-        again=show_or_overtaken,
-    ),
-    _form(
-        "deny",
-        Post(
-            action=DENY,
-            guard=_guard_denial,
-            reads=lambda page, form: {"reason": _reason(page, form)},
-            fields={"reason": "words"},
-            then=_decided("denied"),
-        ),
-        again=show_or_overtaken,
-        gives_back=True,
-    ),
-    _form(
-        "agree",
-        Post(
-            action=AGREE,
-            guard=refuse_own,
-            reads=lambda _, form: {"version": form.get("seen", "")},
-            fields={"version": ""},
-            then=_decided("agreed"),
-        ),
-    ),
-    _form(
-        "refuse",
-        Post(
-            action=REFUSE,
-            guard=_guard_change_refusal,
-            reads=lambda page, form: {"version": form.get("seen", ""), "reason": _reason(page, form)},
-            fields={"version": "", "reason": "words"},
-            then=_decided("refused"),
-        ),
-        gives_back=True,
-    ),
-    _form(
-        "withdraw",
-        Post(
-            action=WITHDRAW,
-            guard=_guard_withdrawal,
-            reads=lambda page, form: {"reason": _reason(page, form, "withdraw_")},
-            fields={"reason": "withdraw_words"},
-            then=_decided("withdrawn"),
-        ),
-        gives_back=True,
-    ),
+    _decision("approve", APPROVE, "approved", guard=_guard_approval, again=show_or_overtaken),
+    _decision("deny", DENY, "denied", guard=_refuse_unseen, again=show_or_overtaken),
+    _decision("agree", AGREE, "agreed"),
+    _decision("refuse", REFUSE, "refused"),
+    _decision("withdraw", WITHDRAW, "withdrawn", prefix="withdraw_"),
     _form(
         "quarantine",
         Post(

@@ -41,22 +41,15 @@ class DecidedList(Success):
 
 
 async def show(page: PageCall) -> Shown[QueuePage | DecidedList]:
-    ownership = page.call.tools.ownership
-    shown = await _list(page)
-    return Shown(
-        shown,
-        Text("Review"),
-        html={
-            "at": _at(page),
-            "usual_wait_ms": ownership.usual_wait_ms,
-            "waiting": len(ownership.queue),
-            "is_complete": ownership.is_complete,
-            "entries": shown.queue if isinstance(shown, QueuePage) else (),
-            "next": shown.next if isinstance(shown, QueuePage) else None,
-            "decided": shown.decided if isinstance(shown, DecidedList) else (),
-            "me": page.call.by,
-        },
-    )
+    value, ownership = await _list(page), page.call.tools.ownership
+    html = {
+        "at": _at(page),
+        "usual_wait_ms": ownership.usual_wait_ms,
+        "waiting": len(ownership.queue),
+        "is_complete": ownership.is_complete,
+        "me": page.call.by,
+    }
+    return Shown(value, Text("Review"), html)
 
 
 async def _list(page: PageCall) -> QueuePage | DecidedList:

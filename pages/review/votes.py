@@ -12,7 +12,7 @@ from typing import Annotated, Any, NamedTuple
 from msgspec import Meta
 
 from actions.views import ActorName, Count, Moment, Success, View
-from actions.vote_removals import REMOVE_VOTES, StruckVotes, remove_votes
+from actions.vote_removals import REMOVE_VOTES, StruckVotes, remove
 from core.actors import user_of
 from core.audit_log import FLAGS_KEPT
 from core.refusals import Invalid
@@ -82,13 +82,13 @@ class ListingVotes(Success):
 
 async def show_flags(page: PageCall) -> Shown[FlagList]:
     """Show the flagged votes of all listings. The table of listings knows which of them have flags."""
-    state = page.call.state
-    search = _Search(state, _before(page.visit.request.query.get("before")))
-    await page.call.tools.in_slices(search.slices())
-    found = [(state.listings.get(place.ref), flag) for place, flag in search.found[:ON_A_PAGE]]
-    flags = tuple(flag_view(state, row, flag) for row, flag in found if row is not None)
-    more = len(search.found) > ON_A_PAGE
-    value = FlagList(flags=flags, next=search.found[ON_A_PAGE - 1][0].cursor if more else None)
+    state, found = page.call.state, list[tuple[_Place, VoteFlag]]()
+    before = _before(page.visit.request.query.get("before"))
+    await page.call.tools.in_slices(_slices(page, before, found))
+    rows = [(state.listings.get(place.ref), flag) for place, flag in found[:ON_A_PAGE]]
+    flags = tuple(flag_view(state, row, flag) for row, flag in rows if row is not None)
+    more = len(found) > ON_A_PAGE
+    value = FlagList(flags=flags, next=found[ON_A_PAGE - 1][0].cursor if more else None)
     html = {"rules": RULES, "most": FLAGS_KEPT, "me": page.call.by}
     return Shown(value, Text("Flagged votes"), html)
 
@@ -107,26 +107,19 @@ def flag_view(state: State, row: Listing, flag: VoteFlag) -> FlagView:
     )
 
 
-class _Search:
-    """The newest flags, and one more if there are more than a page holds; complete when the iterator ends."""
-
-    def __init__(self, state: State, before: _Place | None) -> None:
-        self.found: list[tuple[_Place, VoteFlag]] = []
-        self._flagged = state.listings.flagged
-        self._before = before
-
-    def slices(self) -> Iterator[None]:
-        refs = list(self._flagged)
-        for start in range(0, len(refs), SLICE):
-            some = [each for ref in refs[start : start + SLICE] for each in self._of(ref)]
-            self.found = nlargest(ON_A_PAGE + 1, [*self.found, *some], key=lambda each: each[0])
-            yield
-
-    def _of(self, ref: str) -> Iterator[tuple[_Place, VoteFlag]]:
-        for flag in self._flagged.get(ref, ()):
-            place = _Place(flag.at_ms, ref, flag.id)
-            if self._before is None or place < self._before:
-                yield place, flag
+def _slices(page: PageCall, before: _Place | None, found: list[tuple[_Place, VoteFlag]]) -> Iterator[None]:
+    """Find the newest flags, and one more if there are more than a page shows."""
+    flagged = page.call.state.listings.flagged
+    refs = list(flagged)
+    for start in range(0, len(refs), SLICE):
+        some = [
+            (place, flag)
+            for ref in refs[start : start + SLICE]
+            for flag in flagged.get(ref, ())
+            if (place := _Place(flag.at_ms, ref, flag.id)) and (before is None or place < before)
+        ]
+        found[:] = nlargest(ON_A_PAGE + 1, [*found, *some], key=lambda each: each[0])
+        yield
 
 
 def _before(cursor: str | None) -> _Place | None:
@@ -182,7 +175,7 @@ def _read(_: PageCall, form: FormPost) -> Mapping[str, Any]:
 
 
 async def _run(page: PageCall, form: Strike) -> StruckVotes:
-    found = await remove_votes(page.call, form)
+    found = await remove(page.call, form)
     if form.dry_run and not found.users:
         raise held({"": NOBODY}, 400)
     return found

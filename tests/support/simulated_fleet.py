@@ -42,7 +42,7 @@ from tests.support.sample_rows import (
     USER,
 )
 from tests.support.slots_set import listing_claimed, notices_read, ownership_proven
-from votes.rules import KeptCooldowns, VoteRemoval, cast_vote, erase_user, strike_votes
+from votes.rules import KeptCooldowns, VoteRemoval, cast_vote, erase_user, remove_votes
 
 REFS = [BOT_REF, OTHER_REF]
 USERS = [USER, OTHER_USER]
@@ -220,7 +220,7 @@ def _vote(node: Node, step: Step, new: str) -> Sequence[ev.Event]:
 
 
 def _strike(node: Node, step: Step, new: str) -> Sequence[ev.Event]:
-    return strike_votes(
+    return remove_votes(
         node.state,
         step.ref,
         VoteRemoval([step.user], f"Reason {step.number}"),
