@@ -116,7 +116,7 @@ def _gateway(pipe: Connection, folder: Path, sending: bool, webhooks: Mapping[st
 
     async def started(gateway: Gateway) -> None:
         if not sending:
-            gateway.dispatcher.stop()
+            gateway.senders[0].stop()
         tune_interpreter()
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(_die)
@@ -222,7 +222,7 @@ class _Feeder:
         return Pending(before, resident_bytes())
 
     async def _lift(self, refs: Sequence[str]) -> None:
-        self._gateway.dispatcher.stop()
+        self._gateway.senders[0].stop()
         for ref in refs:
             self._ledger.commit([EndpointHealthSet(ref, 0, None)])
         await self._ledger.durable(self._ledger.head)

@@ -1,7 +1,7 @@
 """Signing in with the chat platform: OAuth 2.0 authorization code (RFC 6749, 4.1) with PKCE (RFC 7636).
 
-Law: a code is exchanged only for the browser that asked for it. `state` ties the answer to the request, and
-the verifier ties the token to both; the caller keeps the two where only that browser has them.
+Invariant: a code is exchanged only for the browser that asked for it. `state` ties the answer to the request,
+and the verifier ties the token to both; the caller keeps the two where only that browser has them.
 
     sign_in_url -> (the user decides there) -> read_callback -> token_form -> read_token
 """
@@ -23,8 +23,8 @@ _CODE = re.compile(r"[\x21-\x7e]{1,512}")
 _TOKEN = re.compile(r"[\x21-\x7e]{1,4096}")
 
 Failure = Literal["cancelled", "state", "platform"]
-"""Why a sign-in came to nothing: the user said no; the answer is not of this browser's request, or too late;
-the platform refused, or said something else than it should."""
+"""Why a sign-in failed. `cancelled`: the user said no. `state`: the answer does not belong to a request of
+this browser, or is too late. `platform`: the platform refused, or its answer is not as it should be."""
 
 
 class SignInFailed(Exception):

@@ -1,4 +1,8 @@
-"""Facts that the chat platform has stated. Law: a fact is what it said, or unknown; it is never guessed."""
+"""Facts that the chat platform has stated. Invariant: a fact is what it said, or unknown; it is never
+guessed.
+
+Only ids and hashes that were read go into the addresses of pictures.
+"""
 
 from typing import Literal
 
@@ -66,7 +70,7 @@ class PlatformApplication(msgspec.Struct, frozen=True, gc=False):
     """An application, which is what the platform calls a bot that can be added to servers.
 
     `is_inviteable`: everybody may add it to a server. `has_commands`: it has slash commands that work on
-    every server; the platform does not tell of commands that are for one server alone.
+    every server; the platform does not mention commands that are for one server alone.
     """
 
     id: str
@@ -78,7 +82,7 @@ class PlatformApplication(msgspec.Struct, frozen=True, gc=False):
 
 
 class ApplicationReach(msgspec.Struct, frozen=True, gc=False):
-    """How many servers an application is in, roughly; None if the platform does not tell."""
+    """The approximate number of servers that an application is in; None if the platform does not say."""
 
     id: str
     servers: int | None = None
@@ -87,3 +91,26 @@ class ApplicationReach(msgspec.Struct, frozen=True, gc=False):
 def created_ms(snowflake: str) -> int:
     """Return the time at which the platform made an id (Unix milliseconds)."""
     return (int(snowflake) >> 22) + PLATFORM_EPOCH_MS
+
+
+# -- addresses of pictures -----------------------------------------------------------------------------------
+
+SIZE = 64  # pixels; the platform scales to powers of two
+DEFAULT_AVATARS = 6
+
+
+def avatar_url(cdn_url: str, user_id: str, avatar: str | None) -> str:
+    """Return the address of a user's picture; of one of the platform's own for a user without one."""
+    if avatar is None:
+        return f"{cdn_url}/embed/avatars/{(int(user_id) >> 22) % DEFAULT_AVATARS}.png"
+    return f"{cdn_url}/avatars/{user_id}/{avatar}.png?size={SIZE}"
+
+
+def application_icon_url(cdn_url: str, application: PlatformApplication) -> str | None:
+    if application.icon is None:
+        return None
+    return f"{cdn_url}/app-icons/{application.id}/{application.icon}.png?size={SIZE}"
+
+
+def server_icon_url(cdn_url: str, server: PlatformServer | InnerServer) -> str | None:
+    return f"{cdn_url}/icons/{server.id}/{server.icon}.png?size={SIZE}" if server.icon is not None else None

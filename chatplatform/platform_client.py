@@ -1,25 +1,26 @@
-"""Questions to the chat platform. Invariant: a question ends by its deadline, and never waits while a rule
-runs.
+"""Questions to the chat platform. Invariant: a question ends by its deadline.
 
     question -> cached? -> the route's turn -> the platform's limits -> exchange -> facts
 
-Those who ask the same at once share one question. Of each route few questions are under way, because the
+Callers with the same question at the same time share it. Few questions of a route are under way, because the
 platform's limits are known only after an answer; the limit of one user's token stops nobody else. A question
 that would have to wait beyond its deadline is not sent. No redirect is followed, and no answer is read beyond
 its bound.
 """
 
 import asyncio
+import base64
 import hashlib
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from http import HTTPStatus
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeVar
+from urllib.parse import urlencode
 
-import aiohttp
 import msgspec
 
 from chatplatform.authorization import SignInFailed, read_token
@@ -37,6 +38,9 @@ from chatplatform.reading import (
 from chatplatform.waits import PlatformLimits, PlatformQuestion
 from core.clock import NS_PER_SECOND, Clock
 from core.version import VERSION
+from grammars.service_urls import TunnelProxy
+from outbound.client import HttpClient, open_client
+from outbound.targets import AnyTarget
 
 READ_BYTES = 256 * 1024
 MORE_BYTES: Mapping[str, int] = {"server": 1024 * 1024, "server channels": 1024 * 1024}
@@ -120,6 +124,11 @@ class _Answer(NamedTuple):
     body: object
 
 
+class _Body(NamedTuple):
+    content: bytes
+    content_type: str
+
+
 class ChatPlatform:
     """`open_chat_platform` makes one.
 
@@ -130,14 +139,14 @@ class ChatPlatform:
 
     def __init__(
         self,
-        session: aiohttp.ClientSession,
+        client: HttpClient,
         access: PlatformAccess,
         clock: Clock,
         *,
         deadline_seconds: float,
         cache_seconds: float,
     ) -> None:
-        self._session = session
+        self._client = client
         self._access = access
         self._clock = clock
         self._deadline_seconds = deadline_seconds
@@ -146,7 +155,7 @@ class ChatPlatform:
         self._turns = defaultdict[str, asyncio.Semaphore](partial(asyncio.Semaphore, AT_ONCE))
         """By route."""
         self._told: dict[str, tuple[Told, int]] = {}
-        """By application: what was told, and when (monotonic ns)."""
+        """By application: the answer, and its time (monotonic ns)."""
         self._asking: dict[str, asyncio.Task[Told]] = {}
         self._denied: dict[str, int] = {}
         """By server that the bot is not in: when that was said (monotonic ns)."""
@@ -164,24 +173,20 @@ class ChatPlatform:
 
     async def token(self, form: Mapping[str, str]) -> str:
         """Exchange a code for an access token. Raises SignInFailed and PlatformAway."""
-        credentials = aiohttp.encode_basic_auth(self._access.client_id, self._access.client_secret)
-        answer = await self._ask(
-            PlatformQuestion("token"),
-            "POST",
-            "/oauth2/token",
-            data=dict(form),
-            headers={"Authorization": credentials},
-        )
+        pair = f"{self._access.client_id}:{self._access.client_secret}"
+        headers = {"Authorization": f"Basic {base64.b64encode(pair.encode()).decode()}"}
+        body = _Body(urlencode(form).encode(), "application/x-www-form-urlencoded")
+        answer = await self._ask(PlatformQuestion("token"), "/oauth2/token", headers, body)
         if answer.status == HTTPStatus.BAD_REQUEST:
             raise SignInFailed("platform")  # the code is used up, too old, or of somebody else
         return read_token(_good(answer).body)
 
     async def user(self, token: str) -> PlatformUser:
-        """Return who the token is of. Raises PlatformAway."""
+        """Return the user of a token. Raises PlatformAway."""
         return await self._read("user", "/users/@me", token, read_user)
 
     async def servers(self, token: str) -> tuple[PlatformServer, ...]:
-        """Return the servers of whom the token is of. Raises PlatformAway."""
+        """Return the servers of the user of a token. Raises PlatformAway."""
         return await self._read("servers", "/users/@me/guilds?with_counts=true", token, read_servers)
 
     async def inside(self, server_id: str) -> Inside:
@@ -248,20 +253,20 @@ class ChatPlatform:
         }
         await self._as_bot("message", f"/channels/{channel_id}/messages", message)
 
-    def lately(self, application_id: str) -> Told | None:
-        """Return what the platform last said of an application, however long ago; None if it is not kept."""
+    def last_answer(self, application_id: str) -> Told | None:
+        """Return the last answer about an application, however old; None if it is not kept."""
         known = self._told.get(application_id)
         return known[0] if known is not None else None
 
-    async def application(self, application_id: str, *, anew: bool = False) -> Told:
-        """Return what the platform says of an application. Raises PlatformAway.
+    async def application(self, application_id: str, *, refresh: bool = False) -> Told:
+        """Return the answer about an application. Raises PlatformAway.
 
         Args:
-            anew: true to ask, however lately it was said.
+            refresh: true to ask even if the last answer is recent.
         """
         known = self._told.get(application_id)
-        is_late = known is not None and self._clock.monotonic_ns() - known[1] < self._cache_ns
-        if known is not None and is_late and not anew:
+        is_fresh = known is not None and self._clock.monotonic_ns() - known[1] < self._cache_ns
+        if known is not None and is_fresh and not refresh:
             return known[0]
         asking = self._asking.get(application_id)
         if asking is None:
@@ -270,9 +275,7 @@ class ChatPlatform:
         return await asyncio.shield(asking)
 
     async def _application(self, application_id: str) -> Told:
-        answer = await self._ask(
-            PlatformQuestion("application"), "GET", f"/applications/{application_id}/rpc"
-        )
+        answer = await self._ask(PlatformQuestion("application"), f"/applications/{application_id}/rpc")
         is_unknown = isinstance(answer.body, dict) and answer.body.get("code") == UNKNOWN_APPLICATION
         application = None
         if not (answer.status == HTTPStatus.NOT_FOUND and is_unknown):
@@ -300,7 +303,7 @@ class ChatPlatform:
             if reach is not None and reach.servers is not None:
                 return reach.servers
         path = f"/application-directory-static/applications/{application_id}"
-        answer = await self._ask(PlatformQuestion("directory"), "GET", path)
+        answer = await self._ask(PlatformQuestion("directory"), path)
         if answer.status in NOT_LISTED and read_code(answer.body):
             return None
         reach = read_reach(_good(answer).body, application_id)
@@ -311,7 +314,7 @@ class ChatPlatform:
     async def _read(self, route: str, path: str, token: str, read: Callable[[object], T | None]) -> T:
         """Ask as a user, whom the platform limits alone."""
         question = PlatformQuestion(route, hashlib.blake2b(token.encode(), digest_size=8).hexdigest())
-        answer = await self._ask(question, "GET", path, headers={"Authorization": f"Bearer {token}"})
+        answer = await self._ask(question, path, {"Authorization": f"Bearer {token}"})
         found = read(_good(answer).body)
         if found is None:
             raise PlatformAway("unreadable")
@@ -322,56 +325,54 @@ class ChatPlatform:
         itself; here one limit holds for all of a route, which may wait longer than it must and needs no
         memory of them."""
         headers = {"Authorization": f"Bot {self._access.bot_token}"}
-        method, more = ("GET", {}) if body is None else ("POST", {"json": body})
-        return _good(await self._ask(PlatformQuestion(route), method, path, headers=headers, **more))
+        given = _Body(msgspec.json.encode(body), "application/json") if body is not None else None
+        return _good(await self._ask(PlatformQuestion(route), path, headers, given))
 
-    async def _ask(self, question: PlatformQuestion, method: str, path: str, **options: Any) -> _Answer:
+    async def _ask(
+        self,
+        question: PlatformQuestion,
+        path: str,
+        headers: Mapping[str, str] = MappingProxyType({}),
+        body: _Body | None = None,
+    ) -> _Answer:
         try:
             async with asyncio.timeout(self._deadline_seconds) as deadline, self._turns[question.route]:
-                return await self._in_turn(question, method, path, deadline, options)
+                exchange = partial(self._exchange, question, path, headers, body)
+                return await self._in_turn(question, exchange, deadline)
         except TimeoutError:
             raise PlatformAway("timeout") from None
-        except (aiohttp.ClientError, OSError):
-            raise PlatformAway("unreachable") from None
 
     async def _in_turn(
         self,
         question: PlatformQuestion,
-        method: str,
-        path: str,
+        exchange: Callable[[], Awaitable[_Answer]],
         deadline: asyncio.Timeout,
-        options: Mapping[str, Any],
     ) -> _Answer:
         while True:
             wait = self._limits.wait_seconds(question, self._clock.monotonic_ns() / NS_PER_SECOND)
             if wait > _left(deadline):
                 raise PlatformAway("limited", wait)
             await asyncio.sleep(wait)
-            answer = await self._exchange(question, method, path, options)
+            answer = await exchange()
             if answer.status != HTTPStatus.TOO_MANY_REQUESTS:
                 return answer
 
     async def _exchange(
-        self, question: PlatformQuestion, method: str, path: str, options: Mapping[str, Any]
+        self, question: PlatformQuestion, path: str, headers: Mapping[str, str], body: _Body | None
     ) -> _Answer:
-        request = self._session.request(
-            method,
-            self._access.api_url + path,
-            allow_redirects=False,
-            **options,
-        )
-        most_bytes = MORE_BYTES.get(question.route, READ_BYTES)
-        async with request as response:
-            content = bytearray()
-            async for piece in response.content.iter_any():
-                content += piece
-                if len(content) > most_bytes:
-                    raise PlatformAway("unreadable")
-            headers = {name.lower(): value for name, value in response.headers.items()}
-            body = _json(content)
-            now = self._clock.monotonic_ns() / NS_PER_SECOND
-            self._limits.answered(question, response.status, headers, body, now)
-            return _Answer(response.status, body)
+        url = self._access.api_url + path
+        if body is None:
+            result = await self._client.get(url, headers)
+        else:
+            result = await self._client.post(url, headers, body.content, content_type=body.content_type)
+        if len(result.body) > MORE_BYTES.get(question.route, READ_BYTES):
+            raise PlatformAway("unreadable")
+        if result.status is None or not result.is_whole:
+            raise PlatformAway("timeout" if result.error == "timeout" else "unreachable")
+        answer = _Answer(result.status, _json(result.body))
+        now = self._clock.monotonic_ns() / NS_PER_SECOND
+        self._limits.answered(question, answer.status, result.headers, answer.body, now)
+        return answer
 
 
 def _good(answer: _Answer) -> _Answer:
@@ -380,7 +381,7 @@ def _good(answer: _Answer) -> _Answer:
     raise PlatformAway("refused", status=answer.status, code=read_code(answer.body))
 
 
-def _json(content: bytes | bytearray) -> object:
+def _json(content: bytes) -> object:
     """Return the decoded content; None if it is no JSON, such as the error page of a proxy."""
     try:
         return msgspec.json.decode(content)
@@ -400,27 +401,26 @@ async def open_chat_platform(
     *,
     deadline_seconds: float,
     cache_seconds: float,
-    connector: aiohttp.BaseConnector | None = None,
+    proxy: TunnelProxy | None = None,
+    name_servers: Sequence[str] = (),
 ) -> AsyncIterator[ChatPlatform]:
     """Open a client whose connections close with the context.
 
     Args:
-        connector: opens the connections, such as through a proxy. It bounds what aiohttp does not: interim
-            answers, chunks and reads.
+        proxy, name_servers: see `open_client`.
     """
-    async with aiohttp.ClientSession(
-        connector=connector,
-        headers={
-            "User-Agent": f"DiscordBot ({access.public_url}, {VERSION})",
-            "Accept-Encoding": "identity",  # a small answer must not become a large one
-        },
-        auto_decompress=False,
-        timeout=aiohttp.ClientTimeout(total=deadline_seconds),
-        cookie_jar=aiohttp.DummyCookieJar(),
-        trust_env=False,
-    ) as session:
+    opening = open_client(
+        AnyTarget(),
+        timeout_seconds=deadline_seconds,
+        user_agent=f"DiscordBot ({access.public_url}, {VERSION})",
+        proxy=proxy,
+        name_servers=name_servers,
+        clock=clock,
+        read_bytes=max(MORE_BYTES.values()) + 1,
+    )
+    async with opening as client:
         platform = ChatPlatform(
-            session, access, clock, deadline_seconds=deadline_seconds, cache_seconds=cache_seconds
+            client, access, clock, deadline_seconds=deadline_seconds, cache_seconds=cache_seconds
         )
         try:
             yield platform

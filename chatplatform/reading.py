@@ -1,6 +1,7 @@
-"""Answers of the chat platform as facts. Law: no answer raises, or is a yes that it does not state.
+"""Answers of the chat platform as facts. Invariant: no answer raises, or becomes a yes that it does not
+state.
 
-Each field is read by itself: one that is missing, or of a wrong type, is unknown, and the others still count.
+A field that is missing, or of a wrong type, is unknown, and the others still count.
 An answer without its id, or with another id than the one that was asked for, is no answer.
 """
 
@@ -20,13 +21,13 @@ from chatplatform.facts import (
 from grammars.snowflake import is_snowflake
 
 MOST_SERVERS = 200
-"""The platform lets a user join no more."""
+"""The most servers of a user. The platform lets nobody join more."""
 MOST_CHARACTERS = 512
-"""Of a name or a description: longer ones are cut."""
+"""The longest name or description; longer ones are cut."""
 MOST_MEMBERS = 1 << 53  # a greater number is no integer in JSON
 
 MOST_CHANNELS = 1_000
-"""Of a server: the platform allows half of it."""
+"""The most channels of a server. The platform allows half of that."""
 
 _HASH = re.compile(r"(?:a_)?[0-9a-f]{32}")
 _LOCALE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})?")
@@ -60,7 +61,7 @@ def read_user(answer: object) -> PlatformUser | None:
 
 
 def read_servers(answer: object) -> tuple[PlatformServer, ...] | None:
-    """Read `GET /users/@me/guilds`. None if it is no list; servers that cannot be told apart are left out."""
+    """Read `GET /users/@me/guilds`. None if it is no list; servers without an id or a name are left out."""
     if not isinstance(answer, list):
         return None
     servers = [server for each in answer[:MOST_SERVERS] if (server := _read_server(each)) is not None]
@@ -124,8 +125,8 @@ def _read_server_channel(fields: Mapping[str, Any], server: InnerServer) -> Serv
 
 
 def _is_open(fields: Mapping[str, Any], server: InnerServer) -> Answer:
-    """Tell whether everyone sees a channel: the permissions of everyone, without what the channel denies
-    everyone, and with what it allows everyone. An administrator sees all channels.
+    """Return if everyone sees a channel. Start with the permissions of everyone, take away those that the
+    channel denies, and add those that it allows. An administrator sees all channels.
 
     https://docs.discord.com/developers/topics/permissions#permission-overwrites
     """

@@ -1,8 +1,10 @@
-"""When the chat platform may be asked again, as its answers say. Law: a question that must wait is not sent.
+"""Rate limits of the chat platform, as its answers state them. Invariant: a question that must wait is not
+sent.
 
 The platform counts questions in buckets, which it names in its answers, and all of them together. Nobody
-knows the bucket of a route before its first answer: until then the route is a bucket by itself. Those who ask
-with tokens of their own have a bucket of the same name each. Times are monotonic seconds. https://docs.discord.com/developers/topics/rate-limits
+knows the bucket of a route before its first answer: until then the route is a bucket of its own. Each user's
+token has its own bucket of the same name. Times are monotonic seconds.
+https://docs.discord.com/developers/topics/rate-limits
 """
 
 import math
@@ -14,14 +16,14 @@ K = TypeVar("K")
 V = TypeVar("V")
 MOST_BUCKETS = 1_024
 LONGEST_SECONDS = 3_600.0
-"""The longest wait that is believed: an answer that says more lies, or is not meant for us."""
+"""The longest wait that is believed. A longer one is a mistake of the platform."""
 UNSAID_SECONDS = 5.0
-"""How long to wait after an answer 429 that does not say it."""
+"""The wait after an answer 429 without one."""
 TOO_MANY = 429
 
 
 class PlatformQuestion(NamedTuple):
-    """A question by its kind. `whose` tells askers with tokens of their own apart; it is empty for ours."""
+    """The kind of a question. `whose` is a digest of the user's token; it is empty for our own questions."""
 
     route: str
     whose: str = ""

@@ -3,7 +3,7 @@ log lines tell them; no rule reads them.
 
 They are context variables: a task that a request starts inherits them, and so does a thread that
 `asyncio.to_thread` starts. A webhook's attempt gets the id from the request that queued the delivery
-(webhook/origins.py).
+(webhook/notifier.py).
 """
 
 from contextvars import ContextVar

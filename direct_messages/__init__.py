@@ -1,12 +1,11 @@
-"""Direct messages: one to an owner for each decision on a listing, through the chat platform's bot.
+"""Direct messages through the chat platform's bot: to owners on decisions, and reminders to users.
 
-In: records with decisions, and the time. Out: questions to the platform, and the outcome of each attempt as
-an event. The message is a part of the listing's row (`core/rows.py`), so a later decision takes the
-place of one that nobody was told of.
+In: records with decisions, reminders and votes, and the time. Out: questions to the platform, and the outcome
+of each attempt as an event.
 
 Invariants. An attempt has an outcome in the log, or it is made again under the same nonce, which the platform
 posts once. No webhook waits for a message: they share neither slots nor queues.
 
-Reading order: `message_text` (what an owner reads), `message_outcomes` (what comes of an attempt), `teller`
-(the attempts), `message_tally` (their numbers).
+Reading order: `message_text` (what people read), `message_attempts` (how an attempt is made, and what
+follows), `owner_notifier` and `reminder_notifier` (which message is due).
 """

@@ -1,4 +1,4 @@
-"""The texts of direct messages, in English. Law: one says what happened, why, and where to go on.
+"""The texts of direct messages, in English. Each says what happened, why, and where to go on.
 
 Names and reasons are shown as text, and never as markup.
 """
@@ -54,7 +54,7 @@ def _named(listing: Listing) -> str:
 
 
 def reminder_nonce(user_ref: str, listing: str, ends_ms: int) -> str:
-    """Return the same text for every attempt to tell the user of this end, and for nothing else."""
+    """Return the same text for every attempt at the reminder of this end, and for no other message."""
     return _nonce(f"reminder {user_ref} {listing} {ends_ms}")
 
 
@@ -64,5 +64,5 @@ def nonce_of(ref: str, message: OwnerMessage) -> str:
     return _nonce(f"{ref} {message.decided_ms} {stamp.ms} {stamp.node}")
 
 
-def _nonce(told: str) -> str:
-    return hashlib.blake2b(told.encode(), digest_size=NONCE_BYTES).hexdigest()
+def _nonce(about: str) -> str:
+    return hashlib.blake2b(about.encode(), digest_size=NONCE_BYTES).hexdigest()

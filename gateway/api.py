@@ -108,7 +108,7 @@ def open_api(
         sessions=people.sessions,
         claims=fleet.claims,
         pseudonym=fleet.digest_of,
-        tells_owners=delivery.teller is not None,
+        tells_owners=bool(delivery.direct_messages),
         edits=settings.review.edits,
         vote_mark=KeyedDigests(callers.digester.secret).vote,
     )

@@ -6,16 +6,22 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Protocol
+from typing import Any
 
+from chatplatform.platform_client import ChatPlatform
 from core.clock import Clock, moment
 from core.state import State
 from core.version import VERSION
+from direct_messages.message_attempts import MessagePolicy
+from direct_messages.owner_notifier import OwnerNotifier
+from direct_messages.reminder_notifier import ReminderNotifier
 from gateway.fleet import Fleet
+from gateway.platform import open_platform
 from gateway.runtime import Runtime
 from gateway.store import Store
 from grammars.service_urls import read_proxy_url
-from guild_counts.counts import NoCounts, OperatorCounts
+from guild_counts.counts import NoCounts, OperatorCounts, open_http_counts
+from guild_counts.platform_counts import PlatformCounts
 from handlers.public import GuildCounts
 from listings.webhooks import WebhookPolicy
 from outbound.client import HttpClient, open_client
@@ -23,30 +29,14 @@ from outbound.local_addresses import LocalAddresses
 from outbound.targets import TargetGuard
 from settings.model import Settings, WebhooksSettings
 from webhook.attempts import RetryPolicy
-from webhook.dispatcher import Dispatcher
-from webhook.messages import RequestBuilder
+from webhook.messages import RequestBuilder, new_secret
+from webhook.notifier import WebhookNotifier
 from webhook.outbox import Outbox, OutboxPolicy
-from webhook.signature import new_secret
+from webhook.sender import Notifier, Sender
 from webhook.suspension_log import SuspensionLog
-
-if TYPE_CHECKING:
-    from chatplatform.platform_client import ChatPlatform
-    from direct_messages.reminder_teller import ReminderTeller
-    from direct_messages.teller import Teller
-    from guild_counts.platform_counts import PlatformCounts
 
 USER_AGENT = f"Votegate/{VERSION}"
 """The name under which webhooks are sent."""
-
-
-class Sender(Protocol):
-    """A loop that sends webhooks, messages to owners, or reminders."""
-
-    async def run(self) -> None: ...
-    def wake(self) -> None: ...
-    def stop(self) -> None: ...
-    async def idle(self) -> None: ...
-    def abandon(self) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -54,7 +44,7 @@ class GuildCountsSource:
     """The source of actual server counts."""
 
     counts: GuildCounts
-    platform: "PlatformCounts | None" = None
+    platform: PlatformCounts | None = None
     """The same source if it is the chat platform, which is asked by a loop."""
 
 
@@ -66,7 +56,7 @@ class Egress:
     requests: RequestBuilder
     client: HttpClient
     guild_counts: GuildCountsSource
-    platform: "ChatPlatform | None"
+    platform: ChatPlatform | None
     """None without pages for people."""
 
 
@@ -76,18 +66,11 @@ class Delivering:
 
     outbox: Outbox
     suspensions: SuspensionLog
-    dispatcher: Dispatcher
-    teller: "Teller | None"
-    reminder_teller: "ReminderTeller | None"
-
-    @property
-    def messengers(self) -> list[Sender]:
-        """The senders of direct messages."""
-        return [each for each in (self.teller, self.reminder_teller) if each is not None]
-
-    @property
-    def senders(self) -> list[Sender]:
-        return [self.dispatcher, *self.messengers]
+    webhooks: WebhookNotifier
+    direct_messages: Sequence[OwnerNotifier | ReminderNotifier]
+    """Empty without a bot token."""
+    senders: Sequence[Sender[Any]]
+    """The sender of webhooks, and those of direct messages."""
 
 
 @asynccontextmanager
@@ -109,8 +92,6 @@ async def open_egress(runtime: Runtime, state: State, own: Sequence[socket.socke
         counts = await stack.enter_async_context(_open_guild_counts(settings, state, runtime.clock))
         platform = None
         if settings.web.public_url is not None:
-            from gateway.platform import open_platform  # aiohttp takes a tenth of a start
-
             opening = open_platform(settings.chat_platform, settings.web, webhooks, runtime.clock)
             platform = await stack.enter_async_context(opening)
         yield Egress(guard, request_builder(webhooks, guard), client, counts, platform)
@@ -126,68 +107,40 @@ async def _open_guild_counts(
     elif source == "operator":
         yield GuildCountsSource(OperatorCounts(state))
     elif source == "platform":
-        from guild_counts.platform_counts import PlatformCounts  # its HTTP client is a fifth of a start
-
         asking = PlatformCounts(state, clock, counts.cache_seconds, counts.kept_seconds)
         yield GuildCountsSource(asking, asking)
     else:
-        from guild_counts.http_counts import open_http_counts  # the same
-        from outbound.bounded_answers import BoundedConnector
-
         authorization = counts.authorization.get_secret_value() if counts.authorization else None
         looking_up = open_http_counts(
-            counts.url or "",
-            authorization,
-            counts.timeout_seconds,
-            counts.cache_seconds,
-            clock,
-            BoundedConnector(),
+            counts.url or "", authorization, counts.timeout_seconds, counts.cache_seconds, clock
         )
         async with looking_up as opened:
             yield GuildCountsSource(opened)
 
 
 def delivering(runtime: Runtime, store: Store, fleet: Fleet, egress: Egress) -> Delivering:
-    webhooks, clock = runtime.settings.webhooks, runtime.clock
-    retries = retry_policy(webhooks)
-    outbox = Outbox(outbox_policy(webhooks), retries, store.ledger.state, moment(clock))
+    settings, clock, ledger = runtime.settings, runtime.clock, store.ledger
+    retries = retry_policy(settings.webhooks)
+    outbox = Outbox(outbox_policy(settings.webhooks), retries, ledger.state, moment(clock))
+    webhooks = WebhookNotifier(ledger.state, outbox, egress.requests, egress.client, retries, clock)
+    suspensions = SuspensionLog(ledger.state, outbox.suspended)
 
-    def durable() -> int:
-        return store.journal.durable_position
+    def sender(notifier: Notifier[Any], may_send: Callable[[], bool]) -> Sender[Any]:
+        return Sender(
+            notifier, ledger, clock, lambda: store.journal.durable_position, runtime.spawn, may_send
+        )
 
-    dispatcher = Dispatcher(
-        store.ledger,
-        outbox,
-        egress.requests,
-        egress.client,
-        retries,
-        clock,
-        durable,
-        runtime.spawn,
-        fleet.may_send_webhooks,
+    senders = [sender(webhooks, fleet.may_send_webhooks)]
+    if egress.platform is None or settings.chat_platform.bot_token is None:
+        return Delivering(outbox, suspensions, webhooks, (), senders)
+    public_url = settings.web.public_url or ""
+    policy = MessagePolicy(retries, round(settings.webhooks.kept_seconds * 1_000))
+    owners = OwnerNotifier(ledger.state, egress.platform, policy, public_url, clock)
+    reminders = ReminderNotifier(
+        ledger, egress.platform, policy, public_url, settings.votes.cooldown_ms, clock
     )
-    suspensions = SuspensionLog(store.ledger.state, outbox.suspended)
-    if egress.platform is None or runtime.settings.chat_platform.bot_token is None:
-        return Delivering(outbox, suspensions, dispatcher, None, None)
-    # The platform's client, which they import, takes a tenth of a start.
-    from direct_messages.message_outcomes import MessagePolicy
-    from direct_messages.reminder_teller import ReminderTeller
-    from direct_messages.teller import Teller
-
-    ledger, platform, public_url = store.ledger, egress.platform, runtime.settings.web.public_url or ""
-    policy = MessagePolicy(retries, round(webhooks.kept_seconds * 1_000))
-    teller = Teller(ledger, platform, policy, public_url, clock, durable, fleet.may_send_webhooks)
-    reminder_teller = ReminderTeller(
-        ledger,
-        platform,
-        policy,
-        public_url,
-        runtime.settings.votes.cooldown_ms,
-        clock,
-        durable,
-        fleet.may_send_reminders,
-    )
-    return Delivering(outbox, suspensions, dispatcher, teller, reminder_teller)
+    senders += [sender(owners, fleet.may_send_webhooks), sender(reminders, fleet.may_send_reminders)]
+    return Delivering(outbox, suspensions, webhooks, (owners, reminders), senders)
 
 
 def target_guard(

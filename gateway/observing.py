@@ -4,7 +4,6 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 
-from direct_messages.message_tally import MessageTally
 from gateway.api import Api
 from gateway.delivery import Delivering, Egress
 from gateway.fleet import Fleet
@@ -28,7 +27,7 @@ from watchers.failing_endpoints import FailingEndpoints
 from watchers.journal_tail import JournalTail
 from watchers.recent_errors import RecentErrors
 from watchers.security_log import SecurityBounds
-from webhook.attempt_tally import AttemptTally
+from webhook.attempt_tally import AttemptTally, MessageTally
 
 Loops = dict[str, Callable[[], Awaitable[None]]]
 """Loops of observers, by name."""
@@ -156,7 +155,7 @@ def _scraping(
         snapshotter=store.snapshotter,
         outbox=delivery.outbox,
         attempts=measured.attempts,
-        messages=measured.messages if delivery.teller is not None else None,
+        messages=measured.messages if delivery.direct_messages else None,
         suspensions=delivery.suspensions,
         lag=measured.lag,
         bounds=Bounds(

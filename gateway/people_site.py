@@ -6,8 +6,8 @@ import secrets
 from functools import partial
 
 from actions.listing_kinds import KINDS
+from chatplatform.listing_checks import ServerConditions
 from chatplatform.platform_client import ChatPlatform
-from chatplatform.server_checks import ServerConditions
 from core.clock import MS_PER_DAY
 from core.ledger import Ledger
 from core.rows import Policy
@@ -90,7 +90,7 @@ from web.people.webhook_pages import WebhookPages
 from web.sign_in_cookie import SignInSeal
 from web.site import Site
 from web.templates import Templates
-from webhook.curl import curl_command
+from webhook.messages import curl_command
 
 SIGN_INS = Policy(20, 300)
 """The sign-ins that an address may begin, and those that it may come back from."""

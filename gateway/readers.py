@@ -6,8 +6,8 @@ which effects begin. A bug in a reader keeps the record from the readers behind 
 observer (`serving/observers.py`):
 
 1. The outbox is first, because a vote that it misses reaches no owner before the next start.
-2. `SuspensionLog` logs a suspension right behind the outbox that takes it into account. `Teller` and
-   `ReminderTeller` come next: they send, too.
+2. `SuspensionLog` logs a suspension right behind the outbox that takes it into account. `OwnerNotifier` and
+   `ReminderNotifier` come next: they send, too.
 3. The searches come before anything that answers requests: no erasure may leave a voter behind.
 4. The public endpoints forget buckets of what was removed and count what other nodes counted.
 5. The fleet is told last of all that acts: it captures facts as they are after the record. `Forgetting`
@@ -19,16 +19,18 @@ observer (`serving/observers.py`):
    and `SearchIndex` among them notes listings that its thread has to read again.
 8. `AttemptWatch` wakes requests that wait for an attempt, so it comes when everyone else knows of it.
 
-When records become durable, the dispatcher and the teller wake before the publisher: owners wait for a
+When records become durable, the senders wake before the publisher: owners wait for a
 webhook or a message, other nodes only lag. Streams of votes come last: they read from disk what is durable.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from core.ledger import Ledger, Reader
-from direct_messages.message_tally import MessageTally
+from direct_messages.owner_notifier import OwnerNotifier
+from direct_messages.reminder_notifier import ReminderNotifier
+from guild_counts.platform_counts import PlatformCounts
 from handlers.manage_webhooks import AttemptWatch
 from handlers.public import PublicApi
 from handlers.vote_feed import VoteFeed
@@ -40,14 +42,11 @@ from votes.user_search import Searches
 from watchers import security_log
 from watchers.failing_endpoints import FailingEndpoints
 from watchers.journal_tail import JournalTail
-from webhook.attempt_tally import AttemptTally
-from webhook.dispatcher import Dispatcher
+from webhook.attempt_tally import AttemptTally, MessageTally
+from webhook.notifier import WebhookNotifier
 from webhook.suspension_log import SuspensionLog
 
-if TYPE_CHECKING:  # see fleet.py, delivery.py and sites.py
-    from direct_messages.reminder_teller import ReminderTeller
-    from direct_messages.teller import Teller
-    from guild_counts.platform_counts import PlatformCounts
+if TYPE_CHECKING:  # see fleet.py and sites.py
     from listings.catalogue import Catalogue
     from replication.copies.forgetting import Forgetting
     from replication.streams.provisional import ProvisionalVotes
@@ -78,13 +77,13 @@ class PeopleReaders:
 
 @dataclass(frozen=True)
 class Readers:
-    """The readers of one gateway: `fleet` is None outside of a fleet, both tellers without a bot token,
-    `counts` unless the chat platform is asked for server counts, and `people` without pages for people."""
+    """The readers of one gateway: `fleet` is None outside of a fleet, `counts` unless the chat platform is
+    asked for server counts, and `people` without pages for people. `direct_messages` is empty without a bot
+    token."""
 
-    dispatcher: Dispatcher
+    webhooks: WebhookNotifier
     suspensions: SuspensionLog
-    teller: "Teller | None"
-    reminder_teller: "ReminderTeller | None"
+    direct_messages: Sequence[OwnerNotifier | ReminderNotifier]
     searches: Searches
     public: PublicApi
     fleet: FleetReaders | None
@@ -97,7 +96,7 @@ class Readers:
     people: PeopleReaders | None
     watch: AttemptWatch
     feed: VoteFeed
-    counts: "PlatformCounts | None"
+    counts: PlatformCounts | None
 
 
 def subscribe(readers: Readers, ledger: Ledger, journal: Journal, observers: Observers) -> None:
@@ -111,10 +110,9 @@ def subscribe(readers: Readers, ledger: Ledger, journal: Journal, observers: Obs
 def _of_records(readers: Readers, observers: Observers) -> list[Reader]:
     fleet, people, observing = readers.fleet, readers.people, observers.calling
     return [
-        readers.dispatcher.on_record,
+        readers.webhooks.on_record,
         observing("suspension_log", readers.suspensions.on_record),
-        *([readers.teller.on_record] if readers.teller else []),
-        *([readers.reminder_teller.on_record] if readers.reminder_teller else []),
+        *(each.on_record for each in readers.direct_messages),
         readers.searches.on_record,
         readers.public.on_record,
         *([fleet.forgetting.on_record, fleet.queue.on_record, fleet.provisional.on_record] if fleet else []),
@@ -124,7 +122,7 @@ def _of_records(readers: Readers, observers: Observers) -> list[Reader]:
         observing("security_log", security_log.on_record),
         observing("vote_tally", readers.votes.on_record),
         observing("attempt_tally", readers.attempts.on_record),
-        *([observing("message_tally", readers.messages.on_record)] if readers.teller else []),
+        *([observing("message_tally", readers.messages.on_record)] if readers.direct_messages else []),
         *([readers.counts.on_record] if readers.counts else []),
         *([people.voted.on_record, people.catalogue.on_record] if people else []),
         *([observing("search_index", people.index.on_record)] if people else []),
@@ -134,9 +132,8 @@ def _of_records(readers: Readers, observers: Observers) -> list[Reader]:
 
 def _of_durability(readers: Readers) -> list[Callable[[], None]]:
     return [
-        readers.dispatcher.wake,
-        *([readers.teller.wake] if readers.teller else []),
-        *([readers.reminder_teller.wake] if readers.reminder_teller else []),
+        readers.webhooks.on_durable,
+        *(each.on_durable for each in readers.direct_messages),
         *([readers.fleet.publisher.wake] if readers.fleet else []),
         readers.feed.wake,
     ]

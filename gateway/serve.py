@@ -17,7 +17,7 @@ from typing import Any
 from core.clock import Clock
 from core.ledger import Ledger
 from gateway.api import Api, all_endpoints, open_api
-from gateway.delivery import Delivering, Egress, Sender, delivering, open_egress
+from gateway.delivery import Delivering, Egress, delivering, open_egress
 from gateway.fleet import Fleet
 from gateway.front import Front, http_server, metrics_servers, open_front
 from gateway.observing import Instruments, instruments, loops, operator_parts
@@ -42,7 +42,7 @@ from storage.disk import OS_DISK, Disk
 from votes.user_search import Searches
 from watchers.recent_errors import RecentErrors
 from watchers.redaction import Redactor
-from webhook.dispatcher import Dispatcher
+from webhook.sender import Sender
 from wire.http_server import WireServer
 from wire.listening import url_of
 
@@ -60,9 +60,8 @@ class Gateway:
     base_url: str
     clock: Clock
     ledger: Ledger
-    dispatcher: Dispatcher
-    tellers: Sequence[Sender]
-    """The senders of direct messages; none without a bot token."""
+    senders: Sequence[Sender[Any]]
+    """The sender of webhooks, and those of direct messages where there is a bot token."""
     digester: KeyDigester
     reload: Callable[[Settings | None], None]
     """Reads the certificate again and, with valid settings, the operator's tokens and the sealing keys."""
@@ -173,10 +172,9 @@ async def _built(
     api = stack.enter_context(open_api(runtime, store, fleet, egress, delivery, searches))
     sites, measured = sites_of(runtime, store, fleet, api, egress), instruments(runtime, store, errors)
     readers = Readers(
-        delivery.dispatcher,
+        delivery.webhooks,
         delivery.suspensions,
-        delivery.teller,
-        delivery.reminder_teller,
+        delivery.direct_messages,
         searches,
         api.public,
         fleet.readers,
@@ -272,14 +270,13 @@ def _gateway(parts: Parts, reloading: Reloading) -> Gateway:
         parts.front.urls[0],
         parts.runtime.clock,
         ledger,
-        delivery.dispatcher,
-        delivery.messengers,
+        delivery.senders,
         api.callers.digester,
         reloading.reload,
     )
 
 
-async def _dispatch(sender: Sender, fleet: Fleet, stop: asyncio.Event) -> None:
+async def _dispatch(sender: Sender[Any], fleet: Fleet, stop: asyncio.Event) -> None:
     """Send webhooks or messages. A node of a fleet first hears which of them other nodes have sent for it."""
     await fleet.until_ready(stop)
     if fleet.node is not None and stop.is_set():
@@ -302,7 +299,7 @@ async def _drain(parts: Parts, servers: Sequence[WireServer], timers: Sequence[a
 async def _finish(
     servers: Sequence[WireServer],
     running: RunningRequests,
-    senders: Sequence[Sender],
+    senders: Sequence[Sender[Any]],
     seconds: ServerSettings,
 ) -> None:
     """Tell clients of the stop for `grace_seconds`. Then accept nothing more, wait up to `drain_seconds` for

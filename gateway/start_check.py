@@ -24,9 +24,8 @@ from gateway.certificates import Findings, certificate_findings
 from gateway.store import MIN_SECRET
 from grammars.service_urls import TunnelProxy, read_proxy_url
 from journal.segments import list_segments
-from outbound.failures import ExchangeFailed
 from outbound.proxies import TunnelHandshake
-from outbound.result import AtFault
+from outbound.result import AtFault, ExchangeFailed
 from settings.model import RedisSettings, ServerSettings, Settings
 from snapshot.files import list_snapshots
 from storage.exposed import refuse_exposed

@@ -1,10 +1,10 @@
-"""The actual server count of a bot, as the chat platform tells it. Invariant: nobody waits for the platform.
+"""The actual server count of a bot, from the chat platform. Invariant: no push waits for the platform.
 
-    a push, an approval, a start -> wanted -> asked beside -> told -> the next push takes it
+    a push, an approval, a start -> wanted -> asked in the background -> answer kept -> the next push uses it
 
-A count that was told holds for `kept_seconds`. A push that finds one older than `cache_seconds` takes it, and
-has it asked for again. What is told is lost with a restart, so the bots that push are asked for behind every
-start. Of most bots the platform tells nothing: then the count that the operator has set is taken.
+An answer holds for `kept_seconds`. A push that finds one older than `cache_seconds` uses it, and asks for the
+bot again. Answers are lost with a restart, so the bots that push are asked for after every start. The
+platform states no count of most bots: then the count that the operator has set is used.
 """
 
 import asyncio
@@ -34,10 +34,10 @@ ANSWER_SECONDS = 5
 """A question is answered within this time, unless others wait before it."""
 TRIES = 3
 FAILURES_TOLD = 3
-"""Questions in a row without an answer, before the log says so."""
+"""Consecutive questions without an answer before the log says so."""
 MOST_WANTED = 10_000
 MOST_TOLD = 100_000
-"""About 20 MB. Beyond that, what was told first is forgotten."""
+"""About 20 MB. Beyond that, the oldest answers are forgotten."""
 SLICE = 32
 """Rows that the survey looks at before others have their turn: each may have to be unpacked."""
 SURVEYED = 64
@@ -86,7 +86,7 @@ class PlatformCounts:
         """The pause after the last of these."""
 
     async def actual(self, ref: str) -> int | None:
-        """Return the count at once. It may be asked for beside."""
+        """Return the count at once. It may be asked for in the background."""
         told, now_ns = self._told.get(ref), self._clock.monotonic_ns()
         age_ns = now_ns - told.at_ns if told is not None else self._kept_ns
         if told is None or age_ns >= self._cache_ns:
@@ -182,7 +182,7 @@ class PlatformCounts:
                 return ref, 0
 
     async def _step(self, ref: str, tries: int, ask: Ask) -> float:
-        """Ask for a bot, and return how long to pause behind it (seconds)."""
+        """Ask for a bot, and return the pause after it (seconds)."""
         if ref not in self._state.listings:
             return 0
         self._asking.add(ref)

@@ -73,7 +73,7 @@ def submit_checked(
         approves: true if the gateway itself approves a server of which every check passes.
         tells_owner: as for a decision of a moderator.
     """
-    ref, eligibility = form.kind.ref(form.id), Eligibility(now_ms, tuple(checks))
+    ref, eligibility = form.of_kind.ref(form.id), Eligibility(now_ms, tuple(checks))
     events: list[Event] = [
         *submit(state, form, now_ms, by=by),
         SlotsSet(ref, now_ms, "ownership_proven", proof=Proof(now_ms, by), eligibility=eligibility, by=by),

@@ -62,10 +62,10 @@ def listing_of(state: State, ref: str) -> Listing:
 
 
 def submit(state: State, form: ListingSubmission, now_ms: int, *, by: Actor) -> list[Event]:
-    ref = form.kind.ref(form.id)
+    ref = form.of_kind.ref(form.id)
     if ref in state.listings:
         raise Refusal("listing_exists")
-    return [ListingSaved(ref, form.owner_id, form.kind.profile_of(form), "in_review", now_ms, by=by)]
+    return [ListingSaved(ref, form.owner_id, form.of_kind.profile_of(form), "in_review", now_ms, by=by)]
 
 
 def edit(

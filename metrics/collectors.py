@@ -11,7 +11,6 @@ from typing import Any
 from core import version
 from core.clock import Clock
 from core.ledger import Ledger
-from direct_messages.message_tally import MessageTally
 from handlers.public import PublicLimits
 from journal.journal import Journal
 from metrics.families import Family, LabelValues, counter, gauge, histogram, info, states
@@ -23,7 +22,7 @@ from snapshot.snapshotter import Snapshotter
 from storage.space import DiskSpace
 from votes.tally import VoteTally
 from watchers.concerns import TOPICS, Concern
-from webhook.attempt_tally import AttemptTally
+from webhook.attempt_tally import AttemptTally, MessageTally
 from webhook.outbox import Outbox
 from webhook.suspension_log import SuspensionLog
 

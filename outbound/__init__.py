@@ -1,4 +1,4 @@
-"""A guarded HTTP/1.1 client for URLs that strangers choose.
+"""A guarded HTTP/1.1 client: for URLs that strangers choose, and for services that the operator chooses.
 
 In: a URL, headers and a body. Out: an `HttpResult` with the status, headers and the beginning of the body, or
 with the class of the failure and whose failure it was.
@@ -7,9 +7,7 @@ Invariants. Every address passes the guard before the client, or a proxy for it,
 ends within its time. Nothing that a peer does can hold the event loop. This room does not know what its
 callers send.
 
-Reading order: `client` (one exchange from start to end), `result` and `failures` (its outcomes), `targets`,
-`ranges` and `local_addresses` (the guard), `resolver`, `dial` and `proxies` (connecting), `tls_stream`,
-`tls_records` and `handshakes` (TLS), `http1` and `pool` (HTTP over a connection, and idle connections),
-`slots` (how many attempts are under way). `tunnel_connector` lends the tunnels to aiohttp, for questions to
-services that the operator chooses, and `bounded_answers` bounds the answers that aiohttp reads.
+Reading order: `client` (one exchange from start to end, and idle connections), `result` (its outcomes),
+`targets` and `local_addresses` (the guard), `resolver`, `dial` and `proxies` (connecting), `tls_stream` and
+`tls_records` (TLS), `http1` (HTTP over a connection), `slots` (how many attempts are under way).
 """

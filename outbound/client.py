@@ -1,37 +1,123 @@
-"""The HTTP client. Law: an exchange ends within its time, in an `HttpResult`. No peer, resolver or proxy can
-delay other exchanges.
+"""The HTTP client. Invariant: an exchange ends within its time, in an `HttpResult`. No peer, resolver or
+proxy can delay other exchanges.
 
 One deadline covers the whole exchange, from the look-up of the name to the last byte of the body. `dial`
-opens connections where the guard allows it, `http1` speaks HTTP over them, and `pool` keeps the idle ones.
+opens connections where the guard allows it, and `http1` speaks HTTP over them. The pool keeps idle
+connections, in a bounded number. It closes a connection that has been idle for too long, because its peer may
+be closing it at that moment.
 """
 
 import asyncio
 import os
 import ssl
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import cache, lru_cache, partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from core.clock import Clock, SystemClock
+from core.clock import NS_PER_SECOND, Clock, SystemClock
 from grammars.http_urls import Target, UrlRefused
 from grammars.service_urls import TunnelProxy
 from outbound.dial import Dialler, Guard
-from outbound.failures import ExchangeFailed, ExchangeProgress
 from outbound.http1 import ClientConnection, StaleConnection
-from outbound.pool import IDLE_SECONDS, ConnectionPool, Origin
 from outbound.resolver import Resolver
-from outbound.result import AtFault, HttpResult
+from outbound.result import READ_BYTES, AtFault, ExchangeFailed, ExchangeProgress, HttpResult
 from outbound.slots import Slot
+
+IDLE_SECONDS = 4.0
+"""Shorter than the 5 s after which Node closes an idle connection, so that a request seldom meets the
+close."""
+IDLE_PER_ORIGIN = 64
+IDLE_TOTAL = 512
+
+Origin = tuple[str, str, int]
+"""Scheme, host and port. The address alone is not enough, because TLS verifies the name."""
+
+
+class ConnectionPool:
+    """Idle connections, in the order in which they became idle. `now_ns` is monotonic time."""
+
+    def __init__(
+        self,
+        idle_seconds: float = IDLE_SECONDS,
+        per_origin: int = IDLE_PER_ORIGIN,
+        total: int = IDLE_TOTAL,
+    ) -> None:
+        self._idle_ns = round(idle_seconds * NS_PER_SECOND)
+        self._per_origin = per_origin
+        self._total = total
+        self._idle: dict[ClientConnection, tuple[Origin, int]] = {}  # with the time at which it became idle
+        self._of_origin: dict[Origin, list[ClientConnection]] = {}
+
+    def take(self, origin: Origin, now_ns: int) -> ClientConnection | None:
+        """Return the connection to the origin that was used last, or None if it has been idle for too
+        long."""
+        connections = self._of_origin.get(origin)
+        if not connections:
+            return None
+        connection = connections[-1]
+        since_ns = self._idle[connection][1]
+        self._forget(connection)
+        if now_ns - since_ns < self._idle_ns:
+            return connection
+        connection.abort()
+        return None
+
+    def give(self, origin: Origin, connection: ClientConnection, now_ns: int) -> None:
+        """Keep an idle connection. If there are too many, close the oldest one."""
+        connections = self._of_origin.setdefault(origin, [])
+        if len(connections) >= self._per_origin:
+            self._drop(connections[0])
+            connections = self._of_origin.setdefault(origin, [])
+        elif len(self._idle) >= self._total:
+            self._drop(next(iter(self._idle)))
+            connections = self._of_origin.setdefault(origin, [])
+        connections.append(connection)
+        self._idle[connection] = origin, now_ns
+        connection.when_lost(self._forget)
+
+    def sweep(self, now_ns: int) -> float | None:
+        """Close the connections that have been idle for too long.
+
+        Returns the seconds until the next sweep is due, or None if no connection is idle.
+        """
+        while self._idle:
+            connection, (_, since_ns) = next(iter(self._idle.items()))
+            if now_ns - since_ns < self._idle_ns:
+                return (since_ns + self._idle_ns - now_ns) / NS_PER_SECOND
+            self._drop(connection)
+        return None
+
+    def close(self) -> None:
+        """Close all connections."""
+        while self._idle:
+            self._drop(next(iter(self._idle)))
+
+    def _drop(self, connection: ClientConnection) -> None:
+        self._forget(connection)
+        connection.abort()
+
+    def _forget(self, connection: ClientConnection) -> None:
+        origin, _ = self._idle.pop(connection)
+        connections = self._of_origin[origin]
+        connections.remove(connection)
+        if not connections:
+            del self._of_origin[origin]
+
+
+# -- the client ----------------------------------------------------------------------------------------------
 
 URLS_KEPT = 4_096
 
+_Where = tuple[str, str, str | None]
+"""A method, a URL, and the type of the body; None without a body."""
 _CLIENT_CLOSED = HttpResult(None, "internal", AtFault.UNKNOWN)
 """The result of an exchange that `close` has ended."""
 
 
 class _Prepared(NamedTuple):
-    """The part of a request that depends on its URL alone. `head` ends before the caller's headers."""
+    """The part of a request that depends on its method, URL and type. `head` ends before the caller's
+    headers."""
 
     target: Target
     origin: Origin
@@ -39,7 +125,7 @@ class _Prepared(NamedTuple):
 
 
 class HttpClient:
-    """Sends JSON with POST, over one pool of connections. `open_client` makes one."""
+    """Sends requests over one pool of connections. `open_client` makes one."""
 
     def __init__(
         self,
@@ -58,7 +144,6 @@ class HttpClient:
         self._clock = clock
         self._timeout_seconds = timeout_seconds
         self._fixed_headers = (
-            "Content-Type: application/json",
             f"User-Agent: {user_agent}",
             "Accept: */*",
             "Accept-Encoding: identity",
@@ -70,10 +155,25 @@ class HttpClient:
         self._all_ended = asyncio.Event()
         self._closed = False
 
-    async def post(
-        self, url: str, headers: Mapping[str, str], body: bytes, slot: Slot | None = None
+    def get(self, url: str, headers: Mapping[str, str]) -> Coroutine[Any, Any, HttpResult]:
+        """Ask for a resource."""
+        return self._request(("GET", url, None), headers, b"", None)
+
+    def post(
+        self,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes,
+        slot: Slot | None = None,
+        content_type: str = "application/json",
+    ) -> Coroutine[Any, Any, HttpResult]:
+        """Send a body, see `_request`."""
+        return self._request(("POST", url, content_type), headers, body, slot)
+
+    async def _request(
+        self, where: _Where, headers: Mapping[str, str], body: bytes, slot: Slot | None
     ) -> HttpResult:
-        """Send a JSON body. Every failure outside of this program becomes a result.
+        """Send a request. Every failure outside of this program becomes a result.
 
         The exchange frees `slot` while it resolves a name. The time that it then waits to get the slot back
         does not count against its deadline.
@@ -89,7 +189,7 @@ class HttpClient:
         self._deadlines.add(deadline)
         try:
             async with deadline:
-                return await self._post(url, headers, body, progress)
+                return await self._send(where, headers, body, progress)
         except TimeoutError:
             return _CLIENT_CLOSED if self._closed else HttpResult(None, *progress.hung)
         except ExchangeFailed as failed:
@@ -147,11 +247,11 @@ class HttpClient:
         if self._closed and not self._deadlines:
             self._all_ended.set()
 
-    async def _post(
-        self, url: str, headers: Mapping[str, str], body: bytes, progress: ExchangeProgress
+    async def _send(
+        self, where: _Where, headers: Mapping[str, str], body: bytes, progress: ExchangeProgress
     ) -> HttpResult:
-        target, origin, head = self._prepare(url)
-        request = _request(head, headers, body)
+        target, origin, head = self._prepare(where)
+        request = _rendered_request(head, headers, body, has_body=where[2] is not None)
         connection = self._pool.take(origin, self._clock.monotonic_ns())
         if connection is not None:
             try:
@@ -180,16 +280,20 @@ class HttpClient:
         next_seconds = self._pool.sweep(self._clock.monotonic_ns())
         self._sweeping = None if next_seconds is None else self._loop.call_later(next_seconds, self._sweep)
 
-    def _prepared(self, url: str) -> _Prepared:
+    def _prepared(self, where: _Where) -> _Prepared:
         """Check a URL and render the beginning of its requests. Raises UrlRefused."""
+        method, url, content_type = where
         target = self._check_url(url)
-        lines = [f"POST {target.path} HTTP/1.1", f"Host: {target.authority}", *self._fixed_headers]
+        lines = [f"{method} {target.path} HTTP/1.1", f"Host: {target.authority}"]
+        lines += [f"Content-Type: {content_type}"] if content_type is not None else []
+        lines += self._fixed_headers
         return _Prepared(target, (target.scheme, target.host, target.port), _rendered(lines))
 
 
-def _request(head: bytes, headers: Mapping[str, str], body: bytes) -> bytes:
+def _rendered_request(head: bytes, headers: Mapping[str, str], body: bytes, *, has_body: bool) -> bytes:
     lines = [f"{name}: {value}" for name, value in headers.items()]
-    lines.append(f"Content-Length: {len(body)}")
+    if has_body:
+        lines.append(f"Content-Length: {len(body)}")
     return b"%b%b\r\n%b" % (head, _rendered(lines), body)
 
 
@@ -220,7 +324,7 @@ async def open_client(
     proxy: TunnelProxy | None = None,
     name_servers: Sequence[str] = (),
     clock: Clock | None = None,
-    idle_seconds: float = IDLE_SECONDS,
+    read_bytes: int = READ_BYTES,
 ) -> AsyncIterator[HttpClient]:
     """A client that closes with the context, and all its connections with it.
 
@@ -228,13 +332,14 @@ async def open_client(
         timeout_seconds: the time for a whole exchange.
         proxy: the proxy that every connection goes through, if any.
         name_servers: addresses, or "address:port"; without any, the system's name servers.
+        read_bytes: the longest part of a body that is kept.
 
     Certificates are verified against the system's authorities, or those in the file `SSL_CERT_FILE`.
     """
     tls = client_tls(os.environ.get("SSL_CERT_FILE"))
     resolver = Resolver(name_servers)
-    dialler = Dialler(guard, resolver, tls, proxy)
-    pool = ConnectionPool(idle_seconds)
+    dialler = Dialler(guard, resolver, tls, proxy, read_bytes)
+    pool = ConnectionPool(IDLE_SECONDS)
     client = HttpClient(guard, dialler, pool, clock or SystemClock(), timeout_seconds, user_agent)
     try:
         yield client

@@ -1,5 +1,5 @@
-"""New connections to endpoints. Law: the client, or a proxy for it, connects only to addresses that the guard
-has allowed, and nothing resolves a name again afterwards.
+"""New connections to endpoints. Invariant: the client, or a proxy for it, connects only to addresses that the
+guard has allowed, and nothing resolves a name again afterwards.
 
 With a proxy, every connection is a tunnel through it. If the proxy fails, the client never connects directly.
 """
@@ -17,13 +17,11 @@ from typing import Protocol, cast
 
 from grammars.http_urls import Target, UrlRefused
 from grammars.service_urls import TunnelProxy
-from outbound.failures import TIMED_OUT, ExchangeFailed, ExchangeProgress
-from outbound.handshakes import HandshakeThreads
 from outbound.http1 import ClientConnection
 from outbound.proxies import TunnelHandshake
 from outbound.resolver import Resolver
-from outbound.result import AtFault
-from outbound.tls_stream import TlsStream
+from outbound.result import READ_BYTES, TIMED_OUT, AtFault, ExchangeFailed, ExchangeProgress
+from outbound.tls_stream import HandshakeThreads, TlsStream
 
 HEAD_START_SECONDS = 0.25  # before the next address is tried as well (RFC 8305, 5)
 MAX_ADDRESSES = 8
@@ -60,12 +58,19 @@ class Dialler:
     """Opens connections. Belongs to the event loop in which it is made."""
 
     def __init__(
-        self, guard: Guard, resolver: Resolver, tls: ssl.SSLContext, proxy: TunnelProxy | None
+        self,
+        guard: Guard,
+        resolver: Resolver,
+        tls: ssl.SSLContext,
+        proxy: TunnelProxy | None,
+        read_bytes: int = READ_BYTES,
     ) -> None:
+        """Make a dialler. `read_bytes`: the longest part of a body that its connections keep."""
         self._guard = guard
         self._resolver = resolver
         self._tls = tls
         self._proxy = proxy
+        self._read_bytes = read_bytes
         self._loop = asyncio.get_running_loop()
         self._threads = HandshakeThreads()
         self._sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
@@ -120,7 +125,7 @@ class Dialler:
         except OSError as error:
             raise _not_connected(error) from None
         self._check_ends(sock)
-        connection = ClientConnection(self._loop)
+        connection = ClientConnection(self._loop, self._read_bytes)
         try:
             if target.scheme == "https":
                 _, tls = await self._loop.create_connection(partial(self._new_tls, target.host), sock=sock)
@@ -143,7 +148,7 @@ class Dialler:
             raise ExchangeFailed("reset") from None
 
     def _new_tls(self, host: str) -> TlsStream:
-        return TlsStream(self._tls, host, self._threads)
+        return TlsStream(self._tls, host, self._threads, is_long=self._read_bytes > READ_BYTES)
 
     async def _secure(self, tls: TlsStream, above: asyncio.Protocol, progress: ExchangeProgress) -> None:
         """Complete the handshake, then connect the protocol `above`. Raises OSError.
@@ -171,7 +176,7 @@ class Dialler:
             if transport.is_closing():
                 raise ExchangeFailed("reset")
             progress.hung = TIMED_OUT
-            connection = ClientConnection(self._loop)
+            connection = ClientConnection(self._loop, self._read_bytes)
             if target.scheme == "https":
                 tls = self._new_tls(target.host)
                 transport.set_protocol(tls)

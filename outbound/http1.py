@@ -31,13 +31,12 @@ from typing import cast
 
 import httptools
 
-from outbound.failures import ExchangeFailed
-from outbound.result import READ_BYTES, HttpResult
+from outbound.result import READ_BYTES, ExchangeFailed, HttpResult
 
 HEAD_BYTES = 32 * 1024
 """The longest head, 1xx responses included."""
-FRAMED_BYTES = 4 * READ_BYTES
-"""The longest body, with its chunk sizes, extensions and trailers."""
+FRAMED = 4
+"""The longest body with its chunk sizes, extensions and trailers, in bodies without them."""
 MAX_INFORMATIONAL = 8
 MAX_HEADERS = 100
 """The most header lines, with those of 1xx responses and the trailers. However short, each costs a call."""
@@ -46,6 +45,9 @@ MAX_CHUNKS = 100
 MAX_PIECES = 24
 """The most reads from the socket for one response: each costs about as much as 20 header lines. A server that
 writes each header in a packet of its own stays below. The rest of a body in more pieces is not read."""
+BYTES_EACH = 512
+"""The bytes of a long response that allow one more chunk and one more read. A packet of the network has
+more."""
 _SLICE = 4 * 1024
 """The most bytes that the parser gets at once. The event loop may deliver 256 KiB at once."""
 
@@ -73,10 +75,17 @@ _OVER = (_Stage.COMPLETE, _Stage.CUT)
 
 
 class ResponseReader:
-    """Reads one response. `status` is None until the head of the final response is complete."""
+    """Reads one response. `status` is None until the head of the final response is complete.
 
-    def __init__(self) -> None:
+    A reader of more than READ_BYTES, for services that the operator chooses, allows more chunks and reads in
+    proportion to the bytes that have come.
+    """
+
+    def __init__(self, read_bytes: int = READ_BYTES) -> None:
         self.status: int | None = None
+        self._read_bytes = read_bytes
+        self._more_parts = 0
+        self._all_bytes = 0
         self._stage = _Stage.AWAITED
         self._keeps_alive = False
         self._headers: list[tuple[bytes, bytes]] = []
@@ -103,10 +112,13 @@ class ResponseReader:
         """Read the next bytes. Returns True once the result is known. Raises ExchangeFailed."""
         if self._stage in (_Stage.AWAITED, _Stage.BLANK):
             self._recognise(data)
+        self._all_bytes += len(data)
+        if self._read_bytes > READ_BYTES:
+            self._more_parts = self._all_bytes // BYTES_EACH
         self._count_piece()
         view, at = memoryview(data), 0
         while at < len(data) and self._stage not in _OVER:
-            limit = HEAD_BYTES if self.status is None else FRAMED_BYTES
+            limit = HEAD_BYTES if self.status is None else FRAMED * self._read_bytes
             piece = view[at : at + min(_SLICE, limit - self._seen_bytes)]
             at += len(piece)
             self._parse(piece)
@@ -114,8 +126,11 @@ class ResponseReader:
             self._stage = _Stage.CUT
         return self._stage in _OVER
 
-    def result(self) -> HttpResult:
-        """Return the result of a final response whose head is complete."""
+    def result(self, *, ended: bool = False) -> HttpResult:
+        """Return the result of a final response whose head is complete.
+
+        `ended`: the peer has closed the connection, which ends a body without a length.
+        """
         values: dict[str, list[str]] = {}
         for raw_name, raw_value in self._headers:
             name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1").strip(" \t")
@@ -123,7 +138,10 @@ class ResponseReader:
         headers = {name: ", ".join(each) for name, each in values.items()}
         status = self.status or 0
         error = None if 200 <= status <= 299 else f"http_{status}"
-        return HttpResult(status, error, headers=headers, body=b"".join(self._body)[:READ_BYTES])
+        has_length = "content-length" in headers or "transfer-encoding" in headers
+        is_whole = self._stage is _Stage.COMPLETE or (ended and self._stage is _Stage.BODY and not has_length)
+        body = b"".join(self._body)[: self._read_bytes]
+        return HttpResult(status, error, headers=headers, body=body, is_whole=is_whole)
 
     def _recognise(self, data: bytes) -> None:
         """Refuse other protocols by their first bytes, because llhttp would read some of them."""
@@ -136,7 +154,7 @@ class ResponseReader:
     def _count_piece(self) -> None:
         """Stop reading a response that comes in too many pieces."""
         self._pieces += 1
-        if self._pieces <= MAX_PIECES:
+        if self._pieces <= MAX_PIECES + self._more_parts:
             return
         if self.status is None:
             raise ExchangeFailed("too_large")
@@ -156,7 +174,7 @@ class ResponseReader:
         self._seen_bytes += len(piece)
         if in_head and self._seen_bytes >= HEAD_BYTES:
             raise ExchangeFailed("too_large")
-        if self._seen_bytes >= FRAMED_BYTES:
+        if self._seen_bytes >= FRAMED * self._read_bytes:
             if self._stage is _Stage.BODY:
                 self._stage = _Stage.CUT
             self._body.clear()  # most of it is framing, so the content is not worth showing
@@ -190,13 +208,13 @@ class ResponseReader:
 
     def on_chunk_header(self) -> None:
         self._chunks += 1
-        if self._chunks > MAX_CHUNKS:
+        if self._chunks > MAX_CHUNKS + self._more_parts:
             raise _Enough
 
     def on_body(self, piece: bytes) -> None:
         self._body.append(piece)
         self._body_bytes += len(piece)
-        if self._body_bytes >= READ_BYTES:
+        if self._body_bytes >= self._read_bytes:
             raise _Enough
 
     def on_message_complete(self) -> None:
@@ -226,8 +244,10 @@ class ClientConnection(asyncio.Protocol):
 
     transport: asyncio.Transport
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, read_bytes: int = READ_BYTES) -> None:
+        """Make a connection. `read_bytes`: the longest part of a body that it keeps."""
         self._loop = loop
+        self._read_bytes = read_bytes
         self._use = _Use.OPENING
         self._on_lost: Callable[[ClientConnection], None] | None = None
         self._response: ResponseReader | None = None
@@ -249,7 +269,7 @@ class ClientConnection(asyncio.Protocol):
         """
         before = self._use
         self._use = _BEGINS.get(before, _Use.CLOSED)
-        self._response = ResponseReader()
+        self._response = ResponseReader(self._read_bytes)
         self._waiter = waiter = self._loop.create_future()
         if before is _Use.SPOKE:
             self._fail(ExchangeFailed("protocol"))
@@ -309,7 +329,7 @@ class ClientConnection(asyncio.Protocol):
         else:
             self.abort()
         if waiter is not None and not waiter.done():
-            waiter.set_result(response.result())
+            waiter.set_result(response.result(ended=ended))
 
     def _fail(self, error: Exception) -> None:
         waiter, self._waiter, self._response = self._waiter, None, None

@@ -1,4 +1,4 @@
-"""The addresses of this machine. Law: each question goes to the kernel, at the moment of the question.
+"""The addresses of this machine. Each question goes to the kernel, when it is asked.
 
 A list of the interfaces' addresses would be out of date after each change. It would also lack addresses that
 the machine answers because of a route: local routes, anycast. So the kernel is asked for the route to an

@@ -1,4 +1,4 @@
-"""Tunnels through a proxy. Law: pure; bytes in, bytes out, and a failure says whose it is.
+"""The bytes that open a tunnel through a proxy. Invariant: a failure names the party at fault.
 
 The protocols are HTTP CONNECT (RFC 9110, 9.3.6) and SOCKS5 (RFC 1928, with the passwords of RFC 1929). The
 client asks for a tunnel to an address, never to a name, so the proxy connects to the address that the guard
@@ -14,8 +14,7 @@ from collections.abc import Generator
 from ipaddress import ip_address
 
 from grammars.service_urls import TunnelProxy
-from outbound.failures import ExchangeFailed
-from outbound.result import AtFault
+from outbound.result import AtFault, ExchangeFailed
 
 REPLY_BYTES = 8 * 1024
 """The longest reply of a proxy before the tunnel is open."""

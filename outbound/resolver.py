@@ -1,5 +1,5 @@
-"""Resolution of names to addresses. Law: the endpoint is at fault if its name does not exist, and never if
-the resolver fails.
+"""Resolution of names to addresses. Invariant: the endpoint is at fault if its name does not exist, and never
+if the resolver fails.
 
 c-ares (through aiodns) resolves any number of names at once, in a thread of its own. So a dead name server
 delays only the names that it serves. A and AAAA records are two questions, because one common answer would
@@ -23,8 +23,7 @@ from collections.abc import Sequence
 import aiodns
 import pycares
 
-from outbound.failures import ExchangeFailed
-from outbound.result import AtFault
+from outbound.result import AtFault, ExchangeFailed
 
 TRY_SECONDS = 1.0  # doubled by c-ares for the second try
 TRIES = 2

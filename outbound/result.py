@@ -1,12 +1,17 @@
-"""The outcome of an HTTP exchange. Law: a failure says whose it is."""
+"""The outcome of an HTTP exchange. Invariant: a failure names the party at fault.
 
-from collections.abc import Mapping
+The classes of failures without a status: dns, resolver, refused, reset, timeout, tls, too_large, blocked,
+proxy, protocol, internal, and connect for every other failure to connect.
+"""
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
 from enum import Enum
 from types import MappingProxyType
 from typing import NamedTuple
 
 READ_BYTES = 16 * 1024
-"""The longest part of a response body that the client keeps."""
+"""The longest part of a response body that the client keeps, unless its maker wants more."""
 
 
 class AtFault(Enum):
@@ -22,7 +27,7 @@ class HttpResult(NamedTuple):
     """A final response, or a failure.
 
     `status` is None if no final response came. `error` is None for 200 to 299, else the class of the failure:
-    `http_<status>`, or one of those in `failures.py`. Header names are in lower case. `body` holds at most
+    `http_<status>`, or one of the classes above. Header names are in lower case. `body` holds at most
     the first READ_BYTES bytes.
     """
 
@@ -31,3 +36,33 @@ class HttpResult(NamedTuple):
     fault: AtFault = AtFault.ENDPOINT
     headers: Mapping[str, str] = MappingProxyType({})
     body: bytes = b""
+    is_whole: bool = False
+    """True if `body` is the whole body of the response."""
+
+
+# -- failures ------------------------------------------------------------------------------------------------
+
+TIMED_OUT = ("timeout", AtFault.ENDPOINT)
+
+
+class ExchangeFailed(Exception):
+    """The exchange got no status. `error` is the class of the failure."""
+
+    def __init__(self, error: str, fault: AtFault = AtFault.ENDPOINT) -> None:
+        super().__init__(error)
+        self.error = error
+        self.fault = fault
+
+
+class ExchangeProgress:
+    """The step that an exchange waits for.
+
+    `hung` is the failure to report if the time runs out during this step. `looking_up` is the context in
+    which the name of the endpoint is resolved.
+    """
+
+    __slots__ = ("hung", "looking_up")
+
+    def __init__(self, looking_up: Callable[[], AbstractAsyncContextManager[None]] = nullcontext) -> None:
+        self.hung = TIMED_OUT
+        self.looking_up = looking_up

@@ -1,4 +1,4 @@
-"""Limits on how many attempts run at once. Law: pure; slow endpoints never hold more than half of the slots.
+"""Limits on how many attempts run at once. Invariant: slow endpoints never hold more than half of the slots.
 
 An attempt holds a slot from its start to its end, except while it resolves a name: then it holds a slot for
 look-ups instead. So name servers that never answer do not delay attempts that need no look-up. After its

@@ -1,17 +1,24 @@
-"""The guard that decides where requests may go. Law: no I/O of its own.
+"""The guard that decides where requests may go. An address counts as private unless it is known to be public.
 
 A name may resolve to another address tomorrow. So the guard is asked three times: `check_url` when a URL is
 saved and before each exchange, `check_address` for each address just before a connection to it, and
 `check_ends` for the two ends of each new connection. The last check does not depend on what is known of this
 machine.
+
+The tables of ranges follow the IANA IPv4 and IPv6 Special-Purpose Address Registries (RFC 6890). They include
+the globally reachable entries, because no public endpoint lives there. They add what the registries leave
+out: multicast, the metadata addresses of cloud providers, and every form of IPv6 address that carries an IPv4
+address. IANA assigns global IPv6 addresses from 2000::/3 only. No table can list a NAT64 prefix that a
+network has chosen for itself. `ipaddress.is_global` is not enough: its answers change between patch releases,
+and it takes multicast, NAT64, IPv4-compatible and unassigned addresses for public ones.
 """
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from typing import NamedTuple
 
 from grammars.http_urls import Target, UrlRefused, read_url
-from outbound.ranges import special_range
 
 # RFC 6761, RFC 6762, RFC 8375, and ICANN's reservation of .internal for private use.
 PRIVATE_DOMAINS = ("localhost", "local", "internal", "home.arpa")
@@ -104,6 +111,19 @@ class TargetGuard:
             raise UrlRefused("not_https")
 
 
+class AnyTarget:
+    """The guard of services that the operator chooses: every well-formed URL, and every address."""
+
+    def check_url(self, url: str) -> Target:
+        return read_url(url)
+
+    def check_address(self, target: Target, address: str) -> None:
+        pass
+
+    def check_ends(self, ours: str, theirs: str) -> None:
+        pass
+
+
 def _literal(host: str) -> Address | None:
     try:
         return ip_address(host)
@@ -124,3 +144,98 @@ def _private_domain(name: str) -> str | None:
         if name == domain or name.endswith("." + domain):
             return domain
     return None if "." in name else "a name without a dot"
+
+
+# -- address ranges that are not part of the public internet -------------------------------------------------
+
+
+class Range(NamedTuple):
+    """A special range: what its addresses are for (`name`), and the document that says so (`source`)."""
+
+    network: IPv4Network | IPv6Network
+    name: str
+    source: str
+
+
+# The first match counts, so a range comes before the ranges that contain it.
+IPV4_RANGES = tuple(
+    Range(IPv4Network(network), name, source)
+    for network, name, source in [
+        ("0.0.0.0/32", "unspecified", "RFC 1122, 3.2.1.3"),
+        ("0.0.0.0/8", "this network", "RFC 791, 3.2"),
+        ("10.0.0.0/8", "private network", "RFC 1918"),
+        ("100.100.100.200/32", "cloud metadata", "Alibaba Cloud, instance metadata"),
+        ("100.64.0.0/10", "shared by carriers", "RFC 6598"),
+        ("127.0.0.0/8", "loopback", "RFC 1122, 3.2.1.3"),
+        ("168.63.129.16/32", "cloud metadata", "Azure, WireServer; a public address elsewhere"),
+        ("169.254.169.254/32", "cloud metadata", "AWS, Azure, Google Cloud and others, instance metadata"),
+        ("169.254.0.0/16", "link-local", "RFC 3927"),
+        ("172.16.0.0/12", "private network", "RFC 1918"),
+        ("192.0.0.192/32", "cloud metadata", "Oracle Cloud, instance metadata"),
+        ("192.0.0.0/24", "IETF protocols", "RFC 6890, 2.1"),
+        ("192.0.2.0/24", "documentation", "RFC 5737"),
+        ("192.31.196.0/24", "AS112", "RFC 7535"),
+        ("192.52.193.0/24", "AMT", "RFC 7450"),
+        ("192.88.99.0/24", "6to4 relay", "RFC 7526"),
+        ("192.168.0.0/16", "private network", "RFC 1918"),
+        ("192.175.48.0/24", "AS112", "RFC 7534"),
+        ("198.18.0.0/15", "benchmarking", "RFC 2544"),
+        ("198.51.100.0/24", "documentation", "RFC 5737"),
+        ("203.0.113.0/24", "documentation", "RFC 5737"),
+        ("224.0.0.0/4", "multicast", "RFC 5771"),
+        ("255.255.255.255/32", "broadcast", "RFC 919, 7"),
+        ("240.0.0.0/4", "reserved", "RFC 1112, 4: class E"),
+    ]
+)
+IPV6_RANGES = tuple(
+    Range(IPv6Network(network), name, source)
+    for network, name, source in [
+        ("::/128", "unspecified", "RFC 4291, 2.5.2"),
+        ("::1/128", "loopback", "RFC 4291, 2.5.3"),
+        ("::/96", "IPv4-compatible", "RFC 4291, 2.5.5.1"),
+        ("::ffff:0:0/96", "IPv4-mapped", "RFC 4291, 2.5.5.2"),
+        ("::ffff:0:0:0/96", "IPv4-translated", "RFC 2765, 2.1"),
+        ("64:ff9b::/96", "NAT64", "RFC 6052, 2.1"),
+        ("64:ff9b:1::/48", "NAT64", "RFC 8215"),
+        ("100::/64", "discard-only", "RFC 6666"),
+        ("100:0:0:1::/64", "dummy", "RFC 9780"),
+        ("2001::/32", "Teredo", "RFC 4380"),
+        ("2001:2::/48", "benchmarking", "RFC 5180"),
+        ("2001:10::/28", "ORCHID", "RFC 4843"),
+        ("2001:20::/28", "ORCHID", "RFC 7343"),
+        ("2001:30::/28", "remote identification", "RFC 9374"),
+        ("2001::/23", "IETF protocols", "RFC 2928"),
+        ("2001:db8::/32", "documentation", "RFC 3849"),
+        ("2002::/16", "6to4", "RFC 3056"),
+        ("2620:4f:8000::/48", "AS112", "RFC 7534"),
+        ("3fff::/20", "documentation", "RFC 9637"),
+        ("5f00::/16", "segment routing", "RFC 9602"),
+        ("fd00:ec2::254/128", "cloud metadata", "AWS, instance metadata"),
+        ("fd20:ce::254/128", "cloud metadata", "Google Cloud, instance metadata"),
+        ("fc00::/7", "private network", "RFC 4193: unique local"),
+        ("fe80::/10", "link-local", "RFC 4291, 2.5.6"),
+        ("fec0::/10", "site-local", "RFC 3879"),
+        ("ff00::/8", "multicast", "RFC 4291, 2.7"),
+    ]
+)
+GLOBAL_UNICAST = IPv6Network("2000::/3")  # IANA, IPv6 Global Unicast Address Assignments
+UNASSIGNED = "unassigned"
+# RFC 5214, 6.1: an interface id with one of these beginnings ends with an IPv4 address, in any network.
+ISATAP_IDS = (0x0000_5EFE, 0x0200_5EFE)
+ISATAP = "ISATAP"
+
+
+def special_range(address: IPv4Address | IPv6Address) -> str | None:
+    """Return the name of the special range that holds the address, or None for a public address."""
+    if isinstance(address, IPv4Address):
+        return _name_in(IPV4_RANGES, address)
+    name = _name_in(IPV6_RANGES, address)
+    if name is None and address not in GLOBAL_UNICAST:
+        name = UNASSIGNED
+    if name is None and (int(address) >> 32) & 0xFFFF_FFFF in ISATAP_IDS:
+        name = ISATAP
+    return name
+
+
+def _name_in(ranges: tuple[Range, ...], address: IPv4Address | IPv6Address) -> str | None:
+    return next((name for network, name, _ in ranges if address in network), None)

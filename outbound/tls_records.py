@@ -1,4 +1,4 @@
-"""The TLS records of a peer, split and counted. Law: pure; a peer that sends more than an honest one, or asks
+"""The TLS records of a peer, split and counted. Invariant: a peer that sends more than an honest one, or asks
 for expensive work, is refused before OpenSSL reads it.
 
 The header of a record tells its length in the clear (RFC 8446, 5.1), and only OpenSSL can read its content.
@@ -13,6 +13,8 @@ HANDSHAKE_BYTES = 32 * 1024
 """The longest handshake. Most peers send 2 to 6 KiB; with post-quantum signatures, about 20 KiB."""
 RECORDS = 128
 """The most records of a handshake, and of the response to a request. A usual response has one or two."""
+BYTES_EACH = 512
+"""The bytes of a long response that allow one more record."""
 SILENT_RECORDS = 16
 SILENT_BYTES = 8 * 1024
 """The most tickets, key updates, warnings, requests to renegotiate and empty records. OpenSSL would read them
@@ -34,11 +36,14 @@ _FINITE_FIELDS = range(0x100, 0x200)  # RFC 8446, 4.2.7
 class TlsRecords:
     """The records of one connection. Every method raises ssl.SSLError to refuse the peer.
 
-    `heard` is the number of bytes that the peer has sent in the handshake.
+    `heard` is the number of bytes that the peer has sent in the handshake. `more` is the number of records
+    that a response may have beyond RECORDS, if it may be long.
     """
 
-    def __init__(self) -> None:
-        self.heard = 0
+    def __init__(self, *, is_long: bool = False) -> None:
+        self.heard = self.more = 0
+        self._is_long = is_long
+        self._bytes = 0
         self._backlog = bytearray()
         self._handshaking = True
         self._hello_seen = False
@@ -46,6 +51,8 @@ class TlsRecords:
 
     def feed(self, data: bytes) -> None:
         self._backlog += data
+        self._bytes += len(data)
+        self.more = self._bytes // BYTES_EACH if self._is_long else 0
         if self._handshaking:
             self.heard += len(data)
             if self.heard > HANDSHAKE_BYTES:
@@ -57,7 +64,7 @@ class TlsRecords:
         end = 0
         while size := self._whole(end):
             self._taken += 1
-            if self._taken > RECORDS:
+            if self._taken > RECORDS + self.more:
                 raise ssl.SSLError("too many records")
             if not self._hello_seen and self._backlog[end] == _HANDSHAKE:
                 _check_hello(bytes(self._backlog[end + _HEADER_BYTES : end + size]))
@@ -76,6 +83,7 @@ class TlsRecords:
 
     def expect(self) -> None:
         """Begin to count for the next request."""
+        self._bytes = self.more = 0
         self._taken = self._silent = self._silent_bytes = 0
 
     def silent(self, size: int) -> None:

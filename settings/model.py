@@ -21,7 +21,7 @@ from pydantic import (
     model_validator,
 )
 
-from grammars.http_urls import read_url
+from grammars.http_urls import UrlRefused, read_url
 from grammars.service_urls import is_loopback, read_redis_url
 from settings.names import unknown
 from settings.sources import SourceUnreadable, merged_sources
@@ -216,6 +216,10 @@ class GuildCountsSettings(_Section):
                 raise ValueError("source http needs guild_counts.url, an http or https URL")
             if "{id}" not in self.url:
                 raise ValueError("guild_counts.url must contain {id}, where the bot's id goes")
+            try:
+                read_url(self.url.replace("{id}", "1"))
+            except UrlRefused as refused:
+                raise ValueError(f"guild_counts.url {refused}") from None
         return self
 
 

@@ -18,7 +18,6 @@ ROOT = Path(__file__).parent.parent
 # Pure: no I/O, no clock, no randomness, no event loop.
 PURE = [
     *("actions", "core", "forms", "grammars", "kinds", "votes", "listings", "people", "ratelimit"),
-    "direct_messages/message_outcomes.py",
     "direct_messages/message_text.py",
     "languages/preferences.py",
     *(
@@ -26,18 +25,11 @@ PURE = [
         for name in (
             "attempts",
             "chat",
-            "curl",
-            "endpoint_queue",
             "messages",
             "outbox",
-            "payloads",
-            "signature",
         )
     ),
-    *(
-        f"outbound/{name}.py"
-        for name in ("failures", "pool", "proxies", "ranges", "result", "slots", "targets", "tls_records")
-    ),
+    *(f"outbound/{name}.py" for name in ("proxies", "result", "slots", "targets", "tls_records")),
     *(
         f"replication/{name}.py"
         for name in (
@@ -57,7 +49,6 @@ PURE = [
     *(f"wire/{name}.py" for name in ("head", "known_heads", "limits", "parser", "phases")),
 ]
 IMPURE_MODULES = {
-    "aiohttp",
     "asyncio",
     "datetime",
     "logging",
@@ -199,7 +190,7 @@ def test_every_reader_of_the_log_is_in_the_list() -> None:
         if isinstance(node, ast.ClassDef)
         and any(isinstance(each, ast.FunctionDef) and each.name == "on_record" for each in node.body)
     }
-    told_by_others = {"Origins", "Outbox", "Search"}  # by the dispatcher, and by Searches
+    told_by_others = {"Origins", "Outbox", "Search"}  # by the notifier, and by Searches
     listed = {
         alias.name
         for node in ast.walk(parsed(READERS))

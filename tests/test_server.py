@@ -102,7 +102,6 @@ def test_a_start_imports_only_what_it_serves_with(tmp_path: Path) -> None:
     loaded = imported_by("serve", "--data-dir", tmp_path / "data", "--port", 0)
     assert "gateway.serve" in loaded
     assert not loaded & {
-        "aiohttp",
         "cli.show_version",
         "cryptography.x509",
         "openapi.document",

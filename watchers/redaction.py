@@ -16,7 +16,7 @@ ROUNDS = 8
 """The most times that a word may be percent-encoded. A word with more rounds is hidden whole."""
 _FORMS = re.compile(
     re.escape(PREFIX) + "[A-Za-z0-9_-]{16,}"
-    "|whsec_[A-Za-z0-9+/_-]{16,}=*"  # webhook/signature.py
+    "|whsec_[A-Za-z0-9+/_-]{16,}=*"  # webhook/messages.py
     r"|(?<=/api/webhooks/)\d+/[A-Za-z0-9_-]+"  # the id and the token of a chat platform's URL
 )
 _WORD = re.compile(r"\S+")

@@ -7,7 +7,7 @@ Invariants. An attempt has an outcome in the log, or it is made again. An endpoi
 order of votes. No endpoint can use up the attempts that others need. No owner is charged for a failure of
 ours.
 
-Reading order: `outbox` and `endpoint_queue` (which delivery is due), `dispatcher` (the attempts), `attempts`
-(their outcomes: retries, suspension), `messages`, `payloads`, `signature`, `chat` and `languages` (the
-requests), `suspension_log`, `probe_log`, `recovery_log` and `origins` (the operator's log).
+Reading order: `sender` (the loop that sends, also for direct messages), `outbox` (which delivery is due),
+`notifier` (the attempts), `attempts` (their outcomes: retries, suspension), `messages` and `chat` (the
+requests), `suspension_log` (the operator's log), `attempt_tally` (numbers of attempts).
 """

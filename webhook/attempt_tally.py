@@ -1,14 +1,22 @@
-"""Numbers of webhook attempts since the start. Law: the classes are few, whatever endpoints answer.
+"""Numbers of attempts since the start: at webhooks, and at direct messages. The classes of errors are few,
+whatever endpoints answer.
 
-It reads the log, so an attempt counts once its outcome is committed.
+A tally reads the log, so an attempt counts once its outcome is committed.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple, get_args
 
 from core.clock import NS_PER_MS
 from core.durations import DurationCounts, Durations
-from core.events import DeliveryAttempted, DeliveryDropped, Event
+from core.events import (
+    FREQUENT,
+    DeliveryAttempted,
+    DeliveryDropped,
+    Event,
+    OwnerMessageAttempted,
+    ReminderAttempted,
+)
 from core.rows import Dropped, Outcome
 
 NO_ERROR, OTHER_ERROR = "none", "other"
@@ -17,7 +25,13 @@ ERROR_CLASSES = (
     *(NO_ERROR, "dns", "resolver", "refused", "reset", "connect", "timeout", "tls", "too_large", "blocked"),
     *("proxy", "protocol", "internal", *STATUS_CLASSES, OTHER_ERROR),
 )
-"""The classes of `outbound/failures.py`, statuses by their first digit, and one for all others."""
+"""The classes of `outbound/result.py`, statuses by their first digit, and one for all others."""
+MESSAGE_ERRORS = (
+    *(NO_ERROR, "limited", "timeout", "unreachable", "unreadable", "cannot_message", "internal"),
+    *(*STATUS_CLASSES, OTHER_ERROR),
+)
+"""The errors of `direct_messages/message_attempts.py`, statuses by their first digit, and one for all
+others."""
 
 
 class AttemptKind(NamedTuple):
@@ -25,23 +39,25 @@ class AttemptKind(NamedTuple):
     error: str
 
 
-def error_class(error: str | None) -> str:
-    """Return the one of ERROR_CLASSES that an attempt's error belongs to."""
+def error_class(error: str | None, classes: Collection[str] = ERROR_CLASSES) -> str:
+    """Return the one of the classes that an attempt's error belongs to."""
     if error is None:
         return NO_ERROR
     if error.startswith("http_"):
         error = f"{error[:6]}xx"
-    return error if error in ERROR_CLASSES else OTHER_ERROR
+    return error if error in classes else OTHER_ERROR
+
+
+def _no_attempts(classes: Sequence[str]) -> dict[AttemptKind, int]:
+    kinds = (AttemptKind(outcome, error) for outcome in get_args(Outcome) for error in classes)
+    return {kind: 0 for kind in kinds if (kind.outcome == "delivered") == (kind.error == NO_ERROR)}
 
 
 class AttemptTally:
     """Attempts by outcome and error class, how long they took, and deliveries that were given up."""
 
     def __init__(self) -> None:
-        kinds = (AttemptKind(outcome, error) for outcome in get_args(Outcome) for error in ERROR_CLASSES)
-        self.attempts = {
-            kind: 0 for kind in kinds if (kind.outcome == "delivered") == (kind.error == NO_ERROR)
-        }
+        self.attempts = _no_attempts(ERROR_CLASSES)
         self.dropped = dict.fromkeys(get_args(Dropped), 0)
         self._durations = {outcome: DurationCounts() for outcome in get_args(Outcome)}
 
@@ -59,3 +75,17 @@ class AttemptTally:
                 self._durations[event.outcome].add(attempt.duration_ms * NS_PER_MS)
             elif type(event) is DeliveryDropped:
                 self.dropped[event.reason] += 1
+
+
+class MessageTally:
+    """Attempts at direct messages by outcome and error class."""
+
+    def __init__(self) -> None:
+        self.attempts = _no_attempts(MESSAGE_ERRORS)
+
+    def on_record(self, _: int, events: Sequence[Event]) -> None:
+        """Read a committed record."""
+        for event in events:
+            if type(event) not in FREQUENT and isinstance(event, OwnerMessageAttempted | ReminderAttempted):
+                kind = AttemptKind(event.outcome, error_class(event.attempt.error, MESSAGE_ERRORS))
+                self.attempts[kind] = self.attempts.get(kind, 0) + 1

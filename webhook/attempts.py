@@ -1,5 +1,5 @@
-"""The rules on attempts: retries and suspension. Law: a delivery and its endpoint pay only for the endpoint's
-failures.
+"""The rules on attempts: retries and suspension. Invariant: a delivery and its endpoint pay only for the
+endpoint's failures.
 
 A delivery has a first attempt and some retries, each a fixed delay after the failure before it. Then it has
 failed for good. An endpoint is suspended after a number of deliveries in a row that failed for good, or when

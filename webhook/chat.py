@@ -1,14 +1,16 @@
-"""Chat-platform webhooks, in the form of Discord's. Law: an owner's words are shown as text, and never as
-markup.
+"""Chat-platform webhooks, in the form of Discord's. Invariant: an owner's words are shown as text, and never
+as markup.
 
 The URL of a chat webhook is a password: everybody who has the token, its last part, may write to the channel.
-No response can make this module raise.
+No response can make this module raise. The import compiles the catalogs of all languages, which are small, so
+that no message waits for one. A catalog that cannot be read stops the start.
 """
 
 import math
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from gettext import NullTranslations
 from typing import Any, NamedTuple, assert_never
 
 import msgspec
@@ -16,7 +18,8 @@ import msgspec
 from core.rows import Delivery, Listing
 from grammars.http_urls import Target, UrlRefused
 from kinds.registry import kind_of
-from webhook.languages import translator
+from languages.catalogs import read_catalog
+from languages.language_names import DEFAULT_LANGUAGE, LANGUAGES
 
 TITLE_UNITS = 256  # of an embed, in UTF-16 code units
 REASON_UNITS = 2_000  # of a description, which may have 4,096
@@ -189,3 +192,16 @@ def _number_ms(seconds: object) -> int:
     if isinstance(seconds, bool) or not isinstance(seconds, int | float):
         return 0
     return math.ceil(min(max(0, seconds), LONGEST_WAIT_SECONDS) * 1_000)
+
+
+# -- languages -----------------------------------------------------------------------------------------------
+
+
+def translator(language: str) -> Callable[[str], str]:
+    """Return a function that translates English texts. For an unknown language it returns them unchanged."""
+    return _CATALOGS.get(language, _CATALOGS[DEFAULT_LANGUAGE]).gettext
+
+
+_CATALOGS: dict[str, NullTranslations] = {
+    language: read_catalog("webhook", "votegate", language) for language in LANGUAGES
+}

@@ -1,25 +1,33 @@
-"""The request of a delivery, and the part of the response that is kept. Law: neither log shows a webhook's
-secrets.
+"""The requests of deliveries, and the part of a response that is kept. Invariant: neither log shows a
+webhook's secrets.
 
-All attempts of a delivery carry the same id and the same body. Each has its own timestamp, and so its own
-signature.
+All attempts of a delivery have the same id and the same body. Each has its own timestamp, and so its own
+signature. The body of a vote or a test has exactly the fields of the contract. The bodies of other events
+have a `type`, which those have not.
+
+Signatures follow the Standard Webhooks specification (github.com/standard-webhooks/standard-webhooks), in its
+symmetric scheme: `v1,` and the base64 of HMAC-SHA256 over `<id>.<timestamp>.<body>`. The key is the decoded
+base64 part of the secret.
 """
 
+import hmac
 import re
-from collections.abc import Collection, Mapping
+import shlex
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import msgspec
 from msgspec import json
 
 from core.rows import Attempt, Delivery, Listing, Webhook
 from grammars.http_urls import UrlRefused, read_url
+from kinds.registry import kind_of
 from outbound.result import READ_BYTES, AtFault, HttpResult
 from outbound.targets import TargetGuard
 from webhook.attempts import AttemptResult
 from webhook.chat import chat_limits, chat_message, chat_target
-from webhook.payloads import payload
-from webhook.signature import signed_headers
 
 EXCERPT_CHARACTERS = 500
 SECRETS_KEPT = 4_096  # webhooks whose secrets stay compiled as a pattern
@@ -129,3 +137,89 @@ def _shown(character: str) -> str:
     if character.isprintable() or character in "\t\n\r":
         return character
     return character.encode("unicode_escape").decode()
+
+
+# -- JSON bodies ---------------------------------------------------------------------------------------------
+
+_encode = msgspec.json.Encoder().encode
+
+
+def payload(delivery: Delivery) -> bytes:
+    """Return the JSON body of a bot vote, a server vote, a test, or another event of a listing."""
+    if delivery.test:
+        return _encode({"user": delivery.user, "test": True})
+    part = kind_of(delivery.ref).webhook
+    body: dict[str, Any] = {part.id_name: delivery.ref.partition("/")[2]} if part is not None else {}
+    if delivery.kind is None:
+        return _encode({**body, "user": delivery.user, "test": False})
+    body = {"type": delivery.kind, **body}
+    if delivery.user:
+        body["user"] = delivery.user
+    body["at"] = delivery.queued_ms
+    if delivery.reason is not None:
+        body["reason"] = delivery.reason
+    return _encode(body)
+
+
+# -- signatures ----------------------------------------------------------------------------------------------
+
+PREFIX = "whsec_"
+SECRET_BYTES = 32
+KEYS_KEPT = 4_096
+
+
+def new_secret(random: Callable[[int], bytes]) -> str:
+    """Return `whsec_` and the base64 of 32 bytes. `random(n)` gives n unpredictable bytes."""
+    return PREFIX + b64encode(random(SECRET_BYTES)).decode()
+
+
+def signed_headers(
+    delivery_id: str, timestamp_seconds: int, body: bytes, secrets: Sequence[str]
+) -> dict[str, str]:
+    """Return the headers of one attempt. All attempts share the id; each has its own timestamp.
+
+    There is one signature for each secret, in the given order, newest first: a receiver may hold any of them.
+    Without secrets there is no signature header. The id contains no dot, so that the content is unambiguous.
+    """
+    headers = {"webhook-id": delivery_id, "webhook-timestamp": str(timestamp_seconds)}
+    content = f"{delivery_id}.{timestamp_seconds}.".encode() + body
+    if secrets:
+        headers["webhook-signature"] = " ".join(_signature(secret, content) for secret in secrets)
+    return headers
+
+
+def _signature(secret: str, content: bytes) -> str:
+    return "v1," + b64encode(hmac.digest(_key(secret), content, "sha256")).decode()
+
+
+@lru_cache(KEYS_KEPT)
+def _key(secret: str) -> bytes:
+    return b64decode(secret.removeprefix(PREFIX), validate=True)
+
+
+# -- a request as a command for curl -------------------------------------------------------------------------
+
+TOKEN, SIGNATURE = "<your token>", "v1,<signature>"
+
+
+def curl_command(delivery: Delivery, listing: Listing, webhook: Webhook, user_agent: str) -> str:
+    """Return the command, with an option on each line. Its time is that of the last attempt.
+
+    Args:
+        user_agent: the name under which requests are sent.
+    """
+    headers = {"Content-Type": "application/json", "User-Agent": user_agent}
+    if webhook.language is not None:
+        body = chat_message(delivery, listing, webhook.language)
+    else:
+        body = payload(delivery)
+        at_ms = delivery.attempts[-1].at_ms if delivery.attempts else delivery.since_ms
+        headers |= signed_headers(delivery.id, at_ms // 1_000, body, ())
+        if webhook.secret is not None:
+            headers["webhook-signature"] = SIGNATURE
+        if webhook.token is not None:
+            headers["Authorization"] = TOKEN
+    given = [f"-H {shlex.quote(f'{name}: {value}')}" for name, value in headers.items()]
+    # Brackets and braces in the address are no pattern, and a body that begins with @ is no file.
+    lines = ["curl -i --globoff", *given, f"--data-raw {shlex.quote(body.decode())}"]
+    return " \\\n  ".join([*lines, shlex.quote(webhook.shown_url)])

@@ -23,9 +23,7 @@ from outbound.result import READ_BYTES
 from settings.model import WebhooksSettings
 from tests.support.gateways import ROOT, WAIT_SECONDS
 from tests.support.programs import installed
-from webhook.messages import EXCERPT_CHARACTERS
-from webhook.payloads import payload
-from webhook.signature import new_secret, signed_headers
+from webhook.messages import EXCERPT_CHARACTERS, new_secret, payload, signed_headers
 
 DOCUMENT = (ROOT / "docs/webhooks.md").read_text()
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", DOCUMENT, re.MULTILINE | re.DOTALL)

@@ -26,7 +26,7 @@ OBSERVERS = {
     "live_pages": "operators.operator_site.LiveOverview.event",
     "loop_delay": "serving.vitals.LoopLag.step",
     "memory": "gateway.observing.resident_bytes",
-    "message_tally": "direct_messages.message_tally.MessageTally.on_record",
+    "message_tally": "webhook.attempt_tally.MessageTally.on_record",
     "metrics": "metrics.collectors.Collectors._of_votes",
     "refused_addresses": "watchers.refused_addresses.RefusedAddresses.step",
     "review_counts": "core.listing_table.ListingTable.count_reviews",

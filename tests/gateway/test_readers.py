@@ -18,6 +18,6 @@ def readers(gateway: ThreadGateway) -> set[str]:
 def test_what_pages_for_people_read_costs_a_gateway_without_them_nothing(tmp_path: Path) -> None:
     with running(tmp_path / "without") as gateway:
         assert not readers(gateway) & OF_PEOPLE
-        assert "Outbox" in readers(gateway) or "Dispatcher" in readers(gateway)
+        assert "WebhookNotifier" in readers(gateway)
     with running(tmp_path / "with", **SITE, **{"chat_platform.client_secret": CLIENT_SECRET}) as gateway:
         assert readers(gateway) >= OF_PEOPLE

@@ -31,9 +31,9 @@ def test_people_see_every_field_of_a_profile(kind: Kind) -> None:
 
 
 def test_the_profile_of_a_form_has_its_fields() -> None:
-    form = read(SERVERS.edit, without(SERVER_BODY, "id"))
     profile = ServerProfile("Test server", "A server for the tests", ("tests",), "Gaming")
-    assert SERVERS.profile_of(form) == profile
+    assert SERVERS.profile_of(read(SERVERS.edit, without(SERVER_BODY, "id"))) == profile
+    assert SERVERS.profile_of(read(SERVERS.submission, SERVER_BODY)) == profile
 
 
 def test_an_extra_owner_is_another_user_than_the_owner() -> None:

@@ -17,7 +17,7 @@ from openapi.examples import BOT, DELIVERY_ID, NOW_MS, SERVER, USER
 from serving.application import ApplicationPolicy, make_application
 from tests.support.gateways import ThreadGateway, running
 from tests.support.openapi_lookup import COMPONENTS, DOCUMENT, OPERATIONS, filled, found, nodes, validator
-from webhook.payloads import payload
+from webhook.messages import payload
 
 WITHOUT_EXAMPLES = {
     ("GET", "/openapi.json"),

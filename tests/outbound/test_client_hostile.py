@@ -98,7 +98,7 @@ def test_what_pours_in_or_hangs_keeps_nobody_else_waiting(run: Run) -> None:
 def test_informational_responses_come_before_the_answer(run: Run) -> None:
     hints = b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
     answer = run(posted(saying(b"HTTP/1.1 100 Continue\r\n\r\n", hints, OK + b"Content-Length: 0\r\n\r\n")))
-    assert answer == HttpResult(200, None, headers={"content-length": "0"})
+    assert answer == HttpResult(200, None, headers={"content-length": "0"}, is_whole=True)
 
 
 UNFINISHED = {

@@ -6,8 +6,7 @@ import contextlib
 import pytest
 
 from core.clock import FakeClock
-from outbound.client import HttpClient
-from outbound.failures import ExchangeFailed
+from outbound.client import IDLE_SECONDS, HttpClient
 from outbound.http1 import (
     HEAD_BYTES,
     MAX_CHUNKS,
@@ -16,8 +15,7 @@ from outbound.http1 import (
     MAX_PIECES,
     ResponseReader,
 )
-from outbound.pool import IDLE_SECONDS
-from outbound.result import HttpResult
+from outbound.result import ExchangeFailed, HttpResult
 from tests.support.raw_receivers import (
     BODY,
     Answering,
@@ -66,7 +64,7 @@ def test_a_response_may_come_in_any_pieces(size: int, monkeypatch: pytest.Monkey
     whole = CONTINUE + OK + b"Transfer-Encoding: chunked\r\nA: b\r\n\r\n3\r\nabc\r\n0\r\nT: x\r\n\r\n"
     pieces = [whole[at : at + size] for at in range(0, len(whole), size)]
     headers = {"transfer-encoding": "chunked", "a": "b"}
-    assert read(*pieces) == (HttpResult(200, None, headers=headers, body=b"abc"), True)
+    assert read(*pieces) == (HttpResult(200, None, headers=headers, body=b"abc", is_whole=True), True)
 
 
 @pytest.mark.parametrize(("size", "error"), [(HEAD_BYTES, None), (HEAD_BYTES + 1, "too_large")])
@@ -197,7 +195,11 @@ def test_a_connection_is_kept_for_four_seconds(run: Run) -> None:
 
 
 @on_both_loops
-def test_an_idle_connection_is_closed_even_if_nothing_is_sent_any_more(run: Run) -> None:
+def test_an_idle_connection_is_closed_even_if_nothing_is_sent_any_more(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("outbound.client.IDLE_SECONDS", 0.05)
+
     async def main() -> HttpResult:
         closed = asyncio.Event()
 
@@ -207,7 +209,7 @@ def test_an_idle_connection_is_closed_even_if_nothing_is_sent_any_more(run: Run)
             await reader.read()
             closed.set()
 
-        async with listening(until_closed) as port, sending(idle_seconds=0.05) as sender:
+        async with listening(until_closed) as port, sending() as sender:
             answer = await sender.post(f"http://127.0.0.1:{port}/", {}, BODY)
             await closed.wait()
         return answer

@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from grammars.service_urls import read_proxy_url
-from outbound.failures import ExchangeFailed
 from outbound.proxies import REPLY_PIECES, TunnelHandshake
-from outbound.result import AtFault, HttpResult
+from outbound.result import AtFault, ExchangeFailed, HttpResult
 from tests.support.certificate_authority import Authority, trusted
 from tests.support.name_server import naming
 from tests.support.proxy_servers import (

@@ -6,9 +6,8 @@ from collections.abc import Awaitable, Callable, Sequence
 import pytest
 
 from outbound import resolver as resolver_module
-from outbound.failures import ExchangeFailed
 from outbound.resolver import MAX_ADDRESSES, Resolver
-from outbound.result import AtFault
+from outbound.result import AtFault, ExchangeFailed
 from tests.support.coroutines import until
 from tests.support.name_server import NameServer, Says, naming
 from tests.support.raw_receivers import Run, on_both_loops, unused_port

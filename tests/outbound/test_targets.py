@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from grammars.http_urls import Target, UrlRefused, read_url
 from languages.said import in_words
-from outbound.ranges import ISATAP, special_range
-from outbound.targets import TargetGuard
+from outbound.targets import ISATAP, TargetGuard, special_range
 from tests.support.examples import examples
 
 PUBLIC = TargetGuard(allow_private=False, allow_http=False)

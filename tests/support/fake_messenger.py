@@ -1,9 +1,18 @@
-"""A chat platform in memory, as far as direct messages go."""
+"""A chat platform in memory, as far as direct messages go, and a sender that speaks to it."""
 
 import asyncio
-from collections.abc import Callable
+from abc import abstractmethod
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, Generic, Protocol, TypeVar
 
+from core.clock import FakeClock
+from core.events import Event
+from core.ledger import Ledger
+from core.state import State
+from tests.support.memory_ledger import MemoryJournal, empty_state, fold
+from tests.support.sample_rows import NOW_MS
 from webhook.attempts import RetryPolicy
+from webhook.sender import Notifier, Sender
 
 RETRIES = RetryPolicy(1, 5_000, suspend_after=10, suspension_ms=60_000, longest_suspension_ms=3_600_000)
 URL = "https://bots.example"
@@ -30,3 +39,63 @@ class FakeMessenger:
 
     async def post(self, channel_id: str, content: str, nonce: str) -> None:
         self.posted.setdefault(nonce, (channel_id, content))
+
+
+class ReadingNotifier(Notifier[Any], Protocol):
+    """A notifier that reads the log."""
+
+    def on_record(self, position: int, events: Sequence[Event]) -> None: ...
+
+
+N = TypeVar("N", bound=ReadingNotifier)
+
+
+class MessageStage(Generic[N]):
+    """A sender of messages with everything that it speaks to."""
+
+    def __init__(self, state: State | None = None, now_ms: int = NOW_MS) -> None:
+        self.clock = FakeClock(now_ms)
+        self.journal = MemoryJournal()
+        self.ledger = Ledger(state or empty_state(), self.journal, head=0)
+        self.messenger = FakeMessenger()
+        self.may_send = True
+        self.spawned: list[Coroutine[Any, Any, None]] = []
+        self.spawn: Callable[[Coroutine[Any, Any, None]], object] = self.spawned.append
+        self.notifier = self.new_notifier()
+        self.sender = Sender(
+            self.notifier,
+            self.ledger,
+            self.clock,
+            lambda: self.journal.durable_position,
+            lambda attempt: self.spawn(attempt),
+            lambda: self.may_send,
+        )
+        self.ledger.subscribe(self.notifier.on_record)
+
+    @abstractmethod
+    def new_notifier(self) -> N: ...
+
+    def running(self) -> "asyncio.Task[None]":
+        """Let the sender run, with its attempts."""
+        self.spawn = asyncio.create_task
+        return asyncio.create_task(self.sender.run())
+
+    async def asked(self) -> int:
+        """Let the sender do what it can now. Return how often it asked the platform."""
+        before = self.messenger.asked
+        while self.sender.step(self.clock.steady_ms()) and (self.spawned or self.has_more()):
+            while self.spawned:
+                await self.spawned.pop()
+            self.sync()
+        return self.messenger.asked - before
+
+    def has_more(self) -> bool:
+        """Return true if the sender has more to do although nothing else happens."""
+        due_ms = self.notifier.next_due_ms()
+        return due_ms is not None and due_ms <= self.clock.steady_ms()
+
+    def sync(self) -> None:
+        self.journal.durable_position = self.ledger.head
+
+    def assert_folds(self) -> None:
+        assert fold(self.journal.records).digest() == self.ledger.state.digest()

@@ -232,8 +232,8 @@ class ThreadGateway(Client):
         self._wake_senders()
 
     def _wake_senders(self) -> None:
-        for sender in (self.gateway.dispatcher, *self.gateway.tellers):
-            self.on_loop(sender.wake)
+        for sender in self.gateway.senders:
+            self.on_loop(sender._notifier.wake.set)
 
     def digest(self) -> str:
         """Equal for equal states."""

@@ -9,11 +9,10 @@ from core.clock import Moment
 from core.events import DeliveryAttempted, DeliveryQueued, EndpointHealthSet, Event
 from core.ledger import Ledger
 from core.rows import Attempt, Suspension
-from tests.support.dispatcher_stage import KEPT_MS, RETRY, URL
 from tests.support.memory_ledger import MemoryJournal, empty_state
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF, SERVER_REF, listed
-from webhook.endpoint_queue import PATIENT_PROBES
-from webhook.outbox import Due, Outbox, OutboxPolicy
+from tests.support.sender_stage import KEPT_MS, RETRY, URL
+from webhook.outbox import PATIENT_PROBES, Due, Outbox, OutboxPolicy
 
 ONE_EACH = OutboxPolicy(
     in_flight=4, in_flight_per_endpoint=1, catch_up_gap_ms=20, kept_ms=KEPT_MS, look_ups=4

@@ -18,8 +18,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "search": {"core"},
     "listings": {"core"},
     "outbound": {"core"},
-    "guild_counts": {"chatplatform", "core"},
-    "chatplatform": {"core"},
+    "guild_counts": {"chatplatform", "core", "outbound"},
+    "chatplatform": {"core", "outbound"},
     "journal": {"core", "storage"},
     "webhook": {"core", "outbound"},
     "direct_messages": {"chatplatform", "core", "webhook"},
@@ -38,7 +38,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "serving": {"core", "handlers", "ratelimit", "watchers"},
     "metrics": {
-        *("core", "direct_messages", "handlers", "journal", "serving", "snapshot", "storage", "votes"),
+        *("core", "handlers", "journal", "serving", "snapshot", "storage", "votes"),
         *("watchers", "webhook"),
     },
     "operators": {

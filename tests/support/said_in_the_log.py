@@ -21,7 +21,13 @@ def texts_said(levels: set[str]) -> dict[str, Path]:
 
 
 def _texts_in(path: Path, levels: set[str]) -> Iterator[str]:
-    for function in ast.walk(ast.parse(path.read_text())):
+    tree = ast.parse(path.read_text())
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Name(id="Trouble"), args=[begins, ends]):
+                yield from _texts(begins) if "warning" in levels else ()
+                yield from _texts(ends) if "info" in levels else ()
+    for function in ast.walk(tree):
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
             named = _named(function)
             for call in [node for node in ast.walk(function) if isinstance(node, ast.Call)]:
@@ -68,6 +74,8 @@ def _texts(said: ast.expr) -> Iterator[str]:
             yield from _texts(said.body)
             yield from _texts(said.orelse)
         case ast.Constant(value=None) | ast.Name():  # no warning, or one whose text comes from elsewhere
+            return
+        case ast.Attribute(attr="begins" | "ends"):  # of a `Trouble`, see above
             return
         case _:
             raise AssertionError(f"nobody can look up what line {said.lineno} says")

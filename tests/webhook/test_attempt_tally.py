@@ -9,7 +9,7 @@ import pytest
 from core.clock import NS_PER_MS
 from core.events import DeliveryAttempted, DeliveryDropped
 from core.rows import Attempt, Outcome
-from outbound import failures
+from outbound import result
 from tests.support.sample_rows import BOT_REF, NOW_MS
 from webhook.attempt_tally import ERROR_CLASSES, AttemptKind, AttemptTally, error_class
 
@@ -70,7 +70,7 @@ def test_no_endpoint_can_make_a_new_series() -> None:
 
 
 def test_every_class_of_failure_is_known() -> None:
-    told = re.sub(r"\s+", " ", failures.__doc__ or "").partition("The classes: ")[2]
+    told = re.sub(r"\s+", " ", result.__doc__ or "").partition("without a status: ")[2]
     named = set(re.findall(r"\b[a-z_]+\b", told.partition(", and connect")[0])) | {"connect"}
     assert len(named) > 10
     assert named <= set(ERROR_CLASSES)
@@ -80,4 +80,4 @@ def test_every_class_of_failure_is_known() -> None:
 
 
 def _outbound() -> str:
-    return "".join(path.read_text() for path in Path(failures.__file__).parent.glob("*.py"))
+    return "".join(path.read_text() for path in Path(result.__file__).parent.glob("*.py"))

@@ -10,8 +10,7 @@ from grammars.http_urls import UrlRefused
 from outbound.result import READ_BYTES, AtFault, HttpResult
 from outbound.targets import TargetGuard
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OLD_SECRET, OWNER, SECRET, USER
-from webhook.messages import EXCERPT_CHARACTERS, RequestBuilder, attempt_result
-from webhook.signature import signed_headers
+from webhook.messages import EXCERPT_CHARACTERS, RequestBuilder, attempt_result, signed_headers
 
 URL = "https://receiver.example/votes"
 CHAT_URL = "https://chat.example/api/webhooks/123/token-of_the-channel?wait=true"

@@ -14,13 +14,12 @@ from core.events import (
     UserErased,
 )
 from core.rows import Attempt, Delivery, Outcome, Suspension, Webhook
-from tests.support.dispatcher_stage import URL
 from tests.support.examples import affordable
 from tests.support.outbox_model import POLICY, REFS, WIDE, OutboxModel, Post, Waiting
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF
+from tests.support.sender_stage import URL
 from tests.support.slots_set import webhook_removed, webhook_saved
-from webhook.endpoint_queue import PATIENT_PROBES
-from webhook.outbox import RESTART_BATCH, RESTART_GAP_MS, Due
+from webhook.outbox import PATIENT_PROBES, RESTART_BATCH, RESTART_GAP_MS, Due
 
 refs = st.sampled_from(REFS)
 soon = st.integers(1, 12)

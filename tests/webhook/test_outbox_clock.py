@@ -4,9 +4,9 @@ import pytest
 
 from core.events import DeliveryAttempted, DeliveryMerged, DeliveryTaken, Merged
 from core.rows import Attempt, Delivery
-from tests.support.dispatcher_stage import KEPT_MS, RETRY
 from tests.support.outbox_model import ONE_EACH, WIDE, Post
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF
+from tests.support.sender_stage import KEPT_MS, RETRY
 
 RETRY_MS = 5_000
 HOUR_MS, DAY_MS = 3_600_000, 86_400_000

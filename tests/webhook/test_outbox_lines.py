@@ -13,12 +13,11 @@ from core.events import (
     UserErased,
 )
 from core.rows import Webhook
-from tests.support.dispatcher_stage import KEPT_MS, URL
 from tests.support.outbox_model import ONE_EACH, WIDE, Post
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF, SERVER_REF
+from tests.support.sender_stage import KEPT_MS, URL
 from tests.support.slots_set import webhook_removed, webhook_saved
-from webhook.endpoint_queue import PATIENT_PROBES
-from webhook.outbox import Due, OutboxPolicy
+from webhook.outbox import PATIENT_PROBES, Due, OutboxPolicy
 
 SLOW = [f"bots/{10**17 + number}" for number in range(6)]
 

@@ -1,13 +1,15 @@
 """webhook/suspension_log.py: a suspension is told of when it begins and when it ends, and not in between."""
 
+import re
+
 import pytest
 
 from core.events import Event, ListingRemoved
 from core.rows import Webhook
 from outbound.result import HttpResult
 from tests.support.coroutines import run
-from tests.support.dispatcher_stage import FAILED, Stage, staged
 from tests.support.sample_rows import BOT_REF, NOW_MS
+from tests.support.sender_stage import FAILED, Stage, staged
 from tests.support.slots_set import webhook_removed, webhook_saved
 
 SECRET_URL = "http://127.0.0.1/votes/the-secret-of-the-path?token=another"
@@ -17,14 +19,15 @@ ENDS = f"the endpoint of {BOT_REF} is no longer suspended: "
 
 def told(caplog: pytest.LogCaptureFixture) -> list[str]:
     """The lines about suspensions; those about probes and recoveries have tests of their own."""
-    return [record.getMessage() for record in caplog.records if record.name == "webhook.suspension_log"]
+    lines = [record.getMessage() for record in caplog.records if record.name == "webhook.suspension_log"]
+    return [line for line in lines if re.match(r"the endpoint of \S+ is ", line)]
 
 
 async def suspended() -> Stage:
     """Its endpoint has just said that it is gone."""
     stage = staged()
     stage.commit(webhook_saved(BOT_REF, Webhook(SECRET_URL, NOW_MS)))
-    stage.sender.answers = [HttpResult(410, "http_410", body=b"a secret")]
+    stage.client.answers = [HttpResult(410, "http_410", body=b"a secret")]
     stage.queue()
     await stage.attempt()
     return stage
@@ -41,14 +44,14 @@ def test_a_suspension_is_one_line_however_many_probes_fail_and_its_end_another(
     async def main() -> None:
         stage = await suspended()
         assert told(caplog) == [BEGINS]
-        stage.sender.answers = [FAILED] * 3
+        stage.client.answers = [FAILED] * 3
         stage.queue("next")
         for _ in range(3):
             await probed(stage)
         assert told(caplog) == [BEGINS]
         await probed(stage)
         assert told(caplog) == [BEGINS, f"{ENDS}it took a webhook"]
-        stage.sender.answers = [HttpResult(410, "http_410")]
+        stage.client.answers = [HttpResult(410, "http_410")]
         assert await stage.attempt() == 1
         assert told(caplog) == [BEGINS, f"{ENDS}it took a webhook", BEGINS]
 
@@ -91,7 +94,7 @@ def test_a_suspension_of_before_a_start_is_told_of_when_it_ends(caplog: pytest.L
     async def main() -> None:
         stage = Stage((await suspended()).ledger.state)
         caplog.clear()
-        stage.sender.answers = [FAILED]
+        stage.client.answers = [FAILED]
         await probed(stage)
         assert told(caplog) == []
         await probed(stage)
@@ -103,7 +106,7 @@ def test_a_suspension_of_before_a_start_is_told_of_when_it_ends(caplog: pytest.L
 def test_an_endpoint_that_was_never_suspended_is_never_told_of(caplog: pytest.LogCaptureFixture) -> None:
     async def main() -> None:
         stage = staged()
-        stage.sender.answers = [FAILED] * 4
+        stage.client.answers = [FAILED] * 4
         stage.queue()
         for _ in range(4):
             await stage.attempt()

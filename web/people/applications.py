@@ -2,8 +2,7 @@
 
 from typing import NamedTuple
 
-from chatplatform.facts import PlatformApplication, created_ms
-from chatplatform.images import application_icon_url
+from chatplatform.facts import PlatformApplication, application_icon_url, created_ms
 from chatplatform.platform_client import ChatPlatform, Told
 from core.clock import Clock
 from core.rows import Policy
@@ -44,11 +43,11 @@ class Applications:
         Raises PlatformAway, and AnswerRefused for a user who asks too often.
         """
         self._limit.take(user_id)
-        return await self._platform.application(application_id, anew=anew)
+        return await self._platform.application(application_id, refresh=anew)
 
     def card(self, application_id: str) -> ApplicationCard | None:
         """Return what the platform last said; None if it said nothing, or knows no such application."""
-        told = self._platform.lately(application_id)
+        told = self._platform.last_answer(application_id)
         if told is None or told.application is None:
             return None
         icon_url = application_icon_url(self._cdn_url, told.application)

@@ -9,7 +9,7 @@ come back as listings are shown.
 import asyncio
 from typing import NamedTuple
 
-from chatplatform.images import application_icon_url, server_icon_url
+from chatplatform.facts import application_icon_url, server_icon_url
 from chatplatform.platform_client import ChatPlatform, PlatformAway
 from core.clock import MS_PER_DAY, Clock
 from kinds.bots import BOTS
@@ -75,7 +75,7 @@ class ListingIcons:
     def _told(self, ref: str) -> _Known | None:
         if not ref.startswith(BOTS.prefix):
             return self._servers.get(ref)
-        told = self._platform.lately(ref.removeprefix(BOTS.prefix))
+        told = self._platform.last_answer(ref.removeprefix(BOTS.prefix))
         if told is None:
             return None
         icon = application_icon_url(self._cdn_url, told.application) if told.application is not None else None

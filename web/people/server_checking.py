@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from urllib.parse import urlencode
 
 from chatplatform.facts import PlatformServer
+from chatplatform.listing_checks import ServerConditions, ServerFacts, server_checks
 from chatplatform.platform_client import ChatPlatform, Inside, PlatformAway
-from chatplatform.server_checks import ServerConditions, ServerFacts, server_checks
 from core.clock import Clock
 from core.rows import CheckName, Policy, ServerCheck
 from languages.texts import Text

@@ -8,7 +8,7 @@ A preview is a POST that saves nothing. A submission that is refused comes back 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from chatplatform.bot_checks import Obstacle, obstacles
+from chatplatform.listing_checks import Obstacle, obstacles
 from chatplatform.platform_client import PlatformAway
 from core.clock import Clock
 from core.refusals import Invalid, Refusal
@@ -46,14 +46,7 @@ WORDS: Mapping[Obstacle, Text] = {
         "The bot has no slash commands that work on every server. Register one, and look it up again."
     ),
 }
-EMPTY: Mapping[str, Any] = {
-    "name": "",
-    "short_description": "",
-    "description": "",
-    "categories": (),
-    "support_invite": None,
-    "extra_owners": (),
-}
+EMPTY: Mapping[str, Any] = {**BOTS.empty, "extra_owners": ()}
 
 
 class SubmissionPages:
@@ -179,7 +172,7 @@ class SubmissionPages:
             "values": values,
             "errors": errors,
             "labels": LABELS,
-            "choices": BOTS.categories,
+            "its_kind": BOTS,
             "card": self._applications.card(bot_id),
             "preview": preview,
             "usual_wait_ms": self._ownership.usual_wait_ms,

@@ -16,13 +16,13 @@ from replication.members.registry import ALIVE_BEATS, Registry
 from replication.members.status import Report
 from replication.members.succession import Succession
 from replication.transport.link import EntryId, Link, RedisPlace
-from tests.support.dispatcher_stage import URL
 from tests.support.gateways import USER, WAIT_SECONDS
 from tests.support.memory_ledger import MemoryJournal, empty_state
 from tests.support.memory_nodes import DIGESTS
 from tests.support.reading_node import BEAT_SECONDS, PREFIX, registry_of
 from tests.support.redis_server import RedisServer
 from tests.support.sample_rows import BOT_REF, NOW_MS, listed
+from tests.support.sender_stage import URL
 
 LEASE_SECONDS = 30.0
 HOUR, DAY = 3_600, 86_400

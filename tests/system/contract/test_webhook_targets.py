@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from outbound import ranges, resolver
+from outbound import resolver, targets
 from outbound.local_addresses import LocalAddresses
 from tests.support.contract import BOT_PATH, attempted, deliveries, pending, set_webhook, webhook
 from tests.support.gateways import OTHER_USER, WAIT_SECONDS, ThreadGateway, running
@@ -189,7 +189,7 @@ def test_http_goes_to_loopback_alone_where_private_addresses_are_allowed(gateway
 @pytest.fixture
 def loopback_is_public(monkeypatch: pytest.MonkeyPatch) -> None:
     """127.0.0.1 stands for the public address of this machine, which the kernel knows it is."""
-    monkeypatch.setattr(ranges, "IPV4_RANGES", ())
+    monkeypatch.setattr(targets, "IPV4_RANGES", ())
 
 
 @pytest.mark.usefixtures("loopback_is_public")

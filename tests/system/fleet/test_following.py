@@ -17,7 +17,7 @@ from tests.support.gateways import (
 )
 from tests.support.redis_server import RedisServer
 from tests.support.webhook_receiver import Receiver
-from webhook.signature import signed_headers
+from webhook.messages import signed_headers
 
 BOT_PATH = f"/manage/bots/{BOT}"
 KEYS_PATH = f"{BOT_PATH}/keys"

@@ -160,7 +160,7 @@ def test_a_start_that_is_refused_says_so_in_json(
     assert line["message"].startswith(why)
 
 
-@pytest.mark.parametrize("where", ["recover", "make_application", "Dispatcher.run"])
+@pytest.mark.parametrize("where", ["recover", "make_application", "Sender.run"])
 def test_a_crash_is_one_line_of_json_with_its_traceback(tmp_path: Path, where: str) -> None:
     environment = {**JSON, "VOTEGATE_DATA_DIR": str(tmp_path / "data")}
     crashed = ended(["serve", "--port", "0"], environment, f"gateway.serve.{where}")

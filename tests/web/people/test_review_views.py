@@ -38,7 +38,7 @@ class Platform(ChatPlatform):
         self._answer = answer
         self.asked = 0
 
-    async def application(self, _: str, *, anew: bool = False) -> Told:  # noqa: ARG002 (the port has it)
+    async def application(self, _: str, *, refresh: bool = False) -> Told:  # noqa: ARG002 (the port has it)
         self.asked += 1
         answer = self._answer
         if isinstance(answer, Exception):

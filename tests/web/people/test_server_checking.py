@@ -8,8 +8,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from chatplatform.facts import PlatformServer
+from chatplatform.listing_checks import ServerConditions
 from chatplatform.platform_client import PlatformAway, open_chat_platform
-from chatplatform.server_checks import ServerConditions
 from core.clock import SystemClock
 from tests.support.coroutines import run
 from tests.support.gateways import WAIT_SECONDS

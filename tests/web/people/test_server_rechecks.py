@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from chatplatform.listing_checks import ServerConditions
 from chatplatform.platform_client import open_chat_platform
-from chatplatform.server_checks import ServerConditions
 from core.actors import GATEWAY, OPERATOR
 from core.clock import FakeClock
 from core.events import ListingRemoved, ListingReviewed, ListingSaved

@@ -1,0 +1,145 @@
+"""Messages that tell owners of decisions, as a `Sender` sends them (webhook/sender.py).
+
+A message is a part of the listing's row (core/owner_messages.py). A later decision replaces the message of an
+earlier one that was not delivered. All times of `_Waiting` are steady time (core/clock.py).
+"""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
+
+from core.actors import user_of
+from core.clock import Clock, Moment, moment
+from core.events import (
+    Event,
+    ListingMerged,
+    ListingRemoved,
+    NodeNamed,
+    OwnerMessageAttempted,
+    OwnerMessageQueued,
+    OwnerMessageTaken,
+    UserErased,
+)
+from core.rows import OwnerMessage
+from core.state import State
+from direct_messages.message_attempts import Message, MessagePolicy, Messages, Messenger
+from direct_messages.message_text import message_text, nonce_of
+from webhook.attempts import ended_ms
+from webhook.sender import Outcome, Trouble
+
+log = logging.getLogger(__name__)
+
+_CHANGING = {
+    *(OwnerMessageQueued, OwnerMessageAttempted, OwnerMessageTaken),
+    *(ListingMerged, ListingRemoved, UserErased, NodeNamed),
+}
+_FAILING = Trouble(
+    "no owner can be told of a decision (%s): it is tried again",
+    "owners get messages about decisions again",
+)
+
+
+class _Waiting(NamedTuple):
+    """A message of this node, which may leave at `due_ms`, once the record at `position` is durable."""
+
+    message: OwnerMessage
+    due_ms: int
+    position: int
+
+
+class OwnerNotifier:
+    unwritten = Trouble(
+        "no owner is told of a decision until it can be written what came of the last one",
+        "owners get messages about decisions again: the last outcome is written",
+    )
+
+    def __init__(
+        self, state: State, messenger: Messenger, policy: MessagePolicy, public_url: str, clock: Clock
+    ) -> None:
+        """Take over the messages that wait.
+
+        Args:
+            public_url: where owners find the pages of their listings.
+        """
+        self.wake = asyncio.Event()
+        self._state = state
+        self._messages = Messages("the message to the owner of", _FAILING, messenger, policy, clock)
+        self._public_url = public_url
+        self._clock = clock
+        self._waiting: dict[str, _Waiting] = {}
+        self._is_running = False
+        self._durable = 0
+        self._look(position=0)
+
+    def on_durable(self) -> None:
+        """Look again at what waits, if anything does: hardly any record has a decision."""
+        if self._waiting:
+            self.wake.set()
+
+    def on_record(self, position: int, events: Sequence[Event]) -> None:
+        """Read a committed record. Whatever an event changes, `untold` has the messages that wait now."""
+        if any(type(event) in _CHANGING for event in events):
+            self._look(position)
+
+    def _look(self, position: int) -> None:
+        """Note what waits after the record at a position. What was known before stays as it is."""
+        now, before = moment(self._clock), self._waiting
+        self._waiting = {}
+        for ref, message in self._state.listings.untold.items():
+            known = before.get(ref)
+            if known is not None and known.message == message:
+                self._waiting[ref] = known
+            elif not message.node:
+                self._waiting[ref] = _Waiting(message, _due_ms(message, now), position)
+
+    def take(self, now_ms: int, durable: int) -> Sequence[str]:
+        """Return the ref of the listing whose message is due first."""
+        self._durable = durable
+        due = [(each.due_ms, ref) for ref, each in self._may_leave() if each.due_ms <= now_ms]
+        if not due or self._is_running:
+            return []
+        self._is_running = True
+        return [min(due)[1]]
+
+    def next_due_ms(self) -> int | None:
+        """Return the time of the first message whose record is durable; the others wake the sender."""
+        if self._is_running:
+            return None
+        return min((each.due_ms for _, each in self._may_leave()), default=None)
+
+    def _may_leave(self) -> list[tuple[str, _Waiting]]:
+        return [(ref, each) for ref, each in self._waiting.items() if each.position <= self._durable]
+
+    async def attempt(self, ref: str) -> Outcome | None:
+        try:
+            waiting = self._waiting.get(ref)
+            if waiting is None:
+                return None
+            message = waiting.message
+            compose = partial(self._composed, ref, message)
+            to, since_ms = user_of(message.to) or "", message.decided_ms
+            fate = await self._messages.attempt(ref, to, compose, message.tries, since_ms)
+        finally:
+            self._is_running = False
+        if fate is None:
+            return None
+        if fate.outcome == "failed":
+            log.warning("the owner of %s is not told of the decision: %s", ref, fate.attempt.error)
+        event = OwnerMessageAttempted(ref, message.decided_ms, message.made + 1, *fate)
+        return lambda: [event] if self._state.listings.untold.get(ref) == message else []
+
+    def _composed(self, ref: str, message: OwnerMessage) -> Message | None:
+        """Return the message, or None if its user was erased or another decision was made meanwhile."""
+        if self._state.listings.untold.get(ref) != message:
+            return None
+        text = message_text(self._state.listings[ref], message, self._public_url)
+        return Message(text, nonce_of(ref, message))
+
+
+def _due_ms(message: OwnerMessage, now: Moment) -> int:
+    """Return the steady time at which a message is due. The wait is at most what its last attempt set."""
+    next_ms = message.next_attempt_ms or 0
+    longest_ms = max(next_ms - ended_ms(message.last), 0) if message.last is not None else 0
+    return now.steady_ms + min(max(next_ms - now.wall_ms, 0), longest_ms)

@@ -1,0 +1,329 @@
+"""Messages that tell users that they may vote again, as a `Sender` sends them (webhook/sender.py).
+
+    vote, reminder --record--> timer -> due? -> attempt -> outcome --record-->
+
+A message is a fact first: the reminder is on, and the cooldown of the last vote is over
+(core/due_reminders.py). A timer only says when to look; the rows as they are then decide what is sent. So a
+crash forgets nothing: after a start all reminders are looked at, in slices. The outcome of an attempt is kept
+in the user's row, under the end of the cooldown that it is about.
+
+A user who takes no messages is not asked again before they turn a reminder on again. In a fleet, the node
+with the lease for reminders sends them. All times of `_Timer` are steady time (core/clock.py).
+
+Invariant: one message for each vote, or none.
+"""
+
+import asyncio
+from collections import defaultdict, deque
+from collections.abc import Iterator, Sequence
+from functools import partial
+from heapq import heappop, heappush
+from typing import NamedTuple
+
+from core.clock import Clock, moment
+from core.due_reminders import due_reminder, ends_ms
+from core.events import (
+    FREQUENT,
+    Event,
+    ListingMerged,
+    ListingRemoved,
+    ListingReviewed,
+    ListingSaved,
+    ReminderAttempted,
+    ReminderCleared,
+    ReminderSet,
+    SlotsSet,
+    UserErased,
+    UserMerged,
+    VoteCast,
+    VotesMerged,
+)
+from core.ledger import Ledger
+from core.user_rows import USERS, Reminder, ReminderMessage, UserRow, user_ref
+from direct_messages.message_attempts import Message, MessagePolicy, Messages, Messenger
+from direct_messages.message_text import reminder_nonce, reminder_text
+from webhook.attempts import ended_ms
+from webhook.sender import Outcome, Trouble
+
+SLICE_REMINDERS, PAUSE_MS = 128, 1
+"""The most reminders of one slice of a look at many, but for the last user's; and the pause after it."""
+_FAILING = Trouble(
+    "no user can be reminded by a message (%s): it is tried again",
+    "users are reminded by messages again",
+)
+_CHANGING_LISTINGS = (ListingReviewed, ListingSaved, ListingMerged, ListingRemoved, SlotsSet)
+_Key = tuple[str, str]
+"""A user and a listing, by their refs."""
+
+
+class _Timer(NamedTuple):
+    """When to look at a reminder, once the record at `position` is durable."""
+
+    due_ms: int
+    position: int
+
+
+class _Due(NamedTuple):
+    """A message that is due now. `message` has the result of the attempts before it."""
+
+    user: str
+    listing: str
+    ends_ms: int
+    message: ReminderMessage | None
+
+
+class ReminderNotifier:
+    unwritten = Trouble(
+        "no user is reminded by a message until the outcome of the last one can be written",
+        "users are reminded by messages again: the last outcome is written",
+    )
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        messenger: Messenger,
+        policy: MessagePolicy,
+        public_url: str,
+        cooldown_ms: int,
+        clock: Clock,
+    ) -> None:
+        """Make a notifier whose first steps look at all reminders.
+
+        Args:
+            public_url: where users find the pages of listings.
+            cooldown_ms: how long after a vote a user may vote again.
+        """
+        self.wake = asyncio.Event()
+        self._ledger = ledger
+        self._state = ledger.state
+        self._messages = Messages("a reminder for", _FAILING, messenger, policy, clock)
+        self._public_url = public_url
+        self._cooldown_ms = cooldown_ms
+        self._clock = clock
+        self._timers: dict[_Key, _Timer] = {}
+        self._heap: list[tuple[int, _Key]] = []
+        """The timers by their times. An entry whose timer has moved is passed over."""
+        self._hidden: defaultdict[str, set[str]] = defaultdict(set)
+        """By listing that is not public now: the users with a reminder of it that is due."""
+        self._looking = deque([self._look_at_all()])
+        """The looks at many reminders that are under way, each of which yields after a slice."""
+        self._looks_again = False
+        self._is_running = False
+        self._now_ms = self._durable = 0
+
+    # -- timers ----------------------------------------------------------------------------------------
+
+    def on_durable(self) -> None:
+        """Look again if anything is due: most records become durable long before that."""
+        if self._heap and self._heap[0][0] <= self._clock.steady_ms():
+            self.wake.set()
+
+    def on_record(self, position: int, events: Sequence[Event]) -> None:
+        """Read a committed record."""
+        with_reminders = self._state.users.with_reminders
+        for event in events:
+            if type(event) is VoteCast:
+                ref = user_ref(event.user)
+                if ref in with_reminders:
+                    self._look(ref, event.ref, position)
+            elif type(event) in FREQUENT:
+                continue
+            elif isinstance(event, _CHANGING_LISTINGS):
+                if users := self._hidden.pop(event.ref, None):
+                    self._looking.append(self._look_at_users(users, event.ref, position))
+                    self.wake.set()
+            elif isinstance(event, VotesMerged):
+                if with_reminders:
+                    self._looks_again = True  # a leaf may hold very many users
+                    self.wake.set()
+            else:
+                self._read_of_user(position, event)
+
+    def _read_of_user(self, position: int, event: Event) -> None:
+        if isinstance(event, ReminderSet | ReminderAttempted | UserMerged):
+            self._look_at_user(event.ref, position)
+        elif isinstance(event, ReminderCleared):
+            self._timers.pop((event.ref, event.listing), None)
+        elif isinstance(event, UserErased):
+            for refs in self._hidden.values():
+                refs.discard(user_ref(event.user))
+
+    def _look_at_all(self) -> Iterator[None]:
+        looked = 0
+        for ref in [*self._state.users.with_reminders]:
+            looked += self._look_at_user(ref, self._ledger.head)
+            if looked >= SLICE_REMINDERS:
+                looked = 0
+                yield
+
+    def _look_at_users(self, refs: set[str], listing: str, position: int) -> Iterator[None]:
+        while refs:
+            for _ in range(min(len(refs), SLICE_REMINDERS)):
+                self._look(refs.pop(), listing, position)
+            yield
+
+    def _look_at_user(self, ref: str, position: int) -> int:
+        """Look at the reminders of a user, and return how many they are."""
+        row = self._state.users.get(ref)
+        if row is None:
+            return 0
+        for reminder in row.reminders_on:
+            self._time(row, reminder, position)
+        return len(row.reminders_on)
+
+    def _look(self, ref: str, listing: str, position: int) -> None:
+        row = self._state.users.get(ref)
+        reminder = row.reminder(listing) if row is not None else None
+        if row is not None and reminder is not None:
+            self._time(row, reminder, position)
+
+    def _time(self, row: UserRow, reminder: Reminder, position: int) -> None:
+        """Set the timer of a reminder, or take it away if nothing is to be sent."""
+        key, due_ms = (row.ref, reminder.listing), self._due_ms(row, reminder)
+        known = self._timers.pop(key, None)
+        if due_ms is None:
+            return
+        if known is not None and abs(known.due_ms - due_ms) <= 1:
+            self._timers[key] = known  # the same, by clocks that are read at two moments
+            return
+        heappush(self._heap, (due_ms, key))
+        self._timers[key] = _Timer(due_ms, position)
+        self.wake.set()
+
+    def _due_ms(self, row: UserRow, reminder: Reminder) -> int | None:
+        """Return the steady time at which a message is due; None if there is none to send."""
+        end_ms = ends_ms(self._state, row, reminder, self._cooldown_ms)
+        if end_ms is None:
+            return None
+        now, message = moment(self._clock), reminder.message
+        if message is None or message.ends_ms != end_ms:
+            return now.steady_ms + max(end_ms - now.wall_ms, 0)
+        if message.next_attempt_ms is None:
+            return None
+        longest_ms = max(message.next_attempt_ms - ended_ms(message.last), 0)
+        return now.steady_ms + min(max(message.next_attempt_ms - now.wall_ms, 0), longest_ms)
+
+    # -- attempts --------------------------------------------------------------------------------------
+
+    def look(self) -> bool:
+        """Look at some reminders; return False once all were looked at."""
+        if not self._looking and self._looks_again:
+            self._looks_again = False
+            self._looking.append(self._look_at_all())
+        if self._looking and next(self._looking[0], self) is self:
+            self._looking.popleft()
+        return bool(self._looking)
+
+    def take(self, now_ms: int, durable: int) -> Sequence[_Due]:
+        """Return the message that is due, if no attempt is under way. Look at a slice of reminders before."""
+        self._now_ms, self._durable = now_ms, durable
+        if self.look() or self._is_running:
+            return []
+        for _ in range(SLICE_REMINDERS):  # very many may be over at once
+            key = self._next_due()
+            if key is None:
+                break
+            wall_ms = self._clock.now_ms()
+            due = self._due(key, wall_ms)
+            if due is not None:
+                del self._timers[key]
+                self._is_running = True
+                return [due]
+            self._put_off(key, wall_ms)
+        return []
+
+    def next_due_ms(self) -> int | None:
+        if self._is_running:
+            return None
+        if self._looking:
+            return self._now_ms + PAUSE_MS
+        first = self._first()
+        if first is None or (first[1].due_ms <= self._now_ms and first[1].position > self._durable):
+            return None  # a record that becomes durable wakes the sender
+        return first[1].due_ms
+
+    def _first(self) -> tuple[_Key, _Timer] | None:
+        """Return the earliest timer."""
+        while self._heap:
+            due_ms, key = self._heap[0]
+            timer = self._timers.get(key)
+            if timer is not None and timer.due_ms == due_ms:
+                return key, timer
+            heappop(self._heap)
+        return None
+
+    def _next_due(self) -> _Key | None:
+        first = self._first()
+        if first is None or first[1].due_ms > self._now_ms or first[1].position > self._durable:
+            return None
+        return first[0]
+
+    def _due(self, key: _Key, now_ms: int) -> _Due | None:
+        """Return the message that a reminder is due to send now; None if there is none."""
+        row = self._state.users.get(key[0])
+        reminder = row.reminder(key[1]) if row is not None else None
+        if row is None or reminder is None:
+            return None
+        message = reminder.message
+        due = due_reminder(self._state, row, reminder, self._cooldown_ms, now_ms)
+        if due is None:
+            return None
+        if message is None or message.ends_ms != due.ends_ms:
+            is_late = now_ms - due.ends_ms >= self._messages.policy.kept_ms
+            return None if is_late or _is_closed(row) else _Due(*key, due.ends_ms, None)
+        return _Due(*key, due.ends_ms, message) if message.next_attempt_ms is not None else None
+
+    def _put_off(self, key: _Key, now_ms: int) -> None:
+        """Take away a timer that has ended while there is nothing to send, until there is.
+
+        `now_ms` is the time at which there was nothing: a moment later the end may have come.
+        """
+        del self._timers[key]
+        row, listing = self._state.users.get(key[0]), self._state.listings.get(key[1])
+        reminder = row.reminder(key[1]) if row is not None else None
+        if row is None or reminder is None or listing is None:
+            return
+        end_ms = ends_ms(self._state, row, reminder, self._cooldown_ms)
+        if end_ms is not None and now_ms < end_ms:  # the wall clock was set back, or is a moment behind
+            self._time(row, reminder, self._ledger.head)
+        elif not listing.is_public:
+            self._hidden[listing.ref].add(row.ref)
+
+    async def attempt(self, due: _Due) -> Outcome | None:
+        made, tries = (due.message.made, due.message.tries) if due.message is not None else (0, 0)
+        user_id, compose = due.user.removeprefix(USERS), partial(self._composed, due)
+        try:
+            fate = await self._messages.attempt(due.listing, user_id, compose, tries, due.ends_ms)
+        finally:
+            self._is_running = False
+        if fate is None:
+            self._look(due.user, due.listing, self._ledger.head)
+            return None
+        event = ReminderAttempted(due.user, due.listing, due.ends_ms, made + 1, *fate)
+        return lambda: [event] if self._is_on(due) else []
+
+    def _composed(self, due: _Due) -> Message | None:
+        """Return the message; None if it is not due any more. Much may happen while the platform answers."""
+        if self._due((due.user, due.listing), self._clock.now_ms()) != due:
+            return None
+        text = reminder_text(self._state.listings[due.listing], self._public_url)
+        return Message(text, reminder_nonce(due.user, due.listing, due.ends_ms))
+
+    def _is_on(self, due: _Due) -> bool:
+        row = self._state.users.get(due.user)
+        return row is not None and row.reminder(due.listing) is not None
+
+
+def _is_closed(row: UserRow) -> bool:
+    """Tell if the user takes no messages, as far as is known since the last reminder was turned on."""
+    closed_ms = max(
+        (
+            each.message.last.at_ms
+            for each in row.reminders_on
+            if each.message is not None
+            and each.message.next_attempt_ms is None
+            and each.message.last.error == "cannot_message"
+        ),
+        default=None,
+    )
+    return closed_ms is not None and all(each.set_ms <= closed_ms for each in row.reminders_on)
