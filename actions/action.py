@@ -33,6 +33,9 @@ from core.refusals import Invalid
 from core.state import State
 from core.user_rows import QuarantinedAct
 from grammars.snowflake import is_snowflake
+from kinds.kind import Kind as ListingKind
+from kinds.kind import PartName
+from kinds.registry import BY_PLURAL
 from languages.said import Code, Fault
 from people.permissions import Right
 
@@ -72,11 +75,16 @@ class Call:
         return self.tools.ledger.state
 
     @property
+    def listing_kind(self) -> ListingKind:
+        """The kind of listing of the path."""
+        if self.kind is None:
+            raise TypeError("this action is on no kind of listing")
+        return BY_PLURAL[self.kind]
+
+    @property
     def ref(self) -> str:
         """The ref of the listing that the call is on."""
-        if self.kind is None:
-            raise TypeError("this action is on no listing")
-        return f"{self.kind}/{self.ids[0]}"
+        return self.listing_kind.ref(self.ids[0])
 
     def user_id(self, at: int = 0) -> str:
         """Return the id of the user in the path. Raises Invalid, because the user may be unknown here.
@@ -143,13 +151,14 @@ class Command(NamedTuple):
         words: such as "keys issue"; with `{kind}`, each kind has a command of its own.
         help: the text of `--help`; without one it is the summary.
         options: the fields of the form, by name. An id of the path may be among them, to name its argument.
-        loses: the question that is asked first, if something is lost. It may name the ids of the path.
+        loses: the question that is asked first, if something is lost; a mapping if the kinds differ. It may
+            name the ids of the path.
     """
 
     words: str
     help: str = ""
     options: Mapping[str, Option] = {}
-    loses: str = ""
+    loses: str | Mapping[str, str] = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,7 +175,7 @@ class Action(Generic[F, V]):
         path: the path of the management API, with `{id}` and other ids.
         of: the part that a kind must have; None for all kinds.
         about: more than the summary; a mapping if the kinds differ.
-        outcome: a sentence on what a success means.
+        outcome: a sentence on what a success means; a mapping if the kinds differ.
         refuses: the codes of the refusals that the function may raise.
         status: the status of a success.
     """
@@ -174,16 +183,16 @@ class Action(Generic[F, V]):
     name: str
     run: Callable[["Call", F], V | Awaitable[V]]
     checks: Callable[["Call"], object] | None = None
-    form: type[F] | Mapping[Kind, type[F]] | None = None
-    view: type[V] | Mapping[Kind, type[V]]
+    form: type[F] | Mapping[str, type[F]] | None = None
+    view: type[V] | Mapping[str, type[V]]
     access: Access
     method: Method
     path: str
-    of: str | None = None
+    of: PartName | None = None
     tag: str
     summary: str
-    about: str | Mapping[Kind, str] = ""
-    outcome: str
+    about: str | Mapping[str, str] = ""
+    outcome: str | Mapping[str, str]
     refuses: tuple[RefusedFor, ...] = ()
     status: int = 200
     command: Command
@@ -216,7 +225,7 @@ class Operation(NamedTuple):
 
     @property
     def outcome(self) -> str:
-        return self._said(self.action.outcome)
+        return self._said(self._own(self.action.outcome))
 
     @property
     def command(self) -> str:
@@ -225,6 +234,10 @@ class Operation(NamedTuple):
     @property
     def help(self) -> str:
         return self._said(self.action.command.help)
+
+    @property
+    def loses(self) -> str:
+        return self._said(self._own(self.action.command.loses))
 
     @property
     def form(self) -> type[Any] | None:

@@ -1,14 +1,13 @@
-"""The kinds of listings as actions and pages are told apart by them, and the parts that each kind has."""
+"""The kinds of listings as actions and pages are told apart by them."""
 
-from collections.abc import Mapping
 from typing import Literal, get_args
 
 from kinds.bots import BOTS
+from kinds.kind import PartName
+from kinds.registry import BY_PLURAL
 
 Kind = Literal["bots", "servers"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-PARTS: Mapping[Kind, frozenset[str]] = {"bots": frozenset({"keys"}), "servers": frozenset()}
-"""The parts that only some kinds have. What all kinds have, such as votes, is not among them."""
 
 
 def kind_of_ref(ref: str) -> Kind:
@@ -16,6 +15,6 @@ def kind_of_ref(ref: str) -> Kind:
     return "bots" if ref.startswith(BOTS.prefix) else "servers"
 
 
-def kinds_with(part: str | None) -> tuple[Kind, ...]:
+def kinds_with(part: PartName | None) -> tuple[Kind, ...]:
     """Return the kinds that have a part; all of them for None."""
-    return tuple(kind for kind in KINDS if part is None or part in PARTS[kind])
+    return tuple(kind for kind in KINDS if BY_PLURAL[kind].has(part))

@@ -4,7 +4,6 @@ Invariant: every decision is made by `listings.rules.decide`, for the API and fo
 """
 
 from bisect import bisect_right
-from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from msgspec import Meta
@@ -12,7 +11,7 @@ from msgspec.structs import asdict
 
 from actions.action import Access, Action, Call, Command, Option
 from actions.listing_kinds import Kind, kind_of_ref
-from actions.listing_views import ApprovedBot, BotAnswer, ServerAnswer, listing_answer
+from actions.listing_views import ANSWERS, VIEWS, listing_answer
 from actions.query_forms import IS_CURSOR, PAGE, PageLimit
 from actions.views import (
     NULL,
@@ -31,7 +30,7 @@ from core.audit_log import NOTES_KEPT
 from core.rows import Listing
 from forms.fields import ABOUT_PROSE, Form, Nothing
 from forms.rules import IN_PROSE, About, Size, matching
-from kinds.registry import KINDS
+from kinds.registry import BY_PLURAL, KINDS
 from listings import review
 from listings.forms import ChangeAgreement, ChangeRefusal, Denial
 from listings.ownership import USUAL_FROM, USUAL_OF
@@ -205,11 +204,13 @@ def note_views(row: Listing) -> tuple[NoteView, ...]:
 
 
 async def approve(call: Call, _: Nothing) -> Success:
-    """Approve the listing in review, and return it. A bot comes with a hint if its pushes would fail."""
+    """Approve the listing in review, and return it, with a hint if its first push would fail."""
     answer = await _decide(call, Verdict("approved"))
-    if isinstance(answer, BotAnswer):
-        return ApprovedBot(**asdict(answer), hint=call.tools.hint(call.ref))
-    return answer
+    kind = call.listing_kind
+    if kind.keys is None:
+        return answer
+    approved: Success = VIEWS[kind.plural].approved(**asdict(answer), hint=call.tools.hint(call.ref))
+    return approved
 
 
 async def deny(call: Call, form: Denial) -> Success:
@@ -232,7 +233,7 @@ async def refuse(call: Call, form: ChangeRefusal) -> Success:
     return await _decide(call, Verdict("change_refused", form.reason, form.version))
 
 
-async def _decide(call: Call, verdict: Verdict) -> BotAnswer | ServerAnswer:
+async def _decide(call: Call, verdict: Verdict) -> Success:
     events = decide(
         call.state,
         call.ref,
@@ -246,7 +247,6 @@ async def _decide(call: Call, verdict: Verdict) -> BotAnswer | ServerAnswer:
 
 
 _ONE = "/manage/{kind}/{id}"
-_ANSWERS: Mapping[Kind, type[Success]] = {"bots": BotAnswer, "servers": ServerAnswer}
 
 SHOW_QUEUE = Action(
     name="showQueue",
@@ -273,6 +273,7 @@ CLAIM = Action(
     access=Access("review"),
     method="POST",
     path=f"{_ONE}/claim",
+    of="review",
     tag="Review",
     summary="Take the review of a {thing} on",
     about=(
@@ -290,6 +291,7 @@ RELEASE = Action(
     access=Access("review"),
     method="DELETE",
     path=f"{_ONE}/claim",
+    of="review",
     tag="Review",
     summary="Give the review of a {thing} back",
     about="Ends your own claim. That of another moderator stays.",
@@ -304,6 +306,7 @@ SHOW_NOTES = Action(
     access=Access("review"),
     method="GET",
     path=f"{_ONE}/notes",
+    of="review",
     tag="Review",
     summary="Show the notes on a {thing}",
     about="What moderators note for each other. Owners never see it.",
@@ -319,6 +322,7 @@ NOTE = Action(
     access=Access("review"),
     method="POST",
     path=f"{_ONE}/notes",
+    of="review",
     tag="Review",
     summary="Note something on a {thing}",
     about="For other moderators. With too many notes, the oldest one goes.",
@@ -335,10 +339,11 @@ APPROVE = Action(
     name="approve{Thing}",
     run=approve,
     form=Nothing,
-    view={"bots": ApprovedBot, "servers": ServerAnswer},
+    view={kind: VIEWS[kind].approved for kind in BY_PLURAL},
     access=Access("decide"),
     method="POST",
     path=f"{_ONE}/approve",
+    of="review",
     tag="Listings",
     summary="Approve a {thing} in review",
     about="From then on it can be voted for, and a bot can have API keys.",
@@ -350,10 +355,11 @@ DENY = Action(
     name="deny{Thing}",
     run=deny,
     form=Denial,
-    view=_ANSWERS,
+    view=ANSWERS,
     access=Access("decide"),
     method="POST",
     path=f"{_ONE}/deny",
+    of="review",
     tag="Listings",
     summary="Deny a {thing} in review",
     about="It goes back to review when its owner edits it.",
@@ -369,21 +375,18 @@ WITHDRAW = Action(
     name="withdraw{Thing}",
     run=withdraw,
     form=Denial,
-    view=_ANSWERS,
+    view=ANSWERS,
     access=Access("decide"),
     method="POST",
     path=f"{_ONE}/withdraw",
+    of="review",
     tag="Listings",
     summary="Withdraw the approval of a {thing}",
     about={
-        "bots": (
-            "It is denied from then on: nobody sees it or votes for it, and its API keys answer 401 until it "
-            "is approved again. It goes back to review when its owner edits it."
-        ),
-        "servers": (
-            "It is denied from then on: nobody sees it or votes for it. It goes back to review when its "
-            "owner edits it."
-        ),
+        kind.plural: "It is denied from then on: nobody sees it or votes for it"
+        + (", and its API keys answer 401 until it is approved again." if kind.keys is not None else ".")
+        + " It goes back to review when its owner edits it."
+        for kind in KINDS
     },
     outcome="The {thing}, denied.",
     refuses=("no_such_listing", "not_approved", "unavailable"),
@@ -397,10 +400,11 @@ AGREE = Action(
     name="agreeTo{Thing}Change",
     run=agree,
     form=ChangeAgreement,
-    view=_ANSWERS,
+    view=ANSWERS,
     access=Access("decide"),
     method="POST",
     path=f"{_ONE}/change/agree",
+    of="review",
     tag="Listings",
     summary="Agree to the change of a {thing}",
     about="Everybody sees the proposed version from then on.",
@@ -417,10 +421,11 @@ REFUSE = Action(
     name="refuse{Thing}Change",
     run=refuse,
     form=ChangeRefusal,
-    view=_ANSWERS,
+    view=ANSWERS,
     access=Access("decide"),
     method="POST",
     path=f"{_ONE}/change/refuse",
+    of="review",
     tag="Listings",
     summary="Refuse the change of a {thing}",
     about=(

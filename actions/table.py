@@ -2,6 +2,7 @@
 
 from actions.action import AnyAction
 from actions.keys import KEY_ACTIONS
+from actions.listings import LISTING_ACTIONS, NUMBER_ACTIONS
 from actions.notices import CLEAR_REMINDERS, LIST_NOTICES, LIST_REMINDERS
 from actions.review import DECISION_ACTIONS, REVIEW_ACTIONS
 from actions.sessions import END_ALL_SESSIONS, END_SESSION, END_SESSIONS, LIST_SESSIONS
@@ -24,7 +25,9 @@ USER_ACTIONS: tuple[AnyAction, ...] = (
     *(END_SESSIONS, END_ALL_SESSIONS, END_SESSION, QUARANTINE_USER, LIFT_QUARANTINE),
 )
 ACTIONS: tuple[AnyAction, ...] = (
+    *LISTING_ACTIONS,
     *DECISION_ACTIONS,
+    *NUMBER_ACTIONS,
     *REVIEW_ACTIONS,
     *KEY_ACTIONS,
     *VOTE_ACTIONS,

@@ -38,8 +38,6 @@ GROUPS = {
     "debug": "Look inside the process.",
 }
 LOST = {
-    "bots remove": "This removes the bot {name}, with its keys, votes, deliveries and webhook.",
-    "servers remove": "This removes the server {name}, with its votes, deliveries and webhook.",
     "webhook remove": "This removes the webhook of {id}, what it still has to send, and its log.",
     **{call.command: call.loses for call in OPERATIONS if call.loses},
 }

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from actions.action import AnyAction, Operation, Option, operations
 from actions.keys import KEY_ACTIONS
+from actions.listings import LISTING_ACTIONS, NUMBER_ACTIONS
 from actions.review import DECISION_ACTIONS, REVIEW_ACTIONS
 from actions.table import USER_ACTIONS
 from actions.vote_removals import REMOVE_VOTES
@@ -55,23 +56,14 @@ def _call(operation: Operation) -> ApiCall:
         query=form.__struct_fields__ if form is not None and is_query else (),
         help=operation.help,
         options=action.command.options,
-        loses=action.command.loses,
+        loses=operation.loses,
     )
 
 
 def _of_kind(kind: Kind) -> Iterator[ApiCall]:
-    thing, root, one = kind.singular, f"/manage/{kind}", f"/manage/{kind}/{{id}}"
+    thing, one = kind.singular, f"/manage/{kind}/{{id}}"
     form, webhook, deliveries = kind.title, f"{one}/webhook", f"{one}/webhook/deliveries"
     for row in (
-        (f"{kind} submit", f"submit{form}", "POST", root, f"Submit a {thing}", True),
-        (f"{kind} list", f"list{form}s", "GET", root, f"List {kind}", False, ("after", "limit", "state")),
-        (f"{kind} show", f"show{form}", "GET", one, f"Show a {thing}"),
-        (
-            *(f"{kind} history", f"show{form}History", "GET", f"{one}/history"),
-            f"Show who did what with a {thing}",
-        ),
-        (f"{kind} edit", f"edit{form}", "PUT", one, f"Edit a {thing}", True),
-        (f"{kind} remove", f"remove{form}", "DELETE", one, f"Remove a {thing}"),
         ("webhook set", f"save{form}Webhook", "PUT", webhook, f"Set a {thing}'s webhook", True),
         ("webhook show", f"show{form}Webhook", "GET", webhook, f"Show a {thing}'s webhook"),
         ("webhook remove", f"remove{form}Webhook", "DELETE", webhook, f"Remove a {thing}'s webhook"),
@@ -124,14 +116,9 @@ def _of_kind(kind: Kind) -> Iterator[ApiCall]:
 
 
 _EXTRA_OWNER = "/manage/bots/{id}/extra-owners/{user_id}"
-_BOT = "/manage/bots/{id}"
 OPERATIONS: tuple[ApiCall, ...] = (
     *(call for kind in KINDS for call in _of_kind(kind)),
-    *calls_of((*DECISION_ACTIONS, *REVIEW_ACTIONS)),
-    ApiCall(
-        *("counts", "setActualServerCount", "PUT", f"{_BOT}/actual-server-count"),
-        *("Set how many servers a bot is really in", True),
-    ),
+    *calls_of((*LISTING_ACTIONS, *DECISION_ACTIONS, *NUMBER_ACTIONS, *REVIEW_ACTIONS)),
     ApiCall(
         *("owners invite", "inviteExtraOwner", "PUT", _EXTRA_OWNER),
         *("Invite a user to manage a bot", True),
@@ -144,7 +131,6 @@ OPERATIONS: tuple[ApiCall, ...] = (
         *("owners remove", "endExtraOwner", "DELETE", _EXTRA_OWNER),
         "Remove a co-owner, or end an invitation",
     ),
-    ApiCall("limits", "setLimits", "PUT", f"{_BOT}/limits", "Give a bot limits of its own", True),
     *calls_of(KEY_ACTIONS),
     *calls_of((*VOTE_ACTIONS, REMOVE_VOTES)),
     ApiCall(

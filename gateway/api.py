@@ -15,7 +15,6 @@ from gateway.runtime import Runtime
 from gateway.store import Store
 from handlers.late import Late
 from handlers.manage import ManageContext, Operator, bot_ref, server_ref
-from handlers.manage_listings import ManageListings
 from handlers.manage_owners import ManageOwners
 from handlers.manage_webhooks import AttemptWatch, ManageWebhooks
 from handlers.public import PublicApi, PublicLimits
@@ -185,7 +184,6 @@ def all_endpoints(settings: Settings, api: Api, is_signed_in: Callable[[Request]
         api.public,
         Service(Late(described), Late(page), api.readiness),
         api.callers.operator,
-        listings={kind: ManageListings(managed, kind, ref) for kind, ref in refs.items()},
         tools=managed,
         webhooks={
             kind: ManageWebhooks(managed, ref, api.watch, attempt_seconds) for kind, ref in refs.items()

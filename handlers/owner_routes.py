@@ -1,9 +1,7 @@
 """The rows of the table of routes that say who owns a listing."""
 
-from msgspec import Struct
-
 from actions.listing_kinds import KINDS, Kind
-from actions.listing_views import BotAnswer, ServerAnswer
+from actions.listing_views import ANSWERS
 from forms.fields import Nothing
 from handlers.route import Route
 from kinds.bots import MOST_CO_OWNERS
@@ -23,7 +21,7 @@ _EXTRA_OWNERS = (
         description=f"""\
 The user has no rights before they accept. They find the invitation under `/me`: Votegate sends them no
 message. A bot has at most {MOST_CO_OWNERS} co-owners and invitations.""",
-        answer=BotAnswer,
+        answer=ANSWERS["bots"],
         outcome="The bot, with the user among the invited.",
         refuses=(*("no_such_listing", "invalid_id", "owns_already"), *("too_many_owners", "unavailable")),
         body=Nothing,
@@ -37,7 +35,7 @@ message. A bot has at most {MOST_CO_OWNERS} co-owners and invitations.""",
         tag="Listings",
         summary="Accept an invitation for a user",
         description="Call it when the user has agreed on a page of your own.",
-        answer=BotAnswer,
+        answer=ANSWERS["bots"],
         outcome="The bot, with the user among its co-owners (`extra_owners`).",
         refuses=("no_such_listing", "invalid_id", "no_invitation", "unavailable"),
         body=Nothing,
@@ -54,7 +52,7 @@ message. A bot has at most {MOST_CO_OWNERS} co-owners and invitations.""",
             "Call it when a user leaves or declines, or when the owner removes somebody. Keys that the user "
             "made still work: `made_by` in the list of keys shows which ones."
         ),
-        answer=BotAnswer,
+        answer=ANSWERS["bots"],
         outcome="The bot, without the user.",
         refuses=("no_such_listing", "invalid_id", "no_extra_owner", "unavailable"),
     ),
@@ -64,7 +62,7 @@ message. A bot has at most {MOST_CO_OWNERS} co-owners and invitations.""",
 def _hand_over(kind: Kind) -> tuple[Route, ...]:
     thing, one = kind[:-1], f"/manage/{kind}/{{id}}/hand-over"
     form = thing.capitalize()
-    answer: type[Struct] = BotAnswer if kind == "bots" else ServerAnswer
+    answer = ANSWERS[kind]
     return (
         Route(
             "PUT",

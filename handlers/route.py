@@ -16,7 +16,6 @@ from actions.action import RefusedFor
 from actions.listing_kinds import Kind
 from actions.tools import Tools
 from handlers.manage import Operator
-from handlers.manage_listings import ManageListings
 from handlers.manage_owners import ManageOwners
 from handlers.manage_webhooks import ManageWebhooks
 from handlers.public import PublicApi
@@ -41,7 +40,6 @@ class Endpoints:
     public: PublicApi
     service: Service
     operator: Operator
-    listings: Mapping[Kind, ManageListings]
     tools: Tools
     webhooks: Mapping[Kind, ManageWebhooks]
     feed: VoteFeed

@@ -1,27 +1,15 @@
 """The one table of routes. Law: a path that is not here does not exist, and one that is here is documented.
 
-A new endpoint is a new row; those under `/debug` are in a file of their own. In
-a text of a row, `$name` stands for a number that an operator can set: the document fills it in.
+A new endpoint is a new row; those under `/debug` are in a file of their own. In a text of a row, `$name` is a
+number that an operator can set: the document fills it in.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
-from msgspec import Struct
-
-from actions.action import AnyAction
-from actions.history import History
 from actions.keys import KEY_ACTIONS
 from actions.listing_kinds import KINDS, Kind
-from actions.listing_views import (
-    BotAnswer,
-    BotPage,
-    LimitsAnswer,
-    ServerAnswer,
-    ServerCount,
-    ServerPage,
-    ShownBot,
-)
-from actions.query_forms import DeliveriesQuery, ListingsQuery
+from actions.listings import LISTING_ACTIONS, NUMBER_ACTIONS
+from actions.query_forms import DeliveriesQuery
 from actions.review import DECISION_ACTIONS, REVIEW_ACTIONS
 from actions.table import USER_ACTIONS
 from actions.views import Success
@@ -40,7 +28,6 @@ from handlers.webhook_views import (
     SavedWebhook,
     WebhookAnswer,
 )
-from kinds.registry import BY_PLURAL
 from listings import forms
 from listings.stats import StatsBody
 from votes.queries import VoteStatus
@@ -159,141 +146,6 @@ _SERVICE = (
         answer=Success,
         outcome="It is ready.",
         refuses=("not_ready",),
-    ),
-)
-
-
-def _listings(kind: Kind) -> tuple[Route, ...]:
-    """Submit, list, show, edit, remove and review: the same for bots and servers."""
-    thing, root, one = kind[:-1], f"/manage/{kind}", f"/manage/{kind}/{{id}}"
-    form, is_bot = thing.capitalize(), kind == "bots"
-    answer: type[Struct] = BotAnswer if is_bot else ServerAnswer
-    return (
-        Route(
-            "POST",
-            root,
-            f"submit{form}",
-            endpoint=lambda to: to.listings[kind].submit,
-            access="operator",
-            tag="Listings",
-            summary=f"Submit a {thing}",
-            description=f"The {thing} is in review until it is approved or denied."
-            + (" The users in `extra_owners` are invited." if is_bot else ""),
-            answer=answer,
-            outcome=f"The {thing}, in review.",
-            refuses=("listing_exists", "unavailable"),
-            body=BY_PLURAL[kind].submission,
-            status=201,
-        ),
-        Route(
-            "GET",
-            root,
-            f"list{form}s",
-            endpoint=lambda to: to.listings[kind].index,
-            access="operator",
-            tag="Listings",
-            summary=f"List {kind}",
-            description="In the order of their ids as text, in pages.",
-            answer=BotPage if is_bot else ServerPage,
-            outcome=f"A page of {kind}.",
-            query=ListingsQuery,
-        ),
-        Route(
-            "GET",
-            one,
-            f"show{form}",
-            endpoint=lambda to: to.listings[kind].show,
-            access="operator",
-            tag="Listings",
-            summary=f"Show a {thing}",
-            description=f"All that is known of the {thing} but its keys, votes and deliveries.",
-            answer=ShownBot if is_bot else ServerAnswer,
-            outcome="The bot, and what its pushes did wrong lately." if is_bot else "The server.",
-            refuses=("no_such_listing",),
-        ),
-        Route(
-            "GET",
-            f"{one}/history",
-            f"show{form}History",
-            endpoint=lambda to: to.listings[kind].history,
-            access="operator",
-            tag="Listings",
-            summary=f"Show who did what with a {thing}",
-            description=(
-                "Submissions, edits, decisions, keys, limits, the webhook, strikes of votes, and when a "
-                "server ceased to meet the conditions. A user who is erased is struck out."
-            ),
-            answer=History,
-            outcome="The newest acts.",
-            refuses=("no_such_listing",),
-        ),
-        Route(
-            "PUT",
-            one,
-            f"edit{form}",
-            endpoint=lambda to: to.listings[kind].edit,
-            access="operator",
-            tag="Listings",
-            summary=f"Edit a {thing}",
-            description=(
-                "Replaces what its owner wrote. An approved one stays approved, and has a `change` until a "
-                "moderator decides about it; `review.edits` says what everybody sees meanwhile. A denied one "
-                "is in review again. While its owner is under a quarantine to submit, nobody can edit it. A "
-                "new `owner_id` takes effect at once. To ask the new owner first, offer the "
-                f"{thing} to them."
-            ),
-            answer=answer,
-            outcome=f"The {thing}.",
-            refuses=("no_such_listing", "owner_quarantined", "unavailable"),
-            body=BY_PLURAL[kind].edit,
-        ),
-        Route(
-            "DELETE",
-            one,
-            f"remove{form}",
-            endpoint=lambda to: to.listings[kind].remove,
-            access="operator",
-            tag="Listings",
-            summary=f"Remove a {thing}",
-            description="Its keys, its webhook, its votes and its deliveries go with it.",
-            answer=Success,
-            outcome="It is gone.",
-            refuses=("no_such_listing", "unavailable"),
-        ),
-        *_own(kind, DECISION_ACTIONS),
-    )
-
-
-_OF_BOTS = (
-    Route(
-        "PUT",
-        "/manage/bots/{id}/actual-server-count",
-        "setActualServerCount",
-        endpoint=lambda to: to.listings["bots"].set_actual_count,
-        access="operator",
-        tag="Listings",
-        summary="Set how many servers a bot is really in",
-        description=(
-            "What the bot tells is compared with it, unless the deployment looks the number up elsewhere."
-        ),
-        answer=ServerCount,
-        outcome="The number.",
-        refuses=("no_such_listing", "unavailable"),
-        body=forms.ActualServerCount,
-    ),
-    Route(
-        "PUT",
-        "/manage/bots/{id}/limits",
-        "setLimits",
-        endpoint=lambda to: to.listings["bots"].set_limits,
-        access="operator",
-        tag="Listings",
-        summary="Give a bot limits of its own",
-        description="Replaces both: a limit left out is the deployment's default again.",
-        answer=LimitsAnswer,
-        outcome="The bot's own limits.",
-        refuses=("no_such_listing", "unavailable"),
-        body=forms.Limits,
     ),
 )
 
@@ -473,11 +325,6 @@ def _webhooks(kind: Kind) -> tuple[Route, ...]:
     )
 
 
-def _own(kind: Kind, actions: Sequence[AnyAction]) -> tuple[Route, ...]:
-    """Return the routes of a group of actions for one kind."""
-    return tuple(route for route in routes_of(actions) if route.path.startswith(f"/manage/{kind}/"))
-
-
 _FEED = Route(
     "GET",
     "/manage/votes",
@@ -510,8 +357,8 @@ def _of_kinds(routes: Callable[[Kind], tuple[Route, ...]]) -> tuple[Route, ...]:
 ROUTES: tuple[Route, ...] = (
     *_PUBLIC,
     *_SERVICE,
-    *_of_kinds(_listings),
-    *_OF_BOTS,
+    *routes_of((*LISTING_ACTIONS, *DECISION_ACTIONS)),
+    *routes_of(NUMBER_ACTIONS),
     *OWNER_ROUTES,
     *routes_of(REVIEW_ACTIONS),
     *routes_of(KEY_ACTIONS),

@@ -9,11 +9,9 @@ from msgspec.structs import asdict
 from actions.history import Acts, OwnerMessageOrNone, act_views, owner_message_view
 from actions.keys import KeyView, key_view
 from actions.listing_views import (
-    BotView,
-    ServerView,
+    VIEWS,
     StatsProblemViews,
-    bot_view,
-    server_view,
+    listing_view,
     stats_problem_views,
 )
 from actions.users import UserView
@@ -51,6 +49,11 @@ from votes.queries import RecentVotes, Voted, vote_status
 
 if TYPE_CHECKING:
     from web.markdown import Markdown
+
+    BotView = View
+    ServerView = View
+else:
+    BotView, ServerView = VIEWS["bots"].listing, VIEWS["servers"].listing
 
 FOUND = 50
 MAX_TEXT = 100
@@ -189,7 +192,7 @@ async def bot_inside(parts: GatewayParts, bot_id: str) -> BotInside:
     bot, now_ms = listing_of(parts.state, ref), parts.clock.now_ms()
     limits = parts.public.limits_of(bot).items()
     return BotInside(
-        listing=bot_view(bot),
+        listing=listing_view(bot),
         keys=tuple(key_view(key, now_ms) for key in bot.keys),
         stats_problems=stats_problem_views(parts.public.problems.of(ref)),
         limits=NextRequests(**{name: _next_request(decision) for name, decision in limits}),
@@ -202,7 +205,7 @@ async def server_inside(parts: GatewayParts, server_id: str) -> ServerInside:
     ref = SERVERS.ref(server_id)
     votes = await _recent_votes(parts.state, ref)
     server = listing_of(parts.state, ref)
-    return ServerInside(listing=server_view(server), **_shared(parts, server, votes))
+    return ServerInside(listing=listing_view(server), **_shared(parts, server, votes))
 
 
 def _shared(parts: GatewayParts, listing: Listing, votes: tuple[RecentVoteView, ...]) -> dict[str, Any]:

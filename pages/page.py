@@ -24,6 +24,7 @@ from actions.action import Access, Action, Call
 from actions.listing_kinds import Kind
 from core.rows import Listing
 from handlers.reply import NO_HEADERS, Reply
+from kinds.kind import PartName
 from languages.texts import NO_ERRORS, Words
 from pages.site_tools import SiteTools
 from people.permissions import Right
@@ -210,7 +211,7 @@ class Page(Generic[V]):
     again: Show[Any] | None = None
     access: Access = ANYTHING
     visitors: Visitors = "signed in"
-    of: str | None = None
+    of: PartName | None = None
     kind: Kind | None = None
     tab: str = ""
     template: str = ""

@@ -219,6 +219,7 @@ def _form(path: str, post: Post[Any], *, again: Show[Any] = show, gives_back: bo
     return Page(
         path=f"{_ONE}/{path}",
         template="review",
+        of="review",
         visitors="moderator",
         again=again,
         posts=(replace(post, access=SEES),),
@@ -268,7 +269,7 @@ def _then(notice: str) -> Callable[[PageCall, Any], Answer]:
 
 
 LISTING_PAGES = (
-    Page(path=_ONE, template="review", visitors="moderator", access=SEES, show=show),
+    Page(path=_ONE, of="review", template="review", visitors="moderator", access=SEES, show=show),
     _form("claim", Post(action=CLAIM, then=_then("claimed")), again=show_or_overtaken),
     _form("release", Post(action=RELEASE, then=_then("released")), again=show_or_overtaken),
     _form(

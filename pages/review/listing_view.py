@@ -11,14 +11,13 @@ from msgspec.structs import asdict
 
 from actions.history import ActView, OwnerMessageOrNone, act_views, owner_message_view
 from actions.listing_kinds import Kind, kind_of_ref
-from actions.listing_views import BotView, ServerView, bot_view, server_view
+from actions.listing_views import listing_view
 from actions.review import NoteView, note_views
 from actions.users import DisplayName, QuarantineView, Username, user_view
 from actions.views import ActorName, Moment, Snowflake, Success, View
 from chatplatform.facts import Answer, created_ms
 from chatplatform.platform_client import PlatformAway
 from core.rows import Listing, Review
-from kinds.bots import BotProfile
 from kinds.registry import kind_of
 from listings import review
 from listings.profile_changes import LineState, changed_fields
@@ -79,7 +78,7 @@ class ReviewView(Success):
     """A listing as moderators see it."""
 
     kind: Kind
-    listing: BotView | ServerView
+    listing: View
     waiting_since: Moment | None
     claimed_by: ActorName | None
     claimed_at: Moment | None
@@ -130,7 +129,7 @@ def review_view(page: PageCall, row: Listing, platform: PlatformView) -> ReviewV
     is_proven = review.is_proven(row)
     return ReviewView(
         kind=kind_of_ref(row.ref),
-        listing=bot_view(row) if isinstance(row.profile, BotProfile) else server_view(row),
+        listing=listing_view(row),
         waiting_since=review.waiting_since(row) if review.waits(row) else None,
         claimed_by=claim.by if claim is not None else None,
         claimed_at=claim.at_ms if claim is not None else None,

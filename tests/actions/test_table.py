@@ -9,11 +9,19 @@ from actions.table import ACTIONS
 from people.permissions import RIGHTS, Relation, Right
 
 NEEDED: dict[str, tuple[Right | None, bool]] = {
+    "submit{Thing}": (None, False),
+    "list{Thing}s": (None, False),
+    "show{Thing}": ("see", False),
+    "show{Thing}History": ("review", False),
+    "edit{Thing}": ("edit", False),
+    "remove{Thing}": ("remove", True),
     "approve{Thing}": ("decide", False),
     "deny{Thing}": ("decide", False),
     "withdraw{Thing}": ("decide", False),
     "agreeTo{Thing}Change": ("decide", False),
     "refuse{Thing}Change": ("decide", False),
+    "setActualServerCount": (None, False),
+    "setLimits": (None, False),
     "showQueue": (None, False),
     "claim{Thing}": ("review", False),
     "release{Thing}": ("review", False),

@@ -11,7 +11,8 @@ from msgspec import Struct
 
 from actions.history import ActView, act_views
 from actions.listing_kinds import Kind, kind_of_ref
-from actions.listing_views import BotView, ServerView, bot_view, server_view
+from actions.listing_views import listing_view
+from actions.views import View
 from chatplatform.platform_client import PlatformAway
 from core.clock import Clock
 from core.ledger import Ledger
@@ -94,7 +95,7 @@ class ListingStanding(Struct, frozen=True):
     """
 
     kind: Kind
-    listing: BotView | ServerView
+    listing: View
     place: int | None
     waiting_since: int | None
     usual_wait_ms: int | None
@@ -182,7 +183,7 @@ class OverviewPages:
         kind = kind_of_ref(row.ref)
         return ListingStanding(
             kind=kind,
-            listing=bot_view(row) if kind == "bots" else server_view(row),
+            listing=listing_view(row),
             place=self._ownership.place(row.ref),
             waiting_since=waiting_since(row) if waits(row) else None,
             usual_wait_ms=self._ownership.usual_wait_ms,
