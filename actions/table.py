@@ -1,6 +1,7 @@
 """The one table of actions: each subject has a group. Invariant: what is not here cannot be called."""
 
 from actions.action import AnyAction
+from actions.deliveries import DELIVERY_ACTIONS
 from actions.keys import KEY_ACTIONS
 from actions.listings import LISTING_ACTIONS, NUMBER_ACTIONS
 from actions.notices import CLEAR_REMINDERS, LIST_NOTICES, LIST_REMINDERS
@@ -18,6 +19,7 @@ from actions.users import (
 )
 from actions.vote_removals import REMOVE_VOTES
 from actions.votes import VOTE_ACTIONS
+from actions.webhooks import WEBHOOK_ACTIONS
 
 USER_ACTIONS: tuple[AnyAction, ...] = (
     *(LIST_USERS, SHOW_USER, FORGET_USER, LIST_MODERATORS, APPOINT_MODERATOR, DISMISS_MODERATOR),
@@ -30,6 +32,8 @@ ACTIONS: tuple[AnyAction, ...] = (
     *NUMBER_ACTIONS,
     *REVIEW_ACTIONS,
     *KEY_ACTIONS,
+    *WEBHOOK_ACTIONS,
+    *DELIVERY_ACTIONS,
     *VOTE_ACTIONS,
     REMOVE_VOTES,
     *USER_ACTIONS,

@@ -5,7 +5,6 @@ import gc
 import secrets
 from functools import partial
 
-from actions.listing_kinds import KINDS
 from chatplatform.listing_checks import ServerConditions
 from chatplatform.platform_client import ChatPlatform
 from core.clock import MS_PER_DAY
@@ -48,7 +47,6 @@ from web.markdown import Markdown
 from web.notice_cookie import Notices
 from web.page_policy import with_trusted_types
 from web.people.applications import Applications
-from web.people.delivery_pages import DeliveryPages
 from web.people.invitation_pages import InvitationPages
 from web.people.language_choice import LanguageChoice
 from web.people.list_keeper import ListKeeper
@@ -78,7 +76,6 @@ from web.people.submission_pages import SubmissionPages
 from web.people.sweeping import Sweeping
 from web.people.take_over_pages import TakeOverPages
 from web.people.user_limit import UserLimit
-from web.people.webhook_pages import WebhookPages
 from web.sign_in_cookie import SignInSeal
 from web.site import Site
 from web.templates import Templates
@@ -189,6 +186,7 @@ class PeopleSite:
             self._ownership,
             self._icons,
             self._voting,
+            partial(curl_command, user_agent=USER_AGENT),
             self._submissions,
             self._reviewing,
             self._descriptions,
@@ -204,7 +202,6 @@ class PeopleSite:
         applications, lists, code_of = asked.applications, asked.server_lists, asked.code_of
         markdown, previews, public = site.descriptions.markdown, site.descriptions.previews, site.public
         state, cookies = ledger.state, site.accounts.cookies
-        curl = partial(curl_command, user_agent=USER_AGENT)
         server_checks = ServerCheckPages(ledger, clock, access, asked.checking, asked.grace_ms)
         pages = PeoplePages(
             site=site,
@@ -234,8 +231,6 @@ class PeopleSite:
             owners=OwnerPages(state, clock, access, answers),
             invitations=InvitationPages(state, clock, access, answers),
             removal=RemovalPages(access, answers),
-            webhooks={kind: WebhookPages(kind, access, answers) for kind in KINDS},
-            deliveries={kind: DeliveryPages(kind, access, answers, curl) for kind in KINDS},
         )
         return self._site.resources(PEOPLE_PAGES, pages)
 

@@ -17,7 +17,6 @@ from actions.listing_kinds import Kind
 from actions.tools import Tools
 from handlers.manage import Operator
 from handlers.manage_owners import ManageOwners
-from handlers.manage_webhooks import ManageWebhooks
 from handlers.public import PublicApi
 from handlers.reply import JSON, Reply
 from handlers.request import Endpoint, Request
@@ -41,7 +40,6 @@ class Endpoints:
     service: Service
     operator: Operator
     tools: Tools
-    webhooks: Mapping[Kind, ManageWebhooks]
     feed: VoteFeed
     owners: Mapping[Kind, ManageOwners]
     is_signed_in: Callable[[Request], bool]

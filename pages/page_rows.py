@@ -58,11 +58,11 @@ def rows_of(pages: Sequence[AnyPage]) -> tuple[PageRow, ...]:
 def _rows(page: AnyPage, kind: Kind | None) -> list[PageRow]:
     path = page.path.replace("{kind}", kind or "")
     rows = []
-    if page.show is not None and page.has_json:  # first, because the end of `path` may be an id
+    if page.show is not None and page.has_get and page.has_json:  # first: the end of `path` may be an id
         rows.append(
             PageRow("GET", f"{path}.json", lambda to: _Served(page, kind, to.site).json, page.visitors)
         )
-    if page.show is not None:
+    if page.show is not None and page.has_get:
         rows.append(PageRow("GET", path, lambda to: _Served(page, kind, to.site).show, page.visitors))
     if page.posts:
         rows.append(
@@ -91,12 +91,12 @@ class _Served:
         if not isinstance(shown, Shown):
             return shown
         if shown.value is None:
-            raise Refusal("sign_in_required")
+            raise Refusal(shown.missing)
         return success(shown.value)
 
     async def post(self, visit: PersonVisit) -> SiteAnswer:
         form = visit.form()
-        post, show_again = self._chosen(form), self._page.again or self._page.show
+        post = self._chosen(form)
         call = self._opened(visit, post.needs)
         typed = post.reads(call, form) if post.reads is not None else {}
         try:
@@ -104,7 +104,7 @@ class _Served:
                 post.guard(call)
             made = await _ran(post, call, typed)
         except (Refusal, Unavailable) as error:
-            if show_again is None:
+            if self._page.show is None:
                 raise
             refused = _refused(error, typed, post.fields)
         except Again as again:
@@ -112,7 +112,7 @@ class _Served:
         else:
             return await self._answered(call, post.then(call, made))
         call = replace(call, refused=refused)
-        return await self._answered(call, await _made(show_again, call))
+        return await self._answered(call, await _made(self._page.show, call))
 
     def _opened(self, visit: PersonVisit, access: Access) -> PageCall:
         """Return the call of the page, for a visitor with the access. Raises its refusal."""

@@ -4,13 +4,13 @@ A page that changes something is a POST, and leads to a page by 303. The callbac
 exception: the chat platform sends the browser there by a GET.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
-from actions.listing_kinds import Kind
 from pages.account.my_votes import MY_VOTES
+from pages.owner.deliveries import DELIVERY_PAGES
 from pages.owner.keys import KEY_PAGES
 from pages.owner.vote_numbers import NUMBER_PAGES
+from pages.owner.webhooks import WEBHOOK_PAGES
 from pages.page_rows import rows_of
 from pages.review.listing_review import LISTING_PAGES
 from pages.review.queue import QUEUE
@@ -18,7 +18,6 @@ from pages.review.votes import FLAGGED_VOTES, LISTING_VOTES
 from pages.site_tools import SiteTools
 from pages.voting.vote_page import VOTE_PAGE
 from web.pages import PageRow
-from web.people.delivery_pages import DELIVERY_PAGES, DeliveryPages
 from web.people.for_robots import robots
 from web.people.invitation_pages import INVITATION_PAGES, InvitationPages
 from web.people.language_choice import LanguageChoice
@@ -37,7 +36,6 @@ from web.people.server_submission import ServerSubmissionPages
 from web.people.sign_in_pages import CALLBACK, SignInPages
 from web.people.submission_pages import SubmissionPages
 from web.people.take_over_pages import TAKE_OVER_PAGES, TakeOverPages
-from web.people.webhook_pages import WEBHOOK_PAGES, WebhookPages
 
 
 @dataclass(frozen=True)
@@ -60,8 +58,6 @@ class PeoplePages:
     owners: OwnerPages
     invitations: InvitationPages
     removal: RemovalPages
-    webhooks: Mapping[Kind, WebhookPages]
-    deliveries: Mapping[Kind, DeliveryPages]
 
 
 SIGN_IN_PAGES = (
@@ -88,8 +84,7 @@ PEOPLE_PAGES = (
     *LEAVE_PAGES,
     *INVITATION_PAGES,
     *rows_of(KEY_PAGES),
-    *WEBHOOK_PAGES,
-    *DELIVERY_PAGES,
+    *rows_of((*WEBHOOK_PAGES, *DELIVERY_PAGES)),
     *rows_of(NUMBER_PAGES),
     *rows_of((QUEUE, FLAGGED_VOTES, *LISTING_PAGES, LISTING_VOTES)),
     *rows_of((VOTE_PAGE,)),

@@ -214,14 +214,15 @@ async def _lift(page: PageCall, _: None) -> Success:
 _ONE = "/review/{kind}/{id}"
 
 
-def _form(path: str, post: Post[Any], *, again: Show[Any] = show, gives_back: bool = False) -> Page[Any]:
+def _form(path: str, post: Post[Any], *, shows: Show[Any] = show, gives_back: bool = False) -> Page[Any]:
     """Return the row of a form of the page."""
     return Page(
         path=f"{_ONE}/{path}",
         template="review",
         of="review",
         visitors="moderator",
-        again=again,
+        show=shows,
+        has_get=False,
         posts=(replace(post, access=SEES),),
         gives_back=gives_back,
     )
@@ -233,7 +234,7 @@ def _decision(
     notice: str,
     *,
     guard: Callable[[PageCall], None] = refuse_own,
-    again: Show[Any] = show,
+    shows: Show[Any] = show,
     prefix: str = "",
 ) -> Page[Any]:
     """Return the row of a decision. The form has the version that was seen; a reason if the action takes one.
@@ -261,7 +262,7 @@ def _decision(
         fields={"version": "", "reason": f"{prefix}words"},
         then=lambda *_: done("/review", notice),
     )
-    return _form(path, post, again=again, gives_back=takes_reason)
+    return _form(path, post, shows=shows, gives_back=takes_reason)
 
 
 def _then(notice: str) -> Callable[[PageCall, Any], Answer]:
@@ -270,8 +271,8 @@ def _then(notice: str) -> Callable[[PageCall, Any], Answer]:
 
 LISTING_PAGES = (
     Page(path=_ONE, of="review", template="review", visitors="moderator", access=SEES, show=show),
-    _form("claim", Post(action=CLAIM, then=_then("claimed")), again=show_or_overtaken),
-    _form("release", Post(action=RELEASE, then=_then("released")), again=show_or_overtaken),
+    _form("claim", Post(action=CLAIM, then=_then("claimed")), shows=show_or_overtaken),
+    _form("release", Post(action=RELEASE, then=_then("released")), shows=show_or_overtaken),
     _form(
         "notes",
         Post(
@@ -282,8 +283,8 @@ LISTING_PAGES = (
         ),
         gives_back=True,
     ),
-    _decision("approve", APPROVE, "approved", guard=_guard_approval, again=show_or_overtaken),
-    _decision("deny", DENY, "denied", guard=_refuse_unseen, again=show_or_overtaken),
+    _decision("approve", APPROVE, "approved", guard=_guard_approval, shows=show_or_overtaken),
+    _decision("deny", DENY, "denied", guard=_refuse_unseen, shows=show_or_overtaken),
     _decision("agree", AGREE, "agreed"),
     _decision("refuse", REFUSE, "refused"),
     _decision("withdraw", WITHDRAW, "withdrawn", prefix="withdraw_"),

@@ -187,17 +187,6 @@ def test_a_fault_is_shown_at_the_field_of_the_page() -> None:
     assert list(served(page, "POST", visit({"name": ""})).values["errors"]) == ["title"]
 
 
-def test_another_page_shows_the_refused_forms_of_a_path_that_takes_posts_alone() -> None:
-    page = replace(PAGE, show=None, again=show)
-    assert routes(page) == [("POST", "/names")]
-    drawn = served(page, "POST", visit({"name": ""}))
-    assert (drawn.status, drawn.template, list(drawn.values["errors"])) == (
-        400,
-        "people/names.html",
-        ["name"],
-    )
-
-
 def test_a_session_that_ends_while_a_post_waits_is_noticed_before_it_commits() -> None:
     site, committed = Site(), []
 
