@@ -8,10 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from actions.action import AnyAction, Operation, Option, operations
+from actions.deliveries import DELIVERY_ACTIONS
 from actions.keys import KEY_ACTIONS
 from actions.listings import LISTING_ACTIONS, NUMBER_ACTIONS
 from actions.review import DECISION_ACTIONS, REVIEW_ACTIONS
 from actions.table import USER_ACTIONS
+from actions.vote_removals import REMOVE_VOTES
+from actions.votes import VOTE_ACTIONS
+from actions.webhooks import WEBHOOK_ACTIONS
 from kinds.kind import Kind
 from kinds.registry import KINDS
 
@@ -99,6 +103,8 @@ OPERATIONS: tuple[ApiCall, ...] = (
         "Remove a co-owner, or end an invitation",
     ),
     *calls_of(KEY_ACTIONS),
+    *calls_of((*WEBHOOK_ACTIONS, *DELIVERY_ACTIONS)),
+    *calls_of((*VOTE_ACTIONS, REMOVE_VOTES)),
     ApiCall(
         *("votes list", "listVotes", "GET", "/manage/votes", "Read all votes in the order of the log"),
         query=("after", "limit"),

@@ -6,12 +6,16 @@ number that an operator can set: the document fills it in.
 
 from collections.abc import Callable, Mapping
 
+from actions.deliveries import DELIVERY_ACTIONS
 from actions.keys import KEY_ACTIONS
 from actions.listing_kinds import KINDS, Kind
 from actions.listings import LISTING_ACTIONS, NUMBER_ACTIONS
 from actions.review import DECISION_ACTIONS, REVIEW_ACTIONS
 from actions.table import USER_ACTIONS
 from actions.views import Success
+from actions.vote_removals import REMOVE_VOTES
+from actions.votes import VOTE_ACTIONS
+from actions.webhooks import WEBHOOK_ACTIONS
 from handlers.action_routes import routes_of
 from handlers.owner_routes import OWNER_ROUTES
 from handlers.route import Route
@@ -174,6 +178,8 @@ ROUTES: tuple[Route, ...] = (
     *OWNER_ROUTES,
     *routes_of(REVIEW_ACTIONS),
     *routes_of(KEY_ACTIONS),
+    *routes_of((*WEBHOOK_ACTIONS, *DELIVERY_ACTIONS)),
+    *routes_of((*VOTE_ACTIONS, REMOVE_VOTES)),
     _FEED,
     *routes_of(USER_ACTIONS),
 )
