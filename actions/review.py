@@ -31,7 +31,7 @@ from core.rows import Listing
 from forms.fields import ABOUT_PROSE, Form, Nothing
 from forms.rules import IN_PROSE, About, Size, matching
 from kinds.registry import BY_PLURAL, KINDS
-from listings import review
+from listings import owners, review
 from listings.forms import ChangeAgreement, ChangeRefusal, Denial
 from listings.ownership import USUAL_FROM, USUAL_OF
 from listings.rules import Verdict, decide, listing_of
@@ -155,7 +155,7 @@ def waiting_listing(row: Listing) -> WaitingListing:
         owner_id=row.owner_id,
         since=review.waiting_since(row),
         claimed_by=claim.by if claim is not None else None,
-        proven=review.is_proven(row),
+        proven=owners.is_proven(row),
     )
 
 

@@ -5,6 +5,7 @@ from actions.deliveries import DELIVERY_ACTIONS
 from actions.keys import KEY_ACTIONS
 from actions.listings import LISTING_ACTIONS, NUMBER_ACTIONS
 from actions.notices import CLEAR_REMINDERS, LIST_NOTICES, LIST_REMINDERS
+from actions.owners import OWNER_ACTIONS
 from actions.review import DECISION_ACTIONS, REVIEW_ACTIONS
 from actions.sessions import END_ALL_SESSIONS, END_SESSION, END_SESSIONS, LIST_SESSIONS
 from actions.users import (
@@ -30,6 +31,7 @@ ACTIONS: tuple[AnyAction, ...] = (
     *LISTING_ACTIONS,
     *DECISION_ACTIONS,
     *NUMBER_ACTIONS,
+    *OWNER_ACTIONS,
     *REVIEW_ACTIONS,
     *KEY_ACTIONS,
     *WEBHOOK_ACTIONS,

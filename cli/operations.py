@@ -8,15 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from actions.action import AnyAction, Operation, Option, operations
-from actions.deliveries import DELIVERY_ACTIONS
-from actions.keys import KEY_ACTIONS
-from actions.listings import LISTING_ACTIONS, NUMBER_ACTIONS
-from actions.review import DECISION_ACTIONS, REVIEW_ACTIONS
-from actions.table import USER_ACTIONS
-from actions.vote_removals import REMOVE_VOTES
-from actions.votes import VOTE_ACTIONS
-from actions.webhooks import WEBHOOK_ACTIONS
-from kinds.kind import Kind
+from actions.table import ACTIONS
 from kinds.registry import KINDS
 
 
@@ -62,54 +54,21 @@ def _call(operation: Operation) -> ApiCall:
     )
 
 
-def _of_kind(kind: Kind) -> Iterator[ApiCall]:
-    thing, one = kind.singular, f"/manage/{kind}/{{id}}"
-    form = kind.title
-    for row in (
-        (
-            *(f"{kind} inspect", f"show{form}Whole", "GET", f"/debug/listings/{kind}/{{id}}.json"),
-            f"Show all about a {thing} and its newest votes",
-        ),
-        (
-            *(f"{kind} offer", f"offer{form}", "PUT", f"{one}/hand-over"),
-            *(f"Offer a {thing} to another owner", True),
-        ),
-        (
-            *(f"{kind} accept-offer", f"accept{form}Offer", "POST", f"{one}/hand-over/accept"),
-            *(f"Accept the offer of a {thing} for the heir", True),
-        ),
-        (
-            *(f"{kind} end-offer", f"end{form}Offer", "DELETE", f"{one}/hand-over"),
-            f"Withdraw the offer of a {thing}, or decline it",
-        ),
-    ):
-        yield ApiCall(*row)
+def _inspections() -> Iterator[ApiCall]:
+    for kind in KINDS:
+        yield ApiCall(
+            *(f"{kind} inspect", f"show{kind.title}Whole", "GET", f"/debug/listings/{kind}/{{id}}.json"),
+            f"Show all about a {kind.singular} and its newest votes",
+        )
 
 
-_EXTRA_OWNER = "/manage/bots/{id}/extra-owners/{user_id}"
 OPERATIONS: tuple[ApiCall, ...] = (
-    *(call for kind in KINDS for call in _of_kind(kind)),
-    *calls_of((*LISTING_ACTIONS, *DECISION_ACTIONS, *NUMBER_ACTIONS, *REVIEW_ACTIONS)),
-    ApiCall(
-        *("owners invite", "inviteExtraOwner", "PUT", _EXTRA_OWNER),
-        *("Invite a user to manage a bot", True),
-    ),
-    ApiCall(
-        *("owners accept", "acceptInvitation", "POST", f"{_EXTRA_OWNER}/accept"),
-        *("Accept an invitation for a user", True),
-    ),
-    ApiCall(
-        *("owners remove", "endExtraOwner", "DELETE", _EXTRA_OWNER),
-        "Remove a co-owner, or end an invitation",
-    ),
-    *calls_of(KEY_ACTIONS),
-    *calls_of((*WEBHOOK_ACTIONS, *DELIVERY_ACTIONS)),
-    *calls_of((*VOTE_ACTIONS, REMOVE_VOTES)),
+    *calls_of(ACTIONS),
+    *_inspections(),
     ApiCall(
         *("votes list", "listVotes", "GET", "/manage/votes", "Read all votes in the order of the log"),
         query=("after", "limit"),
     ),
-    *calls_of(USER_ACTIONS),
     ApiCall("doctor", "showConcerns", "GET", "/debug/concerns", "Say what is wrong now"),
     ApiCall("find", "find", "GET", "/debug/find.json", "Find a listing or a user", query=("q",)),
     ApiCall(

@@ -1,12 +1,11 @@
 """The builder of the API: its callers, its endpoints, and the values that they need. No logic."""
 
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
-from actions.listing_kinds import Kind
 from core.rows import Policy
 from core.state import State
 from gateway.delivery import Delivering, Egress, webhook_policy
@@ -14,8 +13,7 @@ from gateway.fleet import Fleet
 from gateway.runtime import Runtime
 from gateway.store import Store
 from handlers.late import Late
-from handlers.manage import ManageContext, Operator, bot_ref, server_ref
-from handlers.manage_owners import ManageOwners
+from handlers.manage import ManageContext, Operator
 from handlers.public import PublicApi, PublicLimits
 from handlers.reply import Reply
 from handlers.request import Request
@@ -179,7 +177,6 @@ def _readiness(runtime: Runtime, store: Store, fleet: Fleet) -> Callable[[], str
 def all_endpoints(settings: Settings, api: Api, is_signed_in: Callable[[Request], bool]) -> Endpoints:
     """Return every endpoint, bound to the values it needs."""
     managed = api.managed
-    refs: Mapping[Kind, Callable[[Request], str]] = {"bots": bot_ref, "servers": server_ref}
     described, page = partial(_description, settings), partial(_description_page, settings)
     return Endpoints(
         api.public,
@@ -187,7 +184,6 @@ def all_endpoints(settings: Settings, api: Api, is_signed_in: Callable[[Request]
         api.callers.operator,
         tools=managed,
         feed=api.feed,
-        owners={kind: ManageOwners(managed, ref) for kind, ref in refs.items()},
         is_signed_in=is_signed_in,
     )
 

@@ -20,6 +20,7 @@ from handlers.routes import ROUTES
 from handlers.slices import in_slices
 from listings.catalogue import Catalogue
 from listings.list_orders import ListOrders
+from listings.owners import code_maker
 from listings.review import PresetReason
 from listings.rules import EditsShown
 from pages.site_tools import (
@@ -47,7 +48,6 @@ from web.markdown import Markdown
 from web.notice_cookie import Notices
 from web.page_policy import with_trusted_types
 from web.people.applications import Applications
-from web.people.invitation_pages import InvitationPages
 from web.people.language_choice import LanguageChoice
 from web.people.list_keeper import ListKeeper
 from web.people.listing_access import ListingAccess
@@ -55,8 +55,6 @@ from web.people.listing_icons import ListingIcons
 from web.people.my_data import MyData
 from web.people.my_pages import MyPages
 from web.people.overview_pages import OverviewPages
-from web.people.owner_pages import OwnerPages
-from web.people.ownership_code import code_maker
 from web.people.people_audience import people_audience
 from web.people.people_in_state import PeopleInState
 from web.people.previews import Previews
@@ -74,7 +72,6 @@ from web.people.sign_in_pages import SignInPages, SignInPlace
 from web.people.sign_in_states import SignInStates
 from web.people.submission_pages import SubmissionPages
 from web.people.sweeping import Sweeping
-from web.people.take_over_pages import TakeOverPages
 from web.people.user_limit import UserLimit
 from web.sign_in_cookie import SignInSeal
 from web.site import Site
@@ -226,10 +223,7 @@ class PeopleSite:
             overview=OverviewPages(
                 ledger, clock, access, self._ownership, applications, code_of, server_checks
             ),
-            take_over=TakeOverPages(ledger, clock, applications, lists, code_of, self._site.visitor),
             profile=ProfilePages(state, access, answers, previews, self._edits),
-            owners=OwnerPages(state, clock, access, answers),
-            invitations=InvitationPages(state, clock, access, answers),
             removal=RemovalPages(access, answers),
         )
         return self._site.resources(PEOPLE_PAGES, pages)

@@ -18,8 +18,6 @@ from handlers.reply import (
     too_many,
 )
 from handlers.request import Endpoint, Request
-from kinds.bots import BOTS
-from kinds.servers import SERVERS
 from languages.said import Fault
 from ratelimit.address import address_key
 from ratelimit.limiter import FailureGuard
@@ -116,14 +114,6 @@ def _bearer_token(authorization: str | None) -> str | None:
         return None
     scheme, _, token = authorization.partition(" ")
     return token if scheme.lower() == "bearer" else ""
-
-
-def bot_ref(request: Request) -> str:
-    return BOTS.ref(request.params[0])
-
-
-def server_ref(request: Request) -> str:
-    return SERVERS.ref(request.params[0])
 
 
 def user_id(request: Request, at: int = 0) -> str:

@@ -13,10 +13,8 @@ from typing import Any, Generic, Literal, TypeVar
 from msgspec import Struct
 
 from actions.action import RefusedFor
-from actions.listing_kinds import Kind
 from actions.tools import Tools
 from handlers.manage import Operator
-from handlers.manage_owners import ManageOwners
 from handlers.public import PublicApi
 from handlers.reply import JSON, Reply
 from handlers.request import Endpoint, Request
@@ -41,7 +39,6 @@ class Endpoints:
     operator: Operator
     tools: Tools
     feed: VoteFeed
-    owners: Mapping[Kind, ManageOwners]
     is_signed_in: Callable[[Request], bool]
     """True for a browser with a session of the operator, who reads the JSON twins of pages with it."""
 

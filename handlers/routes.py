@@ -10,6 +10,7 @@ from actions.deliveries import DELIVERY_ACTIONS
 from actions.keys import KEY_ACTIONS
 from actions.listing_kinds import KINDS, Kind
 from actions.listings import LISTING_ACTIONS, NUMBER_ACTIONS
+from actions.owners import OWNER_ACTIONS
 from actions.review import DECISION_ACTIONS, REVIEW_ACTIONS
 from actions.table import USER_ACTIONS
 from actions.views import Success
@@ -17,7 +18,6 @@ from actions.vote_removals import REMOVE_VOTES
 from actions.votes import VOTE_ACTIONS
 from actions.webhooks import WEBHOOK_ACTIONS
 from handlers.action_routes import routes_of
-from handlers.owner_routes import OWNER_ROUTES
 from handlers.route import Route
 from handlers.vote_feed import FeedQuery, VotePage
 from listings.stats import StatsBody
@@ -175,7 +175,7 @@ ROUTES: tuple[Route, ...] = (
     *_SERVICE,
     *routes_of((*LISTING_ACTIONS, *DECISION_ACTIONS)),
     *routes_of(NUMBER_ACTIONS),
-    *OWNER_ROUTES,
+    *routes_of(OWNER_ACTIONS),
     *routes_of(REVIEW_ACTIONS),
     *routes_of(KEY_ACTIONS),
     *routes_of((*WEBHOOK_ACTIONS, *DELIVERY_ACTIONS)),

@@ -174,7 +174,7 @@ class Post(Generic[F]):
         guard: raises Again for a form that this page refuses before anything of it is read.
         run: a function around the action's own, if this page has a guard. It gets the form that was read.
         access: another access than that of the action.
-        button: the name of the button that sends it, where one address has several forms.
+        button: the value of the field `act` that its form sends, where one address has several forms.
         fields: the page's names of fields, by those of the action's form, where they differ. Faults of
             several fields may be those of one: an entry of a list has the name of the list.
     """

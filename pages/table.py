@@ -6,9 +6,12 @@ exception: the chat platform sends the browser there by a GET.
 
 from dataclasses import dataclass
 
+from pages.account.invitations import INVITATION
 from pages.account.my_votes import MY_VOTES
 from pages.owner.deliveries import DELIVERY_PAGES
 from pages.owner.keys import KEY_PAGES
+from pages.owner.owners import OWNER_PAGES
+from pages.owner.take_over import TAKE_OVER
 from pages.owner.vote_numbers import NUMBER_PAGES
 from pages.owner.webhooks import WEBHOOK_PAGES
 from pages.page_rows import rows_of
@@ -19,13 +22,11 @@ from pages.site_tools import SiteTools
 from pages.voting.vote_page import VOTE_PAGE
 from web.pages import PageRow
 from web.people.for_robots import robots
-from web.people.invitation_pages import INVITATION_PAGES, InvitationPages
 from web.people.language_choice import LanguageChoice
 from web.people.my_data import MyData
 from web.people.my_pages import MyPages
 from web.people.overview_pages import OverviewPages
 from web.people.owned_pages import OWNED_PAGES
-from web.people.owner_pages import LEAVE_PAGES, OwnerPages
 from web.people.profile_pages import ProfilePages
 from web.people.public_listing import PublicListing
 from web.people.public_lists import PublicLists
@@ -35,7 +36,6 @@ from web.people.server_check_pages import ServerCheckPages
 from web.people.server_submission import ServerSubmissionPages
 from web.people.sign_in_pages import CALLBACK, SignInPages
 from web.people.submission_pages import SubmissionPages
-from web.people.take_over_pages import TAKE_OVER_PAGES, TakeOverPages
 
 
 @dataclass(frozen=True)
@@ -52,11 +52,8 @@ class PeoplePages:
     submission: SubmissionPages
     server_submission: ServerSubmissionPages
     server_checks: ServerCheckPages
-    take_over: TakeOverPages
     overview: OverviewPages
     profile: ProfilePages
-    owners: OwnerPages
-    invitations: InvitationPages
     removal: RemovalPages
 
 
@@ -80,9 +77,7 @@ PEOPLE_PAGES = (
     PageRow("POST", "/me/data", lambda to: to.data.erase, "signed in"),
     *rows_of(MY_VOTES),
     *OWNED_PAGES,
-    *TAKE_OVER_PAGES,
-    *LEAVE_PAGES,
-    *INVITATION_PAGES,
+    *rows_of((TAKE_OVER, *OWNER_PAGES, INVITATION)),
     *rows_of(KEY_PAGES),
     *rows_of((*WEBHOOK_PAGES, *DELIVERY_PAGES)),
     *rows_of(NUMBER_PAGES),

@@ -22,7 +22,8 @@ from core.user_rows import QuarantinedAct
 from handlers.reply import reply_to
 from kinds.registry import kind_of
 from languages.texts import Text, Words
-from listings.review import PresetReason, denial_text, is_proven, review_of
+from listings.owners import is_proven
+from listings.review import PresetReason, denial_text, review_of
 from listings.rules import change_version, listing_of
 from pages.page import Again, Answer, Page, PageCall, Post, Show, Shown
 from pages.review.listing_view import ReviewView, platform_view, review_view

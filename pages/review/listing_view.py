@@ -19,7 +19,7 @@ from chatplatform.facts import Answer, created_ms
 from chatplatform.platform_client import PlatformAway
 from core.rows import Listing, Review
 from kinds.registry import kind_of
-from listings import review
+from listings import owners, review
 from listings.profile_changes import LineState, changed_fields
 from pages.page import PageCall
 
@@ -126,7 +126,7 @@ async def platform_view(page: PageCall) -> PlatformView:
 def review_view(page: PageCall, row: Listing, platform: PlatformView) -> ReviewView:
     """Return a listing as moderators see it."""
     claim, acts = review.claim_of(row), act_views(row)
-    is_proven = review.is_proven(row)
+    is_proven = owners.is_proven(row)
     return ReviewView(
         kind=kind_of_ref(row.ref),
         listing=listing_view(row),
