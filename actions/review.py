@@ -10,13 +10,13 @@ from msgspec import Meta
 from msgspec.structs import asdict
 
 from actions.action import Access, Action, Call, Command, Option
-from actions.listing_kinds import Kind, kind_of_ref
 from actions.listing_views import ANSWERS, VIEWS, listing_answer
 from actions.query_forms import IS_CURSOR, PAGE, PageLimit
 from actions.views import (
     NULL,
     ActorName,
     Count,
+    KindName,
     ListingName,
     Moment,
     NoMore,
@@ -30,7 +30,7 @@ from core.audit_log import NOTES_KEPT
 from core.rows import Listing
 from forms.fields import ABOUT_PROSE, Form, Nothing
 from forms.rules import IN_PROSE, About, Size, matching
-from kinds.registry import BY_PLURAL, KINDS
+from kinds.registry import KINDS, kind_of
 from listings import owners, review
 from listings.forms import ChangeAgreement, ChangeRefusal, Denial
 from listings.ownership import USUAL_FROM, USUAL_OF
@@ -74,7 +74,7 @@ class WaitingListing(View):
         Meta(description="Its path in the API: the kind, a slash, the id."),
         example("bots/123456789012345678"),
     ]
-    kind: Kind
+    kind: KindName
     id: Snowflake
     what: Annotated[
         Literal["submission", "change"],
@@ -148,7 +148,7 @@ def waiting_listing(row: Listing) -> WaitingListing:
     claim = review.claim_of(row)
     return WaitingListing(
         ref=row.ref,
-        kind=kind_of_ref(row.ref),
+        kind=kind_of(row.ref).plural,
         id=row.id,
         what="change" if row.change is not None else "submission",
         name=row.latest.name,
@@ -339,7 +339,7 @@ APPROVE = Action(
     name="approve{Thing}",
     run=approve,
     form=Nothing,
-    view={kind: VIEWS[kind].approved for kind in BY_PLURAL},
+    view={kind: views.approved for kind, views in VIEWS.items()},
     access=Access("decide"),
     method="POST",
     path=f"{_ONE}/approve",

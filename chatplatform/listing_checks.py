@@ -17,7 +17,7 @@ moderator looks.
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from chatplatform.facts import (
+from chatplatform.answers import (
     Answer,
     InnerServer,
     PlatformApplication,
@@ -25,7 +25,8 @@ from chatplatform.facts import (
     ServerChannel,
     created_ms,
 )
-from core.rows import CheckName, CheckOutcome, ServerCheck
+from core.rows import CheckOutcome, ServerCheck
+from kinds.kind import CheckName
 
 MOST_NAMED = 10
 """The channels of a server that a check names."""

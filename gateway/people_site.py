@@ -38,7 +38,7 @@ from pages.voting.vote_challenges import VoteChallenges
 from pages.voting.vote_guards import GuardPolicy, VoteGuards
 from pages.voting.voted_refs import VotedRefs
 from people.reminders import unread_reminders
-from replication.facts.keyed_digests import KeyedDigests
+from replication.facts import KeyedDigests
 from search.index import SearchIndex
 from serving.observers import Observers
 from votes.voted import VotedListings

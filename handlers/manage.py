@@ -20,7 +20,7 @@ from handlers.reply import (
 from handlers.request import Endpoint, Request
 from languages.said import Fault
 from ratelimit.address import address_key
-from ratelimit.limiter import FailureGuard
+from ratelimit.bucket import FailureGuard
 from watchers.security_log import tell
 
 

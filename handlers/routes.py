@@ -4,11 +4,10 @@ A new endpoint is a new row; those under `/debug` are in a file of their own. In
 number that an operator can set: the document fills it in.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from actions.deliveries import DELIVERY_ACTIONS
 from actions.keys import KEY_ACTIONS
-from actions.listing_kinds import KINDS, Kind
 from actions.listings import LISTING_ACTIONS, NUMBER_ACTIONS
 from actions.owners import OWNER_ACTIONS
 from actions.review import DECISION_ACTIONS, REVIEW_ACTIONS
@@ -164,10 +163,6 @@ A cursor belongs to one node. It is refused with 410 once the journal no longer 
     query=FeedQuery,
     has_events=True,
 )
-
-
-def _of_kinds(routes: Callable[[Kind], tuple[Route, ...]]) -> tuple[Route, ...]:
-    return tuple(route for kind in KINDS for route in routes(kind))
 
 
 ROUTES: tuple[Route, ...] = (

@@ -110,7 +110,8 @@ def _here(page: PageCall) -> str:
 
 def _reasons(page: PageCall) -> Sequence[PresetReason]:
     """Return the reasons for which a listing of this kind may be denied."""
-    return [each for each in page.site.reviewing.reasons if each.kind in {page.call.kind, "both"}]
+    kinds = {page.call.listing_kind.plural, "both"}
+    return [each for each in page.site.reviewing.reasons if each.kind in kinds]
 
 
 async def show_or_overtaken(page: PageCall) -> Shown[Any]:

@@ -10,12 +10,11 @@ from msgspec import Meta
 from msgspec.structs import asdict
 
 from actions.history import ActView, OwnerMessageOrNone, act_views, owner_message_view
-from actions.listing_kinds import Kind, kind_of_ref
 from actions.listing_views import listing_view
 from actions.review import NoteView, note_views
 from actions.users import DisplayName, QuarantineView, Username, user_view
-from actions.views import ActorName, Moment, Snowflake, Success, View
-from chatplatform.facts import Answer, created_ms
+from actions.views import ActorName, KindName, Moment, Snowflake, Success, View
+from chatplatform.answers import Answer, created_ms
 from chatplatform.platform_client import PlatformAway
 from core.rows import Listing, Review
 from kinds.registry import kind_of
@@ -77,7 +76,7 @@ class OtherListing(View):
 class ReviewView(Success):
     """A listing as moderators see it."""
 
-    kind: Kind
+    kind: KindName
     listing: View
     waiting_since: Moment | None
     claimed_by: ActorName | None
@@ -104,8 +103,7 @@ class ReviewView(Success):
 
 async def platform_view(page: PageCall) -> PlatformView:
     """Ask the chat platform about the listing, for a short time."""
-    facts = kind_of(page.call.ref).facts
-    if facts is None or facts.question != "application":
+    if not page.call.listing_kind.is_a("application"):
         return PlatformView(known="not asked", at=None)
     try:
         async with asyncio.timeout(LOOK_SECONDS):
@@ -128,7 +126,7 @@ def review_view(page: PageCall, row: Listing, platform: PlatformView) -> ReviewV
     claim, acts = review.claim_of(row), act_views(row)
     is_proven = owners.is_proven(row)
     return ReviewView(
-        kind=kind_of_ref(row.ref),
+        kind=kind_of(row.ref).plural,
         listing=listing_view(row),
         waiting_since=review.waiting_since(row) if review.waits(row) else None,
         claimed_by=claim.by if claim is not None else None,

@@ -8,11 +8,11 @@ from typing import Annotated, Literal, get_args
 from msgspec import Meta
 
 from actions.history import OwnerMessageOrNone, owner_message_view
-from actions.listing_kinds import Kind, kind_of_ref
 from actions.review import QueuePage, QueueQuery, show_queue, waiting_listing
-from actions.views import ActorName, Moment, Snowflake, Success, View
+from actions.views import ActorName, KindName, Moment, Snowflake, Success, View
 from core.rows import Listing, Review
 from forms.reading import read_query
+from kinds.registry import kind_of
 from languages.texts import Text
 from listings import review
 from pages.page import Page, PageCall, Shown
@@ -24,7 +24,7 @@ class DecidedListing(View):
     """A listing with the last decision on it."""
 
     ref: str
-    kind: Kind
+    kind: KindName
     id: Snowflake
     name: str
     decision: Review
@@ -78,7 +78,7 @@ def decided_listing(row: Listing) -> DecidedListing:
     act = review.review_of(row)
     return DecidedListing(
         ref=row.ref,
-        kind=kind_of_ref(row.ref),
+        kind=kind_of(row.ref).plural,
         id=row.id,
         name=row.profile.name,
         decision=row.state,

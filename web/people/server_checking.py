@@ -7,11 +7,12 @@ While the platform is away, the bot sees nothing: then the conditions that it al
 from collections.abc import Mapping
 from urllib.parse import urlencode
 
-from chatplatform.facts import PlatformServer
+from chatplatform.answers import PlatformServer
 from chatplatform.listing_checks import ServerConditions, ServerFacts, server_checks
 from chatplatform.platform_client import ChatPlatform, Inside, PlatformAway
 from core.clock import Clock
-from core.rows import CheckName, Policy, ServerCheck
+from core.rows import Policy, ServerCheck
+from kinds.kind import CheckName
 from languages.texts import Text
 from web.people.server_lists import ServerLists
 from web.people.user_limit import UserLimit

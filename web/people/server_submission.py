@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from actions.action import Call
 from actions.listings import CheckedSubmission, submit_checked
 from actions.tools import Tools
-from chatplatform.facts import PlatformServer, server_icon_url
+from chatplatform.answers import PlatformServer, server_icon_url
 from core.clock import Clock
 from core.refusals import Invalid, Refusal
 from core.rows import CheckOutcome, Eligibility, ServerCheck
@@ -120,7 +120,7 @@ class ServerSubmissionPages:
             if self._known(visit.request) is None:  # signed out, or forgotten, while the platform was asked
                 raise Refusal("sign_in_required")
             self._refuse_quarantined(visit)
-            call = Call(self._tools, visit.request.by, self._clock.now_ms(), "servers")
+            call = Call(self._tools, visit.request.by, self._clock.now_ms(), SERVERS)
             await submit_checked(call, CheckedSubmission(submission, checks, webhook, self._approves))
         except Invalid as refused:
             return self._form(server, server_id, checks, typed, _errors(refused), 400)

@@ -7,13 +7,13 @@ from typing import Any, cast
 import pytest
 
 from actions.action import Call
-from actions.listing_kinds import Kind
-from chatplatform.facts import PlatformApplication
+from chatplatform.answers import PlatformApplication
 from chatplatform.platform_client import ChatPlatform, PlatformAway, Told
 from core.actors import OPERATOR
 from core.events import ListingSaved
 from core.ledger import Ledger
 from core.state import State
+from kinds.registry import BY_PLURAL
 from listings.ownership import Ownership
 from pages.page import PageCall
 from pages.review import listing_view
@@ -65,7 +65,7 @@ def page_of(state: State, ref: str, answer: Any = None) -> PageCall:
         ownership=ownership,
     )
     kind, _, listing_id = ref.partition("/")
-    call = Call(cast(Any, tools), OPERATOR, NOW_MS, cast(Kind, kind), (listing_id,))
+    call = Call(cast(Any, tools), OPERATOR, NOW_MS, BY_PLURAL[kind], (listing_id,))
     site = SimpleNamespace(reviewing=SimpleNamespace(platform=Platform(answer)))
     return PageCall(call, cast(Any, None), cast(Any, site))
 
