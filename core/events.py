@@ -253,7 +253,7 @@ class NoteAdded(ManagementEvent, frozen=True, tag="note_added.1"):
     at_ms: int
 
 
-class VotesRemoved(ManagementEvent, frozen=True, tag="votes_struck.1"):
+class VotesRemoved(ManagementEvent, frozen=True, tag="votes_removed.1"):
     """A moderator has removed all votes of these users for a listing. The reason is for its owner; it is
     empty in further parts of one act.
 

@@ -12,11 +12,7 @@ from gateway.delivery import Delivering, Egress, webhook_policy
 from gateway.fleet import Fleet
 from gateway.store import Runtime, Store
 from handlers.late import Late
-from handlers.manage import ManageContext, Operator, ref_of
-from handlers.manage_listings import ManageListings
-from handlers.manage_review import ManageQueue, ManageReview
-from handlers.manage_users import ManageUsers
-from handlers.manage_vote_removals import ManageVoteRemovals
+from handlers.manage import ManageContext, Operator
 from handlers.public import PublicApi, PublicLimits
 from handlers.reply import Reply
 from handlers.request import Request
@@ -26,7 +22,6 @@ from handlers.slices import in_slices
 from handlers.vote_feed import TAGS as VOTE_TAGS
 from handlers.vote_feed import VoteFeed
 from journal.record_pages import JournalPages
-from kinds.registry import KINDS
 from listings.keys import KeyDigester
 from listings.ownership import Ownership
 from openapi.deployment import Deployment, Window
@@ -87,7 +82,7 @@ def open_api(
     settings, ledger = runtime.settings, store.ledger
     callers = _callers(runtime, store)
     public = _public_api(runtime, store, callers, egress, fleet)
-    people = _people_rules(settings.web, ledger.state)
+    people, ownership = _people_rules(settings.web, ledger.state), Ownership(ledger.state)
     watch = AttemptWatch(ledger.durable, settings.webhooks.timeout_seconds + 1)
     managed = ManageContext(
         ledger,
@@ -106,6 +101,7 @@ def open_api(
         missing_count=egress.guild_counts.counts.missing,
         moderators=people.moderators,
         sessions=people.sessions,
+        ownership=ownership,
         claims=fleet.claims,
         pseudonym=fleet.digest_of,
         tells_owners=bool(delivery.direct_messages),
@@ -117,7 +113,7 @@ def open_api(
             callers,
             public,
             people,
-            Ownership(ledger.state),
+            ownership,
             managed,
             watch,
             VoteFeed(ledger.state, pages, lambda: ledger.durable(ledger.head), settings.votes.feed_streams),
@@ -179,20 +175,14 @@ def _readiness(runtime: Runtime, store: Store, fleet: Fleet) -> Callable[[], str
 
 def all_endpoints(settings: Settings, api: Api, is_signed_in: Callable[[Request], bool]) -> Endpoints:
     """Return every endpoint, bound to the values it needs."""
-    managed, state = api.managed, api.managed.ledger.state
-    refs = {kind: ref_of(kind) for kind in KINDS}
+    managed = api.managed
     described, page = partial(_description, settings), partial(_description_page, settings)
     return Endpoints(
         api.public,
         Service(Late(described), Late(page), api.readiness),
         api.callers.operator,
-        listings={kind: ManageListings(managed, kind, ref) for kind, ref in refs.items()},
         tools=managed,
-        vote_removals={kind: ManageVoteRemovals(managed, ref) for kind, ref in refs.items()},
         feed=api.feed,
-        users=ManageUsers(managed, api.ownership),
-        queue=ManageQueue(state, api.ownership),
-        review={kind: ManageReview(managed, ref) for kind, ref in refs.items()},
         is_signed_in=is_signed_in,
     )
 

@@ -11,7 +11,7 @@ from kinds.registry import PUSHED
 from languages.language_names import Language
 from languages.said import Fault
 
-MOST_STRUCK = 1_000
+MOST_USERS_REMOVED = 1_000
 """Users whose votes one call strikes out."""
 ChangeVersion = Annotated[
     str,
@@ -166,7 +166,7 @@ class Strike(Form, frozen=True):
         Time | None, About("For the users whose last vote came then or later, in Unix milliseconds.")
     ] = None
     until: Annotated[Time | None, About("With `since`: and not later than this; left out, up to now.")] = None
-    users: Annotated[tuple[Snowflake, ...], Size(0, MOST_STRUCK), Beside(_one_way)] = ()
+    users: Annotated[tuple[Snowflake, ...], Size(0, MOST_USERS_REMOVED), Beside(_one_way)] = ()
     dry_run: Annotated[bool, About("True to count the votes, and to leave them.")] = False
 
 

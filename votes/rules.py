@@ -102,7 +102,7 @@ def remove_votes(
     """Remove all votes of the users for the listing. Raises Refusal.
 
     The cooldowns of the votes run on. The endpoint is told of each user, if it takes that. In a fleet a user
-    without a vote is removed, too, because another node may know of one.
+    without a vote is among them, too, because another node may know of one.
     """
     users, reason = removal.users, removal.reason
     listing = state.listings.get(ref)
