@@ -23,7 +23,6 @@ from handlers.user_views import UserViews
 from listings.catalogue import Catalogue
 from listings.list_orders import ListOrders
 from listings.review import PresetReason
-from listings.rules import EditsShown
 from pages.site_tools import (
     Accounts,
     Addresses,
@@ -58,31 +57,25 @@ from web.people.listing_access import ListingAccess
 from web.people.listing_icons import ListingIcons
 from web.people.my_data import MyData
 from web.people.my_pages import MyPages
-from web.people.overview_pages import OverviewPages
 from web.people.owner_pages import OwnerPages
 from web.people.ownership_code import code_maker
 from web.people.people_audience import people_audience
 from web.people.people_in_state import PeopleInState
 from web.people.previews import Previews
-from web.people.profile_pages import ProfilePages
 from web.people.public_listing import PublicListing
 from web.people.public_lists import HOME_ORDERS, PublicLists
 from web.people.public_views import PublicViews
 from web.people.quarantine_pages import QuarantinePages
 from web.people.queue_pages import QueuePages
-from web.people.removal_pages import RemovalPages
 from web.people.review_desk import ReviewDesk
 from web.people.review_pages import ReviewPages
 from web.people.review_views import ReviewViews
-from web.people.server_check_pages import ServerCheckPages
 from web.people.server_checking import ServerChecking
 from web.people.server_lists import ServerLists
 from web.people.server_rechecks import ServerRechecks
-from web.people.server_submission import ServerSubmissionPages
 from web.people.sign_in_pages import SignInPages, SignInPlace
 from web.people.sign_in_states import SignInStates
 from web.people.strike_pages import StrikePages
-from web.people.submission_pages import SubmissionPages
 from web.people.sweeping import Sweeping
 from web.people.take_over_pages import TakeOverPages
 from web.people.user_limit import UserLimit
@@ -183,7 +176,6 @@ class PeopleSite:
         self._public = PublicSite(self.readers.catalogue, keeper, views, self.readers.index)
         self._ledger = ledger
         self._clock = clock
-        self._edits: EditsShown = settings.review.edits
         users = UserViews(state, rules.moderators, sessions)
         self._reviewing = Reviewing(
             users,
@@ -213,21 +205,14 @@ class PeopleSite:
         site = self._tools(endpoints)
         ledger, clock, access, asked = self._ledger, self._clock, site.listings, site.submissions
         applications, lists, code_of = asked.applications, asked.server_lists, asked.code_of
-        markdown, previews, public = site.descriptions.markdown, site.descriptions.previews, site.public
+        markdown, public = site.descriptions.markdown, site.public
         state, views, cookies = ledger.state, site.reviewing.views, site.accounts.cookies
         desk = ReviewDesk(state, clock, access, views, answers, markdown, site.reviewing.reasons)
         curl = partial(curl_command, user_agent=USER_AGENT)
-        server_checks = ServerCheckPages(ledger, clock, access, asked.checking, asked.grace_ms)
         pages = PeoplePages(
             site=site,
             lists=PublicLists(public.catalogue, public.keeper, public.views, public.index),
             listing=PublicListing(state, public.views, markdown, self._addresses.public_url),
-            server_submission=ServerSubmissionPages(
-                *(state, clock, lists, asked.checking, endpoints.tools, self._ownership),
-                *(self._site.visitor, self._addresses.cdn_url),
-                approves=asked.approves_servers,
-            ),
-            server_checks=server_checks,
             sign_in=self._sign_in,
             language=LanguageChoice(cookies.language),
             mine=self._mine,
@@ -235,17 +220,9 @@ class PeopleSite:
                 *(state, clock, self._vote_mark, self._ownership, answers),
                 *(cookies.session, lists, self._cooldown_ms),
             ),
-            submission=SubmissionPages(
-                state, clock, applications, answers, previews, self._ownership, self._site.visitor
-            ),
-            overview=OverviewPages(
-                ledger, clock, access, self._ownership, applications, code_of, server_checks
-            ),
             take_over=TakeOverPages(ledger, clock, applications, lists, code_of, self._site.visitor),
-            profile=ProfilePages(state, access, answers, previews, self._edits),
             owners=OwnerPages(state, clock, access, answers),
             invitations=InvitationPages(state, clock, access, answers),
-            removal=RemovalPages(access, answers),
             webhooks={kind: WebhookPages(kind, access, answers) for kind in KINDS},
             deliveries={kind: DeliveryPages(kind, access, answers, curl) for kind in KINDS},
             queue=QueuePages(state, self._ownership, views, answers),

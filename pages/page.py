@@ -69,21 +69,23 @@ class Again(Exception):
     """A refusal that shows the page again, raised by a `run` of a post.
 
     Args:
-        error: the refusal. A page that knows it may say it in words of its own.
+        error: the refusal. A page that knows it may say it in words of its own. None if it is no refusal of
+            the API; then it takes `errors` and a `status`.
         found: what the page needs to know of the work so far.
-        errors: the faults by field, if `error` is no refusal of the API. Then it takes a `status`, too.
+        errors: the faults by field.
     """
 
     def __init__(
         self,
-        error: Exception,
+        error: Exception | None = None,
         *,
         found: Mapping[str, Any] = NOTHING,
         errors: Mapping[str, Words] = NO_ERRORS,
         status: int | None = None,
     ) -> None:
         super().__init__(type(error).__name__)
-        self.error, self.found, self.errors, self.status = error, found, errors, status
+        self.error = error if error is not None else self
+        self.found, self.errors, self.status = found, errors, status
 
 
 @dataclass(frozen=True)
@@ -142,6 +144,7 @@ class Shown(Generic[V]):
         html: values for the template alone; an async function if making them costs more than JSON is worth.
         template: another template than that of the row, such as for a key that is shown once.
         headers: headers of this page alone.
+        status: the status of a page that says no without a form, such as to the id in its query.
     """
 
     value: V
@@ -149,6 +152,7 @@ class Shown(Generic[V]):
     html: Html | Callable[[], Awaitable[Html]] = field(default_factory=dict)
     template: str = ""
     headers: Mapping[str, str] = field(default_factory=lambda: NO_HEADERS)
+    status: int | None = None
 
 
 Answer = Shown[Any] | Done | Reply
@@ -165,7 +169,7 @@ class Post(Generic[F]):
         then: returns what follows: a redirect with a notice, or a page with a secret.
         run: a function around the action's own, if this page has a guard. It gets the form that was read.
         access: another access than that of the action.
-        button: the name of the button that sends it, where one address has several forms.
+        button: the value of the field `act` that its form sends, where one address has several forms.
     """
 
     action: Action[F, Any] | None = None
@@ -197,6 +201,7 @@ class Page(Generic[V]):
         template: the template in `web/templates/people/`; by default `manage_<tab>.html`.
         has_json: false for a question, and where a secret is shown.
         gives_back: true for a form of long texts. A visitor whose session has ended gets them back.
+        takes_get: false for a path that takes posts alone, and shows `show` after a refusal.
     """
 
     path: str
@@ -210,6 +215,7 @@ class Page(Generic[V]):
     has_json: bool = True
     posts: tuple[Post[Any], ...] = ()
     gives_back: bool = False
+    takes_get: bool = True
 
 
 AnyPage = Page[Any]

@@ -5,7 +5,7 @@ return, and has checked before that the visitor is one of the row's.
 """
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -25,11 +25,13 @@ from web.pages import PageRow
 from web.pages import Shown as SiteAnswer
 from web.people.listing_access import STALE, ask_stale
 from web.people.listing_access import Access as ListingRights
+from web.people.listing_forms import by_field
 from web.people.listing_tabs import tab_title, tab_values
 from web.people.people_audience import PersonVisit, signed_in
 
 AGAIN = frozenset({400, 403, 409, 503})
-"""The statuses of refusals after which a form is shown again. Any other becomes an error page."""
+"""The statuses of refusals after which a form is shown again. Any other becomes an error page, but for a 401
+of a form that is given back."""
 TELLS_WHEN = {429, 503}
 """The statuses whose headers say when to come again."""
 
@@ -57,9 +59,9 @@ def rows_of(pages: Sequence[AnyPage]) -> tuple[PageRow, ...]:
 def _rows(page: AnyPage, kind: Kind | None) -> list[PageRow]:
     path = page.path.replace("{kind}", kind or "")
     rows = []
-    if page.show is not None:
+    if page.show is not None and page.takes_get:
         rows.append(PageRow("GET", path, lambda to: _Served(page, kind, to.site).show, page.visitors))
-    if page.show is not None and page.has_json:
+    if page.show is not None and page.takes_get and page.has_json:
         rows.append(
             PageRow("GET", f"{path}.json", lambda to: _Served(page, kind, to.site).json, page.visitors)
         )
@@ -83,10 +85,13 @@ class _Served:
 
     async def show(self, visit: PersonVisit) -> SiteAnswer:
         call = self._opened(visit, self._page.access)
+        self._refuse_shut_out(visit, self._page.access)
         return await self._answered(call, await self._shown(call))
 
     async def json(self, visit: PersonVisit) -> SiteAnswer:
-        shown = await self._shown(self._opened(visit, self._page.access))
+        call = self._opened(visit, self._page.access)
+        self._refuse_shut_out(visit, self._page.access)
+        shown = await self._shown(call)
         if not isinstance(shown, Shown):
             return shown
         if shown.value is None:
@@ -96,29 +101,35 @@ class _Served:
     async def post(self, visit: PersonVisit) -> SiteAnswer:
         form = visit.form()
         post = self._chosen(form)
-        call = self._opened(visit, post.needs)
+        call = self._opened(visit, post.needs if post is not None else self._page.access)
+        if post is None:
+            raise Refusal("no_such_path")
         typed = post.reads(call, form) if post.reads is not None else {}
+        again = AGAIN | {401} if self._page.gives_back else AGAIN
         try:
+            self._refuse_shut_out(visit, post.needs)
             made = await _ran(post, call, typed)
         except (Refusal, Unavailable) as error:
             if self._page.show is None:
                 raise
-            refused = _refused(error, typed)
-        except Again as again:
-            refused = _refused_again(again, typed)
+            refused = _refused(error, typed, again)
+        except Again as raised:
+            refused = _refused_again(raised, typed, again)
         else:
             return await self._answered(call, post.then(call, made))
         call = replace(call, refused=refused)
         return await self._answered(call, await self._shown(call))
 
     def _opened(self, visit: PersonVisit, access: Access) -> PageCall:
-        """Return the call of the page, for a visitor with the access. Raises its refusal."""
+        """Return the call of the page, for a visitor with the access, but for a quarantine. Raises its
+        refusal."""
         actions = self._site.actions
 
         def still_allowed() -> None:
             if self._site.known(visit.request) is None:  # signed out, or forgotten, in the meantime
                 raise Refusal("sign_in_required")
             self._check(visit, access)
+            self._refuse_shut_out(visit, access)
 
         listing = self._check(visit, access)
         params, now_ms = visit.request.params, actions.clock.now_ms()
@@ -134,15 +145,19 @@ class _Served:
             listing = site.listings.of(visit, self._kind, access.right)
         if access.fresh:
             ask_stale(visit, site.actions.clock, STALE)
-        if access.unless is not None:
-            now_ms = site.actions.clock.now_ms()
-            refuse_quarantined(site.actions.ledger.state, signed_in(visit).id, access.unless, now_ms)
         return listing
 
-    def _chosen(self, form: FormPost) -> Post[Any]:
-        """Return the post whose button sent the form; the first one if none did."""
-        posts = self._page.posts
-        return next((post for post in posts if post.button and post.button in form), posts[0])
+    def _refuse_shut_out(self, visit: PersonVisit, access: Access) -> None:
+        """Raise the refusal of a visitor under a quarantine, who keeps what was typed."""
+        if access.unless is not None:
+            actions = self._site.actions
+            now_ms = actions.clock.now_ms()
+            refuse_quarantined(actions.ledger.state, signed_in(visit).id, access.unless, now_ms)
+
+    def _chosen(self, form: FormPost) -> Post[Any] | None:
+        """Return the post whose button sent the form, or else the one without a button."""
+        posts = {post.button: post for post in self._page.posts}
+        return posts.get(form.text("act"), posts.get(""))
 
     async def _shown(self, call: PageCall) -> Answer:
         if self._page.show is None:
@@ -165,7 +180,7 @@ class _Served:
             f"people/{shown.template or page.template or f'manage_{page.tab}'}.html",
             title or "",
             values,
-            refused.status,
+            shown.status or refused.status,
             {**shown.headers, **refused.headers},
             refused.limits,
         )
@@ -179,21 +194,24 @@ async def _ran(post: Post[Any], call: PageCall, typed: Mapping[str, Any]) -> Any
     return await made if inspect.isawaitable(made) else made
 
 
-def _refused(error: Refusal | Unavailable, typed: Mapping[str, Any]) -> RefusedPost:
+def _refused(
+    error: Refusal | Unavailable, typed: Mapping[str, Any], again: Collection[int] = AGAIN
+) -> RefusedPost:
     """Return why a form is shown again. Raises the error if it is not."""
     reply = reply_to(error)
-    if reply.status not in AGAIN:
+    if reply.status not in again:
         raise error
-    errors = field_texts(error) if isinstance(error, Invalid) else {"": error_text(reply)}
+    errors = by_field(field_texts(error)) if isinstance(error, Invalid) else {"": error_text(reply)}
     headers = reply.headers if reply.status in TELLS_WHEN else NO_HEADERS
     return RefusedPost(error, errors, typed, {}, reply.status, headers, reply.limits)
 
 
-def _refused_again(again: Again, typed: Mapping[str, Any]) -> RefusedPost:
-    if isinstance(again.error, AnswerRefused):
-        reply = again.error.reply
+def _refused_again(raised: Again, typed: Mapping[str, Any], again: Collection[int]) -> RefusedPost:
+    error, found = raised.error, raised.found
+    if isinstance(error, AnswerRefused):
+        reply = error.reply
         errors = {"": error_text(reply)}
-        return RefusedPost(again.error, errors, typed, again.found, reply.status, reply.headers, reply.limits)
-    if again.status is None and isinstance(again.error, (Refusal, Unavailable)):
-        return replace(_refused(again.error, typed), found=again.found)
-    return RefusedPost(again.error, again.errors, typed, again.found, again.status or 400)
+        return RefusedPost(error, errors, typed, found, reply.status, reply.headers, reply.limits)
+    if raised.status is None and isinstance(error, (Refusal, Unavailable)):
+        return replace(_refused(error, typed, again), found=found)
+    return RefusedPost(error, raised.errors, typed, found, raised.status or 400)

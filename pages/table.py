@@ -10,6 +10,12 @@ from dataclasses import dataclass
 from actions.listing_kinds import Kind
 from pages.account.my_votes import MY_VOTES
 from pages.owner.keys import KEY_PAGES
+from pages.owner.overview import OVERVIEW, PROOF
+from pages.owner.profile import PROFILE
+from pages.owner.removal import REMOVAL
+from pages.owner.server_checks import SERVER_CHECK
+from pages.owner.server_submission import SERVER_SUBMISSION
+from pages.owner.submission import BOT_SUBMISSION
 from pages.owner.vote_numbers import NUMBER_PAGES
 from pages.page_rows import rows_of
 from pages.site_tools import SiteTools
@@ -22,23 +28,17 @@ from web.people.invitation_pages import INVITATION_PAGES, InvitationPages
 from web.people.language_choice import LanguageChoice
 from web.people.my_data import MyData
 from web.people.my_pages import MyPages
-from web.people.overview_pages import OverviewPages
 from web.people.owned_pages import OWNED_PAGES
 from web.people.owner_pages import LEAVE_PAGES, OwnerPages
-from web.people.profile_pages import ProfilePages
 from web.people.public_listing import PublicListing
 from web.people.public_lists import PublicLists
 from web.people.public_table import PUBLIC_PAGES
 from web.people.quarantine_pages import QuarantinePages
 from web.people.queue_pages import QueuePages
-from web.people.removal_pages import RemovalPages
 from web.people.review_pages import ReviewPages
 from web.people.review_table import REVIEW_PAGES
-from web.people.server_check_pages import ServerCheckPages
-from web.people.server_submission import ServerSubmissionPages
 from web.people.sign_in_pages import CALLBACK, SignInPages
 from web.people.strike_pages import StrikePages
-from web.people.submission_pages import SubmissionPages
 from web.people.take_over_pages import TAKE_OVER_PAGES, TakeOverPages
 from web.people.webhook_pages import WEBHOOK_PAGES, WebhookPages
 
@@ -54,15 +54,9 @@ class PeoplePages:
     language: LanguageChoice
     mine: MyPages
     data: MyData
-    submission: SubmissionPages
-    server_submission: ServerSubmissionPages
-    server_checks: ServerCheckPages
     take_over: TakeOverPages
-    overview: OverviewPages
-    profile: ProfilePages
     owners: OwnerPages
     invitations: InvitationPages
-    removal: RemovalPages
     webhooks: Mapping[Kind, WebhookPages]
     deliveries: Mapping[Kind, DeliveryPages]
     queue: QueuePages
@@ -78,6 +72,7 @@ SIGN_IN_PAGES = (
     PageRow("GET", CALLBACK, lambda to: to.sign_in.finish, "anyone"),
     PageRow("POST", "/signout", lambda to: to.sign_in.sign_out, "anyone"),
 )
+LISTING_PAGES = (BOT_SUBMISSION, SERVER_SUBMISSION, PROOF, OVERVIEW, SERVER_CHECK, PROFILE, REMOVAL)
 PEOPLE_PAGES = (
     *SIGN_IN_PAGES,
     PageRow("POST", "/language", lambda to: to.language.choose, "anyone"),
@@ -91,6 +86,7 @@ PEOPLE_PAGES = (
     PageRow("GET", "/me/data.json", lambda to: to.data.download, "signed in"),
     PageRow("POST", "/me/data", lambda to: to.data.erase, "signed in"),
     *rows_of(MY_VOTES),
+    *rows_of(LISTING_PAGES),
     *OWNED_PAGES,
     *TAKE_OVER_PAGES,
     *LEAVE_PAGES,

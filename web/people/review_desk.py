@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from actions.history import ACT_NAMES
 from actions.listing_kinds import KINDS, Kind, kind_of_ref
 from core.clock import MS_PER_DAY, Clock
 from core.refusals import Refusal
@@ -19,7 +20,6 @@ from web.markdown import Markdown
 from web.pages import Page
 from web.people.listing_access import Access, ListingAccess
 from web.people.listing_forms import CATEGORIES, LABELS
-from web.people.overview_pages import DEEDS
 from web.people.people_audience import PersonVisit
 from web.people.review_views import ReviewViews
 from web.people.server_checking import CONDITIONS
@@ -107,7 +107,7 @@ class ReviewDesk:
             "may_decide": "decide" in access.rights,
             "description": description,
             "labels": LABELS,
-            "deeds": DEEDS,
+            "deeds": ACT_NAMES,
             "reasons": self.reasons_for(kind),
             "conditions": CONDITIONS,
             "values": values or {},

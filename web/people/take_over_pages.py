@@ -28,8 +28,7 @@ from people.quarantine import refuse_quarantined
 from web.error_pages import error_text
 from web.json_answers import AnswerRefused
 from web.pages import Page, PageRow, Shown, see_other
-from web.people.applications import Applications
-from web.people.overview_pages import AWAY, NO_APPLICATION
+from web.people.applications import AWAY, NO_APPLICATION, Applications
 from web.people.ownership_code import CodeOf
 from web.people.people_audience import PersonVisit, done, signed_in
 from web.people.questions import REFUSALS, refused_by

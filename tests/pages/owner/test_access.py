@@ -1,7 +1,9 @@
-"""web/people/owned_pages.py: who may open which page, for every row."""
+"""The pages of listings for their owners: who may open which, for every row."""
 
 import pytest
 
+from pages.page_rows import rows_of
+from pages.table import LISTING_PAGES
 from tests.support.gateways import OPERATOR_TOKEN
 from tests.support.owned_listings import SERVER, list_bot, list_server
 from tests.support.page_visitor import COOKIE
@@ -9,8 +11,9 @@ from tests.support.people_gateway import PeopleGateway
 from tests.support.platform_stand_in import ADA, BEN, CLEO, DAN, READY
 from tests.support.visited_listings import stranger_status
 from web.pages import PageRow
-from web.people.owned_pages import OWNED_PAGES
+from web.people.owned_pages import OWNED_PAGES as OWNERS
 
+OWNED_PAGES = (*rows_of(LISTING_PAGES), *OWNERS)
 OF_LISTINGS = [row for row in OWNED_PAGES if "{id}" in row.path]
 OF_OWNERS = ("/owners", "/danger", "/prove")
 """What the owner alone may do."""
