@@ -61,7 +61,6 @@ from web.people.owner_pages import OwnerPages
 from web.people.ownership_code import code_maker
 from web.people.people_audience import people_audience
 from web.people.people_in_state import PeopleInState
-from web.people.previews import Previews
 from web.people.public_listing import PublicListing
 from web.people.public_lists import HOME_ORDERS, PublicLists
 from web.people.public_views import PublicViews
@@ -85,6 +84,8 @@ from web.site import Site
 from web.templates import Templates
 from webhook.messages import curl_command
 
+PREVIEWS = Policy(20, 60)
+"""The drafts that a user may look at."""
 SIGN_INS = Policy(20, 300)
 """The sign-ins that an address may begin, and those that it may come back from."""
 
@@ -166,7 +167,7 @@ class PeopleSite:
         self._cooldown_ms = cooldown_ms
         self._access = ListingAccess(state, clock)
         self._vote_mark = KeyedDigests(digester.secret).vote
-        self._descriptions = Descriptions(markdown, Previews(markdown, clock))
+        self._descriptions = Descriptions(markdown, UserLimit(PREVIEWS, clock))
         self._ownership = api.ownership
         orders = ListOrders(self.readers.catalogue, state.vote_counts, secrets.randbits(40))
         self.readers.catalogue.watchers.append(orders.moved)

@@ -23,12 +23,12 @@ from web.people.listing_access import ListingAccess
 from web.people.listing_icons import ListingIcons
 from web.people.ownership_code import CodeOf
 from web.people.people_in_state import PeopleInState
-from web.people.previews import Previews
 from web.people.public_lists import Search
 from web.people.public_views import PublicViews
 from web.people.review_views import ReviewViews
 from web.people.server_checking import ServerChecking
 from web.people.server_lists import ServerLists
+from web.people.user_limit import UserLimit
 from web.people.visitors import Person
 
 
@@ -87,10 +87,10 @@ class Reviewing:
 
 @dataclass(frozen=True)
 class Descriptions:
-    """How descriptions are drawn: saved ones, and drafts."""
+    """How descriptions are drawn, and how often a user may look at a draft."""
 
     markdown: Markdown
-    previews: Previews
+    previews: UserLimit
 
 
 @dataclass(frozen=True)

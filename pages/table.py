@@ -14,8 +14,7 @@ from pages.owner.overview import OVERVIEW, PROOF
 from pages.owner.profile import PROFILE
 from pages.owner.removal import REMOVAL
 from pages.owner.server_checks import SERVER_CHECK
-from pages.owner.server_submission import SERVER_SUBMISSION
-from pages.owner.submission import BOT_SUBMISSION
+from pages.owner.submission import SUBMISSIONS
 from pages.owner.vote_numbers import NUMBER_PAGES
 from pages.page_rows import rows_of
 from pages.site_tools import SiteTools
@@ -72,7 +71,7 @@ SIGN_IN_PAGES = (
     PageRow("GET", CALLBACK, lambda to: to.sign_in.finish, "anyone"),
     PageRow("POST", "/signout", lambda to: to.sign_in.sign_out, "anyone"),
 )
-LISTING_PAGES = (BOT_SUBMISSION, SERVER_SUBMISSION, PROOF, OVERVIEW, SERVER_CHECK, PROFILE, REMOVAL)
+LISTING_PAGES = (*SUBMISSIONS, PROOF, OVERVIEW, SERVER_CHECK, PROFILE, REMOVAL)
 PEOPLE_PAGES = (
     *SIGN_IN_PAGES,
     PageRow("POST", "/language", lambda to: to.language.choose, "anyone"),

@@ -81,11 +81,10 @@ def saved(page: PageCall, _: Success) -> Done:
 async def preview(page: PageCall, _: None) -> Markup:
     """Draw the description that was typed."""
     try:
-        return await page.site.descriptions.previews.html(
-            page.person.id, page.visit.form().get("description", "")
-        )
+        page.site.descriptions.previews.take(page.person.id)
     except AnswerRefused as refused:
         raise Again(refused) from refused
+    return await page.site.descriptions.markdown.html(page.visit.form().get("description", ""))
 
 
 def previewed(page: PageCall, html: Markup) -> Shown[None]:
