@@ -135,11 +135,12 @@ class Option(NamedTuple):
 
     Args:
         argument: the name of the argument, if it is another one than that of the field.
+        reads: how it is written: "file" is the name of a file, and "texts" an option that may be repeated.
     """
 
     flag: str = ""
     argument: str = ""
-    reads: Literal["text", "seconds"] = "text"
+    reads: Literal["text", "seconds", "file", "texts"] = "text"
     default: str | None = None
     help: str | None = None
 
@@ -171,6 +172,7 @@ class Action(Generic[F, V]):
         form: the type of the body, or of the query of a GET; a mapping if each kind has its own.
         view: the type of the answer; a mapping if each kind has its own.
         path: the path of the management API, with `{id}` and other ids.
+        finds: looks up what the path names, before the form is read. Without it, that is the listing, if any.
         of: the part that a kind must have; None for all kinds.
         about: more than the summary; a mapping if the kinds differ.
         outcome: a sentence on what a success means; a mapping if the kinds differ.
@@ -185,6 +187,7 @@ class Action(Generic[F, V]):
     access: Access
     method: Method
     path: str
+    finds: Callable[["Call"], object] | None = None
     of: PartName | None = None
     tag: str
     summary: str

@@ -8,9 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from actions.action import AnyAction, Operation, Option, operations
+from actions.deliveries import DELIVERY_ACTIONS
 from actions.keys import KEY_ACTIONS
 from actions.listings import LISTING_ACTIONS, NUMBER_ACTIONS
 from actions.votes import VOTE_ACTIONS
+from actions.webhooks import WEBHOOK_ACTIONS
 from kinds.kind import Kind
 from kinds.registry import KINDS
 
@@ -58,8 +60,7 @@ def _call(operation: Operation) -> ApiCall:
 
 
 def _of_kind(kind: Kind) -> Iterator[ApiCall]:
-    thing, one = kind.singular, f"/manage/{kind}/{{id}}"
-    form, webhook, deliveries = kind.title, f"{one}/webhook", f"{one}/webhook/deliveries"
+    thing, one, form = kind.singular, f"/manage/{kind}/{{id}}", kind.title
     for row in (
         (f"{kind} approve", f"approve{form}", "POST", f"{one}/approve", f"Approve a {thing} in review", True),
         (f"{kind} deny", f"deny{form}", "POST", f"{one}/deny", f"Deny a {thing} in review", True),
@@ -74,37 +75,6 @@ def _of_kind(kind: Kind) -> Iterator[ApiCall]:
         (
             *("review refuse", f"refuse{form}Change", "POST", f"{one}/change/refuse"),
             *(f"Refuse the change of a {thing}", True),
-        ),
-        ("webhook set", f"save{form}Webhook", "PUT", webhook, f"Set a {thing}'s webhook", True),
-        ("webhook show", f"show{form}Webhook", "GET", webhook, f"Show a {thing}'s webhook"),
-        ("webhook remove", f"remove{form}Webhook", "DELETE", webhook, f"Remove a {thing}'s webhook"),
-        (
-            *("webhook rotate-secret", f"rotate{form}WebhookSecret", "POST", f"{webhook}/secret/rotate"),
-            *("Change what requests are signed with", True),
-        ),
-        (
-            *("webhook test", f"test{form}Webhook", "POST", f"{webhook}/test"),
-            *(f"Send a test to a {thing}'s webhook", True),
-        ),
-        (
-            *("webhook deliveries", f"list{form}Deliveries", "GET", deliveries),
-            *(f"List a {thing}'s deliveries", False, ("after", "limit", "state", "type")),
-        ),
-        (
-            *("webhook redeliver", f"redeliver{form}Delivery", "POST"),
-            *(f"{deliveries}/{{delivery_id}}/redeliver", "Send a finished delivery again", True),
-        ),
-        (
-            *("webhook redeliver", f"redeliverFailed{form}Deliveries", "POST"),
-            *(f"{deliveries}/redeliver", "Send again what has failed", True),
-        ),
-        (
-            *("webhook resume", f"resume{form}Webhook", "POST", f"{webhook}/resume"),
-            *("Lift a suspension", True),
-        ),
-        (
-            *("webhook probe", f"probe{form}Webhook", "POST", f"{webhook}/probe"),
-            *("Probe a suspended endpoint now", True),
         ),
         (
             *(f"{kind} inspect", f"show{form}Whole", "GET", f"/debug/listings/{kind}/{{id}}.json"),
@@ -156,6 +126,7 @@ OPERATIONS: tuple[ApiCall, ...] = (
         "Remove a co-owner, or end an invitation",
     ),
     *calls_of(KEY_ACTIONS),
+    *calls_of((*WEBHOOK_ACTIONS, *DELIVERY_ACTIONS)),
     *calls_of(VOTE_ACTIONS),
     ApiCall(
         *("votes list", "listVotes", "GET", "/manage/votes", "Read all votes in the order of the log"),

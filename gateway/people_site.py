@@ -5,7 +5,6 @@ import gc
 import secrets
 from functools import partial
 
-from actions.listing_kinds import KINDS
 from chatplatform.listing_checks import ServerConditions
 from chatplatform.platform_client import ChatPlatform
 from core.clock import MS_PER_DAY
@@ -48,7 +47,6 @@ from web.markdown import Markdown
 from web.notice_cookie import Notices
 from web.page_policy import with_trusted_types
 from web.people.applications import Applications
-from web.people.delivery_pages import DeliveryPages
 from web.people.flag_pages import FlagPages
 from web.people.invitation_pages import InvitationPages
 from web.people.language_choice import LanguageChoice
@@ -78,7 +76,6 @@ from web.people.strike_pages import StrikePages
 from web.people.sweeping import Sweeping
 from web.people.take_over_pages import TakeOverPages
 from web.people.user_limit import UserLimit
-from web.people.webhook_pages import WebhookPages
 from web.sign_in_cookie import SignInSeal
 from web.site import Site
 from web.templates import Templates
@@ -193,6 +190,7 @@ class PeopleSite:
             self._ownership,
             self._icons,
             self._voting,
+            partial(curl_command, user_agent=USER_AGENT),
             self._submissions,
             self._reviewing,
             self._descriptions,
@@ -209,7 +207,6 @@ class PeopleSite:
         markdown, public = site.descriptions.markdown, site.public
         state, views, cookies = ledger.state, site.reviewing.views, site.accounts.cookies
         desk = ReviewDesk(state, clock, access, views, answers, markdown, site.reviewing.reasons)
-        curl = partial(curl_command, user_agent=USER_AGENT)
         pages = PeoplePages(
             site=site,
             lists=PublicLists(public.catalogue, public.keeper, public.views, public.index),
@@ -224,8 +221,6 @@ class PeopleSite:
             take_over=TakeOverPages(ledger, clock, applications, lists, code_of, self._site.visitor),
             owners=OwnerPages(state, clock, access, answers),
             invitations=InvitationPages(state, clock, access, answers),
-            webhooks={kind: WebhookPages(kind, access, answers) for kind in KINDS},
-            deliveries={kind: DeliveryPages(kind, access, answers, curl) for kind in KINDS},
             queue=QueuePages(state, self._ownership, views, answers),
             review=ReviewPages(desk),
             quarantines=QuarantinePages(self._rules.moderators, desk),

@@ -21,7 +21,6 @@ from handlers.manage_owners import ManageOwners
 from handlers.manage_review import ManageQueue, ManageReview
 from handlers.manage_strikes import ManageStrikes
 from handlers.manage_users import ManageUsers
-from handlers.manage_webhooks import ManageWebhooks
 from handlers.public import PublicApi
 from handlers.reply import JSON, Reply
 from handlers.request import Endpoint, Request
@@ -46,7 +45,6 @@ class Endpoints:
     operator: Operator
     listings: Mapping[Kind, ManageListings]
     tools: Tools
-    webhooks: Mapping[Kind, ManageWebhooks]
     strikes: Mapping[Kind, ManageStrikes]
     feed: VoteFeed
     users: ManageUsers

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from actions.tools import Tools
+from core.rows import Delivery, Listing, Webhook
 from handlers.request import Request
 from handlers.user_views import UserViews
 from listings.catalogue import Catalogue
@@ -119,6 +120,7 @@ class SiteTools:
         actions: the tools of actions.
         known: returns who sends a request, if the session is still valid.
         listings: looks up listings by the right that a person needs.
+        curl: returns the request of a delivery as a command, without secrets.
         ownership: the listings of each user, and those that wait for a decision.
     """
 
@@ -129,6 +131,7 @@ class SiteTools:
     ownership: Ownership
     icons: ListingIcons
     voting: Voting
+    curl: Callable[[Delivery, Listing, Webhook], str]
     submissions: Submissions
     reviewing: Reviewing
     descriptions: Descriptions

@@ -131,6 +131,6 @@ PROOF = Page(
     kind="bots",
     tab="overview",
     show=show,
-    takes_get=False,
+    has_get=False,
     posts=(Post(access=Access("prove"), run=prove, then=lambda page, _: done(page.here, "proven")),),
 )
