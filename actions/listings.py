@@ -28,8 +28,8 @@ from core.rows import ServerCheck
 from kinds.kind import ListingEdit, ListingSubmission
 from kinds.registry import KINDS
 from listings import eligibility, rules
-from listings.co_owners import invited_at_submission
 from listings.forms import ActualServerCount, Limits, WebhookSettings
+from listings.owners import invited_at_submission
 from listings.queries import page
 from listings.rules import listing_of
 from listings.webhooks import first_chat_webhook

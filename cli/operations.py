@@ -11,6 +11,7 @@ from actions.action import AnyAction, Operation, Option, operations
 from actions.deliveries import DELIVERY_ACTIONS
 from actions.keys import KEY_ACTIONS
 from actions.listings import LISTING_ACTIONS, NUMBER_ACTIONS
+from actions.owners import OWNER_ACTIONS
 from actions.votes import VOTE_ACTIONS
 from actions.webhooks import WEBHOOK_ACTIONS
 from kinds.kind import Kind
@@ -84,18 +85,6 @@ def _of_kind(kind: Kind) -> Iterator[ApiCall]:
             *("votes strike", f"strike{form}Votes", "POST", f"{one}/votes/strike"),
             *(f"Strike votes for a {thing} out", True),
         ),
-        (
-            *(f"{kind} offer", f"offer{form}", "PUT", f"{one}/hand-over"),
-            *(f"Offer a {thing} to another owner", True),
-        ),
-        (
-            *(f"{kind} accept-offer", f"accept{form}Offer", "POST", f"{one}/hand-over/accept"),
-            *(f"Accept the offer of a {thing} for the heir", True),
-        ),
-        (
-            *(f"{kind} end-offer", f"end{form}Offer", "DELETE", f"{one}/hand-over"),
-            f"Withdraw the offer of a {thing}, or decline it",
-        ),
         ("review claim", f"claim{form}", "POST", f"{one}/claim", f"Take the review of a {thing} on", True),
         ("review release", f"release{form}", "DELETE", f"{one}/claim", f"Give the review of a {thing} back"),
         ("review notes", f"show{form}Notes", "GET", f"{one}/notes", f"Show the notes on a {thing}"),
@@ -104,7 +93,6 @@ def _of_kind(kind: Kind) -> Iterator[ApiCall]:
         yield ApiCall(*row)
 
 
-_EXTRA_OWNER = "/manage/bots/{id}/extra-owners/{user_id}"
 _USER = "/manage/users/{id}"
 OPERATIONS: tuple[ApiCall, ...] = (
     *calls_of((*LISTING_ACTIONS, *NUMBER_ACTIONS)),
@@ -113,18 +101,7 @@ OPERATIONS: tuple[ApiCall, ...] = (
         *("review queue", "showQueue", "GET", "/manage/queue", "Show what waits for a decision"),
         query=("after", "limit"),
     ),
-    ApiCall(
-        *("owners invite", "inviteExtraOwner", "PUT", _EXTRA_OWNER),
-        *("Invite a user to manage a bot", True),
-    ),
-    ApiCall(
-        *("owners accept", "acceptInvitation", "POST", f"{_EXTRA_OWNER}/accept"),
-        *("Accept an invitation for a user", True),
-    ),
-    ApiCall(
-        *("owners remove", "endExtraOwner", "DELETE", _EXTRA_OWNER),
-        "Remove a co-owner, or end an invitation",
-    ),
+    *calls_of(OWNER_ACTIONS),
     *calls_of(KEY_ACTIONS),
     *calls_of((*WEBHOOK_ACTIONS, *DELIVERY_ACTIONS)),
     *calls_of(VOTE_ACTIONS),

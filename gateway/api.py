@@ -16,7 +16,6 @@ from gateway.store import Store
 from handlers.late import Late
 from handlers.manage import ManageContext, Operator, bot_ref, server_ref
 from handlers.manage_listings import ManageListings
-from handlers.manage_owners import ManageOwners
 from handlers.manage_review import ManageQueue, ManageReview
 from handlers.manage_strikes import ManageStrikes
 from handlers.manage_users import ManageUsers
@@ -34,8 +33,8 @@ from listings.ownership import Ownership
 from openapi.deployment import Deployment, Window
 from people.roles import Moderators
 from people.user_sessions import Sessions, SessionTerms, Terms
-from ratelimit.limiter import FailureGuard
-from replication.facts.keyed_digests import KeyedDigests
+from ratelimit.bucket import FailureGuard
+from replication.facts import KeyedDigests
 from settings.model import (
     FailuresLimitSettings,
     Settings,
@@ -195,7 +194,6 @@ def all_endpoints(settings: Settings, api: Api, is_signed_in: Callable[[Request]
         users=ManageUsers(managed, api.ownership),
         queue=ManageQueue(state, api.ownership),
         review={kind: ManageReview(managed, ref) for kind, ref in refs.items()},
-        owners={kind: ManageOwners(managed, ref) for kind, ref in refs.items()},
         is_signed_in=is_signed_in,
     )
 

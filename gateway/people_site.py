@@ -21,6 +21,7 @@ from handlers.slices import in_slices
 from handlers.user_views import UserViews
 from listings.catalogue import Catalogue
 from listings.list_orders import ListOrders
+from listings.owners import code_maker
 from listings.review import PresetReason
 from pages.site_tools import (
     Accounts,
@@ -37,7 +38,7 @@ from pages.voting.vote_challenges import VoteChallenges
 from pages.voting.vote_guards import GuardPolicy, VoteGuards
 from pages.voting.voted_refs import VotedRefs
 from people.reminders import unread_reminders
-from replication.facts.keyed_digests import KeyedDigests
+from replication.facts import KeyedDigests
 from search.index import SearchIndex
 from serving.observers import Observers
 from votes.voted import VotedListings
@@ -48,15 +49,12 @@ from web.notice_cookie import Notices
 from web.page_policy import with_trusted_types
 from web.people.applications import Applications
 from web.people.flag_pages import FlagPages
-from web.people.invitation_pages import InvitationPages
 from web.people.language_choice import LanguageChoice
 from web.people.list_keeper import ListKeeper
 from web.people.listing_access import ListingAccess
 from web.people.listing_icons import ListingIcons
 from web.people.my_data import MyData
 from web.people.my_pages import MyPages
-from web.people.owner_pages import OwnerPages
-from web.people.ownership_code import code_maker
 from web.people.people_audience import people_audience
 from web.people.people_in_state import PeopleInState
 from web.people.public_listing import PublicListing
@@ -74,7 +72,6 @@ from web.people.sign_in_pages import SignInPages, SignInPlace
 from web.people.sign_in_states import SignInStates
 from web.people.strike_pages import StrikePages
 from web.people.sweeping import Sweeping
-from web.people.take_over_pages import TakeOverPages
 from web.people.user_limit import UserLimit
 from web.sign_in_cookie import SignInSeal
 from web.site import Site
@@ -203,7 +200,7 @@ class PeopleSite:
         answers = JsonAnswers((ROUTES, endpoints))
         site = self._tools(endpoints)
         ledger, clock, access, asked = self._ledger, self._clock, site.listings, site.submissions
-        applications, lists, code_of = asked.applications, asked.server_lists, asked.code_of
+        lists = asked.server_lists
         markdown, public = site.descriptions.markdown, site.public
         state, views, cookies = ledger.state, site.reviewing.views, site.accounts.cookies
         desk = ReviewDesk(state, clock, access, views, answers, markdown, site.reviewing.reasons)
@@ -218,9 +215,6 @@ class PeopleSite:
                 *(state, clock, self._vote_mark, self._ownership, answers),
                 *(cookies.session, lists, self._cooldown_ms),
             ),
-            take_over=TakeOverPages(ledger, clock, applications, lists, code_of, self._site.visitor),
-            owners=OwnerPages(state, clock, access, answers),
-            invitations=InvitationPages(state, clock, access, answers),
             queue=QueuePages(state, self._ownership, views, answers),
             review=ReviewPages(desk),
             quarantines=QuarantinePages(self._rules.moderators, desk),

@@ -11,13 +11,13 @@ from actions.keys import KEY_ACTIONS
 from actions.listing_kinds import KINDS, Kind
 from actions.listing_views import ANSWERS, VIEWS
 from actions.listings import LISTING_ACTIONS, NUMBER_ACTIONS
+from actions.owners import OWNER_ACTIONS
 from actions.views import Success
 from actions.votes import VOTE_ACTIONS
 from actions.webhooks import WEBHOOK_ACTIONS
 from forms.fields import Nothing
 from handlers.action_routes import routes_of
 from handlers.manage_strikes import StruckVotes
-from handlers.owner_routes import OWNER_ROUTES
 from handlers.review_routes import REVIEW_ROUTES
 from handlers.route import Route
 from handlers.user_routes import USER_ROUTES
@@ -292,8 +292,7 @@ ROUTES: tuple[Route, ...] = (
     *_PUBLIC,
     *_SERVICE,
     *_of_kinds(_listings),
-    *routes_of(NUMBER_ACTIONS),
-    *OWNER_ROUTES,
+    *routes_of((*NUMBER_ACTIONS, *OWNER_ACTIONS)),
     *REVIEW_ROUTES,
     *routes_of(KEY_ACTIONS),
     *routes_of((*WEBHOOK_ACTIONS, *DELIVERY_ACTIONS)),

@@ -11,6 +11,7 @@ from core.rows import Delivery, Listing, Webhook
 from handlers.request import Request
 from handlers.user_views import UserViews
 from listings.catalogue import Catalogue
+from listings.owners import CodeOf
 from listings.ownership import Ownership
 from listings.review import PresetReason
 from pages.voting.vote_challenges import VoteChallenges
@@ -22,7 +23,6 @@ from web.people.applications import Applications
 from web.people.list_keeper import ListKeeper
 from web.people.listing_access import ListingAccess
 from web.people.listing_icons import ListingIcons
-from web.people.ownership_code import CodeOf
 from web.people.people_in_state import PeopleInState
 from web.people.public_lists import Search
 from web.people.public_views import PublicViews

@@ -6,14 +6,17 @@ exception: the chat platform sends the browser there by a GET.
 
 from dataclasses import dataclass
 
+from pages.account.invitations import INVITATION
 from pages.account.my_votes import MY_VOTES
 from pages.owner.deliveries import DELIVERY_PAGES
 from pages.owner.keys import KEY_PAGES
 from pages.owner.overview import OVERVIEW, PROOF
+from pages.owner.owners import OWNER_PAGES
 from pages.owner.profile import PROFILE
 from pages.owner.removal import REMOVAL
 from pages.owner.server_checks import SERVER_CHECK
 from pages.owner.submission import SUBMISSIONS
+from pages.owner.take_over import TAKE_OVER
 from pages.owner.vote_numbers import NUMBER_PAGES
 from pages.owner.webhooks import WEBHOOK_PAGES
 from pages.page_rows import rows_of
@@ -22,12 +25,9 @@ from pages.voting.vote_page import VOTE_PAGE
 from web.pages import PageRow
 from web.people.flag_pages import FlagPages
 from web.people.for_robots import robots
-from web.people.invitation_pages import INVITATION_PAGES, InvitationPages
 from web.people.language_choice import LanguageChoice
 from web.people.my_data import MyData
 from web.people.my_pages import MyPages
-from web.people.owned_pages import OWNED_PAGES
-from web.people.owner_pages import LEAVE_PAGES, OwnerPages
 from web.people.public_listing import PublicListing
 from web.people.public_lists import PublicLists
 from web.people.public_table import PUBLIC_PAGES
@@ -37,7 +37,6 @@ from web.people.review_pages import ReviewPages
 from web.people.review_table import REVIEW_PAGES
 from web.people.sign_in_pages import CALLBACK, SignInPages
 from web.people.strike_pages import StrikePages
-from web.people.take_over_pages import TAKE_OVER_PAGES, TakeOverPages
 
 
 @dataclass(frozen=True)
@@ -51,9 +50,6 @@ class PeoplePages:
     language: LanguageChoice
     mine: MyPages
     data: MyData
-    take_over: TakeOverPages
-    owners: OwnerPages
-    invitations: InvitationPages
     queue: QueuePages
     review: ReviewPages
     quarantines: QuarantinePages
@@ -82,10 +78,7 @@ PEOPLE_PAGES = (
     PageRow("POST", "/me/data", lambda to: to.data.erase, "signed in"),
     *rows_of(MY_VOTES),
     *rows_of(LISTING_PAGES),
-    *OWNED_PAGES,
-    *TAKE_OVER_PAGES,
-    *LEAVE_PAGES,
-    *INVITATION_PAGES,
+    *rows_of((TAKE_OVER, *OWNER_PAGES, INVITATION)),
     *rows_of(KEY_PAGES),
     *rows_of((*WEBHOOK_PAGES, *DELIVERY_PAGES)),
     *rows_of(NUMBER_PAGES),

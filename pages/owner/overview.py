@@ -18,7 +18,9 @@ from core.rows import Listing
 from kinds.bots import BOTS
 from kinds.kind import Kind
 from kinds.registry import kind_of
-from listings.review import is_proven, prove_ownership, review_of, waiting_since, waits
+from listings.owners import is_proven, prove_ownership
+from listings.review import review_of, waiting_since, waits
+from listings.rules import listing_of
 from pages.owner.server_checks import bot_link, hides_ms
 from pages.page import Again, Page, PageCall, Post, Shown
 from people.permissions import Right
@@ -89,7 +91,8 @@ async def prove(page: PageCall, _: None) -> None:
     if told.application is None:
         raise Again(errors={"": NO_APPLICATION}, status=409)
     call, code = page.call.rechecked(), asked.code_of(row.ref, row.owner_id)
-    events = prove_ownership(call.state, row.ref, told.application.description, code, call.now_ms, by=call.by)
+    row = listing_of(call.state, row.ref)
+    events = prove_ownership(row, told.application.description, code, call.now_ms, by=call.by)
     await call.commit(events, lambda: None)
 
 

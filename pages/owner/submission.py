@@ -19,7 +19,7 @@ from markupsafe import Markup
 
 from actions.listings import SUBMIT, CheckedSubmission, submit, submit_checked
 from actions.views import Success
-from chatplatform.facts import PlatformServer, server_icon_url
+from chatplatform.answers import PlatformServer, server_icon_url
 from chatplatform.listing_checks import Obstacle, obstacles
 from chatplatform.platform_client import PlatformAway
 from core.refusals import Invalid, Refusal, Unavailable

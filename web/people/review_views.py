@@ -12,13 +12,13 @@ from actions.history import ActView, OwnerMessageOrNone, act_views, owner_messag
 from actions.listing_kinds import Kind, kind_of_ref
 from actions.listing_views import listing_view
 from actions.views import ActorName, Moment, Snowflake, Success, View
-from chatplatform.facts import Answer, created_ms
+from chatplatform.answers import Answer, created_ms
 from chatplatform.platform_client import ChatPlatform, PlatformAway
 from core.rows import Listing, Review
 from core.state import State
 from handlers.manage_review import NoteView, note_list
 from handlers.user_views import DisplayName, QuarantineView, Username, UserViews
-from listings import review
+from listings import owners, review
 from listings.ownership import Ownership
 from listings.profile_changes import LineState, changed_fields
 
@@ -151,7 +151,7 @@ class ReviewViews:
 
     def review(self, row: Listing, platform: PlatformView, now_ms: int) -> ReviewView:
         claim, acts = review.claim_of(row), act_views(row)
-        is_proven = review.is_proven(row)
+        is_proven = owners.is_proven(row)
         return ReviewView(
             kind=kind_of_ref(row.ref),
             listing=listing_view(row),

@@ -11,11 +11,10 @@ from tests.support.people_gateway import PeopleGateway
 from tests.support.platform_stand_in import ADA, BEN, CLEO, DAN, READY
 from tests.support.visited_listings import stranger_status
 from web.pages import PageRow
-from web.people.owned_pages import OWNED_PAGES as OWNERS
 
-OWNED_PAGES = (*rows_of(LISTING_PAGES), *OWNERS)
-OF_LISTINGS = [row for row in OWNED_PAGES if "{id}" in row.path]
-OF_OWNERS = ("/owners", "/danger", "/prove")
+ROWS = rows_of(LISTING_PAGES)
+OF_LISTINGS = [row for row in ROWS if "{id}" in row.path]
+OF_OWNERS = ("/danger", "/prove")
 """What the owner alone may do."""
 YEAR_SECONDS = 365 * 86_400
 
@@ -40,7 +39,7 @@ def time_passes(gateway: PeopleGateway) -> None:
     gateway.clock.advance(600)
 
 
-@pytest.mark.parametrize("row", OWNED_PAGES, ids=named)
+@pytest.mark.parametrize("row", ROWS, ids=named)
 def test_a_stranger_and_the_operators_cookie_are_led_to_the_sign_in(
     gateway: PeopleGateway, row: PageRow
 ) -> None:
@@ -77,19 +76,19 @@ def test_an_extra_owner_may_do_all_but_what_is_the_owners(gateway: PeopleGateway
     assert (answer.status_code == 403) == row.path.endswith(OF_OWNERS)
 
 
-@pytest.mark.parametrize("row", [row for row in OWNED_PAGES if row.method == "GET"], ids=named)
+@pytest.mark.parametrize("row", [row for row in ROWS if row.method == "GET"], ids=named)
 def test_the_owner_may_open_every_page(gateway: PeopleGateway, row: PageRow) -> None:
     answer = gateway.person(ADA).get(path_of(row))
     assert (answer.status_code, answer.headers["X-Robots-Tag"]) == (200, "noindex")
 
 
-@pytest.mark.parametrize("row", [row for row in OWNED_PAGES if row.method == "POST"], ids=named)
+@pytest.mark.parametrize("row", [row for row in ROWS if row.method == "POST"], ids=named)
 def test_a_form_of_another_site_is_refused(gateway: PeopleGateway, row: PageRow) -> None:
     answer = gateway.person(ADA).request("POST", path_of(row), {"Sec-Fetch-Site": "cross-site"})
     assert (answer.status_code, "This was refused" in answer.text) == (403, True)
 
 
-@pytest.mark.parametrize("row", OWNED_PAGES, ids=named)
+@pytest.mark.parametrize("row", ROWS, ids=named)
 def test_a_part_of_a_page_can_be_drawn_alone(gateway: PeopleGateway, row: PageRow) -> None:
     answer = gateway.person(ADA).request(row.method, path_of(row), {"HX-Request": "true"})
     assert answer.status_code < 500, answer.text
@@ -99,5 +98,5 @@ def test_a_part_of_a_page_can_be_drawn_alone(gateway: PeopleGateway, row: PageRo
 def test_an_expired_session_opens_nothing(gateway: PeopleGateway) -> None:
     ada = gateway.person(ADA)
     gateway.clock.advance(YEAR_SECONDS)
-    for row in OWNED_PAGES:
+    for row in ROWS:
         assert ada.request(row.method, path_of(row)).status_code == stranger_status(row.path)
