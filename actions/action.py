@@ -24,7 +24,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
-from actions.listing_kinds import Kind, kinds_with
 from actions.tools import Tools
 from actions.views import Success
 from core.actors import Actor
@@ -33,9 +32,8 @@ from core.refusals import Invalid
 from core.state import State
 from core.user_rows import QuarantinedAct
 from grammars.snowflake import is_snowflake
-from kinds.kind import Kind as ListingKind
-from kinds.kind import PartName
-from kinds.registry import BY_PLURAL
+from kinds.kind import Kind, PartName
+from kinds.registry import KINDS
 from languages.said import Code, Fault
 from people.permissions import Right
 
@@ -75,11 +73,11 @@ class Call:
         return self.tools.ledger.state
 
     @property
-    def listing_kind(self) -> ListingKind:
+    def listing_kind(self) -> Kind:
         """The kind of listing of the path."""
         if self.kind is None:
             raise TypeError("this action is on no kind of listing")
-        return BY_PLURAL[self.kind]
+        return self.kind
 
     @property
     def ref(self) -> str:
@@ -96,6 +94,10 @@ class Call:
         if not is_snowflake(its_id):
             raise Invalid({"id": Fault("no_snowflake")})
         return its_id
+
+    def with_id(self, second_id: str) -> "Call":
+        """Return the call of an action whose path has an id behind that of the listing."""
+        return replace(self, ids=(self.ids[0], second_id))
 
     def rechecked(self) -> "Call":
         """Return the call as of now, after an await and before a commit. Raises the refusal of a caller who
@@ -251,24 +253,25 @@ class Operation(NamedTuple):
         return "/{kind}/{id}" in self.action.path
 
     def _own(self, value: Any) -> Any:
-        return value[self.kind] if isinstance(value, Mapping) else value
+        return value[str(self.kind)] if isinstance(value, Mapping) else value
 
     def _said(self, text: str) -> str:
-        if self.kind is None:
+        kind = self.kind
+        if kind is None:
             return text
-        thing = self.kind[:-1]
-        return (
-            text.replace("{kind}", self.kind).replace("{thing}", thing).replace("{Thing}", thing.capitalize())
-        )
+        named = {"{kind}": kind.plural, "{thing}": kind.singular, "{Thing}": kind.title}
+        for place, name in named.items():
+            text = text.replace(place, name)
+        return text
 
 
 def operations(actions: Sequence[AnyAction]) -> tuple[Operation, ...]:
-    """Return the actions of a group for each kind that has them: first all of bots, then all of servers."""
+    """Return the actions of a group for each kind that has them, kind by kind."""
     of_none = [Operation(action, None) for action in actions if "{kind}" not in action.path]
     of_kinds = [
         Operation(action, kind)
-        for kind in kinds_with(None)
+        for kind in KINDS
         for action in actions
-        if "{kind}" in action.path and kind in kinds_with(action.of)
+        if "{kind}" in action.path and kind.has(action.of)
     ]
     return (*of_none, *of_kinds)

@@ -27,8 +27,8 @@ from actions.views import (
     view_of,
 )
 from core.actors import user_of
-from core.rows import BotLimits, CheckName, CheckOutcome, HandOver, Listing, Review
-from kinds.kind import Kind, PartName
+from core.rows import BotLimits, CheckOutcome, HandOver, Listing, Review
+from kinds.kind import CheckName, Kind, PartName
 from kinds.registry import KINDS, kind_of
 from listings.rules import change_version
 from listings.stats_problems import FIELDS_PER_BOT, NAME_CHARACTERS, JsonType, Problem, StatsProblem

@@ -6,12 +6,11 @@ The operator may state the consent of a user, who has agreed on a page of the op
 from collections.abc import Sequence
 
 from actions.action import Access, Action, Call, Command, Option
-from actions.listing_kinds import KINDS, kinds_with
 from actions.listing_views import ANSWERS, listing_answer
 from actions.views import Success
 from core.events import Event
 from forms.fields import Nothing
-from kinds.bots import MOST_CO_OWNERS
+from kinds.registry import KINDS
 from listings import owners
 from listings.forms import Heir
 from listings.rules import listing_of
@@ -78,6 +77,10 @@ async def _commit(call: Call, events: Sequence[Event]) -> Success:
     return await call.commit(events, lambda: listing_answer(listing_of(call.state, call.ref)))
 
 
+_INVITING = (
+    "The user has no rights before they accept. They find the invitation under `/me`: Votegate sends "
+    "them no\nmessage."
+)
 _CO_OWNER, _HAND_OVER = "/manage/{kind}/{id}/extra-owners/{user_id}", "/manage/{kind}/{id}/hand-over"
 _SUCCESSOR = {"id": Option(argument="id"), "heir": Option(argument="user_id")}
 _ACCEPTING = (
@@ -98,10 +101,11 @@ INVITE_CO_OWNER = Action(
     of="co_owners",
     tag="Listings",
     summary="Invite a user to manage a {thing}",
-    about=(
-        "The user has no rights before they accept. They find the invitation under `/me`: Votegate sends "
-        f"them no\nmessage. A {{thing}} has at most {MOST_CO_OWNERS} co-owners and invitations."
-    ),
+    about={
+        kind.plural: f"{_INVITING} A {{thing}} has at most {kind.co_owners.most} co-owners and invitations."
+        for kind in KINDS
+        if kind.co_owners is not None
+    },
     outcome="The {thing}, with the user among the invited.",
     refuses=("no_such_listing", "invalid_id", "owns_already", "too_many_owners", "unavailable"),
     command=Command("owners invite"),
@@ -170,7 +174,7 @@ ACCEPT_OFFER = Action(
     path=f"{_HAND_OVER}/accept",
     tag="Listings",
     summary="Accept the offer of a {thing} for the heir",
-    about={kind: _ACCEPTING + _STAYING * (kind in kinds_with("co_owners")) for kind in KINDS},
+    about={kind.plural: _ACCEPTING + _STAYING * kind.has("co_owners") for kind in KINDS},
     outcome="The {thing}, with its new owner.",
     refuses=("no_such_listing", "no_hand_over", "owner_quarantined", "unavailable"),
     command=Command("{kind} accept-offer", options=_SUCCESSOR),

@@ -8,12 +8,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from actions.action import AnyAction, Call, Operation, operations
-from actions.listing_kinds import Kind
 from actions.tools import Tools
 from forms.reading import read, read_query
 from handlers.reply import Reply, success
 from handlers.request import Endpoint, Request
 from handlers.route import Endpoints, Route
+from kinds.kind import Kind
 from listings.rules import listing_of
 
 

@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 from msgspec.structs import asdict
 
-from actions.listing_kinds import Kind
 from actions.listing_views import VIEWS, listing_answer, listing_view
 from core.events import Event
 from forms.fields import Nothing
@@ -15,6 +14,7 @@ from forms.reading import read
 from handlers.manage import ManageContext
 from handlers.reply import Reply, success
 from handlers.request import Request
+from kinds.kind import Kind
 from listings import rules
 from listings.forms import ChangeAgreement, ChangeRefusal, Denial
 
@@ -41,10 +41,10 @@ class ManageListings:
         )
 
         def approved() -> Reply:
-            if self.kind == "servers":
+            if self.kind.keys is None:
                 return self._show(ref)
             view = listing_view(rules.listing_of(self._state, ref))
-            return success(VIEWS["bots"].approved(**asdict(view), hint=self._context.hint(ref)))
+            return success(VIEWS[str(self.kind)].approved(**asdict(view), hint=self._context.hint(ref)))
 
         return await self._context.commit(events, approved)
 

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 
 from actions.deliveries import DELIVERY_ACTIONS
 from actions.keys import KEY_ACTIONS
-from actions.listing_kinds import KINDS, Kind
 from actions.listing_views import ANSWERS, VIEWS
 from actions.listings import LISTING_ACTIONS, NUMBER_ACTIONS
 from actions.owners import OWNER_ACTIONS
@@ -22,6 +21,8 @@ from handlers.review_routes import REVIEW_ROUTES
 from handlers.route import Route
 from handlers.user_routes import USER_ROUTES
 from handlers.vote_feed import FeedQuery, VotePage
+from kinds.kind import Kind
+from kinds.registry import KINDS
 from listings import forms
 from listings.stats import StatsBody
 from votes.queries import VoteStatus
@@ -146,9 +147,9 @@ _SERVICE = (
 
 def _listings(kind: Kind) -> tuple[Route, ...]:
     """Submit, list, show, edit, remove and review: the same for bots and servers."""
-    thing, one = kind[:-1], f"/manage/{kind}/{{id}}"
-    form, is_bot = thing.capitalize(), kind == "bots"
-    answer = ANSWERS[kind]
+    thing, one = kind.singular, f"/manage/{kind}/{{id}}"
+    form = kind.title
+    answer = ANSWERS[str(kind)]
     return (
         *routes_of(LISTING_ACTIONS, kind),
         Route(
@@ -160,7 +161,7 @@ def _listings(kind: Kind) -> tuple[Route, ...]:
             tag="Listings",
             summary=f"Approve a {thing} in review",
             description="From then on it can be voted for, and a bot can have API keys.",
-            answer=VIEWS[kind].approved,
+            answer=VIEWS[str(kind)].approved,
             outcome=f"The {thing}.",
             refuses=("no_such_listing", "not_in_review", "unavailable"),
             body=Nothing,
@@ -189,7 +190,7 @@ def _listings(kind: Kind) -> tuple[Route, ...]:
             summary=f"Withdraw the approval of a {thing}",
             description=(
                 "It is denied from then on: nobody sees it or votes for it"
-                + (", and its API keys answer 401 until it is approved again." if is_bot else ".")
+                + (", and its API keys answer 401 until it is approved again." if kind.keys else ".")
                 + " It goes back to review when its owner edits it."
             ),
             answer=answer,
@@ -232,8 +233,8 @@ def _listings(kind: Kind) -> tuple[Route, ...]:
 
 
 def _votes(kind: Kind) -> tuple[Route, ...]:
-    thing, one = kind[:-1], f"/manage/{kind}/{{id}}/votes"
-    form = thing.capitalize()
+    thing, one = kind.singular, f"/manage/{kind}/{{id}}/votes"
+    form = kind.title
     return (
         *(route for route in routes_of(VOTE_ACTIONS) if route.path.startswith(f"/manage/{kind}/")),
         Route(
@@ -292,7 +293,8 @@ ROUTES: tuple[Route, ...] = (
     *_PUBLIC,
     *_SERVICE,
     *_of_kinds(_listings),
-    *routes_of((*NUMBER_ACTIONS, *OWNER_ACTIONS)),
+    *routes_of(NUMBER_ACTIONS),
+    *routes_of(OWNER_ACTIONS),
     *REVIEW_ROUTES,
     *routes_of(KEY_ACTIONS),
     *routes_of((*WEBHOOK_ACTIONS, *DELIVERY_ACTIONS)),

@@ -16,7 +16,6 @@ from actions.views import Count, KindName, Moment, View
 from chatplatform.platform_client import PlatformAway
 from core.rows import Listing
 from kinds.bots import BOTS
-from kinds.kind import Kind
 from kinds.registry import kind_of
 from listings.owners import is_proven, prove_ownership
 from listings.review import review_of, waiting_since, waits
@@ -73,7 +72,6 @@ def show(page: PageCall) -> Shown[ListingStanding]:
         "conditions": CONDITIONS,
         "hides_ms": hides_ms(asked, row),
         "bot_link": bot_link(asked, row),
-        "proves": _proves(kind_of(row.ref)),
         "code": asked.code_of(row.ref, row.owner_id) if is_unproven else None,
     }
     return Shown(standing, html=html)
@@ -115,23 +113,18 @@ def gaps_of(row: Listing) -> tuple[Gap, ...]:
     """Return what is missing to a listing, the most urgent first."""
     kind, is_approved = kind_of(row.ref), row.state == "approved"
     found: tuple[tuple[Gap, bool], ...] = (
-        ("ownership", _proves(kind) and not is_proven(row)),
-        ("key", kind.keys is not None and is_approved and not row.keys),
+        ("ownership", kind.is_a("application") and not is_proven(row)),
+        ("key", kind.has("keys") and is_approved and not row.keys),
         ("webhook", is_approved and row.webhook is None),
-        ("counts", kind.stats is not None and is_approved and row.counts is None),
+        ("counts", kind.has("stats") and is_approved and row.counts is None),
     )
     return tuple(gap for gap, is_missing in found if is_missing)
-
-
-def _proves(kind: Kind) -> bool:
-    """Return true if the owner proves ownership by a code at the chat platform."""
-    return kind.facts is not None and kind.facts.question == "application"
 
 
 OVERVIEW = Page(path="/{kind}/{id}/manage", tab="overview", access=Access("see"), show=show)
 PROOF = Page(
     path=f"/{BOTS}/{{id}}/manage/prove",
-    kind="bots",
+    kind=BOTS,
     tab="overview",
     show=show,
     has_get=False,

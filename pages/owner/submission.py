@@ -93,7 +93,7 @@ def _form_values(page: PageCall, values: Mapping[str, Any], ref: str) -> Mapping
         "id": values["id"],
         "values": values,
         "labels": FIELD_LABELS,
-        "its_kind": kind_of(ref),
+        "kind": kind_of(ref),
         "usual_wait_ms": page.site.ownership.usual_wait_ms,
         "is_listed": ref in page.call.state.listings,
     }
@@ -312,7 +312,7 @@ def _of_form(error: Invalid) -> Invalid:
 SUBMISSIONS = (
     Page(
         path=f"/{BOTS}/new",
-        kind="bots",
+        kind=BOTS,
         template="submit",
         access=SUBMIT.access,
         show=show_bot,
@@ -330,7 +330,7 @@ SUBMISSIONS = (
     ),
     Page(
         path=f"/{SERVERS}/new",
-        kind="servers",
+        kind=SERVERS,
         template="submit_server",
         access=SUBMIT.access,
         show=show_server,

@@ -48,8 +48,7 @@ def tab_page(
 def tab_values(row: Listing, at: str, allowed: frozenset[Right]) -> Mapping[str, Any]:
     """Return the values of the head of every page under a tab."""
     here = f"/{row.ref}/manage"
-    kind = kind_of(row.ref)
-    return {"row": row, "kind": kind.plural, "its_kind": kind, "at": at, "rights": allowed, "here": here}
+    return {"row": row, "kind": kind_of(row.ref), "at": at, "rights": allowed, "here": here}
 
 
 def tab_title(row: Listing, at: str) -> Text:
