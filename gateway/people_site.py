@@ -18,7 +18,6 @@ from gateway.runtime import Runtime
 from handlers.route import Endpoints, Resource
 from handlers.routes import ROUTES
 from handlers.slices import in_slices
-from handlers.user_views import UserViews
 from listings.catalogue import Catalogue
 from listings.list_orders import ListOrders
 from listings.owners import code_maker
@@ -48,7 +47,6 @@ from web.markdown import Markdown
 from web.notice_cookie import Notices
 from web.page_policy import with_trusted_types
 from web.people.applications import Applications
-from web.people.flag_pages import FlagPages
 from web.people.language_choice import LanguageChoice
 from web.people.list_keeper import ListKeeper
 from web.people.listing_access import ListingAccess
@@ -60,17 +58,11 @@ from web.people.people_in_state import PeopleInState
 from web.people.public_listing import PublicListing
 from web.people.public_lists import HOME_ORDERS, PublicLists
 from web.people.public_views import PublicViews
-from web.people.quarantine_pages import QuarantinePages
-from web.people.queue_pages import QueuePages
-from web.people.review_desk import ReviewDesk
-from web.people.review_pages import ReviewPages
-from web.people.review_views import ReviewViews
 from web.people.server_checking import ServerChecking
 from web.people.server_lists import ServerLists
 from web.people.server_rechecks import ServerRechecks
 from web.people.sign_in_pages import SignInPages, SignInPlace
 from web.people.sign_in_states import SignInStates
-from web.people.strike_pages import StrikePages
 from web.people.sweeping import Sweeping
 from web.people.user_limit import UserLimit
 from web.sign_in_cookie import SignInSeal
@@ -100,7 +92,6 @@ class PeopleSite:
         settings, clock, rules, digester = runtime.settings, runtime.clock, api.people, api.callers.digester
         web, sessions, state = settings.web, rules.sessions, ledger.state
         self.readers = PeopleReaders(VotedListings(state), Catalogue(state), SearchIndex(state))
-        self._rules = rules
         new_value = partial(secrets.token_urlsafe, 32)
         cdn_url = settings.chat_platform.cdn_url
         cooldown_ms = settings.votes.cooldown_ms
@@ -171,10 +162,8 @@ class PeopleSite:
         self._public = PublicSite(self.readers.catalogue, keeper, views, self.readers.index)
         self._ledger = ledger
         self._clock = clock
-        users = UserViews(state, rules.moderators, sessions)
         self._reviewing = Reviewing(
-            users,
-            ReviewViews(state, api.ownership, users, platform),
+            platform,
             [PresetReason(each.key, each.title, each.text, each.kind) for each in settings.review.reasons],
         )
 
@@ -199,11 +188,8 @@ class PeopleSite:
         """Return every path of the pages. What they do, the endpoints do."""
         answers = JsonAnswers((ROUTES, endpoints))
         site = self._tools(endpoints)
-        ledger, clock, access, asked = self._ledger, self._clock, site.listings, site.submissions
-        lists = asked.server_lists
-        markdown, public = site.descriptions.markdown, site.public
-        state, views, cookies = ledger.state, site.reviewing.views, site.accounts.cookies
-        desk = ReviewDesk(state, clock, access, views, answers, markdown, site.reviewing.reasons)
+        ledger, clock, lists, public = self._ledger, self._clock, site.submissions.server_lists, site.public
+        markdown, state, cookies = site.descriptions.markdown, ledger.state, site.accounts.cookies
         pages = PeoplePages(
             site=site,
             lists=PublicLists(public.catalogue, public.keeper, public.views, public.index),
@@ -215,11 +201,6 @@ class PeopleSite:
                 *(state, clock, self._vote_mark, self._ownership, answers),
                 *(cookies.session, lists, self._cooldown_ms),
             ),
-            queue=QueuePages(state, self._ownership, views, answers),
-            review=ReviewPages(desk),
-            quarantines=QuarantinePages(self._rules.moderators, desk),
-            flags=FlagPages(state),
-            strikes=StrikePages(desk),
         )
         return self._site.resources(PEOPLE_PAGES, pages)
 

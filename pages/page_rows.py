@@ -5,7 +5,7 @@ return, and has checked before that the visitor is one of the row's.
 """
 
 import inspect
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -15,7 +15,8 @@ from forms.reading import read
 from handlers.reply import NO_HEADERS, reply_to, success
 from kinds.kind import Kind
 from kinds.registry import KINDS
-from pages.page import Again, Answer, AnyPage, PageCall, Post, RefusedPost, Shown, run_post
+from languages.texts import Words
+from pages.page import Again, Answer, AnyPage, PageCall, Post, RefusedPost, Show, Shown, run_post
 from pages.site_tools import SiteTools
 from people.quarantine import refuse_quarantined
 from web.error_pages import error_text, field_texts
@@ -60,12 +61,12 @@ def rows_of(pages: Sequence[AnyPage]) -> tuple[PageRow, ...]:
 def _rows(page: AnyPage, kind: Kind | None) -> list[PageRow]:
     path = page.path.replace("{kind}", str(kind or ""))
     rows = []
-    if page.show is not None and page.has_get:
-        rows.append(PageRow("GET", path, lambda to: _Served(page, kind, to.site).show, page.visitors))
-    if page.show is not None and page.has_get and page.has_json:
+    if page.show is not None and page.has_get and page.has_json:  # first: the end of `path` may be an id
         rows.append(
             PageRow("GET", f"{path}.json", lambda to: _Served(page, kind, to.site).json, page.visitors)
         )
+    if page.show is not None and page.has_get:
+        rows.append(PageRow("GET", path, lambda to: _Served(page, kind, to.site).show, page.visitors))
     if page.posts:
         rows.append(
             PageRow(
@@ -87,12 +88,12 @@ class _Served:
     async def show(self, visit: PersonVisit) -> SiteAnswer:
         call = self._opened(visit, self._page.access)
         self._refuse_shut_out(visit, self._page.access)
-        return await self._answered(call, await self._shown(call))
+        return await self._answered(call, await _made(self._page.show, call))
 
     async def json(self, visit: PersonVisit) -> SiteAnswer:
         call = self._opened(visit, self._page.access)
         self._refuse_shut_out(visit, self._page.access)
-        shown = await self._shown(call)
+        shown = await _made(self._page.show, call)
         if not isinstance(shown, Shown):
             return shown
         if shown.value is None:
@@ -106,20 +107,21 @@ class _Served:
         if post is None:
             raise Refusal("no_such_path")
         typed = post.reads(call, form) if post.reads is not None else {}
-        again = AGAIN | {401} if self._page.gives_back else AGAIN
         try:
             self._refuse_shut_out(visit, post.needs)
+            if post.guard is not None:
+                post.guard(call)
             made = await _ran(post, call, typed)
         except (Refusal, Unavailable) as error:
             if self._page.show is None:
                 raise
-            refused = _refused(error, typed, again)
-        except Again as raised:
-            refused = _refused_again(raised, typed, again)
+            refused = self._refused(error, post, typed)
+        except Again as again:
+            refused = self._refused_again(again, post, typed)
         else:
             return await self._answered(call, post.then(call, made))
         call = replace(call, refused=refused)
-        return await self._answered(call, await self._shown(call))
+        return await self._answered(call, await _made(self._page.show, call))
 
     def _opened(self, visit: PersonVisit, access: Access) -> PageCall:
         """Return the call of the page, for a visitor with the access, but for a quarantine. Raises its
@@ -160,11 +162,29 @@ class _Served:
         posts = {post.button: post for post in self._page.posts}
         return posts.get(form.text("act"), posts.get(""))
 
-    async def _shown(self, call: PageCall) -> Answer:
-        if self._page.show is None:
-            raise TypeError("this path takes posts alone")
-        shown = self._page.show(call)
-        return await shown if inspect.isawaitable(shown) else shown
+    def _refused(
+        self, error: Refusal | Unavailable, post: Post[Any], typed: Mapping[str, Any]
+    ) -> RefusedPost:
+        """Return why a form is shown again. Raises the error if it is not."""
+        reply = reply_to(error)
+        if reply.status not in AGAIN and not (reply.status == 401 and self._page.gives_back):
+            raise error
+        errors: Mapping[str, Words] = {"": error_text(reply)}
+        if isinstance(error, Invalid):
+            faults = field_texts(error).items()
+            errors = by_field({post.fields.get(name.partition(".")[0], name): why for name, why in faults})
+        headers = reply.headers if reply.status in TELLS_WHEN else NO_HEADERS
+        return RefusedPost(error, errors, typed, {}, reply.status, headers, reply.limits)
+
+    def _refused_again(self, again: Again, post: Post[Any], typed: Mapping[str, Any]) -> RefusedPost:
+        error, found = again.error, again.found
+        if isinstance(error, AnswerRefused):
+            reply = error.reply
+            errors = {"": error_text(reply)}
+            return RefusedPost(error, errors, typed, found, reply.status, reply.headers, reply.limits)
+        if again.status is None and isinstance(error, (Refusal, Unavailable)):
+            return replace(self._refused(error, post, typed), found=found)
+        return RefusedPost(error, again.errors, typed, found, again.status or 400)
 
     async def _answered(self, call: PageCall, answer: Answer) -> SiteAnswer:
         return await self._drawn(call, answer) if isinstance(answer, Shown) else answer
@@ -187,32 +207,16 @@ class _Served:
         )
 
 
+async def _made(show: Show[Any] | None, call: PageCall) -> Answer:
+    if show is None:
+        raise TypeError("this path takes posts alone")
+    shown = show(call)
+    return await shown if inspect.isawaitable(shown) else shown
+
+
 async def _ran(post: Post[Any], call: PageCall, typed: Mapping[str, Any]) -> Any:
     """Run a post, and return its view. Raises the refusals of its action, and Again."""
     form_type = Operation(post.action, call.call.kind).form if post.action is not None else None
     form = read(form_type, typed) if form_type is not None and post.reads is not None else None
     made = run_post(post, call, form)
     return await made if inspect.isawaitable(made) else made
-
-
-def _refused(
-    error: Refusal | Unavailable, typed: Mapping[str, Any], again: Collection[int] = AGAIN
-) -> RefusedPost:
-    """Return why a form is shown again. Raises the error if it is not."""
-    reply = reply_to(error)
-    if reply.status not in again:
-        raise error
-    errors = by_field(field_texts(error)) if isinstance(error, Invalid) else {"": error_text(reply)}
-    headers = reply.headers if reply.status in TELLS_WHEN else NO_HEADERS
-    return RefusedPost(error, errors, typed, {}, reply.status, headers, reply.limits)
-
-
-def _refused_again(raised: Again, typed: Mapping[str, Any], again: Collection[int]) -> RefusedPost:
-    error, found = raised.error, raised.found
-    if isinstance(error, AnswerRefused):
-        reply = error.reply
-        errors = {"": error_text(reply)}
-        return RefusedPost(error, errors, typed, found, reply.status, reply.headers, reply.limits)
-    if raised.status is None and isinstance(error, (Refusal, Unavailable)):
-        return replace(_refused(error, typed, again), found=found)
-    return RefusedPost(error, raised.errors, typed, found, raised.status or 400)

@@ -20,10 +20,12 @@ from pages.owner.take_over import TAKE_OVER
 from pages.owner.vote_numbers import NUMBER_PAGES
 from pages.owner.webhooks import WEBHOOK_PAGES
 from pages.page_rows import rows_of
+from pages.review.listing_review import LISTING_PAGES
+from pages.review.queue import QUEUE
+from pages.review.votes import FLAGGED_VOTES, LISTING_VOTES
 from pages.site_tools import SiteTools
 from pages.voting.vote_page import VOTE_PAGE
 from web.pages import PageRow
-from web.people.flag_pages import FlagPages
 from web.people.for_robots import robots
 from web.people.language_choice import LanguageChoice
 from web.people.my_data import MyData
@@ -31,12 +33,7 @@ from web.people.my_pages import MyPages
 from web.people.public_listing import PublicListing
 from web.people.public_lists import PublicLists
 from web.people.public_table import PUBLIC_PAGES
-from web.people.quarantine_pages import QuarantinePages
-from web.people.queue_pages import QueuePages
-from web.people.review_pages import ReviewPages
-from web.people.review_table import REVIEW_PAGES
 from web.people.sign_in_pages import CALLBACK, SignInPages
-from web.people.strike_pages import StrikePages
 
 
 @dataclass(frozen=True)
@@ -50,11 +47,6 @@ class PeoplePages:
     language: LanguageChoice
     mine: MyPages
     data: MyData
-    queue: QueuePages
-    review: ReviewPages
-    quarantines: QuarantinePages
-    flags: FlagPages
-    strikes: StrikePages
 
 
 SIGN_IN_PAGES = (
@@ -63,7 +55,7 @@ SIGN_IN_PAGES = (
     PageRow("GET", CALLBACK, lambda to: to.sign_in.finish, "anyone"),
     PageRow("POST", "/signout", lambda to: to.sign_in.sign_out, "anyone"),
 )
-LISTING_PAGES = (*SUBMISSIONS, PROOF, OVERVIEW, SERVER_CHECK, PROFILE, REMOVAL)
+OWNED_PAGES = (*SUBMISSIONS, PROOF, OVERVIEW, SERVER_CHECK, PROFILE, REMOVAL)
 PEOPLE_PAGES = (
     *SIGN_IN_PAGES,
     PageRow("POST", "/language", lambda to: to.language.choose, "anyone"),
@@ -77,12 +69,12 @@ PEOPLE_PAGES = (
     PageRow("GET", "/me/data.json", lambda to: to.data.download, "signed in"),
     PageRow("POST", "/me/data", lambda to: to.data.erase, "signed in"),
     *rows_of(MY_VOTES),
-    *rows_of(LISTING_PAGES),
+    *rows_of(OWNED_PAGES),
     *rows_of((TAKE_OVER, *OWNER_PAGES, INVITATION)),
     *rows_of(KEY_PAGES),
     *rows_of((*WEBHOOK_PAGES, *DELIVERY_PAGES)),
     *rows_of(NUMBER_PAGES),
-    *REVIEW_PAGES,
+    *rows_of((QUEUE, FLAGGED_VOTES, *LISTING_PAGES, LISTING_VOTES)),
     *rows_of((VOTE_PAGE,)),
     *PUBLIC_PAGES,
 )

@@ -22,7 +22,7 @@ from actions.views import Success
 from chatplatform.answers import PlatformServer, server_icon_url
 from chatplatform.listing_checks import Obstacle, obstacles
 from chatplatform.platform_client import PlatformAway
-from core.refusals import Invalid, Refusal, Unavailable
+from core.refusals import Refusal, Unavailable
 from core.rows import CheckOutcome, Eligibility, ServerCheck
 from forms.posts import posted
 from forms.reading import read
@@ -239,8 +239,6 @@ async def list_server(page: PageCall, _: None) -> Any:
             raise Again(errors={"": NOT_ELIGIBLE}, status=409, found={"checks": checks})
         checked = CheckedSubmission(form, checks, webhook, page.site.submissions.approves_servers)
         return await submit_checked(page.call.rechecked(), checked)
-    except Invalid as error:
-        raise Again(_of_form(error), found={"checks": checks}) from error
     except (Refusal, Unavailable, AnswerRefused) as error:
         if not (isinstance(error, Refusal) and error.code == "listing_exists"):
             raise Again(error, found={"checks": checks}) from error
@@ -304,11 +302,6 @@ def _webhook(typed: Mapping[str, Any]) -> WebhookSettings | None:
     return read(WebhookSettings, {"url": url, "language": language}) if url else None
 
 
-def _of_form(error: Invalid) -> Invalid:
-    """Return the same faults by the names of the form, which has another one for the webhook's URL."""
-    return Invalid({"webhook_url" if name == "url" else name: why for name, why in error.faults.items()})
-
-
 SUBMISSIONS = (
     Page(
         path=f"/{BOTS}/new",
@@ -335,7 +328,15 @@ SUBMISSIONS = (
         access=SUBMIT.access,
         show=show_server,
         has_json=False,
-        posts=(Post(access=SUBMIT.access, reads=read_server, run=list_server, then=listed),),
+        posts=(
+            Post(
+                access=SUBMIT.access,
+                reads=read_server,
+                run=list_server,
+                then=listed,
+                fields={"url": "webhook_url"},
+            ),
+        ),
         gives_back=True,
     ),
 )

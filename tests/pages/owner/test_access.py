@@ -3,7 +3,7 @@
 import pytest
 
 from pages.page_rows import rows_of
-from pages.table import LISTING_PAGES
+from pages.table import OWNED_PAGES
 from tests.support.gateways import OPERATOR_TOKEN
 from tests.support.owned_listings import SERVER, list_bot, list_server
 from tests.support.page_visitor import COOKIE
@@ -12,7 +12,7 @@ from tests.support.platform_stand_in import ADA, BEN, CLEO, DAN, READY
 from tests.support.visited_listings import stranger_status
 from web.pages import PageRow
 
-ROWS = rows_of(LISTING_PAGES)
+ROWS = rows_of(OWNED_PAGES)
 OF_LISTINGS = [row for row in ROWS if "{id}" in row.path]
 OF_OWNERS = ("/danger", "/prove")
 """What the owner alone may do."""
