@@ -141,6 +141,8 @@ class Shown(Generic[V]):
         html: values for the template alone; an async function if making them costs more than JSON is worth.
         template: another template than that of the row, such as for a key that is shown once.
         headers: headers of this page alone.
+        refused: a refusal that the page says, where no post was refused; it gives the status.
+        cookies: the `Set-Cookie` headers.
     """
 
     value: V
@@ -148,6 +150,8 @@ class Shown(Generic[V]):
     html: Html | Callable[[], Awaitable[Html]] = field(default_factory=dict)
     template: str = ""
     headers: Mapping[str, str] = field(default_factory=lambda: NO_HEADERS)
+    refused: RefusedPost | None = None
+    cookies: tuple[str, ...] = ()
 
 
 Answer = Shown[Any] | Done | Reply

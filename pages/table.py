@@ -8,7 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from actions.listing_kinds import Kind
+from pages.account.language import LANGUAGE
+from pages.account.my_data import MY_DATA
+from pages.account.my_pages import MY_PAGES
 from pages.account.my_votes import MY_VOTES
+from pages.account.sign_in import SIGN_IN_PAGES
 from pages.owner.keys import KEY_PAGES
 from pages.owner.vote_numbers import NUMBER_PAGES
 from pages.page_rows import rows_of
@@ -19,9 +23,6 @@ from web.people.delivery_pages import DELIVERY_PAGES, DeliveryPages
 from web.people.flag_pages import FlagPages
 from web.people.for_robots import robots
 from web.people.invitation_pages import INVITATION_PAGES, InvitationPages
-from web.people.language_choice import LanguageChoice
-from web.people.my_data import MyData
-from web.people.my_pages import MyPages
 from web.people.overview_pages import OverviewPages
 from web.people.owned_pages import OWNED_PAGES
 from web.people.owner_pages import LEAVE_PAGES, OwnerPages
@@ -36,7 +37,6 @@ from web.people.review_pages import ReviewPages
 from web.people.review_table import REVIEW_PAGES
 from web.people.server_check_pages import ServerCheckPages
 from web.people.server_submission import ServerSubmissionPages
-from web.people.sign_in_pages import CALLBACK, SignInPages
 from web.people.strike_pages import StrikePages
 from web.people.submission_pages import SubmissionPages
 from web.people.take_over_pages import TAKE_OVER_PAGES, TakeOverPages
@@ -50,10 +50,6 @@ class PeoplePages:
     site: SiteTools
     lists: PublicLists
     listing: PublicListing
-    sign_in: SignInPages
-    language: LanguageChoice
-    mine: MyPages
-    data: MyData
     submission: SubmissionPages
     server_submission: ServerSubmissionPages
     server_checks: ServerCheckPages
@@ -72,25 +68,10 @@ class PeoplePages:
     strikes: StrikePages
 
 
-SIGN_IN_PAGES = (
-    PageRow("GET", "/signin", lambda to: to.sign_in.show, "anyone"),
-    PageRow("POST", "/signin", lambda to: to.sign_in.start, "anyone"),
-    PageRow("GET", CALLBACK, lambda to: to.sign_in.finish, "anyone"),
-    PageRow("POST", "/signout", lambda to: to.sign_in.sign_out, "anyone"),
-)
 PEOPLE_PAGES = (
-    *SIGN_IN_PAGES,
-    PageRow("POST", "/language", lambda to: to.language.choose, "anyone"),
+    *rows_of((*SIGN_IN_PAGES, LANGUAGE)),
     PageRow("GET", "/robots.txt", lambda _: robots, "anyone"),
-    PageRow("GET", "/me", lambda to: to.mine.listings, "signed in"),
-    PageRow("GET", "/me/notices", lambda to: to.mine.notices, "signed in"),
-    PageRow("POST", "/me/notices", lambda to: to.mine.notices_read, "signed in"),
-    PageRow("GET", "/me/sessions", lambda to: to.mine.sessions, "signed in"),
-    PageRow("POST", "/me/sessions", lambda to: to.mine.end_session, "signed in"),
-    PageRow("GET", "/me/data", lambda to: to.data.show, "signed in"),
-    PageRow("GET", "/me/data.json", lambda to: to.data.download, "signed in"),
-    PageRow("POST", "/me/data", lambda to: to.data.erase, "signed in"),
-    *rows_of(MY_VOTES),
+    *rows_of((*MY_PAGES, *MY_DATA, *MY_VOTES)),
     *OWNED_PAGES,
     *TAKE_OVER_PAGES,
     *LEAVE_PAGES,
