@@ -27,12 +27,12 @@ from replication.facts.merge import Merge
 from replication.members.claims import ClaimPolicy, Claims
 from replication.members.differences import Differences
 from replication.members.distance import Distance
-from replication.members.duty import Duty
 from replication.members.epochs import node_id_at_start
 from replication.members.eviction import Eviction
 from replication.members.fence import Fence
 from replication.members.isolation import Isolation
 from replication.members.joining import Joining
+from replication.members.leader_lease import LeaderLease
 from replication.members.registry import Registry
 from replication.members.silence import Silence
 from replication.members.succession import Succession
@@ -171,7 +171,9 @@ def _members(shared: _Shared) -> Members:
         Eviction(link, warnings),
         Fence(clock, lease_seconds, READY_SECONDS),
         warnings,
-        Duty(link, state.fleet, clock, lease_seconds, succession.has_read_gone) if sends_reminders else None,
+        LeaderLease(link, state.fleet, clock, lease_seconds, succession.has_read_gone)
+        if sends_reminders
+        else None,
         joining,
         Isolation(registry, clock, warnings, after_seconds, READY_SECONDS),
         Distance(registry, policy, warnings),

@@ -7,15 +7,9 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import asdict
 
+from actions.history import History, act_views, owner_message_view
 from actions.listing_kinds import Kind
-from actions.query_forms import ListingsQuery
-from core.actors import Actor, user_of
-from core.events import Event, ListingSaved
-from core.rows import ServerCheck
-from forms.fields import Nothing
-from forms.reading import read, read_query
-from handlers.history_views import History, act_views, owner_message_view
-from handlers.listing_views import (
+from actions.listing_views import (
     ApprovedBot,
     BotPage,
     LimitsAnswer,
@@ -28,6 +22,12 @@ from handlers.listing_views import (
     server_view,
     stats_problem_views,
 )
+from actions.query_forms import ListingsQuery
+from core.actors import Actor, user_of
+from core.events import Event, ListingSaved
+from core.rows import ServerCheck
+from forms.fields import Nothing
+from forms.reading import read, read_query
 from handlers.manage import ManageContext
 from handlers.reply import Reply, success
 from handlers.request import Request

@@ -5,11 +5,11 @@ The operator may state a person's consent: on the platform's own site the person
 
 from collections.abc import Callable
 
+from actions.listing_views import listing_answer
 from core.events import Event
 from core.rows import Listing
 from forms.fields import Nothing
 from forms.reading import read
-from handlers.listing_views import listing_answer
 from handlers.manage import ManageContext, user_id
 from handlers.reply import Reply, success
 from handlers.request import Request

@@ -3,8 +3,8 @@
 from msgspec import Struct
 
 from actions.listing_kinds import KINDS, Kind
+from actions.listing_views import BotAnswer, ServerAnswer
 from forms.fields import Nothing
-from handlers.listing_views import BotAnswer, ServerAnswer
 from handlers.route import Route
 from kinds.bots import MOST_CO_OWNERS
 from listings.forms import Heir

@@ -1,23 +1,17 @@
 """The one table of routes. Law: a path that is not here does not exist, and one that is here is documented.
 
-A new endpoint is a new row; those of the review and under `/debug` stand in files of their own. In
-a text of a row, `$name` stands for a number that an operator can set: the document fills it in.
+A new endpoint is a new row; those of the review and under `/debug` stand in files of their own. In a text of
+a row, `$name` stands for a number that an operator can set: the document fills it in.
 """
 
 from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
+from actions.history import History
 from actions.keys import KEY_ACTIONS
 from actions.listing_kinds import KINDS, Kind
-from actions.query_forms import DeliveriesQuery, ListingsQuery
-from actions.table import USER_ACTIONS
-from actions.views import Success
-from actions.votes import VOTE_ACTIONS
-from forms.fields import Nothing
-from handlers.action_routes import routes_of
-from handlers.history_views import History
-from handlers.listing_views import (
+from actions.listing_views import (
     ApprovedBot,
     BotAnswer,
     BotPage,
@@ -27,6 +21,12 @@ from handlers.listing_views import (
     ServerPage,
     ShownBot,
 )
+from actions.query_forms import DeliveriesQuery, ListingsQuery
+from actions.table import USER_ACTIONS
+from actions.views import Success
+from actions.votes import VOTE_ACTIONS
+from forms.fields import Nothing
+from handlers.action_routes import routes_of
 from handlers.manage_strikes import StruckVotes
 from handlers.owner_routes import OWNER_ROUTES
 from handlers.review_routes import REVIEW_ROUTES

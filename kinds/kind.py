@@ -14,7 +14,7 @@ from msgspec import NODEFAULT, Struct
 
 from forms.declared import Declared, declared_fields, unwrapped
 from forms.fields import Form, Snowflake
-from forms.rules import UNIQUE, About, Beside, Display, OneOf, Part, Sample, Size
+from forms.rules import UNIQUE, About, Beside, Display, OneOf, Part, Sample, Size, Widget
 from languages.said import Fault
 from languages.texts import Text
 
@@ -182,6 +182,16 @@ class Kind:
         samples = {name: field.note(Sample) for name, field in self.fields.items()}
         return self.profile(**{name: sample.value for name, sample in samples.items() if sample is not None})
 
+    def choices(self, name: str) -> Mapping[str, Text]:
+        """Return the choices of a field, with their names for people."""
+        return choices_of(self.fields[name])
+
+    @cached_property
+    def empty(self) -> Mapping[str, Any]:
+        """The values of an empty form of a profile."""
+        blank: Mapping[Widget, Any] = {"choices": (), "lines": (), "url": None}
+        return {name: blank.get(shown.widget, "") for name, shown in self.shown.items()}
+
     def is_required(self, name: str) -> bool:
         """Return true if a field of a profile may neither be left out nor be empty."""
         field = self.fields[name]
@@ -211,18 +221,24 @@ class Kind:
         """Return the text that a list shows of a profile."""
         return next(iter(self.values(profile, "word")), "")
 
+    def links(self, profile: Profile) -> Sequence[tuple[Text, str]]:
+        """Return the addresses of a profile with their labels."""
+        links = ((name, shown) for name, shown in self.shown.items() if shown.widget == "url")
+        return [(shown.label, text) for name, shown in links for text in self.texts(profile, name)]
+
     def prose(self, profile: Struct) -> str:
         """Return the long text of a profile, or of a view that shows it; empty if its kind has none."""
-        name = self._prose
+        name = self.prose_name
         return str(getattr(profile, name)) if name is not None else ""
 
     @property
     def is_markdown(self) -> bool:
         """True if everybody sees the long text drawn as Markdown."""
-        return self._prose is not None and self.shown[self._prose].is_markdown
+        return self.prose_name is not None and self.shown[self.prose_name].is_markdown
 
     @cached_property
-    def _prose(self) -> str | None:
+    def prose_name(self) -> str | None:
+        """The name of the long text of a profile, if the kind has one."""
         return next((name for name, shown in self.shown.items() if shown.widget == "text"), None)
 
     def words(self, profile: Profile) -> tuple[str, ...]:

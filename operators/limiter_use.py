@@ -5,9 +5,9 @@ from typing import Annotated, NamedTuple
 
 from msgspec import Meta
 
+from actions.listing_views import LimitView
 from actions.views import Count, ListingName, Positive, Snowflake, Success, View, example
 from core.rows import BotLimits, Listing
-from handlers.listing_views import LimitView
 from handlers.slices import first_of
 from kinds.bots import BOTS
 from operators.gateway_parts import GatewayParts

@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 from msgspec import Meta
 from msgspec.structs import asdict
 
+from actions.history import Acts, OwnerMessageOrNone, act_views, owner_message_view
 from actions.keys import KeyView, key_view
+from actions.listing_views import (
+    BotView,
+    ServerView,
+    StatsProblemViews,
+    bot_view,
+    server_view,
+    stats_problem_views,
+)
 from actions.users import UserView
 from actions.views import (
     NULL,
@@ -28,15 +37,6 @@ from core.state import State
 from forms.fields import Form
 from forms.rules import About, Says, Size
 from grammars.snowflake import is_snowflake
-from handlers.history_views import Acts, OwnerMessageOrNone, act_views, owner_message_view
-from handlers.listing_views import (
-    BotView,
-    ServerView,
-    StatsProblemViews,
-    bot_view,
-    server_view,
-    stats_problem_views,
-)
 from handlers.request import Request
 from handlers.slices import in_slices
 from handlers.webhook_views import DeliveryView, WebhookView, delivery_view, webhook_view

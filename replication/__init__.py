@@ -1,7 +1,7 @@
 """Replication: several gateways serve one platform, and what one of them does the others soon know.
 
-What it is
-----------
+Purpose
+-------
 A *node* is a gateway with a data folder of its own. Its journal is the truth about what it did. Redis only
 carries facts between nodes, and may lose everything at any time. No request waits for Redis, except that a
 vote waits briefly for its claim.
@@ -17,7 +17,7 @@ fact       A statement about a thing as it is now: a listing, a user's votes at 
 timestamp  The time of a change by a hybrid logical clock: later than everything that its author had read.
 stream     The facts of one node in Redis, in the order of its journal. An *entry* has the id
            `<epoch>-<position>` and all facts behind one position and up to its own.
-cursor     The position up to which this node has merged another one. It stands in the journal, in the same
+cursor     The position up to which this node has merged another one. It is in the journal, in the same
            record as the facts.
 gap        Positions that other nodes know and that no stream will bring, because it was cut or lost.
 copy       The whole state of a *donor* as facts. A node with a gap takes it through Redis.
@@ -28,8 +28,8 @@ lease      A key in Redis that expires: on a name, on a vote (a *claim*), or on 
 digest     A keyed hash in place of a user, where Redis or a long memory may not know the user.
 fence      A stop for webhooks after a pause of the process, because a successor may have sent them.
 
-How facts flow
---------------
+The flow of facts
+-----------------
     ledger -> capture -> queue -> publisher ==> Redis ==> follower -> merge -> ledger
        |                            ^           stream       | gap
        '--------- journal ----------'                        '-> fetcher <== copy <== donor

@@ -1,4 +1,4 @@
-"""A node of a fleet at work. Law: no caller of the gateway waits for anything here.
+"""A node of a fleet at work. No caller of the gateway waits for it.
 
 Four loops run beside each other, each with its own outages: heartbeats and what follows from them, this
 node's stream, the streams of the others with copies where they have gaps, and counts for the limiters. This
@@ -20,11 +20,11 @@ from replication.copies.pieces import CopyLost
 from replication.members.claims import Claims
 from replication.members.differences import Differences
 from replication.members.distance import Distance
-from replication.members.duty import Duty
 from replication.members.eviction import Eviction
 from replication.members.fence import Fence
 from replication.members.isolation import Isolation
 from replication.members.joining import Joining
+from replication.members.leader_lease import LeaderLease
 from replication.members.registry import Registry
 from replication.members.silence import Silence
 from replication.members.status import Report
@@ -68,7 +68,7 @@ class Members:
     eviction: Eviction
     fence: Fence
     warnings: Warnings
-    duty: Duty | None
+    leader_lease: LeaderLease | None
     """None where no reminder is sent."""
     joining: Joining
     isolation: Isolation
@@ -147,9 +147,9 @@ class Node:
         return self._members.fence.may_send()
 
     def may_send_reminders(self) -> bool:
-        """Return True if this node has the duty to send reminders, and knows what was sent."""
-        duty = self._members.duty
-        return duty is not None and self._members.fence.may_send() and duty.is_ours()
+        """Return True if this node has the leader lease and knows what was sent."""
+        lease = self._members.leader_lease
+        return lease is not None and self._members.fence.may_send() and lease.is_ours()
 
     def why_not_ready(self) -> str | None:
         """Return why other nodes should get the requests; None if this one is ready."""
@@ -170,8 +170,8 @@ class Node:
                     await self._ledger.durable(self._ledger.head)
                     await publisher.step()
                     await registry.step(self._report())
-                    if self._members.duty is not None:
-                        await self._members.duty.leave()
+                    if self._members.leader_lease is not None:
+                        await self._members.leader_lease.leave()
                     await registry.leave()
         except (*UNREACHABLE, Unavailable) as error:
             log.info("left without telling everything: %s", type(error).__name__)
@@ -251,8 +251,8 @@ class Node:
         members.fence.heartbeat(is_caught_up=is_caught_up)
         members.joining.heartbeat(is_caught_up=is_caught_up and not streams.gaps.has_closed)
         members.isolation.heartbeat(is_caught_up=is_caught_up)
-        if members.duty is not None:
-            await members.duty.step(is_caught_up=is_caught_up)
+        if members.leader_lease is not None:
+            await members.leader_lease.step(is_caught_up=is_caught_up)
         if self._beats > 1 and is_caught_up:
             self._ready.set()
 

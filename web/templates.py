@@ -13,7 +13,7 @@ from pathlib import Path
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
-from handlers.history_views import message_error
+from actions.history import message_error
 from handlers.late import Late
 from languages.language_names import Language
 from web.links import link

@@ -1,7 +1,7 @@
 """The HTTP/1.1 server: sockets in, requests to the direct route and to Tornado's application, answers out.
 
-What comes in: listening sockets, bytes of clients, `ConnectionLimits`, an application, and a direct route
-that answers vote checks without it. What goes out: whole requests, one at a time for each connection, and
+In: listening sockets, bytes of clients, `ConnectionLimits`, an application, and a direct route
+that answers vote checks without it. Out: whole requests, one at a time for each connection, and
 their answers in the same order.
 
 Invariant: whatever a client does or omits, it makes the process hold a bounded number of bytes, requests and

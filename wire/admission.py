@@ -52,7 +52,7 @@ class Guest(Protocol):
     """A connection."""
 
     deadline: float
-    """Of two idle connections, the one with the earlier deadline has been idle for longer."""
+    """The idle connection with the earlier deadline has been idle for longer."""
 
     @property
     def idle(self) -> bool:

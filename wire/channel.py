@@ -1,5 +1,7 @@
-"""The socket of a connection: writing, flow control, and its end. Law: an answer that was written is not lost
-to the way in which the connection is closed, and a client that does not read holds a bounded number of bytes.
+"""The socket of a connection: writing, flow control, and its end.
+
+Invariant: an answer that was written is not lost to the way in which the connection is closed, and a client
+that does not read holds a bounded number of bytes.
 
 The two halves are two small machines. *Reading* goes FLOWING <-> WAITING, and from either to ENDED, for good.
 *Writing* goes FLOWING <-> BLOCKED, and from either to SHUT and to GONE.
@@ -7,7 +9,7 @@ The two halves are two small machines. *Reading* goes FLOWING <-> WAITING, and f
 Lingering: our side of the socket is shut down, and what the client still sends is read and dropped, because
 closing a socket with unread bytes would reset it and take the answer with it (RFC 9112, 9.6).
 
-Whether closing now could take something from a client is asked of the kernel: what it holds counts too. A TLS
+The kernel tells if closing now could lose data of a client: what it still holds counts, too. A TLS
 transport tells of no buffer but its own.
 """
 
@@ -136,7 +138,7 @@ class Channel:
         """The loop has closed the socket, and says so presently."""
         return self._transport.get_extra_info("socket") is None
 
-    # What is on its way.
+    # Bytes under way.
 
     @property
     def unsent(self) -> bool:

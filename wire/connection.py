@@ -12,8 +12,8 @@ A request that the direct route answers takes one call from its last byte to `tr
 future, no Tornado object. Every other becomes an exchange with the application, one at a time. What comes
 before its turn stays unparsed, and what is more than one read of it stays in the socket.
 
-What waits for its turn: exchanges that were parsed together with the one whose turn it is, then a refusal of
-what came behind them (nothing is read after that), or else bytes that are not parsed yet.
+Three things wait for their turn: the exchanges that were parsed together with the present one, then a refusal
+of the bytes behind them (nothing is read after that), or else bytes that are not parsed yet.
 
 Bytes are parsed in slices, and a slice ends behind the first head in it. So a client that sends many requests
 at once has a few of them answered, and then the others have their turn (`WireServer.go_on_later`).

@@ -1,4 +1,4 @@
-"""The grammar of a request's head. Law: what two readers could read in two ways is refused.
+"""The grammar of a request's head. Invariant: what two readers could read in two ways is refused.
 
 llhttp has already refused what is no HTTP: bare CR and LF, spaces before colons, folded lines, two lengths or
 a length beside chunks. What it lets through and RFC 9112 does not ask of an origin server is refused here:

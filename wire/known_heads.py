@@ -1,5 +1,6 @@
-"""The direct route, which needs no application, and the heads that are known to ask for it. Law: llhttp has
-read every head that is recognised here, byte for byte.
+"""The direct route, which needs no application, and the heads that are known to ask for it.
+
+Invariant: llhttp has read every head that is recognised here, byte for byte.
 
 A bot asks again and again with the same head but for the target, on a connection of its own or through a
 proxy. Once such a head was parsed and its request succeeded, the bytes behind the target are kept beside the

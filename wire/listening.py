@@ -1,4 +1,6 @@
-"""Sockets to serve on. Law: a socket that listens is taken from nobody, and one that is returned listens.
+"""Sockets to serve on.
+
+Invariant: a socket that listens is taken from nobody, and one that is returned listens.
 
 It is bound to an address, or to a path as a Unix socket, or was bound by systemd, which hands over its own.
 """

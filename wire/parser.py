@@ -1,5 +1,6 @@
-"""Requests out of bytes: bytes in, events out. Law: no I/O, no clock, no loop; the same bytes in the same
-slices give the same events.
+"""Requests out of bytes: bytes in, events out.
+
+Invariant: no I/O, no clock, no loop; the same bytes in the same slices give the same events.
 
 llhttp (httptools) reads the bytes, without its leniencies. This file adds what llhttp lacks: the grammar and
 the limits of a head, a limit of a body's framing, an answer to offers to upgrade, which are declined, and the
@@ -151,7 +152,7 @@ class RequestParser:
     def _decline_upgrade(self, rest: bytes) -> None:
         """Go on as if nothing had been offered.
 
-        llhttp stops behind the head, whatever body that announces. A new one is told of the body by a head of
+        llhttp stops behind the head, whatever body that announces. A new one learns of the body by a head of
         ours.
         """
         if self.stage is OVER:

@@ -1,5 +1,7 @@
-"""The phases of a connection, and the table of its transitions. Law: a connection is in one phase, and a step
-that the table does not know is a bug, which raises before it does harm.
+"""The phases of a connection, and the table of its transitions.
+
+Invariant: a connection is in one phase, and a step that the table does not know is a bug, which raises before
+it does harm.
 
 Theory of operation
 ===================

@@ -1,4 +1,4 @@
-"""TLS for the listening sockets. Law: a certificate is served only after it was found to fit its key.
+"""TLS for the listening sockets. Invariant: a certificate is served only after it was found to fit its key.
 
 Both files are read at the start and whenever they are asked to be, so that a renewed certificate needs no
 restart and a broken one changes nothing.
@@ -33,7 +33,7 @@ class Certificates:
         return self._served
 
     def reload(self) -> None:
-        """Reads both files anew. Raises CertificateUnusable, and then the ones before it stay in use."""
+        """Reads both files again. Raises CertificateUnusable, and then the ones before it stay in use."""
         self._current = self._read()
 
     def _use_current(self, handshake: ssl.SSLObject, _: str | None, __: ssl.SSLContext) -> None:
@@ -70,7 +70,7 @@ class Certificates:
             return f"{self._certificate}: holds no certificate in PEM"
         reason = getattr(error, "reason", None)  # not always told: then the text is OpenSSL's line number
         why = f" ({reason})" if reason else ""
-        return f"{self._key}: holds no key in PEM that goes with {self._certificate}{why}"
+        return f"{self._key}: has no key in PEM that fits {self._certificate}{why}"
 
 
 def _new_context() -> ssl.SSLContext:

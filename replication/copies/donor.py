@@ -1,4 +1,4 @@
-"""Copies of this node for others. Law: a copy says only what is durable here.
+"""Copies of this node for others. Invariant: a copy contains only facts that are durable here.
 
 A node that wants a copy says so in its status. The donor writes the copy, piece by piece, into a stream in
 Redis, and stays only a little ahead of the reader. A copy is not of one moment: its pieces are facts. What

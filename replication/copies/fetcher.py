@@ -1,4 +1,7 @@
-"""A copy of another node for this one. Law: cursors move when the whole copy is merged, and not before."""
+"""A copy of another node for this one.
+
+Invariant: cursors move only when the whole copy is merged.
+"""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""Erased users in a copy. Law: neither side brings back a user whom the other one has erased.
+"""Erased users in a copy. Invariant: no copy brings back a user whom the other side has erased.
 
 A copy names erased users by keyed digest only. The reader searches the users that it knows for those that
 are news to it. It leaves users out of the copy whom it has erased itself and the donor had not (`Merge`).

@@ -1,4 +1,4 @@
-"""The pieces of a copy. Law: pieces are numbered from 0, and only the last one has cursors.
+"""The pieces of a copy. Invariant: pieces are numbered from 0, and only the last one has cursors.
 
 Pieces stand in Redis: nodes of other versions must understand them.
 """

@@ -1,4 +1,6 @@
-"""Settings and clocks that differ between nodes. Law: only a certain difference is warned of.
+"""Settings and clocks that differ between nodes.
+
+Invariant: a warning is logged only for a certain difference.
 
 The status of a node has the settings that all should have alike, and its wall clock. A status that follows
 one that was read before is at most as old as a heartbeat; the first one of a node may have any age, so it

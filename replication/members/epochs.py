@@ -1,5 +1,6 @@
-"""The node id: a name and an epoch. Law: no node id is ever used for two histories, and a later one is
-greater.
+"""The node id: a name and an epoch.
+
+Invariant: no node id is ever used for two histories, and a later one is greater.
 
 A node begins a new epoch when its journal is not the one that the others know under its node id: the folder
 is new, restored or a copy, or another process has written to the stream.

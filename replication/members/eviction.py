@@ -1,4 +1,4 @@
-"""A Redis that may evict keys. Law: the node warns of it and goes on.
+"""A Redis that may evict keys. The node logs a warning and goes on.
 
 With a `maxmemory-policy` other than `noeviction`, Redis drops leases and whole streams when its memory is
 full. Nodes fill streams again and take their content as a copy, time and again; but without the lease on a

@@ -1,5 +1,6 @@
-"""The fence around webhooks after a pause of the process. Law: a paused node sends nothing before it has
-caught up.
+"""The fence around webhooks after a pause of the process.
+
+Invariant: a paused node sends nothing before it has caught up.
 
 A node that does not run for the length of a lease is gone to the others, and one of them sends its webhooks.
 The paused process notices only that more time has passed between two looks at the clock than ever does.
@@ -11,7 +12,7 @@ from core.clock import NS_PER_SECOND, Clock
 
 log = logging.getLogger(__name__)
 
-BEATS_TO_HEAR = 2  # after so many, whoever has sent a webhook for this node has said so
+BEATS_TO_HEAR = 2  # after so many, a successor has reported the webhooks that it sent
 
 
 class Fence:

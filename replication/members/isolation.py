@@ -3,7 +3,7 @@
 Invariant: it answers again only when it has listened to the others, and knows what they know or has waited a
 while for that.
 
-What it answers is then never older than `after_seconds` and the lag of its streams. So it refuses from its
+Its answers are then never older than `after_seconds` and the lag of its streams. So it refuses from its
 start on until it has heard the others once.
 """
 

@@ -1,4 +1,4 @@
-"""Nodes whose content this node refuses. Law: the log has one line when it begins, and one when it ends."""
+"""Nodes whose content this node refuses. The log has one line at the beginning and one at the end."""
 
 import logging
 from collections.abc import Container, Mapping

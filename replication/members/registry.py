@@ -1,4 +1,6 @@
-"""The registry of nodes. Law: a node is there while its status changes; no clock of another machine is read.
+"""The registry of nodes.
+
+Invariant: a node is there while its status changes; no clock of another machine is read.
 
 Every heartbeat writes this node's status into one hash and reads those of the others. A status that is the
 same as the last time means that its node has not spoken in between. A lease makes sure that one process bears
@@ -103,7 +105,7 @@ class Registry:
         """Tell if this node does what one node does for the whole fleet, such as asking the chat platform
         about a listing. All that are there choose the same one of them; while nobody is heard, nobody does.
 
-        Two nodes may choose differently for a moment: what must happen once asks for a lease, as `Duty`.
+        Two nodes may choose differently for a moment: what must happen once needs a lease, as `LeaderLease`.
         """
         names = [self.name, *filter(self.is_there, self._members)]
         chosen = max(names, key=lambda name: hashlib.blake2b(f"{name} {thing}".encode()).digest())

@@ -1,4 +1,4 @@
-"""Nodes that have gone silent. Law: nobody is called silent while this node cannot hear anybody."""
+"""Nodes that have gone silent. Invariant: none is reported while this node hears nobody."""
 
 from core.clock import NS_PER_SECOND
 from replication.members.registry import Registry

@@ -6,7 +6,7 @@ import msgspec
 
 
 class Status(msgspec.Struct, frozen=True, array_like=True):
-    """A node's report on itself, written with every heartbeat. It stands in Redis: nodes of other versions
+    """A node's report on itself, written with every heartbeat. It is in Redis: nodes of other versions
     must understand it.
 
     `label` is its node id, and `fleet` proves that it has the fleet's secret. `beat` grows with every

@@ -1,4 +1,6 @@
-"""The succession to a node that is gone. Law: one successor, and it sends only what is known to be unsent.
+"""The succession to a node that is gone.
+
+Invariant: one successor, and it sends only what is known to be unsent.
 
 A node is gone if its status has not changed for the length of a lease; so is an older epoch of a node that is
 there. The successor is the node that gets the lease in Redis after it has read the gone node's stream to the
@@ -48,7 +50,7 @@ class Succession:
         self._gone_since_ns: dict[str, int] = {}
 
     def reset(self) -> None:
-        """Redis was away: the leases of gone nodes begin anew."""
+        """Redis was away: the leases of gone nodes begin again."""
         self._gone_since_ns.clear()
 
     async def step(self) -> None:

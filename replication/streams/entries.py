@@ -1,4 +1,4 @@
-"""The entries of a node's stream. Law: an entry says everything behind one position and up to another.
+"""The entries of a node's stream. Invariant: an entry contains all facts behind one position, up to another.
 
 Entries stand in Redis: nodes of other versions must understand them.
 """

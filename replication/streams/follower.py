@@ -1,4 +1,4 @@
-"""From the streams of the other nodes into this one. Law: each stream is merged in order and without a hole.
+"""Merges the streams of the other nodes. Invariant: each stream is merged in order and without a gap.
 
 One XREAD waits for all streams at once, each from this node's own position. An entry says behind which
 position it begins. If that is not merged yet, something is missing, and the stream is closed until a copy
@@ -30,7 +30,7 @@ REFUSED_SECONDS = 5.0
 
 
 class ReadStreams(NamedTuple):
-    """How far this node has read the others' streams, and what it lacks of them."""
+    """The progress of this node in the others' streams, and the parts that it lacks."""
 
     positions: ReadPositions
     gaps: Gaps

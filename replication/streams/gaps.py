@@ -1,11 +1,12 @@
-"""Gaps: parts of other nodes that this one lacks. Law: a gap that somebody can fill is filled, and no gap
-is waited for for ever.
+"""Gaps: parts of other nodes that this one lacks.
+
+Invariant: a gap that somebody can fill is filled, and no gap is waited for for ever.
 
 If another node knows more of a node than this one, either that node's stream is about to say it, or, when
-nothing of it moves for some heartbeats, a copy is taken of whoever knows most. An entry that begins behind an
-unknown position closes its stream until a copy has filled the gap. A gap of a node that is gone may be lost:
-nobody who is there can fill it. After a while the stream is read on behind it, because facts stand for
-themselves; but the cursor stays, so that a copy is taken when somebody comes back who knows more.
+nothing of it moves for some heartbeats, a copy is taken of the node that knows most. An entry that begins
+behind an unknown position closes its stream until a copy has filled the gap. A gap of a node that is gone may
+be lost: nobody who is there can fill it. After a while the stream is read on behind it, because facts stand
+for themselves; but the cursor stays, so that a copy is taken when somebody comes back who knows more.
 """
 
 import logging

@@ -1,4 +1,4 @@
-"""The node id of this node, and its change. Law: two journals never share a node id for long.
+"""The node id of this node, and its change. Invariant: two journals never share a node id for long.
 
 A copy of a data folder and its original have one node id. As soon as a node sees that the others know another
 journal under its node id, it begins a new epoch, and the votes that it has counted meanwhile move to the new

@@ -1,4 +1,4 @@
-"""Records of this node's journal, read back in a thread. Law: the event loop never waits for the disk."""
+"""Records of this node's journal, read back in a thread: the event loop never waits for the disk."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Streams that are behind. Law: a node that was busy for a moment is not behind.
+"""Streams that are behind. A node that was busy for a moment is not behind.
 
 The end of what is to be sent or read moves on. From time to time the node notes the end. If it has not come
 there `BEHIND_SECONDS` later, it is behind, until nothing is left or it has reached an end in half that time.

@@ -1,5 +1,7 @@
-"""The records that the stream lacks: records read back from the journal, then the queue. Law: nothing leaves
-before it is durable, and nothing is left out."""
+"""The records that the stream lacks: records read back from the journal, then the queue.
+
+Invariant: nothing leaves before it is durable, and nothing is left out.
+"""
 
 import logging
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""This node's stream in Redis. Law: ids only grow, so Redis refuses an entry that it has already."""
+"""This node's stream in Redis. Invariant: ids only grow, so Redis refuses a repeated entry."""
 
 import logging
 from collections.abc import Sequence
@@ -46,5 +46,5 @@ class OwnStream:
         used = await self._redis.memory_usage(self._key) or 0
         if used > most_bytes:
             kept = max(await self._redis.xlen(self._key) * most_bytes // used, 1)
-            log.warning("the stream takes %d bytes: whoever has not read it yet will take a copy", used)
+            log.warning("the stream takes %d bytes: a node that has not read it yet will take a copy", used)
             await self._redis.xtrim(self._key, maxlen=kept, approximate=False)

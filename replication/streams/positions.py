@@ -1,5 +1,6 @@
-"""The positions up to which this node has read other streams. Law: reading begins at the oldest cursor of a
-name.
+"""The positions up to which this node has read other streams.
+
+Invariant: reading begins at the oldest cursor of a name.
 
 Cursors, in the journal, say what is merged; positions, in memory, say what was read. They differ after a
 copy, which moves cursors alone, and behind a gap that nobody can fill, where only positions move.

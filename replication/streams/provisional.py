@@ -1,13 +1,15 @@
-"""Votes that a node takes before its node id is confirmed. Law: each of them counts, whatever the node id
-becomes.
+"""Votes that a node takes before its node id is confirmed.
+
+Invariant: each of them counts, whatever the node id becomes.
 
 A node counts votes under its node id, and of one node id the greatest count wins. So two nodes that count
 under one node id take votes from each other: a copy of a data folder, and its original. The copy begins a
 new epoch as soon as it reads what was sent under its node id. The votes that it has counted by then, since
 its start, move to the new node id.
 
-How many votes it has struck out by then, by day and month, stays under the old one. That is wrong only if the
-original has struck out votes of the same day since the copy was made: then the greater number alone counts.
+The number of votes that it has struck out by then, by day and month, stays under the old one. That is wrong
+only if the original has struck out votes of the same day since the copy was made: then the greater number
+alone counts.
 """
 
 import asyncio

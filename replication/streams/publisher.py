@@ -1,5 +1,6 @@
-"""From this node's journal to its stream. Law: the stream has the records of the journal, in their order,
-or fewer.
+"""From this node's journal to its stream.
+
+Invariant: the stream has the records of the journal, in their order, or fewer.
 
 The newest entry of the stream is the only record of what was sent. Whenever that is uncertain, the
 publisher reads it and goes on behind it (`_reconcile`). Redis refuses what the stream has already, because
@@ -134,7 +135,7 @@ class Publisher:
         await self._stream.cut_to(most_bytes)
 
     async def _refused_as_old(self) -> None:
-        """The last id of the stream is higher than its newest entry, if that was cut off: begin it anew."""
+        """The last id of the stream is higher than its newest entry, if that was cut off: begin a new one."""
         self._refusals += 1
         if self._refusals > 1:
             await self._stream.delete()
@@ -177,7 +178,7 @@ class Publisher:
         try:
             entry = self._stream.open(id_, envelope)
         except Foreign as foreign:
-            log.error("%s: this node's own stream is begun anew", foreign)
+            log.error("%s: this node begins a new stream", foreign)
             await self._stream.delete()
             return None
         epoch = self._identity.epoch

@@ -1,4 +1,4 @@
-"""Facts that are not in the stream yet. Law: facts stay here until the stream has them.
+"""Facts that are not in the stream yet. Invariant: facts stay here until the stream has them.
 
 Facts are captured when their record is committed, because that costs nothing then. Records from before the
 start, or too many to keep here, are read back from the journal.

@@ -1,4 +1,6 @@
-"""Requests that the limiters of other nodes have allowed. Law: a count is sent soon, and lost without harm.
+"""Requests that the limiters of other nodes have allowed.
+
+Invariant: a count is sent soon, and lost without harm.
 
 Each node writes what its limiter has allowed into one short stream that all read. A count that is lost there
 counts nowhere: for that while each node allows what the limit allows.
@@ -18,7 +20,7 @@ BEGINNING = "0-0"
 
 
 class Uses(msgspec.Struct, frozen=True, array_like=True):
-    """The requests that a node has allowed since its last count, by bot. It stands in Redis: nodes of other
+    """The requests that a node has allowed since its last count, by bot. It is in Redis: nodes of other
     versions must understand it."""
 
     label: str

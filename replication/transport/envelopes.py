@@ -1,9 +1,9 @@
-"""Sealed content of Redis. Law: an envelope opens only at its place, and only with the fleet's keys.
+"""Sealed content of Redis. Invariant: an envelope opens only at its place, and only with the fleet's keys.
 
 An envelope is encrypted like a file on disk (`storage/sealing.py`): key id 8s | salt 16s | encrypted msgpack.
 It is bound to the name of its place: an entry of a stream or of a copy to its id, the status of a node to its
-name, what limiters have allowed to its stream. So nobody can move an envelope unseen; whoever can write to
-Redis can put an old one back.
+name, what limiters have allowed to its stream. So nobody can move an envelope unseen; but a
+stranger who can write to Redis can put an old one back.
 """
 
 from functools import lru_cache

@@ -1,10 +1,11 @@
-"""The connection to Redis and the names of its keys. Law: a command is tried once; the caller decides about
-more.
+"""The connection to Redis and the names of its keys.
+
+Invariant: a command is tried once; the caller decides about more.
 
 redis-py's own retries are off. They would send XADD again without knowing whether the first one arrived,
 and they would multiply with the retries of `RetryingLoop`. Every command has a time-out; a blocking read
 waits for less than that. All keys begin with the prefix. Values are sealed (`transport/envelopes.py`):
-whoever can read Redis sees names, sizes, positions and times.
+a reader of Redis sees names, sizes, positions and times.
 
     <prefix>:nodes               hash: name -> Status
     <prefix>:alive:<name>        lease on a name: a random id of the process, for five heartbeats
@@ -12,7 +13,7 @@ whoever can read Redis sees names, sizes, positions and times.
     <prefix>:uses                stream: requests that the nodes' limiters have allowed, "e" -> Uses
     <prefix>:copy:<name>:<copy>  stream: a copy that the node fetches, "e" -> Piece
     <prefix>:heir:<node id>      lease on the webhooks of a node that is gone
-    <prefix>:reminders           lease on the duty to send reminders: the node id of who has it
+    <prefix>:reminders           leader lease: the node id of the node that sends reminders
     <prefix>:vote:<digest>       lease on a user's vote: when the user voted, and a random id
 """
 
@@ -41,7 +42,7 @@ was idle raises RuntimeError ("the handler is closed")."""
 
 
 class SealedEntry(NamedTuple):
-    """An entry of any stream as it stands in Redis; the envelope is empty if a stranger wrote the entry."""
+    """An entry of any stream as Redis has it; the envelope is empty if a stranger wrote the entry."""
 
     id: str
     envelope: bytes
@@ -98,7 +99,7 @@ class Link:
         except ResponseError as error:
             if not str(error).startswith(WRONG_TYPE):
                 raise
-            log.error("%s is no stream: it is begun anew", stream)
+            log.error("%s is no stream: a new one begins", stream)
             await self.redis.delete(stream)
             return None
 

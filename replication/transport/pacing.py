@@ -1,4 +1,6 @@
-"""The interval between steps of a loop. Law: work after a pause starts at once, work that follows is batched.
+"""The interval between steps of a loop.
+
+Invariant: work after a pause starts at once, work that follows is batched.
 
 A step costs about the same whatever it carries: a round trip to Redis, a record of the journal, threads and
 turns of the event loop. So after a step that had work, the next one waits until the interval since its

@@ -1,5 +1,7 @@
-"""A loop of work that needs Redis, retried for ever. Law: the log has one line when an outage begins, and one
-when it ends."""
+"""A loop of work that needs Redis, retried for ever.
+
+Invariant: the log has one line when an outage begins, and one when it ends.
+"""
 
 import asyncio
 import logging

@@ -6,21 +6,27 @@ import msgspec
 import pytest
 
 from actions.query_forms import MAX_PAGE
+from kinds.registry import KINDS
 from listings.list_orders import FRESH_SECONDS, KEPT_SECONDS, SORTS
 from tests.support.gateways import ROOT
 from web.people.listing_icons import HOLDS_MS
 from web.people.public_listing import OF_BADGES
 from web.people.public_lists import FOR_PROGRAMS, FOUND, LISTED
 from web.people.public_table import PUBLIC_PAGES
-from web.people.public_views import PublicBot, PublicCard, PublicHome, PublicList, PublicServer
+from web.people.public_views import PublicCard, PublicHome, PublicList
 
 TEXT = (ROOT / "docs/public-pages.md").read_text()
 NAMED = {each for code in re.findall(r"`([^`\n]+)`", TEXT) for each in re.split(r",? ", code)}
 
 
-@pytest.mark.parametrize("view", [PublicBot, PublicCard, PublicHome, PublicList, PublicServer])
+@pytest.mark.parametrize("view", [PublicCard, PublicHome, PublicList])
 def test_every_field_is_named(view: type) -> None:
     assert {field.name for field in msgspec.structs.fields(view)} - NAMED <= {"success"}
+
+
+def test_every_field_of_a_profile_is_named() -> None:
+    fields = {shown.public or name for kind in KINDS for name, shown in kind.shown.items()}
+    assert fields - NAMED == set()
 
 
 def test_every_address_and_every_order_is_named() -> None:

@@ -184,10 +184,10 @@ BROKEN: list[tuple[Callable[[Files], object], str, str]] = [
     (lambda files: files.certificate.write_bytes(b""), "certificate.pem", "holds no certificate in PEM"),
     (half_a_certificate, "certificate.pem", "holds no certificate in PEM"),
     (key_for_certificate, "certificate.pem", "holds no certificate in PEM"),
-    (lambda files: files.key.write_bytes(b""), "key.pem", "holds no key in PEM that goes with"),
-    (key_that_is_a_certificate, "key.pem", "holds no key in PEM that goes with"),
+    (lambda files: files.key.write_bytes(b""), "key.pem", "has no key in PEM that fits"),
+    (key_that_is_a_certificate, "key.pem", "has no key in PEM that fits"),
     (another_key, "key.pem", "is not the key of the certificate in"),
-    (key_of_another_kind, "key.pem", "holds no key in PEM that goes with"),
+    (key_of_another_kind, "key.pem", "has no key in PEM that fits"),
     (encrypted_key, "key.pem", "is encrypted"),
 ]
 

@@ -12,6 +12,7 @@ from actions.listing_kinds import Kind
 from core.refusals import Invalid, Refusal
 from core.rows import VOTES_ALONE, Delivery, DeliveryState, Listing, Webhook
 from handlers.webhook_views import DeliveryPage, Redelivered, delivery_view
+from kinds.registry import BY_PLURAL
 from languages.said import Fault
 from languages.texts import Text
 from web.json_answers import JsonAnswers
@@ -47,7 +48,7 @@ class DeliveryPages:
 
     def __init__(self, kind: Kind, access: ListingAccess, answers: JsonAnswers, curl: Curl) -> None:
         self._kind: Kind = kind
-        self._form = "Bot" if kind == "bots" else "Server"
+        self._form = BY_PLURAL[kind].title
         self._access = access
         self._answers = answers
         self._curl = curl

@@ -5,12 +5,13 @@ An owner sends its address to whom they have invited, or the person finds it und
 
 from functools import partial
 
-from actions.listing_kinds import KINDS, Kind, kind_of_ref
+from actions.listing_kinds import KINDS, Kind
 from core.actors import user_actor
 from core.clock import Clock
 from core.refusals import Refusal
 from core.rows import Listing
 from core.state import State
+from kinds.registry import kind_of
 from languages.texts import Text
 from listings.hand_over import standing
 from web.json_answers import JsonAnswers
@@ -42,7 +43,7 @@ class InvitationPages:
     async def _answered(self, visit: PersonVisit, access: Access, act: str) -> Done:
         """Return the way to the page to go on to. Raises the refusals of the endpoints."""
         row, user, answers = access.row, access.person.id, self._answers
-        form = kind_of_ref(row.ref)[:-1].capitalize()
+        form = kind_of(row.ref).title
         match act:
             case "join":
                 await answers.reply("acceptInvitation", visit.request, row.id, user, body={})

@@ -9,14 +9,14 @@ from typing import Literal
 
 from msgspec import Struct
 
+from actions.history import ActView, act_views
 from actions.listing_kinds import Kind, kind_of_ref
+from actions.listing_views import BotView, ServerView, bot_view, server_view
 from chatplatform.platform_client import PlatformAway
 from core.clock import Clock
 from core.ledger import Ledger
 from core.refusals import Refusal
 from core.rows import AuditAction, Listing
-from handlers.history_views import ActView, act_views
-from handlers.listing_views import BotView, ServerView, bot_view, server_view
 from handlers.reply import Reply, encode_json
 from languages.texts import Text, Words
 from listings.ownership import Ownership

@@ -6,10 +6,11 @@ revoke keys that somebody made who is no owner any more. A server has a hand-ove
 
 from collections.abc import Mapping
 
-from actions.listing_kinds import Kind, kind_of_ref
+from actions.listing_kinds import Kind
 from core.clock import Clock
 from core.refusals import Refusal
 from core.state import State
+from kinds.registry import kind_of
 from languages.texts import Text
 from listings.co_owners import keys_of_others, most_co_owners
 from listings.hand_over import standing
@@ -62,7 +63,7 @@ class OwnerPages:
     ) -> str:
         """Return the name of the notice. Raises the refusals of the endpoints."""
         row, answers = access.row, self._answers
-        form = kind_of_ref(row.ref)[:-1].capitalize()
+        form = kind_of(row.ref).title
         match act:
             case "invite" if form == "Bot":
                 await answers.reply("inviteExtraOwner", visit.request, row.id, typed["user"], body={})

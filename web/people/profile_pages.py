@@ -114,7 +114,7 @@ class ProfilePages:
             "version": draft.version,
             "errors": errors,
             "labels": LABELS,
-            "choices": BY_PLURAL[kind].categories,
+            "its_kind": BY_PLURAL[kind],
             "preview": preview,
             "others": others,
             "edits": self._edits,

@@ -42,6 +42,8 @@ class PublicListing:
         values = {
             "shown": self._views.listing(row),
             "kind": kind,
+            "tagline": "" if listed.text == its_kind.prose(profile) else listed.text,
+            "links": its_kind.links(profile),
             "is_public": row.is_public,
             "is_hidden": row.state == "approved" and row.is_hidden,
             "html": await self._markdown.html(its_kind.prose(profile)) if its_kind.is_markdown else None,

@@ -1,7 +1,7 @@
 """Listings as everybody may see them. Law: a view holds what is public, and is the same for all visitors."""
 
-from collections.abc import Iterable
-from typing import Annotated, NamedTuple, cast
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, NamedTuple
 from urllib.parse import urlencode
 
 from msgspec import Meta
@@ -9,11 +9,9 @@ from msgspec import Meta
 from actions.listing_kinds import Kind, kind_of_ref
 from actions.views import Count, Moment, Snowflake, Success, View
 from core.clock import Clock, month_of
-from core.rows import Listing, Review
+from core.rows import Listing
 from core.state import State
-from kinds.bots import BotProfile
 from kinds.registry import kind_of
-from kinds.servers import ServerProfile
 from listings.list_orders import VoteTotals
 from web.people.listing_icons import ListingIcons
 
@@ -33,45 +31,6 @@ class PublicCard(View):
     votes_this_month: Annotated[Count, Meta(description="Since the first of the month, UTC.")]
     listed_at: Moment
     icon_url: str | None
-
-
-class PublicBot(Success):
-    """A bot. `icon_url` and `invite_url` lead to the chat platform."""
-
-    kind: Kind
-    id: Snowflake
-    name: str
-    short_description: str
-    description: Annotated[str, Meta(description="Markdown.")]
-    categories: tuple[str, ...]
-    server_count: Count | None
-    command_count: Count | None
-    counts_updated_at: Moment | None
-    votes: Count
-    votes_this_month: Count
-    listed_at: Moment
-    updated_at: Moment
-    icon_url: str | None
-    invite_url: str
-    support_url: str | None
-    state: Review
-
-
-class PublicServer(Success):
-    """A server."""
-
-    kind: Kind
-    id: Snowflake
-    name: str
-    description: str
-    category: str
-    keywords: tuple[str, ...]
-    votes: Count
-    votes_this_month: Count
-    listed_at: Moment
-    updated_at: Moment
-    icon_url: str | None
-    state: Review
 
 
 class PublicList(Success):
@@ -118,43 +77,33 @@ class PublicViews:
         rows = (self._listings.peek(ref) for ref in refs if ref in self._listings)
         return tuple(self._card(row, month) for row in rows)
 
-    def listing(self, row: Listing) -> PublicBot | PublicServer:
-        month, profile, counts = month_of(self._clock.now_ms()), row.profile, row.counts
-        if isinstance(profile, BotProfile):
-            return PublicBot(
-                kind="bots",
-                id=row.id,
-                name=profile.name,
-                short_description=profile.short_description,
-                description=profile.description,
-                categories=profile.categories,
-                server_count=counts.server_count if counts is not None else None,
-                command_count=counts.command_count if counts is not None else None,
-                counts_updated_at=counts.at_ms if counts is not None else None,
-                votes=self._votes.total(row.ref),
-                votes_this_month=self._votes.in_month(row.ref, month),
-                listed_at=_listed_ms(row),
-                updated_at=row.updated_ms,
-                icon_url=self._icons.url(row.ref),
-                invite_url=self._invite_url(row.id),
-                support_url=profile.support_invite,
-                state=row.state,
-            )
-        profile = cast(ServerProfile, profile)
-        return PublicServer(
-            kind="servers",
-            id=row.id,
-            name=profile.name,
-            description=profile.description,
-            category=profile.category,
-            keywords=profile.keywords,
-            votes=self._votes.total(row.ref),
-            votes_this_month=self._votes.in_month(row.ref, month),
-            listed_at=_listed_ms(row),
-            updated_at=row.updated_ms,
-            icon_url=self._icons.url(row.ref),
-            state=row.state,
-        )
+    def listing(self, row: Listing) -> Mapping[str, Any]:
+        """Return a listing as its JSON: profile, counts, votes, times and addresses."""
+        kind, profile = kind_of(row.ref), row.profile
+        written = {kind.shown[name].public or name: getattr(profile, name) for name in kind.in_order}
+        links = {kind.shown[name].public or name for name in kind.shown if kind.shown[name].widget == "url"}
+        counts = row.counts
+        pushed = {
+            "server_count": counts.server_count if counts is not None else None,
+            "command_count": counts.command_count if counts is not None else None,
+            "counts_updated_at": counts.at_ms if counts is not None else None,
+        }
+        invited = kind.facts is not None and kind.facts.question == "application"
+        return {
+            "success": True,
+            "kind": kind.plural,
+            "id": row.id,
+            **{name: value for name, value in written.items() if name not in links},
+            **(pushed if kind.stats is not None else {}),
+            "votes": self._votes.total(row.ref),
+            "votes_this_month": self._votes.in_month(row.ref, month_of(self._clock.now_ms())),
+            "listed_at": _listed_ms(row),
+            "updated_at": row.updated_ms,
+            "icon_url": self._icons.url(row.ref),
+            **({"invite_url": self._invite_url(row.id)} if invited else {}),
+            **{name: value for name, value in written.items() if name in links},
+            "state": row.state,
+        }
 
     def votes(self, row: Listing) -> int:
         return self._votes.total(row.ref)

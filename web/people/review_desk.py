@@ -96,6 +96,7 @@ class ReviewDesk:
         shown: dict[str, Any] = {
             "shown": self.views.review(row, platform, now_ms),
             "row": row,
+            "its_kind": kind_of(row.ref),
             "latest": row.latest,
             "version": change_version(row),
             "here": f"/review/{row.ref}",

@@ -13,6 +13,7 @@ from actions.listing_kinds import kind_of_ref
 from core.refusals import Refusal
 from core.rows import Listing
 from handlers.reply import Reply, reply_to, success
+from kinds.registry import kind_of
 from languages.texts import Text
 from listings.review import denial_text, is_proven, review_of
 from web.form_posts import FormPost
@@ -187,7 +188,7 @@ class ReviewPages:
 
 
 def _operation(verb: str, row: Listing) -> str:
-    return f"{verb}{'Bot' if kind_of_ref(row.ref) == 'bots' else 'Server'}"
+    return f"{verb}{kind_of(row.ref).title}"
 
 
 def _is_as_seen(row: Listing, form: Mapping[str, str]) -> bool:

@@ -9,15 +9,15 @@ from typing import Annotated, Literal
 from msgspec import Meta
 from msgspec.structs import asdict
 
+from actions.history import ActView, OwnerMessageOrNone, act_views, owner_message_view
 from actions.listing_kinds import Kind, kind_of_ref
+from actions.listing_views import BotView, ServerView, bot_view, server_view
 from actions.users import DisplayName, QuarantineView, Username, UserView
 from actions.views import ActorName, Moment, Snowflake, Success, View
 from chatplatform.facts import Answer, created_ms
 from chatplatform.platform_client import ChatPlatform, PlatformAway
 from core.rows import Listing, Review
 from core.state import State
-from handlers.history_views import ActView, OwnerMessageOrNone, act_views, owner_message_view
-from handlers.listing_views import BotView, ServerView, bot_view, server_view
 from handlers.manage_review import NoteView, note_list
 from kinds.bots import BotProfile
 from listings import review

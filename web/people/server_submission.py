@@ -35,14 +35,7 @@ from web.people.server_lists import ServerList, ServerLists
 from web.people.visitors import Person
 
 TITLE = Text("List a server")
-EMPTY: Mapping[str, Any] = {
-    "name": "",
-    "description": "",
-    "keywords": (),
-    "category": "",
-    "webhook_url": "",
-    "language": "en",
-}
+EMPTY: Mapping[str, Any] = {**SERVERS.empty, "webhook_url": "", "language": "en"}
 NOT_MANAGED = Text(
     "You do not manage this server, or the list of your servers is too old. You need the permission Manage "
     "Server there. Read the list again in another window, and send this once more."
@@ -201,7 +194,7 @@ class ServerSubmissionPages:
             "values": values,
             "errors": errors,
             "labels": {**LABELS, "webhook_url": Text("Webhook"), "language": Text("Language")},
-            "choices": SERVERS.categories,
+            "its_kind": SERVERS,
             "languages": LANGUAGES,
             "usual_wait_ms": self._ownership.usual_wait_ms,
             "is_listed": SERVERS.ref(server_id) in self._state.listings,

@@ -10,12 +10,12 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from actions.listing_kinds import kind_of_ref
 from actions.views import Count, Success
 from core.audit_log import FLAGS_KEPT
 from core.rows import Listing
 from handlers.manage_strikes import StruckVotes
 from handlers.reply import Reply, success
+from kinds.registry import kind_of
 from languages.texts import Text
 from web.form_posts import FormPost
 from web.pages import Page, Shown
@@ -54,7 +54,7 @@ class StrikePages:
         if "decide" not in access.rights:
             return self._page(visit, access, FormRefusal({"": OWN}, 403), form)
         row, is_sure = access.row, form.text("sure") == "yes"
-        name = f"strike{'Bot' if kind_of_ref(row.ref) == 'bots' else 'Server'}Votes"
+        name = f"strike{kind_of(row.ref).title}Votes"
         times = {name: _time_ms(text) for name in ("since", "until") if (text := form.text(name))}
         no_times = {name: NO_TIME for name, at_ms in times.items() if at_ms is None}
         if no_times:

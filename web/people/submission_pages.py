@@ -46,14 +46,7 @@ WORDS: Mapping[Obstacle, Text] = {
         "The bot has no slash commands that work on every server. Register one, and look it up again."
     ),
 }
-EMPTY: Mapping[str, Any] = {
-    "name": "",
-    "short_description": "",
-    "description": "",
-    "categories": (),
-    "support_invite": None,
-    "extra_owners": (),
-}
+EMPTY: Mapping[str, Any] = {**BOTS.empty, "extra_owners": ()}
 
 
 class SubmissionPages:
@@ -179,7 +172,7 @@ class SubmissionPages:
             "values": values,
             "errors": errors,
             "labels": LABELS,
-            "choices": BOTS.categories,
+            "its_kind": BOTS,
             "card": self._applications.card(bot_id),
             "preview": preview,
             "usual_wait_ms": self._ownership.usual_wait_ms,

@@ -20,6 +20,7 @@ from core.refusals import Invalid, Refusal
 from core.rows import VOTES_ALONE, Webhook
 from forms.reading import read
 from handlers.webhook_views import DeliveryAnswer, RotatedSecret, SavedWebhook, WebhookAnswer
+from kinds.registry import BY_PLURAL
 from languages.language_names import OWN_NAMES
 from languages.said import Fault
 from languages.texts import Text, Words
@@ -55,7 +56,7 @@ class WebhookPages:
 
     def __init__(self, kind: Kind, access: ListingAccess, answers: JsonAnswers) -> None:
         self._kind: Kind = kind
-        self._form = "Bot" if kind == "bots" else "Server"
+        self._form = BY_PLURAL[kind].title
         self._access = access
         self._answers = answers
 

@@ -67,4 +67,4 @@ def test_a_stream_that_takes_too_much_room_loses_its_oldest_entries_although_nob
             assert await node.stream() == everything[-1:]
 
     run(story())
-    assert caplog.text.count("whoever has not read it yet will take a copy") == 2
+    assert caplog.text.count("a node that has not read it yet will take a copy") == 2

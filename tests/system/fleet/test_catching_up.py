@@ -49,7 +49,7 @@ def trimmed(fleet: FleetOfEdges, redis: RedisServer) -> None:
     del redis
     a = fleet.edges[0]
     add_bulk(a)
-    eventually(lambda: "whoever has not read it yet will take a copy" in a.log)
+    eventually(lambda: "a node that has not read it yet will take a copy" in a.log)
 
 
 def flushed(fleet: FleetOfEdges, redis: RedisServer) -> None:

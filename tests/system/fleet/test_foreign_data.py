@@ -166,7 +166,7 @@ def test_a_node_begins_its_stream_anew_when_somebody_else_has_written_there(plac
 
     place.goes_on()
     for edge in place.nodes:
-        assert "own stream is begun anew" in edge.log
+        assert "this node begins a new stream" in edge.log
 
 
 @pytest.mark.usefixtures("untouched")

@@ -29,8 +29,8 @@ def settings(stand_in: StandIn) -> dict[str, object]:
     return {**site_settings(HOME, stand_in), "chat_platform.bot_token": BOT_TOKEN}
 
 
-def duty(redis_server: RedisServer) -> str:
-    """The node that has the duty now, once there is one."""
+def leader(redis_server: RedisServer) -> str:
+    """The node that has the leader lease now, once there is one."""
     with redis_server.client() as client:
         held: bytes = eventually(lambda: client.get("votegate:reminders"))
     return held.decode().partition(".")[0]
@@ -84,7 +84,7 @@ def told_at(fleet: ThreadFleet) -> None:
 def test_whichever_node_a_user_votes_at_there_is_one_message_and_one_notice_at_all_of_them(
     fleet: ThreadFleet, redis_server: RedisServer, stand_in: StandIn
 ) -> None:
-    holder = duty(redis_server)
+    holder = leader(redis_server)
     (other,) = (node for node in fleet.nodes if node.settings.redis.node != holder)
     browser = opted_in(other)
     fleet.converge()
@@ -100,7 +100,7 @@ def test_whichever_node_a_user_votes_at_there_is_one_message_and_one_notice_at_a
 def test_what_is_turned_off_at_one_node_the_other_tells_nobody(
     fleet: ThreadFleet, redis_server: RedisServer, stand_in: StandIn
 ) -> None:
-    holder = duty(redis_server)
+    holder = leader(redis_server)
     one, other = sorted(fleet.nodes, key=lambda node: node.settings.redis.node == holder)
     browser = opted_in(other)
     opted_in(other, ADA)  # she is told after him
@@ -165,7 +165,7 @@ def test_what_a_node_has_not_told_when_it_dies_or_not_written_down_another_one_t
         a.list_bot()
         fleet.converge(a, b)
         eventually(lambda: stand_in.asked(CHANNELS))  # its owner, whom the platform does not know
-        holder, other = (a, b) if duty(redis_server) == "a" else (b, a)
+        holder, other = (a, b) if leader(redis_server) == "a" else (b, a)
         stand_in.goes_wrong(path, fault)
         asked = stand_in.asked(path)
         reminded(other)
@@ -180,14 +180,14 @@ def test_what_a_node_has_not_told_when_it_dies_or_not_written_down_another_one_t
         assert stand_in.asked(path) - asked == 2
 
 
-def test_a_node_that_stops_leaves_the_duty_to_another_one_at_once(
+def test_a_node_that_stops_leaves_the_leader_lease_to_another_one_at_once(
     redis_server: RedisServer, tmp_path: Path, stand_in: StandIn
 ) -> None:
     with fleet_of(tmp_path, redis_server.url) as fleet:
         a, b = (process(fleet, name, stand_in, 3_600) for name in "ab")
         a.list_bot()
         fleet.converge(a, b)
-        holder, other = (a, b) if duty(redis_server) == "a" else (b, a)
+        holder, other = (a, b) if leader(redis_server) == "a" else (b, a)
         holder.stop()
         reminded(other)
         sent_at(other)

@@ -1,11 +1,11 @@
-"""replication/members/duty.py: one node at a time has the duty, over a real Redis."""
+"""One node at a time has the leader lease, over a real Redis."""
 
 import asyncio
 from contextlib import AsyncExitStack, aclosing
 
 from core.clock import FakeClock
 from core.fleet_table import FleetTable
-from replication.members.duty import Duty
+from replication.members.leader_lease import LeaderLease
 from replication.transport.link import Link, RedisPlace
 from tests.support.redis_server import RedisServer
 
@@ -18,17 +18,17 @@ class Node:
         self.link, self.clock, fleet = Link(RedisPlace(url, "votegate")), FakeClock(), FleetTable()
         fleet.named(label)
         self.unread = False
-        self.duty = Duty(self.link, fleet, self.clock, LEASE_SECONDS, self.has_read_gone)
+        self.lease = LeaderLease(self.link, fleet, self.clock, LEASE_SECONDS, self.has_read_gone)
 
     async def has_read_gone(self) -> bool:
         return not self.unread
 
     async def beats(self, *, is_caught_up: bool = True) -> bool:
-        await self.duty.step(is_caught_up=is_caught_up)
-        return self.duty.is_ours()
+        await self.lease.step(is_caught_up=is_caught_up)
+        return self.lease.is_ours()
 
 
-def test_one_node_has_the_duty_until_its_lease_ends_or_it_leaves(redis_server: RedisServer) -> None:
+def test_one_node_has_the_leader_lease_until_it_ends_or_it_leaves(redis_server: RedisServer) -> None:
     async def main() -> None:
         async with AsyncExitStack() as stack:
             a, b = (Node(redis_server.url, label) for label in ("a.1", "b.1"))
@@ -39,7 +39,7 @@ def test_one_node_has_the_duty_until_its_lease_ends_or_it_leaves(redis_server: R
             assert not await b.beats()
             assert await a.beats(is_caught_up=False), "it keeps what it has"
             a.clock.advance(LEASE_SECONDS)
-            assert not a.duty.is_ours(), "it was not renewed in time"
+            assert not a.lease.is_ours(), "it was not renewed in time"
             assert await a.beats()
             await a.link.redis.delete(KEY)  # the lease ends
             b.unread = True
@@ -47,10 +47,10 @@ def test_one_node_has_the_duty_until_its_lease_ends_or_it_leaves(redis_server: R
             b.unread = False
             assert await b.beats()
             assert not await a.beats()
-            await a.duty.leave()
+            await a.lease.leave()
             assert await b.beats()
-            await b.duty.leave()
-            assert not b.duty.is_ours()
+            await b.lease.leave()
+            assert not b.lease.is_ours()
             assert await a.beats()
             assert 0 < await a.link.redis.pttl(KEY) <= LEASE_SECONDS * 1_000
 

@@ -4,7 +4,7 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import fields
 
-from handlers.listing_views import BotAnswer, BotView, ServerView
+from actions.listing_views import BotAnswer, BotView, ServerView
 from kinds.bots import BotProfile
 from kinds.servers import ServerProfile
 

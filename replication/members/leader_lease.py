@@ -1,8 +1,8 @@
-"""The duty of one node of a fleet to send reminders. Law: whoever has it knows that until when.
+"""The leader lease of a fleet: its holder sends the reminders. Invariant: the holder knows until when.
 
-The duty is a lease in Redis, which its node renews with every heartbeat. A node takes it only when it has
+It is a key in Redis, which the holder renews with every heartbeat. A node takes it only when it has
 read what the others have sent, those included that are gone; without Redis nobody keeps it for longer than
-the lease. A node that was paused may find out late that the duty has passed on: what it sends then has the
+the lease. A node that was paused may find out late that another one has the lease: what it sends then has the
 nonce of what the other one sends.
 """
 
@@ -13,7 +13,7 @@ from core.fleet_table import FleetView
 from replication.transport.link import Link
 
 
-class Duty:
+class LeaderLease:
     def __init__(
         self,
         link: Link,
@@ -35,7 +35,7 @@ class Duty:
         return self._until_ns is not None and self._clock.monotonic_ns() < self._until_ns
 
     async def step(self, *, is_caught_up: bool) -> None:
-        """Take the duty if nobody has it, or renew it. Raises UNREACHABLE.
+        """Take the lease if nobody has it, or renew it. Raises UNREACHABLE.
 
         Args:
             is_caught_up: true if the nodes that are there know nothing that this one does not.
@@ -51,7 +51,7 @@ class Duty:
         self._until_ns = asked_ns + self._lease_ns if has_it else None
 
     async def leave(self) -> None:
-        """Give the duty back, so that another node has it at once. Raises UNREACHABLE."""
+        """Give the lease back, so that another node has it at once. Raises UNREACHABLE."""
         if self.is_ours() and await self._link.redis.get(self._link.reminders) == self._fleet.label.encode():
             await self._link.redis.delete(self._link.reminders)
         self._until_ns = None

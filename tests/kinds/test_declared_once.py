@@ -1,0 +1,53 @@
+"""kinds/: a field is declared once. A new one shows everywhere without a line elsewhere."""
+
+import subprocess
+from pathlib import Path
+from typing import Annotated
+
+import pytest
+
+from forms.fields import Url
+from forms.reading import read
+from forms.rules import Display
+from kinds.bots import BOTS, BotProfile
+from kinds.kind import Kind, Nouns
+from kinds.registry import KINDS
+from languages.texts import Text
+from tests.support.form_bodies import BOT_BODY, without
+from tests.support.gateways import ROOT
+
+
+def product_files() -> list[Path]:
+    """The files of the program, but for tests and documents."""
+    names = subprocess.run(
+        ["git", "ls-files", "*.py", "*.html"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.split()
+    away = {"tests", "bench", "docs", "examples", "kinds"}
+    return [ROOT / name for name in names if name.partition("/")[0] not in away and (ROOT / name).exists()]
+
+
+@pytest.mark.parametrize("field", ["support_invite", "support_url"])
+def test_no_file_but_its_declaration_names_a_field_of_a_profile(field: str) -> None:
+    assert [str(path) for path in product_files() if field in path.read_text()] == []
+
+
+class LouderProfile(BotProfile, frozen=True, gc=False, tag="louder"):
+    """A bot's profile with another field."""
+
+    homepage: Annotated[Url | None, Display(Text("Homepage"), "url")] = None
+
+
+LOUDER = Kind(
+    plural="louder bots", singular="louder", nouns=Nouns(Text("Bot"), Text("Bots")), profile=LouderProfile
+)
+
+
+def test_a_new_field_is_in_the_forms_the_pages_and_the_profile() -> None:
+    body = {**without(BOT_BODY, "id"), "homepage": "https://example.com/"}
+    profile = LOUDER.profile_of(read(LOUDER.edit, body))
+    assert LOUDER.links(profile) == [(Text("Homepage"), "https://example.com/")]
+    assert LOUDER.empty["homepage"] is None
+    assert not LOUDER.is_required("homepage")
+    assert LOUDER.in_order[-1] == "homepage"
+    assert BOTS in KINDS
+    assert "homepage" not in BOTS.fields
