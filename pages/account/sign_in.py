@@ -9,7 +9,6 @@ this browser got a moment ago. A sign-in always opens a new session, and ends th
 """
 
 import contextlib
-from collections.abc import Mapping
 from math import ceil
 from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
@@ -46,60 +45,55 @@ CALLBACK = "/signin/callback"
 
 
 class Outcome(NamedTuple):
-    """The words of a sign-in that came to nothing."""
+    """The words of a sign-in that failed, and when the next attempt is possible."""
 
     status: int
     title: Text
     why: Words
     what_to_do: Text
+    limits: Decision | None = None
+    retry_seconds: float | None = None
 
 
 Why = Failure | Literal["away", "unsaved", "often"]
 """Why a sign-in came to nothing: the platform's reasons, and ours."""
+AGAIN = Text("Nothing is lost. Try again in a moment.")
 
 
-def _outcomes(platform: str) -> Mapping[Why, Outcome]:
-    """Return the words for each outcome. `platform` is the platform's host."""
-    return {
-        "cancelled": Outcome(
-            200,
-            Text("You are not signed in"),
-            Text("The sign-in was cancelled at {platform}.", platform=platform),
-            Text("Nothing has changed. You can sign in whenever you like."),
-        ),
-        "state": Outcome(
-            400,
-            Text("This sign-in does not count"),
-            Text("It began more than 10 minutes ago or in another browser, or it is used up."),
-            Text("Start again here. If a link of somebody else led you to this page, leave it."),
-        ),
-        "platform": Outcome(
-            400,
-            Text("The sign-in did not work"),
-            Text(
+def _outcome(page: PageCall, why: Why) -> Outcome:
+    """Return the words for an outcome, and log it."""
+    tell("sign_in_failed", why=why)
+    platform = _host(page)
+    match why:
+        case "cancelled":
+            return Outcome(
+                200,
+                Text("You are not signed in"),
+                Text("The sign-in was cancelled at {platform}.", platform=platform),
+                Text("Nothing has changed. You can sign in whenever you like."),
+            )
+        case "state":
+            return Outcome(
+                400,
+                Text("This sign-in does not count"),
+                Text("It began more than 10 minutes ago or in another browser, or it is used up."),
+                Text("Start again here. If a link of somebody else led you to this page, leave it."),
+            )
+        case "platform":
+            refused = Text(
                 "{platform} refused it, or answered with something else than who you are.", platform=platform
-            ),
-            Text("Try again. If it stays, tell whoever runs this site."),
-        ),
-        "away": Outcome(
-            503,
-            Text("The sign-in has to wait"),
-            Text("{platform} gives no answer that can be used right now.", platform=platform),
-            Text("Nothing is lost. Try again in a moment."),
-        ),
-        "unsaved": Outcome(
-            503,
-            Text("The sign-in was not saved"),
-            Text("This site cannot save anything right now."),
-            Text("Nothing is lost. Try again in a moment."),
-        ),
-        "often": Outcome(
-            429,
-            Text("That was too often"),
-            Text("Too many sign-ins came from your address."),
-            Text("Wait, then try once more."),
-        ),
-    }
+            )
+            tell_us = Text("Try again. If it stays, tell whoever runs this site.")
+            return Outcome(400, Text("The sign-in did not work"), refused, tell_us)
+        case "away":
+            silent = Text("{platform} gives no answer that can be used right now.", platform=platform)
+            return Outcome(503, Text("The sign-in has to wait"), silent, AGAIN)
+        case "unsaved":
+            unsaved = Text("This site cannot save anything right now.")
+            return Outcome(503, Text("The sign-in was not saved"), unsaved, AGAIN)
+        case "often":
+            often = Text("Too many sign-ins came from your address.")
+            return Outcome(429, Text("That was too often"), often, Text("Wait, then try once more."))
 
 
 class CookiesNotKept(Exception):
@@ -150,17 +144,19 @@ async def finish(page: PageCall) -> Shown[None] | Reply:
     if under_way is not None:  # any page of the web can send a browser here without one
         attempt = sign_in.guards.finished(request.address)
         if not attempt.allowed:
-            return _failed(page, under_way, "often", attempt)
+            return _failed(page, under_way, _outcome(page, "often")._replace(limits=attempt))
     try:
         session = await _session(page, under_way)
     except SignInFailed as failed:
-        return _failed(page, under_way, failed.why)
+        return _failed(page, under_way, _outcome(page, failed.why))
     except PlatformAway as away:
-        return _failed(page, under_way, "away", retry_seconds=away.retry_seconds)
+        return _failed(page, under_way, _outcome(page, "away")._replace(retry_seconds=away.retry_seconds))
     except Unavailable:
-        return _failed(page, under_way, "unsaved")
+        return _failed(page, under_way, _outcome(page, "unsaved"))
     except Refusal as refusal:  # of the rules on users
-        return _failure(page, under_way, _refused(reply_to(refusal)))
+        refused, nothing = reply_to(refusal), Text("Nothing has changed.")
+        outcome = Outcome(refused.status, Text("You cannot sign in"), error_text(refused), nothing)
+        return _failed(page, under_way, outcome)
     opened = cookies.session.opened(session)
     return see_other(_return_to(under_way), cookies=(opened, cookies.sign_in.cleared()))
 
@@ -194,24 +190,8 @@ async def _session(page: PageCall, under_way: SignInUnderWay | None) -> str:
     return session
 
 
-def _failed(
-    page: PageCall,
-    under_way: SignInUnderWay | None,
-    why: Why,
-    limits: Decision | None = None,
-    retry_seconds: float | None = None,
-) -> Shown[None]:
-    tell("sign_in_failed", why=why)
-    return _failure(page, under_way, _outcomes(_host(page))[why], limits, retry_seconds)
-
-
-def _failure(
-    page: PageCall,
-    under_way: SignInUnderWay | None,
-    outcome: Outcome,
-    limits: Decision | None = None,
-    retry_seconds: float | None = None,
-) -> Shown[None]:
+def _failed(page: PageCall, under_way: SignInUnderWay | None, outcome: Outcome) -> Shown[None]:
+    limits, retry_seconds = outcome.limits, outcome.retry_seconds
     values = {
         "why": outcome.why,
         "what_to_do": outcome.what_to_do,
@@ -226,11 +206,6 @@ def _failure(
         refused=RefusedPost(status=outcome.status, headers=headers, limits=limits),
         cookies=(page.site.accounts.cookies.sign_in.cleared(),),
     )
-
-
-def _refused(refused: Reply) -> Outcome:
-    why = error_text(refused)
-    return Outcome(refused.status, Text("You cannot sign in"), why, Text("Nothing has changed."))
 
 
 def _return_to(under_way: SignInUnderWay | None) -> str:

@@ -150,7 +150,7 @@ def test_a_bug_is_a_page_with_the_number_of_its_request(
     visitor: PeopleVisitor, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     visitor.page("/")
-    monkeypatch.setattr("pages.account.sign_in._failed", lambda *_: 1 / 0)
+    monkeypatch.setattr("pages.account.sign_in._outcome", lambda *_: 1 / 0)
     answer = visitor.get("/signin/callback?code=secret-code")
     assert answer.status_code == 500
     assert words(answer.text).count(answer.headers["X-Request-Id"]) == 1
