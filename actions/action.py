@@ -127,11 +127,12 @@ class Option(NamedTuple):
 
     Args:
         argument: the name of the argument, if it is another one than that of the field.
+        reads: how it is written: "file" is the name of a file, and "texts" an option that may be repeated.
     """
 
     flag: str = ""
     argument: str = ""
-    reads: Literal["text", "seconds"] = "text"
+    reads: Literal["text", "seconds", "file", "texts"] = "text"
     default: str | None = None
     help: str | None = None
 
@@ -159,11 +160,10 @@ class Action(Generic[F, V]):
     Args:
         name: the operation's id, of which clients make the names of functions.
         run: the function; it gets None if there is no form.
-        checks: raises the refusal of ids in the path that are malformed, before the form is read. Without it,
-            the function does.
         form: the type of the body, or of the query of a GET; a mapping if each kind has its own.
         view: the type of the answer; a mapping if each kind has its own.
         path: the path of the management API, with `{id}` and other ids.
+        finds: looks up what the path names, before the form is read. Without it, that is the listing, if any.
         of: the part that a kind must have; None for all kinds.
         about: more than the summary; a mapping if the kinds differ.
         outcome: a sentence on what a success means.
@@ -173,12 +173,12 @@ class Action(Generic[F, V]):
 
     name: str
     run: Callable[["Call", F], V | Awaitable[V]]
-    checks: Callable[["Call"], object] | None = None
     form: type[F] | Mapping[Kind, type[F]] | None = None
     view: type[V] | Mapping[Kind, type[V]]
     access: Access
     method: Method
     path: str
+    finds: Callable[["Call"], object] | None = None
     of: str | None = None
     tag: str
     summary: str

@@ -1,6 +1,7 @@
 """The one table of actions: each subject has a group. Invariant: what is not here cannot be called."""
 
 from actions.action import AnyAction
+from actions.deliveries import DELIVERY_ACTIONS
 from actions.keys import KEY_ACTIONS
 from actions.notices import CLEAR_REMINDERS, LIST_NOTICES, LIST_REMINDERS
 from actions.sessions import END_ALL_SESSIONS, END_SESSION, END_SESSIONS, LIST_SESSIONS
@@ -15,10 +16,14 @@ from actions.users import (
     SHOW_USER,
 )
 from actions.votes import VOTE_ACTIONS
+from actions.webhooks import WEBHOOK_ACTIONS
 
 USER_ACTIONS: tuple[AnyAction, ...] = (
     *(LIST_USERS, SHOW_USER, FORGET_USER, LIST_MODERATORS, APPOINT_MODERATOR, DISMISS_MODERATOR),
     *(LIST_SESSIONS, LIST_NOTICES, LIST_REMINDERS, CLEAR_REMINDERS),
     *(END_SESSIONS, END_ALL_SESSIONS, END_SESSION, QUARANTINE_USER, LIFT_QUARANTINE),
 )
-ACTIONS: tuple[AnyAction, ...] = (*KEY_ACTIONS, *VOTE_ACTIONS, *USER_ACTIONS)
+ACTIONS: tuple[AnyAction, ...] = (
+    *(*KEY_ACTIONS, *WEBHOOK_ACTIONS, *DELIVERY_ACTIONS, *VOTE_ACTIONS),
+    *USER_ACTIONS,
+)

@@ -21,7 +21,7 @@ from cli.backup_commands import admin_backup
 from cli.caller import LONG, CallingCommand, GatewayCaller, connection_options, pass_caller
 from cli.listing_commands import commands_of
 from cli.operations import BY_NAME, OPERATIONS, ApiCall
-from cli.parameter_types import SECONDS, JsonObject, ListingParameter, ListingRef
+from cli.parameter_types import SECONDS, JsonObject, ListingParameter, ListingRef, TrimmedFile
 from cli.remote import TEXT, printable
 from cli.terminal import bars, terminal_width
 from kinds.registry import BY_PLURAL, KINDS
@@ -40,11 +40,15 @@ GROUPS = {
 LOST = {
     "bots remove": "This removes the bot {name}, with its keys, votes, deliveries and webhook.",
     "servers remove": "This removes the server {name}, with its votes, deliveries and webhook.",
-    "webhook remove": "This removes the webhook of {id}, what it still has to send, and its log.",
     **{call.command: call.loses for call in OPERATIONS if call.loses},
 }
 """Commands that ask before something is lost."""
-_READS: Mapping[str, click.ParamType[Any]] = {"text": click.STRING, "seconds": SECONDS}
+_READS: Mapping[str, click.ParamType[Any]] = {
+    "text": click.STRING,
+    "texts": click.STRING,
+    "seconds": SECONDS,
+    "file": TrimmedFile(),
+}
 """How the fields of a form are written on the command line."""
 
 
@@ -91,7 +95,7 @@ def _generic(command: str, rows: Sequence[ApiCall]) -> click.Command:
             _confirm(caller, command, ids)
         query = {name: values[name] for name in row.query}
         if operation.name not in LONG:
-            body = {name: values[name] for name in row.options}
+            body = {name: values[name] for name in row.options if values[name] not in (None, ())}
             caller.show(caller.call(operation.name, body, query, **ids))
             return
         with bars() as bar:
@@ -111,7 +115,12 @@ def _field(name: str, option: Option) -> click.Parameter:
     if not option.flag:
         return click.Argument([name], type=kind, metavar=option.argument.upper() or None)
     return click.Option(
-        [option.flag, name], type=kind, default=option.default, show_default=True, help=option.help
+        [option.flag, name],
+        type=kind,
+        multiple=option.reads == "texts",
+        default=option.default,
+        show_default=True,
+        help=option.help,
     )
 
 

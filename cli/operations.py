@@ -8,9 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from actions.action import AnyAction, Operation, Option, operations
+from actions.deliveries import DELIVERY_ACTIONS
 from actions.keys import KEY_ACTIONS
 from actions.table import USER_ACTIONS
 from actions.votes import VOTE_ACTIONS
+from actions.webhooks import WEBHOOK_ACTIONS
 from kinds.kind import Kind
 from kinds.registry import KINDS
 
@@ -59,7 +61,7 @@ def _call(operation: Operation) -> ApiCall:
 
 def _of_kind(kind: Kind) -> Iterator[ApiCall]:
     thing, root, one = kind.singular, f"/manage/{kind}", f"/manage/{kind}/{{id}}"
-    form, webhook, deliveries = kind.title, f"{one}/webhook", f"{one}/webhook/deliveries"
+    form = kind.title
     for row in (
         (f"{kind} submit", f"submit{form}", "POST", root, f"Submit a {thing}", True),
         (f"{kind} list", f"list{form}s", "GET", root, f"List {kind}", False, ("after", "limit", "state")),
@@ -83,37 +85,6 @@ def _of_kind(kind: Kind) -> Iterator[ApiCall]:
         (
             *("review refuse", f"refuse{form}Change", "POST", f"{one}/change/refuse"),
             *(f"Refuse the change of a {thing}", True),
-        ),
-        ("webhook set", f"save{form}Webhook", "PUT", webhook, f"Set a {thing}'s webhook", True),
-        ("webhook show", f"show{form}Webhook", "GET", webhook, f"Show a {thing}'s webhook"),
-        ("webhook remove", f"remove{form}Webhook", "DELETE", webhook, f"Remove a {thing}'s webhook"),
-        (
-            *("webhook rotate-secret", f"rotate{form}WebhookSecret", "POST", f"{webhook}/secret/rotate"),
-            *("Change what requests are signed with", True),
-        ),
-        (
-            *("webhook test", f"test{form}Webhook", "POST", f"{webhook}/test"),
-            *(f"Send a test to a {thing}'s webhook", True),
-        ),
-        (
-            *("webhook deliveries", f"list{form}Deliveries", "GET", deliveries),
-            *(f"List a {thing}'s deliveries", False, ("after", "limit", "state", "type")),
-        ),
-        (
-            *("webhook redeliver", f"redeliver{form}Delivery", "POST"),
-            *(f"{deliveries}/{{delivery_id}}/redeliver", "Send a finished delivery again", True),
-        ),
-        (
-            *("webhook redeliver", f"redeliverFailed{form}Deliveries", "POST"),
-            *(f"{deliveries}/redeliver", "Send again what has failed", True),
-        ),
-        (
-            *("webhook resume", f"resume{form}Webhook", "POST", f"{webhook}/resume"),
-            *("Lift a suspension", True),
-        ),
-        (
-            *("webhook probe", f"probe{form}Webhook", "POST", f"{webhook}/probe"),
-            *("Probe a suspended endpoint now", True),
         ),
         (
             *(f"{kind} inspect", f"show{form}Whole", "GET", f"/debug/listings/{kind}/{{id}}.json"),
@@ -169,6 +140,7 @@ OPERATIONS: tuple[ApiCall, ...] = (
     ),
     ApiCall("limits", "setLimits", "PUT", f"{_BOT}/limits", "Give a bot limits of its own", True),
     *calls_of(KEY_ACTIONS),
+    *calls_of((*WEBHOOK_ACTIONS, *DELIVERY_ACTIONS)),
     *calls_of(VOTE_ACTIONS),
     ApiCall(
         *("votes list", "listVotes", "GET", "/manage/votes", "Read all votes in the order of the log"),

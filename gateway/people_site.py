@@ -5,7 +5,6 @@ import gc
 import secrets
 from functools import partial
 
-from actions.listing_kinds import KINDS
 from actions.users import user_view
 from chatplatform.listing_checks import ServerConditions
 from chatplatform.platform_client import ChatPlatform
@@ -50,7 +49,6 @@ from web.markdown import Markdown
 from web.notice_cookie import Notices
 from web.page_policy import with_trusted_types
 from web.people.applications import Applications
-from web.people.delivery_pages import DeliveryPages
 from web.people.flag_pages import FlagPages
 from web.people.invitation_pages import InvitationPages
 from web.people.list_keeper import ListKeeper
@@ -83,7 +81,6 @@ from web.people.sweeping import EVERY_SECONDS, sweep
 from web.people.take_over_pages import TakeOverPages
 from web.people.user_limit import UserLimit
 from web.people.visitors import People
-from web.people.webhook_pages import WebhookPages
 from web.sign_in_cookie import SignInSeal
 from web.site import Site
 from web.templates import Templates
@@ -186,6 +183,7 @@ class PeopleSite:
             self._ownership,
             self._icons,
             self._voting,
+            partial(curl_command, user_agent=USER_AGENT),
             self._submissions,
             self._reviewing,
             self._descriptions,
@@ -203,7 +201,6 @@ class PeopleSite:
         markdown, previews, public = site.descriptions.markdown, site.descriptions.previews, site.public
         state, views = ledger.state, site.reviewing.views
         desk = ReviewDesk(state, clock, access, views, answers, markdown, site.reviewing.reasons)
-        curl = partial(curl_command, user_agent=USER_AGENT)
         server_checks = ServerCheckPages(ledger, clock, access, asked.checking, asked.grace_ms)
         pages = PeoplePages(
             site=site,
@@ -226,8 +223,6 @@ class PeopleSite:
             owners=OwnerPages(state, clock, access, answers),
             invitations=InvitationPages(state, clock, access, answers),
             removal=RemovalPages(access, answers),
-            webhooks={kind: WebhookPages(kind, access, answers) for kind in KINDS},
-            deliveries={kind: DeliveryPages(kind, access, answers, curl) for kind in KINDS},
             queue=QueuePages(state, self._ownership, views, answers),
             review=ReviewPages(desk),
             quarantines=QuarantinePages(self._rules.moderators, desk),

@@ -20,7 +20,6 @@ from handlers.manage_listings import ManageListings
 from handlers.manage_owners import ManageOwners
 from handlers.manage_review import ManageQueue, ManageReview
 from handlers.manage_strikes import ManageStrikes
-from handlers.manage_webhooks import ManageWebhooks
 from handlers.public import PublicApi
 from handlers.reply import JSON, Reply
 from handlers.request import Endpoint, Request
@@ -45,7 +44,6 @@ class Endpoints:
     operator: Operator
     listings: Mapping[Kind, ManageListings]
     tools: Tools
-    webhooks: Mapping[Kind, ManageWebhooks]
     strikes: Mapping[Kind, ManageStrikes]
     feed: VoteFeed
     queue: ManageQueue

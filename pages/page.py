@@ -24,6 +24,7 @@ from actions.action import Access, Action, Call
 from actions.listing_kinds import Kind
 from core.rows import Listing
 from handlers.reply import NO_HEADERS, Reply
+from languages.said import Code
 from languages.texts import NO_ERRORS, Words
 from pages.site_tools import SiteTools
 from people.permissions import Right
@@ -122,6 +123,11 @@ class PageCall:
         """The path of the listing's first page for its owners."""
         return f"/{self.row.ref}/manage"
 
+    @property
+    def is_json(self) -> bool:
+        """True for the JSON of a page, if the page has one."""
+        return self.visit.path.endswith(".json")
+
     def typed(self, name: str, default: Any = "") -> Any:
         """Return a value of the form that was refused."""
         return self.refused.typed.get(name, default)
@@ -135,14 +141,14 @@ class Shown(Generic[V]):
     """A page as a value.
 
     Args:
-        value: the page's JSON, a view, which the template gets as `value`. None if there is none for this
-            visitor; then the JSON takes a sign-in.
+        value: the page's JSON, a view, which the template gets as `value`. None if there is no JSON now.
         title: None for the title of the tab.
         html: values for the template alone; an async function if making them costs more than JSON is worth.
         template: another template than that of the row, such as for a key that is shown once.
         headers: headers of this page alone.
         refused: a refusal that the page says, where no post was refused; it gives the status.
         cookies: the `Set-Cookie` headers.
+        missing: the refusal of the JSON of a page without a value.
     """
 
     value: V
@@ -152,6 +158,7 @@ class Shown(Generic[V]):
     headers: Mapping[str, str] = field(default_factory=lambda: NO_HEADERS)
     refused: RefusedPost | None = None
     cookies: tuple[str, ...] = ()
+    missing: Code = "sign_in_required"
 
 
 Answer = Shown[Any] | Done | Reply
@@ -198,6 +205,7 @@ class Page(Generic[V]):
         visitors: the kind of visitor who may come here.
         tab: the tab of a listing's pages under which it is; it has the title and the head of the tab.
         template: the template in `web/templates/people/`; by default `manage_<tab>.html`.
+        has_get: false for an address that takes posts alone. `show` is what a refused one shows again.
         has_json: false for a question, and where a secret is shown.
         gives_back: true for a form of long texts. A visitor whose session has ended gets them back.
     """
@@ -210,6 +218,7 @@ class Page(Generic[V]):
     kind: Kind | None = None
     tab: str = ""
     template: str = ""
+    has_get: bool = True
     has_json: bool = True
     posts: tuple[Post[Any], ...] = ()
     gives_back: bool = False

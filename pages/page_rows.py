@@ -57,9 +57,9 @@ def rows_of(pages: Sequence[AnyPage]) -> tuple[PageRow, ...]:
 def _rows(page: AnyPage, kind: Kind | None) -> list[PageRow]:
     path = page.path.replace("{kind}", kind or "")
     rows = []
-    if page.show is not None:
+    if page.show is not None and page.has_get:
         rows.append(PageRow("GET", path, lambda to: _Served(page, kind, to.site).show, page.visitors))
-    if page.show is not None and page.has_json:
+    if page.show is not None and page.has_get and page.has_json:
         rows.append(
             PageRow("GET", f"{path}.json", lambda to: _Served(page, kind, to.site).json, page.visitors)
         )
@@ -90,7 +90,7 @@ class _Served:
         if not isinstance(shown, Shown):
             return shown
         if shown.value is None:
-            raise Refusal("sign_in_required")
+            raise Refusal(shown.missing)
         return success(shown.value)
 
     async def post(self, visit: PersonVisit) -> SiteAnswer:

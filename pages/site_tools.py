@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from actions.tools import Tools
 from chatplatform.platform_client import ChatPlatform
+from core.rows import Delivery, Listing, Webhook
 from handlers.request import Request
 from listings.catalogue import Catalogue
 from listings.ownership import Ownership
@@ -138,6 +139,7 @@ class SiteTools:
         actions: the tools of actions.
         known: returns who sends a request, if the session is still valid.
         listings: looks up listings by the right that a person needs.
+        curl: returns the request of a delivery as a command, without secrets.
         ownership: the listings of each user, and those that wait for a decision.
     """
 
@@ -148,6 +150,7 @@ class SiteTools:
     ownership: Ownership
     icons: ListingIcons
     voting: Voting
+    curl: Callable[[Delivery, Listing, Webhook], str]
     submissions: Submissions
     reviewing: Reviewing
     descriptions: Descriptions

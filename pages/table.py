@@ -4,22 +4,21 @@ A page that changes something is a POST, and leads to a page by 303. The callbac
 exception: the chat platform sends the browser there by a GET.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
-from actions.listing_kinds import Kind
 from pages.account.language import LANGUAGE
 from pages.account.my_data import MY_DATA
 from pages.account.my_pages import MY_PAGES
 from pages.account.my_votes import MY_VOTES
 from pages.account.sign_in import SIGN_IN_PAGES
+from pages.owner.deliveries import DELIVERY_PAGES
 from pages.owner.keys import KEY_PAGES
 from pages.owner.vote_numbers import NUMBER_PAGES
+from pages.owner.webhooks import WEBHOOK_PAGES
 from pages.page_rows import rows_of
 from pages.site_tools import SiteTools
 from pages.voting.vote_page import VOTE_PAGE
 from web.pages import PageRow
-from web.people.delivery_pages import DELIVERY_PAGES, DeliveryPages
 from web.people.flag_pages import FlagPages
 from web.people.for_robots import robots
 from web.people.invitation_pages import INVITATION_PAGES, InvitationPages
@@ -40,7 +39,6 @@ from web.people.server_submission import ServerSubmissionPages
 from web.people.strike_pages import StrikePages
 from web.people.submission_pages import SubmissionPages
 from web.people.take_over_pages import TAKE_OVER_PAGES, TakeOverPages
-from web.people.webhook_pages import WEBHOOK_PAGES, WebhookPages
 
 
 @dataclass(frozen=True)
@@ -59,8 +57,6 @@ class PeoplePages:
     owners: OwnerPages
     invitations: InvitationPages
     removal: RemovalPages
-    webhooks: Mapping[Kind, WebhookPages]
-    deliveries: Mapping[Kind, DeliveryPages]
     queue: QueuePages
     review: ReviewPages
     quarantines: QuarantinePages
@@ -77,8 +73,7 @@ PEOPLE_PAGES = (
     *LEAVE_PAGES,
     *INVITATION_PAGES,
     *rows_of(KEY_PAGES),
-    *WEBHOOK_PAGES,
-    *DELIVERY_PAGES,
+    *rows_of((*WEBHOOK_PAGES, *DELIVERY_PAGES)),
     *rows_of(NUMBER_PAGES),
     *REVIEW_PAGES,
     *rows_of((VOTE_PAGE,)),
