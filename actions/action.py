@@ -143,7 +143,7 @@ class Command(NamedTuple):
     Args:
         words: such as "keys issue"; with `{kind}`, each kind has a command of its own.
         help: the text of `--help`; without one it is the summary.
-        options: the fields of the form, by name.
+        options: the fields of the form, by name. An id of the path may be among them, to name its argument.
         loses: the question that is asked first, if something is lost. It may name the ids of the path.
     """
 

@@ -80,7 +80,8 @@ def _generic(command: str, rows: Sequence[ApiCall]) -> click.Command:
     if is_of_kinds:
         params.insert(0, click.Argument(["listing"], type=ListingParameter()))
     params += [click.Option([f"--{name}"], help=_QUERY.get(name)) for name in row.query]
-    params += [_field(name, option) for name, option in row.options.items()]
+    fields = {name: option for name, option in row.options.items() if name not in names}
+    params += [_field(name, option) for name, option in fields.items()]
     if command in LOST:
         params.append(click.Option(["--yes", "is_sure"], is_flag=True, help="Do not ask."))
 
@@ -95,7 +96,7 @@ def _generic(command: str, rows: Sequence[ApiCall]) -> click.Command:
             _confirm(caller, command, ids)
         query = {name: values[name] for name in row.query}
         if operation.name not in LONG:
-            body = {name: values[name] for name in row.options if values[name] not in (None, ())}
+            body = {name: values[name] for name in fields if values[name] not in (None, ())}
             caller.show(caller.call(operation.name, body, query, **ids))
             return
         with bars() as bar:
@@ -134,7 +135,9 @@ def _confirm(caller: GatewayCaller, command: str, ids: dict[str, Any]) -> None:
 
 
 def _metavar(row: ApiCall, name: str) -> str:
-    """Return the name of an argument: an `id` is that of what the path names before it."""
+    """Return the name of an argument: the row's own, or for an `id` the name that the path has before it."""
+    if name in row.options:
+        return row.options[name].argument.upper()
     found = re.search(r"(\w+)s/\{id\}", row.path)
     return f"{found[1]}_id".upper() if found is not None and name == "id" else name.upper()
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from actions.action import AnyAction, Operation, Option, operations
 from actions.deliveries import DELIVERY_ACTIONS
 from actions.keys import KEY_ACTIONS
+from actions.owners import OWNER_ACTIONS
 from actions.table import USER_ACTIONS
 from actions.votes import VOTE_ACTIONS
 from actions.webhooks import WEBHOOK_ACTIONS
@@ -94,18 +95,6 @@ def _of_kind(kind: Kind) -> Iterator[ApiCall]:
             *("votes strike", f"strike{form}Votes", "POST", f"{one}/votes/strike"),
             *(f"Strike votes for a {thing} out", True),
         ),
-        (
-            *(f"{kind} offer", f"offer{form}", "PUT", f"{one}/hand-over"),
-            *(f"Offer a {thing} to another owner", True),
-        ),
-        (
-            *(f"{kind} accept-offer", f"accept{form}Offer", "POST", f"{one}/hand-over/accept"),
-            *(f"Accept the offer of a {thing} for the heir", True),
-        ),
-        (
-            *(f"{kind} end-offer", f"end{form}Offer", "DELETE", f"{one}/hand-over"),
-            f"Withdraw the offer of a {thing}, or decline it",
-        ),
         ("review claim", f"claim{form}", "POST", f"{one}/claim", f"Take the review of a {thing} on", True),
         ("review release", f"release{form}", "DELETE", f"{one}/claim", f"Give the review of a {thing} back"),
         ("review notes", f"show{form}Notes", "GET", f"{one}/notes", f"Show the notes on a {thing}"),
@@ -114,7 +103,6 @@ def _of_kind(kind: Kind) -> Iterator[ApiCall]:
         yield ApiCall(*row)
 
 
-_EXTRA_OWNER = "/manage/bots/{id}/extra-owners/{user_id}"
 _BOT = "/manage/bots/{id}"
 OPERATIONS: tuple[ApiCall, ...] = (
     *(call for kind in KINDS for call in _of_kind(kind)),
@@ -126,18 +114,7 @@ OPERATIONS: tuple[ApiCall, ...] = (
         *("counts", "setActualServerCount", "PUT", f"{_BOT}/actual-server-count"),
         *("Set how many servers a bot is really in", True),
     ),
-    ApiCall(
-        *("owners invite", "inviteExtraOwner", "PUT", _EXTRA_OWNER),
-        *("Invite a user to manage a bot", True),
-    ),
-    ApiCall(
-        *("owners accept", "acceptInvitation", "POST", f"{_EXTRA_OWNER}/accept"),
-        *("Accept an invitation for a user", True),
-    ),
-    ApiCall(
-        *("owners remove", "endExtraOwner", "DELETE", _EXTRA_OWNER),
-        "Remove a co-owner, or end an invitation",
-    ),
+    *calls_of(OWNER_ACTIONS),
     ApiCall("limits", "setLimits", "PUT", f"{_BOT}/limits", "Give a bot limits of its own", True),
     *calls_of(KEY_ACTIONS),
     *calls_of((*WEBHOOK_ACTIONS, *DELIVERY_ACTIONS)),

@@ -16,7 +16,6 @@ from gateway.store import Store
 from handlers.late import Late
 from handlers.manage import ManageContext, Operator, bot_ref, server_ref
 from handlers.manage_listings import ManageListings
-from handlers.manage_owners import ManageOwners
 from handlers.manage_review import ManageQueue, ManageReview
 from handlers.manage_strikes import ManageStrikes
 from handlers.public import PublicApi, PublicLimits
@@ -194,7 +193,6 @@ def all_endpoints(settings: Settings, api: Api, is_signed_in: Callable[[Request]
         feed=api.feed,
         queue=ManageQueue(state, api.ownership),
         review={kind: ManageReview(managed, ref) for kind, ref in refs.items()},
-        owners={kind: ManageOwners(managed, ref) for kind, ref in refs.items()},
         is_signed_in=is_signed_in,
     )
 

@@ -21,6 +21,7 @@ from handlers.routes import ROUTES
 from handlers.slices import in_slices
 from listings.catalogue import Catalogue
 from listings.list_orders import ListOrders
+from listings.owners import code_maker
 from listings.review import PresetReason
 from listings.rules import EditsShown
 from pages.account.my_data import DOWNLOADS
@@ -50,13 +51,10 @@ from web.notice_cookie import Notices
 from web.page_policy import with_trusted_types
 from web.people.applications import Applications
 from web.people.flag_pages import FlagPages
-from web.people.invitation_pages import InvitationPages
 from web.people.list_keeper import ListKeeper
 from web.people.listing_access import ListingAccess
 from web.people.listing_icons import ListingIcons
 from web.people.overview_pages import OverviewPages
-from web.people.owner_pages import OwnerPages
-from web.people.ownership_code import code_maker
 from web.people.people_audience import people_audience
 from web.people.previews import Previews
 from web.people.profile_pages import ProfilePages
@@ -78,7 +76,6 @@ from web.people.server_submission import ServerSubmissionPages
 from web.people.strike_pages import StrikePages
 from web.people.submission_pages import SubmissionPages
 from web.people.sweeping import EVERY_SECONDS, sweep
-from web.people.take_over_pages import TakeOverPages
 from web.people.user_limit import UserLimit
 from web.people.visitors import People
 from web.sign_in_cookie import SignInSeal
@@ -218,10 +215,7 @@ class PeopleSite:
             overview=OverviewPages(
                 ledger, clock, access, self._ownership, applications, code_of, server_checks
             ),
-            take_over=TakeOverPages(ledger, clock, applications, lists, code_of, self._site.visitor),
             profile=ProfilePages(state, access, answers, previews, self._edits),
-            owners=OwnerPages(state, clock, access, answers),
-            invitations=InvitationPages(state, clock, access, answers),
             removal=RemovalPages(access, answers),
             queue=QueuePages(state, self._ownership, views, answers),
             review=ReviewPages(desk),

@@ -17,7 +17,6 @@ from actions.listing_kinds import Kind
 from actions.tools import Tools
 from handlers.manage import Operator
 from handlers.manage_listings import ManageListings
-from handlers.manage_owners import ManageOwners
 from handlers.manage_review import ManageQueue, ManageReview
 from handlers.manage_strikes import ManageStrikes
 from handlers.public import PublicApi
@@ -48,7 +47,6 @@ class Endpoints:
     feed: VoteFeed
     queue: ManageQueue
     review: Mapping[Kind, ManageReview]
-    owners: Mapping[Kind, ManageOwners]
     is_signed_in: Callable[[Request], bool]
     """True for a browser with a session of the operator, who reads the JSON twins of pages with it."""
 

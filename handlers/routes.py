@@ -22,6 +22,7 @@ from actions.listing_views import (
     ServerPage,
     ShownBot,
 )
+from actions.owners import OWNER_ACTIONS
 from actions.query_forms import ListingsQuery
 from actions.table import USER_ACTIONS
 from actions.views import Success
@@ -30,7 +31,6 @@ from actions.webhooks import WEBHOOK_ACTIONS
 from forms.fields import Nothing
 from handlers.action_routes import routes_of
 from handlers.manage_strikes import StruckVotes
-from handlers.owner_routes import OWNER_ROUTES
 from handlers.review_routes import REVIEW_ROUTES
 from handlers.route import Route
 from handlers.vote_feed import FeedQuery, VotePage
@@ -430,7 +430,7 @@ ROUTES: tuple[Route, ...] = (
     *_SERVICE,
     *_of_kinds(_listings),
     *_OF_BOTS,
-    *OWNER_ROUTES,
+    *routes_of(OWNER_ACTIONS),
     *REVIEW_ROUTES,
     *routes_of(KEY_ACTIONS),
     *routes_of((*WEBHOOK_ACTIONS, *DELIVERY_ACTIONS)),

@@ -175,7 +175,7 @@ class Post(Generic[F]):
         then: returns what follows: a redirect with a notice, or a page with a secret.
         run: a function around the action's own, if this page has a guard. It gets the form that was read.
         access: another access than that of the action.
-        button: the name of the button that sends it, where one address has several forms.
+        button: the value of the field `act` that its form sends, where one address has several forms.
     """
 
     action: Action[F, Any] | None = None

@@ -96,7 +96,9 @@ class _Served:
     async def post(self, visit: PersonVisit) -> SiteAnswer:
         form = visit.form()
         post = self._chosen(form)
-        call = self._opened(visit, post.needs)
+        call = self._opened(visit, post.needs if post is not None else self._page.access)
+        if post is None:
+            raise Refusal("no_such_path")
         typed = post.reads(call, form) if post.reads is not None else {}
         try:
             made = await _ran(post, call, typed)
@@ -139,10 +141,10 @@ class _Served:
             refuse_quarantined(site.actions.ledger.state, signed_in(visit).id, access.unless, now_ms)
         return listing
 
-    def _chosen(self, form: FormPost) -> Post[Any]:
-        """Return the post whose button sent the form; the first one if none did."""
-        posts = self._page.posts
-        return next((post for post in posts if post.button and post.button in form), posts[0])
+    def _chosen(self, form: FormPost) -> Post[Any] | None:
+        """Return the post whose button sent the form, or else the one without a button."""
+        posts = {post.button: post for post in self._page.posts}
+        return posts.get(form.text("act"), posts.get(""))
 
     async def _shown(self, call: PageCall) -> Answer:
         if self._page.show is None:

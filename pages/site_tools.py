@@ -11,6 +11,7 @@ from chatplatform.platform_client import ChatPlatform
 from core.rows import Delivery, Listing, Webhook
 from handlers.request import Request
 from listings.catalogue import Catalogue
+from listings.owners import CodeOf
 from listings.ownership import Ownership
 from listings.review import PresetReason
 from pages.account.sign_in_guards import SignInGuards
@@ -23,7 +24,6 @@ from web.people.applications import Applications
 from web.people.list_keeper import ListKeeper
 from web.people.listing_access import ListingAccess
 from web.people.listing_icons import ListingIcons
-from web.people.ownership_code import CodeOf
 from web.people.previews import Previews
 from web.people.public_lists import Search
 from web.people.public_views import PublicViews

@@ -6,6 +6,7 @@ exception: the chat platform sends the browser there by a GET.
 
 from dataclasses import dataclass
 
+from pages.account.invitations import INVITATION
 from pages.account.language import LANGUAGE
 from pages.account.my_data import MY_DATA
 from pages.account.my_pages import MY_PAGES
@@ -13,6 +14,8 @@ from pages.account.my_votes import MY_VOTES
 from pages.account.sign_in import SIGN_IN_PAGES
 from pages.owner.deliveries import DELIVERY_PAGES
 from pages.owner.keys import KEY_PAGES
+from pages.owner.owners import OWNER_PAGES
+from pages.owner.take_over import TAKE_OVER
 from pages.owner.vote_numbers import NUMBER_PAGES
 from pages.owner.webhooks import WEBHOOK_PAGES
 from pages.page_rows import rows_of
@@ -21,10 +24,8 @@ from pages.voting.vote_page import VOTE_PAGE
 from web.pages import PageRow
 from web.people.flag_pages import FlagPages
 from web.people.for_robots import robots
-from web.people.invitation_pages import INVITATION_PAGES, InvitationPages
 from web.people.overview_pages import OverviewPages
 from web.people.owned_pages import OWNED_PAGES
-from web.people.owner_pages import LEAVE_PAGES, OwnerPages
 from web.people.profile_pages import ProfilePages
 from web.people.public_listing import PublicListing
 from web.people.public_lists import PublicLists
@@ -38,7 +39,6 @@ from web.people.server_check_pages import ServerCheckPages
 from web.people.server_submission import ServerSubmissionPages
 from web.people.strike_pages import StrikePages
 from web.people.submission_pages import SubmissionPages
-from web.people.take_over_pages import TAKE_OVER_PAGES, TakeOverPages
 
 
 @dataclass(frozen=True)
@@ -51,11 +51,8 @@ class PeoplePages:
     submission: SubmissionPages
     server_submission: ServerSubmissionPages
     server_checks: ServerCheckPages
-    take_over: TakeOverPages
     overview: OverviewPages
     profile: ProfilePages
-    owners: OwnerPages
-    invitations: InvitationPages
     removal: RemovalPages
     queue: QueuePages
     review: ReviewPages
@@ -69,9 +66,7 @@ PEOPLE_PAGES = (
     PageRow("GET", "/robots.txt", lambda _: robots, "anyone"),
     *rows_of((*MY_PAGES, *MY_DATA, *MY_VOTES)),
     *OWNED_PAGES,
-    *TAKE_OVER_PAGES,
-    *LEAVE_PAGES,
-    *INVITATION_PAGES,
+    *rows_of((TAKE_OVER, *OWNER_PAGES, INVITATION)),
     *rows_of(KEY_PAGES),
     *rows_of((*WEBHOOK_PAGES, *DELIVERY_PAGES)),
     *rows_of(NUMBER_PAGES),

@@ -18,11 +18,11 @@ from core.user_rows import UserRow, UserSession, user_ref
 from languages.texts import Text, Words
 from listings.finding import survey
 from listings.notices import OwnerNotice
+from listings.owners import is_asked
 from pages.account.browsers import label_in_words
 from pages.page import AnyPage, Page, PageCall, Post, Shown
 from people.user_sessions import end_sessions, session_id
 from web.pages import see_other
-from web.people.invitation_pages import is_asked
 
 NOTICES_PATH, SESSIONS_PATH = "/me/notices", "/me/sessions"
 LISTINGS = 100
