@@ -9,7 +9,7 @@ from base64 import urlsafe_b64encode
 from msgspec import Struct
 
 from actions.tools import Tools
-from chatplatform.facts import PlatformUser, avatar_url
+from chatplatform.answers import PlatformUser, avatar_url
 from core.actors import user_actor
 from core.refusals import Refusal, Unavailable
 from core.user_rows import UserProfile

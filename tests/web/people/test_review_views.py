@@ -10,7 +10,7 @@ import pytest
 
 from actions.tools import Tools
 from actions.users import UserView, user_view
-from chatplatform.facts import PlatformApplication
+from chatplatform.answers import PlatformApplication
 from chatplatform.platform_client import ChatPlatform, PlatformAway, Told
 from core.events import ListingReviewed, ListingSaved
 from core.ledger import Ledger
