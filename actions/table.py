@@ -3,6 +3,7 @@
 from actions.action import AnyAction
 from actions.deliveries import DELIVERY_ACTIONS
 from actions.keys import KEY_ACTIONS
+from actions.listings import LISTING_ACTIONS, NUMBER_ACTIONS
 from actions.notices import CLEAR_REMINDERS, LIST_NOTICES, LIST_REMINDERS
 from actions.owners import OWNER_ACTIONS
 from actions.sessions import END_ALL_SESSIONS, END_SESSION, END_SESSIONS, LIST_SESSIONS
@@ -25,6 +26,8 @@ USER_ACTIONS: tuple[AnyAction, ...] = (
     *(END_SESSIONS, END_ALL_SESSIONS, END_SESSION, QUARANTINE_USER, LIFT_QUARANTINE),
 )
 ACTIONS: tuple[AnyAction, ...] = (
+    *LISTING_ACTIONS,
+    *NUMBER_ACTIONS,
     *OWNER_ACTIONS,
     *KEY_ACTIONS,
     *WEBHOOK_ACTIONS,

@@ -37,11 +37,7 @@ GROUPS = {
     "moderators": "Say who moderates.",
     "debug": "Look inside the process.",
 }
-LOST = {
-    "bots remove": "This removes the bot {name}, with its keys, votes, deliveries and webhook.",
-    "servers remove": "This removes the server {name}, with its votes, deliveries and webhook.",
-    **{call.command: call.loses for call in OPERATIONS if call.loses},
-}
+LOST = {call.command: call.loses for call in OPERATIONS if call.loses}
 """Commands that ask before something is lost."""
 _READS: Mapping[str, click.ParamType[Any]] = {
     "text": click.STRING,

@@ -204,7 +204,7 @@ class PeopleSite:
             lists=PublicLists(public.catalogue, public.keeper, public.views, public.index),
             listing=PublicListing(state, public.views, markdown, self._addresses.public_url),
             server_submission=ServerSubmissionPages(
-                *(state, clock, lists, asked.checking, endpoints.listings["servers"], self._ownership),
+                *(state, clock, lists, asked.checking, endpoints.tools, self._ownership),
                 *(self._site.visitor, self._addresses.cdn_url),
                 approves=asked.approves_servers,
             ),

@@ -74,8 +74,12 @@ class ServerProfile(Profile, frozen=True, gc=False, tag="server"):
 SERVERS = Kind(
     plural="servers",
     singular="server",
-    nouns=Nouns(Text("Server"), Text("Servers")),
+    nouns=Nouns(
+        *(Text("Server"), Text("Servers"), Text("Remove this server"), Text("Search the servers")),
+        submit=Text("List your server"),
+    ),
     profile=ServerProfile,
+    sample_id="423456789012345678",
     review=ReviewPart(),
     votes=VotesPart(),
     webhook=WebhookPart("guild", "{user} voted for the server."),

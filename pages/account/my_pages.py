@@ -9,12 +9,12 @@ from bisect import bisect_right
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from actions.listing_kinds import kind_of_ref
 from actions.notices import NOTICES, found_for
 from core.due_reminders import DueReminder, due_reminders
 from core.events import UserSlotsSet
 from core.rows import Listing
 from core.user_rows import UserRow, UserSession, user_ref
+from kinds.registry import kind_of
 from languages.texts import Text, Words
 from listings.finding import survey
 from listings.notices import OwnerNotice
@@ -59,7 +59,7 @@ async def show_listings(page: PageCall) -> Shown[None]:
     first = bisect_right(refs, page.visit.request.query.get("after", ""))
     rows = [state.listings[ref] for ref in refs[first : first + LISTINGS]]
     values = {
-        "listings": [OwnListing(row, kind_of_ref(row.ref), ownership.place(row.ref)) for row in rows],
+        "listings": [OwnListing(row, kind_of(row.ref).plural, ownership.place(row.ref)) for row in rows],
         "next": rows[-1].ref if len(refs) > first + LISTINGS else None,
         "unread": (await _notices(page)).unread,
         "is_complete": ownership.is_complete,

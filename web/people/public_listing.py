@@ -2,11 +2,11 @@
 hidden, is, for all but its owners and moderators, as if it were not there.
 """
 
-from actions.listing_kinds import Kind
 from core.refusals import Refusal
 from core.rows import Listing
 from core.state import State
 from handlers.reply import Reply, encode_json
+from kinds.kind import Kind
 from kinds.registry import kind_of
 from languages.texts import Text
 from people.permissions import rights

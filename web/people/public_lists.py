@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, get_args
 from urllib.parse import urlencode
 
-from actions.listing_kinds import Kind
 from actions.query_forms import PageLimit
 from core.refusals import Invalid
 from forms.fields import Form
 from forms.reading import read_query
 from handlers.reply import Reply, encode_json
 from kinds.bots import BOTS
-from kinds.registry import BY_PLURAL
+from kinds.kind import Kind
+from kinds.registry import KINDS
 from kinds.servers import SERVERS
 from languages.said import Fault
 from languages.texts import Text
@@ -35,7 +35,7 @@ class Search(Protocol):
     @property
     def is_complete(self) -> bool: ...
 
-    async def find(self, text: str, kind: Kind, most: int, asker: str) -> Sequence[str]:
+    async def find(self, text: str, kind: str, most: int, asker: str) -> Sequence[str]:
         """Return refs of public listings, the best first. Raises SearchUnavailable, also if the asker has
         asked for too much at once."""
 
@@ -50,16 +50,12 @@ LONGEST = 200
 """The characters of a search that count."""
 LOOKED_THROUGH = 250
 """The results that are looked through for those of a category or with a keyword."""
-PREFIXES: Mapping[Kind, str] = {"bots": BOTS.prefix, "servers": SERVERS.prefix}
-HOME_ORDERS = tuple(
-    ListOrder(Shelf(prefix), sort) for prefix in PREFIXES.values() for sort in ("month", "newest")
-)
+HOME_ORDERS = tuple(ListOrder(Shelf(kind.prefix), sort) for kind in KINDS for sort in ("month", "newest"))
 """The orders of the first page. They are made at a start."""
 ABOUT = Text(
     "Owners list their bots and servers here, users vote for them, and every vote reaches its owner."
 )
 HOME_TITLE = Text("Bots and servers, voted for by their users")
-TITLES: Mapping[Kind, Text] = {"bots": Text("Bots"), "servers": Text("Servers")}
 SORT_NAMES: Mapping[Sort, Text] = {
     "month": Text("Votes this month"),
     "votes": Text("Votes in all"),
@@ -133,7 +129,7 @@ class PublicLists:
             "categories": self._categories(wanted),
             "sorts": [(wanted.address(sort=each, q=None), SORT_NAMES[each], each) for each in SORTS],
             "next": self._next(wanted, shown.next),
-            "other": Wanted.of("servers" if kind == "bots" else "bots")._replace(q=wanted.q),
+            "other": Wanted.of(_next_kind(kind))._replace(q=wanted.q),
             "canonical": first.address(),
             "about": ABOUT,
             "can_search": self._search is not None,
@@ -151,18 +147,18 @@ class PublicLists:
 
     async def _home(self) -> PublicHome:
         return PublicHome(
-            popular_bots=await self._first("bots", "month"),
-            new_bots=await self._first("bots", "newest"),
-            popular_servers=await self._first("servers", "month"),
-            new_servers=await self._first("servers", "newest"),
+            popular_bots=await self._first(BOTS, "month"),
+            new_bots=await self._first(BOTS, "newest"),
+            popular_servers=await self._first(SERVERS, "month"),
+            new_servers=await self._first(SERVERS, "newest"),
         )
 
     async def _first(self, kind: Kind, sort: Sort) -> Any:
-        found = await self._keeper.page(ListOrder(Shelf(PREFIXES[kind]), sort), None, ON_FIRST)
+        found = await self._keeper.page(ListOrder(Shelf(kind.prefix), sort), None, ON_FIRST)
         return self._views.cards(found.refs)
 
     async def _list(self, visit: PersonVisit, wanted: Wanted, most: int | None = None) -> PublicList:
-        shelf = Shelf(PREFIXES[wanted.kind], category=wanted.category, keyword=folded(wanted.keyword))
+        shelf = Shelf(wanted.kind.prefix, category=wanted.category, keyword=folded(wanted.keyword))
         refs: Sequence[str] = ()
         following: str | None = None
         total: int | None = None
@@ -175,7 +171,7 @@ class PublicLists:
             page = await self._keeper.page(ListOrder(shelf, wanted.sort), wanted.after, most or LISTED)
             refs, following, total = page
         return PublicList(
-            kind=wanted.kind,
+            kind=wanted.kind.plural,
             category=wanted.category or None,
             keyword=wanted.keyword or None,
             sort=wanted.sort,
@@ -187,7 +183,7 @@ class PublicLists:
 
     async def _found(self, search: Search, wanted: Wanted, shelf: Shelf, most: int, asker: str) -> list[str]:
         is_part = bool(shelf.category or shelf.keyword)
-        found = await search.find(wanted.q, wanted.kind, LOOKED_THROUGH if is_part else most, asker)
+        found = await search.find(wanted.q, wanted.kind.plural, LOOKED_THROUGH if is_part else most, asker)
         entries = self._catalogue.entries  # as they are now, if the search is behind
         return [ref for ref in found if ref in entries and shelf in entries[ref].shelves][:most]
 
@@ -195,19 +191,19 @@ class PublicLists:
         """Read the query of a list. Raises Invalid."""
         query = visit.request.query
         category, sort = query.get("category", ""), query.get("sort", "") or SORTS[0]
-        categories = BY_PLURAL[kind].categories
+        categories = kind.categories
         if category and category not in categories:
             raise Invalid({"category": Fault("not_one_of", {"choices": ", ".join(categories)})})
         if sort not in SORTS:
             raise Invalid({"sort": Fault("not_one_of", {"choices": ", ".join(get_args(Sort))})})
-        keyword = query.get("keyword", "") if kind == "servers" and not category else ""
+        keyword = query.get("keyword", "") if kind.finds_by("keyword") and not category else ""
         q = query.get("q", "")[:LONGEST].strip() if self._search is not None else ""
         return Wanted(kind, category, keyword, sort, q, query.get("after") or None)
 
     def _categories(self, wanted: Wanted) -> list[tuple[str, Text, int, bool]]:
         """Return the address, the name, the number of listings and whether it is the present one."""
-        prefix, found = PREFIXES[wanted.kind], []
-        for name, words in BY_PLURAL[wanted.kind].categories.items():
+        prefix, found = wanted.kind.prefix, []
+        for name, words in wanted.kind.categories.items():
             count = self._total(ListOrder(Shelf(prefix, category=name), wanted.sort))
             is_here = name == wanted.category
             if count or is_here:
@@ -227,10 +223,15 @@ class PublicLists:
         return {"is_complete": self._catalogue.is_complete, "category_name": CATEGORIES.get}
 
 
+def _next_kind(kind: Kind) -> Kind:
+    """Return another kind, whose list a list leads to."""
+    return KINDS[(KINDS.index(kind) + 1) % len(KINDS)]
+
+
 def _title(wanted: Wanted) -> Text:
     if wanted.category:
-        words = BY_PLURAL[wanted.kind].categories[wanted.category]
-        return Text("{kind}: {about}", kind=TITLES[wanted.kind], about=words)
+        words = wanted.kind.categories[wanted.category]
+        return Text("{kind}: {about}", kind=wanted.kind.nouns.many, about=words)
     if wanted.keyword:
-        return Text("{kind}: {about}", kind=TITLES[wanted.kind], about=wanted.keyword)
-    return TITLES[wanted.kind]
+        return Text("{kind}: {about}", kind=wanted.kind.nouns.many, about=wanted.keyword)
+    return wanted.kind.nouns.many

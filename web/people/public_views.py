@@ -6,8 +6,7 @@ from urllib.parse import urlencode
 
 from msgspec import Meta
 
-from actions.listing_kinds import Kind, kind_of_ref
-from actions.views import Count, Moment, Snowflake, Success, View
+from actions.views import Count, KindName, Moment, Snowflake, Success, View
 from core.clock import Clock, month_of
 from core.rows import Listing
 from core.state import State
@@ -21,7 +20,7 @@ INVITE_SCOPE = "bot applications.commands"
 class PublicCard(View):
     """A listing in a list. A server's text is its description."""
 
-    kind: Kind
+    kind: KindName
     id: Snowflake
     name: str
     text: str
@@ -36,7 +35,7 @@ class PublicCard(View):
 class PublicList(Success):
     """A part of a list. `total` counts the listings of the whole list; null for a search."""
 
-    kind: Kind
+    kind: KindName
     category: str | None
     keyword: str | None
     sort: str
@@ -88,7 +87,6 @@ class PublicViews:
             "command_count": counts.command_count if counts is not None else None,
             "counts_updated_at": counts.at_ms if counts is not None else None,
         }
-        invited = kind.facts is not None and kind.facts.question == "application"
         return {
             "success": True,
             "kind": kind.plural,
@@ -100,7 +98,7 @@ class PublicViews:
             "listed_at": _listed_ms(row),
             "updated_at": row.updated_ms,
             "icon_url": self._icons.url(row.ref),
-            **({"invite_url": self._invite_url(row.id)} if invited else {}),
+            **({"invite_url": self._invite_url(row.id)} if kind.is_a("application") else {}),
             **{name: value for name, value in written.items() if name in links},
             "state": row.state,
         }
@@ -114,7 +112,7 @@ class PublicViews:
     def _card(self, row: Listing, month: int) -> PublicCard:
         text, categories, keywords = shown_in_lists(row)
         return PublicCard(
-            kind=kind_of_ref(row.ref),
+            kind=kind_of(row.ref).plural,
             id=row.id,
             name=row.profile.name,
             text=text,
