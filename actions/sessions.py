@@ -51,7 +51,7 @@ def index(call: Call, _: None) -> UserSessions:
 
 
 async def end(call: Call, _: None) -> Success:
-    """End the session of a user that the path names; all of them if it names none."""
+    """End the session that the path names; all sessions of the user if it names none."""
     user_id, named = known_id(call), call.ids[1:]
     digests = digests_of(call.state.users.get(user_ref(user_id)), *named) if named else None
     events = end_sessions(call.state, user_id, digests, call.now_ms, by=call.by)

@@ -17,7 +17,7 @@ import msgspec
 from msgspec.structs import asdict
 
 from actions.action import Call
-from actions.users import forget
+from actions.users import FORGET_USER, forget
 from actions.views import Success
 from core.actors import user_actor
 from core.due_reminders import due_reminders, ends_ms
@@ -27,7 +27,7 @@ from core.state import State
 from core.user_rows import ReminderMessage, UserRow, user_ref
 from handlers.reply import Reply
 from languages.texts import Text
-from pages.page import NOT_REFUSED, Again, AnyPage, Page, PageCall, Post, Shown
+from pages.page import ANYTHING, NOT_REFUSED, Again, AnyPage, Page, PageCall, Post, Shown
 from people.permissions import unnamed
 from votes.queries import refs_that_know
 from web.pages import Done
@@ -82,7 +82,7 @@ async def download(page: PageCall) -> Reply:
 
 
 async def erase(page: PageCall, _: object) -> Success:
-    """Forget the person, who has signed in a moment ago: a stolen session is not enough for it."""
+    """Forget the person, who must have signed in recently: a stolen session is not enough for it."""
     if page.visit.form().text("word").lower() != WORD:
         raise Again(WrongWord(), errors={"word": Text("Type {word} to be forgotten.", word=WORD)}, status=400)
     ask_stale(page.visit, page.call.tools.clock, STALE)
@@ -254,7 +254,8 @@ MY_DATA: tuple[AnyPage, ...] = (
         template="my_data",
         has_json=False,
         show=show,
-        posts=(Post(run=erase, then=say_goodbye),),
+        # The page asks for a fresh sign-in in words of its own, once the word is right.
+        posts=(Post(action=FORGET_USER, access=ANYTHING, run=erase, then=say_goodbye),),
     ),
     Page(path="/me/data.json", has_json=False, show=download),
 )

@@ -1,8 +1,8 @@
 """A person's listings, notices and sessions.
 
-/me            what one owns, who asks one to be an owner, and how many notices are new
-/me/notices    what others did with it, and which cooldowns are over; the form notes them as read
-/me/sessions   the browsers that are signed in, and a form that ends them
+/me            the listings of a person, the invitations, and the number of new notices
+/me/notices    acts of others on the listings, and due reminders; the form marks them as read
+/me/sessions   the browsers that are signed in; the form ends them
 """
 
 from bisect import bisect_right
@@ -40,6 +40,8 @@ class OwnListing(NamedTuple):
 
 
 class OwnSession(NamedTuple):
+    """A session as its user's list shows it. `is_this` is true for the browser that asks."""
+
     id: str
     session: UserSession
     browser: Words
