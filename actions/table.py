@@ -6,6 +6,7 @@ from actions.keys import KEY_ACTIONS
 from actions.listings import LISTING_ACTIONS, NUMBER_ACTIONS
 from actions.notices import CLEAR_REMINDERS, LIST_NOTICES, LIST_REMINDERS
 from actions.owners import OWNER_ACTIONS
+from actions.review import DECISION_ACTIONS, REVIEW_ACTIONS
 from actions.sessions import END_ALL_SESSIONS, END_SESSION, END_SESSIONS, LIST_SESSIONS
 from actions.users import (
     APPOINT_MODERATOR,
@@ -17,6 +18,7 @@ from actions.users import (
     QUARANTINE_USER,
     SHOW_USER,
 )
+from actions.vote_removals import REMOVE_VOTES
 from actions.votes import VOTE_ACTIONS
 from actions.webhooks import WEBHOOK_ACTIONS
 
@@ -27,11 +29,14 @@ USER_ACTIONS: tuple[AnyAction, ...] = (
 )
 ACTIONS: tuple[AnyAction, ...] = (
     *LISTING_ACTIONS,
+    *DECISION_ACTIONS,
     *NUMBER_ACTIONS,
     *OWNER_ACTIONS,
+    *REVIEW_ACTIONS,
     *KEY_ACTIONS,
     *WEBHOOK_ACTIONS,
     *DELIVERY_ACTIONS,
     *VOTE_ACTIONS,
+    REMOVE_VOTES,
     *USER_ACTIONS,
 )

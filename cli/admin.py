@@ -16,7 +16,7 @@ from typing import Any, cast
 import click
 
 from actions.action import Option
-from cli import bot_commands, review_commands, user_commands, vote_commands
+from cli import bot_commands, user_commands, vote_commands
 from cli.backup_commands import admin_backup
 from cli.caller import LONG, CallingCommand, GatewayCaller, connection_options, pass_caller
 from cli.listing_commands import commands_of
@@ -206,7 +206,6 @@ def _build() -> None:
         **bot_commands.COMMANDS,
         **vote_commands.COMMANDS,
         **user_commands.COMMANDS,
-        **review_commands.COMMANDS,
         "doctor": doctor,
         "backup": admin_backup,
         "metrics": metrics,

@@ -8,14 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from actions.action import AnyAction, Operation, Option, operations
-from actions.deliveries import DELIVERY_ACTIONS
-from actions.keys import KEY_ACTIONS
-from actions.listings import LISTING_ACTIONS, NUMBER_ACTIONS
-from actions.owners import OWNER_ACTIONS
-from actions.table import USER_ACTIONS
-from actions.votes import VOTE_ACTIONS
-from actions.webhooks import WEBHOOK_ACTIONS
-from kinds.kind import Kind
+from actions.table import ACTIONS
 from kinds.registry import KINDS
 
 
@@ -55,61 +48,27 @@ def _call(operation: Operation) -> ApiCall:
         operation.summary,
         has_body=form is not None and not is_query,
         query=form.__struct_fields__ if form is not None and is_query else (),
-        help=action.command.help,
+        help=operation.help,
         options=action.command.options,
         loses=operation.loses,
     )
 
 
-def _of_kind(kind: Kind) -> Iterator[ApiCall]:
-    thing, one, form = kind.singular, f"/manage/{kind}/{{id}}", kind.title
-    for row in (
-        (f"{kind} approve", f"approve{form}", "POST", f"{one}/approve", f"Approve a {thing} in review", True),
-        (f"{kind} deny", f"deny{form}", "POST", f"{one}/deny", f"Deny a {thing} in review", True),
-        (
-            *(f"{kind} withdraw", f"withdraw{form}", "POST", f"{one}/withdraw"),
-            *(f"Withdraw the approval of a {thing}", True),
-        ),
-        (
-            *("review agree", f"agreeTo{form}Change", "POST", f"{one}/change/agree"),
-            *(f"Agree to the change of a {thing}", True),
-        ),
-        (
-            *("review refuse", f"refuse{form}Change", "POST", f"{one}/change/refuse"),
-            *(f"Refuse the change of a {thing}", True),
-        ),
-        (
-            *(f"{kind} inspect", f"show{form}Whole", "GET", f"/debug/listings/{kind}/{{id}}.json"),
-            f"Show all about a {thing} and its newest votes",
-        ),
-        (
-            *("votes strike", f"strike{form}Votes", "POST", f"{one}/votes/strike"),
-            *(f"Strike votes for a {thing} out", True),
-        ),
-        ("review claim", f"claim{form}", "POST", f"{one}/claim", f"Take the review of a {thing} on", True),
-        ("review release", f"release{form}", "DELETE", f"{one}/claim", f"Give the review of a {thing} back"),
-        ("review notes", f"show{form}Notes", "GET", f"{one}/notes", f"Show the notes on a {thing}"),
-        ("review note", f"note{form}", "POST", f"{one}/notes", f"Note something on a {thing}", True),
-    ):
-        yield ApiCall(*row)
+def _inspections() -> Iterator[ApiCall]:
+    for kind in KINDS:
+        yield ApiCall(
+            *(f"{kind} inspect", f"show{kind.title}Whole", "GET", f"/debug/listings/{kind}/{{id}}.json"),
+            f"Show all about a {kind.singular} and its newest votes",
+        )
 
 
 OPERATIONS: tuple[ApiCall, ...] = (
-    *calls_of((*LISTING_ACTIONS, *NUMBER_ACTIONS)),
-    *(call for kind in KINDS for call in _of_kind(kind)),
-    ApiCall(
-        *("review queue", "showQueue", "GET", "/manage/queue", "Show what waits for a decision"),
-        query=("after", "limit"),
-    ),
-    *calls_of(OWNER_ACTIONS),
-    *calls_of(KEY_ACTIONS),
-    *calls_of((*WEBHOOK_ACTIONS, *DELIVERY_ACTIONS)),
-    *calls_of(VOTE_ACTIONS),
+    *calls_of(ACTIONS),
+    *_inspections(),
     ApiCall(
         *("votes list", "listVotes", "GET", "/manage/votes", "Read all votes in the order of the log"),
         query=("after", "limit"),
     ),
-    *calls_of(USER_ACTIONS),
     ApiCall("doctor", "showConcerns", "GET", "/debug/concerns", "Say what is wrong now"),
     ApiCall("find", "find", "GET", "/debug/find.json", "Find a listing or a user", query=("q",)),
     ApiCall(

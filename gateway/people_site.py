@@ -5,7 +5,6 @@ import gc
 import secrets
 from functools import partial
 
-from actions.users import user_view
 from chatplatform.listing_checks import ServerConditions
 from chatplatform.platform_client import ChatPlatform
 from core.clock import MS_PER_DAY
@@ -50,7 +49,6 @@ from web.markdown import Markdown
 from web.notice_cookie import Notices
 from web.page_policy import with_trusted_types
 from web.people.applications import Applications
-from web.people.flag_pages import FlagPages
 from web.people.list_keeper import ListKeeper
 from web.people.listing_access import ListingAccess
 from web.people.listing_icons import ListingIcons
@@ -61,19 +59,13 @@ from web.people.profile_pages import ProfilePages
 from web.people.public_listing import PublicListing
 from web.people.public_lists import HOME_ORDERS, PublicLists
 from web.people.public_views import PublicViews
-from web.people.quarantine_pages import QuarantinePages
-from web.people.queue_pages import QueuePages
 from web.people.removal_pages import RemovalPages
-from web.people.review_desk import ReviewDesk
-from web.people.review_pages import ReviewPages
-from web.people.review_views import ReviewViews
 from web.people.rounds import in_rounds
 from web.people.server_check_pages import ServerCheckPages
 from web.people.server_checking import ServerChecking
 from web.people.server_lists import ServerLists
 from web.people.server_rechecks import ServerRechecks
 from web.people.server_submission import ServerSubmissionPages
-from web.people.strike_pages import StrikePages
 from web.people.submission_pages import SubmissionPages
 from web.people.sweeping import EVERY_SECONDS, sweep
 from web.people.user_limit import UserLimit
@@ -100,10 +92,9 @@ class PeopleSite:
         templates: Templates,
         markdown: Markdown,
     ) -> None:
-        settings, clock, rules, digester = runtime.settings, runtime.clock, api.people, api.callers.digester
+        settings, clock, digester = runtime.settings, runtime.clock, api.callers.digester
         web, state = settings.web, ledger.state
         self.readers = PeopleReaders(VotedListings(state), Catalogue(state), SearchIndex(state))
-        self._rules = rules
         cdn_url = settings.chat_platform.cdn_url
         self._actions = api.managed
         people = People(api.managed, cdn_url)
@@ -167,7 +158,7 @@ class PeopleSite:
         self._clock = clock
         self._edits: EditsShown = settings.review.edits
         self._reviewing = Reviewing(
-            ReviewViews(state, api.ownership, partial(user_view, api.managed), platform),
+            platform,
             [PresetReason(each.key, each.title, each.text, each.kind) for each in settings.review.reasons],
         )
 
@@ -196,8 +187,7 @@ class PeopleSite:
         ledger, clock, access, asked = self._ledger, self._clock, site.listings, site.submissions
         applications, lists, code_of = asked.applications, asked.server_lists, asked.code_of
         markdown, previews, public = site.descriptions.markdown, site.descriptions.previews, site.public
-        state, views = ledger.state, site.reviewing.views
-        desk = ReviewDesk(state, clock, access, views, answers, markdown, site.reviewing.reasons)
+        state = ledger.state
         server_checks = ServerCheckPages(ledger, clock, access, asked.checking, asked.grace_ms)
         pages = PeoplePages(
             site=site,
@@ -217,11 +207,6 @@ class PeopleSite:
             ),
             profile=ProfilePages(state, access, answers, previews, self._edits),
             removal=RemovalPages(access, answers),
-            queue=QueuePages(state, self._ownership, views, answers),
-            review=ReviewPages(desk),
-            quarantines=QuarantinePages(self._rules.moderators, desk),
-            flags=FlagPages(state),
-            strikes=StrikePages(desk),
         )
         return self._site.resources(PEOPLE_PAGES, pages)
 

@@ -27,7 +27,6 @@ from web.people.listing_icons import ListingIcons
 from web.people.previews import Previews
 from web.people.public_lists import Search
 from web.people.public_views import PublicViews
-from web.people.review_views import ReviewViews
 from web.people.server_checking import ServerChecking
 from web.people.server_lists import ServerLists
 from web.people.user_limit import UserLimit
@@ -81,9 +80,9 @@ class Submissions:
 
 @dataclass(frozen=True)
 class Reviewing:
-    """What moderators see beside a listing, and the reasons that they choose from."""
+    """The chat platform, which moderators see the answers of, and the reasons that they choose from."""
 
-    views: ReviewViews
+    platform: ChatPlatform
     reasons: Sequence[PresetReason]
 
 
