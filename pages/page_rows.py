@@ -190,7 +190,7 @@ class _Served:
         return await self._drawn(call, answer) if isinstance(answer, Shown) else answer
 
     async def _drawn(self, call: PageCall, shown: Shown[Any]) -> DrawnPage:
-        page, refused = self._page, call.refused
+        page, refused = self._page, shown.refused or call.refused
         html = await shown.html() if callable(shown.html) else shown.html
         values = {"value": shown.value, "errors": refused.errors, **html}
         title = shown.title
@@ -204,6 +204,7 @@ class _Served:
             shown.status or refused.status,
             {**shown.headers, **refused.headers},
             refused.limits,
+            shown.cookies,
         )
 
 

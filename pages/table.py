@@ -7,7 +7,11 @@ exception: the chat platform sends the browser there by a GET.
 from dataclasses import dataclass
 
 from pages.account.invitations import INVITATION
+from pages.account.language import LANGUAGE
+from pages.account.my_data import MY_DATA
+from pages.account.my_pages import MY_PAGES
 from pages.account.my_votes import MY_VOTES
+from pages.account.sign_in import SIGN_IN_PAGES
 from pages.owner.deliveries import DELIVERY_PAGES
 from pages.owner.keys import KEY_PAGES
 from pages.owner.overview import OVERVIEW, PROOF
@@ -27,13 +31,9 @@ from pages.site_tools import SiteTools
 from pages.voting.vote_page import VOTE_PAGE
 from web.pages import PageRow
 from web.people.for_robots import robots
-from web.people.language_choice import LanguageChoice
-from web.people.my_data import MyData
-from web.people.my_pages import MyPages
 from web.people.public_listing import PublicListing
 from web.people.public_lists import PublicLists
 from web.people.public_table import PUBLIC_PAGES
-from web.people.sign_in_pages import CALLBACK, SignInPages
 
 
 @dataclass(frozen=True)
@@ -43,32 +43,13 @@ class PeoplePages:
     site: SiteTools
     lists: PublicLists
     listing: PublicListing
-    sign_in: SignInPages
-    language: LanguageChoice
-    mine: MyPages
-    data: MyData
 
 
-SIGN_IN_PAGES = (
-    PageRow("GET", "/signin", lambda to: to.sign_in.show, "anyone"),
-    PageRow("POST", "/signin", lambda to: to.sign_in.start, "anyone"),
-    PageRow("GET", CALLBACK, lambda to: to.sign_in.finish, "anyone"),
-    PageRow("POST", "/signout", lambda to: to.sign_in.sign_out, "anyone"),
-)
 OWNED_PAGES = (*SUBMISSIONS, PROOF, OVERVIEW, SERVER_CHECK, PROFILE, REMOVAL)
 PEOPLE_PAGES = (
-    *SIGN_IN_PAGES,
-    PageRow("POST", "/language", lambda to: to.language.choose, "anyone"),
+    *rows_of((*SIGN_IN_PAGES, LANGUAGE)),
     PageRow("GET", "/robots.txt", lambda _: robots, "anyone"),
-    PageRow("GET", "/me", lambda to: to.mine.listings, "signed in"),
-    PageRow("GET", "/me/notices", lambda to: to.mine.notices, "signed in"),
-    PageRow("POST", "/me/notices", lambda to: to.mine.notices_read, "signed in"),
-    PageRow("GET", "/me/sessions", lambda to: to.mine.sessions, "signed in"),
-    PageRow("POST", "/me/sessions", lambda to: to.mine.end_session, "signed in"),
-    PageRow("GET", "/me/data", lambda to: to.data.show, "signed in"),
-    PageRow("GET", "/me/data.json", lambda to: to.data.download, "signed in"),
-    PageRow("POST", "/me/data", lambda to: to.data.erase, "signed in"),
-    *rows_of(MY_VOTES),
+    *rows_of((*MY_PAGES, *MY_DATA, *MY_VOTES)),
     *rows_of(OWNED_PAGES),
     *rows_of((TAKE_OVER, *OWNER_PAGES, INVITATION)),
     *rows_of(KEY_PAGES),
