@@ -7,6 +7,7 @@ from functools import partial
 
 from actions.listing_kinds import KINDS
 from chatplatform.listing_checks import ServerConditions
+from chatplatform.listing_icons import ListingIcons
 from chatplatform.platform_client import ChatPlatform
 from core.clock import MS_PER_DAY
 from core.ledger import Ledger
@@ -20,10 +21,9 @@ from handlers.route import Endpoints, Resource
 from handlers.routes import ROUTES
 from handlers.slices import in_slices
 from handlers.user_views import UserViews
-from listings.catalogue import Catalogue
-from listings.list_orders import ListOrders
 from listings.review import PresetReason
 from listings.rules import EditsShown
+from pages.public.lists import HOME_ORDERS
 from pages.site_tools import (
     Accounts,
     Addresses,
@@ -40,7 +40,10 @@ from pages.voting.vote_guards import GuardPolicy, VoteGuards
 from pages.voting.voted_refs import VotedRefs
 from people.reminders import unread_reminders
 from replication.facts.keyed_digests import KeyedDigests
+from search.catalogue import Catalogue
 from search.index import SearchIndex
+from search.list_keeper import ListKeeper
+from search.list_orders import ListOrders
 from serving.observers import Observers
 from votes.voted import VotedListings
 from web.cookies import people_cookies
@@ -53,9 +56,7 @@ from web.people.delivery_pages import DeliveryPages
 from web.people.flag_pages import FlagPages
 from web.people.invitation_pages import InvitationPages
 from web.people.language_choice import LanguageChoice
-from web.people.list_keeper import ListKeeper
 from web.people.listing_access import ListingAccess
-from web.people.listing_icons import ListingIcons
 from web.people.my_data import MyData
 from web.people.my_pages import MyPages
 from web.people.overview_pages import OverviewPages
@@ -65,9 +66,6 @@ from web.people.people_audience import people_audience
 from web.people.people_in_state import PeopleInState
 from web.people.previews import Previews
 from web.people.profile_pages import ProfilePages
-from web.people.public_listing import PublicListing
-from web.people.public_lists import HOME_ORDERS, PublicLists
-from web.people.public_views import PublicViews
 from web.people.quarantine_pages import QuarantinePages
 from web.people.queue_pages import QueuePages
 from web.people.removal_pages import RemovalPages
@@ -178,9 +176,8 @@ class PeopleSite:
         orders = ListOrders(self.readers.catalogue, state.vote_counts, secrets.randbits(40))
         self.readers.catalogue.watchers.append(orders.moved)
         self._icons = ListingIcons(platform, clock, cdn_url)
-        views = PublicViews(state, state.vote_counts, self._icons, authorize_url, clock)
-        keeper = ListKeeper(orders, clock)
-        self._public = PublicSite(self.readers.catalogue, keeper, views, self.readers.index)
+        keeper = ListKeeper(orders, clock, in_slices)
+        self._public = PublicSite(self.readers.catalogue, keeper, self.readers.index)
         self._ledger = ledger
         self._clock = clock
         self._edits: EditsShown = settings.review.edits
@@ -213,15 +210,13 @@ class PeopleSite:
         site = self._tools(endpoints)
         ledger, clock, access, asked = self._ledger, self._clock, site.listings, site.submissions
         applications, lists, code_of = asked.applications, asked.server_lists, asked.code_of
-        markdown, previews, public = site.descriptions.markdown, site.descriptions.previews, site.public
+        markdown, previews = site.descriptions.markdown, site.descriptions.previews
         state, views, cookies = ledger.state, site.reviewing.views, site.accounts.cookies
         desk = ReviewDesk(state, clock, access, views, answers, markdown, site.reviewing.reasons)
         curl = partial(curl_command, user_agent=USER_AGENT)
         server_checks = ServerCheckPages(ledger, clock, access, asked.checking, asked.grace_ms)
         pages = PeoplePages(
             site=site,
-            lists=PublicLists(public.catalogue, public.keeper, public.views, public.index),
-            listing=PublicListing(state, public.views, markdown, self._addresses.public_url),
             server_submission=ServerSubmissionPages(
                 *(state, clock, lists, asked.checking, endpoints.listings["servers"], self._ownership),
                 *(self._site.visitor, self._addresses.cdn_url),

@@ -47,11 +47,11 @@ from webhook.notifier import WebhookNotifier
 from webhook.suspension_log import SuspensionLog
 
 if TYPE_CHECKING:  # see fleet.py and sites.py
-    from listings.catalogue import Catalogue
     from replication.copies.forgetting import Forgetting
     from replication.streams.provisional import ProvisionalVotes
     from replication.streams.publisher import Publisher
     from replication.streams.queue import Queue
+    from search.catalogue import Catalogue
     from search.index import SearchIndex
     from votes.voted import VotedListings
 

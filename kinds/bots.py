@@ -95,7 +95,15 @@ class BotProfile(Profile, frozen=True, gc=False, tag="bot"):
 BOTS = Kind(
     plural="bots",
     singular="bot",
-    nouns=Nouns(Text("Bot"), Text("Bots")),
+    nouns=Nouns(
+        one=Text("Bot"),
+        many=Text("Bots"),
+        popular=Text("Popular bots"),
+        newest=Text("New bots"),
+        search=Text("Search the bots"),
+        submit=Text("Submit a bot"),
+        list_yours=Text("List your bot"),
+    ),
     profile=BotProfile,
     review=ReviewPart(),
     votes=VotesPart(),

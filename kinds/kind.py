@@ -43,10 +43,23 @@ class ListingSubmission(ListingEdit, frozen=True):
 
 @dataclass(frozen=True)
 class Nouns:
-    """The texts of pages that name the kind."""
+    """The texts of pages that name the kind.
+
+    Args:
+        popular: the heading of the most popular ones.
+        newest: the heading of the newest ones.
+        search: the link to a search through them.
+        submit: the link to the form for a new one.
+        list_yours: the same for a visitor who owns one.
+    """
 
     one: Text
     many: Text
+    popular: Text
+    newest: Text
+    search: Text
+    submit: Text
+    list_yours: Text
 
 
 @dataclass(frozen=True)
@@ -216,6 +229,11 @@ class Kind:
             if shown.finds == part
             for value in texts_of(getattr(profile, name))
         )
+
+    @cached_property
+    def has_keywords(self) -> bool:
+        """True if owners describe a listing by keywords of their own."""
+        return any(shown.finds == "keyword" for shown in self.shown.values())
 
     def summary(self, profile: Profile) -> str:
         """Return the text that a list shows of a profile."""

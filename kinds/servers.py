@@ -74,7 +74,15 @@ class ServerProfile(Profile, frozen=True, gc=False, tag="server"):
 SERVERS = Kind(
     plural="servers",
     singular="server",
-    nouns=Nouns(Text("Server"), Text("Servers")),
+    nouns=Nouns(
+        one=Text("Server"),
+        many=Text("Servers"),
+        popular=Text("Popular servers"),
+        newest=Text("New servers"),
+        search=Text("Search the servers"),
+        submit=Text("List a server"),
+        list_yours=Text("List your server"),
+    ),
     profile=ServerProfile,
     review=ReviewPart(),
     votes=VotesPart(),

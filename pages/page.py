@@ -122,6 +122,11 @@ class PageCall:
         """The path of the listing's first page for its owners."""
         return f"/{self.row.ref}/manage"
 
+    @property
+    def is_json(self) -> bool:
+        """True for the JSON of a page, if the page has one."""
+        return self.visit.path.endswith(".json")
+
     def typed(self, name: str, default: Any = "") -> Any:
         """Return a value of the form that was refused."""
         return self.refused.typed.get(name, default)
@@ -141,6 +146,7 @@ class Shown(Generic[V]):
         html: values for the template alone; an async function if making them costs more than JSON is worth.
         template: another template than that of the row, such as for a key that is shown once.
         headers: headers of this page alone.
+        cached: headers of a JSON that caches may keep. It has a tag (web/etags.py).
     """
 
     value: V
@@ -148,6 +154,7 @@ class Shown(Generic[V]):
     html: Html | Callable[[], Awaitable[Html]] = field(default_factory=dict)
     template: str = ""
     headers: Mapping[str, str] = field(default_factory=lambda: NO_HEADERS)
+    cached: Mapping[str, str] | None = None
 
 
 Answer = Shown[Any] | Done | Reply

@@ -13,11 +13,12 @@ from actions.action import Access, Call, Operation
 from actions.listing_kinds import Kind, kinds_with
 from core.refusals import Invalid, Refusal, Unavailable
 from forms.reading import read
-from handlers.reply import NO_HEADERS, reply_to, success
+from handlers.reply import NO_HEADERS, encode_json, reply_to, success
 from pages.page import Again, Answer, AnyPage, PageCall, Post, RefusedPost, Shown, run_post
 from pages.site_tools import SiteTools
 from people.quarantine import refuse_quarantined
 from web.error_pages import error_text, field_texts
+from web.etags import tagged
 from web.form_posts import FormPost
 from web.json_answers import AnswerRefused
 from web.pages import Page as DrawnPage
@@ -57,12 +58,12 @@ def rows_of(pages: Sequence[AnyPage]) -> tuple[PageRow, ...]:
 def _rows(page: AnyPage, kind: Kind | None) -> list[PageRow]:
     path = page.path.replace("{kind}", kind or "")
     rows = []
+    if page.show is not None and page.has_json:  # first, because the end of `path` may be an id
+        rows.append(
+            PageRow("GET", _json_path(path), lambda to: _Served(page, kind, to.site).json, page.visitors)
+        )
     if page.show is not None:
         rows.append(PageRow("GET", path, lambda to: _Served(page, kind, to.site).show, page.visitors))
-    if page.show is not None and page.has_json:
-        rows.append(
-            PageRow("GET", f"{path}.json", lambda to: _Served(page, kind, to.site).json, page.visitors)
-        )
     if page.posts:
         rows.append(
             PageRow(
@@ -71,6 +72,10 @@ def _rows(page: AnyPage, kind: Kind | None) -> list[PageRow]:
             )
         )
     return rows
+
+
+def _json_path(path: str) -> str:
+    return "/index.json" if path == "/" else f"{path}.json"
 
 
 class _Served:
@@ -91,6 +96,8 @@ class _Served:
             return shown
         if shown.value is None:
             raise Refusal("sign_in_required")
+        if shown.cached is not None:
+            return tagged(visit.request, encode_json(shown.value), shown.cached)
         return success(shown.value)
 
     async def post(self, visit: PersonVisit) -> SiteAnswer:

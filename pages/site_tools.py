@@ -7,25 +7,24 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from actions.tools import Tools
+from chatplatform.listing_icons import ListingIcons
 from handlers.request import Request
 from handlers.user_views import UserViews
-from listings.catalogue import Catalogue
 from listings.ownership import Ownership
 from listings.review import PresetReason
 from pages.voting.vote_challenges import VoteChallenges
 from pages.voting.vote_guards import VoteGuards
 from pages.voting.voted_refs import VotedRefs
+from search.catalogue import Catalogue
+from search.index import SearchIndex
+from search.list_keeper import ListKeeper
 from web.cookies import PeopleCookies
 from web.markdown import Markdown
 from web.people.applications import Applications
-from web.people.list_keeper import ListKeeper
 from web.people.listing_access import ListingAccess
-from web.people.listing_icons import ListingIcons
 from web.people.ownership_code import CodeOf
 from web.people.people_in_state import PeopleInState
 from web.people.previews import Previews
-from web.people.public_lists import Search
-from web.people.public_views import PublicViews
 from web.people.review_views import ReviewViews
 from web.people.server_checking import ServerChecking
 from web.people.server_lists import ServerLists
@@ -107,8 +106,7 @@ class PublicSite:
 
     catalogue: Catalogue
     keeper: ListKeeper
-    views: PublicViews
-    index: Search
+    index: SearchIndex
 
 
 @dataclass(frozen=True)

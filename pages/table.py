@@ -12,12 +12,14 @@ from pages.account.my_votes import MY_VOTES
 from pages.owner.keys import KEY_PAGES
 from pages.owner.vote_numbers import NUMBER_PAGES
 from pages.page_rows import rows_of
+from pages.public.listing import LISTING_PAGES
+from pages.public.lists import LIST_PAGES
+from pages.public.robots import ROBOTS
 from pages.site_tools import SiteTools
 from pages.voting.vote_page import VOTE_PAGE
 from web.pages import PageRow
 from web.people.delivery_pages import DELIVERY_PAGES, DeliveryPages
 from web.people.flag_pages import FlagPages
-from web.people.for_robots import robots
 from web.people.invitation_pages import INVITATION_PAGES, InvitationPages
 from web.people.language_choice import LanguageChoice
 from web.people.my_data import MyData
@@ -26,9 +28,6 @@ from web.people.overview_pages import OverviewPages
 from web.people.owned_pages import OWNED_PAGES
 from web.people.owner_pages import LEAVE_PAGES, OwnerPages
 from web.people.profile_pages import ProfilePages
-from web.people.public_listing import PublicListing
-from web.people.public_lists import PublicLists
-from web.people.public_table import PUBLIC_PAGES
 from web.people.quarantine_pages import QuarantinePages
 from web.people.queue_pages import QueuePages
 from web.people.removal_pages import RemovalPages
@@ -48,8 +47,6 @@ class PeoplePages:
     """The objects that make the pages: one of a gateway. `site` is for the pages that are rows."""
 
     site: SiteTools
-    lists: PublicLists
-    listing: PublicListing
     sign_in: SignInPages
     language: LanguageChoice
     mine: MyPages
@@ -81,7 +78,7 @@ SIGN_IN_PAGES = (
 PEOPLE_PAGES = (
     *SIGN_IN_PAGES,
     PageRow("POST", "/language", lambda to: to.language.choose, "anyone"),
-    PageRow("GET", "/robots.txt", lambda _: robots, "anyone"),
+    *rows_of((ROBOTS,)),
     PageRow("GET", "/me", lambda to: to.mine.listings, "signed in"),
     PageRow("GET", "/me/notices", lambda to: to.mine.notices, "signed in"),
     PageRow("POST", "/me/notices", lambda to: to.mine.notices_read, "signed in"),
@@ -101,5 +98,5 @@ PEOPLE_PAGES = (
     *rows_of(NUMBER_PAGES),
     *REVIEW_PAGES,
     *rows_of((VOTE_PAGE,)),
-    *PUBLIC_PAGES,
+    *rows_of((*LIST_PAGES, *LISTING_PAGES)),
 )

@@ -16,20 +16,12 @@ from functools import partial
 from itertools import islice
 from typing import TypeVar
 
-from core.events import (
-    FREQUENT,
-    ChangeDecided,
-    Event,
-    ListingMerged,
-    ListingRemoved,
-    ListingReviewed,
-    ListingSaved,
-    SlotsSet,
-)
+from core.events import FREQUENT, Event
 from core.refusals import SearchUnavailable
 from core.rows import Listing
 from core.state import State
 from kinds.registry import kind_of
+from search.catalogue import CHANGING
 from search.search_table import Findable, SearchTable
 from search.search_words import beginning
 
@@ -47,10 +39,6 @@ READ = 128
 DEAD_ALLOWED = 10_000
 """How many rows may be dead beside as many as there are listings."""
 PAUSE_SECONDS = 60.0
-_CHANGING = (
-    *(ListingSaved, ListingReviewed, ChangeDecided),
-    *(ListingRemoved, ListingMerged, SlotsSet),
-)
 _T = TypeVar("_T")
 log = logging.getLogger("votegate")
 
@@ -111,7 +99,7 @@ class SearchIndex:
     def on_record(self, _: int, events: Sequence[Event]) -> None:
         """Read a committed record."""
         for event in events:
-            if type(event) not in FREQUENT and isinstance(event, _CHANGING):
+            if type(event) not in FREQUENT and isinstance(event, CHANGING):
                 if len(self._noted) >= NOTED:
                     self._noted.clear()
                     self._is_outdated = True

@@ -46,6 +46,7 @@ PURE = [
             "streams/queue",
         )
     ),
+    *(f"search/{name}.py" for name in ("catalogue", "finding", "list_orders", "long_lists", "paging")),
     *(f"wire/{name}.py" for name in ("head", "known_heads", "limits", "parser", "phases")),
 ]
 IMPURE_MODULES = {

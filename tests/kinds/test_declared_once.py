@@ -10,7 +10,7 @@ from forms.fields import Url
 from forms.reading import read
 from forms.rules import Display
 from kinds.bots import BOTS, BotProfile
-from kinds.kind import Kind, Nouns
+from kinds.kind import Kind
 from kinds.registry import KINDS
 from languages.texts import Text
 from tests.support.form_bodies import BOT_BODY, without
@@ -37,9 +37,7 @@ class LouderProfile(BotProfile, frozen=True, gc=False, tag="louder"):
     homepage: Annotated[Url | None, Display(Text("Homepage"), "url")] = None
 
 
-LOUDER = Kind(
-    plural="louder bots", singular="louder", nouns=Nouns(Text("Bot"), Text("Bots")), profile=LouderProfile
-)
+LOUDER = Kind(plural="louder bots", singular="louder", nouns=BOTS.nouns, profile=LouderProfile)
 
 
 def test_a_new_field_is_in_the_forms_the_pages_and_the_profile() -> None:

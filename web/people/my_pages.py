@@ -9,12 +9,12 @@ from core.clock import Clock
 from core.due_reminders import DueReminder, due_reminders
 from core.events import UserSlotsSet
 from core.ledger import Ledger
+from core.listing_table import survey
 from core.rows import Listing
 from core.user_rows import UserSession, user_ref
 from handlers.slices import in_slices
 from handlers.user_views import NOTICES
 from languages.texts import Text, Words
-from listings.finding import survey
 from listings.notices import NoticeSearch, OwnerNotice
 from listings.ownership import Ownership
 from people.user_sessions import Sessions, session_id
