@@ -127,11 +127,12 @@ class Option(NamedTuple):
 
     Args:
         argument: the name of the argument, if it is another one than that of the field.
+        reads: how it is written: "file" is the name of a file, and "texts" an option that may be repeated.
     """
 
     flag: str = ""
     argument: str = ""
-    reads: Literal["text", "seconds"] = "text"
+    reads: Literal["text", "seconds", "file", "texts"] = "text"
     default: str | None = None
     help: str | None = None
 
@@ -142,7 +143,7 @@ class Command(NamedTuple):
     Args:
         words: such as "keys issue"; with `{kind}`, each kind has a command of its own.
         help: the text of `--help`; without one it is the summary.
-        options: the fields of the form, by name.
+        options: the fields of the form, by name. An id of the path may be among them, to name its argument.
         loses: the question that is asked first, if something is lost. It may name the ids of the path.
     """
 
@@ -162,6 +163,7 @@ class Action(Generic[F, V]):
         form: the type of the body, or of the query of a GET; a mapping if each kind has its own.
         view: the type of the answer; a mapping if each kind has its own.
         path: the path of the management API, with `{id}` and other ids.
+        finds: looks up what the path names, before the form is read. Without it, that is the listing, if any.
         of: the part that a kind must have; None for all kinds.
         about: more than the summary; a mapping if the kinds differ.
         outcome: a sentence on what a success means.
@@ -176,6 +178,7 @@ class Action(Generic[F, V]):
     access: Access
     method: Method
     path: str
+    finds: Callable[["Call"], object] | None = None
     of: str | None = None
     tag: str
     summary: str

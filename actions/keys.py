@@ -123,6 +123,12 @@ async def delete(call: Call, _: None) -> Success:
     return await call.commit(delete_key(call.state, call.ref, call.ids[1], call.now_ms, by=call.by), Success)
 
 
+OVERLAP = Option(
+    "--overlap",
+    reads="seconds",
+    default="0",
+    help="How long the old one works beside the new one, such as 24h.",
+)
 _KEYS, _KEY = "/manage/{kind}/{id}/keys", "/manage/{kind}/{id}/keys/{key_id}"
 
 ISSUE_KEY = Action(
@@ -182,14 +188,7 @@ ROTATE_KEY = Action(
         "keys rotate",
         "Give an API key a new value.\n\nThe old value stops at once, unless you name an overlap. The new "
         "one is shown only this once.",
-        {
-            "overlap_seconds": Option(
-                "--overlap",
-                reads="seconds",
-                default="0",
-                help="How long the old one works beside the new one, such as 24h.",
-            )
-        },
+        {"overlap_seconds": OVERLAP},
     ),
 )
 DELETE_KEY = Action(

@@ -7,7 +7,10 @@ from kinds.bots import BOTS
 
 Kind = Literal["bots", "servers"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-PARTS: Mapping[Kind, frozenset[str]] = {"bots": frozenset({"keys"}), "servers": frozenset()}
+PARTS: Mapping[Kind, frozenset[str]] = {
+    "bots": frozenset({"keys", "co_owners", "facts"}),
+    "servers": frozenset({"facts"}),
+}
 """The parts that only some kinds have. What all kinds have, such as votes, is not among them."""
 
 

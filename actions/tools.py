@@ -1,7 +1,7 @@
 """The tools of actions. Invariant: an action takes the time, ids and random bytes from here alone."""
 
 from collections.abc import Awaitable, Callable, Iterable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -30,6 +30,17 @@ class VoteClaims(Protocol):
         """
 
 
+class Attempts(Protocol):
+    """The attempts of deliveries, for actions that wait for one."""
+
+    def expecting(self, name: str) -> AbstractContextManager[Callable[[], Awaitable[None]]]:
+        """Return a context whose function waits for the first attempt since its start, up to a limit.
+
+        Args:
+            name: the id of a delivery, or the ref of a listing for any attempt to its endpoint.
+        """
+
+
 @dataclass(frozen=True)
 class Tools:
     """The objects that actions work with. `new_id()` makes ids; `random(n)` gives n random bytes.
@@ -48,6 +59,7 @@ class Tools:
     cooldown_ms: int
     keys_per_listing: int
     webhooks: WebhookPolicy
+    attempts: Attempts
     searches: Searches
     problems: StatsProblems
     missing_count: Callable[[str], str | None]

@@ -21,7 +21,7 @@ from cli.backup_commands import admin_backup
 from cli.caller import LONG, CallingCommand, GatewayCaller, connection_options, pass_caller
 from cli.listing_commands import commands_of
 from cli.operations import BY_NAME, OPERATIONS, ApiCall
-from cli.parameter_types import SECONDS, JsonObject, ListingParameter, ListingRef
+from cli.parameter_types import SECONDS, JsonObject, ListingParameter, ListingRef, TrimmedFile
 from cli.remote import TEXT, printable
 from cli.terminal import bars, terminal_width
 from kinds.registry import BY_PLURAL, KINDS
@@ -40,7 +40,6 @@ GROUPS = {
 LOST = {
     "bots remove": "This removes the bot {name}, with its keys, votes, deliveries and webhook.",
     "servers remove": "This removes the server {name}, with its votes, deliveries and webhook.",
-    "webhook remove": "This removes the webhook of {id}, what it still has to send, and its log.",
     "users end-sessions": "This signs the user {id} out everywhere.",
     "users end-all-sessions": "This signs everybody out everywhere.",
     "users end-session": "This ends the session {session_id} of the user {id}.",
@@ -48,7 +47,12 @@ LOST = {
     **{call.command: call.loses for call in OPERATIONS if call.loses},
 }
 """Commands that ask before something is lost."""
-_READS: Mapping[str, click.ParamType[Any]] = {"text": click.STRING, "seconds": SECONDS}
+_READS: Mapping[str, click.ParamType[Any]] = {
+    "text": click.STRING,
+    "texts": click.STRING,
+    "seconds": SECONDS,
+    "file": TrimmedFile(),
+}
 """How the fields of a form are written on the command line."""
 
 
@@ -80,7 +84,8 @@ def _generic(command: str, rows: Sequence[ApiCall]) -> click.Command:
     if is_of_kinds:
         params.insert(0, click.Argument(["listing"], type=ListingParameter()))
     params += [click.Option([f"--{name}"], help=_QUERY.get(name)) for name in row.query]
-    params += [_field(name, option) for name, option in row.options.items()]
+    fields = {name: option for name, option in row.options.items() if name not in names}
+    params += [_field(name, option) for name, option in fields.items()]
     if command in LOST:
         params.append(click.Option(["--yes", "is_sure"], is_flag=True, help="Do not ask."))
 
@@ -95,7 +100,7 @@ def _generic(command: str, rows: Sequence[ApiCall]) -> click.Command:
             _confirm(caller, command, ids)
         query = {name: values[name] for name in row.query}
         if operation.name not in LONG:
-            body = {name: values[name] for name in row.options}
+            body = {name: values[name] for name in fields if values[name] not in (None, ())}
             caller.show(caller.call(operation.name, body, query, **ids))
             return
         with bars() as bar:
@@ -115,7 +120,12 @@ def _field(name: str, option: Option) -> click.Parameter:
     if not option.flag:
         return click.Argument([name], type=kind, metavar=option.argument.upper() or None)
     return click.Option(
-        [option.flag, name], type=kind, default=option.default, show_default=True, help=option.help
+        [option.flag, name],
+        type=kind,
+        multiple=option.reads == "texts",
+        default=option.default,
+        show_default=True,
+        help=option.help,
     )
 
 
@@ -129,7 +139,9 @@ def _confirm(caller: GatewayCaller, command: str, ids: dict[str, Any]) -> None:
 
 
 def _metavar(row: ApiCall, name: str) -> str:
-    """Return the name of an argument: an `id` is that of what the path names before it."""
+    """Return the name of an argument: the row's own, or for an `id` the name that the path has before it."""
+    if name in row.options:
+        return row.options[name].argument.upper()
     found = re.search(r"(\w+)s/\{id\}", row.path)
     return f"{found[1]}_id".upper() if found is not None and name == "id" else name.upper()
 

@@ -5,15 +5,7 @@ from typing import Any
 import click
 
 from cli.caller import CallingCommand, GatewayCaller, pass_caller
-from cli.parameter_types import SECONDS, RateLimit
-
-overlap_option = click.option(
-    "--overlap",
-    type=SECONDS,
-    default="0",
-    show_default=True,
-    help="How long the old one works beside the new one, such as 24h.",
-)
+from cli.parameter_types import RateLimit
 
 
 @click.command("counts", cls=CallingCommand)

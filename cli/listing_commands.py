@@ -34,8 +34,6 @@ def commands_of(kind: Kind) -> dict[str, click.Command]:
         f"{kind} list": _listing(kind),
         f"{kind} deny": _for_a_reason(f"{kind} deny", f"deny{form}"),
         f"{kind} withdraw": _for_a_reason(f"{kind} withdraw", f"withdraw{form}"),
-        f"{kind} offer": _of_heir(f"{kind} offer", f"offer{form}"),
-        f"{kind} accept-offer": _of_heir(f"{kind} accept-offer", f"accept{form}Offer"),
     }
 
 
@@ -96,19 +94,6 @@ def _listing(kind: Kind) -> click.Command:
 
     option = click.Option(["--state"], type=click.Choice(STATES), help=f"Only {kind} in this state.")
     return CallingCommand("list", callback=run, params=[option], help=f"List all {kind}.")
-
-
-def _of_heir(command: str, operation: str) -> click.Command:
-    @pass_caller
-    def run(caller: GatewayCaller, /, id: str, heir: str) -> None:
-        caller.show(caller.call(operation, {"heir": heir}, id=id))
-
-    params: list[click.Parameter] = [
-        click.Argument(["id"], metavar="ID"),
-        click.Argument(["heir"], metavar="USER_ID"),
-    ]
-    text = f"{BY_NAME[operation].summary}."
-    return CallingCommand(command.split()[-1], callback=run, params=params, help=text)
 
 
 def _for_a_reason(command: str, operation: str) -> click.Command:

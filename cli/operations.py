@@ -8,8 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from actions.action import AnyAction, Operation, Option, operations
+from actions.deliveries import DELIVERY_ACTIONS
 from actions.keys import KEY_ACTIONS
+from actions.owners import OWNER_ACTIONS
 from actions.votes import VOTE_ACTIONS
+from actions.webhooks import WEBHOOK_ACTIONS
 from kinds.kind import Kind
 from kinds.registry import KINDS
 
@@ -58,7 +61,7 @@ def _call(operation: Operation) -> ApiCall:
 
 def _of_kind(kind: Kind) -> Iterator[ApiCall]:
     thing, root, one = kind.singular, f"/manage/{kind}", f"/manage/{kind}/{{id}}"
-    form, webhook, deliveries = kind.title, f"{one}/webhook", f"{one}/webhook/deliveries"
+    form = kind.title
     for row in (
         (f"{kind} submit", f"submit{form}", "POST", root, f"Submit a {thing}", True),
         (f"{kind} list", f"list{form}s", "GET", root, f"List {kind}", False, ("after", "limit", "state")),
@@ -83,37 +86,6 @@ def _of_kind(kind: Kind) -> Iterator[ApiCall]:
             *("review refuse", f"refuse{form}Change", "POST", f"{one}/change/refuse"),
             *(f"Refuse the change of a {thing}", True),
         ),
-        ("webhook set", f"save{form}Webhook", "PUT", webhook, f"Set a {thing}'s webhook", True),
-        ("webhook show", f"show{form}Webhook", "GET", webhook, f"Show a {thing}'s webhook"),
-        ("webhook remove", f"remove{form}Webhook", "DELETE", webhook, f"Remove a {thing}'s webhook"),
-        (
-            *("webhook rotate-secret", f"rotate{form}WebhookSecret", "POST", f"{webhook}/secret/rotate"),
-            *("Change what requests are signed with", True),
-        ),
-        (
-            *("webhook test", f"test{form}Webhook", "POST", f"{webhook}/test"),
-            *(f"Send a test to a {thing}'s webhook", True),
-        ),
-        (
-            *("webhook deliveries", f"list{form}Deliveries", "GET", deliveries),
-            *(f"List a {thing}'s deliveries", False, ("after", "limit", "state", "type")),
-        ),
-        (
-            *("webhook redeliver", f"redeliver{form}Delivery", "POST"),
-            *(f"{deliveries}/{{delivery_id}}/redeliver", "Send a finished delivery again", True),
-        ),
-        (
-            *("webhook redeliver", f"redeliverFailed{form}Deliveries", "POST"),
-            *(f"{deliveries}/redeliver", "Send again what has failed", True),
-        ),
-        (
-            *("webhook resume", f"resume{form}Webhook", "POST", f"{webhook}/resume"),
-            *("Lift a suspension", True),
-        ),
-        (
-            *("webhook probe", f"probe{form}Webhook", "POST", f"{webhook}/probe"),
-            *("Probe a suspended endpoint now", True),
-        ),
         (
             *(f"{kind} inspect", f"show{form}Whole", "GET", f"/debug/listings/{kind}/{{id}}.json"),
             f"Show all about a {thing} and its newest votes",
@@ -121,18 +93,6 @@ def _of_kind(kind: Kind) -> Iterator[ApiCall]:
         (
             *("votes strike", f"strike{form}Votes", "POST", f"{one}/votes/strike"),
             *(f"Strike votes for a {thing} out", True),
-        ),
-        (
-            *(f"{kind} offer", f"offer{form}", "PUT", f"{one}/hand-over"),
-            *(f"Offer a {thing} to another owner", True),
-        ),
-        (
-            *(f"{kind} accept-offer", f"accept{form}Offer", "POST", f"{one}/hand-over/accept"),
-            *(f"Accept the offer of a {thing} for the heir", True),
-        ),
-        (
-            *(f"{kind} end-offer", f"end{form}Offer", "DELETE", f"{one}/hand-over"),
-            f"Withdraw the offer of a {thing}, or decline it",
         ),
         ("review claim", f"claim{form}", "POST", f"{one}/claim", f"Take the review of a {thing} on", True),
         ("review release", f"release{form}", "DELETE", f"{one}/claim", f"Give the review of a {thing} back"),
@@ -142,7 +102,6 @@ def _of_kind(kind: Kind) -> Iterator[ApiCall]:
         yield ApiCall(*row)
 
 
-_EXTRA_OWNER = "/manage/bots/{id}/extra-owners/{user_id}"
 _BOT, _USER = "/manage/bots/{id}", "/manage/users/{id}"
 OPERATIONS: tuple[ApiCall, ...] = (
     *(call for kind in KINDS for call in _of_kind(kind)),
@@ -154,20 +113,10 @@ OPERATIONS: tuple[ApiCall, ...] = (
         *("counts", "setActualServerCount", "PUT", f"{_BOT}/actual-server-count"),
         *("Set how many servers a bot is really in", True),
     ),
-    ApiCall(
-        *("owners invite", "inviteExtraOwner", "PUT", _EXTRA_OWNER),
-        *("Invite a user to manage a bot", True),
-    ),
-    ApiCall(
-        *("owners accept", "acceptInvitation", "POST", f"{_EXTRA_OWNER}/accept"),
-        *("Accept an invitation for a user", True),
-    ),
-    ApiCall(
-        *("owners remove", "endExtraOwner", "DELETE", _EXTRA_OWNER),
-        "Remove a co-owner, or end an invitation",
-    ),
+    *calls_of(OWNER_ACTIONS),
     ApiCall("limits", "setLimits", "PUT", f"{_BOT}/limits", "Give a bot limits of its own", True),
     *calls_of(KEY_ACTIONS),
+    *calls_of((*WEBHOOK_ACTIONS, *DELIVERY_ACTIONS)),
     *calls_of(VOTE_ACTIONS),
     ApiCall(
         *("votes list", "listVotes", "GET", "/manage/votes", "Read all votes in the order of the log"),

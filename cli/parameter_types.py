@@ -141,4 +141,11 @@ class TextFile(ParameterType):
             raise ValueError(f"{text}: it is not UTF-8 text") from None
 
 
+class TrimmedFile(TextFile):
+    """The text of a file without the white space around it, such as a token."""
+
+    def read(self, text: str) -> str:
+        return super().read(text).strip()
+
+
 SECONDS = Seconds()

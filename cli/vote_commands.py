@@ -1,4 +1,4 @@
-"""`admin webhook`, `votes` and `find`: votes for a listing, and where they are sent to."""
+"""`admin webhook redeliver`, `votes` and `find`: commands that are more than one call."""
 
 import functools
 from collections.abc import Callable, Sequence
@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import click
 
-from cli.bot_commands import overlap_option
 from cli.caller import CallingCommand, GatewayCaller, pass_caller
 from cli.parameter_types import ListingParameter, ListingRef, PastMs, TextFile
 
@@ -15,63 +14,6 @@ user_ids_argument = click.argument("user_ids", nargs=-1)
 given_option = click.option(
     "--from", "given", type=TextFile(), help="File with user ids; - is standard input."
 )
-
-
-@click.command("set", cls=CallingCommand)
-@listing_argument
-@click.argument("url")
-@click.option("--auth-file", type=TextFile(), help="File with the Authorization header; - is standard input.")
-@click.option("--language", help="Language of the messages to a chat platform.")
-@click.option(
-    *("--event", "events"), multiple=True, help="What it is told of, such as vote or vote.struck; repeat it."
-)
-@pass_caller
-def set_webhook(
-    caller: GatewayCaller,
-    listing: ListingRef,
-    url: str,
-    auth_file: str | None,
-    language: str | None,
-    events: tuple[str, ...],
-) -> None:
-    """Set the webhook of a listing.
-
-    It replaces URL, Authorization header, language and events together. Without an event it is told of votes
-    alone. The first time, the secret that requests are signed with is shown, only this once.
-    """
-    body: dict[str, Any] = {"url": url}
-    if events:
-        body["events"] = [*events]
-    if auth_file is not None:
-        body["token"] = auth_file.strip()
-    if language is not None:
-        body["language"] = language
-    caller.show(caller.call(f"save{listing.thing}Webhook", body, id=listing.id))
-
-
-@click.command("rotate-secret", cls=CallingCommand)
-@listing_argument
-@overlap_option
-@pass_caller
-def rotate_secret(caller: GatewayCaller, listing: ListingRef, overlap: int) -> None:
-    """Change what requests are signed with.
-
-    The old secret stops at once, unless you name an overlap. The new one is shown only this once.
-    """
-    body = {"overlap_seconds": overlap}
-    caller.show(caller.call(f"rotate{listing.thing}WebhookSecret", body, id=listing.id))
-
-
-@click.command("test", cls=CallingCommand)
-@listing_argument
-@click.argument("user_id")
-@pass_caller
-def test(caller: GatewayCaller, listing: ListingRef, user_id: str) -> None:
-    """Send a test to the webhook of a listing.
-
-    It names USER_ID as the voter. The answer comes after the first attempt.
-    """
-    caller.show(caller.call(f"test{listing.thing}Webhook", {"user": user_id}, id=listing.id))
 
 
 @click.command("redeliver", cls=CallingCommand)
@@ -186,9 +128,6 @@ def find(caller: GatewayCaller, text: str) -> None:
 
 
 COMMANDS: dict[str, click.Command] = {
-    "webhook set": set_webhook,
-    "webhook rotate-secret": rotate_secret,
-    "webhook test": test,
     "webhook redeliver": redeliver,
     "votes check": check,
     "votes strike": strike,

@@ -16,11 +16,9 @@ from gateway.store import Store
 from handlers.late import Late
 from handlers.manage import ManageContext, Operator, bot_ref, server_ref
 from handlers.manage_listings import ManageListings
-from handlers.manage_owners import ManageOwners
 from handlers.manage_review import ManageQueue, ManageReview
 from handlers.manage_strikes import ManageStrikes
 from handlers.manage_users import ManageUsers
-from handlers.manage_webhooks import AttemptWatch, ManageWebhooks
 from handlers.public import PublicApi, PublicLimits
 from handlers.reply import Reply
 from handlers.request import Request
@@ -45,6 +43,7 @@ from settings.model import (
     WebSettings,
 )
 from votes.user_search import Searches
+from watchers.attempt_watch import AttemptWatch
 from watchers.refused_addresses import RefusedAddresses
 
 
@@ -90,6 +89,7 @@ def open_api(
     callers = _callers(runtime, store)
     public = _public_api(runtime, store, callers, egress, fleet)
     people = _people_rules(settings.web, ledger.state)
+    watch = AttemptWatch(ledger.durable, settings.webhooks.timeout_seconds + 1)
     managed = ManageContext(
         ledger,
         runtime.clock,
@@ -100,6 +100,7 @@ def open_api(
         cooldown_ms=settings.votes.cooldown_ms,
         keys_per_listing=settings.keys.per_listing,
         webhooks=webhook_policy(settings.webhooks, egress.requests, secrets.token_bytes),
+        attempts=watch,
         searches=searches,
         in_slices=in_slices,
         problems=public.problems,
@@ -119,7 +120,7 @@ def open_api(
             people,
             Ownership(ledger.state),
             managed,
-            AttemptWatch(),
+            watch,
             VoteFeed(ledger.state, pages, lambda: ledger.durable(ledger.head), settings.votes.feed_streams),
             _readiness(runtime, store, fleet),
         )
@@ -181,7 +182,6 @@ def all_endpoints(settings: Settings, api: Api, is_signed_in: Callable[[Request]
     """Return every endpoint, bound to the values it needs."""
     managed, state = api.managed, api.managed.ledger.state
     refs: Mapping[Kind, Callable[[Request], str]] = {"bots": bot_ref, "servers": server_ref}
-    attempt_seconds = settings.webhooks.timeout_seconds + 1  # of a test or a redelivery, for its result
     described, page = partial(_description, settings), partial(_description_page, settings)
     return Endpoints(
         api.public,
@@ -189,15 +189,11 @@ def all_endpoints(settings: Settings, api: Api, is_signed_in: Callable[[Request]
         api.callers.operator,
         listings={kind: ManageListings(managed, kind, ref) for kind, ref in refs.items()},
         tools=managed,
-        webhooks={
-            kind: ManageWebhooks(managed, ref, api.watch, attempt_seconds) for kind, ref in refs.items()
-        },
         strikes={kind: ManageStrikes(managed, ref) for kind, ref in refs.items()},
         feed=api.feed,
         users=ManageUsers(managed, api.ownership),
         queue=ManageQueue(state, api.ownership),
         review={kind: ManageReview(managed, ref) for kind, ref in refs.items()},
-        owners={kind: ManageOwners(managed, ref) for kind, ref in refs.items()},
         is_signed_in=is_signed_in,
     )
 

@@ -5,7 +5,6 @@ import gc
 import secrets
 from functools import partial
 
-from actions.listing_kinds import KINDS
 from chatplatform.listing_checks import ServerConditions
 from chatplatform.listing_icons import ListingIcons
 from chatplatform.platform_client import ChatPlatform
@@ -21,6 +20,7 @@ from handlers.route import Endpoints, Resource
 from handlers.routes import ROUTES
 from handlers.slices import in_slices
 from handlers.user_views import UserViews
+from listings.owners import code_maker
 from listings.review import PresetReason
 from listings.rules import EditsShown
 from pages.public.lists import HOME_ORDERS
@@ -52,16 +52,12 @@ from web.markdown import Markdown
 from web.notice_cookie import Notices
 from web.page_policy import with_trusted_types
 from web.people.applications import Applications
-from web.people.delivery_pages import DeliveryPages
 from web.people.flag_pages import FlagPages
-from web.people.invitation_pages import InvitationPages
 from web.people.language_choice import LanguageChoice
 from web.people.listing_access import ListingAccess
 from web.people.my_data import MyData
 from web.people.my_pages import MyPages
 from web.people.overview_pages import OverviewPages
-from web.people.owner_pages import OwnerPages
-from web.people.ownership_code import code_maker
 from web.people.people_audience import people_audience
 from web.people.people_in_state import PeopleInState
 from web.people.previews import Previews
@@ -82,9 +78,7 @@ from web.people.sign_in_states import SignInStates
 from web.people.strike_pages import StrikePages
 from web.people.submission_pages import SubmissionPages
 from web.people.sweeping import Sweeping
-from web.people.take_over_pages import TakeOverPages
 from web.people.user_limit import UserLimit
-from web.people.webhook_pages import WebhookPages
 from web.sign_in_cookie import SignInSeal
 from web.site import Site
 from web.templates import Templates
@@ -197,6 +191,7 @@ class PeopleSite:
             self._ownership,
             self._icons,
             self._voting,
+            partial(curl_command, user_agent=USER_AGENT),
             self._submissions,
             self._reviewing,
             self._descriptions,
@@ -213,7 +208,6 @@ class PeopleSite:
         markdown, previews = site.descriptions.markdown, site.descriptions.previews
         state, views, cookies = ledger.state, site.reviewing.views, site.accounts.cookies
         desk = ReviewDesk(state, clock, access, views, answers, markdown, site.reviewing.reasons)
-        curl = partial(curl_command, user_agent=USER_AGENT)
         server_checks = ServerCheckPages(ledger, clock, access, asked.checking, asked.grace_ms)
         pages = PeoplePages(
             site=site,
@@ -236,13 +230,8 @@ class PeopleSite:
             overview=OverviewPages(
                 ledger, clock, access, self._ownership, applications, code_of, server_checks
             ),
-            take_over=TakeOverPages(ledger, clock, applications, lists, code_of, self._site.visitor),
             profile=ProfilePages(state, access, answers, previews, self._edits),
-            owners=OwnerPages(state, clock, access, answers),
-            invitations=InvitationPages(state, clock, access, answers),
             removal=RemovalPages(access, answers),
-            webhooks={kind: WebhookPages(kind, access, answers) for kind in KINDS},
-            deliveries={kind: DeliveryPages(kind, access, answers, curl) for kind in KINDS},
             queue=QueuePages(state, self._ownership, views, answers),
             review=ReviewPages(desk),
             quarantines=QuarantinePages(self._rules.moderators, desk),

@@ -31,7 +31,6 @@ from core.ledger import Ledger, Reader
 from direct_messages.owner_notifier import OwnerNotifier
 from direct_messages.reminder_notifier import ReminderNotifier
 from guild_counts.platform_counts import PlatformCounts
-from handlers.manage_webhooks import AttemptWatch
 from handlers.public import PublicApi
 from handlers.vote_feed import VoteFeed
 from journal.journal import Journal
@@ -40,6 +39,7 @@ from serving.observers import Observers
 from votes.tally import VoteTally
 from votes.user_search import Searches
 from watchers import security_log
+from watchers.attempt_watch import AttemptWatch
 from watchers.failing_endpoints import FailingEndpoints
 from watchers.journal_tail import JournalTail
 from webhook.attempt_tally import AttemptTally, MessageTally

@@ -1,6 +1,6 @@
 """The management routes of actions. Invariant: all of a route comes from the row of its action.
 
-A request finds its listing first (404), then its form is read (400), then the action runs.
+A request finds what its path names first (404), then its form is read (400), then the action runs.
 """
 
 import inspect
@@ -48,18 +48,25 @@ def _bound(operation: Operation) -> Callable[[Endpoints], Endpoint]:
 
 def endpoint(operation: Operation, tools: Tools) -> Endpoint:
     """Return the function that answers the operator's requests for an action."""
-    action, form = operation.action, operation.form
+    action = operation.action
 
     async def answer(request: Request) -> Reply:
         call = Call(tools, request.by, tools.clock.now_ms(), operation.kind, request.params)
-        if operation.is_on_listing:
+        if action.finds is not None:
+            action.finds(call)
+        elif operation.is_on_listing:
             listing_of(call.state, call.ref)
-        made = action.run(call, _read(form, request) if form is not None else None)
+        made = action.run(call, _read(operation, request))
         return success(await made if inspect.isawaitable(made) else made, action.status)
 
     return answer
 
 
-def _read(form: type[Any], request: Request) -> Any:
+def _read(operation: Operation, request: Request) -> Any:
     """Return the form of a request, which is its query for a GET, and else its body. Raises as they do."""
-    return read_query(form, request.query) if request.method == "GET" else read(form, request.json_object())
+    form = operation.form
+    if form is None:
+        return None
+    if operation.action.method == "GET":  # of a HEAD, too
+        return read_query(form, request.query)
+    return read(form, request.json_object())

@@ -34,9 +34,9 @@ from handlers.request import Request
 from kinds.kind import ListingSubmission
 from kinds.registry import BY_PLURAL
 from listings import rules
-from listings.co_owners import invited_at_submission
 from listings.eligibility import submit_checked
 from listings.forms import ActualServerCount, ChangeAgreement, ChangeRefusal, Denial, Limits, WebhookSettings
+from listings.owners import invited_at_submission
 from listings.queries import page
 from listings.webhooks import first_chat_webhook
 from people.quarantine import refuse_of_quarantined_owner, refuse_quarantined

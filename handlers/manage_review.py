@@ -34,7 +34,7 @@ from handlers.reply import Reply, success
 from handlers.request import Request
 from handlers.slices import in_slices
 from kinds.registry import KINDS
-from listings import review
+from listings import owners, review
 from listings.ownership import USUAL_FROM, USUAL_OF, Ownership
 from listings.rules import listing_of
 
@@ -207,7 +207,7 @@ def waiting_listing(row: Listing) -> WaitingListing:
         owner_id=row.owner_id,
         since=review.waiting_since(row),
         claimed_by=claim.by if claim is not None else None,
-        proven=review.is_proven(row),
+        proven=owners.is_proven(row),
     )
 
 

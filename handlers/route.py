@@ -17,11 +17,9 @@ from actions.listing_kinds import Kind
 from actions.tools import Tools
 from handlers.manage import Operator
 from handlers.manage_listings import ManageListings
-from handlers.manage_owners import ManageOwners
 from handlers.manage_review import ManageQueue, ManageReview
 from handlers.manage_strikes import ManageStrikes
 from handlers.manage_users import ManageUsers
-from handlers.manage_webhooks import ManageWebhooks
 from handlers.public import PublicApi
 from handlers.reply import JSON, Reply
 from handlers.request import Endpoint, Request
@@ -46,13 +44,11 @@ class Endpoints:
     operator: Operator
     listings: Mapping[Kind, ManageListings]
     tools: Tools
-    webhooks: Mapping[Kind, ManageWebhooks]
     strikes: Mapping[Kind, ManageStrikes]
     feed: VoteFeed
     users: ManageUsers
     queue: ManageQueue
     review: Mapping[Kind, ManageReview]
-    owners: Mapping[Kind, ManageOwners]
     is_signed_in: Callable[[Request], bool]
     """True for a browser with a session of the operator, who reads the JSON twins of pages with it."""
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
+from actions.deliveries import DELIVERY_ACTIONS
 from actions.history import History
 from actions.keys import KEY_ACTIONS
 from actions.listing_kinds import KINDS, Kind
@@ -21,25 +22,18 @@ from actions.listing_views import (
     ServerPage,
     ShownBot,
 )
-from actions.query_forms import DeliveriesQuery, ListingsQuery
+from actions.owners import OWNER_ACTIONS
+from actions.query_forms import ListingsQuery
 from actions.views import Success
 from actions.votes import VOTE_ACTIONS
+from actions.webhooks import WEBHOOK_ACTIONS
 from forms.fields import Nothing
 from handlers.action_routes import routes_of
 from handlers.manage_strikes import StruckVotes
-from handlers.owner_routes import OWNER_ROUTES
 from handlers.review_routes import REVIEW_ROUTES
 from handlers.route import Route
 from handlers.user_routes import USER_ROUTES
 from handlers.vote_feed import FeedQuery, VotePage
-from handlers.webhook_views import (
-    DeliveryAnswer,
-    DeliveryPage,
-    Redelivered,
-    RotatedSecret,
-    SavedWebhook,
-    WebhookAnswer,
-)
 from kinds.registry import BY_PLURAL
 from listings import forms
 from listings.stats import StatsBody
@@ -374,181 +368,6 @@ _OF_BOTS = (
 )
 
 
-def _webhooks(kind: Kind) -> tuple[Route, ...]:
-    thing, one = kind[:-1], f"/manage/{kind}/{{id}}/webhook"
-    form = thing.capitalize()
-    return (
-        Route(
-            "PUT",
-            one,
-            f"save{form}Webhook",
-            endpoint=lambda to: to.webhooks[kind].save,
-            access="operator",
-            tag="Webhooks",
-            summary=f"Set a {thing}'s webhook",
-            description=(
-                "Replaces url, token, language and events together: what is left out is removed, and without"
-                " events it is told of votes alone. The first time, the answer shows the secret that requests"
-                " are signed with. A suspension ends."
-            ),
-            answer=SavedWebhook,
-            outcome="The settings, without the token.",
-            refuses=("no_such_listing", "unavailable"),
-            body=forms.WebhookSettings,
-        ),
-        Route(
-            "GET",
-            one,
-            f"show{form}Webhook",
-            endpoint=lambda to: to.webhooks[kind].show,
-            access="operator",
-            tag="Webhooks",
-            summary=f"Show a {thing}'s webhook",
-            description="The token is never shown.",
-            answer=WebhookAnswer,
-            outcome="The settings without the token, and how deliveries go.",
-            refuses=("no_such_listing", "no_such_webhook"),
-        ),
-        Route(
-            "DELETE",
-            one,
-            f"remove{form}Webhook",
-            endpoint=lambda to: to.webhooks[kind].remove,
-            access="operator",
-            tag="Webhooks",
-            summary=f"Remove a {thing}'s webhook",
-            description="What is still to be delivered, and the log of what was, go with it.",
-            answer=Success,
-            outcome="It is gone.",
-            refuses=("no_such_listing", "no_such_webhook", "unavailable"),
-        ),
-        Route(
-            "POST",
-            f"{one}/resume",
-            f"resume{form}Webhook",
-            endpoint=lambda to: to.webhooks[kind].resume,
-            access="operator",
-            tag="Webhooks",
-            summary="Lift a suspension",
-            description="What waits is sent at the endpoint's pace, and failures count from none.",
-            answer=WebhookAnswer,
-            outcome="The settings, and how deliveries go.",
-            refuses=("no_such_listing", "no_such_webhook", "not_suspended", "unavailable"),
-            body=Nothing,
-        ),
-        Route(
-            "POST",
-            f"{one}/probe",
-            f"probe{form}Webhook",
-            endpoint=lambda to: to.webhooks[kind].probe,
-            access="operator",
-            tag="Webhooks",
-            summary="Probe a suspended endpoint now",
-            description=(
-                "Sends one of the deliveries that wait. If it is taken, the suspension ends. Answers after "
-                "the attempt, or when it takes too long."
-            ),
-            answer=WebhookAnswer,
-            outcome="The settings, and how deliveries go after the probe.",
-            refuses=(
-                "no_such_listing",
-                "no_such_webhook",
-                "not_suspended",
-                "nothing_to_probe",
-                "unavailable",
-            ),
-            body=Nothing,
-        ),
-        Route(
-            "POST",
-            f"{one}/secret/rotate",
-            f"rotate{form}WebhookSecret",
-            endpoint=lambda to: to.webhooks[kind].rotate_secret,
-            access="operator",
-            tag="Webhooks",
-            summary="Change what requests are signed with",
-            description="The old secret stops at once, or signs beside the new one for as long as you ask.",
-            answer=RotatedSecret,
-            outcome="The new secret.",
-            refuses=("no_such_listing", "no_such_webhook", "not_signed", "unavailable"),
-            body=forms.Overlap,
-        ),
-        Route(
-            "POST",
-            f"{one}/test",
-            f"test{form}Webhook",
-            endpoint=lambda to: to.webhooks[kind].test,
-            access="operator",
-            tag="Webhooks",
-            summary=f"Send a test to a {thing}'s webhook",
-            description=(
-                "Goes the way of a real vote. Answers after the first attempt, whatever became of it, or "
-                "when it takes too long."
-            ),
-            answer=DeliveryAnswer,
-            outcome="The delivery after its first attempt.",
-            refuses=("no_such_listing", "no_such_webhook", "too_many_tests", "unavailable"),
-            body=forms.Voter,
-        ),
-        Route(
-            "GET",
-            f"{one}/deliveries",
-            f"list{form}Deliveries",
-            endpoint=lambda to: to.webhooks[kind].deliveries,
-            access="operator",
-            tag="Webhooks",
-            summary=f"List a {thing}'s deliveries",
-            description="What is kept of them, newest first, in pages, with their attempts.",
-            answer=DeliveryPage,
-            outcome="A page of deliveries.",
-            refuses=("no_such_listing",),
-            query=DeliveriesQuery,
-        ),
-        Route(
-            "POST",
-            f"{one}/deliveries/{{delivery_id}}/redeliver",
-            f"redeliver{form}Delivery",
-            endpoint=lambda to: to.webhooks[kind].redeliver,
-            access="operator",
-            tag="Webhooks",
-            summary="Send a finished delivery again",
-            description=(
-                "Under its own id, with a new round of attempts. Answers after the first of them, or at once"
-                " while the endpoint is suspended."
-            ),
-            answer=DeliveryAnswer,
-            outcome="The delivery after its first new attempt.",
-            refuses=(
-                "no_such_listing",
-                "no_such_webhook",
-                "no_such_delivery",
-                "delivery_pending",
-                "too_many_pending",
-                "unavailable",
-            ),
-            body=Nothing,
-        ),
-        Route(
-            "POST",
-            f"{one}/deliveries/redeliver",
-            f"redeliverFailed{form}Deliveries",
-            endpoint=lambda to: to.webhooks[kind].redeliver_failed,
-            access="operator",
-            tag="Webhooks",
-            summary="Send again what has failed",
-            description=(
-                "Every delivery of the log that has failed since then but tests, in the order of votes, each"
-                " under its own id, as many as may wait. Answers at once; the log shows what becomes of "
-                "them."
-            ),
-            answer=Redelivered,
-            outcome="How many there are.",
-            refuses=("no_such_listing", "no_such_webhook", "unavailable"),
-            body=forms.FailedSince,
-        ),
-    )
-
-
 def _votes(kind: Kind) -> tuple[Route, ...]:
     thing, one = kind[:-1], f"/manage/{kind}/{{id}}/votes"
     form = thing.capitalize()
@@ -611,10 +430,10 @@ ROUTES: tuple[Route, ...] = (
     *_SERVICE,
     *_of_kinds(_listings),
     *_OF_BOTS,
-    *OWNER_ROUTES,
+    *routes_of(OWNER_ACTIONS),
     *REVIEW_ROUTES,
     *routes_of(KEY_ACTIONS),
-    *_of_kinds(_webhooks),
+    *routes_of((*WEBHOOK_ACTIONS, *DELIVERY_ACTIONS)),
     *_of_kinds(_votes),
     _FEED,
     *USER_ROUTES,

@@ -9,10 +9,10 @@ so two moderators never decide it twice, and the same holds for a change.
 from collections.abc import Collection
 from typing import Literal, NamedTuple, get_args
 
-from core.actors import GATEWAY, Actor, user_actor
+from core.actors import GATEWAY, Actor
 from core.events import Event, NoteAdded, SlotsSet
-from core.refusals import Invalid, Refusal
-from core.rows import AuditAction, AuditEntry, Claim, Decision, Listing, Proof
+from core.refusals import Invalid
+from core.rows import AuditAction, AuditEntry, Claim, Decision, Listing
 from core.state import State
 from languages.said import Fault
 from listings.rules import listing_of, not_in_review
@@ -95,11 +95,6 @@ def review_of(row: Listing) -> AuditEntry | None:
     return next((act for act in reversed(row.audit_log) if act.action in REVIEWS), None)
 
 
-def is_proven(row: Listing) -> bool:
-    """Tell if the present owner has proven to control the bot."""
-    return row.proof is not None and row.proof.by == user_actor(row.owner_id)
-
-
 def denial_text(*parts: str) -> str:
     """Return the reason of a denial, made of texts of which each becomes a sentence of its own."""
     sentences = [part.strip() for part in parts if part.strip()]
@@ -128,23 +123,6 @@ def add_note(state: State, ref: str, text: str, now_ms: int, *, by: Actor) -> li
     if not text or len(text) > NOTE_CHARACTERS:
         raise Invalid({"text": Fault("wrong_length", {"least": 1, "most": NOTE_CHARACTERS})})
     return [NoteAdded(ref, text, now_ms, by=by)]
-
-
-def prove_ownership(
-    state: State, ref: str, description: str, code: str, now_ms: int, *, by: Actor
-) -> list[Event]:
-    """Note that the owner controls the bot: its public description holds the code.
-
-    Raises Refusal, also if it does not, or if somebody else than the owner asks.
-    """
-    row = listing_of(state, ref)
-    if by != user_actor(row.owner_id):
-        raise Refusal("owner_proves")
-    if code not in description:
-        raise Refusal("no_code")
-    if is_proven(row):
-        return []
-    return [SlotsSet(ref, now_ms, "ownership_proven", proof=Proof(now_ms, by), by=by)]
 
 
 def _waiting(state: State, ref: str) -> Listing:

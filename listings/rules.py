@@ -39,7 +39,7 @@ from core.state import State
 from core.webhook_events import NewDeliveries, told
 from kinds.kind import ListingEdit, ListingSubmission
 from kinds.registry import AnyProfile, kind_of
-from listings import hand_over
+from listings import owners
 from listings.forms import Limit, Limits
 
 EditsShown = Literal["after", "before"]
@@ -84,7 +84,7 @@ def edit(
     if profile != listing.latest or listing.state == "denied":
         events.append(_saved(listing, profile, now_ms, by, shown))
     if form.owner_id != listing.owner_id:
-        hands_over = hand_over.hand_over if by == OPERATOR else hand_over.offer
+        hands_over = owners.hand_over if by == OPERATOR else owners.offer
         events += hands_over(listing, form.owner_id, now_ms, by=by)
     return events
 

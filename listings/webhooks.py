@@ -1,4 +1,4 @@
-"""Webhook settings, tests and redeliveries. Law: tests and redeliveries take the path of a real vote."""
+"""Webhook settings, tests and redeliveries. Invariant: tests and redeliveries go the way of a real vote."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -41,6 +41,14 @@ def webhook_of(state: State, ref: str) -> Webhook:
     if webhook is None:
         raise Refusal("no_such_webhook")
     return webhook
+
+
+def delivery_of(state: State, ref: str, delivery_id: str) -> Delivery:
+    """Return a delivery of the listing. Raises Refusal."""
+    delivery = state.deliveries.find(ref, delivery_id)
+    if delivery is None:
+        raise Refusal("no_such_delivery")
+    return delivery
 
 
 def save_webhook(
@@ -86,14 +94,13 @@ def _saved(before: Webhook | None, form: WebhookSettings, policy: WebhookPolicy,
         raise Invalid({"token": Fault("token_of_chat")})
     if not chat and form.language is not None:
         raise Invalid({"language": Fault("language_of_others")})
+    saved = Webhook(form.url, now_ms, form.token, events=_events(form))
     if chat:
-        saved = Webhook(form.url, now_ms, language=form.language or "en")
-    elif before is None or before.secret is None:
-        saved = Webhook(form.url, now_ms, form.token, secret=policy.new_secret())
-    else:
-        signing = {name: getattr(before, name) for name in ("secret", "old_secret", "old_secret_until_ms")}
-        saved = Webhook(form.url, now_ms, form.token, **signing)
-    return replace(saved, events=_events(form))
+        return replace(saved, language=form.language or "en")
+    if before is None or before.secret is None:
+        return replace(saved, secret=policy.new_secret())
+    old, until_ms = before.old_secret, before.old_secret_until_ms
+    return replace(saved, secret=before.secret, old_secret=old, old_secret_until_ms=until_ms)
 
 
 def _events(form: WebhookSettings) -> tuple[WebhookEvent, ...]:
@@ -103,29 +110,29 @@ def _events(form: WebhookSettings) -> tuple[WebhookEvent, ...]:
 
 
 def rotate_secret(
-    state: State, ref: str, policy: WebhookPolicy, *, overlap_ms: int, now_ms: int, by: Actor
+    state: State, ref: str, secret: str, *, overlap_ms: int, now_ms: int, by: Actor
 ) -> list[Event]:
-    """Make a new signing secret. The old one signs too until the overlap has passed."""
+    """Set a new signing secret. The old one signs too until the overlap has passed."""
     webhook = webhook_of(state, ref)
     if webhook.language is not None:
         raise Refusal("not_signed")
     old = webhook.secret if overlap_ms else None
     rotated = replace(
         webhook,
-        secret=policy.new_secret(),
+        secret=secret,
         old_secret=old,
         old_secret_until_ms=now_ms + overlap_ms if old is not None else 0,
     )
     return [SlotsSet(ref, now_ms, "secret_rotated", rotated.host, webhook=rotated, by=by)]
 
 
-def resume(state: State, ref: str, now_ms: int, *, by: Actor) -> list[Event]:
+def lift_suspension(state: State, ref: str, now_ms: int, *, by: Actor) -> list[Event]:
     """Lift a suspension: what waits is sent, and failures count from none."""
     _suspension_of(state, ref)
     return [EndpointHealthSet(ref, 0, None), EndpointHelped(ref, "suspension_lifted", now_ms, by=by)]
 
 
-def probe(state: State, ref: str, now_ms: int, *, by: Actor) -> list[Event]:
+def probe_endpoint(state: State, ref: str, now_ms: int, *, by: Actor) -> list[Event]:
     """Let the next probe of a suspended endpoint go now."""
     webhook, suspension = _suspension_of(state, ref)
     if not any(not row.test for row in state.deliveries.pending_of(ref).values()):
@@ -158,9 +165,7 @@ def send_test(state: State, ref: str, user: str, *, delivery_id: str, now_ms: in
 def redeliver(state: State, ref: str, delivery_id: str, policy: WebhookPolicy, now_ms: int) -> list[Event]:
     """Send a finished delivery again, under its own id."""
     webhook_of(state, ref)
-    found = state.deliveries.find(ref, delivery_id)
-    if found is None:
-        raise Refusal("no_such_delivery")
+    found = delivery_of(state, ref, delivery_id)
     if found.next_attempt_ms is not None:
         raise Refusal("delivery_pending")
     if len(state.deliveries.pending_of(ref)) >= policy.pending_most(state):

@@ -6,11 +6,12 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from actions.deliveries import ErrorClass
 from actions.views import Count, KindName, ListingName, Snowflake, Success, View, example
+from actions.webhooks import SuspensionView, suspension_view
 from core.rows import Listing, Webhook
 from core.state import State
 from handlers.slices import first_of, in_slices
-from handlers.webhook_views import ErrorClass, SuspensionView, suspension_view
 from kinds.registry import kind_of
 from operators.gateway_parts import GatewayParts
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from msgspec import Meta
 from msgspec.structs import asdict
 
+from actions.deliveries import DeliveryView, delivery_view
 from actions.history import Acts, OwnerMessageOrNone, act_views, owner_message_view
 from actions.keys import KeyView, key_view
 from actions.listing_views import (
@@ -30,6 +31,7 @@ from actions.views import (
     example,
     including,
 )
+from actions.webhooks import WebhookView, webhook_view
 from core.listing_table import ref_slices
 from core.rows import Listing, Review
 from core.state import State
@@ -39,7 +41,6 @@ from grammars.snowflake import is_snowflake
 from handlers.request import Request
 from handlers.slices import in_slices
 from handlers.user_views import UserView
-from handlers.webhook_views import DeliveryView, WebhookView, delivery_view, webhook_view
 from kinds.bots import BOTS
 from kinds.servers import SERVERS
 from languages.said import Fault

@@ -24,6 +24,7 @@ from actions.action import Access, Action, Call
 from actions.listing_kinds import Kind
 from core.rows import Listing
 from handlers.reply import NO_HEADERS, Reply
+from languages.said import Code
 from languages.texts import NO_ERRORS, Words
 from pages.site_tools import SiteTools
 from people.permissions import Right
@@ -140,13 +141,13 @@ class Shown(Generic[V]):
     """A page as a value.
 
     Args:
-        value: the page's JSON, a view, which the template gets as `value`. None if there is none for this
-            visitor; then the JSON takes a sign-in.
+        value: the page's JSON, a view, which the template gets as `value`. None if there is no JSON now.
         title: None for the title of the tab.
         html: values for the template alone; an async function if making them costs more than JSON is worth.
         template: another template than that of the row, such as for a key that is shown once.
         headers: headers of this page alone.
         cached: headers of a JSON that caches may keep. It has a tag (web/etags.py).
+        missing: the refusal of the JSON of a page without a value.
     """
 
     value: V
@@ -155,6 +156,7 @@ class Shown(Generic[V]):
     template: str = ""
     headers: Mapping[str, str] = field(default_factory=lambda: NO_HEADERS)
     cached: Mapping[str, str] | None = None
+    missing: Code = "sign_in_required"
 
 
 Answer = Shown[Any] | Done | Reply
@@ -171,7 +173,7 @@ class Post(Generic[F]):
         then: returns what follows: a redirect with a notice, or a page with a secret.
         run: a function around the action's own, if this page has a guard. It gets the form that was read.
         access: another access than that of the action.
-        button: the name of the button that sends it, where one address has several forms.
+        button: the value of the field `act` that its form sends, where one address has several forms.
     """
 
     action: Action[F, Any] | None = None
@@ -201,6 +203,7 @@ class Page(Generic[V]):
         visitors: the kind of visitor who may come here.
         tab: the tab of a listing's pages under which it is; it has the title and the head of the tab.
         template: the template in `web/templates/people/`; by default `manage_<tab>.html`.
+        has_get: false for an address that takes posts alone. `show` is what a refused one shows again.
         has_json: false for a question, and where a secret is shown.
         gives_back: true for a form of long texts. A visitor whose session has ended gets them back.
     """
@@ -213,6 +216,7 @@ class Page(Generic[V]):
     kind: Kind | None = None
     tab: str = ""
     template: str = ""
+    has_get: bool = True
     has_json: bool = True
     posts: tuple[Post[Any], ...] = ()
     gives_back: bool = False

@@ -58,11 +58,11 @@ def rows_of(pages: Sequence[AnyPage]) -> tuple[PageRow, ...]:
 def _rows(page: AnyPage, kind: Kind | None) -> list[PageRow]:
     path = page.path.replace("{kind}", kind or "")
     rows = []
-    if page.show is not None and page.has_json:  # first, because the end of `path` may be an id
-        rows.append(
-            PageRow("GET", _json_path(path), lambda to: _Served(page, kind, to.site).json, page.visitors)
-        )
-    if page.show is not None:
+    if page.show is not None and page.has_get:
+        if page.has_json:  # first, because the end of `path` may be an id
+            rows.append(
+                PageRow("GET", _json_path(path), lambda to: _Served(page, kind, to.site).json, page.visitors)
+            )
         rows.append(PageRow("GET", path, lambda to: _Served(page, kind, to.site).show, page.visitors))
     if page.posts:
         rows.append(
@@ -95,7 +95,7 @@ class _Served:
         if not isinstance(shown, Shown):
             return shown
         if shown.value is None:
-            raise Refusal("sign_in_required")
+            raise Refusal(shown.missing)
         if shown.cached is not None:
             return tagged(visit.request, encode_json(shown.value), shown.cached)
         return success(shown.value)
@@ -103,7 +103,9 @@ class _Served:
     async def post(self, visit: PersonVisit) -> SiteAnswer:
         form = visit.form()
         post = self._chosen(form)
-        call = self._opened(visit, post.needs)
+        call = self._opened(visit, post.needs if post is not None else self._page.access)
+        if post is None:
+            raise Refusal("no_such_path")
         typed = post.reads(call, form) if post.reads is not None else {}
         try:
             made = await _ran(post, call, typed)
@@ -146,10 +148,10 @@ class _Served:
             refuse_quarantined(site.actions.ledger.state, signed_in(visit).id, access.unless, now_ms)
         return listing
 
-    def _chosen(self, form: FormPost) -> Post[Any]:
-        """Return the post whose button sent the form; the first one if none did."""
-        posts = self._page.posts
-        return next((post for post in posts if post.button and post.button in form), posts[0])
+    def _chosen(self, form: FormPost) -> Post[Any] | None:
+        """Return the post whose button sent the form, or else the one without a button."""
+        posts = {post.button: post for post in self._page.posts}
+        return posts.get(form.text("act"), posts.get(""))
 
     async def _shown(self, call: PageCall) -> Answer:
         if self._page.show is None:

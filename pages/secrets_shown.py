@@ -3,8 +3,28 @@
 So its value is in no address, and no second request gets it.
 """
 
+from typing import NamedTuple
+
+from languages.texts import Text
 from pages.page import Shown
-from web.people.shown_once import ShownOnce
+
+
+class ShownOnce(NamedTuple):
+    """A value that is shown once.
+
+    Args:
+        label: the name of the value.
+        what_to_do: the text for its owner.
+        back: the page to go on to.
+        example: a command that uses it.
+    """
+
+    title: Text
+    label: Text
+    value: str
+    what_to_do: Text
+    back: str
+    example: str | None = None
 
 
 def shown_once(shown: ShownOnce) -> Shown[None]:

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 
 from actions.tools import Tools
 from chatplatform.listing_icons import ListingIcons
+from core.rows import Delivery, Listing, Webhook
 from handlers.request import Request
 from handlers.user_views import UserViews
+from listings.owners import CodeOf
 from listings.ownership import Ownership
 from listings.review import PresetReason
 from pages.voting.vote_challenges import VoteChallenges
@@ -22,7 +24,6 @@ from web.cookies import PeopleCookies
 from web.markdown import Markdown
 from web.people.applications import Applications
 from web.people.listing_access import ListingAccess
-from web.people.ownership_code import CodeOf
 from web.people.people_in_state import PeopleInState
 from web.people.previews import Previews
 from web.people.review_views import ReviewViews
@@ -117,6 +118,7 @@ class SiteTools:
         actions: the tools of actions.
         known: returns who sends a request, if the session is still valid.
         listings: looks up listings by the right that a person needs.
+        curl: returns the request of a delivery as a command, without secrets.
         ownership: the listings of each user, and those that wait for a decision.
     """
 
@@ -127,6 +129,7 @@ class SiteTools:
     ownership: Ownership
     icons: ListingIcons
     voting: Voting
+    curl: Callable[[Delivery, Listing, Webhook], str]
     submissions: Submissions
     reviewing: Reviewing
     descriptions: Descriptions

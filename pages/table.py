@@ -4,13 +4,16 @@ A page that changes something is a POST, and leads to a page by 303. The callbac
 exception: the chat platform sends the browser there by a GET.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
-from actions.listing_kinds import Kind
+from pages.account.invitations import INVITATION
 from pages.account.my_votes import MY_VOTES
+from pages.owner.deliveries import DELIVERY_PAGES
 from pages.owner.keys import KEY_PAGES
+from pages.owner.owners import OWNER_PAGES
+from pages.owner.take_over import TAKE_OVER
 from pages.owner.vote_numbers import NUMBER_PAGES
+from pages.owner.webhooks import WEBHOOK_PAGES
 from pages.page_rows import rows_of
 from pages.public.listing import LISTING_PAGES
 from pages.public.lists import LIST_PAGES
@@ -18,15 +21,12 @@ from pages.public.robots import ROBOTS
 from pages.site_tools import SiteTools
 from pages.voting.vote_page import VOTE_PAGE
 from web.pages import PageRow
-from web.people.delivery_pages import DELIVERY_PAGES, DeliveryPages
 from web.people.flag_pages import FlagPages
-from web.people.invitation_pages import INVITATION_PAGES, InvitationPages
 from web.people.language_choice import LanguageChoice
 from web.people.my_data import MyData
 from web.people.my_pages import MyPages
 from web.people.overview_pages import OverviewPages
 from web.people.owned_pages import OWNED_PAGES
-from web.people.owner_pages import LEAVE_PAGES, OwnerPages
 from web.people.profile_pages import ProfilePages
 from web.people.quarantine_pages import QuarantinePages
 from web.people.queue_pages import QueuePages
@@ -38,8 +38,6 @@ from web.people.server_submission import ServerSubmissionPages
 from web.people.sign_in_pages import CALLBACK, SignInPages
 from web.people.strike_pages import StrikePages
 from web.people.submission_pages import SubmissionPages
-from web.people.take_over_pages import TAKE_OVER_PAGES, TakeOverPages
-from web.people.webhook_pages import WEBHOOK_PAGES, WebhookPages
 
 
 @dataclass(frozen=True)
@@ -54,14 +52,9 @@ class PeoplePages:
     submission: SubmissionPages
     server_submission: ServerSubmissionPages
     server_checks: ServerCheckPages
-    take_over: TakeOverPages
     overview: OverviewPages
     profile: ProfilePages
-    owners: OwnerPages
-    invitations: InvitationPages
     removal: RemovalPages
-    webhooks: Mapping[Kind, WebhookPages]
-    deliveries: Mapping[Kind, DeliveryPages]
     queue: QueuePages
     review: ReviewPages
     quarantines: QuarantinePages
@@ -89,12 +82,9 @@ PEOPLE_PAGES = (
     PageRow("POST", "/me/data", lambda to: to.data.erase, "signed in"),
     *rows_of(MY_VOTES),
     *OWNED_PAGES,
-    *TAKE_OVER_PAGES,
-    *LEAVE_PAGES,
-    *INVITATION_PAGES,
+    *rows_of((TAKE_OVER, *OWNER_PAGES, INVITATION)),
     *rows_of(KEY_PAGES),
-    *WEBHOOK_PAGES,
-    *DELIVERY_PAGES,
+    *rows_of((*WEBHOOK_PAGES, *DELIVERY_PAGES)),
     *rows_of(NUMBER_PAGES),
     *REVIEW_PAGES,
     *rows_of((VOTE_PAGE,)),

@@ -13,10 +13,9 @@ from core.rows import Key
 from languages.texts import Text
 from pages.page import Page, PageCall, Post, Shown
 from pages.question_pages import question_page
-from pages.secrets_shown import shown_once
+from pages.secrets_shown import ShownOnce, shown_once
 from web.people.people_audience import done
 from web.people.questions import OVERLAPS, Question
-from web.people.shown_once import ShownOnce
 
 KEEP_IT = Text(
     "Save it now where your bot keeps its secrets. It is a password: whoever has it speaks for your bot."

@@ -4,9 +4,12 @@ called unknown.
 
 from typing import Literal, NamedTuple
 
+from actions.deliveries import text_of_error
 from core.rows import Listing
 from core.state import State
+from languages.texts import Text, Words
 
+_SAID_TO_VOTERS = frozenset({"expired", "overflow"})
 SOONEST_SECONDS, LATEST_SECONDS = 2, 60
 
 ToldState = Literal["no webhook", "waiting", "held", "retrying", "told", "failed", "unknown", "no vote"]
@@ -53,3 +56,10 @@ def look_again_seconds(cast_ms: int, now_ms: int) -> int:
     """Return when a page looks again whether the owner was told: soon, and the later the older the vote. So
     a page that stays open for hours costs nothing."""
     return min(max((now_ms - cast_ms) // 4_000, SOONEST_SECONDS), LATEST_SECONDS)
+
+
+def text_for_voters(error: str | None) -> Words:
+    """Return the text of an error of a delivery for people who can do nothing about it."""
+    if error is not None and (error in _SAID_TO_VOTERS or error.startswith("http_")):
+        return text_of_error(error)
+    return Text("no answer came")

@@ -20,11 +20,17 @@ from core.rows import Listing
 from handlers.reply import NO_HEADERS
 from languages.texts import Text
 from pages.page import Again, Page, PageCall, Post, Shown
-from pages.voting.tellings import NOT_TOLD, Telling, ToldState, look_again_seconds, telling_of
+from pages.voting.tellings import (
+    NOT_TOLD,
+    Telling,
+    ToldState,
+    look_again_seconds,
+    telling_of,
+    text_for_voters,
+)
 from pages.voting.vote_guards import Tripped
 from people.reminders import is_reminded
 from web.pages import see_other
-from web.people.delivery_words import words_for_voters
 
 FROM_SIGN_IN = "from=sign-in"
 """The query of the page that follows a sign-in for a vote: the button has the focus."""
@@ -232,7 +238,7 @@ async def _html(page: PageCall, row: Listing, standing: _Standing) -> Mapping[st
         "is_reminded": visitor is not None and is_reminded(call.state, visitor.id, ref),
         "challenge": challenge,
         "look_again": look_again_seconds(standing.last_ms or 0, call.now_ms),
-        "in_words": words_for_voters,
+        "in_words": text_for_voters,
         **standing._asdict(),
     }
 

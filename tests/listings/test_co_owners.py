@@ -1,4 +1,4 @@
-"""listings/co_owners.py: nobody gets rights by being named."""
+"""listings/owners.py: nobody gets rights by being named."""
 
 from itertools import count
 
@@ -11,7 +11,7 @@ from core.refusals import Refusal
 from core.rows import Key, Listing, Reviewed
 from core.state import State
 from kinds.bots import MOST_CO_OWNERS
-from listings import co_owners
+from listings import owners
 from tests.support.co_owners import co_owner
 from tests.support.committed_rows import a_listing
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OTHER_USER, OWNER, USER
@@ -27,16 +27,16 @@ def row_of(state: State) -> Listing:
 
 def invite(ledger: Ledger, user: str = USER) -> None:
     row, now_ms = row_of(ledger.state), NOW_MS + next(IDS)
-    ledger.commit(co_owners.invite(row, user, f"id {now_ms}", now_ms, by=BY_OWNER))
+    ledger.commit(owners.invite(row, user, f"id {now_ms}", now_ms, by=BY_OWNER))
 
 
 def join(ledger: Ledger, user: str = USER) -> None:
-    events = co_owners.accept(row_of(ledger.state), user, NOW_MS + next(IDS), by=user_actor(user))
+    events = owners.accept_invitation(row_of(ledger.state), user, NOW_MS + next(IDS), by=user_actor(user))
     ledger.commit(events)
 
 
 def part(ledger: Ledger, user: str, by: Actor) -> None:
-    ledger.commit(co_owners.end(row_of(ledger.state), user, NOW_MS + next(IDS), by=by))
+    ledger.commit(owners.end_co_owner(row_of(ledger.state), user, NOW_MS + next(IDS), by=by))
 
 
 def deeds(state: State) -> list[str]:
@@ -101,16 +101,16 @@ def test_the_owner_needs_no_invitation(ledger: Ledger) -> None:
 def test_what_was_done_already_is_no_event(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     invite(ledger)
-    assert co_owners.invite(row_of(state), USER, "again", NOW_MS, by=BY_OWNER) == []
+    assert owners.invite(row_of(state), USER, "again", NOW_MS, by=BY_OWNER) == []
     join(ledger)
-    assert co_owners.accept(row_of(state), USER, NOW_MS, by=BY_USER) == []
+    assert owners.accept_invitation(row_of(state), USER, NOW_MS, by=BY_USER) == []
 
 
 def test_who_was_invited_twice_by_two_nodes_leaves_whole() -> None:
     twice = (co_owner(USER), replace(co_owner(USER, joined=False), id="another"))
     row = replace(ROW, co_owners=twice)
     assert (row.extra_owners, row.invited, row.asked) == ((USER,), (), ())
-    (ended,) = co_owners.end(row, USER, NOW_MS, by=BY_USER)
+    (ended,) = owners.end_co_owner(row, USER, NOW_MS, by=BY_USER)
     assert {*getattr(ended, "ids", ())} == {each.id for each in twice}
 
 
@@ -130,5 +130,5 @@ def test_keys_of_others_are_those_that_no_present_owner_made() -> None:
         key("of nobody"),
     )
     row = replace(ROW, keys=keys, co_owners=(co_owner(USER), co_owner(OTHER_USER, joined=False)))
-    found = [each.name for each in co_owners.keys_of_others(row)]
+    found = [each.name for each in owners.keys_of_others(row)]
     assert found == ["of one who is gone", "of one who is erased", "rotated with overlap"]

@@ -14,8 +14,8 @@ from kinds.kind import ListingSubmission
 from kinds.servers import SERVERS
 from listings import rules
 from listings.eligibility import check, renewed, submit_checked
+from listings.owners import is_proven
 from listings.ownership import Ownership
-from listings.review import is_proven
 from tests.support.sample_rows import DAY_MS, NOW_MS, OWNER, SERVER_REF, USER
 from votes.rules import cast_vote
 

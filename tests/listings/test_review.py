@@ -13,7 +13,7 @@ from core.rows import Listing, Stamp, Stamps
 from core.state import State
 from forms.reading import read
 from kinds.bots import BOTS
-from listings import review, rules
+from listings import owners, review, rules
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_USER, OWNER, USER
 
 MODERATOR, OTHER = user_actor(USER), user_actor(OTHER_USER)
@@ -180,25 +180,25 @@ def test_a_note_has_a_text_of_bounded_length(ledger: Ledger, state: State, text:
 
 
 def test_an_owner_proves_the_bot_with_the_code_in_its_description(ledger: Ledger, state: State) -> None:
-    assert not review.is_proven(submitted(ledger))
+    assert not owners.is_proven(submitted(ledger))
     owner = user_actor(OWNER)
     with pytest.raises(Refusal, match="no_code"):
-        review.prove_ownership(state, BOT_REF, "A bot.", "vg-abc", NOW_MS, by=owner)
+        owners.prove_ownership(state.listings[BOT_REF], "A bot.", "vg-abc", NOW_MS, by=owner)
     with pytest.raises(Refusal, match="owner_proves"):
-        review.prove_ownership(state, BOT_REF, "vg-abc", "vg-abc", NOW_MS, by=OPERATOR)
-    proven = review.prove_ownership(state, BOT_REF, "A bot. vg-abc", "vg-abc", NOW_MS, by=owner)
+        owners.prove_ownership(state.listings[BOT_REF], "vg-abc", "vg-abc", NOW_MS, by=OPERATOR)
+    proven = owners.prove_ownership(state.listings[BOT_REF], "A bot. vg-abc", "vg-abc", NOW_MS, by=owner)
     ledger.commit(proven)
-    assert review.is_proven(state.listings[BOT_REF])
-    assert review.prove_ownership(state, BOT_REF, "vg-abc", "vg-abc", NOW_MS, by=owner) == []
+    assert owners.is_proven(state.listings[BOT_REF])
+    assert owners.prove_ownership(state.listings[BOT_REF], "vg-abc", "vg-abc", NOW_MS, by=owner) == []
 
 
 def test_a_new_owner_has_proven_nothing(ledger: Ledger, state: State) -> None:
     submitted(ledger)
     owner = user_actor(OWNER)
-    ledger.commit(review.prove_ownership(state, BOT_REF, "vg-abc", "vg-abc", NOW_MS, by=owner))
+    ledger.commit(owners.prove_ownership(state.listings[BOT_REF], "vg-abc", "vg-abc", NOW_MS, by=owner))
     handed_over = read(BOTS.edit, {**FIELDS, "owner_id": USER})
     ledger.commit(rules.edit(state, BOT_REF, handed_over, NOW_MS, by=OPERATOR))
-    assert not review.is_proven(state.listings[BOT_REF])
+    assert not owners.is_proven(state.listings[BOT_REF])
 
 
 def test_the_parts_of_a_reason_are_sentences() -> None:

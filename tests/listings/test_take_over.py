@@ -1,4 +1,6 @@
-"""listings/take_over.py: who proves to own a listing gets it, and what the owner before had ends."""
+"""listings/owners.py: who proves to own a listing gets it, and what the owner before had ends."""
+
+import re
 
 import pytest
 
@@ -7,10 +9,10 @@ from core.events import UserErased
 from core.ledger import Ledger
 from core.refusals import Refusal
 from core.state import State
+from listings.keys import KeyDigester
 from listings.notices import NoticeSearch
+from listings.owners import Evidence, code_maker, is_proven, take_over
 from listings.ownership import Ownership
-from listings.review import is_proven
-from listings.take_over import Evidence, take_over
 from tests.support.committed_rows import a_delivery, a_key, a_listing, a_webhook
 from tests.support.sample_rows import BOT_REF, NOW_MS, OWNER, SERVER_REF, USER, voted
 from tests.support.slots_set import ownership_proven
@@ -24,7 +26,7 @@ def proven(ledger: Ledger, ref: str) -> None:
 
 
 def taken(ledger: Ledger, ref: str = BOT_REF, evidence: Evidence = "code") -> None:
-    ledger.commit(take_over(ledger.state, ref, USER, evidence, LATER_MS))
+    ledger.commit(take_over(ledger.state.listings[ref], USER, evidence, LATER_MS))
 
 
 @pytest.mark.parametrize(
@@ -46,7 +48,7 @@ def test_an_owner_who_has_proven_it_keeps_it(
     a_listing(ledger, ref)
     proven(ledger, ref)
     with pytest.raises(Refusal, match="owner_proven"):
-        take_over(state, ref, USER, evidence, LATER_MS)
+        take_over(state.listings[ref], USER, evidence, LATER_MS)
 
 
 def test_the_owner_of_a_server_at_the_platform_takes_it_from_a_proven_manager(
@@ -58,12 +60,10 @@ def test_the_owner_of_a_server_at_the_platform_takes_it_from_a_proven_manager(
     assert state.listings[SERVER_REF].owner_id == USER
 
 
-def test_nobody_takes_their_own_or_what_is_not_there(ledger: Ledger, state: State) -> None:
-    with pytest.raises(Refusal, match="no_such"):
-        take_over(state, BOT_REF, USER, "code", LATER_MS)
+def test_nobody_takes_their_own(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     with pytest.raises(Refusal, match="own_listing"):
-        take_over(state, BOT_REF, OWNER, "code", LATER_MS)
+        take_over(state.listings[BOT_REF], OWNER, "code", LATER_MS)
 
 
 @pytest.mark.parametrize("review", ["in_review", "approved", "denied"])
@@ -116,8 +116,16 @@ def test_the_one_before_is_forgotten_when_erased(ledger: Ledger, state: State) -
 def test_a_search_that_runs_meanwhile_finds_both(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     searches = [Search(state, user) for user in (OWNER, USER)]
-    events = take_over(state, BOT_REF, USER, "code", LATER_MS)
+    events = take_over(state.listings[BOT_REF], USER, "code", LATER_MS)
     ledger.commit(events)
     for search in searches:
         search.on_record(events)
         assert search.refs == {BOT_REF}
+
+
+def test_each_user_has_a_code_of_their_own_for_each_listing_and_each_deployment() -> None:
+    code_of, elsewhere = (code_maker(KeyDigester(secret).digest) for secret in (b"s", b"t"))
+    codes = [code_of("bots/1", "2"), code_of("bots/1", "3"), code_of("bots/2", "2"), elsewhere("bots/1", "2")]
+    assert len({*codes}) == 4
+    assert code_of("bots/1", "2") == codes[0]
+    assert all(re.fullmatch("votegate-[0-9a-f]{10}", code) for code in codes)

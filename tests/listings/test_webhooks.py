@@ -93,7 +93,9 @@ def test_a_token_left_out_is_a_token_removed_but_the_secret_stays(ledger: Ledger
 def test_saving_keeps_the_overlap_of_two_secrets(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     a_webhook(ledger)
-    ledger.commit(rotate_secret(state, BOT_REF, policy(), overlap_ms=DAY_MS, now_ms=NOW_MS, by=OPERATOR))
+    ledger.commit(
+        rotate_secret(state, BOT_REF, policy().new_secret(), overlap_ms=DAY_MS, now_ms=NOW_MS, by=OPERATOR)
+    )
     ledger.commit(save_webhook(state, BOT_REF))
     assert webhook_of(state, BOT_REF) == Webhook(
         URL, LATER_MS, secret="secret 1", old_secret=SECRET, old_secret_until_ms=NOW_MS + DAY_MS
@@ -164,7 +166,9 @@ def test_a_rotated_secret_stops_at_once_or_after_the_overlap(
     )
     ledger.commit([webhook_saved(BOT_REF, before)])
     ledger.commit(
-        rotate_secret(state, BOT_REF, policy(), overlap_ms=overlap_ms, now_ms=LATER_MS, by=OPERATOR)
+        rotate_secret(
+            state, BOT_REF, policy().new_secret(), overlap_ms=overlap_ms, now_ms=LATER_MS, by=OPERATOR
+        )
     )
     assert webhook_of(state, BOT_REF) == Webhook(
         URL, NOW_MS, "a token", secret="secret 1", old_secret=old, old_secret_until_ms=until_ms
@@ -176,7 +180,9 @@ def test_a_rotation_leaves_a_suspension_as_it_is(ledger: Ledger, state: State) -
     a_webhook(ledger)
     suspension = Suspension(NOW_MS, "timeout", 1, NOW_MS + 60_000)
     ledger.commit([EndpointHealthSet(BOT_REF, 10, suspension)])
-    ledger.commit(rotate_secret(state, BOT_REF, policy(), overlap_ms=0, now_ms=LATER_MS, by=OPERATOR))
+    ledger.commit(
+        rotate_secret(state, BOT_REF, policy().new_secret(), overlap_ms=0, now_ms=LATER_MS, by=OPERATOR)
+    )
     assert (webhook_of(state, BOT_REF).failed, webhook_of(state, BOT_REF).suspension) == (10, suspension)
 
 
@@ -185,7 +191,9 @@ def test_a_webhook_from_before_there_were_secrets_gets_one_without_an_overlap(
 ) -> None:
     a_listing(ledger)
     ledger.commit([webhook_saved(BOT_REF, Webhook(URL, NOW_MS))])
-    ledger.commit(rotate_secret(state, BOT_REF, policy(), overlap_ms=DAY_MS, now_ms=LATER_MS, by=OPERATOR))
+    ledger.commit(
+        rotate_secret(state, BOT_REF, policy().new_secret(), overlap_ms=DAY_MS, now_ms=LATER_MS, by=OPERATOR)
+    )
     assert webhook_of(state, BOT_REF) == Webhook(URL, NOW_MS, secret="secret 1")
 
 
@@ -193,7 +201,7 @@ def test_a_chat_platform_s_webhook_has_no_secret_to_rotate(ledger: Ledger, state
     a_listing(ledger)
     ledger.commit([webhook_saved(BOT_REF, Webhook(CHAT_URL, NOW_MS, language="en"))])
     with pytest.raises(Refusal) as refusal:
-        rotate_secret(state, BOT_REF, POLICY, overlap_ms=0, now_ms=LATER_MS, by=OPERATOR)
+        rotate_secret(state, BOT_REF, POLICY.new_secret(), overlap_ms=0, now_ms=LATER_MS, by=OPERATOR)
     assert refusal.value.code == "not_signed"
 
 
@@ -277,7 +285,9 @@ RULES: list[Callable[[State, str], object]] = [
     lambda state, ref: send_test(state, ref, USER, delivery_id="first", now_ms=NOW_MS),
     lambda state, ref: redeliver(state, ref, "first", POLICY, NOW_MS),
     lambda state, ref: rules.redeliver_failed(state, ref, 0, POLICY, NOW_MS),
-    lambda state, ref: rotate_secret(state, ref, POLICY, overlap_ms=0, now_ms=NOW_MS, by=OPERATOR),
+    lambda state, ref: rotate_secret(
+        state, ref, POLICY.new_secret(), overlap_ms=0, now_ms=NOW_MS, by=OPERATOR
+    ),
 ]
 
 
@@ -321,7 +331,7 @@ def suspended(ledger: Ledger) -> None:
 def test_a_suspension_is_lifted_by_the_event_that_a_success_would_make(ledger: Ledger, state: State) -> None:
     suspended(ledger)
 
-    assert rules.resume(state, BOT_REF, LATER_MS, by=OPERATOR) == [
+    assert rules.lift_suspension(state, BOT_REF, LATER_MS, by=OPERATOR) == [
         EndpointHealthSet(BOT_REF, 0, None),
         EndpointHelped(BOT_REF, "suspension_lifted", LATER_MS),
     ]
@@ -331,7 +341,7 @@ def test_a_probe_now_moves_the_next_probe_and_nothing_else(ledger: Ledger, state
     suspended(ledger)
     a_delivery(ledger, "first")
 
-    assert rules.probe(state, BOT_REF, LATER_MS, by=user_actor(USER)) == [
+    assert rules.probe_endpoint(state, BOT_REF, LATER_MS, by=user_actor(USER)) == [
         EndpointHealthSet(BOT_REF, 12, Suspension(NOW_MS, "timeout", 3, LATER_MS)),
         EndpointHelped(BOT_REF, "endpoint_probed", LATER_MS, by=user_actor(USER)),
     ]
@@ -342,7 +352,7 @@ def test_a_probe_needs_a_delivery_that_is_no_test(ledger: Ledger, state: State) 
     ledger.commit([DeliveryQueued("test", BOT_REF, USER, test=True, at_ms=NOW_MS)])
 
     with pytest.raises(Refusal, match="nothing_to_probe"):
-        rules.probe(state, BOT_REF, LATER_MS, by=OPERATOR)
+        rules.probe_endpoint(state, BOT_REF, LATER_MS, by=OPERATOR)
 
 
 def test_an_endpoint_that_is_not_suspended_is_neither_probed_nor_resumed(
@@ -351,8 +361,8 @@ def test_an_endpoint_that_is_not_suspended_is_neither_probed_nor_resumed(
     a_listing(ledger)
     a_webhook(ledger)
     with pytest.raises(Refusal, match="not_suspended"):
-        rules.resume(state, BOT_REF, LATER_MS, by=OPERATOR)
+        rules.lift_suspension(state, BOT_REF, LATER_MS, by=OPERATOR)
     with pytest.raises(Refusal, match="not_suspended"):
-        rules.probe(state, BOT_REF, LATER_MS, by=OPERATOR)
+        rules.probe_endpoint(state, BOT_REF, LATER_MS, by=OPERATOR)
     with pytest.raises(Refusal, match="no_such"):
-        rules.resume(state, OTHER_REF, LATER_MS, by=OPERATOR)
+        rules.lift_suspension(state, OTHER_REF, LATER_MS, by=OPERATOR)

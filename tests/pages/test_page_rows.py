@@ -191,7 +191,7 @@ def test_the_button_says_which_form_was_sent() -> None:
         run=lambda _, __: "other", then=lambda _, made: see_other(f"/{made}"), button="other"
     )
     page = replace(PAGE, posts=(*PAGE.posts, other))
-    assert served(page, "POST", visit({"other": ""})).headers["location"] == "/other"
+    assert served(page, "POST", visit({"act": "other"})).headers["location"] == "/other"
     assert served(page, "POST", visit({"name": "b"})).headers["location"] == "/"
 
 

@@ -20,9 +20,8 @@ from core.user_rows import UserProfile, user_ref
 from core.webhook_events import NewDeliveries
 from forms.reading import read
 from kinds.bots import BOTS
-from listings import co_owners, eligibility, hand_over, keys, rules, stats, webhooks
+from listings import eligibility, keys, owners, rules, stats, webhooks
 from listings.forms import Limit, Limits, WebhookSettings
-from listings.take_over import take_over
 from people.naming import set_naming
 from people.quarantine import after_erasure, impose
 from people.roles import Moderators
@@ -400,19 +399,19 @@ _RULES: Mapping[str, Callable[[Node, Step, str], Sequence[ev.Event]]] = {
     "revoke": lambda node, step, _: keys.delete_key(
         node.state, step.ref, _key_id(node, step), _now(node), by=_by(step)
     ),
-    "invite": lambda node, step, new: co_owners.invite(
+    "invite": lambda node, step, new: owners.invite(
         rules.listing_of(node.state, step.ref), step.user, new, _now(node), by=OPERATOR
     ),
-    "join": lambda node, step, _: co_owners.accept(
+    "join": lambda node, step, _: owners.accept_invitation(
         rules.listing_of(node.state, step.ref), step.user, _now(node), by=_by(step)
     ),
-    "part": lambda node, step, _: co_owners.end(
+    "part": lambda node, step, _: owners.end_co_owner(
         rules.listing_of(node.state, step.ref), step.user, _now(node), by=_by(step)
     ),
-    "offer": lambda node, step, _: hand_over.offer(
+    "offer": lambda node, step, _: owners.offer(
         rules.listing_of(node.state, step.ref), step.user, _now(node), by=OPERATOR
     ),
-    "inherit": lambda node, step, new: hand_over.accept(
+    "inherit": lambda node, step, new: owners.accept_offer(
         rules.listing_of(node.state, step.ref), step.user, new, _now(node), by=_by(step)
     ),
     "update": _update,
@@ -436,8 +435,8 @@ _RULES: Mapping[str, Callable[[Node, Step, str], Sequence[ev.Event]]] = {
     "note": lambda node, step, _: [ev.NoteAdded(step.ref, f"Note {step.number}", _now(node), by=_by(step))],
     "flag": lambda node, step, new: [ev.VoteFlagged(step.ref, step.user, "burst", f"flag {new}", _now(node))],
     "prove": lambda node, step, _: [ownership_proven(step.ref, _now(node), by=_by(step))],
-    "take over": lambda node, step, _: take_over(
-        node.state, step.ref, (OWNER, USER)[step.number % 2], "server owner", _now(node)
+    "take over": lambda node, step, _: owners.take_over(
+        rules.listing_of(node.state, step.ref), (OWNER, USER)[step.number % 2], "server owner", _now(node)
     ),
     "check": _check,
     "read": lambda node, step, _: [notices_read(user_ref(step.user), _now(node))],

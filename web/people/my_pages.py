@@ -16,11 +16,11 @@ from handlers.slices import in_slices
 from handlers.user_views import NOTICES
 from languages.texts import Text, Words
 from listings.notices import NoticeSearch, OwnerNotice
+from listings.owners import is_asked
 from listings.ownership import Ownership
 from people.user_sessions import Sessions, session_id
 from web.pages import Page, Shown, see_other
 from web.people.browsers import label_in_words
-from web.people.invitation_pages import is_asked
 from web.people.people_audience import PersonVisit, signed_in
 from web.people.people_in_state import PeopleInState
 

@@ -19,8 +19,10 @@ from core.refusals import Refusal
 from core.rows import AuditAction, Listing
 from handlers.reply import Reply, encode_json
 from languages.texts import Text, Words
+from listings.owners import CodeOf, is_proven, prove_ownership
 from listings.ownership import Ownership
-from listings.review import is_proven, prove_ownership, review_of, waiting_since, waits
+from listings.review import review_of, waiting_since, waits
+from listings.rules import listing_of
 from people.permissions import Right
 from web.error_pages import error_text
 from web.json_answers import AnswerRefused
@@ -28,7 +30,6 @@ from web.pages import Page, Shown
 from web.people.applications import Applications
 from web.people.listing_access import Access, ListingAccess
 from web.people.listing_tabs import tab_page
-from web.people.ownership_code import CodeOf
 from web.people.people_audience import PersonVisit, done
 from web.people.questions import refused_by
 from web.people.server_check_pages import ServerCheckPages
@@ -144,9 +145,10 @@ class OverviewPages:
         if told.application is None:
             return self._page(access, NO_APPLICATION, 409)
         description, now_ms = told.application.description, self._clock.now_ms()
-        state, ref, code = self._ledger.state, access.row.ref, self._code(access.row)
+        ref, code = access.row.ref, self._code(access.row)
         try:
-            events = prove_ownership(state, ref, description, code, now_ms, by=visit.request.by)
+            row = listing_of(self._ledger.state, ref)
+            events = prove_ownership(row, description, code, now_ms, by=visit.request.by)
         except Refusal as error:
             why = refused_by(error)
             return self._page(access, why.errors[""], why.status)

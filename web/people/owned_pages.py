@@ -24,8 +24,6 @@ def _rows(kind: Kind) -> tuple[PageRow, ...]:
         PageRow(
             "POST", f"{one}/profile", _of(kind, lambda to: to.profile.save), "signed in", gives_back=True
         ),
-        PageRow("GET", f"{one}/owners", _of(kind, lambda to: to.owners.show), "signed in"),
-        PageRow("POST", f"{one}/owners", _of(kind, lambda to: to.owners.save), "signed in", gives_back=True),
         PageRow("GET", f"{one}/danger", _of(kind, lambda to: to.removal.show), "signed in"),
         PageRow("POST", f"{one}/danger", _of(kind, lambda to: to.removal.remove), "signed in"),
     )

@@ -15,7 +15,8 @@ from core.rows import Listing
 from handlers.reply import Reply, reply_to, success
 from kinds.registry import kind_of
 from languages.texts import Text
-from listings.review import denial_text, is_proven, review_of
+from listings.owners import is_proven
+from listings.review import denial_text, review_of
 from web.form_posts import FormPost
 from web.pages import Page, Shown
 from web.people.listing_access import Access

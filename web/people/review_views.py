@@ -19,7 +19,7 @@ from core.state import State
 from handlers.manage_review import NoteView, note_list
 from handlers.user_views import DisplayName, QuarantineView, Username, UserViews
 from kinds.bots import BotProfile
-from listings import review
+from listings import owners, review
 from listings.ownership import Ownership
 from listings.profile_changes import LineState, changed_fields
 
@@ -152,7 +152,7 @@ class ReviewViews:
 
     def review(self, row: Listing, platform: PlatformView, now_ms: int) -> ReviewView:
         claim, acts = review.claim_of(row), act_views(row)
-        is_proven = review.is_proven(row)
+        is_proven = owners.is_proven(row)
         return ReviewView(
             kind=kind_of_ref(row.ref),
             listing=bot_view(row) if isinstance(row.profile, BotProfile) else server_view(row),

@@ -6,7 +6,7 @@ import msgspec
 
 from core.actors import OPERATOR, user_actor
 from core.events import ListingSaved
-from listings import co_owners, hand_over
+from listings import owners
 from listings.keys import NewKey, issue_key
 from tests.support.memory_nodes import DIGESTS, Node, meet
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, HOUR_MS, NOW_MS, OTHER_USER, OWNER, USER
@@ -18,19 +18,19 @@ RENAMED = msgspec.structs.replace(BOT_PROFILE, name="Renamed")
 
 
 def invite(node: Node, user: str = USER) -> None:
-    events = co_owners.invite(node.listing(), user, f"id {next(IDS)}", NOW_MS, by=BY_OWNER)
+    events = owners.invite(node.listing(), user, f"id {next(IDS)}", NOW_MS, by=BY_OWNER)
     node.commit(*events)
 
 
 def join(node: Node, user: str = USER) -> None:
-    node.commit(*co_owners.accept(node.listing(), user, NOW_MS, by=user_actor(user)))
+    node.commit(*owners.accept_invitation(node.listing(), user, NOW_MS, by=user_actor(user)))
 
 
 def edit(node: Node) -> None:
     node.commit(ListingSaved(BOT_REF, OWNER, RENAMED, "approved", NOW_MS, by=BY_OWNER))
 
 
-def owners(node: Node) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+def owners_of(node: Node) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
     row = node.listing()
     return row.owner_id, row.extra_owners, row.invited
 
@@ -41,18 +41,18 @@ def test_an_edit_of_the_profile_and_an_acceptance_elsewhere_both_stand(a: Node, 
     edit(a)
     join(b)
     meet(a, b)
-    assert owners(a) == owners(b) == (OWNER, (USER,), ())
+    assert owners_of(a) == owners_of(b) == (OWNER, (USER,), ())
     assert a.listing().profile == b.listing().profile == RENAMED
 
 
 def test_an_edit_of_the_profile_undoes_no_hand_over_that_was_accepted_elsewhere(a: Node, b: Node) -> None:
-    a.commit(*hand_over.offer(a.listing(), USER, NOW_MS, by=BY_OWNER))
+    a.commit(*owners.offer(a.listing(), USER, NOW_MS, by=BY_OWNER))
     b.hear(a)
-    b.commit(*hand_over.accept(b.listing(), USER, "new", NOW_MS + 1, by=BY_USER))
+    b.commit(*owners.accept_offer(b.listing(), USER, "new", NOW_MS + 1, by=BY_USER))
     a.clock.advance_ms(2 * HOUR_MS)  # the edit is the later one
     edit(a)
     meet(a, b)
-    assert owners(a) == owners(b) == (USER, (OWNER,), ())
+    assert owners_of(a) == owners_of(b) == (USER, (OWNER,), ())
     assert b.listing().profile == RENAMED
 
 
@@ -67,18 +67,18 @@ def test_invitations_of_two_nodes_both_stand(a: Node, b: Node) -> None:
 def test_an_acceptance_at_a_node_that_had_not_heard_of_the_withdrawal_is_none(a: Node, b: Node) -> None:
     invite(a)
     b.hear(a)
-    a.commit(*co_owners.end(a.listing(), USER, NOW_MS, by=BY_OWNER))
+    a.commit(*owners.end_co_owner(a.listing(), USER, NOW_MS, by=BY_OWNER))
     join(b)  # later, by the clock of this node
     meet(a, b)
-    assert owners(a) == owners(b) == (OWNER, (), ())
+    assert owners_of(a) == owners_of(b) == (OWNER, (), ())
     invite(a)
     meet(a, b)
-    assert owners(b) == (OWNER, (), (USER,)), "another invitation is another one"
+    assert owners_of(b) == (OWNER, (), (USER,)), "another invitation is another one"
 
 
 def test_a_co_owner_who_is_erased_at_one_node_is_named_at_none(a: Node, b: Node) -> None:
     invite(a)
-    a.commit(*hand_over.offer(a.listing(), USER, NOW_MS, by=BY_OWNER))
+    a.commit(*owners.offer(a.listing(), USER, NOW_MS, by=BY_OWNER))
     b.hear(a)
     join(b)
     key = NewKey("k1", "of Ben", "d1" * 32)
@@ -91,5 +91,5 @@ def test_a_co_owner_who_is_erased_at_one_node_is_named_at_none(a: Node, b: Node)
         a.merge_facts(facts, "b.1")
     for node in (a, b):
         assert USER.encode() not in msgspec.json.encode(node.listing())
-        assert owners(node) == (OWNER, (), ())
+        assert owners_of(node) == (OWNER, (), ())
         assert [each.makers for each in node.listing().keys] == [("erased",)]

@@ -5,8 +5,7 @@ from msgspec.structs import replace
 from core.actors import user_actor
 from core.events import Event, KeySaved, ListingSaved
 from core.rows import Key, Webhook
-from listings.review import is_proven
-from listings.take_over import take_over
+from listings.owners import is_proven, take_over
 from tests.support.committed_rows import a_delivery, a_key, a_webhook
 from tests.support.memory_nodes import Node, assert_alike, meet
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, HOUR_MS, NOW_MS, OWNER, USER
@@ -16,7 +15,7 @@ DIGEST = "d2" * 32
 
 
 def take(node: Node) -> None:
-    node.commit(*take_over(node.state, BOT_REF, USER, "code", node.clock.now_ms()))
+    node.commit(*take_over(node.state.listings[BOT_REF], USER, "code", node.clock.now_ms()))
 
 
 def a_new_key(key_id: str, digest: str = DIGEST) -> Event:
@@ -92,7 +91,7 @@ def test_what_waited_for_the_endpoint_before_never_goes_to_the_new_one(a: Node, 
 def test_of_two_who_take_it_over_at_once_one_has_it_everywhere(a: Node, b: Node) -> None:
     third = "777777777777777777"
     take(a)
-    b.commit(*take_over(b.state, BOT_REF, third, "code", b.clock.now_ms()))
+    b.commit(*take_over(b.state.listings[BOT_REF], third, "code", b.clock.now_ms()))
     meet(a, b)
     for node in (a, b):
         row = node.listing()

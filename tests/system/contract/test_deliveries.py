@@ -97,6 +97,12 @@ def test_a_cursor_of_another_list_is_refused(gateway: ThreadGateway) -> None:
     assert (response.status_code, list(response.json()["fields"])) == (400, ["after"])
 
 
+def test_the_head_of_the_log_is_that_of_its_get(gateway: ThreadGateway) -> None:
+    head = gateway.operate("HEAD", f"{WEBHOOK}/deliveries?limit=1")
+    assert (head.status_code, head.content) == (200, b"")
+    assert gateway.operate("HEAD", f"{WEBHOOK}/deliveries?limit=0").status_code == 400
+
+
 def test_the_log_shows_every_attempt(gateway: ThreadGateway, receiver: Receiver) -> None:
     receiver.answers = [status(500, b"not now")]
     gateway.cast()

@@ -1,25 +1,23 @@
-"""web/people/shown_once.py: what stands on the page that shows a secret."""
+"""pages/secrets_shown.py: the page that shows a secret."""
 
 from core.rows import Listing, Reviewed
 from languages.texts import Text
-from tests.support.english import english
+from pages.secrets_shown import ShownOnce, shown_once
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OWNER
-from web.people.listing_access import Access
-from web.people.shown_once import ShownOnce, shown_once
-from web.people.visitors import Person
+from web.people.listing_tabs import tab_values
 from web.templates import load_drawing
 
 ROW = Listing(BOT_REF, OWNER, BOT_PROFILE, NOW_MS, NOW_MS, Reviewed("approved", NOW_MS))
-ACCESS = Access(ROW, Person(OWNER, "Somebody", None, False, None, "d1", NOW_MS), frozenset({"see", "keys"}))
 SHOWN = ShownOnce(
     Text("It is made"), Text("API key"), "vg_<secret>", Text("Keep it."), f"/{BOT_REF}/manage/keys"
 )
 
 
 def drawn(shown: ShownOnce) -> str:
-    page = shown_once(ACCESS, "keys", shown)
-    assert (page.status, english(page.title)) == (200, "Test bot - API keys")
-    return load_drawing("en").fragment(page.template, page.values)
+    page = shown_once(shown)
+    assert not callable(page.html)
+    values = {**tab_values(ROW, "keys", frozenset({"see", "keys"})), **page.html}
+    return load_drawing("en").fragment(f"people/{page.template}.html", values)
 
 
 def test_a_secret_is_one_text_that_is_selected_as_a_whole_and_copied_by_a_button() -> None:

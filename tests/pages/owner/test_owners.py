@@ -1,4 +1,4 @@
-"""web/people/owner_pages.py: the owner alone says who is asked, and nobody is an owner without consent."""
+"""pages/owner/owners.py: the owner alone says who is asked, and nobody is an owner without consent."""
 
 import re
 from typing import Any
@@ -144,7 +144,7 @@ def test_an_old_value_that_works_on_is_one_of_its_maker(gateway: PeopleGateway, 
 
 
 @pytest.mark.parametrize("kind", ["bots", "servers"])
-def test_a_listing_is_handed_over_when_the_heir_accepts(
+def test_a_listing_is_handed_over_when_the_successor_accepts(
     gateway: PeopleGateway, ada: Person, kind: str
 ) -> None:
     one = BOT if kind == "bots" else f"/servers/{SERVER}"

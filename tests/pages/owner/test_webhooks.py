@@ -1,4 +1,4 @@
-"""web/people/webhook_pages.py: settings, health, signing secret, test and removal, for bots and servers."""
+"""pages/owner/webhooks.py: settings, health, signing secret, test and removal, for bots and servers."""
 
 import html
 from typing import Any
@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from languages.language_names import LANGUAGES
 from languages.said import in_words
+from pages.owner.webhooks import WEBHOOK_PAGES
+from pages.page_rows import rows_of
 from tests.support.contract import webhook
 from tests.support.examples import examples
 from tests.support.gateways import BOT, SERVER
@@ -30,8 +32,8 @@ from tests.support.visited_listings import (
 from tests.support.webhook_receiver import Receiver, status
 from web.pages import PageRow
 from web.people.listing_access import FRESH_MS
-from web.people.webhook_pages import WEBHOOK_PAGES
 
+ROWS = rows_of(WEBHOOK_PAGES)
 FRAGMENT = {"HX-Request": "true", "HX-Request-Type": "partial"}
 SETTINGS, SECRET, REMOVE = f"{WEBHOOK}/settings", f"{WEBHOOK}/secret", f"{WEBHOOK}/remove"
 API = f"/manage/bots/{BOT}/webhook"
@@ -87,7 +89,7 @@ def sent(gateway: PeopleGateway, receiver: Receiver) -> dict[str, str]:
 # -- Who may ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("row", WEBHOOK_PAGES, ids=named)
+@pytest.mark.parametrize("row", ROWS, ids=named)
 def test_a_webhook_is_for_owners_alone(others: dict[str, Person], row: PageRow) -> None:
     assert statuses(row, others) == refusals(row)
 
@@ -350,7 +352,7 @@ def test_servers_have_all_of_it(gateway: PeopleGateway, ada: Person, receiver: R
 
 
 @pytest.mark.parametrize(
-    "row", [row for row in WEBHOOK_PAGES if row.method == "GET" and row.path.startswith("/bots")], ids=named
+    "row", [row for row in ROWS if row.method == "GET" and row.path.startswith("/bots")], ids=named
 )
 def test_a_page_is_drawn_as_a_part_too(ada: Person, receiver: Receiver, row: PageRow) -> None:
     saved(ada, url=receiver.url)

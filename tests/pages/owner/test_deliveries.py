@@ -1,4 +1,4 @@
-"""web/people/delivery_pages.py: the log by state and in pages, one delivery whole, and sending again."""
+"""pages/owner/deliveries.py: the log by state and in pages, one delivery whole, and sending again."""
 
 import html
 import shlex
@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from pages.owner.deliveries import DELIVERY_PAGES, ON_A_PAGE
+from pages.page_rows import rows_of
 from tests.support.contract import deliveries, users
 from tests.support.gateways import BOT, SERVER, USER, eventually
 from tests.support.page_visitor import words
@@ -26,8 +28,8 @@ from tests.support.visited_listings import (
 )
 from tests.support.webhook_receiver import Receiver, status
 from web.pages import PageRow
-from web.people.delivery_pages import DELIVERY_PAGES, ON_A_PAGE
 
+ROWS = rows_of(DELIVERY_PAGES)
 FRAGMENT = {"HX-Request": "true", "HX-Request-Type": "partial"}
 LOG, API = f"{WEBHOOK}/deliveries", f"/manage/bots/{BOT}/webhook"
 TOKEN = "token-of-the-owner"
@@ -76,7 +78,7 @@ def one_of_each(gateway: PeopleGateway, receiver: Receiver) -> dict[str, Any]:
     return {row["state"]: row for row in deliveries(gateway)}
 
 
-@pytest.mark.parametrize("row", DELIVERY_PAGES, ids=named)
+@pytest.mark.parametrize("row", ROWS, ids=named)
 def test_the_log_is_for_owners_alone(others: dict[str, Person], row: PageRow) -> None:
     assert statuses(row, others) == refusals(row)
 
@@ -243,7 +245,7 @@ def test_servers_have_a_log_too(gateway: PeopleGateway, ada: Person, receiver: R
 
 
 @pytest.mark.parametrize(
-    "row", [row for row in DELIVERY_PAGES if row.method == "GET" and row.path.startswith("/bots")], ids=named
+    "row", [row for row in ROWS if row.method == "GET" and row.path.startswith("/bots")], ids=named
 )
 def test_a_page_is_drawn_as_a_part_too(
     gateway: PeopleGateway, ada: Person, receiver: Receiver, row: PageRow

@@ -1,4 +1,4 @@
-"""web/people/invitation_pages.py: who is asked says yes or no, and nobody else sees it."""
+"""pages/account/invitations.py: who is asked says yes or no, and nobody else sees it."""
 
 import pytest
 

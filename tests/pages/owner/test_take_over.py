@@ -1,4 +1,4 @@
-"""web/people/take_over_pages.py: who proves to own a listing gets it, and both owners read of it."""
+"""pages/owner/take_over.py: who proves to own a listing gets it, and both owners read of it."""
 
 import re
 from collections.abc import Iterator

@@ -1,0 +1,302 @@
+"""The webhook of a listing: its settings, its health, and its signing secret.
+
+Invariant: a token is never shown, and a secret only in the answer that made it.
+"""
+
+from typing import Annotated
+
+from msgspec import Meta
+from msgspec.structs import asdict
+
+from actions.action import Access, Action, Call, Command, Option
+from actions.deliveries import ErrorClass, find_webhook
+from actions.keys import OVERLAP
+from actions.views import NULL, Count, Moment, Success, View, example, including
+from core.rows import Webhook, WebhookEvent
+from forms.fields import Nothing
+from languages.language_names import Language
+from listings.forms import Overlap, WebhookSettings
+from listings.rules import listing_of
+from listings.webhooks import lift_suspension, probe_endpoint, remove_webhook, rotate_secret, save_webhook
+
+Secret = Annotated[
+    str,
+    Meta(pattern="^whsec_[A-Za-z0-9+/]{43}=$"),
+    example("whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD7U+tTLFsZJA="),
+]
+
+
+class SuspensionView(View):
+    """A pause of an endpoint whose events failed again and again."""
+
+    since: Moment
+    reason: Annotated[ErrorClass, Meta(description="The error class of the last failure.")]
+    probes_failed: Count
+    next_probe_at: Moment
+
+
+class WebhookView(View):
+    """A webhook's settings without their secrets, and how its deliveries go."""
+
+    url: Annotated[
+        str,
+        Meta(description="A chat platform's without its last part, which is a password."),
+        example("https://example.com/votes"),
+    ]
+    has_token: Annotated[bool, Meta(description="True if a token is set; it is never shown."), example(True)]
+    language: Annotated[
+        Language | None,
+        Meta(description="The language of messages to a chat platform; null for any other URL."),
+        NULL,
+    ]
+    signed: Annotated[
+        bool,
+        Meta(
+            description="True if requests are signed; the secret is shown when it is made, and never again."
+        ),
+        example(True),
+    ]
+    old_secret_until: Annotated[
+        Count | None, Meta(description="The time when the secret before the rotation stops signing."), NULL
+    ]
+    events: Annotated[
+        tuple[WebhookEvent, ...], Meta(description="What the endpoint is told of."), example(["vote"])
+    ]
+    saved_at: Moment
+    pending: Annotated[Count, Meta(description="Deliveries that wait, or are tried again.")]
+    failed_in_a_row: Annotated[
+        Count, Meta(description="Events that failed for good since the last that was delivered."), example(0)
+    ]
+    suspension: Annotated[
+        SuspensionView | None,
+        Meta(description="The reason why nothing is sent at the moment; null while events flow."),
+        NULL,
+    ]
+
+
+@including(WebhookView)
+class WebhookAnswer(Success):
+    """The settings without the token, and how deliveries go."""
+
+
+@including(WebhookView)
+class SavedWebhook(Success):
+    """The settings without the token, and the secret if it is new."""
+
+    secret: Annotated[
+        Secret | None,
+        Meta(description="The secret that signs requests, when this call has made it; else null."),
+    ]
+
+
+class RotatedSecret(Success):
+    """The new signing secret."""
+
+    secret: Annotated[Secret, Meta(description="Shown in this answer alone.")]
+
+
+def webhook_view(webhook: Webhook, pending: int, now_ms: int) -> WebhookView:
+    """Show a webhook for which `pending` deliveries wait."""
+    return WebhookView(
+        url=webhook.shown_url,
+        has_token=webhook.token is not None,
+        language=webhook.language,
+        signed=webhook.secret is not None,
+        old_secret_until=webhook.old_secret_until_ms if webhook.old_secret_until_ms > now_ms else None,
+        events=webhook.taken,
+        saved_at=webhook.saved_ms,
+        pending=pending,
+        failed_in_a_row=webhook.failed,
+        suspension=suspension_view(webhook),
+    )
+
+
+def suspension_view(webhook: Webhook) -> SuspensionView | None:
+    suspension = webhook.suspension
+    if suspension is None:
+        return None
+    return SuspensionView(
+        since=suspension.since_ms,
+        reason=suspension.reason,
+        probes_failed=suspension.times - 1,
+        next_probe_at=suspension.probe_ms,
+    )
+
+
+async def save(call: Call, form: WebhookSettings) -> SavedWebhook:
+    """Replace the settings, and return them with the signing secret if this call has made it."""
+    before = listing_of(call.state, call.ref).webhook
+    events = save_webhook(call.state, call.ref, form, call.tools.webhooks, call.now_ms, by=call.by)
+
+    def saved() -> SavedWebhook:
+        is_new = before is None or before.secret is None
+        return SavedWebhook(**asdict(_view(call)), secret=find_webhook(call).secret if is_new else None)
+
+    return await call.commit(events, saved)
+
+
+def show(call: Call, _: object) -> WebhookAnswer:
+    """Return the settings, and how deliveries go."""
+    return WebhookAnswer(**asdict(_view(call)))
+
+
+def _view(call: Call) -> WebhookView:
+    return webhook_view(find_webhook(call), call.state.deliveries.waiting(call.ref), call.now_ms)
+
+
+async def remove(call: Call, _: None) -> Success:
+    """Remove the webhook with its deliveries."""
+    return await call.commit(remove_webhook(call.state, call.ref, call.now_ms, by=call.by), Success)
+
+
+async def resume(call: Call, _: object) -> WebhookAnswer:
+    """Lift the suspension. The deliveries that wait leave at the endpoint's pace."""
+    events = lift_suspension(call.state, call.ref, call.now_ms, by=call.by)
+    return await call.commit(events, lambda: show(call, None))
+
+
+async def probe(call: Call, _: object) -> WebhookAnswer:
+    """Probe a suspended endpoint now, and return its health after the attempt."""
+    events = probe_endpoint(call.state, call.ref, call.now_ms, by=call.by)
+    with call.tools.attempts.expecting(call.ref) as attempt:
+        await call.commit(events, Success)
+        await attempt()
+    return show(call, None)
+
+
+async def rotate(call: Call, form: Overlap) -> RotatedSecret:
+    """Make a new signing secret, and return it."""
+    secret, overlap_ms = call.tools.webhooks.new_secret(), form.overlap_seconds * 1_000
+    events = rotate_secret(
+        call.state, call.ref, secret, overlap_ms=overlap_ms, now_ms=call.now_ms, by=call.by
+    )
+    return await call.commit(events, lambda: RotatedSecret(secret=secret))
+
+
+_WEBHOOK = "/manage/{kind}/{id}/webhook"
+
+SAVE_WEBHOOK = Action(
+    name="save{Thing}Webhook",
+    run=save,
+    form=WebhookSettings,
+    view=SavedWebhook,
+    access=Access("webhook", fresh=True),
+    method="PUT",
+    path=_WEBHOOK,
+    tag="Webhooks",
+    summary="Set a {thing}'s webhook",
+    about=(
+        "Replaces url, token, language and events together: what is left out is removed, and without events "
+        "it is told of votes alone. The first time, the answer shows the secret that requests are signed "
+        "with. A suspension ends."
+    ),
+    outcome="The settings, without the token.",
+    refuses=("no_such_listing", "unavailable"),
+    command=Command(
+        "webhook set",
+        "Set the webhook of a listing.\n\nIt replaces URL, Authorization header, language and events "
+        "together. Without an event it is told of votes alone. The first time, the secret that requests are "
+        "signed with is shown, only this once.",
+        {
+            "url": Option(),
+            "token": Option(
+                "--auth-file", reads="file", help="File with the Authorization header; - is standard input."
+            ),
+            "language": Option("--language", help="Language of the messages to a chat platform."),
+            "events": Option(
+                "--event", reads="texts", help="What it is told of, such as vote or vote.struck; repeat it."
+            ),
+        },
+    ),
+)
+SHOW_WEBHOOK = Action(
+    name="show{Thing}Webhook",
+    run=show,
+    view=WebhookAnswer,
+    access=Access("webhook"),
+    method="GET",
+    path=_WEBHOOK,
+    tag="Webhooks",
+    summary="Show a {thing}'s webhook",
+    about="The token is never shown.",
+    outcome="The settings without the token, and how deliveries go.",
+    refuses=("no_such_listing", "no_such_webhook"),
+    command=Command("webhook show"),
+)
+REMOVE_WEBHOOK = Action(
+    name="remove{Thing}Webhook",
+    run=remove,
+    view=Success,
+    access=Access("webhook", fresh=True),
+    method="DELETE",
+    path=_WEBHOOK,
+    tag="Webhooks",
+    summary="Remove a {thing}'s webhook",
+    about="What is still to be delivered, and the log of what was, go with it.",
+    outcome="It is gone.",
+    refuses=("no_such_listing", "no_such_webhook", "unavailable"),
+    command=Command(
+        "webhook remove",
+        loses="This removes the webhook of {id}, what it still has to send, and its log.",
+    ),
+)
+RESUME_WEBHOOK = Action(
+    name="resume{Thing}Webhook",
+    run=resume,
+    finds=find_webhook,
+    form=Nothing,
+    view=WebhookAnswer,
+    access=Access("webhook"),
+    method="POST",
+    path=f"{_WEBHOOK}/resume",
+    tag="Webhooks",
+    summary="Lift a suspension",
+    about="What waits is sent at the endpoint's pace, and failures count from none.",
+    outcome="The settings, and how deliveries go.",
+    refuses=("no_such_listing", "no_such_webhook", "not_suspended", "unavailable"),
+    command=Command("webhook resume"),
+)
+PROBE_WEBHOOK = Action(
+    name="probe{Thing}Webhook",
+    run=probe,
+    finds=find_webhook,
+    form=Nothing,
+    view=WebhookAnswer,
+    access=Access("webhook"),
+    method="POST",
+    path=f"{_WEBHOOK}/probe",
+    tag="Webhooks",
+    summary="Probe a suspended endpoint now",
+    about=(
+        "Sends one of the deliveries that wait. If it is taken, the suspension ends. Answers after the "
+        "attempt, or when it takes too long."
+    ),
+    outcome="The settings, and how deliveries go after the probe.",
+    refuses=("no_such_listing", "no_such_webhook", "not_suspended", "nothing_to_probe", "unavailable"),
+    command=Command("webhook probe"),
+)
+ROTATE_SECRET = Action(
+    name="rotate{Thing}WebhookSecret",
+    run=rotate,
+    finds=find_webhook,
+    form=Overlap,
+    view=RotatedSecret,
+    access=Access("webhook", fresh=True),
+    method="POST",
+    path=f"{_WEBHOOK}/secret/rotate",
+    tag="Webhooks",
+    summary="Change what requests are signed with",
+    about="The old secret stops at once, or signs beside the new one for as long as you ask.",
+    outcome="The new secret.",
+    refuses=("no_such_listing", "no_such_webhook", "not_signed", "unavailable"),
+    command=Command(
+        "webhook rotate-secret",
+        "Change what requests are signed with.\n\nThe old secret stops at once, unless you name an overlap. "
+        "The new one is shown only this once.",
+        {"overlap_seconds": OVERLAP},
+    ),
+)
+WEBHOOK_ACTIONS = (
+    *(SAVE_WEBHOOK, SHOW_WEBHOOK, REMOVE_WEBHOOK),
+    *(RESUME_WEBHOOK, PROBE_WEBHOOK, ROTATE_SECRET),
+)

@@ -1,0 +1,235 @@
+"""The pages of a webhook: settings, health, signing secret, test, removal. Invariant: no token is on a page.
+
+    .../webhook             where votes go, and how that goes
+    .../webhook/settings    the form
+    .../webhook/secret      asks when the old signing secret stops, and shows the new one
+    .../webhook/remove      asks before everything is gone
+    .../webhook/probe, resume, test    do what their buttons say
+
+The API replaces address, token, language and events together. So that an empty field can keep a secret that
+the form does not show, the post fills it in. It fills the token in only for the server that has it already:
+otherwise anybody who may change the address could read the token at another one.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec.structs import asdict
+
+from actions.deliveries import TEST_WEBHOOK, DeliveryAnswer, text_of_error
+from actions.webhooks import (
+    PROBE_WEBHOOK,
+    REMOVE_WEBHOOK,
+    RESUME_WEBHOOK,
+    ROTATE_SECRET,
+    SAVE_WEBHOOK,
+    SHOW_WEBHOOK,
+    RotatedSecret,
+    SavedWebhook,
+    WebhookAnswer,
+    save,
+)
+from actions.webhooks import show as shown_webhook
+from core.refusals import Invalid, Refusal
+from core.rows import VOTES_ALONE, Webhook
+from forms.reading import read
+from languages.language_names import OWN_NAMES
+from languages.said import Fault
+from languages.texts import Text, Words
+from listings.forms import WebhookSettings
+from pages.owner.deliveries import EVENTS
+from pages.page import Again, Answer, Page, PageCall, Post, Shown
+from pages.question_pages import question_page
+from pages.secrets_shown import ShownOnce, shown_once
+from web.form_posts import FormPost
+from web.pages import see_other
+from web.people.people_audience import done, origin
+from web.people.questions import Question
+
+LANGUAGES: tuple[tuple[Words, ...], ...] = (
+    ("", Text("None, or English for a chat platform")),
+    *((language, name, language) for language, name in OWN_NAMES.items()),
+)
+CHECK_IT = Text(
+    "Save it now where your receiver keeps its secrets, and let it check the signature of every request: "
+    "so it knows that a vote comes from here."
+)
+OVERTAKEN = Text(
+    "The webhook was changed meanwhile, by somebody else or in another window, and nothing of yours is "
+    "saved. If you save now, yours takes the place of the other settings."
+)
+
+
+class Overtaken(Exception):
+    """The webhook was changed after the form was drawn."""
+
+
+def show(page: PageCall) -> Shown[WebhookAnswer | None]:
+    webhook = shown_webhook(page.call, None) if page.row.webhook is not None else None
+    html = {"languages": OWN_NAMES, "events": EVENTS, "why": text_of_error}
+    return Shown(webhook, html=html, missing="no_such_webhook")
+
+
+def edit(page: PageCall) -> Shown[None]:
+    """Show the form: as it was sent, but for the token, or with what is set.
+
+    A form that was overtaken by other settings takes their place when it is sent once more. The address of a
+    chat platform's webhook is a password, so the form does not show the one that is set.
+    """
+    webhook, errors = page.row.webhook, page.refused.errors
+    is_chat = webhook is not None and webhook.language is not None
+    is_overtaken = isinstance(page.refused.error, Overtaken)
+    if page.typed("token"):
+        errors = {"token": Text("is not shown again: type it once more"), **errors}
+    html = {
+        "url": page.typed("url", webhook.url if webhook is not None and not is_chat else ""),
+        "chosen": page.typed("language", webhook.language or "" if webhook is not None else ""),
+        "no_token": page.typed("no_token"),
+        "taken": page.typed("events", webhook.taken if webhook is not None else VOTES_ALONE),
+        "is_set": webhook is not None,
+        "kept_url": webhook.shown_url if webhook is not None and is_chat else None,
+        "has_token": webhook is not None and webhook.token is not None,
+        "languages": LANGUAGES,
+        "events": EVENTS,
+        "version": _version(webhook) if is_overtaken else page.typed("version", _version(webhook)),
+        "saved": webhook.shown_url if webhook is not None and is_overtaken else None,
+        "errors": errors,
+    }
+    return Shown(None, html=html)
+
+
+def _version(webhook: Webhook | None) -> str:
+    """Return a text that tells the settings from later ones."""
+    return str(webhook.saved_ms) if webhook is not None else "none"
+
+
+def _typed(_: PageCall, form: FormPost) -> Mapping[str, Any]:
+    names = ("url", "token", "no_token", "language", "version")
+    return {"events": form.texts("events"), **{name: form.text(name) for name in names}}
+
+
+async def save_form(page: PageCall, _: object) -> SavedWebhook:
+    """Save the settings of a form, unless others were saved since it was drawn."""
+    form, before = page.visit.form(), page.row.webhook
+    if form.text("version") not in {"", _version(before)}:
+        raise Again(Overtaken(), errors={"": OVERTAKEN}, status=409)
+    return await save(page.call, read(WebhookSettings, _settings(form, before)))
+
+
+def _settings(form: FormPost, before: Webhook | None) -> Mapping[str, Any]:
+    """Return the settings of a form, with the secrets that it keeps. Raises Invalid."""
+    url, token = form.text("url"), form.text("token") or None
+    if not url and before is not None and before.language is not None:
+        url = before.url
+    read(WebhookSettings, {"url": url})
+    if token is None and before is not None and before.token is not None and not form.text("no_token"):
+        if origin(url) != origin(before.url):
+            raise Invalid({"token": Fault("token_elsewhere")})
+        token = before.token
+    # A browser sends no box that is not ticked, but the empty field beside them: then none is.
+    events = form.texts("events") if "events" in form else None
+    return {"url": url, "token": token, "language": form.text("language") or None, "events": events}
+
+
+def show_saved(page: PageCall, saved: SavedWebhook) -> Answer:
+    if saved.secret is None:
+        return done(_here(page), "webhook-saved")
+    return _shown(page, Text("The webhook is saved, and its requests are signed"), saved.secret)
+
+
+def ask_rotation(page: PageCall) -> Question:
+    return Question(
+        Text("Rotate the signing secret"),
+        Text(
+            "Requests are signed with a new secret, which the next page shows once. The old one can go on "
+            "signing beside it for a while, so that your receiver can change over. Choose “At once” if "
+            "somebody else may know it."
+        ),
+        Text("Make a new secret"),
+        _existing(page),
+        asks_overlap=True,
+    )
+
+
+def show_rotated(page: PageCall, rotated: RotatedSecret) -> Shown[None]:
+    return _shown(page, Text("Requests are signed with a new secret"), rotated.secret)
+
+
+def ask_removal(page: PageCall) -> Question:
+    return Question(
+        Text("Remove the webhook"),
+        Text(
+            "Nobody is told of votes any more. What waits is not delivered, and the log and the signing "
+            "secret go, too. Votes are counted as before. It cannot be undone."
+        ),
+        Text("Remove the webhook"),
+        _existing(page),
+        is_grave=True,
+    )
+
+
+def show_probed(page: PageCall, probed: WebhookAnswer) -> Answer:
+    is_over = asdict(probed)["suspension"] is None
+    return done(_here(page), "probe-arrived" if is_over else "probe-failed")
+
+
+def show_tested(page: PageCall, sent: DeliveryAnswer) -> Answer:
+    return see_other(f"{_here(page)}/deliveries/{asdict(sent)['id']}")
+
+
+def _here(page: PageCall) -> str:
+    return f"{page.here}/webhook"
+
+
+def _existing(page: PageCall) -> str:
+    """Return the page of a webhook that there is. Raises Refusal."""
+    if page.row.webhook is None:
+        raise Refusal("no_such_webhook")
+    return _here(page)
+
+
+def _shown(page: PageCall, title: Text, secret: str) -> Shown[None]:
+    return shown_once(ShownOnce(title, Text("Signing secret"), secret, CHECK_IT, _here(page)))
+
+
+def _button(name: str, post: Post[Any]) -> Page[WebhookAnswer | None]:
+    """Return the address of a button on the page of the webhook, which shows a refusal."""
+    return Page(
+        path=f"{_WEBHOOK}/{name}", tab="webhook", access=post.needs, show=show, has_get=False, posts=(post,)
+    )
+
+
+_WEBHOOK = "/{kind}/{id}/manage/webhook"
+WEBHOOK_PAGES = (
+    Page(path=_WEBHOOK, tab="webhook", access=SHOW_WEBHOOK.access, show=show),
+    Page(
+        path=f"{_WEBHOOK}/settings",
+        tab="webhook",
+        template="webhook_settings",
+        access=SAVE_WEBHOOK.access,
+        show=edit,
+        has_json=False,
+        posts=(Post(access=SAVE_WEBHOOK.access, reads=_typed, run=save_form, then=show_saved),),
+    ),
+    question_page(
+        path=f"{_WEBHOOK}/secret",
+        tab="webhook",
+        asks=ask_rotation,
+        post=Post(
+            action=ROTATE_SECRET,
+            reads=lambda _, form: {"overlap_seconds": form.number("overlap_seconds")},
+            then=show_rotated,
+        ),
+    ),
+    question_page(
+        path=f"{_WEBHOOK}/remove",
+        tab="webhook",
+        asks=ask_removal,
+        post=Post(action=REMOVE_WEBHOOK, then=lambda page, _: done(_here(page), "webhook-removed")),
+    ),
+    _button("probe", Post(action=PROBE_WEBHOOK, then=show_probed)),
+    _button("resume", Post(action=RESUME_WEBHOOK, then=lambda page, _: done(_here(page), "resumed"))),
+    _button(
+        "test", Post(action=TEST_WEBHOOK, reads=lambda page, _: {"user": page.person.id}, then=show_tested)
+    ),
+)
