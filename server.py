@@ -328,8 +328,7 @@ def _data_folder(config: Path | None, data_dir: Path | None) -> "DataFolder":
 def _whereabouts(config: Path | None, data_dir: Path | None) -> "Whereabouts":
     """Return where a command finds a running gateway. The token of the environment it reads itself."""
     from cli.settings_port import Whereabouts
-    from settings.sources import SourceUnreadable
-    from settings.whereabouts import found_settings
+    from settings.sources import SourceUnreadable, found_settings
 
     environment = {name: value for name, value in os.environ.items() if "OPERATOR__TOKEN" not in name}
     try:

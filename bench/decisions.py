@@ -15,8 +15,7 @@ from core.state import State
 from guild_counts.counts import NoCounts
 from handlers.public import PublicApi, PublicLimits
 from listings.keys import KeyDigester
-from ratelimit.bucket import Buckets
-from ratelimit.limiter import FailureGuard
+from ratelimit.bucket import Buckets, FailureGuard
 from votes.table import VoteTable
 
 

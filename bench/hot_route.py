@@ -15,14 +15,12 @@ from bench.timing import microseconds
 from cli.demo import BOT, VOTER
 from handlers.reply import encode_json
 from listings.keys import is_granted
-from serving.direct import VOTE_CHECK, DirectVoteCheck, Refusals
-from serving.rendering import rendered
+from serving.direct import VOTE_CHECK, DirectVoteCheck, Refusals, rendered
 from serving.traffic import Traffic
 from votes.queries import vote_status
 from wire.connection import Connection
 from wire.http_server import WireServer
-from wire.known_heads import DirectRoute
-from wire.limits import ConnectionLimits
+from wire.parser import ConnectionLimits, DirectRoute
 
 HEAD = f"Host: localhost:8080\r\nAuthorization: {KEY}\r\n"
 USUAL_HEAD = HEAD + (

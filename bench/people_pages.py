@@ -34,7 +34,7 @@ from core.user_rows import UserProfile, UserSession, user_ref
 from gateway.serve import Gateway, serve, tune_interpreter
 from kinds.bots import BotProfile
 from search.list_orders import FRESH_SECONDS
-from serving.vitals import resident_bytes
+from serving.timeline import resident_bytes
 from settings.model import Settings, load_settings
 
 FIRST = 10**17

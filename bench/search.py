@@ -42,7 +42,7 @@ from kinds.registry import AnyProfile
 from kinds.servers import ServerProfile
 from search.index import SearchIndex, findable_of
 from search.search_table import Findable, SearchTable
-from serving.vitals import resident_bytes
+from serving.timeline import resident_bytes
 from tests.support.memory_ledger import empty_state
 
 MOST = 48

@@ -18,7 +18,7 @@ from bench.charts import Report
 from bench.state_disk import acknowledgements, load_times, seed_folder
 from bench.state_serving import measure_serving
 from bench.timing import microseconds
-from serving.vitals import resident_bytes
+from serving.timeline import resident_bytes
 from votes.table import VoteTable
 
 LISTINGS = 100_000

@@ -22,7 +22,7 @@ from bench.servers import DIGEST_SECRET
 from bench.state_disk import percentile
 from core.clock import SystemClock
 from gateway.serve import Gateway, serve, tune_interpreter
-from serving.vitals import resident_bytes
+from serving.timeline import resident_bytes
 from settings.model import load_settings
 from storage.disk import OsDisk
 

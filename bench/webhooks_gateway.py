@@ -25,7 +25,7 @@ from core.rows import Suspension, Webhook
 from core.webhook_events import NewDeliveries
 from gateway.serve import Gateway, serve, tune_interpreter
 from kinds.bots import BotProfile
-from serving.vitals import resident_bytes
+from serving.timeline import resident_bytes
 from settings.model import load_settings
 from tests.support.slots_set import webhook_saved
 from votes.rules import cast_vote

@@ -6,7 +6,6 @@ requests, and the times at which the platform may be asked again.
 Invariants. A fact that the platform does not state is unknown; it is never taken for a yes. No answer raises
 an exception, whatever it contains. The platform's tokens are used at once and kept nowhere.
 
-Reading order: `facts` (what is known, and addresses of pictures), `reading` (answers to facts),
-`authorization` (signing in), `waits` (when to ask again), `listing_checks` (the conditions for a listing).
-All of them are pure; `platform_client` asks.
+Reading order: `answers` (facts, and how answers become facts), `authorization` (signing in), `listing_checks`
+(the conditions for a listing), `platform_client` (questions, within the platform's rate limits).
 """

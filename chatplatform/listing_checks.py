@@ -17,7 +17,7 @@ moderator looks.
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from chatplatform.facts import (
+from chatplatform.answers import (
     Answer,
     InnerServer,
     PlatformApplication,

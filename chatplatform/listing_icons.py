@@ -9,7 +9,7 @@ after a start, icons come back as listings are shown.
 import asyncio
 from typing import NamedTuple
 
-from chatplatform.facts import application_icon_url, server_icon_url
+from chatplatform.answers import application_icon_url, server_icon_url
 from chatplatform.platform_client import ChatPlatform, PlatformAway
 from core.clock import MS_PER_DAY, Clock
 from kinds.registry import kind_of

@@ -109,8 +109,7 @@ def _refuse_places(data_folder: "DataFolder", file: Path, secrets_file: Path | N
 
 def _secrets_of(data_folder: "DataFolder") -> dict[str, str]:
     """Return the secrets in the data folder by their file names, but for those that the settings give."""
-    from storage.exposed import SECRETS
-    from storage.folder import FolderUnusable, kept_secret
+    from storage.folder import SECRETS, FolderUnusable, kept_secret
 
     names = [
         name
@@ -129,8 +128,8 @@ def _write_secrets(
     stack: ExitStack, path: Path, secrets: dict[str, str], passphrase: str, *, force: bool
 ) -> None:
     """Write the file of secrets, which gets its name when the stack closes."""
-    from storage.new_file import new_file
-    from storage.secret_box import sealed_secrets
+    from storage.folder import new_file
+    from storage.sealing import sealed_secrets
 
     stack.enter_context(new_file(path, force=force)).write(sealed_secrets(secrets, passphrase))
 
@@ -176,7 +175,7 @@ def _saved(
 
     With `is_ours` the secrets of the data folder are saved beside it, so they must be those of its gateway.
     """
-    from storage.new_file import new_file
+    from storage.folder import new_file
 
     with bars() as bar, new_file(file, force=force) as written:
         progress = bar(file.name)

@@ -1,4 +1,4 @@
-"""`python -m cli.fold_disk`: folds a data folder for the gateway that serves it; see snapshot/folding.py.
+"""`python -m cli.fold_disk`: folds a data folder for the gateway that serves it; see snapshot/recovery.py.
 
 It reads an `Order` from standard input and writes a `Folded` to standard output, as JSON.
 """
@@ -11,7 +11,7 @@ import sys
 import msgspec
 
 from core.state import State
-from snapshot.folding import Order, folded
+from snapshot.recovery import Order, folded
 from votes.table import VoteTable
 
 GIVES_WAY = 19

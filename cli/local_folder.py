@@ -12,8 +12,7 @@ from pathlib import Path
 import click
 
 from journal.segments import list_segments
-from snapshot.export import NotEmpty
-from snapshot.export_format import ExportCorrupt
+from snapshot.export import ExportCorrupt, NotEmpty
 from snapshot.files import SnapshotReader, list_snapshots
 from snapshot.recovery import UNREADABLE, EmptyState
 from storage.folder import KEYS, Folder, FolderInUse, FolderUnusable, kept_keys, what_to_do

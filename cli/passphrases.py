@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from storage.secret_box import MIN_PASSPHRASE
+from storage.sealing import MIN_PASSPHRASE
 
 _HOW = "name a file with --passphrase-file"
 

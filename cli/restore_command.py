@@ -24,19 +24,19 @@ from snapshot.restore import (
     restore_into,
     whole_folder,
 )
-from storage.exposed import SECRETS, refuse_exposed
 from storage.folder import (
     DIGEST_SECRET,
     KEYS,
     OPERATOR_TOKEN,
+    SECRETS,
     FolderUnusable,
     keep_secret,
     kept_keys,
     kept_secret,
+    refuse_exposed,
     refuse_foreign_files,
 )
-from storage.sealing import BadKeys, Keyring, keyring_of
-from storage.secret_box import MAX_BYTES, NotOpened, opened_secrets
+from storage.sealing import MAX_BYTES, BadKeys, Keyring, NotOpened, keyring_of, opened_secrets
 
 WITHOUT = {
     KEYS: "nothing in the backup can be read without it",

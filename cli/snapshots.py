@@ -15,15 +15,21 @@ import msgspec
 from cli.local_folder import DataFolder, json_option, keys_file_option
 from cli.settings_port import on_data_folder
 from cli.terminal import bars
-from snapshot.export import TABLES, export_state
-from snapshot.export_format import Format
-from snapshot.inspection import Contents, Found, contents_of, found_in, snapshot_found
+from snapshot.export import TABLES, Format, export_state
+from snapshot.inspection import (
+    Contents,
+    Found,
+    contents_of,
+    found_in,
+    snapshot_found,
+    verify_file,
+    verify_folder,
+)
 from snapshot.recovery import recover
 from snapshot.restore import (
     Source,
     read_backup,
 )
-from snapshot.verification import verify_file, verify_folder
 from storage.folder import (
     FolderUnusable,
     what_to_do,

@@ -318,7 +318,7 @@ class Takeover(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """The last time that somebody proved to own a listing and took it over. `lost_by` owned it before.
 
     A key, a webhook or a profile from before it says nothing about the listing of now, so a fleet orders them
-    by it first: see `replication/facts/merge.py`.
+    by it first: see `replication/merge.py`.
     """
 
     stamp: Stamp

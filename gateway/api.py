@@ -33,8 +33,8 @@ from listings.ownership import Ownership
 from openapi.deployment import Deployment, Window
 from people.roles import Moderators
 from people.user_sessions import Sessions, SessionTerms, Terms
-from ratelimit.limiter import FailureGuard
-from replication.facts.keyed_digests import KeyedDigests
+from ratelimit.bucket import FailureGuard
+from replication.facts import KeyedDigests
 from settings.model import (
     FailuresLimitSettings,
     Settings,

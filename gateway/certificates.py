@@ -15,7 +15,7 @@ from typing import NamedTuple
 from cryptography.x509 import load_pem_x509_certificate
 
 from settings.model import Settings
-from wire.tls import Certificates, CertificateUnusable
+from wire.listening import Certificates, CertificateUnusable
 
 AUTHORITIES = "SSL_CERT_FILE"
 """The variable that replaces the system's authorities in OpenSSL, for webhooks and guild counts."""

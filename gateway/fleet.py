@@ -20,9 +20,9 @@ from ratelimit.bucket import Buckets
 from wire.http_server import WireServer
 
 if TYPE_CHECKING:
-    from replication.members.claims import Claims
-    from replication.members.isolation import Isolation
+    from replication.claims import Claims
     from replication.node import Node
+    from replication.readiness import Isolation
 
 ALONE = ("/healthz", "/readyz", "/openapi.json", "/docs", "/metrics", "/debug", "/static/")
 """The beginnings of paths that need no fleet."""

@@ -16,43 +16,25 @@ from gateway.fleet import Fleet
 from gateway.readers import FleetReaders
 from gateway.runtime import Runtime
 from gateway.store import Store
-from ratelimit.shared import SharedBuckets
-from replication.copies.donor import Donor
-from replication.copies.fetcher import Fetcher
-from replication.copies.forgetting import Forgetting
-from replication.facts.applying import Applying
-from replication.facts.capture import Capture
-from replication.facts.keyed_digests import KeyedDigests
-from replication.facts.merge import Merge
-from replication.members.claims import ClaimPolicy, Claims
-from replication.members.differences import Differences
-from replication.members.distance import Distance
-from replication.members.epochs import node_id_at_start
-from replication.members.eviction import Eviction
-from replication.members.fence import Fence
-from replication.members.isolation import Isolation
-from replication.members.joining import Joining
-from replication.members.leader_lease import LeaderLease
-from replication.members.registry import Registry
-from replication.members.silence import Silence
-from replication.members.succession import Succession
-from replication.members.warnings import Warnings
+from ratelimit.bucket import SharedBuckets
+from replication.applying import Applying
+from replication.capture import Capture
+from replication.claims import ClaimPolicy, Claims
+from replication.copies import Donor, Fetcher, Forgetting
+from replication.epochs import Identity, ProvisionalVotes, node_id_at_start
+from replication.facts import KeyedDigests
+from replication.follower import Follower, ReadStreams
+from replication.gaps import Gaps, ReadPositions
+from replication.loops import Pacing
+from replication.members import Registry
+from replication.merge import Merge
 from replication.node import Copies, Members, Node, Pace, Streams
-from replication.streams.follower import Follower, ReadStreams
-from replication.streams.gaps import Gaps
-from replication.streams.identity import Identity
-from replication.streams.journal_records import JournalRecords
-from replication.streams.lag import Lag
-from replication.streams.outgoing import Outgoing
-from replication.streams.own_stream import OwnStream
-from replication.streams.positions import ReadPositions
-from replication.streams.provisional import ProvisionalVotes
-from replication.streams.publisher import Publisher
-from replication.streams.queue import Queue
-from replication.streams.usage import Usage
-from replication.transport.envelopes import Envelopes
-from replication.transport.link import Link, RedisPlace, SealedLink
-from replication.transport.pacing import Pacing
+from replication.publisher import JournalRecords, Outgoing, OwnStream, Publisher, Queue
+from replication.readiness import Fence, Isolation, Joining
+from replication.redis_link import Envelopes, Link, RedisPlace, SealedLink
+from replication.succession import LeaderLease, Succession
+from replication.usage import Usage
+from replication.warnings import Differences, Distance, Eviction, Lag, Silence, Warnings
 from settings.model import RedisSettings, Settings
 from votes.table import VoteTable
 from votes.user_search import Searches

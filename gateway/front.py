@@ -16,7 +16,7 @@ from gateway.runtime import Runtime
 from grammars.service_urls import is_loopback
 from handlers.public import PublicApi
 from handlers.route import Resource
-from metrics.scraping import Scraping
+from metrics.collectors import Scraping
 from ratelimit.address import UNIX, address_key, is_trusted
 from serving.access_log import AccessLog
 from serving.application import ApplicationPolicy, make_application
@@ -25,9 +25,16 @@ from serving.log_output import LogOutput
 from serving.traffic import Traffic
 from settings.model import ChatPlatformSettings, ServerSettings, Settings, stand_in_mistakes
 from wire.http_server import WireServer
-from wire.limits import ConnectionLimits
-from wire.listening import CannotListen, activated, forget_activation, listen, listen_unix, url_of
-from wire.tls import Certificates
+from wire.listening import (
+    CannotListen,
+    Certificates,
+    activated,
+    forget_activation,
+    listen,
+    listen_unix,
+    url_of,
+)
+from wire.parser import ConnectionLimits
 
 METRICS_CONNECTIONS = 32
 """Connections to the address of the metrics: some Prometheus servers, and a person or two."""

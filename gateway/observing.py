@@ -13,14 +13,12 @@ from gateway.store import Store
 from handlers.route import PAGE
 from handlers.slices import in_slices
 from handlers.user_views import UserViews
-from metrics.collectors import Bounds, Collectors, Sources
-from metrics.scraping import Scraping
+from metrics.collectors import Bounds, Collectors, Scraping, Sources
 from operators.gateway_parts import GatewayParts, ProcessSources
 from operators.operator_pages import ALL_ROUTES
 from serving.application import RunningRequests
-from serving.timeline import Gauges, Timeline
+from serving.timeline import Gauges, LoopLag, Timeline, resident_bytes
 from serving.traffic import Traffic
-from serving.vitals import LoopLag, resident_bytes
 from votes.tally import VoteTally
 from watchers.concerns import ConcernList, ConcernSources
 from watchers.failing_endpoints import FailingEndpoints

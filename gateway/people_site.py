@@ -39,7 +39,7 @@ from pages.voting.vote_challenges import VoteChallenges
 from pages.voting.vote_guards import GuardPolicy, VoteGuards
 from pages.voting.voted_refs import VotedRefs
 from people.reminders import unread_reminders
-from replication.facts.keyed_digests import KeyedDigests
+from replication.facts import KeyedDigests
 from search.catalogue import Catalogue
 from search.index import SearchIndex
 from search.list_keeper import ListKeeper

@@ -47,10 +47,9 @@ from webhook.notifier import WebhookNotifier
 from webhook.suspension_log import SuspensionLog
 
 if TYPE_CHECKING:  # see fleet.py and sites.py
-    from replication.copies.forgetting import Forgetting
-    from replication.streams.provisional import ProvisionalVotes
-    from replication.streams.publisher import Publisher
-    from replication.streams.queue import Queue
+    from replication.copies import Forgetting
+    from replication.epochs import ProvisionalVotes
+    from replication.publisher import Publisher, Queue
     from search.catalogue import Catalogue
     from search.index import SearchIndex
     from votes.voted import VotedListings

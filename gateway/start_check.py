@@ -28,7 +28,6 @@ from outbound.proxies import TunnelHandshake
 from outbound.result import AtFault, ExchangeFailed
 from settings.model import RedisSettings, ServerSettings, Settings
 from snapshot.files import list_snapshots
-from storage.exposed import refuse_exposed
 from storage.folder import (
     DIGEST_SECRET,
     KEYS,
@@ -36,6 +35,7 @@ from storage.folder import (
     OPERATOR_TOKEN,
     FolderUnusable,
     kept_secret,
+    refuse_exposed,
     refuse_fileless,
     refuse_foreign_files,
     what_to_do,
@@ -213,8 +213,8 @@ async def _redis_problem(redis: RedisSettings) -> str | None:
     if redis.url is None:
         return None
     from gateway.fleet_node import redis_place  # see fleet.py
-    from replication.transport.link import UNREACHABLE, Link
-    from replication.transport.retrying import described
+    from replication.loops import described
+    from replication.redis_link import UNREACHABLE, Link
 
     link = Link(redis_place(redis))
 

@@ -17,14 +17,12 @@ from core.state import State
 from gateway.runtime import Runtime
 from journal.journal import Journal, JournalPolicy
 from journal.segments import list_segments
-from replication.facts.hybrid_clock import HybridClock
+from replication.facts import HybridClock
 from settings.model import JournalSettings, OperatorSettings, SealingSettings, Settings
 from snapshot.files import list_snapshots
-from snapshot.folding import Folded, Folding, Order, folded_apart
-from snapshot.recovery import EmptyState, Recovered
+from snapshot.recovery import EmptyState, Folded, Folding, Order, Recovered, folded_apart
 from snapshot.snapshotter import NewestSnapshot, SnapshotPolicy, Snapshotter
-from storage.disk import OS_DISK, Disk
-from storage.exposed import refuse_exposed
+from storage.disk import OS_DISK, Disk, DiskSpace
 from storage.folder import (
     DIGEST_SECRET,
     OPERATOR_TOKEN,
@@ -34,11 +32,11 @@ from storage.folder import (
     kept_secret,
     locked,
     made_folder,
+    refuse_exposed,
     refuse_foreign_files,
     remove_unfinished,
 )
 from storage.sealing import Keyring, keyring_of
-from storage.space import DiskSpace
 from votes.table import VoteTable
 
 MIN_SECRET = 16  # characters

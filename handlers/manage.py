@@ -22,7 +22,7 @@ from kinds.bots import BOTS
 from kinds.servers import SERVERS
 from languages.said import Fault
 from ratelimit.address import address_key
-from ratelimit.limiter import FailureGuard
+from ratelimit.bucket import FailureGuard
 from watchers.security_log import tell
 
 

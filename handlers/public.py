@@ -38,8 +38,7 @@ from listings.keys import KeyDigester, is_granted
 from listings.stats import check_difference, committed_window, read_stats, update_stats
 from listings.stats_problems import StatsProblems
 from ratelimit.address import address_key
-from ratelimit.bucket import Buckets, Decision, Policy
-from ratelimit.limiter import FailureGuard, is_failure
+from ratelimit.bucket import Buckets, Decision, FailureGuard, Policy, is_failure
 from votes.queries import vote_status
 from watchers.missing_counts import MissingCounts
 

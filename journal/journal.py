@@ -1,34 +1,247 @@
 """Appending to the journal. Invariant: a position is durable only after the fdatasync that covers it
 returned.
 
-`append` only remembers a record. `run` writes all pending records as one frame, in one thread, one batch at a
-time, and then wakes everyone who waits: many records share one fdatasync.
-
-A failure has one of two fates. Without space (or a file descriptor for a new segment), the journal keeps the
-batch, tries it again every second, and refuses appends meanwhile. After any other failure, above all a failed
-fsync, nobody knows what the disk holds: the journal never writes again, and `run` raises, which stops the
-process.
+A frame goes behind the last one, in the journal's thread, and never behind bytes that may not be whole: when
+its write fails, the writer cuts it off again, so that a later try begins at the same byte. A new segment is
+written under a name that does not count, synced and renamed, and its folder is synced. Then the old segment
+says that it is continued, and only then comes the first frame. A failed sync is final: the content of the
+disk is unknown from then on.
 """
 
 import asyncio
+import contextlib
 import errno
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple, TypeVar
 
 from core.clock import NS_PER_SECOND, Clock
 from core.durations import DurationCounts
 from core.refusals import Unavailable
-from journal.frames import FrameKind
-from journal.segments import Tail, set_torn_aside
-from journal.slow_disk import SlowDisk
-from journal.writer import SegmentWriter, SyncFailed
+from journal.frames import HEADER_BYTES, FrameKind, encode_frame, encode_header
+from journal.segments import Tail, first_position, make_durable, segment_path, set_torn_aside
 from languages.texts import Text, Words, in_english
-from storage.folder import Folder
+from storage.disk import write_all
+from storage.folder import UNFINISHED, Folder
+from storage.sealing import Seal
 
+SLOW_SECONDS = 2
+"""The length of a write that is slow. After one, a write in half that time is quick again."""
+LOOK_SECONDS = 0.25
+_SLOW_NS = SLOW_SECONDS * NS_PER_SECOND
 log = logging.getLogger(__name__)
+
+
+class SlowDisk:
+    """Measures each write of the journal from its beginning: a write that never ends is logged, too.
+
+    A change is answered once the disk has it. A disk that takes seconds refuses nothing, so without a line
+    nobody would see why every vote and every push takes so long. The journal only notes when a write begins
+    and ends. `step` draws the conclusions in an observer's loop, so that it cannot fail a write.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._began_ns: int | None = None
+        self._slow_since_ns: int | None = None
+        self._quick_at_ns: int | None = None
+        """The end of a quick write after a slow one."""
+        self._quiet_since_ns = 0
+        self._is_told = False
+
+    @property
+    def is_slow(self) -> bool:
+        """True from the line that logs the beginning to the line that logs the end."""
+        return self._is_told
+
+    def begin(self) -> None:
+        """Note that a write begins."""
+        self._began_ns = self._clock.monotonic_ns()
+
+    def end(self) -> None:
+        """Note that the write has ended."""
+        now_ns = self._quiet_since_ns = self._clock.monotonic_ns()
+        began_ns = self._began_ns if self._began_ns is not None else now_ns
+        self._began_ns = None
+        self._look(began_ns, now_ns)
+        if (now_ns - began_ns) * 2 <= _SLOW_NS and self._slow_since_ns is not None:
+            self._quick_at_ns = now_ns
+
+    def step(self) -> None:
+        """Look at the write under way, and log what has changed."""
+        now_ns = self._clock.monotonic_ns()
+        if self._began_ns is not None:
+            self._look(self._began_ns, now_ns)
+        elif now_ns - self._quiet_since_ns >= _SLOW_NS and self._quick_at_ns is None:
+            self._quick_at_ns = now_ns  # nobody waits any more
+        if self._slow_since_ns is not None and not self._is_told:
+            self._is_told = True
+            log.warning("the disk is slow: a write has taken %d s so far, and changes wait", SLOW_SECONDS)
+        if self._slow_since_ns is not None and self._quick_at_ns is not None:
+            seconds = (self._quick_at_ns - self._slow_since_ns) / NS_PER_SECOND
+            log.info("the disk is slow no longer: it was for %.1f s", seconds)
+            self._slow_since_ns, self._is_told = None, False
+        self._quick_at_ns = None
+
+    def _look(self, began_ns: int, now_ns: int) -> None:
+        if now_ns - began_ns >= _SLOW_NS:
+            self._quick_at_ns = None
+            if self._slow_since_ns is None:
+                self._slow_since_ns = began_ns
+
+    async def run(self) -> None:
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            self.step()
+
+
+T = TypeVar("T")
+
+
+class SyncFailed(OSError):
+    """A sync has failed. The content of the disk is unknown from then on."""
+
+
+class End(NamedTuple):
+    """The end of what is written: the newest position, the checksum that the next frame continues, the first
+    position of the segment, and the offset in it."""
+
+    position: int
+    crc: int
+    segment: int
+    offset: int
+
+
+class _Open(NamedTuple):
+    """The segment being written."""
+
+    file: int
+    first: int
+    seal: Seal
+
+
+class SegmentWriter:
+    """A writer that continues the journal at `tail`, whose torn bytes were set aside."""
+
+    def __init__(self, folder: Folder, tail: Tail, segment_bytes: int) -> None:
+        self.written_position = self.synced_position = tail.head
+        self.vouched_position = 0
+        """The newest position that a frame on disk vouches for."""
+        self._folder = folder
+        self._disk = folder.disk
+        self._segment_bytes = segment_bytes
+        self._crc = tail.crc
+        self._end = self._synced_end = tail.end
+        self._rotate = False
+        self._segment: _Open | None = None
+        if tail.segment is not None and tail.seal is not None:
+            file = self._disk.open(tail.segment)
+            if tail.torn:
+                self._disk.truncate(file, self._end)
+            make_durable(folder)
+            self._rotate = tail.seal.key_id != folder.keys.newest
+            first = first_position(tail.segment)
+            if self._rotate and first > tail.head:  # without records, so the next segment takes its name
+                self._disk.close(file)
+                self._crc = tail.seed
+            else:
+                self._segment = _Open(file, first, tail.seal)
+
+    @property
+    def end(self) -> End:
+        first = self._segment.first if self._segment is not None else 0
+        return End(self.written_position, self._crc, first, self._end)
+
+    def rotate(self) -> None:
+        """Begin a new segment with the next frame."""
+        self._rotate = True
+
+    def write(self, kind: FrameKind, records: Sequence[bytes]) -> None:
+        """Write the records as one frame.
+
+        Raises OSError, after which the caller may write the same records again, or SyncFailed.
+        """
+        first = self.written_position + 1
+        segment = self._segment
+        full = self._rotate or self._end >= self._segment_bytes
+        # A segment without records stays the newest: the next one would have the same name.
+        if segment is None or (full and first > segment.first):
+            self._rotate = False  # before it begins, because a call of `rotate` meanwhile asks for another
+            try:
+                segment = self._begin_segment(first)
+            except OSError:
+                self._rotate = True
+                raise
+        self._crc = self._put(segment, kind, first, records)
+        self.vouched_position = self.synced_position
+        self.written_position += len(records)
+
+    def sync(self) -> None:
+        """Make all written frames durable. Raises SyncFailed."""
+        if self._segment is not None:
+            _sync_once(self._disk.sync, self._segment.file)
+        self.synced_position, self._synced_end = self.written_position, self._end
+
+    def close(self) -> None:
+        if self._segment is not None:
+            self._disk.close(self._segment.file)
+            self._segment = None
+
+    def _put(self, segment: _Open, kind: FrameKind, first: int, records: Sequence[bytes]) -> int:
+        """Append a frame and return its checksum."""
+        frame, crc = encode_frame(kind, first, records, self._synced_end, self._crc, segment.seal)
+        try:
+            write_all(self._disk, segment.file, frame, self._end)
+        except OSError:
+            self._disk.truncate(segment.file, self._end)
+            raise
+        self._end += len(frame)
+        return crc
+
+    def _begin_segment(self, first: int) -> _Open:
+        if self._synced_end < self._end:
+            self.sync()  # no segment may begin before the one before it is whole
+        seal = self._folder.keys.new_seal()
+        new = _Open(self._create(first, seal), first, seal)
+        if self._segment is not None:
+            try:
+                self._put(self._segment, FrameKind.CONTINUED, first, [])
+                _sync_once(self._disk.sync, self._segment.file)
+            except OSError:
+                with contextlib.suppress(OSError):  # the first error is the one to raise
+                    self._disk.close(new.file)
+                raise
+            self._disk.close(self._segment.file)
+        self._segment = new
+        self._end = self._synced_end = HEADER_BYTES
+        return new
+
+    def _create(self, first: int, seal: Seal) -> int:
+        """Create a segment with its header, durable under its name. Return its descriptor, open to write."""
+        path = segment_path(self._folder.path, first)
+        unnamed = path.with_name(path.name + UNFINISHED)
+        file = self._disk.create(unnamed)
+        try:
+            write_all(self._disk, file, encode_header(first, self._crc, seal), 0)
+            _sync_once(self._disk.sync, file)
+            self._disk.rename(unnamed, path)
+            _sync_once(self._disk.sync_folder, self._folder.path)
+        except OSError:
+            with contextlib.suppress(OSError):
+                self._disk.close(file)
+                self._disk.unlink(unnamed)
+            raise
+        return file
+
+
+def _sync_once(sync: Callable[[T], None], what: T) -> None:
+    try:
+        sync(what)
+    except OSError as error:
+        raise SyncFailed(error.errno, error.strerror) from None
+
 
 PASSING = {
     errno.ENOSPC: "no space left on the disk",
@@ -55,6 +268,18 @@ class JournalPolicy:
 
 
 class Journal:
+    """Appending to the journal. Invariant: a position is durable only after the fdatasync that covers it
+    returned.
+
+    `append` only remembers a record. `run` writes all pending records as one frame, in one thread, one batch
+    at a time, and then wakes everyone who waits: many records share one fdatasync.
+
+    A failure has one of two fates. Without space (or a file descriptor for a new segment), the journal keeps
+    the batch, tries it again every second, and refuses appends meanwhile. After any other failure, above all
+    a failed fsync, nobody knows what the disk holds: the journal never writes again, and `run` raises, which
+    stops the process.
+    """
+
     def __init__(self, folder: Folder, tail: Tail, policy: JournalPolicy, clock: Clock) -> None:
         """Continue the journal that ends at `tail`. A torn write is cut off first."""
         if tail.torn and tail.segment is not None:

@@ -35,9 +35,8 @@ from journal.frames import (
     decode_header,
     open_frame,
 )
-from journal.journal import Journal
+from journal.journal import End, Journal
 from journal.segments import list_segments
-from journal.writer import End
 from storage.folder import Folder
 from storage.sealing import KeyMissing, Seal
 

@@ -7,6 +7,6 @@ Invariants. Nothing is counted a second time and nothing by walking: a scrape co
 The event loop only copies them; a thread makes the text. Label values come from fixed sets, so the number of
 series is bounded, whatever clients, endpoints and other nodes do.
 
-Reading order: `families` (numbers with names), `collectors` (all of them), `exposition` (their text),
-`scraping` (the two together).
+Reading order: `families` (numbers with names), `collectors` (all of them, and a scrape), `exposition` (their
+text).
 """

@@ -10,10 +10,9 @@ from core.state import State
 from handlers.public import PublicApi
 from handlers.user_views import UserViews
 from journal.journal import Journal
-from metrics.scraping import Scraping
-from serving.timeline import Timeline
-from serving.vitals import LoopLag
-from snapshot.folding import Folded
+from metrics.collectors import Scraping
+from serving.timeline import LoopLag, Timeline
+from snapshot.recovery import Folded
 from snapshot.snapshotter import Snapshotter
 from watchers.concerns import Concern
 from watchers.failing_endpoints import FailingEndpoints

@@ -23,7 +23,7 @@ from handlers.reply import Reply, success
 from handlers.request import Endpoint, Request
 from handlers.route import AnyRoute, RouteOf
 from handlers.routes import ROUTES
-from metrics.scraping import PLAIN
+from metrics.collectors import PLAIN
 from operators.all_webhooks import WebhooksInside, all_webhooks
 from operators.data_folder import BACKUP, SnapshotTaken, Verified, backup, snapshot, verify
 from operators.gateway_parts import GatewayParts

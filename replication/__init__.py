@@ -24,7 +24,7 @@ copy       The whole state of a *donor* as facts. A node with a gap takes it thr
 status     A node's report on itself, written with every *heartbeat*: its node id, its cursors, the top of
            its stream, the copy that it wants.
 lease      A key in Redis that expires: on a name, on a vote (a *claim*), or on the webhooks of a node that
-           is gone (its holder is the *successor*; the key says `heir`).
+           is gone (its holder is the *successor*).
 digest     A keyed hash in place of a user, where Redis or a long memory may not know the user.
 fence      A stop for webhooks after a pause of the process, because a successor may have sent them.
 
@@ -34,15 +34,15 @@ The flow of facts
        |                            ^           stream       | gap
        '--------- journal ----------'                        '-> fetcher <== copy <== donor
 
-1. A rule commits a record. `facts/capture` makes facts of it, and `streams/queue` keeps them until the
-   record is durable.
-2. `streams/publisher` appends them to the node's stream. Explicit ids make a second try harmless. After an
+1. A rule commits a record. `capture` makes facts of it, and the queue of `publisher` keeps them until
+   the record is durable.
+2. `publisher` appends them to the node's stream. Explicit ids make a second try harmless. After an
    outage it reads the newest entry and goes on behind it, if need be from the journal.
-3. `streams/follower` of every other node reads the entry, `facts/merge` turns its facts into events, and
-   `facts/applying` commits them with the cursor. Nobody captures a merged record again: each node publishes
+3. `follower` of every other node reads the entry, `merge` turns its facts into events, and
+   `applying` commits them with the cursor. Nobody captures a merged record again: each node publishes
    only what it did itself.
-4. `members/registry` reads the cursors in the statuses. `streams/gaps` finds what no stream will bring, and
-   `copies/fetcher` takes a copy of the node that knows most.
+4. `members` reads the cursors in the statuses. `gaps` finds what no stream will bring, and the fetcher of
+   `copies` takes a copy of the node that knows most.
 
 Invariants
 ----------
@@ -55,22 +55,16 @@ Invariants
 * A node decides by its own monotonic clock who is there, never by the clock of another machine.
 * Nodes of other versions read entries, statuses, pieces and uses: a new field comes last, with a default.
 
-The rooms, and who may import whom
-----------------------------------
-    facts      what nodes tell each other: capture, merge, timestamps
-    transport  the connection to Redis, sealed envelopes, retries, pace
-    members    who is there, leases, warnings; imports facts and transport
-    streams    publishing and following; imports members, facts and transport
-    copies     giving and taking copies; imports members, facts and transport
-    node       runs all rooms, and hands the values of one to the other
+The files, in reading order
+---------------------------
+    facts, capture, merge, applying       what nodes tell each other, and how it is committed
+    redis_link, loops                     the connection to Redis, sealed envelopes, retries, pace
+    members, claims, succession, epochs   who is there, leases, node ids
+    gaps, publisher, usage, follower      publishing and following streams
+    copies                                giving and taking copies
+    warnings, readiness, node             what operators see, when the node serves, and the loops of all
 
-Streams and copies do not know each other. The values that rooms hand each other are `Report`, `CopyRequest`,
-`Change` and `KnownElsewhere` (members/status.py), `Offer` (copies/donor.py), `FactSource` (facts/merge.py)
-and `EntryId` (transport/link.py).
-
-Reading order
--------------
-facts/kinds, capture, merge; transport/link; streams/entries, queue, outgoing, publisher, follower, gaps;
-members/status, registry, succession, claims; copies/donor, fetcher; node. docs/replication.md is for
-operators; docs/decisions/0011-replication.md says why it is built like this.
+A file imports only files of its own line and of lines above it. Streams and copies do not know each other:
+`node` hands the values of one to the other. docs/replication.md is for operators;
+docs/decisions/0011-replication.md says why it is built like this.
 """

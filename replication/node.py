@@ -14,29 +14,18 @@ from typing import Any
 from core.clock import Clock
 from core.ledger import Ledger
 from core.refusals import Unavailable
-from replication.copies.donor import Donor, Offer
-from replication.copies.fetcher import Fetcher
-from replication.copies.pieces import CopyLost
-from replication.members.claims import Claims
-from replication.members.differences import Differences
-from replication.members.distance import Distance
-from replication.members.eviction import Eviction
-from replication.members.fence import Fence
-from replication.members.isolation import Isolation
-from replication.members.joining import Joining
-from replication.members.leader_lease import LeaderLease
-from replication.members.registry import Registry
-from replication.members.silence import Silence
-from replication.members.status import Report
-from replication.members.succession import Succession
-from replication.members.warnings import Warnings
-from replication.streams.follower import Follower
-from replication.streams.gaps import Gaps
-from replication.streams.lag import Lag
-from replication.streams.publisher import Publisher
-from replication.streams.usage import Usage
-from replication.transport.link import UNREACHABLE, Link
-from replication.transport.retrying import RetryingLoop, described
+from replication.claims import Claims
+from replication.copies import CopyLost, Donor, Fetcher, Offer
+from replication.follower import Follower
+from replication.gaps import Gaps
+from replication.loops import RetryingLoop, described
+from replication.members import Registry, Report
+from replication.publisher import Publisher
+from replication.readiness import Fence, Isolation, Joining
+from replication.redis_link import UNREACHABLE, Link
+from replication.succession import LeaderLease, Succession
+from replication.usage import Usage
+from replication.warnings import Differences, Distance, Eviction, Lag, Silence, Warnings
 
 log = logging.getLogger(__name__)
 

@@ -7,7 +7,6 @@ Invariants. An endpoint's reply becomes the same bytes with Tornado and without 
 access log, and no log line holds a key or a query.
 
 Reading order: `application` (all routes, through Tornado), `loop_share` (its share of the event loop),
-`rendering`, `request_ids` and `direct` (vote checks, without Tornado), `log_lines` and `log_output` (the
-whole log), `access_log`, `observers` (what only observes ends nothing), `vitals` (memory and the delay of the
-event loop), `supervisor` (messages to systemd), `timeline`.
+`direct` (vote checks, without Tornado), `log_output` (the whole log), `access_log`, `observers` (what only
+observes ends nothing), `supervisor` (messages to systemd), `traffic` and `timeline` (counts, memory, delays).
 """

@@ -12,9 +12,8 @@ from itertools import starmap
 from typing import NamedTuple
 
 from core.clock import Clock
-from serving.log_lines import Form, json_head, quoted, text_head
-from serving.log_output import LogOutput
-from serving.request_ids import request_id
+from serving.direct import request_id
+from serving.log_output import Form, LogOutput, json_head, quoted, text_head
 
 WRITE_SECONDS = 0.2
 LAST_SECONDS = 2

@@ -20,11 +20,9 @@ from handlers.reply import EVENT_STREAM, SPOKEN, Reply, failure, method_not_allo
 from handlers.request import Request
 from handlers.route import Resource
 from ratelimit.address import UNIX, Proxy, client_address
-from ratelimit.headers import headers
-from serving.direct import Answered
+from ratelimit.bucket import headers
+from serving.direct import SERVER, Answered, next_number, request_id
 from serving.loop_share import LoopShare
-from serving.rendering import SERVER
-from serving.request_ids import next_number, request_id
 from serving.traffic import Traffic
 
 log = logging.getLogger(__name__)

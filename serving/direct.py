@@ -1,20 +1,56 @@
 """Responses without Tornado: vote checks, and refusals of malformed requests.
 
-Invariant: a vote check calls the same function as the handler, and every request that is not spelled in the
-usual way goes to the handler.
+Invariant: the bytes equal those of a Tornado handler. No two requests have the same id.
+
+The id of a request is a word for the process and a number. A vote check takes only the number: its text is
+made where somebody reads it, in the response and in the access log. The server writes the status line and the
+Date.
 """
 
+import itertools
 import re
+import secrets
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from core.clock import Clock
 from handlers.public import Caller, PublicApi
-from handlers.reply import failure
+from handlers.reply import Reply, failure
 from ratelimit.address import Proxy, client_address
-from serving.rendering import rendered
-from serving.request_ids import next_number, request_id
+from ratelimit.bucket import LINES, headers, numbers
 from serving.traffic import REFUSED, Traffic
+
+_WORD = secrets.token_hex(4)
+WORD = _WORD.encode()
+"""The beginning of each id of this process."""
+next_number: Callable[[], int] = itertools.count(10_000_000).__next__
+
+
+def request_id(number: int) -> str:
+    """Return the id of a request. It is no secret."""
+    return f"{_WORD}{number}"
+
+
+SERVER = "votegate"
+_START = (
+    f"Server: {SERVER}\r\n".encode()
+    + b"Content-Type: application/json\r\nX-Request-Id: "
+    + WORD
+    + b"%d\r\nCache-Control: no-store\r\n"
+)
+_END = b"Content-Length: %d\r\n\r\n%b"
+_ANSWER, _LIMITED = _START + b"%b" + _END, _START + LINES + _END
+
+
+def rendered(reply: Reply, number: int) -> bytes:
+    """Return the header lines and the body of a JSON reply. `number` is that of the request's id."""
+    body, limits = reply.body, reply.limits
+    if limits is not None and limits.allowed and not reply.headers:  # the usual reply: formatted in one step
+        return _LIMITED % (number, *numbers(limits), len(body), body)
+    named = {**reply.headers, **(headers(limits) if limits is not None else {})}
+    lines = "".join(f"{name.title()}: {value}\r\n" for name, value in named.items()).encode("latin-1")
+    return _ANSWER % (number, lines, len(body), body)
+
 
 Answered = Callable[[int, str, str, str, int, int], None]
 """Takes each response: status, method, path, client address, duration in nanoseconds, number of the request's

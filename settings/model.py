@@ -23,7 +23,6 @@ from pydantic import (
 
 from grammars.http_urls import UrlRefused, read_url
 from grammars.service_urls import is_loopback, read_redis_url
-from settings.names import unknown
 from settings.sources import SourceUnreadable, merged_sources
 from settings.values import (
     DATABASE_PORTS,
@@ -59,6 +58,7 @@ from settings.values import (
     Seconds,
     SocketPath,
     WindowSeconds,
+    unknown,
 )
 
 SECRETS = {

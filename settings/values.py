@@ -1,22 +1,27 @@
-"""The values that settings may have. Invariant: a value that is accepted can be used.
+"""The values that settings may have, and the names that people write. Invariant: a value that is accepted can
+be used.
 
 Times are in seconds. The reason of a refusal follows the name of the setting. Grammars that other rooms read
-too stand in `grammars/`.
+too are in `grammars/`. A wrong name is reported as written, with the nearest one. A setting is named like
+"server.port" here and in files, and like VOTEGATE_SERVER__PORT in the environment.
 """
 
 import json
 import re
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
+from difflib import get_close_matches
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, SecretStr
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, PlainValidator, SecretStr
 
 from grammars.header_values import is_header_value
 from grammars.http_urls import PORT
 from grammars.service_urls import read_platform_url, read_proxy_url, read_public_url, read_redis_url
 from languages.said import in_words
+from settings.sources import FILE_SUFFIX, variable_of
 
 TOKEN_CHARACTERS = 16
 SOCKET_PATH_BYTES = 107  # what the address of a Unix socket has room for (unix(7))
@@ -266,3 +271,65 @@ KeyPrefix = Annotated[
     str, _matching(r"[A-Za-z0-9_{}:-]{1,64}", "must be 1 to 64 characters of A-Z, a-z, 0-9, _, {, }, : and -")
 ]
 SealingKeys = Annotated[SecretStr, AfterValidator(_sealing_keys)]
+
+
+ALIKE_IN_A_SECTION = 0.7  # of 1; a name in the right section is likely the one that was meant
+ALIKE_ANYWHERE = 0.85
+
+
+def unknown(
+    name: str, settings: type[BaseModel], variables: Mapping[str, str], secrets: Collection[str]
+) -> list[str]:
+    """Return the mistakes for a name that no setting has: one, or one for each variable that it comes from.
+
+    Args:
+        name: the setting or section, as validation calls it.
+        variables: all variables as they were written, by the names of their settings.
+        secrets: settings that a variable may also give by a file.
+    """
+    names = [*_names(settings)]
+    written = {given: variable for given, variable in variables.items() if f"{given}.".startswith(f"{name}.")}
+    if not written:
+        return [_told(name, _nearest(name, names))]
+    given_names = [each for each in names if not any(other.startswith(f"{each}.") for other in names)]
+    given_names += [f"{secret}{FILE_SUFFIX.lower()}" for secret in secrets]
+    nearest = {variable: _nearest(given, given_names) for given, variable in written.items()}
+    return [_told(variable, right and variable_of(right)) for variable, right in nearest.items()]
+
+
+_LEFT_OUT = {"server.address", "server.port"}
+"""Settings that people mean when they leave the section out, though other sections have such a name too."""
+
+
+def _told(written: str, right: str | None) -> str:
+    return f"{written}: there is no such setting{f'; did you mean {right}?' if right else ''}"
+
+
+def _names(section: type[BaseModel], prefix: str = "") -> Iterator[str]:
+    """Yield the names of all settings and sections."""
+    for name, field in section.model_fields.items():
+        yield prefix + name
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            yield from _names(field.annotation, f"{prefix}{name}.")
+
+
+def _nearest(name: str, names: Collection[str]) -> str | None:
+    """Find the name in the same section, with other separators, or in a section that was left out."""
+    section, _, last = name.rpartition(".")
+    beside = {_last(each): each for each in names if each.rpartition(".")[0] == section}
+    times = Counter(map(_last, names))
+    anywhere = {_last(each): each for each in names if times[_last(each)] == 1 or each in _LEFT_OUT}
+    anywhere |= {_flat(each): each for each in names}
+    return _match(last, beside, ALIKE_IN_A_SECTION) or _match(_flat(name), anywhere, ALIKE_ANYWHERE)
+
+
+def _last(name: str) -> str:
+    return name.rpartition(".")[2]
+
+
+def _flat(name: str) -> str:
+    return name.replace(".", "_")
+
+
+def _match(word: str, meant: Mapping[str, str], alike: float) -> str | None:
+    return next((meant[found] for found in get_close_matches(word, meant, 1, alike)), None)

@@ -6,7 +6,7 @@ exports, and the recovered state with the end of its journal.
 Invariant: the recovered state is the newest good snapshot and every record behind it. Taking a snapshot never
 forks and never holds the event loop, and a file counts only when it is whole and durable.
 
-Reading order: `files` (the format), `state_copy` (copying a state that changes), `snapshotter` (snapshots and
-backups while the gateway serves), `recovery` (from disk to state). The commands use the others:
-`export_format`, `export` and `restore`, `inspection`, `verification` and `folding`.
+Reading order: `files` (the format, and copying a state that changes), `snapshotter` (snapshots and backups
+while the gateway serves), `recovery` (from disk to state). The commands use the others: `export`, `restore`
+and `inspection`.
 """

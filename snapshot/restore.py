@@ -23,13 +23,32 @@ from core.events import VoteCast, VoteCountsMerged
 from core.rows import Delivery
 from core.state import State
 from journal.frames import FrameKind
+from journal.journal import SegmentWriter
 from journal.segments import EMPTY, segment_path
-from journal.writer import SegmentWriter
-from snapshot.export import MANIFEST, TABLES, VERSION, Manifest, counts_of
-from snapshot.export_format import ROWS_PER_PIECE, CountedVotes, ExportCorrupt, Row, Vote, decoded
-from snapshot.files import EndChunk, FleetChunk, SnapshotCorrupt, SnapshotEncoder, SnapshotFile, snapshot_path
+from snapshot.export import (
+    MANIFEST,
+    ROWS_PER_PIECE,
+    TABLES,
+    VERSION,
+    CountedVotes,
+    ExportCorrupt,
+    Manifest,
+    Row,
+    Vote,
+    counts_of,
+    decoded,
+)
+from snapshot.files import (
+    Copied,
+    EndChunk,
+    FleetChunk,
+    SnapshotCorrupt,
+    SnapshotEncoder,
+    SnapshotFile,
+    StateCopy,
+    snapshot_path,
+)
 from snapshot.recovery import EmptyState, Progress, apply_events, load_snapshot
-from snapshot.state_copy import Copied, StateCopy
 from storage.disk import OS_DISK, Disk
 from storage.folder import (
     DIGEST_SECRET,

@@ -1,7 +1,7 @@
 """Snapshots and backups while the gateway serves. Invariant: a snapshot never forks, holds the
 loop, or contains what is not durable.
 
-The loop copies the state in small steps (`snapshot/state_copy.py`). A thread seals and writes the chunks and
+The loop copies the state in small steps (`snapshot/files.py`). A thread seals and writes the chunks and
 syncs every few megabytes, so that the journal's own syncs never wait for many dirty pages. The file counts
 only when everything that it may hold is durable in the journal.
 """
@@ -26,11 +26,11 @@ from snapshot.files import (
     RecordsChunk,
     SnapshotEncoder,
     SnapshotFile,
+    StateCopy,
     list_snapshots,
     snapshot_path,
 )
 from snapshot.inspection import needed_keys
-from snapshot.state_copy import StateCopy
 from storage.folder import Folder, FolderUnusable
 
 log = logging.getLogger(__name__)

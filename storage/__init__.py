@@ -6,6 +6,6 @@ which the journal and the snapshots write.
 Invariants. One process uses a folder at a time. No file on disk can be read, or changed unseen, without a key
 of the ring. A file has its name only when it is whole and durable.
 
-Reading order: `disk` (the calls that change the disk), `folder` (the lock, secrets and names of files),
-`exposed` (the permissions), `sealing` (encryption), `space` (how much may still be written).
+Reading order: `disk` (the calls that change the disk, and the space that is left), `folder` (the lock,
+permissions, secrets and names of files), `sealing` (encryption).
 """

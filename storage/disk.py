@@ -1,10 +1,14 @@
-"""The calls that change the disk. Invariant: journal and snapshots write through this port only.
+"""The calls that change the disk, and its free space.
+
+Invariant: journal and snapshots write through this port only. The event loop never waits for the free space.
 
 A test can replace the disk: it fails one call, stops the process at it, or keeps a trace and derives the
 files that a power cut could have left. Readers open the files directly.
 """
 
+import asyncio
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
@@ -84,3 +88,31 @@ def write_all(disk: Disk, file: int, content: bytes, offset: int) -> None:
     while view:
         written = disk.write(file, view, offset)
         view, offset = view[written:], offset + written
+
+
+LOOK_SECONDS = 5.0
+
+
+class DiskSpace:
+    """The free space, read every few seconds, and the space that is needed.
+
+    Args:
+        needed_bytes: returns the bytes that the gateway needs to go on; with fewer, space runs out soon.
+    """
+
+    def __init__(self, folder: Path, needed_bytes: Callable[[], int]) -> None:
+        self._folder = folder
+        self.needed_bytes = needed_bytes
+        self.free_bytes: int | None = None
+        """The bytes that this process may still write; None while that is unknown."""
+
+    async def run(self) -> None:
+        while True:
+            await self.step()
+            await asyncio.sleep(LOOK_SECONDS)
+
+    async def step(self) -> None:
+        """Ask once. Raises OSError."""
+        self.free_bytes = None
+        found = await asyncio.to_thread(os.statvfs, self._folder)
+        self.free_bytes = found.f_bavail * found.f_frsize

@@ -1,9 +1,20 @@
-"""The data folder. Invariant: one process at a time, no files but ours, secrets for one user only."""
+"""The data folder. Invariant: one process at a time, no files but ours, secrets for one user only.
+
+The gateway refuses to start if others may change the folder or read its secrets. Other users who may write
+the folder could plant files and links in it for the gateway to follow, and a sticky bit does not stop them.
+The refusal names everything that is wrong at once, with one command that fixes it.
+
+A file that an operator asks for, somewhere else, is whole, durable and for one user only when it has its
+name. Until then it has another name, in the same folder. A process that is killed leaves that file behind.
+"""
 
 import errno
 import fcntl
 import os
 import re
+import shlex
+import stat
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -232,3 +243,108 @@ def _write_secret(path: Path, secret: str, disk: Disk) -> None:
         disk.close(file)
     disk.rename(unfinished, path)
     disk.sync_folder(path.parent)
+
+
+SECRETS = (KEYS, DIGEST_SECRET, OPERATOR_TOKEN)
+_WRITE = stat.S_IWGRP | stat.S_IWOTH
+_ANY = stat.S_IRWXG | stat.S_IRWXO
+
+
+def refuse_exposed(folder: Path) -> None:
+    """Raise FolderUnusable if others may write the folder, or read or change a secret in it."""
+    user, whole = os.geteuid(), folder.stat()
+    if whole.st_uid not in {0, user}:
+        raise FolderUnusable(
+            f"{folder} belongs to user {whole.st_uid}, and this process is user {user}; run it as the "
+            f"folder's user, or fix it with: {_command(f'chown -R {user}', folder)}"
+        )
+    is_open = bool(whole.st_mode & _WRITE)
+    if is_open and whole.st_mode & stat.S_ISVTX:
+        raise FolderUnusable(
+            f"{folder} is shared with others, who could plant files in it; name a folder in it as data_dir, "
+            f"such as {folder / 'votegate'}: it is made for this user alone"
+        )
+    problems, given, shut = [], [], []
+    if is_open:
+        problems.append(f"{folder} can be written by others ({_mode(whole)}), who could plant files in it")
+    for path, status in _secrets(folder):
+        is_foreign, is_exposed = status.st_uid not in {0, user}, bool(status.st_mode & _ANY)
+        if is_foreign:
+            problems.append(f"{path} belongs to user {status.st_uid}")
+        if is_exposed:
+            problems.append(f"{path} can be read or changed by others ({_mode(status)})")
+        if (is_foreign or is_exposed) and status.st_uid != user:
+            given.append(path)
+        if is_exposed:
+            shut.append(path)
+    if problems:
+        commands = [
+            *([_command(f"chown {user}", folder)] if is_open and whole.st_uid != user else []),
+            *([_command("chmod go-w", folder)] if is_open else []),
+            *([_command(f"chown {user}", *given)] if given else []),
+            *([_command("chmod go=", *shut)] if shut else []),
+        ]
+        raise FolderUnusable(f"{', and '.join(problems)}; fix it with: {' && '.join(commands)}")
+
+
+def _secrets(folder: Path) -> list[tuple[Path, os.stat_result]]:
+    paths = [folder / name for name in SECRETS]
+    return [(path, path.lstat()) for path in paths if os.path.lexists(path)]
+
+
+def _mode(status: os.stat_result) -> str:
+    return f"mode {stat.S_IMODE(status.st_mode):04o}"
+
+
+def _command(command: str, *paths: Path) -> str:
+    return f"{command} {shlex.join(map(str, paths))}"
+
+
+class NewFile:
+    """The file while it is written. `path` is its temporary name."""
+
+    def __init__(self, path: Path, file: int, disk: Disk) -> None:
+        self.path = path
+        self.size = 0
+        self._file = file
+        self._disk = disk
+
+    def write(self, piece: bytes) -> None:
+        write_all(self._disk, self._file, piece, self.size)
+        self.size += len(piece)
+
+    def sync(self) -> None:
+        self._disk.sync(self._file)
+
+
+@contextmanager
+def new_file(path: Path, *, force: bool = False, disk: Disk = OS_DISK) -> Iterator[NewFile]:
+    """Write a file. It gets its name when the block ends, and is deleted when that raises.
+
+    Raises FileExistsError for a name that is taken, unless `force` is set, and OSError.
+    """
+    refuse_taken(path, force=force)
+    file, name = tempfile.mkstemp(UNFINISHED, f".{path.name}.", path.parent)
+    unfinished = Path(name)
+    try:
+        try:
+            written = NewFile(unfinished, file, disk)
+            yield written
+            written.sync()
+        finally:
+            disk.close(file)
+        refuse_taken(path, force=force)
+        disk.rename(unfinished, path)
+        disk.sync_folder(path.parent)
+    except BaseException:
+        with suppress(OSError):  # the caller gets the error that made it fail
+            disk.unlink(unfinished)
+        raise
+
+
+def refuse_taken(path: Path, *, force: bool) -> None:
+    """Raise FileExistsError for a name that is taken; with `force` only if it is no file."""
+    if os.path.lexists(path) and not (force and path.is_file() and not path.is_symlink()):
+        raise FileExistsError(
+            f"{path} is there already; name another file" + ("" if force else ", or add --force")
+        )

@@ -7,8 +7,8 @@ their answers in the same order.
 Invariant: whatever a client does or omits, it makes the process hold a bounded number of bytes, requests and
 seconds. A request that came as a whole is answered once, or the client sees that it was not.
 
-Reading order: `phases` (the theory: all that a connection can be doing), `limits`, `head` and `parser` (bytes
-to events, without I/O), `channel` (a socket and its end), `exchange` (a request as Tornado knows it),
-`known_heads` (the short way of a vote check), `connection` (all of these together), `admission` (who stays
-when there is no room for all), `http_server` (accepts and watches). `listening` and `tls` prepare sockets.
+Reading order: `phases` (the theory: all that a connection can be doing), `parser` (bytes to events, without
+I/O; the limits, and the short way of a vote check), `channel` (a socket and its end), `exchange` (a request
+as Tornado knows it), `connection` (all of these together), `admission` (who stays when there is no room for
+all), `http_server` (accepts and watches). `listening` prepares sockets.
 """

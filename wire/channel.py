@@ -23,7 +23,7 @@ from typing import cast
 
 from tornado.iostream import StreamClosedError
 
-from wire.limits import PROGRESS_BYTES
+from wire.parser import PROGRESS_BYTES
 
 UNIX_PEER = "unix"
 """The address of every client on a Unix socket."""

@@ -30,19 +30,23 @@ from tornado.httputil import HTTPInputError, HTTPServerConnectionDelegate
 from wire.admission import Admission
 from wire.channel import Channel, Reading, unread
 from wire.exchange import Exchange
-from wire.head import CLOSES, HEAD_END, MALFORMED, TOO_SLOW
-from wire.known_heads import START, TARGET_AT, DirectRoute, KnownHeads
-from wire.limits import (
+from wire.parser import (
+    CLOSES,
     DRAIN_SECONDS,
+    HEAD_END,
     LINGER_SECONDS,
+    MALFORMED,
     NEVER,
     SLICE_BYTES,
     SLICES_AT_ONCE,
-    ConnectionLimits,
-)
-from wire.parser import (
+    START,
+    TARGET_AT,
+    TOO_SLOW,
     BodyPart,
+    ConnectionLimits,
+    DirectRoute,
     HeadPart,
+    KnownHeads,
     Malformed,
     RequestEnd,
     RequestHead,

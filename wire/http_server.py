@@ -22,9 +22,15 @@ from tornado.httputil import HTTPServerConnectionDelegate
 from wire.admission import Admission, CountedAs
 from wire.channel import UNIX_PEER
 from wire.connection import Connection
-from wire.head import CLOSES, path_of
-from wire.known_heads import DirectRoute, KnownHeads
-from wire.limits import CONNECTIONS_AT_ONCE, DRAIN_SECONDS, ConnectionLimits
+from wire.parser import (
+    CLOSES,
+    CONNECTIONS_AT_ONCE,
+    DRAIN_SECONDS,
+    ConnectionLimits,
+    DirectRoute,
+    KnownHeads,
+    path_of,
+)
 
 log = logging.getLogger(__name__)
 

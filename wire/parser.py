@@ -1,10 +1,16 @@
-"""Requests out of bytes: bytes in, events out.
+"""Requests out of bytes: bytes in, events out, within the limits of a connection.
 
-Invariant: no I/O, no clock, no loop; the same bytes in the same slices give the same events.
+Invariant: what two readers could read in two ways is refused. The same bytes in the same slices give the same
+events. Whatever a client does or omits, what it can make this process hold is bounded: bytes, requests and
+seconds.
 
-llhttp (httptools) reads the bytes, without its leniencies. This file adds what llhttp lacks: the grammar and
-the limits of a head, a limit of a body's framing, an answer to offers to upgrade, which are declined, and the
-end of a connection's requests.
+llhttp (httptools) reads the bytes, without its leniencies: it refuses bare CR and LF, spaces before colons,
+folded lines, two lengths or a length beside chunks. This file adds what llhttp lacks: the grammar and the
+limits of a head, a limit of a body's framing, an answer to offers to upgrade, which are declined, and the end
+of a connection's requests. What llhttp lets through and RFC 9112 does not ask of an origin server is refused:
+other versions, authorities as targets, codings other than chunked. A target in absolute form, as clients of a
+proxy send it, becomes a path, and what it names becomes the Host (RFC 9112, 3.2.2): behind here there is one
+form, and one place that names the host.
 
 The events of one message, in their order:
 
@@ -17,24 +23,214 @@ The events of one message, in their order:
 `RequestEnd` of a message that no other may follow. `Unread` ends a slice early.
 """
 
+import re
+from collections import OrderedDict
+from dataclasses import dataclass
 from enum import Enum, auto
+from typing import Any, Protocol
 
 import httptools
 import msgspec
 
-from wire.head import (
-    HEADERS_TOO_LARGE,
-    MALFORMED,
-    NOT_IMPLEMENTED,
-    NOT_IN_TRAILERS,
-    Fields,
-    HeadRefused,
-    body_fields,
-    checked_head,
-    plain_fields,
-    target_of_line,
+SLICE_BYTES = 4_096
+"""The most bytes that are parsed at once. A slice ends behind the first head, so it holds one or two
+requests."""
+SLICES_AT_ONCE = 4
+"""Slices of one connection that are parsed before other connections have their turn."""
+CONNECTIONS_AT_ONCE = 16
+"""Connections with more slices that go on in one turn of the loop."""
+FRAMING = 16
+"""Bytes that a body in chunks may take for each byte of its own."""
+LINGER_SECONDS = 1.0
+"""Time that a client has to close first, once our side is shut down."""
+DRAIN_SECONDS = 0.5
+"""Time that a stop waits for the next request of a connection, or for the rest of a head."""
+PROGRESS_BYTES = 1_024
+"""Bytes of its answers that a client has to read in `write_seconds` to stay."""
+NEVER = float("inf")
+"""The deadline of who may take any time."""
+
+
+@dataclass(frozen=True)
+class ConnectionLimits:
+    """The bounds of one connection, and of all together. Invariant: whatever a client does or omits, what it
+    can make this process hold is bounded: bytes, requests and seconds.
+
+    The settings fix what an operator may choose (`ConnectionLimits`); the constants are sizes of the
+    machinery itself, which nobody has a reason to change.
+    """
+
+    connections: int
+    header_bytes: int
+    """Request line included; at least `SLICE_BYTES`, so that a head of one slice is never too long."""
+    headers: int
+    header_seconds: float
+    body_seconds: float
+    idle_seconds: float
+    write_seconds: float
+    connections_per_address: int
+
+
+Fields = list[tuple[bytes, bytes]]
+"""Names and values as they came, in their order."""
+
+MALFORMED = (400, "The HTTP request is malformed.")
+TOO_SLOW = (408, "The request took too long to arrive.")
+HEADERS_TOO_LARGE = (431, "The request's headers are too large.")
+NOT_IMPLEMENTED = (501, "This method is not implemented.")
+
+HEAD_END = b"\r\n\r\n"
+CLOSES = b"Connection: close\r\n"
+QUERY_FIELDS = 100
+"""The most fields of a query. Tornado reads them all before others have their turn, about 2 us each."""
+_LINE_BYTES = len("METHOD  HTTP/1.1\r\n\r\n")
+_REQUEST_LINE = re.compile(
+    rb"(?:\r\n)*[!#$%&'*+\-.^_`|~0-9A-Za-z]+ ((?:/|(?i:https?)://)[\x21-\x7e]*) HTTP/1\.[01]\r\n"
 )
-from wire.limits import FRAMING, SLICE_BYTES, ConnectionLimits
+_HOST = re.compile(rb"[A-Za-z0-9\-._~!$&'()*+;=\[\]:]+")  # as strict as Tornado, or stricter
+_ABSOLUTE = re.compile(rb"(?i:https?)://([^/?#]*)(.*)")
+_AUTHORITY = re.compile(rb"(?:[A-Za-z0-9\-._~!$&'()*+;=]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]*)?")  # no user in it
+_FRAMING = {b"content-length", b"transfer-encoding"}
+NOT_IN_TRAILERS = {*_FRAMING, b"connection", b"upgrade"}
+_SPECIAL = {*_FRAMING, b"expect", b"upgrade"}
+
+
+class HeadRefused(Exception):
+    """A request that gets no further."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+        self.text = text
+
+
+def checked_head(
+    method: str, target: bytes, version: str, fields: Fields, limits: ConnectionLimits
+) -> tuple[bytes, Fields]:
+    """Return the target in origin form, and the fields that go with it. Raises HeadRefused."""
+    size = _LINE_BYTES + len(target) + sum(len(name) + len(value) + 4 for name, value in fields)
+    if size > limits.header_bytes or len(fields) > limits.headers:
+        raise HeadRefused(*HEADERS_TOO_LARGE)
+    if version not in {"1.0", "1.1"} or _has_many_fields(target):
+        raise HeadRefused(*MALFORMED)
+    if target[:1] != b"/" and (method, target) != ("OPTIONS", b"*"):
+        target, fields = _from_absolute(method, target, version, fields)
+    codings = [value for name, value in fields if name.lower() == b"transfer-encoding"]
+    if codings and (version == "1.0" or codings[0].strip().lower() != b"chunked"):
+        raise HeadRefused(*MALFORMED)
+    return target, fields
+
+
+def _from_absolute(method: str, target: bytes, version: str, fields: Fields) -> tuple[bytes, Fields]:
+    """Return path and fields of a request with a target in absolute form. Raises HeadRefused.
+
+    The Host that came is replaced, but it has to be valid all the same.
+    """
+    found = _ABSOLUTE.fullmatch(target)
+    if found is None or method == "CONNECT" or not _AUTHORITY.fullmatch(found[1]):
+        raise HeadRefused(*MALFORMED)
+    hosts = [value.strip(b" \t") for name, value in fields if name.lower() == b"host"]
+    if (
+        len(hosts) > 1
+        or (version == "1.1" and not hosts)
+        or not all(map(_HOST.fullmatch, filter(None, hosts)))
+    ):
+        raise HeadRefused(*MALFORMED)
+    path = found[2]
+    if path.startswith(b"#"):
+        raise HeadRefused(*MALFORMED)
+    if not path:
+        path = b"*" if method == "OPTIONS" else b"/"  # RFC 9112, 3.2.4
+    elif path.startswith(b"?"):
+        path = b"/" + path
+    return path, [(b"Host", found[1]), *(field for field in fields if field[0].lower() != b"host")]
+
+
+def path_of(target: bytes) -> bytes:
+    """Return what may be told of a target, read to its end or not: its path, and never a user in it."""
+    found = _ABSOLUTE.match(target)
+    path = found[2] if found is not None else target
+    return path if path.startswith((b"/", b"*")) else b""
+
+
+def plain_fields(target: bytes, fields: Fields, limits: ConnectionLimits) -> dict[bytes, bytes] | None:
+    """Return the fields by their names in lower case, if nothing in the head needs a second look.
+
+    That is a path as target, one valid Host, no name twice, no body, no expectation, no upgrade. Such a head
+    passes `checked_head` too, if it came in one slice: that is never too long.
+    """
+    if not target.startswith(b"/") or _has_many_fields(target):
+        return None
+    named = {name.lower(): value.strip(b" \t") for name, value in fields}
+    if len(named) != len(fields) or len(fields) > limits.headers or not named.keys().isdisjoint(_SPECIAL):
+        return None
+    return named if _HOST.fullmatch(named.get(b"host", b"")) else None
+
+
+def _has_many_fields(target: bytes) -> bool:
+    return target.count(b"&") >= QUERY_FIELDS
+
+
+def body_fields(fields: Fields) -> bytes:
+    """Return the lines that tell of a body and its length; nothing without one."""
+    return b"".join(b"%b: %b\r\n" % field for field in fields if field[0].lower() in _FRAMING)
+
+
+def target_of_line(data: bytes) -> bytes | None:
+    """Return the target, if bytes in which llhttp finds no method begin with a request line all the same."""
+    line = _REQUEST_LINE.match(data)
+    return line[1] if line is not None else None
+
+
+HEADS = 16_384
+"""Heads that are kept; the first to come is forgotten first."""
+HEAD_BYTES = 1_024
+"""Bytes of the longest request whose head is kept."""
+START = b"GET "
+TARGET_AT = len(START)
+_END = b" HTTP/1.1\r\n"
+
+
+class DirectRoute(Protocol):
+    """A route that gives the same answers as the application, without it."""
+
+    def caller(self, named: dict[bytes, bytes], peer: str) -> Any:
+        """Return the caller by the fields of a GET, names in lower case; None leaves it to the application.
+
+        The caller is used again for later requests of the same peer with the same fields."""
+
+    def answer(self, target: bytes, caller: Any) -> tuple[int, bytes] | None:
+        """Return the status, and the rest of the answer from its header lines on.
+
+        None leaves it to the application, as it must for a target with anything in it that may not stand in
+        one."""
+
+
+class KnownHeads(OrderedDict[tuple[bytes, str], Any]):
+    """Callers, by the peer and the bytes behind the target (from the space behind it on).
+
+    A bot asks again and again with the same head but for the target. Once such a head was parsed and its
+    request succeeded, the bytes behind the target are kept beside the caller. When the same bytes follow a
+    target again, they mean the same. Only success is kept, so that nobody without a key can crowd the others
+    out. The heads hold the keys that their callers sent, so they are never shown.
+    """
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} known heads>"
+
+    def learn(self, data: bytes, target: bytes, peer: str, caller: Any) -> None:
+        """Keep the head of a request with that target, if the bytes were this one request and no more.
+
+        The request must have begun with the first of these bytes.
+        """
+        start = START + target
+        if len(data) > HEAD_BYTES or not data.startswith(start + _END):
+            return
+        if data.find(b"\r\n\r\n") != len(data) - 4:
+            return
+        self[data[len(start) :], peer] = caller
+        if len(self) > HEADS:
+            self.popitem(last=False)
 
 
 class RequestHead(msgspec.Struct, frozen=True, gc=False):

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NamedTuple
 
 from actions.owners import take_over
-from chatplatform.facts import PlatformServer
+from chatplatform.answers import PlatformServer
 from chatplatform.platform_client import PlatformAway
 from core.rows import Listing
 from handlers.reply import Reply

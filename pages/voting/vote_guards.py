@@ -11,7 +11,7 @@ count of another. Addresses are kept in memory alone, and for an hour at most.
 from collections import OrderedDict
 from typing import NamedTuple
 
-from chatplatform.facts import created_ms
+from chatplatform.answers import created_ms
 from core.clock import MS_PER_DAY, NS_PER_SECOND, Clock
 from core.rows import FlagRule, Policy
 from handlers.reply import too_many

@@ -1,6 +1,6 @@
-"""chatplatform/facts.py: what an id says by itself."""
+"""chatplatform/answers.py: what an id says by itself."""
 
-from chatplatform.facts import created_ms
+from chatplatform.answers import created_ms
 
 
 def test_an_id_holds_the_time_at_which_it_was_made() -> None:

@@ -1,6 +1,6 @@
-"""chatplatform/facts.py: addresses of pictures."""
+"""chatplatform/answers.py: addresses of pictures."""
 
-from chatplatform.facts import (
+from chatplatform.answers import (
     PlatformApplication,
     PlatformServer,
     application_icon_url,

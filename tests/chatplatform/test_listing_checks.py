@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatplatform.facts import InnerServer, PlatformServer, ServerChannel, created_ms
+from chatplatform.answers import (
+    MOST_CHANNELS,
+    InnerServer,
+    PlatformServer,
+    ServerChannel,
+    created_ms,
+    read_inner_server,
+    read_server_channels,
+    read_servers,
+)
 from chatplatform.listing_checks import (
     DAY_MS,
     MOST_NAMED,
@@ -14,7 +23,6 @@ from chatplatform.listing_checks import (
     ServerFacts,
     server_checks,
 )
-from chatplatform.reading import MOST_CHANNELS, read_inner_server, read_server_channels, read_servers
 from core.rows import CheckOutcome, Eligibility, ServerCheck
 from tests.support.examples import examples
 from tests.support.odd_answers import altered, anything

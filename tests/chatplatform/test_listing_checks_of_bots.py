@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from chatplatform.facts import Answer, PlatformApplication
+from chatplatform.answers import Answer, PlatformApplication
 from chatplatform.listing_checks import obstacles
 
 ANSWERS: tuple[Answer, ...] = ("yes", "no", "unknown")

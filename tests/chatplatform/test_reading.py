@@ -1,4 +1,4 @@
-"""chatplatform/reading.py: facts of answers as the platform documents them, and of any others."""
+"""chatplatform/answers.py: facts of answers as the platform documents them, and of any others."""
 
 import json
 from typing import Any
@@ -7,10 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatplatform.facts import ApplicationReach, PlatformApplication, PlatformServer, PlatformUser
-from chatplatform.reading import (
+from chatplatform.answers import (
     MOST_CHARACTERS,
     MOST_SERVERS,
+    ApplicationReach,
+    PlatformApplication,
+    PlatformServer,
+    PlatformUser,
     read_application,
     read_channel,
     read_code,

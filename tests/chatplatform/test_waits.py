@@ -1,4 +1,4 @@
-"""chatplatform/waits.py: nothing is asked before the platform lets it be asked."""
+"""chatplatform/platform_client.py: nothing is asked before the platform lets it be asked."""
 
 from typing import Any
 
@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatplatform.waits import LONGEST_SECONDS, MOST_BUCKETS, UNSAID_SECONDS, PlatformLimits, PlatformQuestion
+from chatplatform.platform_client import (
+    LONGEST_SECONDS,
+    MOST_BUCKETS,
+    UNSAID_SECONDS,
+    PlatformLimits,
+    PlatformQuestion,
+)
 from tests.support.examples import examples
 
 ROUTE, OTHER = PlatformQuestion("applications"), PlatformQuestion("users/@me/guilds")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from storage import secret_box
+from storage import sealing
 from tests.support.kept_folder import PASSPHRASE, Kept, left_by_a_gateway
 
 
@@ -16,7 +16,7 @@ def kept(tmp_path: Path) -> Kept:
 @pytest.fixture
 def passphrase(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """The options that name a file with a passphrase. A guess costs nothing here."""
-    monkeypatch.setattr(secret_box, "_COST", (4, 1, 1))
+    monkeypatch.setattr(sealing, "_COST", (4, 1, 1))
     path = tmp_path / "passphrase"
     path.write_text(f"{PASSPHRASE}\n")
     return ["--passphrase-file", path]

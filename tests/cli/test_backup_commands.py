@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from server import cli
 from snapshot.recovery import load_snapshot
 from storage.folder import DIGEST_SECRET, KEYS, OPERATOR_TOKEN, kept_keys
-from storage.secret_box import opened_secrets
+from storage.sealing import opened_secrets
 from tests.support.gateways import OPERATOR_TOKEN as TOKEN
 from tests.support.gateways import ROOT, WAIT_SECONDS, running
 from tests.support.kept_folder import PASSPHRASE, Kept, done, keys_elsewhere, refused, shown, without_lock

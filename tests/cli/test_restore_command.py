@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from storage.folder import DIGEST_SECRET, KEYS, OPERATOR_TOKEN
-from storage.secret_box import sealed_secrets
+from storage.sealing import sealed_secrets
 from tests.support.folder_bytes import bytes_of
 from tests.support.forked_gateway import ForkedGateway
 from tests.support.gateways import (

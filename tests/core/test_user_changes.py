@@ -1,7 +1,7 @@
 """core/user_changes.py: the row after an event, and two rows of one user as one.
 
 The laws of both, over anything that may happen, are in test_state_laws.py and in
-tests/replication/facts/test_merge_laws.py.
+tests/replication/test_merge_laws.py.
 """
 
 import msgspec

@@ -1,7 +1,7 @@
 """Reminders of users: the reminders of a user after events, and two rows of one user as one.
 
 The laws of both, over anything that may happen, are in test_state_laws.py and in
-tests/replication/facts/test_merge_laws.py.
+tests/replication/test_merge_laws.py.
 """
 
 from msgspec import msgpack

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ratelimit.bucket import Decision
-from ratelimit.headers import headers
+from ratelimit.bucket import Decision, headers
 from settings.model import Settings
 from tests.support.contract import refusal
 from tests.support.gateways import BOT, OTHER_BOT, ROOT, USER, WAIT_SECONDS, ThreadGateway

@@ -19,14 +19,11 @@ import redis
 import requests
 
 from gateway.fleet_node import READY_SECONDS, alike
-from replication.members.claims import PAUSE_SECONDS
-from replication.members.differences import CLOCK_SECONDS
-from replication.members.eviction import LOOK_BEATS
-from replication.members.registry import ALIVE_BEATS, LISTENED_BEATS
-from replication.members.silence import SILENT_SECONDS
-from replication.streams.follower import REFUSED_SECONDS
-from replication.streams.lag import BEHIND_SECONDS
-from replication.transport.link import Link, RedisPlace
+from replication.claims import PAUSE_SECONDS
+from replication.follower import REFUSED_SECONDS
+from replication.members import ALIVE_BEATS, LISTENED_BEATS
+from replication.redis_link import Link, RedisPlace
+from replication.warnings import BEHIND_SECONDS, CLOCK_SECONDS, LOOK_BEATS, SILENT_SECONDS
 from settings.model import RedisSettings, Settings
 from storage.folder import DIGEST_SECRET, KEYS
 from tests.support.cutting_proxy import held_port
@@ -181,7 +178,7 @@ def test_every_kind_of_key_is_in_the_table_of_what_can_be_read() -> None:
     }
     link = Link(RedisPlace("redis://127.0.0.1", "p"))
     keys = [link.nodes, link.uses, link.alive("<name>"), link.stream("<name>"), link.copy("<name>", "<copy>")]
-    keys += [link.heir("<node>"), link.vote("<digest>")]
+    keys += [link.successor("<node>"), link.vote("<digest>")]
     assert {key.removeprefix("p:") for key in keys} <= named
 
 

@@ -1,9 +1,9 @@
-"""journal/slow_disk.py: a disk that is slow is told of when that begins and when it ends."""
+"""journal/journal.py: a disk that is slow is told of when that begins and when it ends."""
 
 import pytest
 
 from core.clock import FakeClock
-from journal.slow_disk import SLOW_SECONDS, SlowDisk
+from journal.journal import SLOW_SECONDS, SlowDisk
 
 BEGINS = f"the disk is slow: a write has taken {SLOW_SECONDS} s so far, and changes wait"
 

@@ -8,8 +8,8 @@ from typing import TypeVar
 import pytest
 
 from journal.frames import HEADER_BYTES, FrameKind
+from journal.journal import SegmentWriter, SyncFailed
 from journal.segments import EMPTY, JournalReader, list_segments, segment_path, set_torn_aside
-from journal.writer import SegmentWriter, SyncFailed
 from storage.disk import OsDisk
 from tests.support.folder_bytes import bytes_of
 from tests.support.journals import frames_in, on, records_of, tail_of

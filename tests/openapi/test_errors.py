@@ -15,7 +15,7 @@ from handlers.reply import JSON
 from journal.journal import Journal
 from openapi.errors import REQUEST_ID
 from openapi.examples import BOT, DELIVERY_ID, KEY_ID, QUARANTINE, SERVER, SERVER_COUNT, SESSION_ID, USER
-from serving.vitals import LoopLag
+from serving.timeline import LoopLag
 from tests.support.gateways import BOT_SUBMISSION, OTHER_BOT, ThreadGateway, eventually, running
 from tests.support.openapi_lookup import ERRORS, OPERATIONS, filled, found
 from tests.support.webhook_receiver import Receiver, status

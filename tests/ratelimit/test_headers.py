@@ -1,12 +1,11 @@
-"""ratelimit/headers.py: a decision as response headers."""
+"""ratelimit/bucket.py: a decision as response headers."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from core.rows import Policy
-from ratelimit.bucket import NS, Buckets, Decision
-from ratelimit.headers import LINES, headers, numbers
+from ratelimit.bucket import LINES, NS, Buckets, Decision, headers, numbers
 from tests.support.examples import examples
 
 ALLOWED = Decision(True, limit=100, remaining=42, reset_seconds=17, window_seconds=300, started_ns=5)

@@ -1,10 +1,9 @@
-"""ratelimit/limiter.py: an address that keeps failing is refused before anything else is looked at."""
+"""ratelimit/bucket.py: an address that keeps failing is refused before anything else is looked at."""
 
 import pytest
 
 from core.rows import Policy
-from ratelimit.bucket import NS, Decision
-from ratelimit.limiter import FailureGuard, is_failure
+from ratelimit.bucket import NS, Decision, FailureGuard, is_failure
 
 POLICY = Policy(requests=300, window_seconds=300)
 ADDRESS = "192.0.2.1"

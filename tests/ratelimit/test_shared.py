@@ -1,4 +1,4 @@
-"""ratelimit/shared.py: what was taken elsewhere counts as soon as it is heard of."""
+"""ratelimit/bucket.py: what was taken elsewhere counts as soon as it is heard of."""
 
 from itertools import product
 
@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.rows import Policy
-from ratelimit.bucket import NS, Buckets
-from ratelimit.shared import SharedBuckets
+from ratelimit.bucket import NS, Buckets, SharedBuckets
 from tests.support.examples import examples
 from tests.support.generated_events import histories
 

@@ -1,4 +1,4 @@
-"""serving/log_lines.py: each record is one JSON object or the usual text, with its cause and no secret."""
+"""serving/log_output.py: each record is one JSON object or the usual text, with its cause and no secret."""
 
 import json
 import logging
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.request_id import REQUEST_ID
-from serving.log_lines import JsonLines, TextLines
+from serving.log_output import JsonLines, TextLines
 from tests.support.examples import examples
 from tests.support.logged_answers import ID, NOW_MS
 from watchers.redaction import HIDDEN, Redactor

@@ -3,9 +3,8 @@
 import pytest
 
 from core.clock import NS_PER_MS, FakeClock
-from serving.timeline import MINUTE, POINTS, EndpointUse, Gauges, Timeline
+from serving.timeline import MINUTE, POINTS, EndpointUse, Gauges, LoopLag, Timeline
 from serving.traffic import Traffic
-from serving.vitals import LoopLag
 
 MB = 1 << 20
 

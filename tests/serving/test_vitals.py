@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from core.clock import FakeClock
-from serving import vitals
-from serving.vitals import LoopLag, resident_bytes
+from serving import timeline
+from serving.timeline import LoopLag, resident_bytes
 from tests.support.coroutines import run, until
 
 
 @pytest.fixture(autouse=True)
 def short_samples(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vitals, "SAMPLE_SECONDS", 0.001)
+    monkeypatch.setattr(timeline, "SAMPLE_SECONDS", 0.001)
 
 
 async def sample(lag: LoopLag, clock: FakeClock, milliseconds: float) -> None:
@@ -53,7 +53,7 @@ def test_the_worst_lag_is_forgotten_after_a_minute() -> None:
         clock = FakeClock()
         lag = LoopLag(clock)
         await sample(lag, clock, 31)
-        for _ in range(vitals.SAMPLES - 1):
+        for _ in range(timeline.SAMPLES - 1):
             await sample(lag, clock, 1)
         assert lag.max_ms == 30.0
         await sample(lag, clock, 1)

@@ -1,4 +1,4 @@
-"""settings/names.py: a name that is no setting is told as it was written, with the nearest that is one."""
+"""settings/values.py: a name that is no setting is told as it was written, with the nearest that is one."""
 
 from pathlib import Path
 

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from settings.model import Settings
-from settings.sources import SourceUnreadable
-from settings.whereabouts import FoundSettings, found_settings
+from settings.sources import FoundSettings, SourceUnreadable, found_settings
 
 
 def found(**environment: str) -> FoundSettings:

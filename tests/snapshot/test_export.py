@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.events import Event
-from snapshot.export import MANIFEST, NotEmpty, export_state
-from snapshot.export_format import ExportCorrupt, Format
+from snapshot.export import MANIFEST, ExportCorrupt, Format, NotEmpty, export_state
 from snapshot.recovery import recover
 from snapshot.restore import read_export, restore_into
 from tests.support.examples import ALL_EXAMPLES, examples

@@ -9,7 +9,7 @@ import pytest
 import gateway.store as store
 from core.state import State
 from snapshot.files import list_snapshots
-from snapshot.folding import Folded, Folding, Order, folded
+from snapshot.recovery import Folded, Folding, Order, folded
 from tests.support.folder_bytes import overwrite
 from tests.support.gateways import WAIT_SECONDS, eventually, running
 from tests.support.journals import KEYS

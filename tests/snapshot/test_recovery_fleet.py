@@ -19,9 +19,17 @@ from core.events import (
 )
 from core.rows import Delivery
 from core.state import State
-from snapshot.files import CooldownsChunk, CountsChunk, FleetChunk, LeavesChunk, PackedChunk, PartsChunk
+from snapshot.files import (
+    CooldownsChunk,
+    Copied,
+    CountsChunk,
+    FleetChunk,
+    LeavesChunk,
+    PackedChunk,
+    PartsChunk,
+    StateCopy,
+)
 from snapshot.recovery import apply_events, recover
-from snapshot.state_copy import Copied, StateCopy
 from tests.support.coroutines import run
 from tests.support.examples import examples
 from tests.support.generated_events import sequences

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from core.events import Event, Merged, NodeNamed, VoteCast
 from journal.segments import JournalCorrupt, list_segments
-from snapshot.export_format import Format
+from snapshot.export import Format
 from snapshot.files import SnapshotCorrupt, list_snapshots
 from snapshot.recovery import recover
 from snapshot.restore import (

@@ -8,8 +8,7 @@ import pytest
 
 from gateway.store import held_folder
 from settings.model import load_settings
-from storage.exposed import SECRETS, refuse_exposed
-from storage.folder import DIGEST_SECRET, KEYS, LOCK, OPERATOR_TOKEN, FolderUnusable
+from storage.folder import DIGEST_SECRET, KEYS, LOCK, OPERATOR_TOKEN, SECRETS, FolderUnusable, refuse_exposed
 from tests.support.folder_bytes import bytes_of
 
 ELSEWHERE = "a file of somebody else's"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from storage.disk import OS_DISK, Disk, OsDisk
-from storage.new_file import new_file
+from storage.folder import new_file
 from tests.support.folder_bytes import bytes_of
 
 

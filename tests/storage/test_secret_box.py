@@ -2,8 +2,8 @@
 
 import pytest
 
-from storage import secret_box
-from storage.secret_box import NotOpened, opened_secrets, sealed_secrets
+from storage import sealing
+from storage.sealing import NotOpened, opened_secrets, sealed_secrets
 
 SECRETS = {"operator.token": "a-token-to-keep", "sealing.keys": "one\ntwo"}
 PASSPHRASE = "a passphrase of the tests"
@@ -12,7 +12,7 @@ PASSPHRASE = "a passphrase of the tests"
 @pytest.fixture(autouse=True)
 def cheap(monkeypatch: pytest.MonkeyPatch) -> None:
     """A guess costs nothing here: the cost stands in the file, so what opens is told by it."""
-    monkeypatch.setattr(secret_box, "_COST", (4, 1, 1))
+    monkeypatch.setattr(sealing, "_COST", (4, 1, 1))
 
 
 def test_what_was_sealed_is_opened_with_its_passphrase() -> None:
@@ -25,7 +25,7 @@ def test_what_was_sealed_is_opened_with_its_passphrase() -> None:
 
 def test_the_cost_of_a_guess_is_what_is_recommended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
-    assert secret_box._COST == (17, 8, 1)
+    assert sealing._COST == (17, 8, 1)
 
 
 @pytest.mark.parametrize("passphrase", ["", "another passphrase", PASSPHRASE + " ", PASSPHRASE.upper()])

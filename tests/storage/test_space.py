@@ -1,4 +1,4 @@
-"""storage/space.py: how much may still be written to the disk of the data folder."""
+"""storage/disk.py: how much may still be written to the disk of the data folder."""
 
 import asyncio
 import os
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from storage.space import DiskSpace
+from storage.disk import DiskSpace
 
 
 def test_the_free_space_is_what_the_file_system_tells(tmp_path: Path) -> None:

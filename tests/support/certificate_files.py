@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from cryptography.x509.oid import NameOID
 
-from wire.tls import Certificates
+from wire.listening import Certificates
 
 HOST = "gateway.example"
 PASSPHRASE = b"the-passphrase"

@@ -13,8 +13,7 @@ from core.events import DeliveryQueued, Event, KeySaved, OwnerMessageQueued, Use
 from core.rows import Key
 from core.state import State
 from core.user_rows import UserProfile, UserSession
-from snapshot.export import counts_of, export_state
-from snapshot.export_format import Format
+from snapshot.export import Format, counts_of, export_state
 from storage.disk import OsDisk
 from storage.folder import Folder
 from tests.support.journals import KEYS

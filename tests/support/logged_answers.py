@@ -6,9 +6,8 @@ from typing import Any, BinaryIO
 
 from core.clock import FakeClock
 from serving.access_log import AccessLog
-from serving.log_lines import Form
-from serving.log_output import LogOutput
-from serving.request_ids import request_id
+from serving.direct import request_id
+from serving.log_output import Form, LogOutput
 from tests.support.coroutines import run
 from watchers.redaction import Redactor
 

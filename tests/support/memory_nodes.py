@@ -10,12 +10,10 @@ from core.ledger import Ledger
 from core.rows import Listing
 from core.state import State
 from core.vote_port import leaves_of
-from replication.facts.applying import Applying
-from replication.facts.capture import Capture
-from replication.facts.hybrid_clock import HybridClock
-from replication.facts.keyed_digests import KeyedDigests
-from replication.facts.kinds import Fact, ListingFact, StruckFact, VotesFact
-from replication.facts.merge import FactSource, Merge
+from replication.applying import Applying
+from replication.capture import Capture
+from replication.facts import Fact, HybridClock, KeyedDigests, ListingFact, StruckFact, VotesFact
+from replication.merge import FactSource, Merge
 from tests.support.committed_rows import a_listing
 from tests.support.memory_ledger import MemoryJournal, empty_state, fold
 from tests.support.sample_rows import BOT_REF, HOUR_MS, NOW_MS

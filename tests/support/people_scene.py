@@ -13,7 +13,7 @@ import requests
 from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_sockets
 
-from chatplatform.facts import PlatformUser, avatar_url
+from chatplatform.answers import PlatformUser, avatar_url
 from chatplatform.platform_client import open_chat_platform
 from core.clock import FakeClock
 from core.refusals import Refusal, Unavailable

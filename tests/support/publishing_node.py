@@ -8,20 +8,13 @@ from pathlib import Path
 from core.clock import FakeClock
 from core.events import NodeNamed
 from core.ledger import Ledger
-from replication.facts.capture import Capture
-from replication.facts.kinds import VoteFact
-from replication.members.status import KnownElsewhere, ReadUpTo
-from replication.streams.entries import Entry
-from replication.streams.identity import Identity
-from replication.streams.journal_records import JournalRecords
-from replication.streams.outgoing import Outgoing
-from replication.streams.own_stream import OwnStream
-from replication.streams.provisional import ProvisionalVotes
-from replication.streams.publisher import Publisher
-from replication.streams.queue import Queue
-from replication.transport.envelopes import Envelopes
-from replication.transport.link import Link, RedisPlace, SealedLink, entry_id_of
-from replication.transport.pacing import Pacing
+from replication.capture import Capture
+from replication.epochs import Identity, ProvisionalVotes
+from replication.facts import VoteFact
+from replication.loops import Pacing
+from replication.members import KnownElsewhere, ReadUpTo
+from replication.publisher import Entry, JournalRecords, Outgoing, OwnStream, Publisher, Queue
+from replication.redis_link import Envelopes, Link, RedisPlace, SealedLink, entry_id_of
 from tests.support.journals import KEYS, on, recording
 from tests.support.memory_nodes import DIGESTS
 from tests.support.sample_rows import listed, voted

@@ -6,15 +6,12 @@ from dataclasses import dataclass
 
 from core.clock import FakeClock
 from core.fleet_table import FleetTable, FleetView
-from replication.members.registry import Registry
-from replication.members.status import Report
-from replication.streams.follower import Follower, ReadStreams
-from replication.streams.gaps import Gaps
-from replication.streams.positions import ReadPositions
-from replication.streams.usage import Usage
-from replication.transport.envelopes import Envelopes
-from replication.transport.link import Link, RedisPlace, SealedLink
-from replication.transport.pacing import Pacing
+from replication.follower import Follower, ReadStreams
+from replication.gaps import Gaps, ReadPositions
+from replication.loops import Pacing
+from replication.members import Registry, Report
+from replication.redis_link import Envelopes, Link, RedisPlace, SealedLink
+from replication.usage import Usage
 from tests.support.journals import KEYS
 from tests.support.memory_nodes import DIGESTS, Node
 

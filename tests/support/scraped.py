@@ -7,7 +7,7 @@ from prometheus_client.openmetrics import parser as openmetrics
 from prometheus_client.parser import text_string_to_metric_families
 from requests import Response
 
-from metrics.scraping import PLAIN
+from metrics.collectors import PLAIN
 from tests.support.gateways import Client
 
 METRICS = "/metrics"

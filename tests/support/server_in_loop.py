@@ -12,8 +12,8 @@ import uvloop
 from tests.support.gateways import WAIT_SECONDS
 from tests.support.wire_stories import APPLICATION, LIMITS, DirectNumber, refuse
 from wire.http_server import WireServer
-from wire.limits import ConnectionLimits
 from wire.listening import listen, listen_unix
+from wire.parser import ConnectionLimits
 
 ROOM = ConnectionLimits(**{**vars(LIMITS), "connections": 100, "connections_per_address": 100})
 

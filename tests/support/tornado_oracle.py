@@ -20,8 +20,7 @@ from gateway.api import Api
 from gateway.front import Front
 from gateway.runtime import Runtime
 from handlers.reply import failure
-from serving.rendering import rendered
-from serving.request_ids import next_number
+from serving.direct import next_number, rendered
 from serving.traffic import Traffic
 from tests.support.gateways import ThreadGateway, running
 

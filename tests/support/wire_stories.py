@@ -11,7 +11,7 @@ from tornado.iostream import StreamClosedError
 from tornado.web import Application, Finish, RequestHandler, stream_request_body
 
 from tests.support.raw_http import cut
-from wire.limits import ConnectionLimits
+from wire.parser import ConnectionLimits
 
 SLOW_SECONDS = 3.0
 LIMITS = ConnectionLimits(

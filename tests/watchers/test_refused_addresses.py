@@ -5,7 +5,7 @@ import pytest
 from core.clock import NS_PER_SECOND, FakeClock
 from core.rows import Policy
 from ratelimit.address import address_key
-from ratelimit.limiter import FailureGuard
+from ratelimit.bucket import FailureGuard
 from watchers.refused_addresses import RefusedAddresses
 
 

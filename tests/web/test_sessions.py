@@ -7,7 +7,7 @@ import pytest
 from core.clock import FakeClock
 from core.rows import Policy
 from handlers.manage import Operator, token_digest
-from ratelimit.limiter import FailureGuard
+from ratelimit.bucket import FailureGuard
 from web.sessions import MOST_SESSIONS, VALUE_CHARACTERS, OperatorSessions
 
 IDLE, LONGEST = 100.0, 1_000.0

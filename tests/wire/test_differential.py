@@ -19,7 +19,7 @@ from tests.support.generated_conversations import KEY, Asked, conversations
 from tests.support.raw_http import END, Answer, answers_in, connect, converse, error_text, heard
 from tests.support.server_differences import ALIKE, BODY, DIFFERENCES, PATCH, Difference
 from tests.support.tornado_oracle import running_on_tornado
-from wire.head import HEADERS_TOO_LARGE, MALFORMED
+from wire.parser import HEADERS_TOO_LARGE, MALFORMED
 
 WINDOW_SECONDS = 300
 UNREAD = {text for _, text in (MALFORMED, HEADERS_TOO_LARGE)}

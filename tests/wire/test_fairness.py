@@ -8,7 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 from tests.support.server_in_loop import Place, asking, numbers_in, run
-from wire.limits import CONNECTIONS_AT_ONCE, SLICES_AT_ONCE
+from wire.parser import CONNECTIONS_AT_ONCE, SLICES_AT_ONCE
 
 ANSWER_BYTES = 100  # at least, each
 

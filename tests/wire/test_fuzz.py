@@ -31,8 +31,8 @@ from tests.support.wire_stories import (
     refuse,
     stories,
 )
-from wire.head import HEADERS_TOO_LARGE, MALFORMED, NOT_IMPLEMENTED, TOO_SLOW
 from wire.http_server import WireServer
+from wire.parser import HEADERS_TOO_LARGE, MALFORMED, NOT_IMPLEMENTED, TOO_SLOW
 
 # Streams are long, and a story that is told with its note has to be printed as a whole.
 pytestmark = pytest.mark.filterwarnings("ignore:Generating overly large repr")

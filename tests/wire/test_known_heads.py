@@ -1,4 +1,4 @@
-"""wire/known_heads.py: a head is recognised by its bytes, and only after it led to a success.
+"""wire/parser.py: a head is recognised by its bytes, and only after it led to a success.
 
 That what is recognised is answered like what is parsed is shown by the differential tests.
 """
@@ -11,7 +11,7 @@ import pytest
 from tests.support.contract import limit
 from tests.support.gateways import BOT, OTHER_BOT, USER, WAIT_SECONDS, ThreadGateway
 from tests.support.raw_http_client import calling, request
-from wire.known_heads import HEADS, KnownHeads
+from wire.parser import HEADS, KnownHeads
 
 TARGET = b"/bots/1/voters/2"
 TAIL = b" HTTP/1.1\r\nHost: a\r\n\r\n"

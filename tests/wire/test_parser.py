@@ -9,11 +9,14 @@ from hypothesis import strategies as st
 from tests.support.examples import examples
 from tests.support.raw_http import cut
 from tests.support.wire_stories import LIMITS, mutated
-from wire.head import HEADERS_TOO_LARGE, MALFORMED, NOT_IMPLEMENTED
-from wire.limits import FRAMING, SLICE_BYTES
 from wire.parser import (
+    FRAMING,
     HEAD_PART,
+    HEADERS_TOO_LARGE,
+    MALFORMED,
+    NOT_IMPLEMENTED,
     REQUEST_END,
+    SLICE_BYTES,
     BodyPart,
     Event,
     HeadPart,

@@ -13,9 +13,9 @@ from tests.support.gateways import BOT, USER, WAIT_SECONDS
 from tests.support.raw_http import answers_in
 from tests.support.raw_http_client import HEALTH, Caller, request
 from tests.support.wire_stories import LIMITS, refuse
-from wire.head import QUERY_FIELDS
 from wire.http_server import WireServer
 from wire.listening import listen
+from wire.parser import QUERY_FIELDS
 
 CHECK = f"/bots/{BOT}/voters/{USER}"
 

@@ -29,7 +29,7 @@ from tests.support.certificate_files import (
     trusting,
 )
 from tests.support.gateways import ROOT, WAIT_SECONDS
-from wire.tls import CertificateUnusable
+from wire.listening import CertificateUnusable
 
 
 @pytest.fixture
@@ -220,7 +220,7 @@ def test_nobody_is_asked_for_a_passphrase_on_the_terminal(files: Files) -> None:
     """In a child whose controlling terminal would be asked, and would wait for an answer."""
     encrypted_key(files)
     program = (
-        "import sys; from pathlib import Path; from wire.tls import Certificates\n"
+        "import sys; from pathlib import Path; from wire.listening import Certificates\n"
         "try: Certificates(Path(sys.argv[1]), Path(sys.argv[2]))\n"
         "except OSError as error: print(error)"
     )

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from chatplatform.facts import PlatformApplication, application_icon_url, created_ms
+from chatplatform.answers import PlatformApplication, application_icon_url, created_ms
 from chatplatform.platform_client import ChatPlatform, Told
 from core.clock import Clock
 from core.rows import Policy

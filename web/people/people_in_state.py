@@ -6,7 +6,7 @@ The browser holds the value of a session, and the state a keyed digest of it.
 import contextlib
 from collections.abc import Callable
 
-from chatplatform.facts import PlatformUser, avatar_url
+from chatplatform.answers import PlatformUser, avatar_url
 from core.actors import user_actor
 from core.clock import Clock
 from core.ledger import Ledger

@@ -12,7 +12,7 @@ from actions.history import ActView, OwnerMessageOrNone, act_views, owner_messag
 from actions.listing_kinds import Kind, kind_of_ref
 from actions.listing_views import BotView, ServerView, bot_view, server_view
 from actions.views import ActorName, Moment, Snowflake, Success, View
-from chatplatform.facts import Answer, created_ms
+from chatplatform.answers import Answer, created_ms
 from chatplatform.platform_client import ChatPlatform, PlatformAway
 from core.rows import Listing, Review
 from core.state import State

@@ -7,7 +7,7 @@ While the platform is away, the bot sees nothing: then the conditions that it al
 from collections.abc import Mapping
 from urllib.parse import urlencode
 
-from chatplatform.facts import PlatformServer
+from chatplatform.answers import PlatformServer
 from chatplatform.listing_checks import ServerConditions, ServerFacts, server_checks
 from chatplatform.platform_client import ChatPlatform, Inside, PlatformAway
 from core.clock import Clock

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from chatplatform.facts import PlatformServer
+from chatplatform.answers import PlatformServer
 from core.clock import NS_PER_SECOND, Clock
 
 KEPT_NS = 600 * NS_PER_SECOND

@@ -9,7 +9,7 @@ sends nobody away: the form comes back with all that was typed, and says how to 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from chatplatform.facts import PlatformServer, server_icon_url
+from chatplatform.answers import PlatformServer, server_icon_url
 from core.clock import Clock
 from core.refusals import Invalid, Refusal
 from core.rows import CheckOutcome, Eligibility, ServerCheck

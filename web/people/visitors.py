@@ -4,7 +4,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from chatplatform.facts import PlatformUser
+from chatplatform.answers import PlatformUser
 from languages.language_names import Language
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from requests import Response
 
-from serving.log_lines import TextLines
+from serving.log_output import TextLines
 from tests.support.contract import (
     BOT_NOT_FOUND,
     BOT_PATH,

@@ -8,7 +8,7 @@ from requests import Response
 from tornado.web import Application
 
 from handlers.route import Resource
-from metrics.scraping import PLAIN
+from metrics.collectors import PLAIN
 from operators.operator_pages import ALL_ROUTES as ROWS
 from serving.application import ApplicationPolicy, make_application
 from tests.support.contract import STATS, Served, filled, limit, refusal

@@ -7,7 +7,7 @@ import pytest
 import requests
 
 from handlers.route import PAGE
-from metrics.scraping import PLAIN
+from metrics.collectors import PLAIN
 from operators.operator_pages import ALL_ROUTES
 from serving.traffic import CLASSES, OTHER, REFUSED
 from tests.support.contract import BOT_PATH, set_webhook

@@ -10,11 +10,10 @@ import pytest
 import redis
 
 from kinds.bots import BOTS
-from replication.facts.keyed_digests import KeyedDigests
-from replication.facts.kinds import VoteFact
-from replication.members.status import Status
-from replication.streams.entries import Entry
-from replication.transport.envelopes import Envelopes
+from replication.facts import KeyedDigests, VoteFact
+from replication.members import Status
+from replication.publisher import Entry
+from replication.redis_link import Envelopes
 from storage.folder import DIGEST_SECRET, KEYS, kept_keys
 from tests.support.cutting_proxy import CuttingProxy
 from tests.support.fleet_processes import Edge

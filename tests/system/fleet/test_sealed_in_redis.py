@@ -8,9 +8,9 @@ import pytest
 
 from kinds.bots import BOTS
 from listings.keys import KeyDigester
-from replication.facts.kinds import VoteFact
-from replication.streams.entries import Entry
-from replication.transport.envelopes import Envelopes
+from replication.facts import VoteFact
+from replication.publisher import Entry
+from replication.redis_link import Envelopes
 from storage.folder import DIGEST_SECRET, KEYS, kept_keys
 from tests.support.fleet_processes import fleet_of
 from tests.support.gateways import (

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from replication.streams.lag import BEHIND_SECONDS
+from replication.warnings import BEHIND_SECONDS
 from storage.folder import DIGEST_SECRET, KEYS
 from tests.support.contract import users
 from tests.support.fleet_processes import SHARED_SECRETS

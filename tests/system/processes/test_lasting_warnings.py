@@ -97,7 +97,7 @@ def test_a_disk_without_space(tmp_path: Path, disk: WatchedDisk, caplog: pytest.
 def test_a_disk_that_is_slow(
     tmp_path: Path, disk: WatchedDisk, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("journal.slow_disk.LOOK_SECONDS", 0.001)
+    monkeypatch.setattr("journal.journal.LOOK_SECONDS", 0.001)
     with running(tmp_path / "data") as gateway:
         gateway.list_bot()
         disk.may_sync.clear()

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from chatplatform.facts import PlatformApplication
+from chatplatform.answers import PlatformApplication
 from chatplatform.platform_client import ChatPlatform, PlatformAway, Told
 from core.events import ListingReviewed, ListingSaved
 from core.ledger import Ledger

@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from chatplatform.facts import PlatformServer
+from chatplatform.answers import PlatformServer
 from chatplatform.listing_checks import ServerConditions
 from chatplatform.platform_client import PlatformAway, open_chat_platform
 from core.clock import SystemClock

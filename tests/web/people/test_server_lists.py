@@ -1,6 +1,6 @@
 """web/people/server_lists.py: lists of servers are kept in memory, for a while, and not too many."""
 
-from chatplatform.facts import PlatformServer
+from chatplatform.answers import PlatformServer
 from core.clock import NS_PER_SECOND, FakeClock
 from tests.support.sample_rows import OTHER_USER, USER
 from web.people.server_lists import KEPT_NS, MOST_USERS, ServerLists

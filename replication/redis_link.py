@@ -1,0 +1,216 @@
+"""The connection to Redis, the names of its keys, and the envelopes around all content there.
+
+Invariant: a command is tried once; the caller decides about more. No content leaves unsealed, and an envelope
+opens only at its place, and only with the fleet's keys.
+
+redis-py's own retries are off. They would send XADD again without knowing whether the first one arrived, and
+they would multiply with the retries of `RetryingLoop`. Every command has a time-out; a blocking read waits
+for less than that. All keys begin with the prefix. A reader of Redis sees names, sizes, positions and times:
+
+    <prefix>:nodes               hash: name -> Status
+    <prefix>:alive:<name>        lease on a name: a random id of the process, for five heartbeats
+    <prefix>:stream:<name>       stream: the node's entries, "e" -> Entry
+    <prefix>:uses                stream: requests that the nodes' limiters have allowed, "e" -> Uses
+    <prefix>:copy:<name>:<copy>  stream: a copy that the node fetches, "e" -> Piece
+    <prefix>:successor:<node id> lease on the webhooks of a node that is gone
+    <prefix>:reminders           leader lease: the node id of the node that sends reminders
+    <prefix>:vote:<digest>       lease on a user's vote: when the user voted, and a random id
+
+An envelope is encrypted like a file on disk (`storage/sealing.py`): key id 8s | salt 16s | encrypted msgpack.
+It is bound to the name of its place: an entry of a stream or of a copy to its id, the status of a node to its
+name, what limiters have allowed to its stream. So nobody can move an envelope unseen; but a stranger who can
+write to Redis can put an old one back.
+"""
+
+import logging
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+from redis.asyncio import Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import RedisError, ResponseError
+
+from storage.sealing import KEY_ID_BYTES, SALT_BYTES, KeyMissing, Keyring, Seal, Unsealable
+
+SEALS_KEPT = 256
+T = TypeVar("T")
+
+
+class Foreign(Exception):
+    """An envelope is not of this fleet, or not of this version."""
+
+
+class Envelopes:
+    """Seals content for Redis, and opens it."""
+
+    def __init__(self, keys: Keyring) -> None:
+        self._keys = keys
+        self._newest = keys.new_seal()
+        self._seal = lru_cache(SEALS_KEPT)(self._seal_of)
+
+    def seal(self, content: Any, place: str) -> bytes:
+        if self._newest.key_id != self._keys.newest:
+            self._newest = self._keys.new_seal()
+        newest = self._newest
+        return newest.key_id + newest.salt + newest.seal(msgspec.msgpack.encode(content), place.encode())
+
+    def open(self, envelope: bytes, place: str, kind: type[T]) -> T:
+        """Return the content. Raises Foreign."""
+        begin = KEY_ID_BYTES + SALT_BYTES
+        try:
+            seal = self._seal(envelope[:KEY_ID_BYTES], envelope[KEY_ID_BYTES:begin])
+            return msgspec.msgpack.decode(seal.unseal(envelope[begin:], place.encode()), type=kind)
+        except KeyMissing:
+            key_id = envelope[:KEY_ID_BYTES].hex()
+            raise Foreign(
+                f"{place} is sealed with key {key_id}, which this node's sealing.keys lack"
+            ) from None
+        except Unsealable:
+            raise Foreign(f"{place} does not open with this node's sealing.keys") from None
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            raise Foreign(f"{place} was written by another version of Votegate") from None
+
+    def _seal_of(self, key_id: bytes, salt: bytes) -> Seal:
+        return self._keys.seal_of(Path("redis"), key_id, salt)
+
+
+log = logging.getLogger(__name__)
+
+WRONG_TYPE = "WRONGTYPE"
+ENVELOPE = b"e"  # the one field of every entry
+BLOCK_MS = 500
+TIMEOUT_SECONDS = 3.0
+UNREACHABLE = (RedisError, OSError, TimeoutError, RuntimeError)
+"""Redis refuses or cannot be reached. On uvloop, the first command over a connection that was reset while it
+was idle raises RuntimeError ("the handler is closed")."""
+
+
+class SealedEntry(NamedTuple):
+    """An entry of any stream as Redis has it; the envelope is empty if a stranger wrote the entry."""
+
+    id: str
+    envelope: bytes
+
+
+class EntryId(NamedTuple):
+    """The id of an entry: its author's epoch, and the newest position of the author's journal in it."""
+
+    epoch: int
+    position: int
+
+    def __str__(self) -> str:
+        return f"{self.epoch}-{self.position}"
+
+
+def entry_id_of(text: str) -> EntryId:
+    epoch, _, position = text.partition("-")
+    return EntryId(int(epoch), int(position))
+
+
+@dataclass(frozen=True)
+class RedisPlace:
+    """The address of Redis and the user's credentials. `options` are redis-py's for TLS."""
+
+    url: str = field(repr=False)
+    prefix: str
+    options: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+
+class Link:
+    """A connection, and the names of the keys."""
+
+    def __init__(self, place: RedisPlace) -> None:
+        self.redis: Redis = Redis.from_url(
+            place.url,
+            retry=Retry(NoBackoff(), 0),
+            retry_on_timeout=False,
+            socket_timeout=TIMEOUT_SECONDS,
+            socket_connect_timeout=TIMEOUT_SECONDS,
+            health_check_interval=0,
+            protocol=2,
+            driver_info=None,  # CLIENT SETINFO tells more than Redis needs, and an ACL may refuse it
+            **place.options,
+        )
+        self._prefix = place.prefix
+
+    async def newest(self, stream: str) -> SealedEntry | None:
+        """Return the last entry of a stream."""
+        found: Any = await self.redis.xrevrange(stream, count=1)
+        return _sealed_entry(found[0]) if found else None
+
+    async def newest_of_ours(self, stream: str) -> SealedEntry | None:
+        """Return the last entry of a stream; delete a value of another type in its place."""
+        try:
+            return await self.newest(stream)
+        except ResponseError as error:
+            if not str(error).startswith(WRONG_TYPE):
+                raise
+            log.error("%s is no stream: a new one begins", stream)
+            await self.redis.delete(stream)
+            return None
+
+    async def read(self, cursors: Mapping[str, str], count: int) -> dict[str, list[SealedEntry]]:
+        """Return the entries behind the cursors, at most `count` of each stream. Waits up to `BLOCK_MS` for
+        the first one."""
+        streams: Any = dict(cursors)
+        found: Any = await self.redis.xread(streams, count=count, block=BLOCK_MS)
+        return {
+            stream.decode(): [_sealed_entry(entry) for entry in entries] for stream, entries in found or ()
+        }
+
+    async def drop_idle(self) -> None:
+        """Close idle connections: after an outage they may be dead unnoticed."""
+        with suppress(*UNREACHABLE):
+            await self.redis.connection_pool.disconnect(inuse_connections=False)
+
+    async def close(self) -> None:
+        await self.redis.aclose()
+
+    @property
+    def nodes(self) -> str:
+        return f"{self._prefix}:nodes"
+
+    @property
+    def uses(self) -> str:
+        return f"{self._prefix}:uses"
+
+    def alive(self, name: str) -> str:
+        return f"{self._prefix}:alive:{name}"
+
+    def stream(self, name: str) -> str:
+        return f"{self._prefix}:stream:{name}"
+
+    def copy(self, name: str, copy: str) -> str:
+        return f"{self._prefix}:copy:{name}:{copy}"
+
+    def successor(self, node_id: str) -> str:
+        return f"{self._prefix}:successor:{node_id}"
+
+    @property
+    def reminders(self) -> str:
+        return f"{self._prefix}:reminders"
+
+    def vote(self, digest: str) -> str:
+        return f"{self._prefix}:vote:{digest}"
+
+    def used(self, digest: str) -> str:
+        return f"{self._prefix}:used:{digest}"
+
+
+@dataclass(frozen=True)
+class SealedLink:
+    """The connection to Redis together with the keys that seal and open its content."""
+
+    link: Link
+    envelopes: Envelopes
+
+
+def _sealed_entry(entry: tuple[bytes, Mapping[bytes, bytes]]) -> SealedEntry:
+    id_, fields = entry
+    return SealedEntry(id_.decode(), fields.get(ENVELOPE, b""))

@@ -1,0 +1,194 @@
+"""replication/merge.py: a vote that was struck out at one node comes back at none."""
+
+from core.actors import OPERATOR
+from core.clock import day_of, month_of
+from core.events import Event, ListingRemoved, UserErased
+from core.fleet_table import FleetTable
+from core.webhook_events import NewDeliveries
+from replication.facts import StruckFact, VoteFact, VotesFact
+from replication.merge import FactSource
+from tests.support.memory_nodes import DIGESTS, Node, assert_alike, finished, meet
+from tests.support.sample_rows import BOT_REF, DAY_MS, HOUR_MS, NOW_MS, OTHER_USER, USER
+from votes.rules import KeptCooldowns, VoteRemoval, cast_vote, strike_votes
+
+TODAY = day_of(NOW_MS)
+
+
+def cast(node: Node, user: str = USER) -> list[Event]:
+    now_ms = node.clock.now_ms()
+    deliveries = NewDeliveries(lambda: f"d{now_ms}", 9)
+    events = cast_vote(node.state, BOT_REF, user, deliveries, now_ms=now_ms, cooldown_ms=0)
+    node.commit(*events)
+    return [*events]
+
+
+def strike(node: Node, *users: str) -> None:
+    deliveries = NewDeliveries(lambda: "d", 9)
+    node.commit(
+        *strike_votes(
+            node.state,
+            BOT_REF,
+            VoteRemoval(users or (USER,), "Bought."),
+            deliveries,
+            KeptCooldowns(DAY_MS, DIGESTS.vote),
+            now_ms=node.clock.now_ms(),
+            by=OPERATOR,
+        )
+    )
+
+
+def counted(node: Node) -> tuple[int, int, int]:
+    """All votes, those of the month and those of the day."""
+    counts = node.state.vote_counts
+    return (
+        counts.total(BOT_REF),
+        counts.in_month(BOT_REF, month_of(NOW_MS)),
+        counts.days(BOT_REF).get(TODAY, 0),
+    )
+
+
+def test_it_is_gone_at_all_nodes_and_the_counts_follow_at_all(a: Node, b: Node) -> None:
+    cast(a)
+    cast(b)
+    cast(b, OTHER_USER)
+    meet(a, b)
+    strike(b)
+    meet(a, b)
+    for node in (a, b):
+        assert node.votes(BOT_REF, USER) is None
+        assert node.votes(BOT_REF, OTHER_USER) is not None
+        assert counted(node)[0] == 1
+    assert counted(a) == counted(b)
+
+
+def test_the_votes_of_one_node_are_no_longer_in_the_counts_of_another(a: Node, b: Node) -> None:
+    cast(a)
+    cast(a, OTHER_USER)
+    b.hear(a)
+    strike(b)
+    a.hear(b)
+    assert counted(a) == counted(b) == (1, 1, 1)
+    strike(a, OTHER_USER)
+    b.hear(a)
+    assert counted(a) == counted(b) == (0, 0, 0)
+
+
+def test_two_strikes_of_one_vote_at_once_take_it_from_its_day_twice_and_all_nodes_agree(
+    a: Node, b: Node
+) -> None:
+    for user in (USER, OTHER_USER, "700000000000000003"):
+        cast(a, user)
+    b.hear(a)
+    for node in (a, b):
+        strike(node)
+    meet(a, b)
+    assert counted(a) == counted(b) == (2, 1, 1)
+    assert_alike(a, b)
+
+
+def test_what_was_told_before_is_not_taken_again(a: Node, b: Node) -> None:
+    cast(a)
+    late = a.told[-1].facts
+    strike(b)
+    a.hear(b)
+    for node in (a, b):
+        for _ in range(2):
+            node.merge_facts(late, "a.1")
+            assert node.votes(BOT_REF, USER) is None
+    b.hear(a)
+    assert_alike(a, b)
+
+
+def test_a_vote_that_did_not_know_of_the_strike_goes_however_late_it_was_cast(a: Node, b: Node) -> None:
+    strike(a)
+    b.clock.advance_ms(9 * HOUR_MS)
+    cast(b)
+    meet(a, b)
+    assert a.votes(BOT_REF, USER) is b.votes(BOT_REF, USER) is None
+
+
+def test_a_copy_brings_the_strike_before_the_votes(a: Node, b: Node) -> None:
+    cast(a)
+    cast(a, OTHER_USER)
+    old = [fact for fact in a.everything() if isinstance(fact, VotesFact)]
+    strike(b)
+    assert b.merge_facts(old, "a.1")
+    assert (b.votes(BOT_REF, USER), b.votes(BOT_REF, OTHER_USER)) == (None, (1, NOW_MS))
+    c = Node("c")
+    for node in (a, b, a):
+        c.merge_facts(node.everything(), node.label)
+    assert c.votes(BOT_REF, USER) is None
+    assert c.state.fleet.struck == b.state.fleet.struck
+
+
+def test_a_copy_of_who_knew_of_the_strike_brings_what_came_after_it(a: Node, b: Node) -> None:
+    strike(a)
+    b.hear(a)
+    cast(a)
+    struck = {BOT_REF: {USER: a.state.fleet.struck[BOT_REF][USER]}}
+    votes = [fact for fact in a.everything() if isinstance(fact, VotesFact)]
+    finished(b.applying.facts(votes, FactSource("a.1", struck=struck)))
+    assert b.votes(BOT_REF, USER) == (1, NOW_MS)
+
+
+def test_who_votes_again_begins_anew_everywhere_whatever_is_heard_first(a: Node, b: Node) -> None:
+    cast(a)
+    cast(a)
+    b.hear(a)
+    strike(a)
+    a.clock.advance_ms(DAY_MS)
+    cast(a)
+    (vote,) = (fact for fact in a.told[-1].facts if isinstance(fact, VoteFact))
+    assert (vote.count, vote.struck) == (1, a.state.fleet.struck[BOT_REF][USER])
+    b.merge_facts([vote], "a.1")
+    assert b.votes(BOT_REF, USER) == (1, NOW_MS + DAY_MS)
+    meet(a, b)
+    assert b.votes(BOT_REF, USER) == (1, NOW_MS + DAY_MS)
+
+
+def test_a_strike_that_is_known_is_nothing_new(a: Node, b: Node) -> None:
+    strike(a)
+    b.hear(a)
+    known = [fact for fact in a.everything() if isinstance(fact, StruckFact)]
+    assert known
+    assert b.merge_facts(known, "a.1") == []
+
+
+def test_a_removal_and_an_erasure_end_what_is_known_of_strikes(a: Node, b: Node) -> None:
+    strike(a, USER, OTHER_USER)
+    struck = [fact for fact in a.everything() if isinstance(fact, StruckFact)]
+    b.hear(a)
+    a.commit(UserErased(USER, (), DIGESTS.user(USER)))
+    meet(a, b)
+    for node in (a, b):
+        assert list(node.state.fleet.struck[BOT_REF]) == [OTHER_USER]
+        node.merge_facts(struck)
+        assert list(node.state.fleet.struck[BOT_REF]) == [OTHER_USER], "an erased user is not named again"
+    a.commit(ListingRemoved(BOT_REF))
+    meet(a, b)
+    for node in (a, b):
+        node.merge_facts(struck)
+        assert not node.state.fleet.struck
+
+
+def test_a_restart_remembers_the_strike(a: Node, b: Node) -> None:
+    cast(b)
+    late = b.told[-1].facts
+    strike(a)
+    a.restart()
+    a.merge_facts(late, "b.1")
+    assert a.votes(BOT_REF, USER) is None
+
+
+def test_of_many_strikes_the_newest_are_kept_in_whatever_order_they_come() -> None:
+    tables = [FleetTable(), FleetTable()]
+    times = [(str(10**17 + number), 1 + number // 2) for number in range(10_005)]
+    for table, order in zip(tables, (times, reversed(times)), strict=True):
+        for user, ms in order:
+            table.struck_at(BOT_REF, [user], ms)
+    one, other = tables
+    assert one.struck == other.struck == {BOT_REF: dict(times[5:])}
+    assert one.tombstones == other.tombstones
+    loaded = FleetTable()
+    loaded.load(one.row)
+    assert (loaded.struck, loaded.tombstones) == (one.struck, one.tombstones)
