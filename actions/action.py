@@ -24,7 +24,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
-from actions.listing_kinds import Kind, kinds_with
 from actions.tools import Tools
 from actions.views import Success
 from core.actors import Actor
@@ -33,6 +32,8 @@ from core.refusals import Invalid
 from core.state import State
 from core.user_rows import QuarantinedAct
 from grammars.snowflake import is_snowflake
+from kinds.kind import Kind, PartName
+from kinds.registry import KINDS
 from languages.said import Code, Fault
 from people.permissions import Right
 
@@ -72,11 +73,16 @@ class Call:
         return self.tools.ledger.state
 
     @property
+    def listing_kind(self) -> Kind:
+        """The kind of listing of the path."""
+        if self.kind is None:
+            raise TypeError("this action is on no kind of listing")
+        return self.kind
+
+    @property
     def ref(self) -> str:
         """The ref of the listing that the call is on."""
-        if self.kind is None:
-            raise TypeError("this action is on no listing")
-        return f"{self.kind}/{self.ids[0]}"
+        return self.listing_kind.ref(self.ids[0])
 
     def user_id(self, at: int = 0) -> str:
         """Return the id of the user in the path. Raises Invalid, because the user may be unknown here.
@@ -88,6 +94,10 @@ class Call:
         if not is_snowflake(its_id):
             raise Invalid({"id": Fault("no_snowflake")})
         return its_id
+
+    def with_id(self, second_id: str) -> "Call":
+        """Return the call of an action whose path has an id behind that of the listing."""
+        return replace(self, ids=(self.ids[0], second_id))
 
     def rechecked(self) -> "Call":
         """Return the call as of now, after an await and before a commit. Raises the refusal of a caller who
@@ -144,13 +154,14 @@ class Command(NamedTuple):
         words: such as "keys issue"; with `{kind}`, each kind has a command of its own.
         help: the text of `--help`; without one it is the summary.
         options: the fields of the form, by name. An id of the path may be among them, to name its argument.
-        loses: the question that is asked first, if something is lost. It may name the ids of the path.
+        loses: the question that is asked first, if something is lost; a mapping if the kinds differ. It may
+            name the ids of the path.
     """
 
     words: str
     help: str = ""
     options: Mapping[str, Option] = {}
-    loses: str = ""
+    loses: str | Mapping[str, str] = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,24 +177,24 @@ class Action(Generic[F, V]):
         finds: looks up what the path names, before the form is read. Without it, that is the listing, if any.
         of: the part that a kind must have; None for all kinds.
         about: more than the summary; a mapping if the kinds differ.
-        outcome: a sentence on what a success means.
+        outcome: a sentence on what a success means; a mapping if the kinds differ.
         refuses: the codes of the refusals that the function may raise.
         status: the status of a success.
     """
 
     name: str
     run: Callable[["Call", F], V | Awaitable[V]]
-    form: type[F] | Mapping[Kind, type[F]] | None = None
-    view: type[V] | Mapping[Kind, type[V]]
+    form: type[F] | Mapping[str, type[F]] | None = None
+    view: type[V] | Mapping[str, type[V]]
     access: Access
     method: Method
     path: str
     finds: Callable[["Call"], object] | None = None
-    of: str | None = None
+    of: PartName | None = None
     tag: str
     summary: str
-    about: str | Mapping[Kind, str] = ""
-    outcome: str
+    about: str | Mapping[str, str] = ""
+    outcome: str | Mapping[str, str]
     refuses: tuple[RefusedFor, ...] = ()
     status: int = 200
     command: Command
@@ -216,11 +227,15 @@ class Operation(NamedTuple):
 
     @property
     def outcome(self) -> str:
-        return self._said(self.action.outcome)
+        return self._said(self._own(self.action.outcome))
 
     @property
     def command(self) -> str:
         return self._said(self.action.command.words)
+
+    @property
+    def loses(self) -> str:
+        return self._said(self._own(self.action.command.loses))
 
     @property
     def form(self) -> type[Any] | None:
@@ -238,24 +253,25 @@ class Operation(NamedTuple):
         return "/{kind}/{id}" in self.action.path
 
     def _own(self, value: Any) -> Any:
-        return value[self.kind] if isinstance(value, Mapping) else value
+        return value[str(self.kind)] if isinstance(value, Mapping) else value
 
     def _said(self, text: str) -> str:
-        if self.kind is None:
+        kind = self.kind
+        if kind is None:
             return text
-        thing = self.kind[:-1]
-        return (
-            text.replace("{kind}", self.kind).replace("{thing}", thing).replace("{Thing}", thing.capitalize())
-        )
+        named = {"{kind}": kind.plural, "{thing}": kind.singular, "{Thing}": kind.title}
+        for place, name in named.items():
+            text = text.replace(place, name)
+        return text
 
 
 def operations(actions: Sequence[AnyAction]) -> tuple[Operation, ...]:
-    """Return the actions of a group for each kind that has them: first all of bots, then all of servers."""
+    """Return the actions of a group for each kind that has them, kind by kind."""
     of_none = [Operation(action, None) for action in actions if "{kind}" not in action.path]
     of_kinds = [
         Operation(action, kind)
-        for kind in kinds_with(None)
+        for kind in KINDS
         for action in actions
-        if "{kind}" in action.path and kind in kinds_with(action.of)
+        if "{kind}" in action.path and kind.has(action.of)
     ]
     return (*of_none, *of_kinds)

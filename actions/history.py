@@ -5,11 +5,13 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from actions.action import Access, Action, Call, Command
 from actions.views import NULL, ActorName, Count, Moment, NoMore, Success, UserId, View, example
 from core.actors import Actor, user_of
 from core.audit_log import APART, KEPT
 from core.rows import AuditAction, AuditEntry, Decision, DeliveryState, Listing
 from languages.texts import Text, in_english
+from listings.rules import listing_of
 from people.permissions import DEEDS_OF_MODERATORS, unnamed
 
 
@@ -117,3 +119,28 @@ def message_error(error: str) -> Text:
     """Return the text of an error of a direct message."""
     status = error.removeprefix("http_")
     return MESSAGE_ERRORS.get(error) or Text("the chat platform answered with status {status}", status=status)
+
+
+def show_history(call: Call, _: None) -> History:
+    """Show who did what with the listing, the newest first."""
+    listing = listing_of(call.state, call.ref)
+    return History(history=act_views(listing), message=owner_message_view(listing))
+
+
+SHOW_HISTORY = Action(
+    name="show{Thing}History",
+    run=show_history,
+    view=History,
+    access=Access("review"),
+    method="GET",
+    path="/manage/{kind}/{id}/history",
+    tag="Listings",
+    summary="Show who did what with a {thing}",
+    about=(
+        "Submissions, edits, decisions, keys, limits, the webhook, strikes of votes, and when a server "
+        "ceased to meet the conditions. A user who is erased is struck out."
+    ),
+    outcome="The newest acts.",
+    refuses=("no_such_listing",),
+    command=Command("{kind} history"),
+)

@@ -1,11 +1,11 @@
-"""Bots and servers as the management API shows them.
+"""Listings as the management API shows them.
 
-The view of a bot or a server takes the fields of the profile row (`core/rows.py`): a new field of a profile
-needs no line here.
+The views of a kind are made of its profile and its parts: a new field of a profile, or a new kind, needs no
+line here.
 """
 
-from collections.abc import Sequence
-from typing import Annotated, Any, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any, NamedTuple
 
 from msgspec import UNSET, Meta, UnsetType
 from msgspec.structs import asdict
@@ -24,11 +24,12 @@ from actions.views import (
     View,
     example,
     including,
+    view_of,
 )
 from core.actors import user_of
-from core.rows import CheckName, CheckOutcome, HandOver, Listing, Policy, Review
-from kinds.bots import BotProfile
-from kinds.servers import ServerProfile
+from core.rows import CheckOutcome, HandOver, Listing, Policy, Review
+from kinds.kind import CheckName, Kind, PartName
+from kinds.registry import KINDS, kind_of
 from listings.rules import change_version
 from listings.stats_problems import FIELDS_PER_BOT, NAME_CHARACTERS, JsonType, Problem, StatsProblem
 from watchers.redaction import Redactor
@@ -63,11 +64,16 @@ class HandOverView(View):
     lapses_at: Moment
 
 
-class ListingView(View):
-    """The fields that bots and servers share. Those of the profile come behind `owner_id`."""
+class _Owned(View):
+    """The first fields of every listing."""
 
     id: Snowflake
     owner_id: Annotated[Snowflake, example("223456789012345678")]
+
+
+class _Standing(View):
+    """The fields of every listing behind those of its profile."""
+
     state: Annotated[Review, example("approved")]
     reason: Annotated[
         str | None,
@@ -81,6 +87,30 @@ class ListingView(View):
     hand_over: Annotated[
         HandOverView | None, Meta(description="The offer of the ownership, which may have lapsed."), NULL
     ]
+
+
+class _CoOwned(View):
+    """The fields of a listing that can have co-owners."""
+
+    extra_owners: Annotated[tuple[UserId, ...], Meta(description="The co-owners.")]
+    invited: Annotated[tuple[UserId, ...], Meta(description="Users who have not accepted yet."), example([])]
+
+
+class _Counted(View):
+    """The fields of a listing whose program pushes counts."""
+
+    server_count: Annotated[Count | None, Meta(description="The last that the bot has told."), example(1_200)]
+    command_count: Annotated[Count | None, Meta(description="The last that the bot has told."), example(42)]
+    counts_updated_at: Moment | None
+    actual_server_count: Annotated[
+        Count | None, Meta(description="The count that the operator has set."), example(1_200)
+    ]
+
+
+class _Limited(View):
+    """The fields of a listing with API keys."""
+
+    limits: OwnLimits
 
 
 class ChangeView(View):
@@ -97,50 +127,6 @@ class ChangeView(View):
     sent_by: ActorName
     sent_at: Moment
     waiting_since: Annotated[Moment, Meta(description="When the first of its edits was sent.")]
-
-
-@including(BotProfile, after=None)
-class BotVersion(View):
-    """A version of a bot's profile."""
-
-
-@including(ServerProfile, after=None)
-class ServerVersion(View):
-    """A version of a server's profile."""
-
-
-C = TypeVar("C", bound=ChangeView)
-
-
-class BotChange(ChangeView):
-    """A change of an approved bot, about which no moderator has decided yet."""
-
-    agreed: BotVersion
-    proposed: BotVersion
-
-
-class ServerChange(ChangeView):
-    """A change of an approved server, about which no moderator has decided yet."""
-
-    agreed: ServerVersion
-    proposed: ServerVersion
-
-
-@including(BotProfile, after="owner_id")
-class BotView(ListingView):
-    """A bot as the management API shows it. Its profile is what everybody sees."""
-
-    change: Annotated[BotChange | None, NULL]
-
-    extra_owners: Annotated[tuple[UserId, ...], Meta(description="The co-owners.")]
-    invited: Annotated[tuple[UserId, ...], Meta(description="Users who have not accepted yet."), example([])]
-    server_count: Annotated[Count | None, Meta(description="The last that the bot has told."), example(1_200)]
-    command_count: Annotated[Count | None, Meta(description="The last that the bot has told."), example(42)]
-    counts_updated_at: Moment | None
-    actual_server_count: Annotated[
-        Count | None, Meta(description="The count that the operator has set."), example(1_200)
-    ]
-    limits: OwnLimits
 
 
 class ServerCheckView(View):
@@ -178,11 +164,9 @@ class EligibilityView(View):
     ]
 
 
-@including(ServerProfile, after="owner_id")
-class ServerView(ListingView):
-    """A server as the management API shows it. Its profile is what everybody sees."""
+class _Checked(View):
+    """The fields of a listing that must meet conditions."""
 
-    change: Annotated[ServerChange | None, NULL]
     eligibility: Annotated[
         EligibilityView | None, Meta(description="Null for a server that was never checked.")
     ]
@@ -211,42 +195,16 @@ StatsProblemViews = Annotated[
 ]
 
 
-@including(BotView)
-class BotAnswer(Success):
-    """The bot."""
-
-
-@including(BotView)
-class ShownBot(Success):
-    """The bot, and what its pushes did wrong lately."""
+class _WithProblems(View):
+    """The field of a listing that is shown alone, if its program pushes counts."""
 
     stats_problems: StatsProblemViews
 
 
-@including(BotView)
-class ApprovedBot(Success):
-    """The bot, and what it lacks before its first push."""
+class _WithHint(View):
+    """The field of a listing that was approved, if it can have keys."""
 
     hint: Hint | UnsetType = UNSET
-
-
-class BotPage(Success):
-    """Bots in the order of their ids as text."""
-
-    bots: tuple[BotView, ...]
-    next: Annotated[Snowflake | None, Meta(description=NEXT), NULL]
-
-
-@including(ServerView)
-class ServerAnswer(Success):
-    """The server."""
-
-
-class ServerPage(Success):
-    """Servers in the order of their ids as text."""
-
-    servers: tuple[ServerView, ...]
-    next: Annotated[Snowflake | None, Meta(description=NEXT), NULL]
 
 
 @including(OwnLimits)
@@ -260,27 +218,99 @@ class ServerCount(Success):
     server_count: Annotated[Count, example(1_200)]
 
 
-def bot_view(listing: Listing) -> BotView:
-    counts = listing.counts
-    return BotView(
-        **_shared(listing),
-        change=_change_view(listing, BotChange, BotVersion),
-        extra_owners=listing.extra_owners,
-        invited=listing.invited,
-        server_count=counts.server_count if counts is not None else None,
-        command_count=counts.command_count if counts is not None else None,
-        counts_updated_at=counts.at_ms if counts is not None else None,
-        actual_server_count=listing.actual,
-        limits=limits_view(listing),
-    )
+class KindViews(NamedTuple):
+    """The views of the listings of a kind.
+
+    Args:
+        answer: the listing as an answer.
+        shown: the listing shown alone, with what its pushes did wrong.
+        approved: the listing once it is approved.
+    """
+
+    version: type[Any]
+    change: type[Any]
+    listing: type[Any]
+    answer: type[Any]
+    shown: type[Any]
+    approved: type[Any]
+    page: type[Any]
 
 
-def server_view(listing: Listing) -> ServerView:
-    return ServerView(
-        **_shared(listing),
-        change=_change_view(listing, ServerChange, ServerVersion),
-        eligibility=eligibility_view(listing),
+def _views_of(kind: Kind) -> KindViews:
+    one, title = kind.singular, kind.title
+    version = view_of(f"{title}Version", f"A version of a {one}'s profile.", kind.profile)
+    change = view_of(
+        f"{title}Change",
+        f"A change of an approved {one}, about which no moderator has decided yet.",
+        ChangeView,
+        agreed=version,
+        proposed=version,
     )
+    listing = view_of(
+        f"{title}View",
+        f"A {one} as the management API shows it. Its profile is what everybody sees.",
+        *(_Owned, kind.profile, _Standing),
+        view_of("Changed", "", change=Annotated[change | None, NULL]),
+        *(part.fields for part in _PARTS if kind.has(part.name)),
+    )
+    answer = view_of(f"{title}Answer", f"The {one}.", Success, listing)
+    shown = approved = answer
+    if kind.stats is not None:
+        about = f"The {one}, and what its pushes did wrong lately."
+        shown = view_of(f"Shown{title}", about, Success, listing, _WithProblems)
+    if kind.keys is not None:
+        about = f"The {one}, and what it lacks before its first push."
+        approved = view_of(f"Approved{title}", about, Success, listing, _WithHint)
+    page = view_of(
+        f"{title}Page",
+        f"{kind.plural.capitalize()} in the order of their ids as text.",
+        Success,
+        **{kind.plural: tuple.__class_getitem__((listing, ...))},
+        next=Annotated[Snowflake | None, Meta(description=NEXT), NULL],
+    )
+    return KindViews(version, change, listing, answer, shown, approved, page)
+
+
+def listing_view(row: Listing) -> Any:
+    """Show a listing by the view of its kind."""
+    kind = kind_of(row.ref)
+    fields = {
+        "id": row.id,
+        "owner_id": row.owner_id,
+        **asdict(row.profile),
+        "state": row.state,
+        "reason": row.reason,
+        "created_at": row.created_ms,
+        "updated_at": row.updated_ms,
+        "reviewed_at": row.decided_ms,
+        "has_webhook": row.webhook is not None,
+        "hand_over": _hand_over_view(row.hand_over),
+        "change": _change_view(row, VIEWS[kind.plural]),
+    }
+    for part in _PARTS:
+        if kind.has(part.name):
+            fields |= part.shown(row)
+    return VIEWS[kind.plural].listing(**fields)
+
+
+def listing_answer(row: Listing) -> Success:
+    """Return the answer that shows a listing and nothing else."""
+    answer: Success = ANSWERS[kind_of(row.ref).plural](**asdict(listing_view(row)))
+    return answer
+
+
+def _co_owned(row: Listing) -> dict[str, Any]:
+    return {"extra_owners": row.extra_owners, "invited": row.invited}
+
+
+def _counted(row: Listing) -> dict[str, Any]:
+    counts = row.counts
+    return {
+        "server_count": counts.server_count if counts is not None else None,
+        "command_count": counts.command_count if counts is not None else None,
+        "counts_updated_at": counts.at_ms if counts is not None else None,
+        "actual_server_count": row.actual,
+    }
 
 
 def eligibility_view(listing: Listing) -> EligibilityView | None:
@@ -306,13 +336,6 @@ def eligibility_view(listing: Listing) -> EligibilityView | None:
     )
 
 
-def listing_answer(listing: Listing) -> BotAnswer | ServerAnswer:
-    """Return the answer that shows a listing and nothing else."""
-    if isinstance(listing.profile, BotProfile):
-        return BotAnswer(**asdict(bot_view(listing)))
-    return ServerAnswer(**asdict(server_view(listing)))
-
-
 def limits_view(listing: Listing) -> OwnLimits:
     own = listing.limits
     if own is None:
@@ -334,36 +357,19 @@ def stats_problem_views(problems: Sequence[StatsProblem]) -> tuple[StatsProblemV
     )
 
 
-def _shared(listing: Listing) -> dict[str, Any]:
-    """The fields of `ListingView` and those of the profile."""
-    return {
-        "id": listing.id,
-        "owner_id": listing.owner_id,
-        **asdict(listing.profile),
-        "state": listing.state,
-        "reason": listing.reason,
-        "created_at": listing.created_ms,
-        "updated_at": listing.updated_ms,
-        "reviewed_at": listing.decided_ms,
-        "has_webhook": listing.webhook is not None,
-        "hand_over": _hand_over_view(listing.hand_over),
-    }
-
-
-def _change_view(listing: Listing, view: type[C], version: type[View]) -> C | None:
-    change = listing.change
+def _change_view(row: Listing, views: KindViews) -> Any:
+    change = row.change
     if change is None:
         return None
-    fields: dict[str, Any] = {
-        "version": change_version(listing),
-        "is_public": change.is_public,
-        "sent_by": change.by,
-        "sent_at": change.sent_ms,
-        "waiting_since": change.since_ms,
-        "agreed": version(**asdict(listing.agreed)),
-        "proposed": version(**asdict(listing.latest)),
-    }
-    return view(**fields)
+    return views.change(
+        version=change_version(row),
+        is_public=change.is_public,
+        sent_by=change.by,
+        sent_at=change.sent_ms,
+        waiting_since=change.since_ms,
+        agreed=views.version(**asdict(row.agreed)),
+        proposed=views.version(**asdict(row.latest)),
+    )
 
 
 def _hand_over_view(offered: HandOver | None) -> HandOverView | None:
@@ -377,3 +383,21 @@ def _limit_view(policy: Policy | None) -> LimitView | None:
     if policy is None:
         return None
     return LimitView(requests=policy.requests, window_seconds=policy.window_seconds)
+
+
+class _Part(NamedTuple):
+    """The fields that a part of a kind adds, and how they are read of a row."""
+
+    name: PartName
+    fields: type[View]
+    shown: Callable[[Listing], dict[str, Any]]
+
+
+_PARTS = (
+    _Part("co_owners", _CoOwned, _co_owned),
+    _Part("stats", _Counted, _counted),
+    _Part("keys", _Limited, lambda row: {"limits": limits_view(row)}),
+    _Part("checks", _Checked, lambda row: {"eligibility": eligibility_view(row)}),
+)
+VIEWS: Mapping[str, KindViews] = {kind.plural: _views_of(kind) for kind in KINDS}
+ANSWERS: Mapping[str, type[Any]] = {kind: views.answer for kind, views in VIEWS.items()}

@@ -3,15 +3,14 @@
 The operator may state the consent of a user, who has agreed on a page of the operator's own.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from actions.action import Access, Action, Call, Command, Option
-from actions.listing_kinds import KINDS, Kind, kinds_with
-from actions.listing_views import BotAnswer, ServerAnswer, listing_answer
+from actions.listing_views import ANSWERS, listing_answer
 from actions.views import Success
 from core.events import Event
 from forms.fields import Nothing
-from kinds.bots import MOST_CO_OWNERS
+from kinds.registry import KINDS
 from listings import owners
 from listings.forms import Heir
 from listings.rules import listing_of
@@ -78,8 +77,11 @@ async def _commit(call: Call, events: Sequence[Event]) -> Success:
     return await call.commit(events, lambda: listing_answer(listing_of(call.state, call.ref)))
 
 
+_INVITING = (
+    "The user has no rights before they accept. They find the invitation under `/me`: Votegate sends "
+    "them no\nmessage."
+)
 _CO_OWNER, _HAND_OVER = "/manage/{kind}/{id}/extra-owners/{user_id}", "/manage/{kind}/{id}/hand-over"
-_ANSWERS: Mapping[Kind, type[Success]] = {"bots": BotAnswer, "servers": ServerAnswer}
 _SUCCESSOR = {"id": Option(argument="id"), "heir": Option(argument="user_id")}
 _ACCEPTING = (
     "Call it when the heir has agreed on a page of your own. All invitations end. It is refused while the "
@@ -92,17 +94,18 @@ INVITE_CO_OWNER = Action(
     run=invite,
     finds=_find_user,
     form=Nothing,
-    view=_ANSWERS,
+    view=ANSWERS,
     access=Access("own", fresh=True),
     method="PUT",
     path=_CO_OWNER,
     of="co_owners",
     tag="Listings",
     summary="Invite a user to manage a {thing}",
-    about=(
-        "The user has no rights before they accept. They find the invitation under `/me`: Votegate sends "
-        f"them no\nmessage. A {{thing}} has at most {MOST_CO_OWNERS} co-owners and invitations."
-    ),
+    about={
+        kind.plural: f"{_INVITING} A {{thing}} has at most {kind.co_owners.most} co-owners and invitations."
+        for kind in KINDS
+        if kind.co_owners is not None
+    },
     outcome="The {thing}, with the user among the invited.",
     refuses=("no_such_listing", "invalid_id", "owns_already", "too_many_owners", "unavailable"),
     command=Command("owners invite"),
@@ -112,7 +115,7 @@ ACCEPT_INVITATION = Action(
     run=accept_invitation,
     finds=_find_user,
     form=Nothing,
-    view=_ANSWERS,
+    view=ANSWERS,
     access=Access("answer"),
     method="POST",
     path=f"{_CO_OWNER}/accept",
@@ -128,7 +131,7 @@ END_CO_OWNER = Action(
     name="endExtraOwner",
     run=end_co_owner,
     finds=_find_user,
-    view=_ANSWERS,
+    view=ANSWERS,
     access=Access("own", fresh=True),
     method="DELETE",
     path=_CO_OWNER,
@@ -147,7 +150,7 @@ OFFER = Action(
     name="offer{Thing}",
     run=offer,
     form=Heir,
-    view=_ANSWERS,
+    view=ANSWERS,
     access=Access("own", fresh=True),
     method="PUT",
     path=_HAND_OVER,
@@ -165,13 +168,13 @@ ACCEPT_OFFER = Action(
     name="accept{Thing}Offer",
     run=accept_offer,
     form=Heir,
-    view=_ANSWERS,
+    view=ANSWERS,
     access=Access("answer"),
     method="POST",
     path=f"{_HAND_OVER}/accept",
     tag="Listings",
     summary="Accept the offer of a {thing} for the heir",
-    about={kind: _ACCEPTING + _STAYING * (kind in kinds_with("co_owners")) for kind in KINDS},
+    about={kind.plural: _ACCEPTING + _STAYING * kind.has("co_owners") for kind in KINDS},
     outcome="The {thing}, with its new owner.",
     refuses=("no_such_listing", "no_hand_over", "owner_quarantined", "unavailable"),
     command=Command("{kind} accept-offer", options=_SUCCESSOR),
@@ -179,7 +182,7 @@ ACCEPT_OFFER = Action(
 END_OFFER = Action(
     name="end{Thing}Offer",
     run=end_offer,
-    view=_ANSWERS,
+    view=ANSWERS,
     access=Access("own", fresh=True),
     method="DELETE",
     path=_HAND_OVER,

@@ -3,11 +3,14 @@
 from actions.action import AnyAction
 from actions.deliveries import DELIVERY_ACTIONS
 from actions.keys import KEY_ACTIONS
+from actions.listings import LISTING_ACTIONS, NUMBER_ACTIONS
 from actions.owners import OWNER_ACTIONS
 from actions.votes import VOTE_ACTIONS
 from actions.webhooks import WEBHOOK_ACTIONS
 
 ACTIONS: tuple[AnyAction, ...] = (
+    *LISTING_ACTIONS,
+    *NUMBER_ACTIONS,
     *OWNER_ACTIONS,
     *KEY_ACTIONS,
     *WEBHOOK_ACTIONS,

@@ -10,11 +10,11 @@ The OpenAPI document shows an example of each view, made of those of its fields:
 the type alone would tell nothing.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast, dataclass_transform
 
-from msgspec import NODEFAULT, Meta, Struct, StructMeta
-from msgspec.structs import fields
+from msgspec import NODEFAULT, Meta, Struct, StructMeta, defstruct
+from msgspec.structs import FieldInfo, fields
 
 from grammars.patterns import SNOWFLAKE
 from grammars.snowflake import MAX
@@ -114,12 +114,23 @@ def including(source: type[Struct], after: str | None = "success") -> Callable[[
     def included(view: type[V]) -> type[V]:
         own = fields(view)
         place = [field.name for field in own].index(after) + 1 if after is not None else 0
-        every = (*own[:place], *fields(source), *own[place:])
-        body = {
-            **{name: getattr(view, name) for name in ("__doc__", "__module__", "__qualname__")},
-            **{field.name: field.default for field in every if field.default is not NODEFAULT},
-            "__annotations__": {field.name: field.type for field in every},
-        }
-        return cast(type[V], _ViewType(view.__name__, (View,), body))
+        return cast(type[V], _made(view, (*own[:place], *fields(source), *own[place:])))
 
     return included
+
+
+def view_of(name: str, about: str, *sources: type[Struct], **own: Any) -> type[Any]:
+    """Return a view that has the fields of others, in order, and then its own by their types."""
+    named = defstruct(name, own.items(), namespace={"__doc__": about}, module=__name__)
+    made: type[Any] = _made(named, [field for each in (*sources, named) for field in fields(each)])
+    return made
+
+
+def _made(view: type[Struct], every: Sequence[FieldInfo]) -> Any:
+    """Return a view with the name and the docstring of another type, and these fields."""
+    body = {
+        **{name: getattr(view, name) for name in ("__doc__", "__module__", "__qualname__")},
+        **{field.name: field.default for field in every if field.default is not NODEFAULT},
+        "__annotations__": {field.name: field.type for field in every},
+    }
+    return _ViewType(view.__name__, (View,), body)

@@ -25,7 +25,8 @@ from chatplatform.answers import (
     ServerChannel,
     created_ms,
 )
-from core.rows import CheckName, CheckOutcome, ServerCheck
+from core.rows import CheckOutcome, ServerCheck
+from kinds.kind import CheckName
 
 MOST_NAMED = 10
 """The channels of a server that a check names."""

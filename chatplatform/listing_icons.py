@@ -72,7 +72,7 @@ class ListingIcons:
             await self._woken.wait()
 
     def _told(self, ref: str) -> _Known | None:
-        if not _is_application(ref):
+        if not kind_of(ref).is_a("application"):
             return self._servers.get(ref)
         told = self._platform.last_answer(_id(ref))
         if told is None:
@@ -81,7 +81,9 @@ class ListingIcons:
         return _Known(icon, told.at_ms)
 
     def _note(self, ref: str) -> None:
-        can_ask = _is_application(ref) or self._platform.has_bot  # only the deployment's bot sees servers
+        kind = kind_of(ref)
+        # Only the deployment's bot sees servers.
+        can_ask = kind.is_a("application") or (kind.is_a("server") and self._platform.has_bot)
         if can_ask and ref not in self._noted and len(self._noted) < MOST_NOTED:
             self._noted[ref] = None
             self._woken.set()
@@ -89,7 +91,7 @@ class ListingIcons:
     async def _ask(self, ref: str) -> bool:
         """Ask the platform. Returns False if it does not answer questions about others either."""
         try:
-            if _is_application(ref):
+            if kind_of(ref).is_a("application"):
                 await self._platform.application(_id(ref))
             else:
                 server = await self._platform.server(_id(ref))
@@ -103,12 +105,6 @@ class ListingIcons:
         self._servers[ref] = _Known(url, self._clock.now_ms())
         if len(self._servers) > MOST_SERVERS:
             del self._servers[next(iter(self._servers))]
-
-
-def _is_application(ref: str) -> bool:
-    """Return true if the platform knows the listing as an application, and false if as a server."""
-    facts = kind_of(ref).facts
-    return facts is not None and facts.question == "application"
 
 
 def _id(ref: str) -> str:

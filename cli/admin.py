@@ -38,8 +38,6 @@ GROUPS = {
     "debug": "Look inside the process.",
 }
 LOST = {
-    "bots remove": "This removes the bot {name}, with its keys, votes, deliveries and webhook.",
-    "servers remove": "This removes the server {name}, with its votes, deliveries and webhook.",
     "users end-sessions": "This signs the user {id} out everywhere.",
     "users end-all-sessions": "This signs everybody out everywhere.",
     "users end-session": "This ends the session {session_id} of the user {id}.",

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from actions.action import AnyAction, Operation, Option, operations
 from actions.deliveries import DELIVERY_ACTIONS
 from actions.keys import KEY_ACTIONS
+from actions.listings import LISTING_ACTIONS, NUMBER_ACTIONS
 from actions.owners import OWNER_ACTIONS
 from actions.votes import VOTE_ACTIONS
 from actions.webhooks import WEBHOOK_ACTIONS
@@ -55,23 +56,13 @@ def _call(operation: Operation) -> ApiCall:
         query=form.__struct_fields__ if form is not None and is_query else (),
         help=action.command.help,
         options=action.command.options,
-        loses=action.command.loses,
+        loses=operation.loses,
     )
 
 
 def _of_kind(kind: Kind) -> Iterator[ApiCall]:
-    thing, root, one = kind.singular, f"/manage/{kind}", f"/manage/{kind}/{{id}}"
-    form = kind.title
+    thing, one, form = kind.singular, f"/manage/{kind}/{{id}}", kind.title
     for row in (
-        (f"{kind} submit", f"submit{form}", "POST", root, f"Submit a {thing}", True),
-        (f"{kind} list", f"list{form}s", "GET", root, f"List {kind}", False, ("after", "limit", "state")),
-        (f"{kind} show", f"show{form}", "GET", one, f"Show a {thing}"),
-        (
-            *(f"{kind} history", f"show{form}History", "GET", f"{one}/history"),
-            f"Show who did what with a {thing}",
-        ),
-        (f"{kind} edit", f"edit{form}", "PUT", one, f"Edit a {thing}", True),
-        (f"{kind} remove", f"remove{form}", "DELETE", one, f"Remove a {thing}"),
         (f"{kind} approve", f"approve{form}", "POST", f"{one}/approve", f"Approve a {thing} in review", True),
         (f"{kind} deny", f"deny{form}", "POST", f"{one}/deny", f"Deny a {thing} in review", True),
         (
@@ -102,19 +93,15 @@ def _of_kind(kind: Kind) -> Iterator[ApiCall]:
         yield ApiCall(*row)
 
 
-_BOT, _USER = "/manage/bots/{id}", "/manage/users/{id}"
+_USER = "/manage/users/{id}"
 OPERATIONS: tuple[ApiCall, ...] = (
+    *calls_of((*LISTING_ACTIONS, *NUMBER_ACTIONS)),
     *(call for kind in KINDS for call in _of_kind(kind)),
     ApiCall(
         *("review queue", "showQueue", "GET", "/manage/queue", "Show what waits for a decision"),
         query=("after", "limit"),
     ),
-    ApiCall(
-        *("counts", "setActualServerCount", "PUT", f"{_BOT}/actual-server-count"),
-        *("Set how many servers a bot is really in", True),
-    ),
     *calls_of(OWNER_ACTIONS),
-    ApiCall("limits", "setLimits", "PUT", f"{_BOT}/limits", "Give a bot limits of its own", True),
     *calls_of(KEY_ACTIONS),
     *calls_of((*WEBHOOK_ACTIONS, *DELIVERY_ACTIONS)),
     *calls_of(VOTE_ACTIONS),

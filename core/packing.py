@@ -6,12 +6,13 @@ packed. `SHAPE` names the shape, and a snapshot holds it beside its rows.
 """
 
 import hashlib
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
 from core.rows import CoOwner, HandOver, Listing, Review, asked_users, joined_users
-from kinds.registry import kind_of
+from kinds.kind import Kind
+from kinds.registry import KINDS, kind_of
 
 pack = msgspec.msgpack.Encoder().encode
 unpack = msgspec.msgpack.Decoder(Listing).decode
@@ -81,18 +82,21 @@ class PackedRow(NamedTuple):
 
     @property
     def brief(self) -> Brief:
-        return _brief(self.content).brief
+        return _brief(self.content).brief(kind_of(self.ref))
 
 
 class _Keys(msgspec.Struct):
     keys: list[msgspec.Raw] = []
 
 
-class _BriefProfile(msgspec.Struct):
-    name: str
-    categories: tuple[str, ...] = ()
-    category: str = ""
-    keywords: tuple[str, ...] = ()
+_LISTED_BY = {
+    name for kind in KINDS for name, shown in kind.shown.items() if shown.finds in {"category", "keyword"}
+}
+"""The fields of profiles by which lists find listings."""
+_BriefProfile: Any = msgspec.defstruct(
+    "_BriefProfile", [("name", str), *((name, str | tuple[str, ...], ()) for name in sorted(_LISTED_BY))]
+)
+"""The part of a profile of any kind that a search looks at."""
 
 
 class _BriefEligibility(msgspec.Struct, frozen=True):
@@ -125,8 +129,7 @@ class _BriefRow(msgspec.Struct):
     hand_over: HandOver | None = None
     change: _BriefChange | None = None
 
-    @property
-    def brief(self) -> Brief:
+    def brief(self, kind: Kind) -> Brief:
         profile = self.profile
         return Brief(
             profile.name,
@@ -134,8 +137,8 @@ class _BriefRow(msgspec.Struct):
             self.review.state,
             self.review.decided_ms,
             self.created_ms,
-            profile.categories or (profile.category,),
-            profile.keywords,
+            kind.values(profile, "category"),
+            kind.values(profile, "keyword"),
             self.eligibility.hidden_ms is not None,
             self.taken.lost_by,
             asked_users(self.owner_id, self.co_owners, self.hand_over),

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from core.actors import Actor, user_of
+from kinds.kind import CheckName
 from kinds.registry import AnyProfile
 from languages.language_names import Language
 
@@ -72,7 +73,6 @@ CoOwnersAction = Literal[
 OwnerAction = Literal["hand_over_offered", "hand_over_withdrawn", "hand_over_declined", "handed_over"]
 FlagRule = Literal["crowded_address", "burst"]
 """Why a vote was flagged: many accounts vote from its address, or many vote for its listing at once."""
-CheckName = Literal["members", "age", "icon", "two_factor", "community", "nsfw"]
 CheckOutcome = Literal["pass", "fail", "unknown"]
 
 VOTES_ALONE: tuple[WebhookEvent, ...] = ("vote",)

@@ -1,12 +1,11 @@
 """The builder of the API: its callers, its endpoints, and the values that they need. No logic."""
 
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
-from actions.listing_kinds import Kind
 from core.rows import Policy
 from core.state import State
 from gateway.delivery import Delivering, Egress, webhook_policy
@@ -14,7 +13,7 @@ from gateway.fleet import Fleet
 from gateway.runtime import Runtime
 from gateway.store import Store
 from handlers.late import Late
-from handlers.manage import ManageContext, Operator, bot_ref, server_ref
+from handlers.manage import ManageContext, Operator, ref_of
 from handlers.manage_listings import ManageListings
 from handlers.manage_review import ManageQueue, ManageReview
 from handlers.manage_strikes import ManageStrikes
@@ -28,6 +27,7 @@ from handlers.slices import in_slices
 from handlers.vote_feed import TAGS as VOTE_TAGS
 from handlers.vote_feed import VoteFeed
 from journal.record_pages import JournalPages
+from kinds.registry import KINDS
 from listings.keys import KeyDigester
 from listings.ownership import Ownership
 from openapi.deployment import Deployment, Window
@@ -181,7 +181,7 @@ def _readiness(runtime: Runtime, store: Store, fleet: Fleet) -> Callable[[], str
 def all_endpoints(settings: Settings, api: Api, is_signed_in: Callable[[Request], bool]) -> Endpoints:
     """Return every endpoint, bound to the values it needs."""
     managed, state = api.managed, api.managed.ledger.state
-    refs: Mapping[Kind, Callable[[Request], str]] = {"bots": bot_ref, "servers": server_ref}
+    refs = {kind: ref_of(kind) for kind in KINDS}
     described, page = partial(_description, settings), partial(_description_page, settings)
     return Endpoints(
         api.public,

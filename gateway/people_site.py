@@ -212,7 +212,7 @@ class PeopleSite:
         pages = PeoplePages(
             site=site,
             server_submission=ServerSubmissionPages(
-                *(state, clock, lists, asked.checking, endpoints.listings["servers"], self._ownership),
+                *(state, clock, lists, asked.checking, endpoints.tools, self._ownership),
                 *(self._site.visitor, self._addresses.cdn_url),
                 approves=asked.approves_servers,
             ),

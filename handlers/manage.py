@@ -18,8 +18,7 @@ from handlers.reply import (
     too_many,
 )
 from handlers.request import Endpoint, Request
-from kinds.bots import BOTS
-from kinds.servers import SERVERS
+from kinds.kind import Kind
 from languages.said import Fault
 from ratelimit.address import address_key
 from ratelimit.bucket import FailureGuard
@@ -118,12 +117,9 @@ def _bearer_token(authorization: str | None) -> str | None:
     return token if scheme.lower() == "bearer" else ""
 
 
-def bot_ref(request: Request) -> str:
-    return BOTS.ref(request.params[0])
-
-
-def server_ref(request: Request) -> str:
-    return SERVERS.ref(request.params[0])
+def ref_of(kind: Kind) -> Callable[[Request], str]:
+    """Return the function that reads the ref of a listing of the kind off a request."""
+    return lambda request: kind.ref(request.params[0])
 
 
 def user_id(request: Request, at: int = 0) -> str:

@@ -8,12 +8,12 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from actions.listing_kinds import Kind, kind_of_ref
 from actions.query_forms import IS_CURSOR, PAGE, PageLimit
 from actions.views import (
     NULL,
     ActorName,
     Count,
+    KindName,
     ListingName,
     Moment,
     NoMore,
@@ -33,7 +33,7 @@ from handlers.manage import ManageContext
 from handlers.reply import Reply, success
 from handlers.request import Request
 from handlers.slices import in_slices
-from kinds.registry import KINDS
+from kinds.registry import KINDS, kind_of
 from listings import owners, review
 from listings.ownership import USUAL_FROM, USUAL_OF, Ownership
 from listings.rules import listing_of
@@ -76,7 +76,7 @@ class WaitingListing(View):
         Meta(description="Its path in the API: the kind, a slash, the id."),
         example("bots/123456789012345678"),
     ]
-    kind: Kind
+    kind: KindName
     id: Snowflake
     what: Annotated[
         Literal["submission", "change"],
@@ -200,7 +200,7 @@ def waiting_listing(row: Listing) -> WaitingListing:
     claim = review.claim_of(row)
     return WaitingListing(
         ref=row.ref,
-        kind=kind_of_ref(row.ref),
+        kind=kind_of(row.ref).plural,
         id=row.id,
         what="change" if row.change is not None else "submission",
         name=row.latest.name,

@@ -1,14 +1,15 @@
 """The rows of the table of routes with which moderators work. What they decide stands with the listings."""
 
-from actions.listing_kinds import KINDS, Kind
 from forms.fields import Nothing
 from handlers.manage_review import ClaimAnswer, NewNote, NoteList, QueuePage, QueueQuery
 from handlers.route import Route
+from kinds.kind import Kind
+from kinds.registry import KINDS
 
 
 def _of_kind(kind: Kind) -> tuple[Route, ...]:
-    thing, one = kind[:-1], f"/manage/{kind}/{{id}}"
-    form = thing.capitalize()
+    thing, one = kind.singular, f"/manage/{kind}/{{id}}"
+    form = kind.title
     return (
         Route(
             "POST",

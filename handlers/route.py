@@ -13,7 +13,6 @@ from typing import Any, Generic, Literal, TypeVar
 from msgspec import Struct
 
 from actions.action import RefusedFor
-from actions.listing_kinds import Kind
 from actions.tools import Tools
 from handlers.manage import Operator
 from handlers.manage_listings import ManageListings
@@ -25,6 +24,7 @@ from handlers.reply import JSON, Reply
 from handlers.request import Endpoint, Request
 from handlers.service import Service
 from handlers.vote_feed import VoteFeed
+from kinds.kind import Kind
 from languages.said import Code
 from listings.stats import StatsBody
 

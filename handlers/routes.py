@@ -6,24 +6,11 @@ a text of a row, `$name` stands for a number that an operator can set: the docum
 
 from collections.abc import Callable, Mapping
 
-from msgspec import Struct
-
 from actions.deliveries import DELIVERY_ACTIONS
-from actions.history import History
 from actions.keys import KEY_ACTIONS
-from actions.listing_kinds import KINDS, Kind
-from actions.listing_views import (
-    ApprovedBot,
-    BotAnswer,
-    BotPage,
-    LimitsAnswer,
-    ServerAnswer,
-    ServerCount,
-    ServerPage,
-    ShownBot,
-)
+from actions.listing_views import ANSWERS, VIEWS
+from actions.listings import LISTING_ACTIONS, NUMBER_ACTIONS
 from actions.owners import OWNER_ACTIONS
-from actions.query_forms import ListingsQuery
 from actions.views import Success
 from actions.votes import VOTE_ACTIONS
 from actions.webhooks import WEBHOOK_ACTIONS
@@ -34,7 +21,8 @@ from handlers.review_routes import REVIEW_ROUTES
 from handlers.route import Route
 from handlers.user_routes import USER_ROUTES
 from handlers.vote_feed import FeedQuery, VotePage
-from kinds.registry import BY_PLURAL
+from kinds.kind import Kind
+from kinds.registry import KINDS
 from listings import forms
 from listings.stats import StatsBody
 from votes.queries import VoteStatus
@@ -159,101 +147,11 @@ _SERVICE = (
 
 def _listings(kind: Kind) -> tuple[Route, ...]:
     """Submit, list, show, edit, remove and review: the same for bots and servers."""
-    thing, root, one = kind[:-1], f"/manage/{kind}", f"/manage/{kind}/{{id}}"
-    form, is_bot = thing.capitalize(), kind == "bots"
-    answer: type[Struct] = BotAnswer if is_bot else ServerAnswer
+    thing, one = kind.singular, f"/manage/{kind}/{{id}}"
+    form = kind.title
+    answer = ANSWERS[str(kind)]
     return (
-        Route(
-            "POST",
-            root,
-            f"submit{form}",
-            endpoint=lambda to: to.listings[kind].submit,
-            access="operator",
-            tag="Listings",
-            summary=f"Submit a {thing}",
-            description=f"The {thing} is in review until it is approved or denied."
-            + (" The users in `extra_owners` are invited." if is_bot else ""),
-            answer=answer,
-            outcome=f"The {thing}, in review.",
-            refuses=("listing_exists", "unavailable"),
-            body=BY_PLURAL[kind].submission,
-            status=201,
-        ),
-        Route(
-            "GET",
-            root,
-            f"list{form}s",
-            endpoint=lambda to: to.listings[kind].index,
-            access="operator",
-            tag="Listings",
-            summary=f"List {kind}",
-            description="In the order of their ids as text, in pages.",
-            answer=BotPage if is_bot else ServerPage,
-            outcome=f"A page of {kind}.",
-            query=ListingsQuery,
-        ),
-        Route(
-            "GET",
-            one,
-            f"show{form}",
-            endpoint=lambda to: to.listings[kind].show,
-            access="operator",
-            tag="Listings",
-            summary=f"Show a {thing}",
-            description=f"All that is known of the {thing} but its keys, votes and deliveries.",
-            answer=ShownBot if is_bot else ServerAnswer,
-            outcome="The bot, and what its pushes did wrong lately." if is_bot else "The server.",
-            refuses=("no_such_listing",),
-        ),
-        Route(
-            "GET",
-            f"{one}/history",
-            f"show{form}History",
-            endpoint=lambda to: to.listings[kind].history,
-            access="operator",
-            tag="Listings",
-            summary=f"Show who did what with a {thing}",
-            description=(
-                "Submissions, edits, decisions, keys, limits, the webhook, strikes of votes, and when a "
-                "server ceased to meet the conditions. A user who is erased is struck out."
-            ),
-            answer=History,
-            outcome="The newest acts.",
-            refuses=("no_such_listing",),
-        ),
-        Route(
-            "PUT",
-            one,
-            f"edit{form}",
-            endpoint=lambda to: to.listings[kind].edit,
-            access="operator",
-            tag="Listings",
-            summary=f"Edit a {thing}",
-            description=(
-                "Replaces what its owner wrote. An approved one stays approved, and has a `change` until a "
-                "moderator decides about it; `review.edits` says what everybody sees meanwhile. A denied one "
-                "is in review again. While its owner is under a quarantine to submit, nobody can edit it. A "
-                "new `owner_id` takes effect at once. To ask the new owner first, offer the "
-                f"{thing} to them."
-            ),
-            answer=answer,
-            outcome=f"The {thing}.",
-            refuses=("no_such_listing", "owner_quarantined", "unavailable"),
-            body=BY_PLURAL[kind].edit,
-        ),
-        Route(
-            "DELETE",
-            one,
-            f"remove{form}",
-            endpoint=lambda to: to.listings[kind].remove,
-            access="operator",
-            tag="Listings",
-            summary=f"Remove a {thing}",
-            description="Its keys, its webhook, its votes and its deliveries go with it.",
-            answer=Success,
-            outcome="It is gone.",
-            refuses=("no_such_listing", "unavailable"),
-        ),
+        *routes_of(LISTING_ACTIONS, kind),
         Route(
             "POST",
             f"{one}/approve",
@@ -263,7 +161,7 @@ def _listings(kind: Kind) -> tuple[Route, ...]:
             tag="Listings",
             summary=f"Approve a {thing} in review",
             description="From then on it can be voted for, and a bot can have API keys.",
-            answer=ApprovedBot if is_bot else ServerAnswer,
+            answer=VIEWS[str(kind)].approved,
             outcome=f"The {thing}.",
             refuses=("no_such_listing", "not_in_review", "unavailable"),
             body=Nothing,
@@ -292,7 +190,7 @@ def _listings(kind: Kind) -> tuple[Route, ...]:
             summary=f"Withdraw the approval of a {thing}",
             description=(
                 "It is denied from then on: nobody sees it or votes for it"
-                + (", and its API keys answer 401 until it is approved again." if is_bot else ".")
+                + (", and its API keys answer 401 until it is approved again." if kind.keys else ".")
                 + " It goes back to review when its owner edits it."
             ),
             answer=answer,
@@ -334,43 +232,9 @@ def _listings(kind: Kind) -> tuple[Route, ...]:
     )
 
 
-_OF_BOTS = (
-    Route(
-        "PUT",
-        "/manage/bots/{id}/actual-server-count",
-        "setActualServerCount",
-        endpoint=lambda to: to.listings["bots"].set_actual_count,
-        access="operator",
-        tag="Listings",
-        summary="Set how many servers a bot is really in",
-        description=(
-            "What the bot tells is compared with it, unless the deployment looks the number up elsewhere."
-        ),
-        answer=ServerCount,
-        outcome="The number.",
-        refuses=("no_such_listing", "unavailable"),
-        body=forms.ActualServerCount,
-    ),
-    Route(
-        "PUT",
-        "/manage/bots/{id}/limits",
-        "setLimits",
-        endpoint=lambda to: to.listings["bots"].set_limits,
-        access="operator",
-        tag="Listings",
-        summary="Give a bot limits of its own",
-        description="Replaces both: a limit left out is the deployment's default again.",
-        answer=LimitsAnswer,
-        outcome="The bot's own limits.",
-        refuses=("no_such_listing", "unavailable"),
-        body=forms.Limits,
-    ),
-)
-
-
 def _votes(kind: Kind) -> tuple[Route, ...]:
-    thing, one = kind[:-1], f"/manage/{kind}/{{id}}/votes"
-    form = thing.capitalize()
+    thing, one = kind.singular, f"/manage/{kind}/{{id}}/votes"
+    form = kind.title
     return (
         *(route for route in routes_of(VOTE_ACTIONS) if route.path.startswith(f"/manage/{kind}/")),
         Route(
@@ -429,7 +293,7 @@ ROUTES: tuple[Route, ...] = (
     *_PUBLIC,
     *_SERVICE,
     *_of_kinds(_listings),
-    *_OF_BOTS,
+    *routes_of(NUMBER_ACTIONS),
     *routes_of(OWNER_ACTIONS),
     *REVIEW_ROUTES,
     *routes_of(KEY_ACTIONS),

@@ -29,7 +29,7 @@ from typing import Annotated, Literal, NamedTuple, Protocol
 
 from msgspec import Meta
 
-from actions.views import Moment, Positive, Snowflake, Success, UserId, View
+from actions.views import KindName, Moment, Positive, Snowflake, Success, UserId, View
 from core.events import Event, ListingRemoved, UserErased, VoteCast, VotesMerged, VotesStruck
 from core.refusals import Invalid, PlaceLost, Refusal
 from core.state import State
@@ -39,8 +39,7 @@ from forms.rules import About, Between, Says, matching
 from grammars.snowflake import MAX
 from handlers.reply import EVENT_STREAM, Reply, encode_json, reply_to, success
 from handlers.request import Request
-from kinds.bots import BOTS
-from kinds.registry import KINDS
+from kinds.registry import KINDS, kind_of
 from languages.said import Fault
 
 PAGE, MAX_PAGE = 500, 1_000
@@ -68,7 +67,6 @@ TAGS = (
 
 _NO_CURSOR = Fault("not_an_event_id")
 FeedCursor = Annotated[str, Meta(pattern=f"^{_CURSOR}$", examples=["4711-0-9f2c4e6a"])]
-Kind = Literal["bots", "servers"]
 LineType = Literal["vote", "standing", "struck", "erased", "removed"]
 
 
@@ -84,7 +82,7 @@ class VoteLine(View):
             examples=["vote"],
         ),
     ]
-    kind: Annotated[Kind | None, Meta(description="What the listing is.")] = None
+    kind: Annotated[KindName | None, Meta(description="What the listing is.")] = None
     id: Annotated[Snowflake | None, Meta(description="The id of the listing.")] = None
     user: UserId | None = None
     at: Annotated[Moment | None, Meta(description="The time of the vote, or of the latest one.")] = None
@@ -131,7 +129,7 @@ class TableMark(NamedTuple):
     user: int
 
 
-START = TableMark(f"{BOTS.prefix}0", 0)
+START = TableMark(f"{min(kind.prefix for kind in KINDS)}0", 0)
 """Before every listing: no id begins with 0, and no user is 0."""
 
 
@@ -397,8 +395,9 @@ class VoteFeed:
 def _line(
     its_type: LineType, ref: str, user: str | None = None, at_ms: int | None = None, vote: int | None = None
 ) -> VoteLine:
-    kind: Kind = "bots" if ref.startswith(BOTS.prefix) else "servers"
-    return VoteLine(type=its_type, kind=kind, id=ref.partition("/")[2], user=user, at=at_ms, vote=vote)
+    return VoteLine(
+        type=its_type, kind=kind_of(ref).plural, id=ref.partition("/")[2], user=user, at=at_ms, vote=vote
+    )
 
 
 def _event(told: ToldLine) -> bytes:

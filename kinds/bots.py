@@ -18,10 +18,6 @@ from kinds.kind import (
 )
 from languages.texts import Text
 
-MAX_SERVER_COUNT = 10_000_000
-MAX_COMMAND_COUNT = 1_000
-MOST_CO_OWNERS = 4
-"""Co-owners and invitations of one bot together."""
 CATEGORIES = {
     "Moderation": Text("Moderation"),
     "Utility": Text("Utility"),
@@ -101,15 +97,17 @@ BOTS = Kind(
         popular=Text("Popular bots"),
         newest=Text("New bots"),
         search=Text("Search the bots"),
-        submit=Text("Submit a bot"),
-        list_yours=Text("List your bot"),
+        remove=Text("Remove this bot"),
+        submit=Text("List your bot"),
+        submit_one=Text("Submit a bot"),
     ),
     profile=BotProfile,
+    sample_id="123456789012345678",
     review=ReviewPart(),
     votes=VotesPart(),
     keys=KeysPart(),
-    stats=StatsPart({"server_count": MAX_SERVER_COUNT, "command_count": MAX_COMMAND_COUNT}),
-    co_owners=CoOwnersPart(MOST_CO_OWNERS),
+    stats=StatsPart({"server_count": 10_000_000, "command_count": 1_000}),
+    co_owners=CoOwnersPart(4),
     webhook=WebhookPart("bot", "{user} voted for the bot."),
     facts=FactsPart("application"),
 )

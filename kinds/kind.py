@@ -46,11 +46,12 @@ class Nouns:
     """The texts of pages that name the kind.
 
     Args:
-        popular: the heading of the most popular ones.
-        newest: the heading of the newest ones.
-        search: the link to a search through them.
-        submit: the link to the form for a new one.
-        list_yours: the same for a visitor who owns one.
+        popular: the heading of the listings with the most votes of the month.
+        newest: the heading of the newest listings.
+        search: the link to a search in the listings of the kind.
+        remove: the heading of the question before a listing is removed.
+        submit: the link to the page on which a listing is submitted; None without such a page.
+        submit_one: the same link in few words.
     """
 
     one: Text
@@ -58,8 +59,9 @@ class Nouns:
     popular: Text
     newest: Text
     search: Text
-    submit: Text
-    list_yours: Text
+    remove: Text
+    submit: Text | None = None
+    submit_one: Text | None = None
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,7 @@ class StatsPart:
 
 @dataclass(frozen=True)
 class CoOwnersPart:
-    """Owners invite up to `most` others, who own the listing together with them."""
+    """Owners invite others, who own the listing together with them: `most` is that of both together."""
 
     most: int
 
@@ -104,11 +106,14 @@ class WebhookPart:
     voted: str
 
 
+PlatformObject = Literal["application", "server"]
+
+
 @dataclass(frozen=True)
 class FactsPart:
-    """The chat platform answers questions about a listing."""
+    """The chat platform answers questions about a listing: it knows an object with the same id."""
 
-    question: Literal["application", "server"]
+    question: PlatformObject
 
 
 CheckName = Literal["members", "age", "icon", "two_factor", "community", "nsfw"]
@@ -132,12 +137,14 @@ class Kind:
     Args:
         plural: the name in paths and refs, such as "bots".
         singular: the name in texts of the API, such as "bot".
+        sample_id: an id in examples of documents.
     """
 
     plural: str
     singular: str
     nouns: Nouns
     profile: type[Profile]
+    sample_id: str = "823456789012345678"
     review: ReviewPart | None = None
     votes: VotesPart | None = None
     keys: KeysPart | None = None
@@ -154,6 +161,10 @@ class Kind:
         """Return true if listings of this kind have a part; None is what all have."""
         return part is None or getattr(self, part) is not None
 
+    def is_a(self, known: PlatformObject) -> bool:
+        """Return true if a listing stands for such an object of the chat platform."""
+        return self.facts is not None and self.facts.question == known
+
     @property
     def prefix(self) -> str:
         """The beginning of the refs of its listings."""
@@ -163,6 +174,11 @@ class Kind:
     def title(self) -> str:
         """The name in the names of operations and types, such as "Bot"."""
         return self.singular.capitalize()
+
+    @property
+    def one(self) -> str:
+        """The name with its article, such as "a bot"."""
+        return f"{'an' if self.singular[0] in 'aeiou' else 'a'} {self.singular}"
 
     def ref(self, listing_id: str) -> str:
         """Return the ref of a listing."""
@@ -217,11 +233,15 @@ class Kind:
         fields = (self.fields[name] for name, shown in self.shown.items() if shown.finds == "category")
         return next((choices_of(each) for each in fields), {})
 
+    def finds_by(self, part: Part) -> bool:
+        """Return true if that part of a search finds listings of this kind."""
+        return any(shown.finds == part for shown in self.shown.values())
+
     def texts(self, profile: Struct, name: str) -> tuple[str, ...]:
         """Return the texts that a field of a profile has, or of a view that shows the profile."""
         return texts_of(getattr(profile, name))
 
-    def values(self, profile: Profile, part: Part) -> tuple[str, ...]:
+    def values(self, profile: Struct, part: Part) -> tuple[str, ...]:
         """Return the values of a profile by which that part of a search finds it."""
         return tuple(
             value
@@ -229,11 +249,6 @@ class Kind:
             if shown.finds == part
             for value in texts_of(getattr(profile, name))
         )
-
-    @cached_property
-    def has_keywords(self) -> bool:
-        """True if owners describe a listing by keywords of their own."""
-        return any(shown.finds == "keyword" for shown in self.shown.values())
 
     def summary(self, profile: Profile) -> str:
         """Return the text that a list shows of a profile."""

@@ -12,6 +12,10 @@ from kinds.servers import SERVERS
 KINDS: tuple[Kind, ...] = (BOTS, SERVERS)
 BY_PLURAL: Mapping[str, Kind] = {kind.plural: kind for kind in KINDS}
 """The kinds by their names in paths and refs."""
+PUSHED: Mapping[str, int] = {
+    name: most for kind in KINDS if kind.stats is not None for name, most in kind.stats.most.items()
+}
+"""The counts that programs of listings push, with the most that each may be."""
 
 if TYPE_CHECKING:
     AnyProfile = Profile

@@ -7,7 +7,7 @@ from core.rows import WebhookEvent
 from forms.fields import ABOUT_PROSE, Form, Name, OverlapSeconds, Reason, Snowflake, Time, Url
 from forms.rules import IN_PROSE, IS_HEADER_VALUE, UNIQUE, About, Beside, Between, Size, matching
 from grammars.patterns import CHAT_URL, CHAT_WEBHOOK_URL
-from kinds.bots import MAX_SERVER_COUNT
+from kinds.registry import PUSHED
 from languages.language_names import Language
 from languages.said import Fault
 
@@ -173,7 +173,7 @@ class Strike(Form, frozen=True):
 class ActualServerCount(Form, frozen=True):
     """The number of servers that a bot is really in."""
 
-    server_count: Annotated[int, Between(0, MAX_SERVER_COUNT)]
+    server_count: Annotated[int, Between(0, PUSHED["server_count"])]
 
 
 class Limit(Form, frozen=True):

@@ -10,19 +10,21 @@ from core.events import StatsUpdated
 from core.refusals import Refusal
 from core.rows import Listing, StatsWindow
 from core.state import State
-from kinds.bots import MAX_COMMAND_COUNT, MAX_SERVER_COUNT
+from kinds.registry import PUSHED
 from listings.rules import listing_of
 
 _ServerCount = Annotated[
     int,
     Meta(
         ge=0,
-        le=MAX_SERVER_COUNT,
+        le=PUSHED["server_count"],
         description="How many servers the bot is in. It must not differ from the actual count by more than "
         "the larger of $max_difference and 10% of the actual count.",
     ),
 ]
-_CommandCount = Annotated[int, Meta(ge=0, le=MAX_COMMAND_COUNT, description="How many commands the bot has.")]
+_CommandCount = Annotated[
+    int, Meta(ge=0, le=PUSHED["command_count"], description="How many commands the bot has.")
+]
 
 
 class StatsBody(Struct):
@@ -60,11 +62,11 @@ def read_stats(body: Mapping[str, Any]) -> StatsUpdate:
         raise Refusal("no_count_given")
     server_count = command_count = None
     if "server_count" in body:
-        server_count = _integer(body["server_count"], MAX_SERVER_COUNT)
+        server_count = _integer(body["server_count"], PUSHED["server_count"])
         if server_count is None:
             raise Refusal("server_count_out_of_range")
     if "command_count" in body:
-        command_count = _integer(body["command_count"], MAX_COMMAND_COUNT)
+        command_count = _integer(body["command_count"], PUSHED["command_count"])
         if command_count is None:
             raise Refusal("command_count_out_of_range")
     return StatsUpdate(server_count, command_count)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from kinds.bots import MAX_COMMAND_COUNT, MAX_SERVER_COUNT
+from kinds.registry import PUSHED
 from languages.said import Code
 
 MAX_BOTS = 1_000
@@ -41,10 +41,13 @@ _IGNORED = {
     "body": "The counts stand in the JSON object itself, not in a text inside of it.",
 }
 _REFUSED: Mapping[str, tuple[str, str]] = {
-    "server_count_out_of_range": ("server_count", f"It must be an integer from 0 to {MAX_SERVER_COUNT:,}."),
+    "server_count_out_of_range": (
+        "server_count",
+        f"It must be an integer from 0 to {PUSHED['server_count']:,}.",
+    ),
     "command_count_out_of_range": (
         "command_count",
-        f"It must be an integer from 0 to {MAX_COMMAND_COUNT:,}.",
+        f"It must be an integer from 0 to {PUSHED['command_count']:,}.",
     ),
     "server_count_too_far_off": ("server_count", "It is too far off from the actual server count."),
 }

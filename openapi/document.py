@@ -19,6 +19,7 @@ from handlers.reply import EVENT_STREAM, JSON, Reply, encode_json, refused
 from handlers.route import Access, AnyRoute
 from handlers.routes import TAGS
 from handlers.user_views import SESSION_PATTERN
+from kinds.registry import KINDS
 from openapi.deployment import Deployment
 from openapi.errors import FAMILIES, OUTSIDE, TOO_LONG, Error, errors
 from openapi.examples import (
@@ -29,7 +30,6 @@ from openapi.examples import (
     KEY_ID,
     NOW_MS,
     SCHEMAS,
-    SERVER,
     SESSION_ID,
     USER,
     answers_of,
@@ -264,8 +264,12 @@ _OF_WEBHOOKS: Node = {
 }
 _PARAMETERS: Node = {
     **_OF_WEBHOOKS,
-    "botId": _parameter("id", "path", "The bot's id.", _SNOWFLAKE, BOT),
-    "serverId": _parameter("id", "path", "The server's id.", _SNOWFLAKE, SERVER),
+    **{
+        f"{kind.singular}Id": _parameter(
+            "id", "path", f"The {kind.singular}'s id.", _SNOWFLAKE, kind.sample_id
+        )
+        for kind in KINDS
+    },
     "userId": _parameter("id", "path", "The user's id.", _SNOWFLAKE, USER),
     "voterId": _parameter("user_id", "path", "The user's id.", _SNOWFLAKE, USER),
     "sessionId": _parameter("session_id", "path", "The session's id.", _SESSION_ID, SESSION_ID),
@@ -274,8 +278,7 @@ _PARAMETERS: Node = {
     "deliveryId": _parameter("delivery_id", "path", "The delivery's id.", _OUR_ID, DELIVERY_ID),
 }
 _PATH_PARAMETERS: Mapping[str, str] = {
-    "bots/{id}": "botId",
-    "servers/{id}": "serverId",
+    **{f"{kind}/{{id}}": f"{kind.singular}Id" for kind in KINDS},
     "users/{id}": "userId",
     "voters/{user_id}": "voterId",
     "owners/{user_id}": "voterId",

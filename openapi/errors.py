@@ -13,7 +13,7 @@ from forms.reading import read
 from handlers import reply
 from handlers.manage_users import ACTS
 from handlers.reply import Reply, failure, reply_to
-from kinds.bots import BOTS
+from kinds.registry import KINDS
 from languages.said import SAID, Code, Facts, Fault
 from openapi.deployment import Deployment
 from openapi.examples import BOT, NOW_MS, QUARANTINE, SERVER_COUNT
@@ -102,7 +102,7 @@ def _facts(deployment: Deployment) -> Mapping[Code, Facts]:
 
 def _invalid_edit() -> Invalid:
     try:
-        read(BOTS.edit, {"owner_id": BOT[:3], "name": "", "categories": ["Utility"]})
+        read(KINDS[0].edit, {"owner_id": BOT[:3], "name": "", "categories": ["Utility"]})
     except Invalid as refusal:
         return refusal
     raise AssertionError("the form took it")

@@ -18,11 +18,10 @@ from forms.fields import Form
 from forms.rules import About
 from kinds.kind import Kind
 from kinds.registry import KINDS
-from openapi.schemas import Node, name_of, ref, schema_components
+from openapi.schemas import HOOKED, Node, name_of, ref, schema_components
 from operators.operator_pages import ALL_ROUTES
 
-BOT = "123456789012345678"
-SERVER = "423456789012345678"
+BOT = KINDS[0].sample_id
 OWNER = "223456789012345678"
 CO_OWNER = "523456789012345678"
 USER = "323456789012345678"
@@ -34,7 +33,7 @@ NOW_MS = 1_750_000_000_000
 DAY_MS = 86_400_000
 SERVER_COUNT = 1_200
 QUARANTINE = Quarantine("vote", "You voted from many accounts.", OPERATOR, NOW_MS, NOW_MS + 7 * DAY_MS)
-"""The examples are about one bot, one server, their owner, and a user who has voted."""
+"""The examples are about one listing of each kind, their owner, and a user who has voted."""
 
 SCHEMAS = schema_components(ALL_ROUTES)
 
@@ -64,19 +63,20 @@ _HINT = (
     f"Set it: votegate admin counts {BOT} <number>, "
     f'or PUT /manage/bots/{BOT}/actual-server-count with {{"server_count": <number>}}.'
 )
-_IDS: Mapping[str, str] = {"bot": BOT, "server": SERVER}
 
 
 def _written(kind: Kind) -> dict[str, Any]:
     """Return the body of an edit: the owner and the profile."""
-    return {"owner_id": OWNER, **to_builtins({name: getattr(kind.sample, name) for name in kind.fields})}
+    written = to_builtins({name: getattr(kind.sample, name) for name in kind.fields})
+    lists = {name: list(value) for name, value in written.items() if isinstance(value, tuple)}
+    return {"owner_id": OWNER, **written, **lists}
 
 
 def _bodies_of(kind: Kind) -> dict[str, Mapping[str, "Example"]]:
     """Return the examples of a submission and of an edit."""
     noun, edit = kind.singular, _written(kind)
     invited = {"extra_owners": [CO_OWNER]} if kind.co_owners is not None else {}
-    submission = {"id": _IDS[noun], **edit, **invited}
+    submission = {"id": kind.sample_id, **edit, **invited}
     return {
         f"{kind.title}Submission": {f"{noun}Submission": Example(f"A {noun}", submission)},
         f"{kind.title}Edit": {f"{noun}Edit": Example(f"A {noun}, edited", edit)},
@@ -85,7 +85,7 @@ def _bodies_of(kind: Kind) -> dict[str, Mapping[str, "Example"]]:
 
 _GIVEN: Mapping[str, Mapping[str, Any]] = {
     **{
-        name.format(kind.title): {**_written(kind), "id": _IDS[kind.singular]}
+        name.format(kind.title): {**_written(kind), "id": kind.sample_id}
         for kind in KINDS
         for name in ("{}", "{}Answer", "Shown{}", "Approved{}", "{}Version")
     },
@@ -134,29 +134,33 @@ def _ref_example(component: str, **changes: Any) -> Any:
 _NEW: Mapping[str, Any] = {"state": "in_review", "reviewed_at": None}
 _NO_COUNTS = dict.fromkeys(("server_count", "command_count", "counts_updated_at", "actual_server_count"))
 _DENIED: Mapping[str, Any] = {"state": "denied", "reason": _REASON}
+
+
+def _variants_of(kind: Kind) -> Iterator[tuple[str, Sequence[Variant]]]:
+    """Yield the other answers about a listing of a kind. One kind alone shows what a change looks like."""
+    title, pushed = kind.title, _NO_COUNTS if kind.stats is not None else {}
+    changed = {"change": _ref_example(f"{title}Change")}
+    yield (
+        f"{title}Answer",
+        (
+            Variant(f"new{title}", "In review", {**_NEW, **pushed}, "submit"),
+            Variant(f"denied{title}", "Denied", {**_DENIED, **pushed}, "deny"),
+            Variant(f"withdrawn{title}", "Denied", _DENIED, "withdraw"),
+            *((Variant(f"changed{title}", "Changed", changed, "edit"),) if kind is KINDS[0] else ()),
+        ),
+    )
+    if kind.stats is not None:
+        without = "Its first push of server_count would fail"
+        about = Variant(f"approved{title}WithoutCount", without, {**_NO_COUNTS, "hint": _HINT})
+        yield f"Approved{title}", (about,)
+
+
 VARIANTS: Mapping[str, Sequence[Variant]] = {
     "VoteStatus": (
         Variant("votedBefore", "The last vote is older", {"voted": False, "lastVote": NOW_MS - 2 * DAY_MS}),
         Variant("neverVoted", "The user never voted", {"voted": False, "vote": 0, "lastVote": None}),
     ),
-    "BotAnswer": (
-        Variant("newBot", "In review", {**_NEW, **_NO_COUNTS}, "submit"),
-        Variant("deniedBot", "Denied", {**_DENIED, **_NO_COUNTS}, "deny"),
-        Variant("withdrawnBot", "Denied", _DENIED, "withdraw"),
-        Variant("changedBot", "Changed", {"change": _ref_example("BotChange")}, "edit"),
-    ),
-    "ServerAnswer": (
-        Variant("newServer", "In review", _NEW, "submit"),
-        Variant("deniedServer", "Denied", _DENIED, "deny"),
-        Variant("withdrawnServer", "Denied", _DENIED, "withdraw"),
-    ),
-    "ApprovedBot": (
-        Variant(
-            "approvedBotWithoutCount",
-            "Its first push of server_count would fail",
-            {**_NO_COUNTS, "hint": _HINT},
-        ),
-    ),
+    **{name: variants for kind in KINDS for name, variants in _variants_of(kind)},
     "IssuedKey": (
         Variant("issuedKeyWithoutCount", "The first push of server_count would fail", {"hint": _HINT}),
     ),
@@ -227,6 +231,10 @@ def answers_of(operation: str, answer: str) -> list[str]:
     return own or [name for name, example in of_type.items() if not example.only]
 
 
+(_FIRST, _FIRST_ID), *_, (_OTHER, _OTHER_ID) = (
+    (kind.singular, {id_name: kind.sample_id}) for kind, id_name in HOOKED
+)
+"""Two kinds whose events are shown."""
 _BODIES: Mapping[str, Mapping[str, Example]] = {
     "Stats": {
         "bothCounts": Example("Both counts", {"server_count": SERVER_COUNT, "command_count": 42}),
@@ -286,21 +294,27 @@ _BODIES: Mapping[str, Mapping[str, Example]] = {
         "defaultLimits": Example("Back to the defaults", {}),
     },
     "Vote": {
-        "botVote": Example("A vote for a bot", {"bot": BOT, "user": USER, "test": False}),
-        "serverVote": Example("A vote for a server", {"guild": SERVER, "user": USER, "test": False}),
+        **{
+            f"{kind.singular}Vote": Example(
+                f"A vote for {kind.one}", {id_name: kind.sample_id, "user": USER, "test": False}
+            )
+            for kind, id_name in HOOKED
+        },
         "testVote": Example("A test", {"user": USER, "test": True}),
     },
     "ListingEvent": {
-        "botApproved": Example("A bot was approved", {"type": "review.approved", "bot": BOT, "at": NOW_MS}),
-        "serverDenied": Example(
-            "A server was denied",
-            {"type": "review.denied", "guild": SERVER, "at": NOW_MS, "reason": "Say what it is about."},
+        f"{_FIRST}Approved": Example(
+            f"A {_FIRST} was approved", {"type": "review.approved", **_FIRST_ID, "at": NOW_MS}
+        ),
+        f"{_OTHER}Denied": Example(
+            f"A {_OTHER} was denied",
+            {"type": "review.denied", **_OTHER_ID, "at": NOW_MS, "reason": "Say what it is about."},
         ),
         "voteStruck": Example(
-            "Votes for a bot were struck out",
+            f"Votes for a {_FIRST} were struck out",
             {
                 "type": "vote.struck",
-                "bot": BOT,
+                **_FIRST_ID,
                 "user": USER,
                 "at": NOW_MS,
                 "reason": "Accounts of one person.",

@@ -9,14 +9,16 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Annotated, Any
 
 import msgspec
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType, defstruct
 
 from actions.views import Moment, Snowflake
+from core.rows import WebhookEvent
 from forms.declared import declared_fields
 from forms.fields import Form
 from forms.schema import COMPONENTS, form_components, value_schema
 from handlers.reply import ErrorBody, InvalidFieldsBody, QuarantinedBody, VotedTooSoonBody
 from handlers.route import AnyRoute
+from kinds.kind import Kind
 from kinds.registry import KINDS
 from listings.stats import StatsBody
 
@@ -57,22 +59,6 @@ IsTest = Annotated[bool, Meta(extra_json_schema={"const": True})]
 IsNoTest = Annotated[bool, Meta(extra_json_schema={"const": False})]
 
 
-class BotVote(Struct, forbid_unknown_fields=True):
-    """A user voted for a bot."""
-
-    bot: Snowflake
-    user: Snowflake
-    test: IsNoTest
-
-
-class ServerVote(Struct, forbid_unknown_fields=True):
-    """A user voted for a server."""
-
-    guild: Snowflake
-    user: Snowflake
-    test: IsNoTest
-
-
 class TestVote(Struct, forbid_unknown_fields=True):
     """The management API asked for a test."""
 
@@ -80,32 +66,45 @@ class TestVote(Struct, forbid_unknown_fields=True):
     test: IsTest
 
 
-class _Decided(Struct, forbid_unknown_fields=True, kw_only=True):
-    bot: Snowflake | UnsetType = UNSET
-    guild: Snowflake | UnsetType = UNSET
-    at: Moment
+HOOKED = tuple((kind, kind.webhook.id_name) for kind in KINDS if kind.webhook is not None)
+"""The kinds whose endpoints get events, with the names of their ids in bodies."""
 
 
-class ReviewApproved(_Decided, tag_field="type", tag="review.approved"):
-    """A bot (`bot`) or a server (`guild`) was approved."""
+def _vote_for(kind: Kind, id_name: str) -> type[Struct]:
+    return defstruct(
+        f"{kind.title}Vote",
+        [(id_name, Snowflake), ("user", Snowflake), ("test", IsNoTest)],
+        namespace={"__doc__": f"A user voted for {kind.one}."},
+        module=__name__,
+        forbid_unknown_fields=True,
+    )
 
 
-class ReviewDenied(_Decided, tag_field="type", tag="review.denied"):
-    """A bot (`bot`) or a server (`guild`) was denied, or its approval was withdrawn."""
-
-    reason: str
-
-
-class VoteStruck(_Decided, tag_field="type", tag="vote.struck"):
-    """The votes of a user for a bot (`bot`) or a server (`guild`) were struck out."""
-
-    user: Snowflake
-    reason: str
+def _listing_event(event: WebhookEvent, said: str, **own: Any) -> type[Struct]:
+    """Return the body of an event of a listing. In `said`, `{one}` stands for the kinds with their ids."""
+    *others, last = [f"{kind.one} (`{id_name}`)" for kind, id_name in HOOKED]
+    about = said.format(one=f"{', '.join(others)} or {last}" if others else last)
+    return defstruct(
+        "".join(part.capitalize() for part in event.split(".")),
+        [*own.items(), *((name, Snowflake | UnsetType, UNSET) for _, name in HOOKED), ("at", Moment)],
+        namespace={"__doc__": about[0].upper() + about[1:]},
+        module=__name__,
+        forbid_unknown_fields=True,
+        kw_only=True,
+        tag_field="type",
+        tag=event,
+    )
 
 
 WEBHOOK_BODIES: Mapping[str, Sequence[type[Struct]]] = {
-    "Vote": (BotVote, ServerVote, TestVote),
-    "ListingEvent": (ReviewApproved, ReviewDenied, VoteStruck),
+    "Vote": (*(_vote_for(kind, id_name) for kind, id_name in HOOKED), TestVote),
+    "ListingEvent": (
+        _listing_event("review.approved", "{one} was approved."),
+        _listing_event("review.denied", "{one} was denied, or its approval was withdrawn.", reason=str),
+        _listing_event(
+            "vote.struck", "The votes of a user for {one} were struck out.", user=Snowflake, reason=str
+        ),
+    ),
 }
 """The bodies that webhooks send."""
 

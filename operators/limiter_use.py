@@ -9,7 +9,6 @@ from actions.listing_views import LimitView
 from actions.views import Count, ListingName, Positive, Snowflake, Success, View, example
 from core.rows import BotLimits, Listing
 from handlers.slices import first_of
-from kinds.bots import BOTS
 from operators.gateway_parts import GatewayParts
 from ratelimit.address import shown_address
 from ratelimit.bucket import Decision, Policy
@@ -100,7 +99,7 @@ async def limiter_use(parts: GatewayParts) -> LimiterInside:
 def _use(bot: Listing | None, use: "_Use", own: Callable[[BotLimits], Policy | None]) -> BotUse:
     decision = use.decision
     return BotUse(
-        id=use.key.removeprefix(BOTS.prefix),
+        id=use.key.partition("/")[2],
         name=bot.profile.name if bot is not None else "",
         used=decision.limit - decision.remaining,
         limit=decision.limit,

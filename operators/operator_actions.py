@@ -17,7 +17,7 @@ from kinds.registry import BY_PLURAL
 from languages.said import in_words
 from languages.texts import Words
 from operators.gateway_parts import GatewayParts
-from operators.subjects import Inside, bot_inside, name_of, server_inside
+from operators.subjects import listing_inside, name_of
 from web.error_pages import error_text
 from web.form_posts import FormPost
 from web.formats import number, size, span
@@ -52,7 +52,7 @@ class DebugAction(NamedTuple):
     Args:
         place: the path of the page that it is on.
         slug: its name in the path, behind that of the page.
-        operation: the id of the JSON endpoint; `{form}` stands for Bot or Server.
+        operation: the id of the JSON endpoint; `{form}` stands for the title of the kind.
         what: a text that says what it does and what it does not.
         done: makes the notice of a JSON answer.
         is_grave: true if it takes something away.
@@ -69,7 +69,7 @@ class DebugAction(NamedTuple):
     done: Callable[[Answer], Notice]
     fields: tuple[FormField, ...] = ()
     is_grave: bool = False
-    now: Callable[[Inside], Mapping[str, Any]] = lambda _: {}
+    now: Callable[[Any], Mapping[str, Any]] = lambda _: {}
     of: PartName | None = None
 
     @property
@@ -123,7 +123,7 @@ def _snapshot_taken(answer: Answer) -> Notice:
     return Notice(f"The snapshot at position {number(answer['position'])} is on disk: {taken}.")
 
 
-def _own_limits(inside: Inside) -> Mapping[str, Any]:
+def _own_limits(inside: Any) -> Mapping[str, Any]:
     own = msgspec.to_builtins(inside.listing).get("limits", {})
     return {
         f"{limit}.{name}": (own[limit] or {}).get(name, "")
@@ -132,7 +132,7 @@ def _own_limits(inside: Inside) -> Mapping[str, Any]:
     }
 
 
-def _own_count(inside: Inside) -> Mapping[str, Any]:
+def _own_count(inside: Any) -> Mapping[str, Any]:
     count = msgspec.to_builtins(inside.listing).get("actual_server_count")
     return {"server_count": "" if count is None else count}
 
@@ -318,8 +318,7 @@ class OperatorActions:
         kind = BY_PLURAL.get(name)
         if kind is None or not kind.has(action.of):
             raise Refusal("no_such_listing")
-        show = bot_inside if kind.stats is not None else server_inside
-        inside = await show(self._parts, listing_id)
+        inside = await listing_inside(self._parts, kind, listing_id)
         return _Subject(
             f"{action.title}: {name_of(inside)}",
             action.now(inside),

@@ -23,6 +23,8 @@ from handlers.reply import Reply, success
 from handlers.request import Endpoint, Request
 from handlers.route import AnyRoute, RouteOf
 from handlers.routes import ROUTES
+from kinds.kind import Kind
+from kinds.registry import KINDS
 from metrics.collectors import PLAIN
 from operators.all_webhooks import WebhooksInside, all_webhooks
 from operators.data_folder import BACKUP, SnapshotTaken, Verified, backup, snapshot, verify
@@ -45,16 +47,14 @@ from operators.recent import (
     newest_events,
 )
 from operators.subjects import (
-    BotInside,
+    INSIDES,
     FindQuery,
     FoundListings,
-    ServerInside,
     UserInside,
-    bot_inside,
     find,
     listing_html,
+    listing_inside,
     name_of,
-    server_inside,
     user_inside,
 )
 
@@ -128,6 +128,30 @@ class OperatorPage(Generic[V]):
             return success(await self.value(parts, request))
 
         return answer
+
+
+def _listing_page(kind: Kind) -> OperatorPage[Any]:
+    """Return the page of everything about a listing of a kind."""
+    parts = (
+        ("its keys without values", kind.keys is not None),
+        ("its webhook", True),
+        ("its limits as they stand", kind.stats is not None),
+        ("its newest deliveries", True),
+    )
+    shown = ", ".join(["The listing", *(text for text, is_there in parts if is_there)])
+    return OperatorPage(
+        path=f"/debug/listings/{kind}/{{id}}",
+        title=name_of,
+        template="listing",
+        html=partial(listing_html, kind),
+        name=f"show{kind.title}Whole",
+        view=INSIDES[kind.plural],
+        show=lambda parts, request: listing_inside(parts, kind, request.params[0]),
+        summary=f"Show all about a {kind.singular} and its newest votes",
+        about=f"{shown} and its newest votes.",
+        outcome=f"The {kind.singular}.",
+        refuses=("no_such_listing",),
+    )
 
 
 OPERATOR_PAGES: tuple[OperatorPage[Any], ...] = (
@@ -212,35 +236,7 @@ OPERATOR_PAGES: tuple[OperatorPage[Any], ...] = (
         outcome="The listings that were found.",
         query=FindQuery,
     ),
-    OperatorPage[BotInside](
-        path="/debug/listings/bots/{id}",
-        title=name_of,
-        template="listing",
-        html=listing_html,
-        name="showBotWhole",
-        view=BotInside,
-        show=lambda parts, request: bot_inside(parts, request.params[0]),
-        summary="Show all about a bot and its newest votes",
-        about=(
-            "The listing, its keys without values, its webhook, its limits as they stand, its newest "
-            "deliveries and its newest votes."
-        ),
-        outcome="The bot.",
-        refuses=("no_such_listing",),
-    ),
-    OperatorPage[ServerInside](
-        path="/debug/listings/servers/{id}",
-        title=name_of,
-        template="listing",
-        html=listing_html,
-        name="showServerWhole",
-        view=ServerInside,
-        show=lambda parts, request: server_inside(parts, request.params[0]),
-        summary="Show all about a server and its newest votes",
-        about="The listing, its webhook, its newest deliveries and its newest votes.",
-        outcome="The server.",
-        refuses=("no_such_listing",),
-    ),
+    *map(_listing_page, KINDS),
     OperatorPage(
         path="/debug/users/{id}",
         title=lambda user: f"User {user.id}",

@@ -1,12 +1,12 @@
 """The process as a whole, for the operator: how it is now, and how the last minutes were."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Meta, convert
 from msgspec.structs import asdict
 
-from actions.views import NULL, Amount, Count, Success, View, example
+from actions.views import NULL, Amount, Count, Success, View, example, view_of
 from core.clock import NS_PER_SECOND
 from core.version import VERSION
 from handlers.slices import refreshed_digest
@@ -37,16 +37,23 @@ class Positions(View):
     snapshot: Annotated[Count, example(1_000)]
 
 
-class Counts(View):
-    """Sizes of the state."""
-
-    bots: Count
-    servers: Count
+class _Sizes(View):
     keys: Count
     votes: Count
     webhooks_pending: Count
     webhooks_in_flight: Count
     endpoints_suspended: Count
+
+
+if TYPE_CHECKING:
+    Counts = View
+else:
+    Counts = view_of(
+        "Counts",
+        "Sizes of the state.",
+        view_of("Listings", "", **dict.fromkeys((kind.plural for kind in KINDS), Count)),
+        _Sizes,
+    )
 
 
 class LimiterCounts(View):

@@ -10,11 +10,9 @@ from actions.deliveries import DeliveryView, delivery_view
 from actions.history import Acts, OwnerMessageOrNone, act_views, owner_message_view
 from actions.keys import KeyView, key_view
 from actions.listing_views import (
-    BotView,
-    ServerView,
+    VIEWS,
     StatsProblemViews,
-    bot_view,
-    server_view,
+    listing_view,
     stats_problem_views,
 )
 from actions.views import (
@@ -30,6 +28,7 @@ from actions.views import (
     View,
     example,
     including,
+    view_of,
 )
 from actions.webhooks import WebhookView, webhook_view
 from core.listing_table import ref_slices
@@ -41,8 +40,8 @@ from grammars.snowflake import is_snowflake
 from handlers.request import Request
 from handlers.slices import in_slices
 from handlers.user_views import UserView
-from kinds.bots import BOTS
-from kinds.servers import SERVERS
+from kinds.kind import Kind
+from kinds.registry import KINDS
 from languages.said import Fault
 from listings.rules import listing_of
 from operators.gateway_parts import GatewayParts
@@ -151,14 +150,28 @@ _RecentDeliveries = Annotated[
 _Voters = Annotated[Count, Meta(description="How many users have voted for it.")]
 
 
-class BotInside(Success):
-    """All about a bot, with its newest votes."""
+class _Keys(View):
+    """The fields of a listing with API keys."""
 
-    listing: BotView
     keys: tuple[KeyView, ...]
+
+
+class _Hooked(View):
+    """The webhook of a listing, which every kind shows."""
+
     webhook: WebhookView | None
+
+
+class _Pushed(View):
+    """The fields of a listing whose program pushes counts."""
+
     stats_problems: StatsProblemViews
     limits: NextRequests
+
+
+class _Voted(View):
+    """The fields of all listings behind those of their parts."""
+
     voters: _Voters
     recent_votes: _RecentVotes
     deliveries: _RecentDeliveries
@@ -167,43 +180,37 @@ class BotInside(Success):
     message: OwnerMessageOrNone
 
 
-class ServerInside(Success):
-    """All about a server, with its newest votes."""
-
-    listing: ServerView
-    webhook: WebhookView | None
-    voters: _Voters
-    recent_votes: _RecentVotes
-    deliveries: _RecentDeliveries
-    deliveries_pending: Count
-    history: Acts
-    message: OwnerMessageOrNone
-
-
-Inside = BotInside | ServerInside
-
-
-async def bot_inside(parts: GatewayParts, bot_id: str) -> BotInside:
-    """Return all about a bot. Raises Refusal."""
-    ref = BOTS.ref(bot_id)
-    votes = await _recent_votes(parts.state, ref)
-    bot, now_ms = listing_of(parts.state, ref), parts.clock.now_ms()
-    limits = parts.public.limits_of(bot).items()
-    return BotInside(
-        listing=bot_view(bot),
-        keys=tuple(key_view(key, now_ms) for key in bot.keys),
-        stats_problems=stats_problem_views(parts.public.problems.of(ref)),
-        limits=NextRequests(**{name: _next_request(decision) for name, decision in limits}),
-        **_shared(parts, bot, votes),
+def _inside_of(kind: Kind) -> type[Any]:
+    """Return the view of everything about a listing of a kind."""
+    return view_of(
+        f"{kind.title}Inside",
+        f"All about a {kind.singular}, with its newest votes.",
+        Success,
+        view_of("Shown", "", listing=VIEWS[kind.plural].listing),
+        *((_Keys,) if kind.keys is not None else ()),
+        _Hooked,
+        *((_Pushed,) if kind.stats is not None else ()),
+        _Voted,
     )
 
 
-async def server_inside(parts: GatewayParts, server_id: str) -> ServerInside:
-    """Return all about a server. Raises Refusal."""
-    ref = SERVERS.ref(server_id)
+INSIDES: Mapping[str, type[Any]] = {kind.plural: _inside_of(kind) for kind in KINDS}
+"""The views of everything about a listing, by kind."""
+
+
+async def listing_inside(parts: GatewayParts, kind: Kind, listing_id: str) -> Any:
+    """Return all about a listing. Raises Refusal."""
+    ref = kind.ref(listing_id)
     votes = await _recent_votes(parts.state, ref)
-    server = listing_of(parts.state, ref)
-    return ServerInside(listing=server_view(server), **_shared(parts, server, votes))
+    row, now_ms = listing_of(parts.state, ref), parts.clock.now_ms()
+    fields = {"listing": listing_view(row), **_shared(parts, row, votes)}
+    if kind.keys is not None:
+        fields["keys"] = tuple(key_view(key, now_ms) for key in row.keys)
+    if kind.stats is not None:
+        limits = parts.public.limits_of(row).items()
+        fields["stats_problems"] = stats_problem_views(parts.public.problems.of(ref))
+        fields["limits"] = NextRequests(**{name: _next_request(decision) for name, decision in limits})
+    return INSIDES[kind.plural](**fields)
 
 
 def _shared(parts: GatewayParts, listing: Listing, votes: tuple[RecentVoteView, ...]) -> dict[str, Any]:
@@ -313,12 +320,11 @@ class _Survey:
             self.votes.append(vote)
 
 
-def name_of(inside: Inside) -> str:
-    return str(asdict(inside.listing)["name"])
+def name_of(inside: Any) -> str:
+    return str(inside.listing.name)
 
 
-async def listing_html(inside: Inside, _: Request, markdown: "Markdown") -> Mapping[str, Any]:
+async def listing_html(kind: Kind, inside: Any, _: Request, markdown: "Markdown") -> Mapping[str, Any]:
     """Return the values for the page of a listing, with a long text as HTML if it is Markdown."""
-    kind = SERVERS if isinstance(inside, ServerInside) else BOTS
     description = await markdown.html(kind.prose(inside.listing)) if kind.is_markdown else None
     return {"kind": kind, "description": description}

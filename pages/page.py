@@ -21,9 +21,9 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from actions.action import Access, Action, Call
-from actions.listing_kinds import Kind
 from core.rows import Listing
 from handlers.reply import NO_HEADERS, Reply
+from kinds.kind import Kind, PartName
 from languages.said import Code
 from languages.texts import NO_ERRORS, Words
 from pages.site_tools import SiteTools
@@ -212,7 +212,7 @@ class Page(Generic[V]):
     show: Callable[[PageCall], Shown[V] | Done | Reply | Awaitable[Shown[V] | Done | Reply]] | None = None
     access: Access = ANYTHING
     visitors: Visitors = "signed in"
-    of: str | None = None
+    of: PartName | None = None
     kind: Kind | None = None
     tab: str = ""
     template: str = ""

@@ -10,10 +10,11 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from actions.action import Access, Call, Operation
-from actions.listing_kinds import Kind, kinds_with
 from core.refusals import Invalid, Refusal, Unavailable
 from forms.reading import read
 from handlers.reply import NO_HEADERS, encode_json, reply_to, success
+from kinds.kind import Kind
+from kinds.registry import KINDS
 from pages.page import Again, Answer, AnyPage, PageCall, Post, RefusedPost, Shown, run_post
 from pages.site_tools import SiteTools
 from people.quarantine import refuse_quarantined
@@ -47,16 +48,16 @@ def rows_of(pages: Sequence[AnyPage]) -> tuple[PageRow, ...]:
     of_none = [row for page in pages if "{kind}" not in page.path for row in _rows(page, page.kind)]
     of_kinds = [
         row
-        for kind in kinds_with(None)
+        for kind in KINDS
         for page in pages
-        if "{kind}" in page.path and kind in kinds_with(page.of)
+        if "{kind}" in page.path and kind.has(page.of)
         for row in _rows(page, kind)
     ]
     return (*of_none, *of_kinds)
 
 
 def _rows(page: AnyPage, kind: Kind | None) -> list[PageRow]:
-    path = page.path.replace("{kind}", kind or "")
+    path = page.path.replace("{kind}", str(kind or ""))
     rows = []
     if page.show is not None and page.has_get:
         if page.has_json:  # first, because the end of `path` may be an id

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from kinds.kind import PartName
 from pages.page import Again, Page, PageCall, Post, Shown, run_post
 from web.people.questions import OVERLAPS, Question, not_confirmed
 
@@ -17,7 +18,7 @@ class NotConfirmed(Exception):
 
 
 def question_page(
-    *, path: str, asks: Callable[[PageCall], Question], post: Post[Any], tab: str, of: str | None = None
+    *, path: str, asks: Callable[[PageCall], Question], post: Post[Any], tab: str, of: PartName | None = None
 ) -> Page[None]:
     """Return the page of a question before a post. It takes the same access as the post's action.
 

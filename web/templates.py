@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from actions.history import message_error
 from handlers.late import Late
+from kinds.registry import BY_PLURAL
 from languages.language_names import Language
 from web.links import link
 from web.static_files import read_static_files
@@ -167,6 +168,10 @@ def _environment(spoken: "Localization") -> "Environment":
     environment.policies["ext.i18n.trimmed"] = True
     environment.extend(newstyle_gettext=True)  # values are given to the functions, which escape them
     environment.globals |= {"_": spoken.gettext, "gettext": spoken.gettext, "ngettext": spoken.ngettext}
-    environment.globals |= {"static": read_static_files().address, "language": spoken.language}
+    environment.globals |= {
+        "static": read_static_files().address,
+        "language": spoken.language,
+        "kinds": BY_PLURAL,
+    }
     environment.filters |= {"untold": message_error, "url": link, "said": spoken.say, **spoken.filters}
     return environment

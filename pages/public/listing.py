@@ -77,7 +77,6 @@ def listing_view(page: PageCall, row: Listing) -> Mapping[str, Any]:
     if kind.stats is not None:
         pushed = {name: getattr(counts, name, None) for name in kind.stats.most}
         pushed["counts_updated_at"] = counts.at_ms if counts is not None else None
-    invited = kind.facts is not None and kind.facts.question == "application"
     return {
         "success": True,
         "kind": kind.plural,
@@ -89,7 +88,7 @@ def listing_view(page: PageCall, row: Listing) -> Mapping[str, Any]:
         "listed_at": listed_ms(row),
         "updated_at": row.updated_ms,
         "icon_url": page.site.icons.url(row.ref),
-        **({"invite_url": _invite_url(page, row.id)} if invited else {}),
+        **({"invite_url": _invite_url(page, row.id)} if kind.is_a("application") else {}),
         **{name: value for name, value in written.items() if name in links},
         "state": row.state,
     }

@@ -21,7 +21,7 @@ from core.rows import Listing
 from forms.fields import Form
 from forms.reading import read_query
 from kinds.kind import Kind
-from kinds.registry import BY_PLURAL, KINDS, kind_of
+from kinds.registry import KINDS, kind_of
 from languages.said import Fault
 from languages.texts import Text
 from pages.page import AnyPage, Page, PageCall, Shown
@@ -175,13 +175,13 @@ async def show(page: PageCall) -> Shown[PublicList]:
 
 def _wanted(page: PageCall) -> Wanted:
     """Read the query of a list. Raises Invalid."""
-    kind, query = BY_PLURAL[page.call.kind or ""], page.visit.request.query
+    kind, query = page.call.listing_kind, page.visit.request.query
     category, sort = query.get("category", ""), query.get("sort", "") or SORTS[0]
     if category and category not in kind.categories:
         raise Invalid({"category": Fault("not_one_of", {"choices": ", ".join(kind.categories)})})
     if sort not in SORTS:
         raise Invalid({"sort": Fault("not_one_of", {"choices": ", ".join(get_args(Sort))})})
-    keyword = query.get("keyword", "") if kind.has_keywords and not category else ""
+    keyword = query.get("keyword", "") if kind.finds_by("keyword") and not category else ""
     return Wanted(
         kind, category, keyword, sort, query.get("q", "")[:LONGEST].strip(), query.get("after") or None
     )

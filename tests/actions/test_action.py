@@ -13,6 +13,8 @@ from actions.tools import Tools
 from actions.views import Success
 from core.actors import OPERATOR
 from core.refusals import Invalid
+from kinds.bots import BOTS
+from kinds.servers import SERVERS
 from tests.support.sample_rows import NOW_MS, USER
 
 APPROVE: Action[None, Success] = Action(
@@ -42,7 +44,7 @@ def test_an_action_is_one_operation_for_each_kind_of_listing() -> None:
 
 
 def test_an_action_of_a_part_is_for_the_kinds_that_have_it() -> None:
-    assert {operation.kind for operation in operations(KEY_ACTIONS)} == {"bots"}
+    assert {operation.kind for operation in operations(KEY_ACTIONS)} == {BOTS}
 
 
 def test_an_action_on_no_listing_is_one_operation() -> None:
@@ -105,6 +107,6 @@ def test_an_id_of_a_user_is_a_snowflake() -> None:
 
 
 def test_a_call_on_no_listing_has_no_ref() -> None:
-    assert called(kind="servers", ids=("5",)).ref == "servers/5"
+    assert called(kind=SERVERS, ids=("5",)).ref == "servers/5"
     with pytest.raises(TypeError):
         _ = called(ids=("5",)).ref

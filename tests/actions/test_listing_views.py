@@ -1,21 +1,39 @@
-"""Views of listings take the fields of their profiles."""
+"""Views of listings are made of the profiles and the parts of their kinds."""
 
 import pytest
-from msgspec import Struct
 from msgspec.structs import fields
 
-from actions.listing_views import BotAnswer, BotView, ServerView
-from kinds.bots import BotProfile
-from kinds.servers import ServerProfile
+from actions.listing_views import VIEWS
+from kinds.kind import Kind
+from kinds.registry import KINDS
 
 
-@pytest.mark.parametrize(("view", "profile"), [(BotView, BotProfile), (ServerView, ServerProfile)])
-def test_a_listing_shows_every_field_of_its_profile(view: type[Struct], profile: type[Struct]) -> None:
-    names = [field.name for field in fields(view)]
-    written = [field.name for field in fields(profile)]
-    assert names[:2] == ["id", "owner_id"]
-    assert names[2 : 2 + len(written)] == written
+def names(view: type) -> list[str]:
+    return [field.name for field in fields(view)]
 
 
-def test_an_answer_about_a_bot_begins_with_success() -> None:
-    assert [field.name for field in fields(BotAnswer)] == ["success", *(f.name for f in fields(BotView))]
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_a_listing_shows_every_field_of_its_profile(kind: Kind) -> None:
+    shown = names(VIEWS[kind.plural].listing)
+    assert shown[:2] == ["id", "owner_id"]
+    assert shown[2 : 2 + len(kind.fields)] == [*kind.fields]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_an_answer_begins_with_success_and_is_the_listing(kind: Kind) -> None:
+    views = VIEWS[kind.plural]
+    assert names(views.answer) == ["success", *names(views.listing)]
+
+
+@pytest.mark.parametrize(
+    ("part", "field"),
+    [
+        ("co_owners", "invited"),
+        ("stats", "actual_server_count"),
+        ("keys", "limits"),
+        ("checks", "eligibility"),
+    ],
+)
+def test_a_field_of_a_part_is_shown_by_the_kinds_that_have_it(part: str, field: str) -> None:
+    for kind in KINDS:
+        assert (field in names(VIEWS[kind.plural].listing)) == (getattr(kind, part) is not None)

@@ -9,6 +9,14 @@ from actions.table import ACTIONS
 from people.permissions import RIGHTS, Relation, Right
 
 NEEDED: dict[str, tuple[Right | None, bool]] = {
+    "submit{Thing}": (None, False),
+    "list{Thing}s": (None, False),
+    "show{Thing}": ("see", False),
+    "show{Thing}History": ("review", False),
+    "edit{Thing}": ("edit", False),
+    "remove{Thing}": ("remove", True),
+    "setActualServerCount": (None, False),
+    "setLimits": (None, False),
     "issueKey": ("keys", True),
     "listKeys": ("keys", False),
     "rotateKey": ("keys", True),

@@ -10,11 +10,13 @@ from core.ledger import Ledger
 from core.refusals import Refusal
 from core.rows import Key, Listing, Reviewed
 from core.state import State
-from kinds.bots import MOST_CO_OWNERS
 from listings import owners
 from tests.support.co_owners import co_owner
 from tests.support.committed_rows import a_listing
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OTHER_USER, OWNER, USER
+
+MOST = 4
+"""Co-owners and invitations of one bot together."""
 
 BY_OWNER, BY_USER = user_actor(OWNER), user_actor(USER)
 IDS = count()
@@ -80,12 +82,12 @@ def test_either_side_ends_it(ledger: Ledger, state: State, joins: bool, by: Acto
 
 def test_there_is_room_for_so_many_invitations_and_co_owners(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
-    users = [str(10**17 + number) for number in range(MOST_CO_OWNERS)]
+    users = [str(10**17 + number) for number in range(MOST)]
     for user in users:
         invite(ledger, user)
     join(ledger, users[0])
     invite(ledger, users[1])  # who is invited takes no more room
-    assert len(row_of(state).co_owners) == MOST_CO_OWNERS
+    assert len(row_of(state).co_owners) == MOST
     with pytest.raises(Refusal, match="too_many_owners"):
         invite(ledger, USER)
     part(ledger, users[2], user_actor(users[2]))

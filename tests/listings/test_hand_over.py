@@ -9,11 +9,13 @@ from core.ledger import Ledger
 from core.refusals import Refusal
 from core.rows import Listing
 from core.state import State
-from kinds.bots import MOST_CO_OWNERS
 from listings import owners
 from tests.support.co_owners import co_owner
 from tests.support.committed_rows import a_listing
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_USER, OWNER, SERVER_PROFILE, SERVER_REF, USER
+
+MOST = 4
+"""Co-owners and invitations of one bot together."""
 
 BY_OWNER, BY_SUCCESSOR = user_actor(OWNER), user_actor(USER)
 WEEK_MS = 7 * MS_PER_DAY
@@ -92,7 +94,7 @@ def test_a_new_owner_says_alone_who_else_owns_it(ledger: Ledger) -> None:
 
 def test_a_former_owner_goes_where_there_is_no_room(ledger: Ledger) -> None:
     a_listing(ledger)
-    others = [str(10**17 + number) for number in range(MOST_CO_OWNERS)]
+    others = [str(10**17 + number) for number in range(MOST)]
     ledger.commit([CoOwnerSaved(BOT_REF, co_owner(user), NOW_MS) for user in others])
     offered(ledger)
     assert [*accept(ledger).extra_owners] == others

@@ -13,7 +13,8 @@ import gateway.serve as composition
 from core.rows import Delivery, WebhookEvent
 from handlers.reply import JSON
 from handlers.route import Resource
-from openapi.examples import BOT, DELIVERY_ID, NOW_MS, SERVER, USER
+from kinds.servers import SERVERS
+from openapi.examples import BOT, DELIVERY_ID, NOW_MS, USER
 from serving.application import ApplicationPolicy, make_application
 from tests.support.gateways import ThreadGateway, running
 from tests.support.openapi_lookup import COMPONENTS, DOCUMENT, OPERATIONS, filled, found, nodes, validator
@@ -118,7 +119,11 @@ def described(webhook: str, name: str) -> Any:
 
 @pytest.mark.parametrize(
     ("name", "ref", "test"),
-    [("botVote", f"bots/{BOT}", False), ("serverVote", f"servers/{SERVER}", False), ("testVote", "", True)],
+    [
+        ("botVote", f"bots/{BOT}", False),
+        ("serverVote", f"servers/{SERVERS.sample_id}", False),
+        ("testVote", "", True),
+    ],
 )
 def test_the_webhook_is_described_as_it_is_sent(name: str, ref: str, test: bool) -> None:
     sent = payload(Delivery(DELIVERY_ID, ref, USER, test, 0, 0))
@@ -129,7 +134,7 @@ def test_the_webhook_is_described_as_it_is_sent(name: str, ref: str, test: bool)
     ("name", "ref", "user", "kind"),
     [
         ("botApproved", f"bots/{BOT}", "", "review.approved"),
-        ("serverDenied", f"servers/{SERVER}", "", "review.denied"),
+        ("serverDenied", f"servers/{SERVERS.sample_id}", "", "review.denied"),
         ("voteStruck", f"bots/{BOT}", USER, "vote.struck"),
     ],
 )

@@ -13,8 +13,9 @@ import requests
 from core.refusals import Unavailable
 from handlers.reply import JSON
 from journal.journal import Journal
+from kinds.servers import SERVERS
 from openapi.errors import REQUEST_ID
-from openapi.examples import BOT, DELIVERY_ID, KEY_ID, QUARANTINE, SERVER, SERVER_COUNT, SESSION_ID, USER
+from openapi.examples import BOT, DELIVERY_ID, KEY_ID, QUARANTINE, SERVER_COUNT, SESSION_ID, USER
 from serving.timeline import LoopLag
 from tests.support.gateways import BOT_SUBMISSION, OTHER_BOT, ThreadGateway, eventually, running
 from tests.support.openapi_lookup import ERRORS, OPERATIONS, filled, found
@@ -45,8 +46,8 @@ def expect(name: str, response: requests.Response) -> None:
 def key(gateway: ThreadGateway, receiver: Receiver) -> str:
     """The key of the examples' bot, which is approved and has a webhook, as their server has."""
     key = gateway.list_bot(BOT, SERVER_COUNT)
-    gateway.list_server(SERVER)
-    for one in (f"/manage/bots/{BOT}", f"/manage/servers/{SERVER}"):
+    gateway.list_server(SERVERS.sample_id)
+    for one in (f"/manage/bots/{BOT}", f"/manage/servers/{SERVERS.sample_id}"):
         gateway.done("PUT", f"{one}/webhook", {"url": receiver.url})
     return key
 
@@ -63,7 +64,7 @@ def test_all_operators_endpoints_refuse_in_the_documented_words(gateway: ThreadG
         expect("invalidOperatorToken", gateway.request(method, filled(path), headers=headers))
         headers = {"Authorization": f"Bearer {gateway.operator_token}"}
         if "/{id}" in path and "/users/" not in path:
-            unknown = filled(path).replace(BOT, USER).replace(SERVER, USER)
+            unknown = filled(path).replace(BOT, USER).replace(SERVERS.sample_id, USER)
             expect("noSuchListing", gateway.request(method, unknown, headers=headers))
         if "requestBody" in operation:
             for name, body in {**bodies, "bodyTooLarge": b" " * 65_537}.items():

@@ -30,6 +30,7 @@ from forms.fields import LAST_MS, MAX_MS, Form
 from forms.reading import read
 from grammars.http_urls import read_url
 from handlers.manage_users import QuarantineTerms
+from kinds.servers import SERVERS
 from listings.forms import Denial, KeyName, WebhookSettings
 from listings.keys import KeyDigester
 from listings.stats import read_stats
@@ -42,7 +43,6 @@ from openapi.examples import (
     KEY_ID,
     NOW_MS,
     OWNER,
-    SERVER,
     SERVER_COUNT,
     SESSION_ID,
     USER,
@@ -82,7 +82,7 @@ SETTINGS: dict[str, object] = {
 }
 KNOWN_IDS = {
     "bots": BOT,
-    "servers": SERVER,
+    "servers": SERVERS.sample_id,
     "users": USER,
     "keys": KEY_ID,
     "deliveries": DELIVERY_ID,

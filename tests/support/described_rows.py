@@ -4,8 +4,8 @@ from core.actors import user_actor
 from core.rows import Key, Listing, Reviewed
 from core.user_rows import UserProfile, UserRow, UserSession, user_ref
 from kinds.bots import BotProfile
-from kinds.servers import ServerProfile
-from openapi.examples import BOT, DAY_MS, KEY_ID, NOW_MS, OWNER, QUARANTINE, SERVER, SESSION_ID, USER
+from kinds.servers import SERVERS, ServerProfile
+from openapi.examples import BOT, DAY_MS, KEY_ID, NOW_MS, OWNER, QUARANTINE, SESSION_ID, USER
 
 CO_OWNER_ID = "1d5e92c3ba4e607f8a9bacbd"
 KEY = "vg_3q2-7wEjRWeJq83vASNFZ4mrze8BI0VniavN7wEjRWc"
@@ -28,7 +28,7 @@ APPROVED_BOT = Listing(
     keys=(PRODUCTION_KEY,),
 )
 APPROVED_SERVER = Listing(
-    f"servers/{SERVER}",
+    f"servers/{SERVERS.sample_id}",
     OWNER,
     ServerProfile("Example server", "A place to talk about bots", ("bots", "talk"), "Community"),
     NOW_MS - 2 * DAY_MS,

@@ -7,9 +7,10 @@ import jsonschema_rs
 
 from gateway.api import deployment
 from handlers.reply import JSON
+from kinds.servers import SERVERS
 from openapi.document import openapi_document
 from openapi.errors import OUTSIDE, errors
-from openapi.examples import BOT, DELIVERY_ID, KEY_ID, QUARANTINE, SERVER, SESSION_ID, USER
+from openapi.examples import BOT, DELIVERY_ID, KEY_ID, QUARANTINE, SESSION_ID, USER
 from settings.model import Settings
 
 DEPLOYMENT = deployment(Settings())
@@ -50,7 +51,7 @@ def validator(schema: dict[str, Any]) -> jsonschema_rs.Draft202012Validator:
 
 def filled(path: str) -> str:
     """The path of the bot, the server or the user of the examples."""
-    thing = SERVER if "/servers/" in path else USER if "/users/" in path else BOT
+    thing = SERVERS.sample_id if "/servers/" in path else USER if "/users/" in path else BOT
     for name, value in {"{id}": thing, **IDS}.items():
         path = path.replace(name, value)
     return path

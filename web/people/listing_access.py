@@ -11,6 +11,7 @@ from core.clock import Clock
 from core.refusals import Refusal
 from core.rows import Listing
 from core.state import State
+from kinds.kind import Kind
 from languages.texts import Text
 from people.permissions import Right, rights
 from web.pages import Instead, Page
@@ -46,11 +47,11 @@ class ListingAccess:
     state: State
     clock: Clock
 
-    def of(self, visit: PersonVisit, kind: str, right: Right) -> Access:
+    def of(self, visit: PersonVisit, kind: Kind | str, right: Right) -> Access:
         """Return the listing of the page's first parameter.
 
         Args:
-            kind: "bots" or "servers".
+            kind: its kind, or the name of it in the path.
 
         Raises Refusal if there is none, if the person may not see it, or may not do that with it.
         """
@@ -63,7 +64,7 @@ class ListingAccess:
             raise Refusal("not_permitted") if "see" in allowed else Refusal("no_such_listing")
         return Access(row, person, allowed)
 
-    def fresh(self, visit: PersonVisit, kind: str, right: Right) -> Access:
+    def fresh(self, visit: PersonVisit, kind: Kind | str, right: Right) -> Access:
         """Return the same, for an act that takes a fresh sign-in. Raises what `of` raises, and Instead."""
         access = self.of(visit, kind, right)
         ask_stale(visit, self.clock, STALE)

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from actions.listing_kinds import kind_of_ref
 from core.rows import Listing
+from kinds.registry import kind_of
 from languages.texts import Text
 from people.permissions import Right
 from ratelimit.bucket import Decision
@@ -48,7 +48,7 @@ def tab_page(
 def tab_values(row: Listing, at: str, allowed: frozenset[Right]) -> Mapping[str, Any]:
     """Return the values of the head of every page under a tab."""
     here = f"/{row.ref}/manage"
-    return {"row": row, "kind": kind_of_ref(row.ref), "at": at, "rights": allowed, "here": here}
+    return {"row": row, "kind": kind_of(row.ref), "at": at, "rights": allowed, "here": here}
 
 
 def tab_title(row: Listing, at: str) -> Text:

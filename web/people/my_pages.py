@@ -3,7 +3,6 @@
 from bisect import bisect_right
 from typing import Any, NamedTuple
 
-from actions.listing_kinds import kind_of_ref
 from core.actors import user_actor
 from core.clock import Clock
 from core.due_reminders import DueReminder, due_reminders
@@ -14,6 +13,7 @@ from core.rows import Listing
 from core.user_rows import UserSession, user_ref
 from handlers.slices import in_slices
 from handlers.user_views import NOTICES
+from kinds.registry import kind_of
 from languages.texts import Text, Words
 from listings.notices import NoticeSearch, OwnerNotice
 from listings.owners import is_asked
@@ -76,7 +76,7 @@ class MyPages:
         refs = self._ownership.refs_of(signed_in(visit).id)
         first = bisect_right(refs, visit.request.query.get("after", ""))
         rows = [self._state.listings[ref] for ref in refs[first : first + LISTINGS]]
-        shown = [OwnListing(row, kind_of_ref(row.ref), self._ownership.place(row.ref)) for row in rows]
+        shown = [OwnListing(row, kind_of(row.ref).plural, self._ownership.place(row.ref)) for row in rows]
         values = {
             "listings": shown,
             "next": rows[-1].ref if len(refs) > first + LISTINGS else None,

@@ -10,14 +10,16 @@ from typing import Literal
 from msgspec import Struct
 
 from actions.history import ActView, act_views
-from actions.listing_kinds import Kind, kind_of_ref
-from actions.listing_views import BotView, ServerView, bot_view, server_view
+from actions.listing_views import listing_view
+from actions.views import KindName, View
 from chatplatform.platform_client import PlatformAway
 from core.clock import Clock
 from core.ledger import Ledger
 from core.refusals import Refusal
 from core.rows import AuditAction, Listing
 from handlers.reply import Reply, encode_json
+from kinds.kind import Kind
+from kinds.registry import kind_of
 from languages.texts import Text, Words
 from listings.owners import CodeOf, is_proven, prove_ownership
 from listings.ownership import Ownership
@@ -94,8 +96,8 @@ class ListingStanding(Struct, frozen=True):
         history: the newest act first.
     """
 
-    kind: Kind
-    listing: BotView | ServerView
+    kind: KindName
+    listing: View
     place: int | None
     waiting_since: int | None
     usual_wait_ms: int | None
@@ -181,15 +183,14 @@ class OverviewPages:
 
     def _standing(self, access: Access) -> ListingStanding:
         row = access.row
-        kind = kind_of_ref(row.ref)
         return ListingStanding(
-            kind=kind,
-            listing=bot_view(row) if kind == "bots" else server_view(row),
+            kind=kind_of(row.ref).plural,
+            listing=listing_view(row),
             place=self._ownership.place(row.ref),
             waiting_since=waiting_since(row) if waits(row) else None,
             usual_wait_ms=self._ownership.usual_wait_ms,
             is_proven=is_proven(row),
-            missing=gaps_of(kind, row),
+            missing=gaps_of(kind_of(row.ref), row),
             may=tuple(sorted(access.rights)),
             history=act_views(row, names_moderators=access.person.is_moderator),
         )
@@ -197,11 +198,11 @@ class OverviewPages:
 
 def gaps_of(kind: Kind, row: Listing) -> tuple[Gap, ...]:
     """Return what is missing to a listing, the most urgent first."""
-    is_bot, is_approved = kind == "bots", row.state == "approved"
+    is_approved = row.state == "approved"
     found: tuple[tuple[Gap, bool], ...] = (
-        ("ownership", is_bot and not is_proven(row)),
-        ("key", is_bot and is_approved and not row.keys),
+        ("ownership", kind.is_a("application") and not is_proven(row)),
+        ("key", kind.has("keys") and is_approved and not row.keys),
         ("webhook", is_approved and row.webhook is None),
-        ("counts", is_bot and is_approved and row.counts is None),
+        ("counts", kind.has("stats") and is_approved and row.counts is None),
     )
     return tuple(gap for gap, is_missing in found if is_missing)

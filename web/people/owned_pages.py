@@ -7,7 +7,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from actions.listing_kinds import KINDS, Kind
+from kinds.kind import Kind
+from kinds.registry import KINDS
 from web.pages import PageRow, View
 
 

@@ -9,13 +9,12 @@ unseen.
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from actions.listing_kinds import Kind
 from core.refusals import Invalid
 from core.rows import Listing
 from core.state import State
 from forms.posts import posted
 from handlers.reply import SPOKEN, Reply, reply_to
-from kinds.registry import BY_PLURAL
+from kinds.kind import Kind
 from languages.texts import NO_ERRORS, Text, Words
 from listings.profile_changes import ChangedField, changed_fields
 from listings.rules import EditsShown
@@ -69,7 +68,7 @@ class ProfilePages:
         """Save the profile, or preview a bot's description."""
         access, form = self._access.of(visit, kind, "edit"), visit.form()
         row, is_sent_again = access.row, access.row.state == "denied"
-        draft = Draft(posted(BY_PLURAL[kind].shown, form), form.text("version") or version_of(row))
+        draft = Draft(posted(kind.shown, form), form.text("version") or version_of(row))
         try:
             if form.text("act") == "preview":
                 html = await self._previews.html(access.person.id, draft.profile["description"])
@@ -77,7 +76,7 @@ class ProfilePages:
             if draft.version != version_of(row):
                 return self._overtaken(access, kind, draft)
             body = {"owner_id": row.owner_id, **draft.profile}
-            await self._answers.reply(f"edit{BY_PLURAL[kind].title}", visit.request, row.id, body=body)
+            await self._answers.reply(f"edit{kind.title}", visit.request, row.id, body=body)
         except Invalid as refused:
             return self._page(access, kind, draft, by_field(field_texts(refused)), 400)
         except AnswerRefused as refused:
@@ -114,7 +113,7 @@ class ProfilePages:
             "version": draft.version,
             "errors": errors,
             "labels": LABELS,
-            "its_kind": BY_PLURAL[kind],
+            "its_kind": kind,
             "preview": preview,
             "others": others,
             "edits": self._edits,

@@ -1,7 +1,6 @@
 """The removal of a listing. Law: its owner alone, newly signed in, who types its name."""
 
-from actions.listing_kinds import Kind
-from kinds.registry import BY_PLURAL
+from kinds.kind import Kind
 from languages.texts import Text
 from web.json_answers import JsonAnswers
 from web.pages import Page, Shown
@@ -26,7 +25,7 @@ class RemovalPages:
         access, typed = self._access.fresh(visit, kind, "remove"), visit.form().text("name")
         if _as_shown(typed) != _as_shown(access.row.profile.name):
             return _page(access, FormRefusal({"name": OTHER_NAME}, 400), typed)
-        name = f"remove{BY_PLURAL[kind].title}"
+        name = f"remove{kind.title}"
         try:
             await self._answers.reply(name, visit.request, access.row.id)
         except REFUSALS as error:

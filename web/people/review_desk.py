@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from actions.listing_kinds import KINDS, Kind, kind_of_ref
 from core.clock import MS_PER_DAY, Clock
 from core.refusals import Refusal
 from core.state import State
 from core.user_rows import QuarantinedAct
-from kinds.registry import kind_of
+from kinds.kind import Kind
+from kinds.registry import BY_PLURAL, kind_of
 from languages.texts import Text, Words
 from listings.review import PresetReason
 from listings.rules import change_version
@@ -63,14 +63,14 @@ class ReviewDesk:
     def listing(self, visit: PersonVisit, right: Right = "review") -> Access:
         """Return the listing of an address with a kind and an id. Raises as ListingAccess does."""
         kind, its_id = visit.request.params
-        if kind not in KINDS:
+        if kind not in BY_PLURAL:
             raise Refusal("no_such_listing")
         inner = visit._replace(request=visit.request._replace(params=(its_id,)))
         return self.access.of(inner, kind, right)
 
     def reasons_for(self, kind: Kind) -> Sequence[PresetReason]:
         """Return the reasons for which a listing of a kind may be denied."""
-        return [each for each in self.reasons if each.kind in {kind, "both"}]
+        return [each for each in self.reasons if each.kind in {kind.plural, "both"}]
 
     async def page(
         self,
@@ -86,7 +86,7 @@ class ReviewDesk:
             values: what a form that was refused held.
             errors: why it was refused, by its fields.
         """
-        now_ms, kind = self.clock.now_ms(), kind_of_ref(access.row.ref)
+        now_ms, kind = self.clock.now_ms(), kind_of(access.row.ref)
         platform = await self.views.platform(kind, access.row.id)
         # The row is read again, because others went on while the platform was asked.
         row = self.state.listings.get(access.row.ref)

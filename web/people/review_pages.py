@@ -9,7 +9,6 @@ moderator may be faster. Nobody decides on a listing of their own.
 from collections.abc import Mapping
 from typing import Any
 
-from actions.listing_kinds import kind_of_ref
 from core.refusals import Refusal
 from core.rows import Listing
 from handlers.reply import Reply, reply_to, success
@@ -38,7 +37,7 @@ class ReviewPages:
 
     async def twin(self, visit: PersonVisit) -> Reply:
         desk, row = self._desk, self._desk.listing(visit).row
-        platform = await desk.views.platform(kind_of_ref(row.ref), row.id)
+        platform = await desk.views.platform(kind_of(row.ref), row.id)
         return success(desk.views.review(row, platform, desk.clock.now_ms()))
 
     async def claim(self, visit: PersonVisit) -> Shown:
@@ -100,7 +99,7 @@ class ReviewPages:
 
     def _reason(self, access: Access, form: FormPost, prefix: str = "") -> str:
         """Return the reason that a form gives: a chosen one, own words, or both. Empty if it gives none."""
-        reasons = self._desk.reasons_for(kind_of_ref(access.row.ref))
+        reasons = self._desk.reasons_for(kind_of(access.row.ref))
         preset = next((each for each in reasons if each.key == form.text(f"{prefix}reason")), None)
         words = form.text(f"{prefix}words")
         return denial_text(preset.title, preset.text, words) if preset is not None else denial_text(words)

@@ -9,16 +9,16 @@ from msgspec import Meta
 from msgspec.structs import asdict
 
 from actions.history import ActView, OwnerMessageOrNone, act_views, owner_message_view
-from actions.listing_kinds import Kind, kind_of_ref
-from actions.listing_views import BotView, ServerView, bot_view, server_view
-from actions.views import ActorName, Moment, Snowflake, Success, View
+from actions.listing_views import listing_view
+from actions.views import ActorName, KindName, Moment, Snowflake, Success, View
 from chatplatform.answers import Answer, created_ms
 from chatplatform.platform_client import ChatPlatform, PlatformAway
 from core.rows import Listing, Review
 from core.state import State
 from handlers.manage_review import NoteView, note_list
 from handlers.user_views import DisplayName, QuarantineView, Username, UserViews
-from kinds.bots import BotProfile
+from kinds.kind import Kind
+from kinds.registry import kind_of
 from listings import owners, review
 from listings.ownership import Ownership
 from listings.profile_changes import LineState, changed_fields
@@ -77,8 +77,8 @@ class OtherListing(View):
 class ReviewView(Success):
     """A listing as moderators see it."""
 
-    kind: Kind
-    listing: BotView | ServerView
+    kind: KindName
+    listing: View
     waiting_since: Moment | None
     claimed_by: ActorName | None
     claimed_at: Moment | None
@@ -106,7 +106,7 @@ class DecidedListing(View):
     """A listing with the last decision on it."""
 
     ref: str
-    kind: Kind
+    kind: KindName
     id: Snowflake
     name: str
     decision: Review
@@ -133,7 +133,7 @@ class ReviewViews:
 
     async def platform(self, kind: Kind, listing_id: str) -> PlatformView:
         """Ask what the platform says of a listing, for a short time."""
-        if kind == "servers":
+        if not kind.is_a("application"):
             return PlatformView(known="not asked", at=None)
         try:
             async with asyncio.timeout(LOOK_SECONDS):
@@ -154,8 +154,8 @@ class ReviewViews:
         claim, acts = review.claim_of(row), act_views(row)
         is_proven = owners.is_proven(row)
         return ReviewView(
-            kind=kind_of_ref(row.ref),
-            listing=bot_view(row) if isinstance(row.profile, BotProfile) else server_view(row),
+            kind=kind_of(row.ref).plural,
+            listing=listing_view(row),
             waiting_since=review.waiting_since(row) if review.waits(row) else None,
             claimed_by=claim.by if claim is not None else None,
             claimed_at=claim.at_ms if claim is not None else None,
@@ -213,7 +213,7 @@ def _decided(row: Listing) -> DecidedListing:
     act = review.review_of(row)
     return DecidedListing(
         ref=row.ref,
-        kind=kind_of_ref(row.ref),
+        kind=kind_of(row.ref).plural,
         id=row.id,
         name=row.profile.name,
         decision=row.state,

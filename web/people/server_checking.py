@@ -11,7 +11,8 @@ from chatplatform.answers import PlatformServer
 from chatplatform.listing_checks import ServerConditions, ServerFacts, server_checks
 from chatplatform.platform_client import ChatPlatform, Inside, PlatformAway
 from core.clock import Clock
-from core.rows import CheckName, Policy, ServerCheck
+from core.rows import Policy, ServerCheck
+from kinds.kind import CheckName
 from languages.texts import Text
 from web.people.server_lists import ServerLists
 from web.people.user_limit import UserLimit

@@ -9,6 +9,9 @@ sends nobody away: the form comes back with all that was typed, and says how to 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from actions.action import Call
+from actions.listings import CheckedSubmission, submit_checked
+from actions.tools import Tools
 from chatplatform.answers import PlatformServer, server_icon_url
 from core.clock import Clock
 from core.refusals import Invalid, Refusal
@@ -16,7 +19,6 @@ from core.rows import CheckOutcome, Eligibility, ServerCheck
 from core.state import State
 from forms.posts import posted
 from forms.reading import read
-from handlers.manage_listings import ManageListings
 from handlers.reply import SPOKEN, Reply, reply_to
 from handlers.request import Request
 from kinds.servers import SERVERS
@@ -61,7 +63,7 @@ class ServerSubmissionPages:
     """The pages.
 
     Args:
-        submissions: the endpoint that takes servers.
+        tools: the tools of actions.
         known: returns who sends a request, as far as one is signed in now.
         approves: true if the gateway itself approves a server that meets every condition.
     """
@@ -72,7 +74,7 @@ class ServerSubmissionPages:
         clock: Clock,
         lists: ServerLists,
         checking: ServerChecking,
-        submissions: ManageListings,
+        tools: Tools,
         ownership: Ownership,
         known: Callable[[Request], Person | None],
         cdn_url: str,
@@ -83,7 +85,7 @@ class ServerSubmissionPages:
         self._clock = clock
         self._lists = lists
         self._checking = checking
-        self._submissions = submissions
+        self._tools = tools
         self._ownership = ownership
         self._known = known
         self._cdn_url = cdn_url
@@ -118,13 +120,8 @@ class ServerSubmissionPages:
             if self._known(visit.request) is None:  # signed out, or forgotten, while the platform was asked
                 raise Refusal("sign_in_required")
             self._refuse_quarantined(visit)
-            await self._submissions.submit_checked(
-                submission,
-                checks,
-                webhook,
-                by=visit.request.by,
-                approves=self._approves,
-            )
+            call = Call(self._tools, visit.request.by, self._clock.now_ms(), SERVERS)
+            await submit_checked(call, CheckedSubmission(submission, checks, webhook, self._approves))
         except Invalid as refused:
             return self._form(server, server_id, checks, typed, _errors(refused), 400)
         except AnswerRefused as refused:

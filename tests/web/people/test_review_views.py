@@ -11,6 +11,8 @@ from core.events import ListingReviewed, ListingSaved
 from core.ledger import Ledger
 from core.state import State
 from handlers.user_views import UserViews
+from kinds.bots import BOTS
+from kinds.servers import SERVERS
 from listings.ownership import Ownership
 from people.roles import Moderators
 from people.user_sessions import Sessions
@@ -60,7 +62,7 @@ def views(state: State, answer: Any = None) -> ReviewViews:
 
 def test_what_the_platform_said_comes_with_its_time(state: State) -> None:
     told = Told(PlatformApplication(BOT, "Bot", is_inviteable="no", has_commands="yes"), NOW_MS)
-    view = run(views(state, told).platform("bots", BOT))
+    view = run(views(state, told).platform(BOTS, BOT))
     assert view == PlatformView(known="told", at=NOW_MS, name="Bot", is_inviteable="no", has_commands="yes")
 
 
@@ -69,17 +71,17 @@ def test_what_the_platform_said_comes_with_its_time(state: State) -> None:
     [(Told(None, NOW_MS), "no application", NOW_MS), (PlatformAway("refused"), "away", None)],
 )
 def test_what_it_did_not_say_is_unknown(state: State, answer: Any, known: str, at: int | None) -> None:
-    view = run(views(state, answer).platform("bots", BOT))
+    view = run(views(state, answer).platform(BOTS, BOT))
     assert (view.known, view.at, view.is_inviteable, view.has_commands) == (known, at, "unknown", "unknown")
 
 
 def test_a_page_does_not_wait_long(state: State, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(review_views, "LOOK_SECONDS", 0.01)
-    assert run(views(state).platform("bots", BOT)) == PlatformView(known="away", at=None)
+    assert run(views(state).platform(BOTS, BOT)) == PlatformView(known="away", at=None)
 
 
 def test_of_a_server_nothing_is_asked(state: State) -> None:
-    assert run(views(state).platform("servers", BOT)) == PlatformView(known="not asked", at=None)
+    assert run(views(state).platform(SERVERS, BOT)) == PlatformView(known="not asked", at=None)
 
 
 def test_a_decision_that_no_trail_remembers_has_no_actor(ledger: Ledger, state: State) -> None:

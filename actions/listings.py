@@ -1,0 +1,261 @@
+"""Listings: submit, list, show, edit and remove them, and the numbers that the operator sets for a bot.
+
+Decisions about listings are in the file of the review.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from msgspec.structs import asdict
+
+from actions.action import Access, Action, Call, Command
+from actions.history import SHOW_HISTORY
+from actions.listing_views import (
+    ANSWERS,
+    VIEWS,
+    LimitsAnswer,
+    ServerCount,
+    limits_view,
+    listing_answer,
+    listing_view,
+    stats_problem_views,
+)
+from actions.query_forms import ListingsQuery
+from actions.views import Success
+from core.actors import user_of
+from core.events import Event, ListingSaved
+from core.rows import ServerCheck
+from kinds.kind import ListingEdit, ListingSubmission
+from kinds.registry import KINDS
+from listings import eligibility, rules
+from listings.forms import ActualServerCount, Limits, WebhookSettings
+from listings.owners import invited_at_submission
+from listings.queries import page
+from listings.rules import listing_of
+from listings.webhooks import first_chat_webhook
+from people.quarantine import refuse_of_quarantined_owner, refuse_quarantined
+
+
+class CheckedSubmission(NamedTuple):
+    """A submission with the checks that were just made of it, and its first webhook.
+
+    Args:
+        approves: true if the gateway itself approves a listing that meets every condition.
+    """
+
+    form: ListingSubmission
+    checks: Sequence[ServerCheck]
+    webhook: WebhookSettings | None
+    approves: bool
+
+
+async def submit(call: Call, form: ListingSubmission) -> Success:
+    """Submit a listing, and invite the co-owners that it names."""
+    kind, by, now_ms = call.listing_kind, call.by, call.now_ms
+    ref = kind.ref(form.id)
+    events = rules.submit(call.state, form, now_ms, by=by)
+    if kind.co_owners is not None:
+        events += invited_at_submission(ref, form.extra_owners, call.tools.new_id, now_ms, by=by)
+    return await _commit(call, ref, events)
+
+
+async def submit_checked(call: Call, checked: CheckedSubmission) -> Success:
+    """Submit a listing that was checked. The caller has made the checks, which may have taken seconds, and
+    comes with `rechecked()`."""
+    form, tools, by, now_ms = checked.form, call.tools, call.by, call.now_ms
+    ref = call.listing_kind.ref(form.id)
+    events = eligibility.submit_checked(
+        *(call.state, form, checked.checks, now_ms),
+        by=by,
+        approves=checked.approves,
+        tells_owner=tools.tells_owners,
+    )
+    if checked.webhook is not None:
+        events += first_chat_webhook(ref, checked.webhook, tools.webhooks, now_ms, by=by)
+    return await _commit(call, ref, events)
+
+
+def index(call: Call, form: ListingsQuery) -> Success:
+    """Return a page of the listings of a kind."""
+    kind = call.listing_kind
+    rows, following = page(call.state, kind.prefix, after=form.after, review=form.state, limit=form.limit)
+    shown = {kind.plural: tuple(map(listing_view, rows)), "next": following}
+    listed: Success = VIEWS[kind.plural].page(**shown)
+    return listed
+
+
+def show(call: Call, _: None) -> Success:
+    """Return a listing, with what its pushes did wrong."""
+    row, kind = listing_of(call.state, call.ref), call.listing_kind
+    if kind.stats is None:
+        return listing_answer(row)
+    problems = stats_problem_views(call.tools.problems.of(row.ref))
+    shown: Success = VIEWS[kind.plural].shown(**asdict(listing_view(row)), stats_problems=problems)
+    return shown
+
+
+async def edit(call: Call, form: ListingEdit) -> Success:
+    """Edit a listing, unless its owner or the person who edits it may not submit listings."""
+    state, ref, now_ms, by = call.state, call.ref, call.now_ms, call.by
+    owner = listing_of(state, ref).owner_id
+    events = rules.edit(state, ref, form, now_ms, by=by, shown=call.tools.edits)
+    if any(isinstance(event, ListingSaved) for event in events):
+        refuse_quarantined(state, user_of(by) or owner, "submit", now_ms)
+        refuse_of_quarantined_owner(state, owner, now_ms, by=by)
+    return await _commit(call, ref, events)
+
+
+async def remove(call: Call, _: None) -> Success:
+    """Remove a listing with all that belongs to it."""
+    return await call.commit(rules.remove(call.state, call.ref, call.now_ms, by=call.by), Success)
+
+
+async def set_actual_count(call: Call, form: ActualServerCount) -> ServerCount:
+    """Set how many servers a bot is really in."""
+    count = form.server_count
+    events = rules.set_actual_count(call.state, call.ref, count, call.now_ms, by=call.by)
+    return await call.commit(events, lambda: ServerCount(server_count=count))
+
+
+async def set_limits(call: Call, form: Limits) -> LimitsAnswer:
+    """Give a bot limits of its own."""
+    events = rules.set_limits(call.state, call.ref, form, call.now_ms, by=call.by)
+    return await call.commit(
+        events, lambda: LimitsAnswer(**asdict(limits_view(listing_of(call.state, call.ref))))
+    )
+
+
+async def _commit(call: Call, ref: str, events: Sequence[Event]) -> Success:
+    return await call.commit(events, lambda: listing_answer(listing_of(call.state, ref)))
+
+
+_ALL, _ONE = "/manage/{kind}", "/manage/{kind}/{id}"
+
+SUBMIT = Action(
+    name="submit{Thing}",
+    run=submit,
+    form={kind.plural: kind.submission for kind in KINDS},
+    view=ANSWERS,
+    access=Access(unless="submit"),
+    method="POST",
+    path=_ALL,
+    tag="Listings",
+    summary="Submit a {thing}",
+    about={
+        kind.plural: "The {thing} is in review until it is approved or denied."
+        + (" The users in `extra_owners` are invited." if kind.co_owners else "")
+        for kind in KINDS
+    },
+    outcome="The {thing}, in review.",
+    refuses=("listing_exists", "unavailable"),
+    status=201,
+    command=Command("{kind} submit"),
+)
+LIST = Action(
+    name="list{Thing}s",
+    run=index,
+    form=ListingsQuery,
+    view={kind: views.page for kind, views in VIEWS.items()},
+    access=Access(),
+    method="GET",
+    path=_ALL,
+    tag="Listings",
+    summary="List {kind}",
+    about="In the order of their ids as text, in pages.",
+    outcome="A page of {kind}.",
+    command=Command("{kind} list"),
+)
+SHOW = Action(
+    name="show{Thing}",
+    run=show,
+    view={kind: views.shown for kind, views in VIEWS.items()},
+    access=Access("see"),
+    method="GET",
+    path=_ONE,
+    tag="Listings",
+    summary="Show a {thing}",
+    about="All that is known of the {thing} but its keys, votes and deliveries.",
+    outcome={
+        kind.plural: "The {thing}, and what its pushes did wrong lately." if kind.stats else "The {thing}."
+        for kind in KINDS
+    },
+    refuses=("no_such_listing",),
+    command=Command("{kind} show"),
+)
+EDIT = Action(
+    name="edit{Thing}",
+    run=edit,
+    form={kind.plural: kind.edit for kind in KINDS},
+    view=ANSWERS,
+    access=Access("edit"),
+    method="PUT",
+    path=_ONE,
+    tag="Listings",
+    summary="Edit a {thing}",
+    about=(
+        "Replaces what its owner wrote. An approved one stays approved, and has a `change` until a "
+        "moderator decides about it; `review.edits` says what everybody sees meanwhile. A denied one "
+        "is in review again. While its owner is under a quarantine to submit, nobody can edit it. A "
+        "new `owner_id` takes effect at once. To ask the new owner first, offer the {thing} to them."
+    ),
+    outcome="The {thing}.",
+    refuses=("no_such_listing", "owner_quarantined", "unavailable"),
+    command=Command("{kind} edit"),
+)
+REMOVE = Action(
+    name="remove{Thing}",
+    run=remove,
+    view=Success,
+    access=Access("remove", fresh=True),
+    method="DELETE",
+    path=_ONE,
+    tag="Listings",
+    summary="Remove a {thing}",
+    about="Its keys, its webhook, its votes and its deliveries go with it.",
+    outcome="It is gone.",
+    refuses=("no_such_listing", "unavailable"),
+    command=Command(
+        "{kind} remove",
+        loses={
+            kind.plural: "This removes the {thing} {name}, with its "
+            + ("keys, " if kind.keys else "")
+            + "votes, deliveries and webhook."
+            for kind in KINDS
+        },
+    ),
+)
+SET_ACTUAL_COUNT = Action(
+    name="setActualServerCount",
+    run=set_actual_count,
+    form=ActualServerCount,
+    view=ServerCount,
+    access=Access(),
+    method="PUT",
+    path=f"{_ONE}/actual-server-count",
+    of="stats",
+    tag="Listings",
+    summary="Set how many servers a {thing} is really in",
+    about="What the {thing} tells is compared with it, unless the deployment looks the number up elsewhere.",
+    outcome="The number.",
+    refuses=("no_such_listing", "unavailable"),
+    command=Command("counts"),
+)
+SET_LIMITS = Action(
+    name="setLimits",
+    run=set_limits,
+    form=Limits,
+    view=LimitsAnswer,
+    access=Access(),
+    method="PUT",
+    path=f"{_ONE}/limits",
+    of="keys",
+    tag="Listings",
+    summary="Give a {thing} limits of its own",
+    about="Replaces both: a limit left out is the deployment's default again.",
+    outcome="The {thing}'s own limits.",
+    refuses=("no_such_listing", "unavailable"),
+    command=Command("limits"),
+)
+LISTING_ACTIONS = (SUBMIT, LIST, SHOW, SHOW_HISTORY, EDIT, REMOVE)
+NUMBER_ACTIONS = (SET_ACTUAL_COUNT, SET_LIMITS)
+"""The actions that set numbers of bots."""
