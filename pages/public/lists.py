@@ -141,9 +141,7 @@ async def show_home(page: PageCall) -> Shown[Mapping[str, Any]]:
         value |= {f"popular_{kind}": popular, f"new_{kind}": newest}
         parts.append((kind.nouns.popular, popular, Wanted(kind).address()))
         parts.append((kind.nouns.newest, newest, Wanted(kind).address(sort="newest")))
-    return Shown(
-        value, HOME_TITLE, {"about": ABOUT, "parts": parts, "kinds": KINDS, **_whole(page)}, cached=CACHED
-    )
+    return Shown(value, HOME_TITLE, {"about": ABOUT, "parts": parts, **_whole(page)}, cached=CACHED)
 
 
 async def _first(page: PageCall, kind: Kind, sort: Sort) -> tuple[PublicCard, ...]:
