@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from actions.tools import Tools
 from chatplatform.listing_icons import ListingIcons
+from chatplatform.platform_client import ChatPlatform
 from core.rows import Delivery, Listing, Webhook
 from handlers.request import Request
-from handlers.user_views import UserViews
 from listings.owners import CodeOf
 from listings.ownership import Ownership
 from listings.review import PresetReason
@@ -26,7 +26,6 @@ from web.people.applications import Applications
 from web.people.listing_access import ListingAccess
 from web.people.people_in_state import PeopleInState
 from web.people.previews import Previews
-from web.people.review_views import ReviewViews
 from web.people.server_checking import ServerChecking
 from web.people.server_lists import ServerLists
 from web.people.visitors import Person
@@ -78,10 +77,9 @@ class Submissions:
 
 @dataclass(frozen=True)
 class Reviewing:
-    """What moderators see beside a listing, and the reasons that they choose from."""
+    """The chat platform, which moderators see the answers of, and the reasons that they choose from."""
 
-    users: UserViews
-    views: ReviewViews
+    platform: ChatPlatform
     reasons: Sequence[PresetReason]
 
 

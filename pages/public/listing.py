@@ -120,7 +120,7 @@ async def _html(page: PageCall, row: Listing) -> Html:
     }
 
 
-LISTING_PAGES: tuple[AnyPage, ...] = (
+PUBLIC_LISTING: tuple[AnyPage, ...] = (
     Page(path="/{kind}/{id}/badge.svg", visitors="anyone", show=badge, has_json=False),
     Page(path="/{kind}/{id}", template="public_listing", visitors="anyone", show=show),
 )

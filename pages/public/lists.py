@@ -268,7 +268,7 @@ def _card(page: PageCall, row: Listing, month: int) -> PublicCard:
     )
 
 
-LIST_PAGES: tuple[AnyPage, ...] = (
+PUBLIC_LISTS: tuple[AnyPage, ...] = (
     Page(path="/", template="home", visitors="anyone", show=show_home),
     Page(path="/{kind}", template="public_list", visitors="anyone", show=show),
 )

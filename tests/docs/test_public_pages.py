@@ -9,8 +9,8 @@ from actions.query_forms import MAX_PAGE
 from chatplatform.listing_icons import HOLDS_MS
 from kinds.registry import KINDS
 from pages.page_rows import rows_of
-from pages.public.listing import LISTING_PAGES, OF_BADGES
-from pages.public.lists import CACHED, FOUND, LIST_PAGES, LISTED, PublicCard, PublicList
+from pages.public.listing import OF_BADGES, PUBLIC_LISTING
+from pages.public.lists import CACHED, FOUND, LISTED, PUBLIC_LISTS, PublicCard, PublicList
 from search.list_orders import FRESH_SECONDS, KEPT_SECONDS, SORTS
 from tests.support.gateways import ROOT
 
@@ -33,7 +33,7 @@ def test_every_field_of_a_profile_is_named() -> None:
 
 
 def test_every_address_and_every_order_is_named() -> None:
-    assert {row.path for row in rows_of((*LIST_PAGES, *LISTING_PAGES))} - NAMED == set()
+    assert {row.path for row in rows_of((*PUBLIC_LISTS, *PUBLIC_LISTING))} - NAMED == set()
     assert {*SORTS} - NAMED == set()
 
 

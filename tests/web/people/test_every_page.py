@@ -9,8 +9,8 @@ from typing import Literal
 import pytest
 
 from pages.page_rows import rows_of
-from pages.public.listing import LISTING_PAGES
-from pages.public.lists import LIST_PAGES
+from pages.public.listing import PUBLIC_LISTING
+from pages.public.lists import PUBLIC_LISTS
 from pages.table import PEOPLE_PAGES
 from people.permissions import Right
 from tests.support.co_owners import let_join
@@ -143,7 +143,7 @@ def test_every_page_can_be_drawn_alone(visitors: dict[Visitor, PageVisitor], row
         assert "<!doctype html>" not in part.text
 
 
-@pytest.mark.parametrize("row", rows_of((*LIST_PAGES, *LISTING_PAGES)), ids=named)
+@pytest.mark.parametrize("row", rows_of((*PUBLIC_LISTS, *PUBLIC_LISTING)), ids=named)
 def test_a_public_page_is_for_everybody_and_one_of_what_is_in_review_for_those_who_may_see_it(
     visitors: dict[Visitor, PageVisitor], row: PageRow
 ) -> None:
