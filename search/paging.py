@@ -10,7 +10,6 @@ row is gone.
     /manage/users                     id                      id
     /manage/.../webhook/deliveries    newest first            time and id
     /manage/queue                     longest wait first      time and ref
-    /me                               kind and id             ref
     /me/votes                         newest first            time and ref
     /review/votes                     newest first            time, ref and id
     /bots, /servers                   an ordering snapshot    number of the snapshot, and place in it
@@ -27,6 +26,8 @@ from itertools import islice
 from typing import Generic, NamedTuple, TypeVar
 
 R = TypeVar("R")
+P = TypeVar("P", str, tuple[int, str])
+"""A row that is its own place: a ref, or a time and a ref."""
 
 
 class ListPage(NamedTuple, Generic[R]):
@@ -49,9 +50,9 @@ def page_of(behind: Iterable[R], limit: int, cursor: Callable[[R], str]) -> List
     return ListPage(rows[:limit], cursor(rows[limit - 1]))
 
 
-def rows_behind(refs: Sequence[str], place: str) -> Iterator[str]:
-    """Return the refs of a sorted list behind a place."""
-    return rows_from(refs, bisect_right(refs, place))
+def rows_behind(rows: Sequence[P], place: P) -> Iterator[P]:
+    """Return the rows of a sorted list behind a place."""
+    return rows_from(rows, bisect_right(rows, place))
 
 
 def rows_from(rows: Sequence[R], start: int) -> Iterator[R]:

@@ -26,7 +26,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "snapshot": {"core", "journal", "storage"},
     "replication": {"core", "journal", "storage"},
     "watchers": {"core", "listings", "ratelimit"},
-    "actions": {"core", "listings", "people", "votes", "watchers"},
+    "actions": {"core", "listings", "people", "search", "votes", "watchers"},
     "handlers": {"actions", "core", "votes", "listings", "people", "ratelimit", "watchers"},
     "web": {
         *("actions", "core", "chatplatform", "handlers", "listings", "people", "ratelimit", "votes"),
