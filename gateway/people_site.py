@@ -6,6 +6,7 @@ import secrets
 from functools import partial
 
 from chatplatform.listing_checks import ServerConditions
+from chatplatform.listing_icons import ListingIcons
 from chatplatform.platform_client import ChatPlatform
 from core.clock import MS_PER_DAY
 from core.ledger import Ledger
@@ -17,12 +18,11 @@ from gateway.readers import PeopleReaders
 from gateway.runtime import Runtime
 from handlers.route import Endpoints, Resource
 from handlers.slices import in_slices
-from listings.catalogue import Catalogue
-from listings.list_orders import ListOrders
 from listings.owners import code_maker
 from listings.review import PresetReason
 from pages.account.my_data import DOWNLOADS
 from pages.account.sign_in_guards import SignInGuards
+from pages.public.lists import HOME_ORDERS
 from pages.site_tools import (
     Accounts,
     Addresses,
@@ -34,11 +34,14 @@ from pages.site_tools import (
     Submissions,
     Voting,
 )
-from pages.table import PEOPLE_PAGES, PeoplePages
+from pages.table import PEOPLE_PAGES
 from pages.voting.vote_challenges import VoteChallenges
 from pages.voting.vote_guards import GuardPolicy, VoteGuards
 from pages.voting.voted_refs import VotedRefs
+from search.catalogue import Catalogue
 from search.index import SearchIndex
+from search.list_keeper import ListKeeper
+from search.list_orders import ListOrders
 from serving.observers import Observers
 from votes.voted import VotedListings
 from web.cookies import people_cookies
@@ -46,13 +49,8 @@ from web.markdown import Markdown
 from web.notice_cookie import Notices
 from web.page_policy import with_trusted_types
 from web.people.applications import Applications
-from web.people.list_keeper import ListKeeper
 from web.people.listing_access import ListingAccess
-from web.people.listing_icons import ListingIcons
 from web.people.people_audience import people_audience
-from web.people.public_listing import PublicListing
-from web.people.public_lists import HOME_ORDERS, PublicLists
-from web.people.public_views import PublicViews
 from web.people.rounds import in_rounds
 from web.people.server_checking import ServerChecking
 from web.people.server_lists import ServerLists
@@ -143,9 +141,8 @@ class PeopleSite:
         orders = ListOrders(self.readers.catalogue, state.vote_counts, secrets.randbits(40))
         self.readers.catalogue.watchers.append(orders.moved)
         self._icons = ListingIcons(platform, clock, cdn_url)
-        views = PublicViews(state, state.vote_counts, self._icons, authorize_url, clock)
-        keeper = ListKeeper(orders, clock)
-        self._public = PublicSite(self.readers.catalogue, keeper, views, self.readers.index)
+        keeper = ListKeeper(orders, clock, in_slices)
+        self._public = PublicSite(self.readers.catalogue, keeper, self.readers.index)
         self._ledger = ledger
         self._clock = clock
         self._reviewing = Reviewing(
@@ -173,14 +170,7 @@ class PeopleSite:
 
     def resources(self, endpoints: Endpoints) -> list[Resource]:
         """Return every path of the pages. What they do, the endpoints do."""
-        site = self._tools(endpoints)
-        public, markdown, state = site.public, site.descriptions.markdown, self._ledger.state
-        pages = PeoplePages(
-            site=site,
-            lists=PublicLists(public.catalogue, public.keeper, public.views, public.index),
-            listing=PublicListing(state, public.views, markdown, self._addresses.public_url),
-        )
-        return self._site.resources(PEOPLE_PAGES, pages)
+        return self._site.resources(PEOPLE_PAGES, self._tools(endpoints))
 
     async def run(self, stop: asyncio.Event, observers: Observers) -> None:
         """Survey the catalogue and the owners of listings. Then end expired sessions and check servers again

@@ -150,6 +150,7 @@ class Shown(Generic[V]):
         headers: headers of this page alone.
         refused: a refusal that the page says, where no post was refused; it gives the status.
         cookies: the `Set-Cookie` headers.
+        cached: headers of a JSON that caches may keep. It has a tag (web/etags.py).
         missing: the refusal of the JSON of a page without a value.
         status: the status of a page that says no without a form, such as to the id in its query.
     """
@@ -161,6 +162,7 @@ class Shown(Generic[V]):
     headers: Mapping[str, str] = field(default_factory=lambda: NO_HEADERS)
     refused: RefusedPost | None = None
     cookies: tuple[str, ...] = ()
+    cached: Mapping[str, str] | None = None
     missing: Code = "sign_in_required"
     status: int | None = None
 

@@ -7,12 +7,12 @@ return, and has checked before that the visitor is one of the row's.
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 from actions.action import Access, Call, Operation
 from core.refusals import Invalid, Refusal, Unavailable
 from forms.reading import read
-from handlers.reply import NO_HEADERS, reply_to, success
+from handlers.reply import NO_HEADERS, encode_json, reply_to, success
 from kinds.kind import Kind
 from kinds.registry import KINDS
 from languages.texts import Words
@@ -20,6 +20,7 @@ from pages.page import Again, Answer, AnyPage, PageCall, Post, RefusedPost, Show
 from pages.site_tools import SiteTools
 from people.quarantine import refuse_quarantined
 from web.error_pages import error_text, field_texts
+from web.etags import tagged
 from web.form_posts import FormPost
 from web.json_answers import AnswerRefused
 from web.pages import Page as DrawnPage
@@ -38,13 +39,6 @@ TELLS_WHEN = {429, 503}
 """The statuses whose headers say when to come again."""
 
 
-class HasSite(Protocol):
-    """The object that the routes are bound to."""
-
-    @property
-    def site(self) -> SiteTools: ...
-
-
 def rows_of(pages: Sequence[AnyPage]) -> tuple[PageRow, ...]:
     """Return the routes of pages, for each kind that has them."""
     of_none = [row for page in pages if "{kind}" not in page.path for row in _rows(page, page.kind)]
@@ -61,20 +55,24 @@ def rows_of(pages: Sequence[AnyPage]) -> tuple[PageRow, ...]:
 def _rows(page: AnyPage, kind: Kind | None) -> list[PageRow]:
     path = page.path.replace("{kind}", str(kind or ""))
     rows = []
-    if page.show is not None and page.has_get and page.has_json:  # first: the end of `path` may be an id
-        rows.append(
-            PageRow("GET", f"{path}.json", lambda to: _Served(page, kind, to.site).json, page.visitors)
-        )
     if page.show is not None and page.has_get:
-        rows.append(PageRow("GET", path, lambda to: _Served(page, kind, to.site).show, page.visitors))
+        if page.has_json:  # first, because the end of `path` may be an id
+            rows.append(
+                PageRow("GET", _json_path(path), lambda to: _Served(page, kind, to).json, page.visitors)
+            )
+        rows.append(PageRow("GET", path, lambda to: _Served(page, kind, to).show, page.visitors))
     if page.posts:
         rows.append(
             PageRow(
-                *("POST", path, lambda to: _Served(page, kind, to.site).post, page.visitors),
+                *("POST", path, lambda to: _Served(page, kind, to).post, page.visitors),
                 gives_back=page.gives_back,
             )
         )
     return rows
+
+
+def _json_path(path: str) -> str:
+    return "/index.json" if path == "/" else f"{path}.json"
 
 
 class _Served:
@@ -98,6 +96,8 @@ class _Served:
             return shown
         if shown.value is None:
             raise Refusal(shown.missing)
+        if shown.cached is not None:
+            return tagged(visit.request, encode_json(shown.value), shown.cached)
         return success(shown.value)
 
     async def post(self, visit: PersonVisit) -> SiteAnswer:

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from actions.tools import Tools
+from chatplatform.listing_icons import ListingIcons
 from chatplatform.platform_client import ChatPlatform
 from core.rows import Delivery, Listing, Webhook
 from handlers.request import Request
-from listings.catalogue import Catalogue
 from listings.owners import CodeOf
 from listings.ownership import Ownership
 from listings.review import PresetReason
@@ -18,14 +18,13 @@ from pages.account.sign_in_guards import SignInGuards
 from pages.voting.vote_challenges import VoteChallenges
 from pages.voting.vote_guards import VoteGuards
 from pages.voting.voted_refs import VotedRefs
+from search.catalogue import Catalogue
+from search.index import SearchIndex
+from search.list_keeper import ListKeeper
 from web.cookies import PeopleCookies
 from web.markdown import Markdown
 from web.people.applications import Applications
-from web.people.list_keeper import ListKeeper
 from web.people.listing_access import ListingAccess
-from web.people.listing_icons import ListingIcons
-from web.people.public_lists import Search
-from web.people.public_views import PublicViews
 from web.people.server_checking import ServerChecking
 from web.people.server_lists import ServerLists
 from web.people.user_limit import UserLimit
@@ -125,8 +124,7 @@ class PublicSite:
 
     catalogue: Catalogue
     keeper: ListKeeper
-    views: PublicViews
-    index: Search
+    index: SearchIndex
 
 
 @dataclass(frozen=True)

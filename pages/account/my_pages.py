@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 from actions.notices import NOTICES, found_for
 from core.due_reminders import DueReminder, due_reminders
 from core.events import UserSlotsSet
+from core.listing_table import survey
 from core.rows import Listing
 from core.user_rows import UserRow, UserSession, user_ref
 from kinds.registry import kind_of
 from languages.texts import Text, Words
-from listings.finding import survey
 from listings.notices import OwnerNotice
 from listings.owners import is_asked
 from pages.account.browsers import label_in_words

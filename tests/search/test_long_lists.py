@@ -1,11 +1,11 @@
-"""listings/long_lists.py: what a list has, at any length, and that the collector leaves it alone."""
+"""search/long_lists.py: what a list has, at any length, and that the collector leaves it alone."""
 
 import gc
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from listings.long_lists import RUN, LongList
+from search.long_lists import RUN, LongList
 from tests.support.examples import examples
 
 

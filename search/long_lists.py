@@ -1,9 +1,9 @@
-"""Long lists of texts or numbers, which stay as they are. Law: no garbage collection, and no end of
-one, holds the loop.
+"""Long lists of texts or numbers that do not change. Invariant: neither garbage collection nor the end of a
+list holds the event loop.
 
-The garbage collector looks at each item of a list, again and again while the list lives, and that takes
-milliseconds for some hundred thousand. It looks at a tuple of texts and numbers once. A list that ends is
-freed in one piece, and `freed` frees it in slices.
+The garbage collector looks at each item of a list in each of its runs. That takes milliseconds for some
+hundred thousand items. It looks at a tuple of texts and numbers once. Python frees a list in one piece;
+`freed` frees it in slices.
 """
 
 from collections.abc import Iterable, Iterator
@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 
 T = TypeVar("T", str, int, str | int)
 RUN = 500
-"""The items of a tuple: freed in about 20 us."""
+"""The items of a tuple, which is freed in about 20 us."""
 
 
 class LongList(Generic[T]):

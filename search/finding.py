@@ -1,10 +1,10 @@
-"""Searches through all listings, in slices. Law: packed rows stay packed, and no slice takes long.
+"""Searches through all listings, in slices. Invariant: packed rows stay packed.
 
 A search is an object with `slices()`: other requests are served between two of them, and listings may come
-and go meanwhile. Its result is complete when the iterator ends.
+and go. Its result is complete when the iterator ends.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from core.listing_table import ref_slices
@@ -19,7 +19,7 @@ class Hit(NamedTuple):
 
 
 class ListingSearch:
-    """The listings whose id is a text, or whose name holds it, whatever its case."""
+    """The listings whose id is a text, or whose name contains it in any case."""
 
     def __init__(self, state: State, text: str, most: int) -> None:
         self._listings = state.listings
@@ -27,7 +27,7 @@ class ListingSearch:
         self._most = most
         self._ranked: tuple[list[Hit], ...] = ([], [], [])
         self.found: list[Hit] = []
-        """The best first: of that id, then named so, beginning so, and holding the text."""
+        """The best first: that id, then that name, names that begin so, and names that contain the text."""
         self.more = False
         """True if there are more than `most`."""
 
@@ -70,11 +70,3 @@ class OwnedListings:
                 self.count += 1
                 if len(self.found) < self._most:
                     self.found.append(Hit(ref, brief))
-
-
-def survey(refs: Sequence[str], look: Callable[[str], None]) -> Iterator[None]:
-    """Look at each listing, in slices."""
-    for some in ref_slices(refs):
-        for ref in some:
-            look(ref)
-        yield

@@ -1,8 +1,10 @@
-"""The listings that everybody may see, by kind, category and keyword. Invariant: known without a walk
-through all listings, and what is not approved, or is hidden, is not in it.
+"""The listings that everybody may see, under index keys: by kind, by category and by keyword.
 
-A start leaves rows packed, so the first look walks through all of them once, in slices; after that the log
-tells what changes. All is complete once the survey has ended. `list_orders.py` puts them in order.
+Invariant: a look at the catalogue walks through no other listings, and a listing that is not approved, or is
+hidden, is not in it.
+
+A start leaves rows packed, so the first survey looks at all of them once, in slices. After that the log tells
+of changes. The catalogue is complete once the survey has ended. `list_orders.py` puts it in order.
 """
 
 import sys
@@ -23,25 +25,26 @@ from core.events import (
     SlotsSet,
     VoteCast,
 )
+from core.listing_table import survey
 from core.packing import Brief
 from core.state import State
 from kinds.registry import kind_of
-from listings.finding import survey
 
-_CHANGING = (
+CHANGING = (
     *(ListingSaved, ListingReviewed, ChangeDecided),
     *(SlotsSet, ListingRemoved, ListingMerged),
 )
+"""The events that may change whether everybody sees a listing, or its profile."""
 _DAILY = FREQUENT - {VoteCast}
-Moved = Callable[["Shelf", str, int], None]
-"""Called with the shelf, the ref, and 1 if it came to the shelf or -1 if it left."""
+Moved = Callable[["IndexKey", str, int], None]
+"""Called with a key, a ref, and 1 if it came under the key or -1 if it left."""
 
 
-class Shelf(msgspec.Struct, frozen=True, gc=False):
-    """A part of the catalogue: the listings of a kind, those of a category, or those with a keyword.
+class IndexKey(msgspec.Struct, frozen=True, gc=False):
+    """The key of a part of the catalogue: the listings of a kind, of a category, or with a keyword.
 
-    `prefix` is that of refs, "bots/" or "servers/". An empty `category` or `keyword` leaves nobody out; a
-    shelf has one of them at most. A keyword is in the form of `folded`.
+    `prefix` is that of the refs of the kind. A key has a category or a keyword, or neither. A keyword is in
+    the form of `folded`.
     """
 
     prefix: str
@@ -57,16 +60,16 @@ class ShownListing(msgspec.Struct, frozen=True, gc=False):
 
     name: str
     since_ms: int
-    shelves: tuple[Shelf, ...]
+    keys: tuple[IndexKey, ...]
 
 
 class Catalogue:
     def __init__(self, state: State) -> None:
         self._listings = state.listings
-        self._shelves: dict[Shelf, list[str]] = {}
+        self._refs: dict[IndexKey, list[str]] = {}
         self._entries: dict[str, ShownListing] = {}
-        self._known: dict[Shelf, Shelf] = {}
-        """One object for each shelf, which all its entries share."""
+        self._known: dict[IndexKey, IndexKey] = {}
+        """One object for each key: all its entries share it."""
         self.entries: Mapping[str, ShownListing] = self._entries
         self.changes = 0
         """Counts what changes an order by time or by name."""
@@ -75,9 +78,9 @@ class Catalogue:
         self.is_complete = False
         self.watchers: list[Moved] = []
 
-    def on_shelf(self, shelf: Shelf) -> Sequence[str]:
-        """Return the refs on a shelf, sorted."""
-        return self._shelves.get(shelf, ())
+    def refs_of(self, key: IndexKey) -> Sequence[str]:
+        """Return the refs under a key, sorted."""
+        return self._refs.get(key, ())
 
     def survey(self) -> Iterator[None]:
         """Look at all listings, in slices, unless that was done before."""
@@ -91,7 +94,7 @@ class Catalogue:
             if type(event) in _DAILY:
                 continue
             self.votes += 1  # a vote; and events that are rare enough to be taken for one, such as a merge
-            if isinstance(event, _CHANGING):
+            if isinstance(event, CHANGING):
                 self._look(event.ref)
 
     def _look(self, ref: str) -> None:
@@ -102,41 +105,41 @@ class Catalogue:
         if now == before:
             return
         self.changes += 1
-        old, new = before.shelves if before is not None else (), now.shelves if now is not None else ()
+        old, new = before.keys if before is not None else (), now.keys if now is not None else ()
         if now is not None:
             self._entries[ref] = now
         else:
             del self._entries[ref]
-        for shelf in {*old} - {*new}:
-            self._take(ref, shelf)
-            self._moved(shelf, ref, -1)
-        for shelf in {*new} - {*old}:
-            insort(self._shelves.setdefault(shelf, []), ref)
-            self._moved(shelf, ref, 1)
+        for key in {*old} - {*new}:
+            self._take(ref, key)
+            self._moved(key, ref, -1)
+        for key in {*new} - {*old}:
+            insort(self._refs.setdefault(key, []), ref)
+            self._moved(key, ref, 1)
 
-    def _moved(self, shelf: Shelf, ref: str, step: int) -> None:
+    def _moved(self, key: IndexKey, ref: str, step: int) -> None:
         for watcher in self.watchers:
-            watcher(shelf, ref, step)
+            watcher(key, ref, step)
 
-    def _take(self, ref: str, shelf: Shelf) -> None:
-        refs = self._shelves[shelf]
+    def _take(self, ref: str, key: IndexKey) -> None:
+        refs = self._refs[key]
         del refs[bisect_left(refs, ref)]
         if not refs:
-            del self._shelves[shelf], self._known[shelf]
+            del self._refs[key], self._known[key]
 
     def _entry(self, ref: str, brief: Brief) -> ShownListing:
         prefix = kind_of(ref).prefix
         since_ms = brief.created_ms if brief.decided_ms is None else brief.decided_ms
-        shelves = (
-            Shelf(prefix),
-            *(Shelf(prefix, category=sys.intern(each)) for each in brief.categories),
-            *(Shelf(prefix, keyword=each) for each in dict.fromkeys(map(folded, brief.keywords))),
+        keys = (
+            IndexKey(prefix),
+            *(IndexKey(prefix, category=sys.intern(each)) for each in brief.categories),
+            *(IndexKey(prefix, keyword=each) for each in dict.fromkeys(map(folded, brief.keywords))),
         )
         return ShownListing(
-            folded(brief.name), since_ms, tuple(self._known.setdefault(each, each) for each in shelves)
+            folded(brief.name), since_ms, tuple(self._known.setdefault(each, each) for each in keys)
         )
 
 
 def folded(text: str) -> str:
-    """Return a text as it is sorted and compared: width, case and composition make no difference."""
+    """Return a text for sorting and comparing: without width, case and composition."""
     return unicodedata.normalize("NFKC", text.casefold())

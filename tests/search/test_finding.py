@@ -1,4 +1,4 @@
-"""listings/finding.py: searches through all listings."""
+"""search/finding.py: searches through all listings."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from core.listing_table import SLICE
 from core.packing import pack
 from core.state import State
 from kinds.bots import BOTS
-from listings.finding import ListingSearch, OwnedListings
+from search.finding import ListingSearch, OwnedListings
 from tests.support.co_owners import co_owner
 from tests.support.memory_ledger import empty_state
 from tests.support.sample_rows import BOT_PROFILE, NOW_MS, OTHER_USER, OWNER, SERVER_PROFILE, USER

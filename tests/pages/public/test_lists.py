@@ -1,4 +1,4 @@
-"""web/people/public_lists.py: the first page, and lists that everybody reads, with and without script."""
+"""pages/public/lists.py: the first page, and lists that everybody reads, with and without script."""
 
 import html
 import re
@@ -9,14 +9,14 @@ from urllib.parse import quote
 import pytest
 
 from languages.language_names import Language
-from listings.list_orders import STALE_SECONDS, ListOrder, ListOrders
+from pages.public.lists import LISTED
+from search.list_orders import STALE_SECONDS, ListOrder, ListOrders
 from tests.support.gateways import BOT_SUBMISSION, SERVER_SUBMISSION
 from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, Person, serving
 from tests.support.platform_stand_in import ADA, BEN
 from tests.support.public_scene import BOTS, COUNT, SERVERS, list_many
 from web import templates
-from web.people.public_lists import LISTED
 from web.templates import Drawing, load_drawing
 
 

@@ -1,4 +1,4 @@
-"""web/people/list_keeper.py: who asks waits only for an order that there is not yet."""
+"""search/list_keeper.py: who asks waits only for an order that there is not yet."""
 
 import asyncio
 
@@ -6,14 +6,15 @@ import pytest
 
 from core.clock import FakeClock
 from core.refusals import Invalid
-from listings.catalogue import Catalogue, Shelf
-from listings.list_orders import FRESH_SECONDS, STALE_SECONDS, ListOrder, ListOrders
+from handlers.slices import in_slices
+from search.catalogue import Catalogue, IndexKey
+from search.list_keeper import ListKeeper
+from search.list_orders import FRESH_SECONDS, STALE_SECONDS, ListOrder, ListOrders
 from tests.support.coroutines import run, turns
 from tests.support.memory_ledger import state_after
 from tests.support.sample_rows import BOT_REF, OTHER_REF, listed, voted
-from web.people.list_keeper import ListKeeper
 
-ORDER, BY_NAME = ListOrder(Shelf("bots/"), "votes"), ListOrder(Shelf("bots/"), "name")
+ORDER, BY_NAME = ListOrder(IndexKey("bots/"), "votes"), ListOrder(IndexKey("bots/"), "name")
 
 
 class SlowVotes:
@@ -39,10 +40,11 @@ def test_one_order_is_made_for_all_who_wait_and_anew_once_it_is_due() -> None:
         pass
     orders = ListOrders(catalogue, state.vote_counts, 1)
     catalogue.watchers.append(orders.moved)
-    keeper = ListKeeper(orders, clock)
+    keeper = ListKeeper(orders, clock, in_slices)
 
     async def refs() -> list[str]:
-        return [*(await keeper.page(ORDER, None, 9)).refs]
+        found, _ = await keeper.page(ORDER, None, 9)
+        return [*found.rows]
 
     async def main() -> None:
         keeping = asyncio.create_task(keeper.run())
@@ -75,18 +77,18 @@ def test_what_nobody_waits_for_rests_and_whoever_waits_is_served_at_once() -> No
     catalogue, votes = Catalogue(state), SlowVotes(clock)
     for _ in catalogue.survey():
         pass
-    keeper = ListKeeper(ListOrders(catalogue, votes, 1), clock)
+    keeper = ListKeeper(ListOrders(catalogue, votes, 1), clock, in_slices)
 
     async def main() -> None:
         keeping = asyncio.create_task(keeper.run())
-        assert [*(await keeper.page(ORDER, None, 9)).refs] == [BOT_REF]
+        assert await keeper.page(ORDER, None, 9) == (([BOT_REF], None), 1)
         catalogue.on_record(1, [voted(1)])
         clock.advance(FRESH_SECONDS)
         await keeper.page(ORDER, None, 9)  # a newer one is wanted, and comes after the rest
         await turns()
         assert votes.looks == 1
         pages = await asyncio.gather(keeper.page(BY_NAME, None, 9), keeper.page(BY_NAME, None, 9))
-        assert [[*page.refs] for page in pages] == [[BOT_REF]] * 2
+        assert [[*found.rows] for found, _ in pages] == [[BOT_REF]] * 2
         keeping.cancel()
 
     run(main())

@@ -1,4 +1,4 @@
-"""web/people/listing_icons.py: icons come from the platform, and no page waits for them."""
+"""chatplatform/listing_icons.py: icons come from the platform, and no page waits for them."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from chatplatform.listing_icons import HOLDS_MS, MOST_NOTED, ListingIcons
 from chatplatform.platform_client import open_chat_platform
 from core.clock import FakeClock
 from tests.support.coroutines import run, turns, until
@@ -20,7 +21,6 @@ from tests.support.platform_stand_in import (
     standing_in,
 )
 from tests.support.raw_receivers import unused_port
-from web.people.listing_icons import HOLDS_MS, MOST_NOTED, ListingIcons
 
 CDN = "https://cdn.example"
 BOT, SERVER = f"bots/{READY}", f"servers/{GOOD_SERVER}"

@@ -1,9 +1,9 @@
-"""Icons of listings, which the chat platform has. Law: no page waits for one, and many pages ask as little as
-one does.
+"""Icons of listings, which the chat platform has. Invariant: no page waits for one, and many pages ask for a
+listing no more often than one page does.
 
-A listing that is shown is noted if nothing new was heard of its icon for a day. `run` asks the platform about
-those noted, one after the other, with a pause between them. Nothing is kept on disk: after a start, icons
-come back as listings are shown.
+A listing that is shown is noted if the last answer about its icon is a day old, or if there is none. `run`
+asks the platform about one noted listing after the other, with a pause between them. Nothing is kept on disk:
+after a start, icons come back as listings are shown.
 """
 
 import asyncio
@@ -12,11 +12,10 @@ from typing import NamedTuple
 from chatplatform.answers import application_icon_url, server_icon_url
 from chatplatform.platform_client import ChatPlatform, PlatformAway
 from core.clock import MS_PER_DAY, Clock
-from kinds.bots import BOTS
-from kinds.servers import SERVERS
+from kinds.registry import kind_of
 
 HOLDS_MS = MS_PER_DAY
-"""How long an answer holds before it is asked for anew."""
+"""The age of an answer from which the platform is asked again."""
 MOST_SERVERS, MOST_NOTED = 10_000, 1_000
 
 
@@ -29,7 +28,7 @@ class ListingIcons:
     """The icons of one gateway.
 
     Args:
-        cdn_url: where the chat platform has its pictures.
+        cdn_url: the address of the chat platform's pictures.
         pause_seconds: the pause between two questions.
         away_seconds: the pause after a question without an answer.
     """
@@ -73,29 +72,29 @@ class ListingIcons:
             await self._woken.wait()
 
     def _told(self, ref: str) -> _Known | None:
-        if not ref.startswith(BOTS.prefix):
+        if not kind_of(ref).is_a("application"):
             return self._servers.get(ref)
-        told = self._platform.last_answer(ref.removeprefix(BOTS.prefix))
+        told = self._platform.last_answer(_id(ref))
         if told is None:
             return None
         icon = application_icon_url(self._cdn_url, told.application) if told.application is not None else None
         return _Known(icon, told.at_ms)
 
     def _note(self, ref: str) -> None:
-        can_ask = (
-            ref.startswith(BOTS.prefix) or self._platform.has_bot
-        )  # only the deployment's bot sees servers
+        kind = kind_of(ref)
+        # Only the deployment's bot sees servers.
+        can_ask = kind.is_a("application") or (kind.is_a("server") and self._platform.has_bot)
         if can_ask and ref not in self._noted and len(self._noted) < MOST_NOTED:
             self._noted[ref] = None
             self._woken.set()
 
     async def _ask(self, ref: str) -> bool:
-        """Ask the platform, and return False if it is not there for others either."""
+        """Ask the platform. Returns False if it does not answer questions about others either."""
         try:
-            if ref.startswith(BOTS.prefix):
-                await self._platform.application(ref.removeprefix(BOTS.prefix))
+            if kind_of(ref).is_a("application"):
+                await self._platform.application(_id(ref))
             else:
-                server = await self._platform.server(ref.removeprefix(SERVERS.prefix))
+                server = await self._platform.server(_id(ref))
                 self._know(ref, server_icon_url(self._cdn_url, server) if server is not None else None)
         except PlatformAway as away:
             return away.reason == "refused"
@@ -106,3 +105,7 @@ class ListingIcons:
         self._servers[ref] = _Known(url, self._clock.now_ms())
         if len(self._servers) > MOST_SERVERS:
             del self._servers[next(iter(self._servers))]
+
+
+def _id(ref: str) -> str:
+    return ref.partition("/")[2]

@@ -1,4 +1,4 @@
-"""web/people/public_listing.py: the page of a listing, its JSON and its badge; and what never leaks.
+"""pages/public/listing.py: the page of a listing, its JSON and its badge; and what never leaks.
 
 A walk goes over every state of a listing, every visitor, and every place where a listing could be seen.
 """

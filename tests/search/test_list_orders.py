@@ -1,4 +1,4 @@
-"""listings/list_orders.py: orders that stand still while somebody reads them, and those that follow."""
+"""search/list_orders.py: orders that stand still while somebody reads them, and those that follow."""
 
 import contextlib
 from base64 import urlsafe_b64encode
@@ -17,9 +17,9 @@ from core.listing_table import ref_slices
 from core.refusals import Invalid
 from core.state import State
 from kinds.bots import BotProfile
-from listings import list_orders
-from listings.catalogue import Catalogue, Shelf, folded
-from listings.list_orders import (
+from search import list_orders
+from search.catalogue import Catalogue, IndexKey, folded
+from search.list_orders import (
     FRESH_SECONDS,
     KEPT_SECONDS,
     SORTS,
@@ -33,7 +33,7 @@ from tests.support.memory_ledger import empty_state
 from tests.support.sample_rows import BOT_PROFILE, NOW_MS, OWNER
 
 MONTH = 665
-BOTS = Shelf("bots/")
+BOTS = IndexKey("bots/")
 SECOND = 1_000_000_000
 
 
@@ -74,13 +74,13 @@ class Desk(NamedTuple):
     def page(
         self, order: ListOrder, after: str | None, most: int = 2, now_ns: int = 0
     ) -> tuple[list[str], str | None]:
-        edition, is_due = self.orders.newest(order, MONTH, now_ns)
+        snapshot, is_due = self.orders.newest(order, MONTH, now_ns)
         if is_due:
             self.made(order, now_ns=now_ns)
-            edition, _ = self.orders.newest(order, MONTH, now_ns)
-        assert edition is not None
-        found = self.orders.page(edition, after, most, now_ns)
-        return [*found.refs], found.next
+            snapshot, _ = self.orders.newest(order, MONTH, now_ns)
+        assert snapshot is not None
+        found, _ = self.orders.page(snapshot, after, most, now_ns)
+        return [*found.rows], found.next
 
     def walked(self, order: ListOrder, now_ns: int = 0) -> list[str]:
         refs, after = self.page(order, None, now_ns=now_ns)
@@ -150,10 +150,10 @@ def test_thousands_are_sorted_in_slices_as_in_one_piece(sort: Sort) -> None:
         at.votes.by_month[ref(number), MONTH] = number * 7919 % 2_500
     order = ListOrder(BOTS, sort)
     slices = sum(1 for _ in at.orders.build(order, MONTH, 0))
-    edition, _ = at.orders.newest(order, MONTH, 0)
+    snapshot, _ = at.orders.newest(order, MONTH, 0)
     assert slices > 3_000 / 64
-    assert edition is not None
-    assert [*map(edition.ref, range(len(edition.ids)))] == in_order(at, sort, map(ref, range(3_000)))
+    assert snapshot is not None
+    assert [*map(snapshot.ref, range(len(snapshot.ids)))] == in_order(at, sort, map(ref, range(3_000)))
 
 
 @examples(60)
@@ -175,7 +175,7 @@ def test_nobody_is_shown_twice_or_missed_because_of_votes_meanwhile(
         for number in voted:
             at.vote(ref(number), 3)
         now_ns += pause * SECOND
-        at.page(order, None, most, now_ns)  # others begin meanwhile, and read a newer edition
+        at.page(order, None, most, now_ns)  # others begin meanwhile, and read a newer snapshot
         more, after = at.page(order, after, most, now_ns)
         shown += more
     assert shown == expected
@@ -199,7 +199,7 @@ def test_what_is_no_longer_approved_is_left_out_of_a_frozen_order() -> None:
 def test_a_list_counts_the_rows_that_its_readers_meet_whatever_comes_and_goes_meanwhile(
     moves: list[tuple[int, bool]], before: int, during: int, sort: Sort
 ) -> None:
-    at, order, rest = desk(5), ListOrder(Shelf("bots/", category="Music"), sort), iter(moves)
+    at, order, rest = desk(5), ListOrder(IndexKey("bots/", category="Music"), sort), iter(moves)
 
     def move(times: int) -> None:
         for number, comes in islice(rest, times):
@@ -212,10 +212,10 @@ def test_a_list_counts_the_rows_that_its_readers_meet_whatever_comes_and_goes_me
                 at.happen(ListingRemoved(ref(number), NOW_MS))
 
     def met() -> None:
-        edition, _ = at.orders.newest(order, MONTH, 0)
-        assert edition is not None
-        page = at.orders.page(edition, None, 100, 0)
-        assert page.total == len(page.refs)
+        snapshot, _ = at.orders.newest(order, MONTH, 0)
+        assert snapshot is not None
+        page, total = at.orders.page(snapshot, None, 100, 0)
+        assert total == len(page.rows)
 
     move(before)
     with mock.patch.object(list_orders, "ref_slices", partial(ref_slices, most=2)):
@@ -266,14 +266,15 @@ def test_editions_leave_when_nobody_has_read_them_for_long_or_there_are_too_many
 
 def test_editions_are_bounded_however_few_places_they_have() -> None:
     at = desk(1)
-    orders = ListOrders(at.catalogue, at.votes, 1, most_editions=3)
+    orders = ListOrders(at.catalogue, at.votes, 1, most_snapshots=3)
     for number in range(10):
-        for _ in orders.build(ListOrder(Shelf("servers/", keyword=str(number)), "month"), MONTH, 0):
+        for _ in orders.build(ListOrder(IndexKey("servers/", keyword=str(number)), "month"), MONTH, 0):
             pass
     kept = [
         number
         for number in range(10)
-        if orders.newest(ListOrder(Shelf("servers/", keyword=str(number)), "month"), MONTH, 0)[0] is not None
+        if orders.newest(ListOrder(IndexKey("servers/", keyword=str(number)), "month"), MONTH, 0)[0]
+        is not None
     ]
     assert kept == [7, 8, 9]
 
@@ -303,9 +304,9 @@ def test_an_order_of_another_month_or_one_that_is_stale_is_shown_to_nobody_who_b
 def test_a_shelf_has_its_own_order() -> None:
     at = desk()
     at.happen(approved(1, categories=("Music", "Other")), approved(2, categories=("Other",)), approved(3))
-    assert at.walked(ListOrder(Shelf("bots/", category="Other"), "name")) == [ref(1), ref(2)]
-    assert at.walked(ListOrder(Shelf("bots/", category="Economy"), "name")) == []
-    assert at.walked(ListOrder(Shelf("servers/"), "name")) == []
+    assert at.walked(ListOrder(IndexKey("bots/", category="Other"), "name")) == [ref(1), ref(2)]
+    assert at.walked(ListOrder(IndexKey("bots/", category="Economy"), "name")) == []
+    assert at.walked(ListOrder(IndexKey("servers/"), "name")) == []
 
 
 @pytest.mark.parametrize("after", ["", "x", "0", "é", "lQ", "kgEC", "=" * 5, "A" * 10_000])

@@ -1,4 +1,4 @@
-"""web/people/public_lists.py: search on the pages for everybody and in their JSON, without script."""
+"""pages/public/lists.py: search on the pages for everybody and in their JSON, without script."""
 
 import re
 import time
