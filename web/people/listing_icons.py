@@ -12,8 +12,7 @@ from typing import NamedTuple
 from chatplatform.answers import application_icon_url, server_icon_url
 from chatplatform.platform_client import ChatPlatform, PlatformAway
 from core.clock import MS_PER_DAY, Clock
-from kinds.bots import BOTS
-from kinds.servers import SERVERS
+from kinds.registry import kind_of
 
 HOLDS_MS = MS_PER_DAY
 """How long an answer holds before it is asked for anew."""
@@ -73,18 +72,17 @@ class ListingIcons:
             await self._woken.wait()
 
     def _told(self, ref: str) -> _Known | None:
-        if not ref.startswith(BOTS.prefix):
+        if not kind_of(ref).is_a("application"):
             return self._servers.get(ref)
-        told = self._platform.last_answer(ref.removeprefix(BOTS.prefix))
+        told = self._platform.last_answer(ref.partition("/")[2])
         if told is None:
             return None
         icon = application_icon_url(self._cdn_url, told.application) if told.application is not None else None
         return _Known(icon, told.at_ms)
 
     def _note(self, ref: str) -> None:
-        can_ask = (
-            ref.startswith(BOTS.prefix) or self._platform.has_bot
-        )  # only the deployment's bot sees servers
+        kind = kind_of(ref)  # only the deployment's bot sees servers
+        can_ask = kind.is_a("application") or (kind.is_a("server") and self._platform.has_bot)
         if can_ask and ref not in self._noted and len(self._noted) < MOST_NOTED:
             self._noted[ref] = None
             self._woken.set()
@@ -92,10 +90,11 @@ class ListingIcons:
     async def _ask(self, ref: str) -> bool:
         """Ask the platform, and return False if it is not there for others either."""
         try:
-            if ref.startswith(BOTS.prefix):
-                await self._platform.application(ref.removeprefix(BOTS.prefix))
+            its_id = ref.partition("/")[2]
+            if kind_of(ref).is_a("application"):
+                await self._platform.application(its_id)
             else:
-                server = await self._platform.server(ref.removeprefix(SERVERS.prefix))
+                server = await self._platform.server(its_id)
                 self._know(ref, server_icon_url(self._cdn_url, server) if server is not None else None)
         except PlatformAway as away:
             return away.reason == "refused"
