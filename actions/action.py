@@ -95,6 +95,10 @@ class Call:
             raise Invalid({"id": Fault("no_snowflake")})
         return its_id
 
+    def with_id(self, second_id: str) -> "Call":
+        """Return the call of an action whose path has an id behind that of the listing."""
+        return replace(self, ids=(self.ids[0], second_id))
+
     def rechecked(self) -> "Call":
         """Return the call as of now, after an await and before a commit. Raises the refusal of a caller who
         has lost the access."""

@@ -1,10 +1,8 @@
-"""The owners of listings, the queue of those that wait for a decision, their claims, and recent decisions.
-Invariant: all of it is known without a walk through all listings.
+"""An index of listings by their owners, of the review queue with its claims, and of recent decisions.
 
-So is the time that a decision usually takes: the last decisions that hold tell it.
-
-A start leaves rows packed, so the first look walks through all of them once, in slices; after that the log
-tells what changes. All is complete once the survey has ended.
+A start leaves rows packed, so a survey walks through all of them once, in slices. After that the log tells
+the changes. The index is complete once the survey has ended; then no question takes a walk through all
+listings. The last decisions also tell the time that a decision usually takes.
 """
 
 from bisect import bisect_left, insort
@@ -32,10 +30,9 @@ from listings.finding import survey
 from listings.review import claim_of, place_ms, waited_ms
 
 USUAL_OF, USUAL_FROM = 20, 5
-"""The usual wait is the median of that of so many decisions, and is unknown with fewer than that."""
+"""The usual wait is the median of the last 20 decisions. It is unknown with fewer than 5."""
 DECIDED_KEPT = 100
-"""The most decisions that are known. One that is taken back leaves a gap, because older ones are
-forgotten."""
+"""The decisions that are kept. One that is taken back leaves a gap, because older ones are forgotten."""
 _CHANGING = (
     *(ListingSaved, ListingReviewed, ListingRemoved, ListingMerged, SlotsSet, ListingTakenOver),
     *(OwnerSet, CoOwnerSaved, CoOwnersEnded, ChangeDecided),
@@ -51,7 +48,7 @@ class _ByTime:
         self._most = most
 
     def put(self, ref: str, at_ms: int | None) -> None:
-        """Note the time of a ref, in place of the one before; None takes it out."""
+        """Set the time of a ref, in place of its earlier one; None removes it."""
         before = self.times.pop(ref, None)
         if before is not None:
             del self.order[bisect_left(self.order, (before, ref))]
@@ -64,7 +61,7 @@ class _ByTime:
 
 
 class _OfUsers:
-    """Refs by the users to whom a listing has a tie, in order."""
+    """Refs by users, in order."""
 
     def __init__(self) -> None:
         self._refs_of: dict[str, list[str]] = {}
@@ -74,7 +71,7 @@ class _OfUsers:
         return self._refs_of.get(user_id, ())
 
     def put(self, ref: str, users: tuple[str, ...]) -> None:
-        """Note the users of a ref, in place of those before."""
+        """Set the users of a ref, in place of its earlier ones."""
         before = self._users_of.pop(ref, ())
         if users:
             self._users_of[ref] = users
@@ -97,32 +94,31 @@ class Ownership:
         self._claimers: dict[str, Actor] = {}
         self._decided = _ByTime(DECIDED_KEPT)
         self._waits: Sequence[int] | None = None
-        """The durations of the last decisions; None until somebody asks again."""
+        """The durations of the last decisions; None until they are asked for again."""
         self.is_complete = False
 
     def refs_of(self, user_id: str) -> Sequence[str]:
-        """Return the refs of the listings that a user owns, alone or with others, in order."""
+        """Return the listings that a user owns, alone or with others, in order."""
         return self._owned.refs_of(user_id)
 
     def told_of(self, user_id: str) -> Sequence[str]:
-        """Return the same and the refs of those that the user has lost to somebody who took them over."""
+        """Return the listings that a user owns, and those that a claimant took over from the user."""
         lost = self._lost.refs_of(user_id)
         return sorted({*self._owned.refs_of(user_id), *lost}) if lost else self._owned.refs_of(user_id)
 
     def asking(self, user_id: str) -> Sequence[str]:
-        """Return the refs of the listings that ask a user to become an owner, in order. The offer of a
-        hand-over may have lapsed."""
+        """Return the listings that ask a user to become an owner, in order. An offer may have lapsed."""
         return self._asked.refs_of(user_id)
 
     @property
     def queue(self) -> Sequence[tuple[int, str]]:
-        """The listings in review, and the approved ones with a change: the time since which each waits (Unix
-        ms), and its ref. The longest wait comes first. A new server that meets every condition comes before
-        all others, with an earlier time (`review.place_ms`)."""
+        """The listings in review, and the approved ones with a change: since when each waits (Unix ms), and
+        its ref. The longest wait comes first, but a new server that meets every condition comes before all
+        others, with an earlier time (`review.place_ms`)."""
         return self._waiting.order
 
     def claimed(self, by: Actor) -> list[tuple[int, str]]:
-        """Return the part of the queue that somebody has claimed."""
+        """Return the part of the queue that an actor has claimed."""
         refs = [ref for ref, claimer in self._claimers.items() if claimer == by]
         held = (claim_of(self._listings.peek(ref)) for ref in refs)  # not if its claimer was erased meanwhile
         found = zip(refs, held, strict=True)
@@ -130,7 +126,7 @@ class Ownership:
 
     @property
     def decided(self) -> Sequence[tuple[int, str]]:
-        """The last decisions that hold: when (Unix ms), and on which listing; the newest last."""
+        """The last decisions that hold: the time (Unix ms) and the ref of each, the newest last."""
         return self._decided.order
 
     def place(self, ref: str) -> int | None:
@@ -149,7 +145,7 @@ class Ownership:
         return round(median(self._waits)) if len(self._waits) >= USUAL_FROM else None
 
     def survey(self) -> Iterator[None]:
-        """Look at all listings, in slices, unless that was done before."""
+        """Index all listings, in slices, unless that was done before."""
         if not self.is_complete:
             yield from survey(self._listings.refs, self._look)
             self.is_complete = True

@@ -4,9 +4,7 @@ An owner sends its address to the person, who also finds it under `/me`.
 """
 
 from collections.abc import Awaitable
-from dataclasses import replace
 
-from actions.action import Call
 from actions.owners import ACCEPT_INVITATION, ACCEPT_OFFER, accept_invitation, end_co_owner, end_offer
 from actions.views import Success
 from core.refusals import Refusal
@@ -31,24 +29,19 @@ def show(page: PageCall) -> Shown[None]:
 
 
 def join(page: PageCall, _: object) -> Awaitable[Success]:
-    return accept_invitation(_on_visitor(page), Nothing())
+    return accept_invitation(page.call.with_id(page.person.id), Nothing())
 
 
 def decline(page: PageCall, _: object) -> Awaitable[Success]:
     if page.person.id not in page.row.invited:
         raise Refusal("no_invitation")
-    return end_co_owner(_on_visitor(page), None)
+    return end_co_owner(page.call.with_id(page.person.id), None)
 
 
 def decline_offer(page: PageCall, _: object) -> Awaitable[Success]:
     if not is_offered_to(page.row, page.person.id):
         raise Refusal("no_invitation")
     return end_offer(page.call, None)
-
-
-def _on_visitor(page: PageCall) -> Call:
-    """Return the call of an action whose path names the visitor."""
-    return replace(page.call, ids=(page.call.ids[0], page.person.id))
 
 
 _ANSWER = ACCEPT_INVITATION.access

@@ -6,7 +6,6 @@
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from typing import Any
 
 from actions.action import Access, AnyAction, Call
@@ -54,7 +53,7 @@ async def revoke_keys(page: PageCall) -> Success:
     wanted = page.visit.form().text("key")
     for key in keys_of_others(page.row):
         if wanted in {"all", key.id}:
-            await delete(_with_id(page.call, key.id), None)
+            await delete(page.call.with_id(key.id), None)
     return Success()
 
 
@@ -64,12 +63,7 @@ def ask_to_leave(page: PageCall) -> Question:
 
 
 def leave(page: PageCall, _: object) -> Awaitable[Success]:
-    return end_co_owner(_with_id(page.call, page.person.id), None)
-
-
-def _with_id(call: Call, second_id: str) -> Call:
-    """Return the call of an action whose path has a second id."""
-    return replace(call, ids=(call.ids[0], second_id))
+    return end_co_owner(page.call.with_id(page.person.id), None)
 
 
 def _on_co_owner(page: PageCall) -> Call:
@@ -79,7 +73,7 @@ def _on_co_owner(page: PageCall) -> Call:
         raise Refusal("no_such_listing")
     if not is_snowflake(user):
         raise Invalid({"user": Fault("no_snowflake")})
-    return _with_id(page.call, user)
+    return page.call.with_id(user)
 
 
 def _form(

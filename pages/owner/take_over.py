@@ -10,7 +10,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NamedTuple
 
 from actions.owners import take_over
-from chatplatform.answers import PlatformServer
 from chatplatform.platform_client import PlatformAway
 from core.rows import Listing
 from handlers.reply import Reply
@@ -40,16 +39,14 @@ class _Proof(NamedTuple):
     """A way in which the platform proves who owns a listing.
 
     Args:
-        evidence: returns the evidence that can be had now, without asking the platform.
+        known: returns the evidence without a question to the platform, if any, and values of the template.
         look: returns the evidence of a claimant who has pressed the button. Raises Again without one.
-        html: the values of the template that are the kind's own.
     """
 
     title: Text
     template: str
-    evidence: Callable[[PageCall], Evidence | None]
+    known: Callable[[PageCall], tuple[Evidence | None, Mapping[str, Any]]]
     look: Callable[[PageCall], Awaitable[Evidence]]
-    html: Callable[[PageCall], Mapping[str, Any]]
 
 
 def show(page: PageCall) -> Shown[None] | Reply:
@@ -57,14 +54,14 @@ def show(page: PageCall) -> Shown[None] | Reply:
     if row.owner_id == user:
         return _managed(row)
     proof = _proof_of(page)
-    evidence = proof.evidence(page)
+    evidence, own = proof.known(page)
     reason = take_over_refusal(row, user, evidence) if evidence is not None else None
     html = {
         "id": row.id,
         "here": f"/{row.ref}/take-over",
         "refused": plainly(reason) if reason is not None else None,
         "problem": page.refused.errors.get(""),
-        **proof.html(page),
+        **own,
     }
     return Shown(None, proof.title, html, proof.template)
 
@@ -95,25 +92,39 @@ def _managed(row: Listing) -> Reply:
     return see_other(f"/{row.ref}/manage")
 
 
+def _code(page: PageCall) -> tuple[Evidence, Mapping[str, Any]]:
+    asked, call = page.site.submissions, page.call
+    code = asked.code_of(call.ref, page.person.id)
+    return "code", {"card": asked.applications.card(call.ids[0]), "code": code}
+
+
 async def _look_for_code(page: PageCall) -> Evidence:
     """Ask the platform for the bot's description, and look for the visitor's code in it."""
-    asked, ref, (bot, *_), user = page.site.submissions, page.call.ref, page.call.ids, page.person.id
+    asked, call, user = page.site.submissions, page.call, page.person.id
     try:
-        told = await asked.applications.ask(user, bot, anew=True)
+        told = await asked.applications.ask(user, call.ids[0], anew=True)
     except PlatformAway as away:
         raise Again(away, errors={"": AWAY}, status=503) from away
     except AnswerRefused as refused:
         raise Again(refused) from refused
     if told.application is None:
         raise _not_proven(NO_APPLICATION)
-    if asked.code_of(ref, user) not in told.application.description:
+    if asked.code_of(call.ref, user) not in told.application.description:
         raise _not_proven(NO_CODE)
     return "code"
 
 
-async def _look_into_list(page: PageCall) -> Evidence:
-    """Look for the server in the list of servers that the visitor manages."""
-    evidence = _evidence_of_list(page)
+def _servers(page: PageCall) -> tuple[Evidence | None, Mapping[str, Any]]:
+    known = page.site.submissions.server_lists.of(page.person.id)
+    server = known.of(page.call.ids[0]) if known is not None else None
+    evidence: Evidence | None = None
+    if server is not None:
+        evidence = "server owner" if server.is_owned else "server manager"
+    return evidence, {"known": known, "server": server}
+
+
+async def _look_for_server(page: PageCall) -> Evidence:
+    evidence, _ = _servers(page)
     if evidence is None:
         raise _not_proven(NOT_IN_LIST)
     return evidence
@@ -123,40 +134,11 @@ def _not_proven(why: Text) -> Again:
     return Again(NotProven(), errors={"": why}, status=409)
 
 
-def _evidence_of_list(page: PageCall) -> Evidence | None:
-    server = _server(page)
-    if server is None:
-        return None
-    return "server owner" if server.is_owned else "server manager"
-
-
-def _server(page: PageCall) -> PlatformServer | None:
-    known = page.site.submissions.server_lists.of(page.person.id)
-    return known.of(page.call.ids[0]) if known is not None else None
-
-
-def _html_of_code(page: PageCall) -> Mapping[str, Any]:
-    asked = page.site.submissions
-    return {
-        "card": asked.applications.card(page.call.ids[0]),
-        "code": asked.code_of(page.call.ref, page.person.id),
-    }
-
-
-def _html_of_list(page: PageCall) -> Mapping[str, Any]:
-    return {"known": page.site.submissions.server_lists.of(page.person.id), "server": _server(page)}
-
-
 _PROOFS: Mapping[str, _Proof] = {
-    "application": _Proof(
-        Text("Take this bot over"), "take_over_bot", lambda _: "code", _look_for_code, _html_of_code
-    ),
-    "server": _Proof(
-        *(Text("Take this server over"), "take_over_server", _evidence_of_list),
-        *(_look_into_list, _html_of_list),
-    ),
+    "application": _Proof(Text("Take this bot over"), "take_over_bot", _code, _look_for_code),
+    "server": _Proof(Text("Take this server over"), "take_over_server", _servers, _look_for_server),
 }
-"""The proofs by the question that the platform answers (`FactsPart`)."""
+"""The proofs, by the question about a listing that the platform answers (`FactsPart`)."""
 TAKE_OVER = Page(
     path="/{kind}/{id}/take-over",
     of="facts",

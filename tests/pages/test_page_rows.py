@@ -195,6 +195,12 @@ def test_the_button_says_which_form_was_sent() -> None:
     assert served(page, "POST", visit({"name": "b"})).headers["location"] == "/"
 
 
+def test_an_unknown_button_does_nothing() -> None:
+    page = replace(PAGE, posts=tuple(replace(post, button="name") for post in PAGE.posts))
+    with pytest.raises(Refusal, match="no_such_path"):
+        served(page, "POST", visit({"name": "b", "act": "x"}))
+
+
 def test_the_access_of_a_post_is_that_of_its_action() -> None:
     action = replace(NAME, access=Access("keys", fresh=True))
     assert Post(action=action, then=lambda _, __: see_other("/")).needs == action.access

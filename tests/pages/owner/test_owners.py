@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from tests.support.co_owners import let_join
 from tests.support.owned_listings import SERVER, list_bot, list_server
 from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, Person
@@ -79,13 +78,6 @@ def test_a_co_owner_leaves_and_the_owner_is_told(gateway: PeopleGateway, ada: Pe
     assert owners(gateway) == (ADA, [], [])
     assert ben.get(f"{BOT}/manage").status_code == 404
     assert "A co-owner has left Test bot ." in words(ada.page("/me/notices"))
-
-
-def test_only_a_co_owner_can_leave(gateway: PeopleGateway, ada: Person) -> None:
-    list_bot(gateway)
-    assert [ada.get(f"{BOT}/manage/leave").status_code, ada.post(f"{BOT}/manage/leave").status_code] == [
-        403
-    ] * 2
 
 
 def test_a_moderator_who_is_named_decides_as_before_and_who_joined_can_leave_to_decide(
@@ -218,12 +210,3 @@ def test_a_server_has_a_hand_over_alone(gateway: PeopleGateway, ada: Person) -> 
     assert ("Hand over the ownership" in page, "Co-owners" in page) == (True, False)
     ada.acted(here, {"act": "invite", "user": BEN})
     assert "you are invited" not in words(gateway.person(BEN).page("/me"))
-
-
-def test_a_co_owner_does_not_invite(gateway: PeopleGateway) -> None:
-    list_bot(gateway)
-    let_join(gateway, READY, BEN)
-    ben = gateway.person(BEN)
-    assert [ben.get(HERE).status_code, ben.post(HERE, {"act": "invite", "user": DAN}).status_code] == [
-        403
-    ] * 2

@@ -12,7 +12,7 @@ from web.pages import PageRow
 from web.people.owned_pages import OWNED_PAGES
 
 OF_LISTINGS = [row for row in OWNED_PAGES if "{id}" in row.path]
-OF_OWNERS = ("/owners", "/danger", "/prove")
+OF_OWNERS = ("/danger", "/prove")
 """What the owner alone may do."""
 YEAR_SECONDS = 365 * 86_400
 
