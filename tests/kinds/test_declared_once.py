@@ -50,7 +50,7 @@ WITH_KINDS_OF_THEIR_OWN = ("chatplatform/", "guild_counts/", "settings/")
 
 
 def names_a_kind(path: Path) -> bool:
-    """Whether a file imports the declaration of a kind, or has the name of a kind as a text of its own."""
+    """Return true if a file imports the declaration of a kind, or has the name of one as a text."""
     plurals = {kind.plural for kind in KINDS}
     if path.suffix == ".html":
         return any(f'"{plural}"' in path.read_text() for plural in plurals)
