@@ -234,6 +234,10 @@ class Operation(NamedTuple):
         return self._said(self.action.command.words)
 
     @property
+    def help(self) -> str:
+        return self._said(self.action.command.help)
+
+    @property
     def loses(self) -> str:
         return self._said(self._own(self.action.command.loses))
 

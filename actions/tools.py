@@ -11,6 +11,7 @@ from core.clock import Clock
 from core.ledger import Ledger
 from core.webhook_events import NewDeliveries
 from listings.keys import KeyDigester
+from listings.ownership import Ownership
 from listings.rules import EditsShown
 from listings.stats_problems import StatsProblems
 from listings.webhooks import WebhookPolicy
@@ -66,6 +67,8 @@ class Tools:
     """Returns why a bot's actual server count cannot be known and what to do; None if nothing is missing."""
     moderators: Moderators
     sessions: Sessions
+    ownership: Ownership
+    """The listings of each user, and those that wait for a decision."""
     claims: VoteClaims | None = None
     pseudonym: Callable[[str], str] = lambda _: ""
     tells_owners: bool = False

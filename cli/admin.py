@@ -16,7 +16,7 @@ from typing import Any, cast
 import click
 
 from actions.action import Option
-from cli import bot_commands, review_commands, user_commands, vote_commands
+from cli import bot_commands, user_commands, vote_commands
 from cli.backup_commands import admin_backup
 from cli.caller import LONG, CallingCommand, GatewayCaller, connection_options, pass_caller
 from cli.listing_commands import commands_of
@@ -38,10 +38,6 @@ GROUPS = {
     "debug": "Look inside the process.",
 }
 LOST = {
-    "users end-sessions": "This signs the user {id} out everywhere.",
-    "users end-all-sessions": "This signs everybody out everywhere.",
-    "users end-session": "This ends the session {session_id} of the user {id}.",
-    "users erase": "This removes all that is known of user {id}, with votes and deliveries, everywhere.",
     **{call.command: call.loses for call in OPERATIONS if call.loses},
 }
 """Commands that ask before something is lost."""
@@ -212,7 +208,6 @@ def _build() -> None:
         **bot_commands.COMMANDS,
         **vote_commands.COMMANDS,
         **user_commands.COMMANDS,
-        **review_commands.COMMANDS,
         "doctor": doctor,
         "backup": admin_backup,
         "metrics": metrics,

@@ -10,7 +10,6 @@ from typing import Any
 import click
 
 from cli.caller import CallingCommand, GatewayCaller, pass_caller
-from cli.operations import BY_NAME
 from cli.parameter_types import JsonObject, TextFile
 from kinds.kind import Kind
 
@@ -27,13 +26,10 @@ _EXTRA_OWNERS = (
 
 def commands_of(kind: Kind) -> dict[str, click.Command]:
     """Return the commands by the words that call them."""
-    form = kind.title
     return {
         f"{kind} submit": _writing(kind, "submit"),
         f"{kind} edit": _writing(kind, "edit"),
         f"{kind} list": _listing(kind),
-        f"{kind} deny": _for_a_reason(f"{kind} deny", f"deny{form}"),
-        f"{kind} withdraw": _for_a_reason(f"{kind} withdraw", f"withdraw{form}"),
     }
 
 
@@ -94,16 +90,3 @@ def _listing(kind: Kind) -> click.Command:
 
     option = click.Option(["--state"], type=click.Choice(STATES), help=f"Only {kind} in this state.")
     return CallingCommand("list", callback=run, params=[option], help=f"List all {kind}.")
-
-
-def _for_a_reason(command: str, operation: str) -> click.Command:
-    @pass_caller
-    def run(caller: GatewayCaller, /, id: str, reason: str) -> None:
-        caller.show(caller.call(operation, {"reason": reason}, id=id))
-
-    params: list[click.Parameter] = [
-        click.Argument(["id"], metavar="ID"),
-        click.Argument(["reason"], metavar="REASON"),
-    ]
-    text = f"{BY_NAME[operation].summary}.\n\nREASON is shown to its owner."
-    return CallingCommand(command.split()[-1], callback=run, params=params, help=text)

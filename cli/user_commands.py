@@ -2,10 +2,10 @@
 
 import click
 
+from actions.users import ACTS
 from cli.caller import CallingCommand, GatewayCaller, pass_caller
 from cli.parameter_types import FromNowMs, TimeMs
 
-ACTS = ("sign_in", "submit", "vote")  # as in core/user_rows.py, which takes long to import
 act_argument = click.argument("act", type=click.Choice(ACTS))
 
 

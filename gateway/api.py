@@ -13,11 +13,7 @@ from gateway.fleet import Fleet
 from gateway.runtime import Runtime
 from gateway.store import Store
 from handlers.late import Late
-from handlers.manage import ManageContext, Operator, ref_of
-from handlers.manage_listings import ManageListings
-from handlers.manage_review import ManageQueue, ManageReview
-from handlers.manage_strikes import ManageStrikes
-from handlers.manage_users import ManageUsers
+from handlers.manage import ManageContext, Operator
 from handlers.public import PublicApi, PublicLimits
 from handlers.reply import Reply
 from handlers.request import Request
@@ -27,7 +23,6 @@ from handlers.slices import in_slices
 from handlers.vote_feed import TAGS as VOTE_TAGS
 from handlers.vote_feed import VoteFeed
 from journal.record_pages import JournalPages
-from kinds.registry import KINDS
 from listings.keys import KeyDigester
 from listings.ownership import Ownership
 from openapi.deployment import Deployment, Window
@@ -88,7 +83,7 @@ def open_api(
     settings, ledger = runtime.settings, store.ledger
     callers = _callers(runtime, store)
     public = _public_api(runtime, store, callers, egress, fleet)
-    people = _people_rules(settings.web, ledger.state)
+    people, ownership = _people_rules(settings.web, ledger.state), Ownership(ledger.state)
     watch = AttemptWatch(ledger.durable, settings.webhooks.timeout_seconds + 1)
     managed = ManageContext(
         ledger,
@@ -107,6 +102,7 @@ def open_api(
         missing_count=egress.guild_counts.counts.missing,
         moderators=people.moderators,
         sessions=people.sessions,
+        ownership=ownership,
         claims=fleet.claims,
         pseudonym=fleet.digest_of,
         tells_owners=bool(delivery.direct_messages),
@@ -118,7 +114,7 @@ def open_api(
             callers,
             public,
             people,
-            Ownership(ledger.state),
+            ownership,
             managed,
             watch,
             VoteFeed(ledger.state, pages, lambda: ledger.durable(ledger.head), settings.votes.feed_streams),
@@ -180,20 +176,14 @@ def _readiness(runtime: Runtime, store: Store, fleet: Fleet) -> Callable[[], str
 
 def all_endpoints(settings: Settings, api: Api, is_signed_in: Callable[[Request], bool]) -> Endpoints:
     """Return every endpoint, bound to the values it needs."""
-    managed, state = api.managed, api.managed.ledger.state
-    refs = {kind: ref_of(kind) for kind in KINDS}
+    managed = api.managed
     described, page = partial(_description, settings), partial(_description_page, settings)
     return Endpoints(
         api.public,
         Service(Late(described), Late(page), api.readiness),
         api.callers.operator,
-        listings={kind: ManageListings(managed, kind, ref) for kind, ref in refs.items()},
         tools=managed,
-        strikes={kind: ManageStrikes(managed, ref) for kind, ref in refs.items()},
         feed=api.feed,
-        users=ManageUsers(managed, api.ownership),
-        queue=ManageQueue(state, api.ownership),
-        review={kind: ManageReview(managed, ref) for kind, ref in refs.items()},
         is_signed_in=is_signed_in,
     )
 

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 
+from actions.users import user_view
 from gateway.api import Api
 from gateway.delivery import Delivering, Egress
 from gateway.fleet import Fleet
@@ -12,7 +13,6 @@ from gateway.runtime import Runtime
 from gateway.store import Store
 from handlers.route import PAGE
 from handlers.slices import in_slices
-from handlers.user_views import UserViews
 from metrics.collectors import Bounds, Collectors, Scraping, Sources
 from operators.gateway_parts import GatewayParts, ProcessSources
 from operators.operator_pages import ALL_ROUTES
@@ -99,7 +99,7 @@ def operator_parts(
         fold=store.fold,
         outbox=delivery.outbox,
         public=api.public,
-        users=UserViews(store.ledger.state, api.people.moderators, api.people.sessions),
+        user=partial(user_view, api.managed),
         window_ms=runtime.settings.votes.window_ms,
         process=process,
         lag=measured.lag,

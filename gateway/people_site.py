@@ -18,7 +18,6 @@ from gateway.runtime import Runtime
 from handlers.route import Endpoints, Resource
 from handlers.routes import ROUTES
 from handlers.slices import in_slices
-from handlers.user_views import UserViews
 from listings.catalogue import Catalogue
 from listings.list_orders import ListOrders
 from listings.owners import code_maker
@@ -49,7 +48,6 @@ from web.markdown import Markdown
 from web.notice_cookie import Notices
 from web.page_policy import with_trusted_types
 from web.people.applications import Applications
-from web.people.flag_pages import FlagPages
 from web.people.language_choice import LanguageChoice
 from web.people.list_keeper import ListKeeper
 from web.people.listing_access import ListingAccess
@@ -64,12 +62,7 @@ from web.people.profile_pages import ProfilePages
 from web.people.public_listing import PublicListing
 from web.people.public_lists import HOME_ORDERS, PublicLists
 from web.people.public_views import PublicViews
-from web.people.quarantine_pages import QuarantinePages
-from web.people.queue_pages import QueuePages
 from web.people.removal_pages import RemovalPages
-from web.people.review_desk import ReviewDesk
-from web.people.review_pages import ReviewPages
-from web.people.review_views import ReviewViews
 from web.people.server_check_pages import ServerCheckPages
 from web.people.server_checking import ServerChecking
 from web.people.server_lists import ServerLists
@@ -77,7 +70,6 @@ from web.people.server_rechecks import ServerRechecks
 from web.people.server_submission import ServerSubmissionPages
 from web.people.sign_in_pages import SignInPages, SignInPlace
 from web.people.sign_in_states import SignInStates
-from web.people.strike_pages import StrikePages
 from web.people.submission_pages import SubmissionPages
 from web.people.sweeping import Sweeping
 from web.people.user_limit import UserLimit
@@ -106,7 +98,6 @@ class PeopleSite:
         settings, clock, rules, digester = runtime.settings, runtime.clock, api.people, api.callers.digester
         web, sessions, state = settings.web, rules.sessions, ledger.state
         self.readers = PeopleReaders(VotedListings(state), Catalogue(state), SearchIndex(state))
-        self._rules = rules
         new_value = partial(secrets.token_urlsafe, 32)
         cdn_url = settings.chat_platform.cdn_url
         cooldown_ms = settings.votes.cooldown_ms
@@ -178,10 +169,8 @@ class PeopleSite:
         self._ledger = ledger
         self._clock = clock
         self._edits: EditsShown = settings.review.edits
-        users = UserViews(state, rules.moderators, sessions)
         self._reviewing = Reviewing(
-            users,
-            ReviewViews(state, api.ownership, users, platform),
+            platform,
             [PresetReason(each.key, each.title, each.text, each.kind) for each in settings.review.reasons],
         )
 
@@ -209,8 +198,7 @@ class PeopleSite:
         ledger, clock, access, asked = self._ledger, self._clock, site.listings, site.submissions
         applications, lists, code_of = asked.applications, asked.server_lists, asked.code_of
         markdown, previews, public = site.descriptions.markdown, site.descriptions.previews, site.public
-        state, views, cookies = ledger.state, site.reviewing.views, site.accounts.cookies
-        desk = ReviewDesk(state, clock, access, views, answers, markdown, site.reviewing.reasons)
+        state, cookies = ledger.state, site.accounts.cookies
         server_checks = ServerCheckPages(ledger, clock, access, asked.checking, asked.grace_ms)
         pages = PeoplePages(
             site=site,
@@ -237,11 +225,6 @@ class PeopleSite:
             ),
             profile=ProfilePages(state, access, answers, previews, self._edits),
             removal=RemovalPages(access, answers),
-            queue=QueuePages(state, self._ownership, views, answers),
-            review=ReviewPages(desk),
-            quarantines=QuarantinePages(self._rules.moderators, desk),
-            flags=FlagPages(state),
-            strikes=StrikePages(desk),
         )
         return self._site.resources(PEOPLE_PAGES, pages)
 

@@ -13,13 +13,12 @@ from forms.reading import read, read_query
 from handlers.reply import Reply, success
 from handlers.request import Endpoint, Request
 from handlers.route import Endpoints, Route
-from kinds.kind import Kind
 from listings.rules import listing_of
 
 
-def routes_of(actions: Sequence[AnyAction], kind: Kind | None = None) -> tuple[Route, ...]:
-    """Return the routes of a group of actions, for each kind that has them, or for one kind alone."""
-    return tuple(_route(each) for each in operations(actions) if kind in {None, each.kind})
+def routes_of(actions: Sequence[AnyAction]) -> tuple[Route, ...]:
+    """Return the routes of a group of actions, for each kind that has them."""
+    return tuple(map(_route, operations(actions)))
 
 
 def _route(operation: Operation) -> Route:

@@ -18,7 +18,6 @@ from handlers.reply import (
     too_many,
 )
 from handlers.request import Endpoint, Request
-from kinds.kind import Kind
 from languages.said import Fault
 from ratelimit.address import address_key
 from ratelimit.bucket import FailureGuard
@@ -115,11 +114,6 @@ def _bearer_token(authorization: str | None) -> str | None:
         return None
     scheme, _, token = authorization.partition(" ")
     return token if scheme.lower() == "bearer" else ""
-
-
-def ref_of(kind: Kind) -> Callable[[Request], str]:
-    """Return the function that reads the ref of a listing of the kind off a request."""
-    return lambda request: kind.ref(request.params[0])
 
 
 def user_id(request: Request, at: int = 0) -> str:

@@ -15,16 +15,11 @@ from msgspec import Struct
 from actions.action import RefusedFor
 from actions.tools import Tools
 from handlers.manage import Operator
-from handlers.manage_listings import ManageListings
-from handlers.manage_review import ManageQueue, ManageReview
-from handlers.manage_strikes import ManageStrikes
-from handlers.manage_users import ManageUsers
 from handlers.public import PublicApi
 from handlers.reply import JSON, Reply
 from handlers.request import Endpoint, Request
 from handlers.service import Service
 from handlers.vote_feed import VoteFeed
-from kinds.kind import Kind
 from languages.said import Code
 from listings.stats import StatsBody
 
@@ -42,13 +37,8 @@ class Endpoints:
     public: PublicApi
     service: Service
     operator: Operator
-    listings: Mapping[Kind, ManageListings]
     tools: Tools
-    strikes: Mapping[Kind, ManageStrikes]
     feed: VoteFeed
-    users: ManageUsers
-    queue: ManageQueue
-    review: Mapping[Kind, ManageReview]
     is_signed_in: Callable[[Request], bool]
     """True for a browser with a session of the operator, who reads the JSON twins of pages with it."""
 

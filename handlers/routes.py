@@ -1,29 +1,24 @@
 """The one table of routes. Law: a path that is not here does not exist, and one that is here is documented.
 
-A new endpoint is a new row; those of the review, of users and under `/debug` stand in files of their own. In
-a text of a row, `$name` stands for a number that an operator can set: the document fills it in.
+A new endpoint is a new row; those under `/debug` are in a file of their own. In a text of a row, `$name` is a
+number that an operator can set: the document fills it in.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from actions.deliveries import DELIVERY_ACTIONS
 from actions.keys import KEY_ACTIONS
-from actions.listing_views import ANSWERS, VIEWS
 from actions.listings import LISTING_ACTIONS, NUMBER_ACTIONS
 from actions.owners import OWNER_ACTIONS
+from actions.review import DECISION_ACTIONS, REVIEW_ACTIONS
+from actions.table import USER_ACTIONS
 from actions.views import Success
+from actions.vote_removals import REMOVE_VOTES
 from actions.votes import VOTE_ACTIONS
 from actions.webhooks import WEBHOOK_ACTIONS
-from forms.fields import Nothing
 from handlers.action_routes import routes_of
-from handlers.manage_strikes import StruckVotes
-from handlers.review_routes import REVIEW_ROUTES
 from handlers.route import Route
-from handlers.user_routes import USER_ROUTES
 from handlers.vote_feed import FeedQuery, VotePage
-from kinds.kind import Kind
-from kinds.registry import KINDS
-from listings import forms
 from listings.stats import StatsBody
 from votes.queries import VoteStatus
 
@@ -145,121 +140,6 @@ _SERVICE = (
 )
 
 
-def _listings(kind: Kind) -> tuple[Route, ...]:
-    """Submit, list, show, edit, remove and review: the same for bots and servers."""
-    thing, one = kind.singular, f"/manage/{kind}/{{id}}"
-    form = kind.title
-    answer = ANSWERS[str(kind)]
-    return (
-        *routes_of(LISTING_ACTIONS, kind),
-        Route(
-            "POST",
-            f"{one}/approve",
-            f"approve{form}",
-            endpoint=lambda to: to.listings[kind].approve,
-            access="operator",
-            tag="Listings",
-            summary=f"Approve a {thing} in review",
-            description="From then on it can be voted for, and a bot can have API keys.",
-            answer=VIEWS[str(kind)].approved,
-            outcome=f"The {thing}.",
-            refuses=("no_such_listing", "not_in_review", "unavailable"),
-            body=Nothing,
-        ),
-        Route(
-            "POST",
-            f"{one}/deny",
-            f"deny{form}",
-            endpoint=lambda to: to.listings[kind].deny,
-            access="operator",
-            tag="Listings",
-            summary=f"Deny a {thing} in review",
-            description="It goes back to review when its owner edits it.",
-            answer=answer,
-            outcome=f"The {thing}, denied.",
-            refuses=("no_such_listing", "not_in_review", "is_approved", "unavailable"),
-            body=forms.Denial,
-        ),
-        Route(
-            "POST",
-            f"{one}/withdraw",
-            f"withdraw{form}",
-            endpoint=lambda to: to.listings[kind].withdraw,
-            access="operator",
-            tag="Listings",
-            summary=f"Withdraw the approval of a {thing}",
-            description=(
-                "It is denied from then on: nobody sees it or votes for it"
-                + (", and its API keys answer 401 until it is approved again." if kind.keys else ".")
-                + " It goes back to review when its owner edits it."
-            ),
-            answer=answer,
-            outcome=f"The {thing}, denied.",
-            refuses=("no_such_listing", "not_approved", "unavailable"),
-            body=forms.Denial,
-        ),
-        Route(
-            "POST",
-            f"{one}/change/agree",
-            f"agreeTo{form}Change",
-            endpoint=lambda to: to.listings[kind].agree,
-            access="operator",
-            tag="Listings",
-            summary=f"Agree to the change of a {thing}",
-            description="Everybody sees the proposed version from then on.",
-            answer=answer,
-            outcome=f"The {thing}.",
-            refuses=("no_such_listing", "no_change", "other_version", "unavailable"),
-            body=forms.ChangeAgreement,
-        ),
-        Route(
-            "POST",
-            f"{one}/change/refuse",
-            f"refuse{form}Change",
-            endpoint=lambda to: to.listings[kind].refuse,
-            access="operator",
-            tag="Listings",
-            summary=f"Refuse the change of a {thing}",
-            description=(
-                "Everybody sees the version agreed to last. The proposed one is gone; its owner reads the "
-                "reason."
-            ),
-            answer=answer,
-            outcome=f"The {thing}.",
-            refuses=("no_such_listing", "no_change", "other_version", "unavailable"),
-            body=forms.ChangeRefusal,
-        ),
-    )
-
-
-def _votes(kind: Kind) -> tuple[Route, ...]:
-    thing, one = kind.singular, f"/manage/{kind}/{{id}}/votes"
-    form = kind.title
-    return (
-        *(route for route in routes_of(VOTE_ACTIONS) if route.path.startswith(f"/manage/{kind}/")),
-        Route(
-            "POST",
-            f"{one}/strike",
-            f"strike{form}Votes",
-            endpoint=lambda to: to.strikes[kind].strike,
-            access="operator",
-            tag="Votes",
-            summary=f"Strike votes for a {thing} out",
-            description=f"""\
-All votes of the users for the {thing} go, and its counts follow. The owner is told why, by a notice and by
-the webhook event `vote.struck`. The users cannot vote again before they could have anyway.
-
-Choose users, the flagged votes, or those whose last vote came within a time: {forms.MOST_STRUCK:,} users in
-one call. What is struck out stays so at all nodes of a fleet. Of a user's earlier votes nobody knows the
-days: the numbers of days and months lose each user's last vote alone.""",
-            answer=StruckVotes,
-            outcome="How much is struck out.",
-            refuses=("no_such_listing", "unavailable"),
-            body=forms.Strike,
-        ),
-    )
-
-
 _FEED = Route(
     "GET",
     "/manage/votes",
@@ -285,20 +165,16 @@ A cursor belongs to one node. It is refused with 410 once the journal no longer 
 )
 
 
-def _of_kinds(routes: Callable[[Kind], tuple[Route, ...]]) -> tuple[Route, ...]:
-    return tuple(route for kind in KINDS for route in routes(kind))
-
-
 ROUTES: tuple[Route, ...] = (
     *_PUBLIC,
     *_SERVICE,
-    *_of_kinds(_listings),
+    *routes_of((*LISTING_ACTIONS, *DECISION_ACTIONS)),
     *routes_of(NUMBER_ACTIONS),
     *routes_of(OWNER_ACTIONS),
-    *REVIEW_ROUTES,
+    *routes_of(REVIEW_ACTIONS),
     *routes_of(KEY_ACTIONS),
     *routes_of((*WEBHOOK_ACTIONS, *DELIVERY_ACTIONS)),
-    *_of_kinds(_votes),
+    *routes_of((*VOTE_ACTIONS, REMOVE_VOTES)),
     _FEED,
-    *USER_ROUTES,
+    *routes_of(USER_ACTIONS),
 )

@@ -1,5 +1,4 @@
-"""The rules of the review desk. Invariant: a claim tells moderators who is at it, and forbids nothing to
-others.
+"""The rules of reviews. Invariant: a claim tells moderators who is at it, and forbids nothing to others.
 
 A listing waits for a decision while it is in review, or while it is approved and has a change. Claims and
 notes are for moderators alone. The decisions themselves are in `rules`: a submission is in review once only,

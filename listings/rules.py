@@ -18,7 +18,7 @@ decisions. The message goes to the owner alone.
 
 import hashlib
 from collections.abc import Mapping
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -94,80 +94,75 @@ def not_in_review(listing: Listing) -> Refusal:
     return Refusal("is_denied" if listing.state == "denied" else "not_in_review")
 
 
-def approve(
+class Verdict(NamedTuple):
+    """A moderator's decision about a listing, or about its change.
+
+    Args:
+        reason: the reason that the owner reads. An approval and an agreement have none.
+        version: the version of the change that the moderator has seen.
+    """
+
+    decision: Decision
+    reason: str | None = None
+    version: str = ""
+
+
+def decide(
     state: State,
     ref: str,
+    verdict: Verdict,
     now_ms: int,
     *,
     by: Actor,
     tells_owner: bool = False,
     deliveries: NewDeliveries | None = None,
 ) -> list[Event]:
-    """Approve a listing in review. Without `deliveries` no endpoint is told."""
+    """Return the events of a decision, and those that tell the owner and the listing's endpoint.
+
+    Without `deliveries` no endpoint is told. Raises Refusal.
+    """
     listing = listing_of(state, ref)
-    if listing.state != "in_review":
-        raise not_in_review(listing)
-    told_of = _told(state, listing, "approved", None, now_ms, tells_owner=tells_owner, deliveries=deliveries)
-    return [ListingReviewed(ref, "approved", None, now_ms, by=by), *told_of]
+    _refuse(listing, verdict)
+    decision, reason = verdict.decision, verdict.reason
+    events = [_decided(listing, verdict, now_ms, by)]
+    if tells_owner:
+        events.append(OwnerMessageQueued(ref, user_actor(listing.owner_id), decision, reason, now_ms))
+    if deliveries is not None and decision in DECISION_EVENTS:
+        event = DECISION_EVENTS[decision]
+        events += told(state, listing, event, deliveries, now_ms, users=("",), reason=reason)
+    return events
 
 
-def deny(
-    state: State,
-    ref: str,
-    reason: str,
-    now_ms: int,
-    *,
-    by: Actor,
-    tells_owner: bool = False,
-    deliveries: NewDeliveries | None = None,
-) -> list[Event]:
-    """Deny a listing in review. Without `deliveries` no endpoint is told."""
-    listing = listing_of(state, ref)
-    if listing.state == "approved":
-        raise Refusal("is_approved")
-    if listing.state == "denied":
-        raise Refusal("is_denied")
-    told_of = _told(state, listing, "denied", reason, now_ms, tells_owner=tells_owner, deliveries=deliveries)
-    return [ListingReviewed(ref, "denied", reason, now_ms, by=by), *told_of]
+def _refuse(listing: Listing, verdict: Verdict) -> None:
+    """Raise Refusal if a listing as it is now does not wait for such a decision."""
+    match verdict.decision:
+        case "approved" | "denied" if listing.state != "in_review":
+            is_late = verdict.decision == "denied" and listing.state == "approved"
+            raise Refusal("is_approved") if is_late else not_in_review(listing)
+        case "withdrawn" if listing.state != "approved":
+            raise Refusal("not_approved")
+        case "change_agreed" | "change_refused":
+            if listing.change is None:
+                raise Refusal("no_change")
+            if verdict.version != change_version(listing):
+                raise Refusal("other_version")
 
 
-def withdraw(
-    state: State,
-    ref: str,
-    reason: str,
-    now_ms: int,
-    *,
-    by: Actor,
-    tells_owner: bool = False,
-    deliveries: NewDeliveries | None = None,
-) -> list[Event]:
-    """Withdraw the approval of a listing, which is denied from now on. Its keys stay, and are refused until
-    it is approved again. Without `deliveries` no endpoint is told."""
-    listing = listing_of(state, ref)
-    if listing.state != "approved":
-        raise Refusal("not_approved")
-    told_of = _told(
-        state, listing, "withdrawn", reason, now_ms, tells_owner=tells_owner, deliveries=deliveries
-    )
-    return [ListingReviewed(ref, "denied", reason, now_ms, withdraws=True, by=by), *told_of]
+def _decided(listing: Listing, verdict: Verdict, now_ms: int, by: Actor) -> Event:
+    """Return the event of a decision.
 
-
-def agree(
-    state: State, ref: str, version: str, now_ms: int, *, by: Actor, tells_owner: bool = False
-) -> list[Event]:
-    """Agree to the change of an approved listing: everybody sees it from now on."""
-    listing = _with_change(state, ref, version)
-    told_of = _told(state, listing, "change_agreed", None, now_ms, tells_owner=tells_owner)
-    return [ChangeDecided(ref, listing.latest, is_agreed=True, reason=None, at_ms=now_ms, by=by), *told_of]
-
-
-def refuse(
-    state: State, ref: str, version: str, reason: str, now_ms: int, *, by: Actor, tells_owner: bool = False
-) -> list[Event]:
-    """Refuse the change of an approved listing: everybody sees the version agreed to last."""
-    listing = _with_change(state, ref, version)
-    told_of = _told(state, listing, "change_refused", reason, now_ms, tells_owner=tells_owner)
-    return [ChangeDecided(ref, listing.agreed, is_agreed=False, reason=reason, at_ms=now_ms, by=by), *told_of]
+    A withdrawn approval makes a denied listing. Its keys stay, and are refused until it is approved again.
+    """
+    ref, decision, reason = listing.ref, verdict.decision, verdict.reason
+    match decision:
+        case "approved" | "denied":
+            return ListingReviewed(ref, decision, reason, now_ms, by=by)
+        case "withdrawn":
+            return ListingReviewed(ref, "denied", reason, now_ms, withdraws=True, by=by)
+        case "change_agreed" | "change_refused":
+            is_agreed = decision == "change_agreed"
+            public = listing.latest if is_agreed else listing.agreed
+            return ChangeDecided(ref, public, is_agreed=is_agreed, reason=reason, at_ms=now_ms, by=by)
 
 
 def change_version(listing: Listing) -> str:
@@ -203,37 +198,6 @@ def _saved(listing: Listing, profile: AnyProfile, now_ms: int, by: Actor, shown:
     public, other = (profile, agreed) if is_public else (agreed, profile)
     change = PendingChange(other, is_public, by, now_ms, since_ms)
     return ListingSaved(ref, owner_id, public, "approved", now_ms, change, by=by)
-
-
-def _with_change(state: State, ref: str, version: str) -> Listing:
-    """Return the listing with the change of that name. Raises Refusal."""
-    listing = listing_of(state, ref)
-    if listing.change is None:
-        raise Refusal("no_change")
-    if version != change_version(listing):
-        raise Refusal("other_version")
-    return listing
-
-
-def _told(
-    state: State,
-    listing: Listing,
-    decision: Decision,
-    reason: str | None,
-    now_ms: int,
-    *,
-    tells_owner: bool,
-    deliveries: NewDeliveries | None = None,
-) -> list[Event]:
-    """Return the events that tell the owner and the listing's endpoint of a decision."""
-    events = list[Event]()
-    if tells_owner:
-        owner = user_actor(listing.owner_id)
-        events.append(OwnerMessageQueued(listing.ref, owner, decision, reason, now_ms))
-    if deliveries is not None and decision in DECISION_EVENTS:
-        kind = DECISION_EVENTS[decision]
-        events += told(state, listing, kind, deliveries, now_ms, users=("",), reason=reason)
-    return events
 
 
 def _policy(limit: Limit | None) -> Policy | None:

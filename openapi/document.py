@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from actions.sessions import SESSION_PATTERN
+from actions.users import ACTS
 from actions.views import ID_PATTERN
 from core.version import API_VERSION, VERSION, VERSIONS
-from handlers.manage_users import ACTS
 from handlers.reply import EVENT_STREAM, JSON, Reply, encode_json, refused
 from handlers.route import Access, AnyRoute
 from handlers.routes import TAGS
-from handlers.user_views import SESSION_PATTERN
 from kinds.registry import KINDS
 from openapi.deployment import Deployment
 from openapi.errors import FAMILIES, OUTSIDE, TOO_LONG, Error, errors

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from actions.action import RefusedFor
+from actions.users import ACTS
 from core.refusals import Invalid, Refusal
 from forms.reading import read
 from handlers import reply
-from handlers.manage_users import ACTS
 from handlers.reply import Reply, failure, reply_to
 from kinds.registry import KINDS
 from languages.said import SAID, Code, Facts, Fault

@@ -4,11 +4,11 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
+from actions.users import UserView
 from core.clock import Clock
 from core.ledger import Ledger
 from core.state import State
 from handlers.public import PublicApi
-from handlers.user_views import UserViews
 from journal.journal import Journal
 from metrics.collectors import Scraping
 from serving.timeline import LoopLag, Timeline
@@ -42,6 +42,7 @@ class GatewayParts:
         started_ns: the monotonic time of the start.
         window_ms: how long a vote counts as recent.
         fold: folds the disk up to a position.
+        user: returns what is known of a user by the id, at a time (Unix ms).
     """
 
     clock: Clock
@@ -52,7 +53,7 @@ class GatewayParts:
     fold: Callable[[int], Awaitable[Folded]]
     outbox: Outbox
     public: PublicApi
-    users: UserViews
+    user: Callable[[str, int], UserView]
     window_ms: int
     process: ProcessSources
     lag: LoopLag

@@ -15,6 +15,7 @@ from actions.listing_views import (
     listing_view,
     stats_problem_views,
 )
+from actions.users import UserView
 from actions.views import (
     NULL,
     Count,
@@ -39,7 +40,6 @@ from forms.rules import About, Says, Size
 from grammars.snowflake import is_snowflake
 from handlers.request import Request
 from handlers.slices import in_slices
-from handlers.user_views import UserView
 from kinds.kind import Kind
 from kinds.registry import KINDS
 from languages.said import Fault
@@ -277,7 +277,7 @@ async def user_inside(parts: GatewayParts, user: str) -> UserInside:
     survey = _Survey(parts.state, user, now_ms, parts.window_ms)
     await in_slices(survey.slices())
     return UserInside(
-        **asdict(parts.users.user(user, now_ms)),
+        **asdict(parts.user(user, now_ms)),
         listings=tuple(map(hit_view, survey.owned.found)),
         listings_count=survey.owned.count,
         votes=tuple(survey.votes),

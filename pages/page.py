@@ -158,6 +158,7 @@ class Shown(Generic[V]):
 
 
 Answer = Shown[Any] | Done | Reply
+Show = Callable[[PageCall], Shown[V] | Done | Reply | Awaitable[Shown[V] | Done | Reply]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,17 +170,22 @@ class Post(Generic[F]):
             does it, and `access` says what it takes.
         reads: returns the fields of the action's form, as the browser sent them; None for no form.
         then: returns what follows: a redirect with a notice, or a page with a secret.
+        guard: raises Again for a form that this page refuses before anything of it is read.
         run: a function around the action's own, if this page has a guard. It gets the form that was read.
         access: another access than that of the action.
         button: the value of the field `act` that its form sends, where one address has several forms.
+        fields: the page's names of fields, by those of the action's form, where they differ. Faults of
+            several fields may be those of one: an entry of a list has the name of the list.
     """
 
     action: Action[F, Any] | None = None
     then: Callable[[PageCall, Any], Answer]
     reads: Callable[[PageCall, FormPost], Mapping[str, Any]] | None = None
+    guard: Callable[[PageCall], None] | None = None
     run: Callable[[PageCall, F], Any] | None = None
     access: Access | None = None
     button: str = ""
+    fields: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def needs(self) -> Access:
@@ -207,7 +213,7 @@ class Page(Generic[V]):
     """
 
     path: str
-    show: Callable[[PageCall], Shown[V] | Done | Reply | Awaitable[Shown[V] | Done | Reply]] | None = None
+    show: Show[V] | None = None
     access: Access = ANYTHING
     visitors: Visitors = "signed in"
     of: PartName | None = None

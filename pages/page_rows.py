@@ -15,7 +15,7 @@ from forms.reading import read
 from handlers.reply import NO_HEADERS, reply_to, success
 from kinds.kind import Kind
 from kinds.registry import KINDS
-from pages.page import Again, Answer, AnyPage, PageCall, Post, RefusedPost, Shown, run_post
+from pages.page import Again, Answer, AnyPage, PageCall, Post, RefusedPost, Show, Shown, run_post
 from pages.site_tools import SiteTools
 from people.quarantine import refuse_quarantined
 from web.error_pages import error_text, field_texts
@@ -31,6 +31,7 @@ from web.people.people_audience import PersonVisit, signed_in
 
 AGAIN = frozenset({400, 403, 409, 503})
 """The statuses of refusals after which a form is shown again. Any other becomes an error page."""
+NO_FIELDS: Mapping[str, str] = {}
 TELLS_WHEN = {429, 503}
 """The statuses whose headers say when to come again."""
 
@@ -58,12 +59,12 @@ def rows_of(pages: Sequence[AnyPage]) -> tuple[PageRow, ...]:
 def _rows(page: AnyPage, kind: Kind | None) -> list[PageRow]:
     path = page.path.replace("{kind}", str(kind or ""))
     rows = []
-    if page.show is not None and page.has_get:
-        rows.append(PageRow("GET", path, lambda to: _Served(page, kind, to.site).show, page.visitors))
-    if page.show is not None and page.has_get and page.has_json:
+    if page.show is not None and page.has_get and page.has_json:  # first: the end of `path` may be an id
         rows.append(
             PageRow("GET", f"{path}.json", lambda to: _Served(page, kind, to.site).json, page.visitors)
         )
+    if page.show is not None and page.has_get:
+        rows.append(PageRow("GET", path, lambda to: _Served(page, kind, to.site).show, page.visitors))
     if page.posts:
         rows.append(
             PageRow(
@@ -84,10 +85,10 @@ class _Served:
 
     async def show(self, visit: PersonVisit) -> SiteAnswer:
         call = self._opened(visit, self._page.access)
-        return await self._answered(call, await self._shown(call))
+        return await self._answered(call, await _made(self._page.show, call))
 
     async def json(self, visit: PersonVisit) -> SiteAnswer:
-        shown = await self._shown(self._opened(visit, self._page.access))
+        shown = await _made(self._page.show, self._opened(visit, self._page.access))
         if not isinstance(shown, Shown):
             return shown
         if shown.value is None:
@@ -102,17 +103,19 @@ class _Served:
             raise Refusal("no_such_path")
         typed = post.reads(call, form) if post.reads is not None else {}
         try:
+            if post.guard is not None:
+                post.guard(call)
             made = await _ran(post, call, typed)
         except (Refusal, Unavailable) as error:
             if self._page.show is None:
                 raise
-            refused = _refused(error, typed)
+            refused = _refused(error, typed, post.fields)
         except Again as again:
             refused = _refused_again(again, typed)
         else:
             return await self._answered(call, post.then(call, made))
         call = replace(call, refused=refused)
-        return await self._answered(call, await self._shown(call))
+        return await self._answered(call, await _made(self._page.show, call))
 
     def _opened(self, visit: PersonVisit, access: Access) -> PageCall:
         """Return the call of the page, for a visitor with the access. Raises its refusal."""
@@ -147,12 +150,6 @@ class _Served:
         posts = {post.button: post for post in self._page.posts}
         return posts.get(form.text("act"), posts.get(""))
 
-    async def _shown(self, call: PageCall) -> Answer:
-        if self._page.show is None:
-            raise TypeError("this path takes posts alone")
-        shown = self._page.show(call)
-        return await shown if inspect.isawaitable(shown) else shown
-
     async def _answered(self, call: PageCall, answer: Answer) -> SiteAnswer:
         return await self._drawn(call, answer) if isinstance(answer, Shown) else answer
 
@@ -174,6 +171,13 @@ class _Served:
         )
 
 
+async def _made(show: Show[Any] | None, call: PageCall) -> Answer:
+    if show is None:
+        raise TypeError("this path takes posts alone")
+    shown = show(call)
+    return await shown if inspect.isawaitable(shown) else shown
+
+
 async def _ran(post: Post[Any], call: PageCall, typed: Mapping[str, Any]) -> Any:
     """Run a post, and return its view. Raises the refusals of its action, and Again."""
     form_type = Operation(post.action, call.call.kind).form if post.action is not None else None
@@ -182,12 +186,20 @@ async def _ran(post: Post[Any], call: PageCall, typed: Mapping[str, Any]) -> Any
     return await made if inspect.isawaitable(made) else made
 
 
-def _refused(error: Refusal | Unavailable, typed: Mapping[str, Any]) -> RefusedPost:
-    """Return why a form is shown again. Raises the error if it is not."""
+def _refused(
+    error: Refusal | Unavailable, typed: Mapping[str, Any], fields: Mapping[str, str] = NO_FIELDS
+) -> RefusedPost:
+    """Return why a form is shown again. Raises the error if it is not.
+
+    Args:
+        fields: the page's names of fields, where they differ.
+    """
     reply = reply_to(error)
     if reply.status not in AGAIN:
         raise error
-    errors = field_texts(error) if isinstance(error, Invalid) else {"": error_text(reply)}
+    errors = {"": error_text(reply)}
+    if isinstance(error, Invalid):
+        errors = {fields.get(name.partition(".")[0], name): why for name, why in field_texts(error).items()}
     headers = reply.headers if reply.status in TELLS_WHEN else NO_HEADERS
     return RefusedPost(error, errors, typed, {}, reply.status, headers, reply.limits)
 

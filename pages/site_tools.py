@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from actions.tools import Tools
+from chatplatform.platform_client import ChatPlatform
 from core.rows import Delivery, Listing, Webhook
 from handlers.request import Request
-from handlers.user_views import UserViews
 from listings.catalogue import Catalogue
 from listings.owners import CodeOf
 from listings.ownership import Ownership
@@ -27,7 +27,6 @@ from web.people.people_in_state import PeopleInState
 from web.people.previews import Previews
 from web.people.public_lists import Search
 from web.people.public_views import PublicViews
-from web.people.review_views import ReviewViews
 from web.people.server_checking import ServerChecking
 from web.people.server_lists import ServerLists
 from web.people.visitors import Person
@@ -79,10 +78,9 @@ class Submissions:
 
 @dataclass(frozen=True)
 class Reviewing:
-    """What moderators see beside a listing, and the reasons that they choose from."""
+    """The chat platform, which moderators see the answers of, and the reasons that they choose from."""
 
-    users: UserViews
-    views: ReviewViews
+    platform: ChatPlatform
     reasons: Sequence[PresetReason]
 
 

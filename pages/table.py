@@ -15,10 +15,12 @@ from pages.owner.take_over import TAKE_OVER
 from pages.owner.vote_numbers import NUMBER_PAGES
 from pages.owner.webhooks import WEBHOOK_PAGES
 from pages.page_rows import rows_of
+from pages.review.listing_review import LISTING_PAGES
+from pages.review.queue import QUEUE
+from pages.review.votes import FLAGGED_VOTES, LISTING_VOTES
 from pages.site_tools import SiteTools
 from pages.voting.vote_page import VOTE_PAGE
 from web.pages import PageRow
-from web.people.flag_pages import FlagPages
 from web.people.for_robots import robots
 from web.people.language_choice import LanguageChoice
 from web.people.my_data import MyData
@@ -29,15 +31,10 @@ from web.people.profile_pages import ProfilePages
 from web.people.public_listing import PublicListing
 from web.people.public_lists import PublicLists
 from web.people.public_table import PUBLIC_PAGES
-from web.people.quarantine_pages import QuarantinePages
-from web.people.queue_pages import QueuePages
 from web.people.removal_pages import RemovalPages
-from web.people.review_pages import ReviewPages
-from web.people.review_table import REVIEW_PAGES
 from web.people.server_check_pages import ServerCheckPages
 from web.people.server_submission import ServerSubmissionPages
 from web.people.sign_in_pages import CALLBACK, SignInPages
-from web.people.strike_pages import StrikePages
 from web.people.submission_pages import SubmissionPages
 
 
@@ -58,11 +55,6 @@ class PeoplePages:
     overview: OverviewPages
     profile: ProfilePages
     removal: RemovalPages
-    queue: QueuePages
-    review: ReviewPages
-    quarantines: QuarantinePages
-    flags: FlagPages
-    strikes: StrikePages
 
 
 SIGN_IN_PAGES = (
@@ -89,7 +81,7 @@ PEOPLE_PAGES = (
     *rows_of(KEY_PAGES),
     *rows_of((*WEBHOOK_PAGES, *DELIVERY_PAGES)),
     *rows_of(NUMBER_PAGES),
-    *REVIEW_PAGES,
+    *rows_of((QUEUE, FLAGGED_VOTES, *LISTING_PAGES, LISTING_VOTES)),
     *rows_of((VOTE_PAGE,)),
     *PUBLIC_PAGES,
 )

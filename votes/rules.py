@@ -73,7 +73,7 @@ def erase_user(
 
 
 class VoteRemoval(NamedTuple):
-    """All votes of some users for a listing, to be struck out."""
+    """All votes of some users for a listing, to be removed."""
 
     users: Sequence[str]
     reason: str
@@ -89,7 +89,7 @@ class KeptCooldowns(NamedTuple):
     """Returns the pseudonym of a listing and a user."""
 
 
-def strike_votes(
+def remove_votes(
     state: State,
     ref: str,
     removal: VoteRemoval,
@@ -99,10 +99,10 @@ def strike_votes(
     now_ms: int,
     by: Actor,
 ) -> list[Event]:
-    """Strike out all votes of the users for the listing. Raises Refusal.
+    """Remove all votes of the users for the listing. Raises Refusal.
 
     The cooldowns of the votes run on. The endpoint is told of each user, if it takes that. In a fleet a user
-    without a vote is struck out, too, because another node may know of one.
+    without a vote is among them, too, because another node may know of one.
     """
     users, reason = removal.users, removal.reason
     listing = state.listings.get(ref)

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -17,10 +17,8 @@ from cli.admin import LOST
 from cli.caller import GatewayCaller
 from cli.operations import BY_NAME
 from cli.outline import text_of
-from cli.user_commands import ACTS
 from core.clock import SystemClock
 from core.events import Event, ListingSaved
-from core.user_rows import QuarantinedAct
 from forms.fields import Form
 from kinds.bots import BotProfile
 from kinds.registry import KINDS
@@ -363,10 +361,6 @@ def test_users_are_shown_on_80_columns(gateway: ThreadGateway) -> None:
     assert OTHER_USER in shown["moderators list"].output
     assert SESSION_ID in shown[f"users sessions {USER}"].output
     assert "A long reason." in shown[f"users show {USER}"].output
-
-
-def test_the_acts_that_are_offered_are_those_that_there_are() -> None:
-    assert get_args(QuarantinedAct) == ACTS
 
 
 # -- Any call ---------------------------------------------------------------------------------------------

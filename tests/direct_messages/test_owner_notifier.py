@@ -32,7 +32,11 @@ class Stage(MessageStage[OwnerNotifier]):
         """An approval that the owner is to be told of."""
         a_listing(self.ledger, ref, review="in_review")
         now_ms = self.clock.now_ms()
-        self.ledger.commit(rules.approve(self.ledger.state, ref, now_ms, by=OPERATOR, tells_owner=True))
+        self.ledger.commit(
+            rules.decide(
+                self.ledger.state, ref, rules.Verdict("approved"), now_ms, by=OPERATOR, tells_owner=True
+            )
+        )
         if is_durable:
             self.sync()
 
@@ -233,7 +237,11 @@ def test_a_decision_in_the_midst_of_an_attempt_is_told_instead() -> None:
             a_listing(stage.ledger, review="in_review")
             later_ms = NOW_MS + 1
             state = stage.ledger.state
-            stage.ledger.commit(rules.deny(state, BOT_REF, "No.", later_ms, by=OPERATOR, tells_owner=True))
+            stage.ledger.commit(
+                rules.decide(
+                    state, BOT_REF, rules.Verdict("denied", "No."), later_ms, by=OPERATOR, tells_owner=True
+                )
+            )
             stage.sync()
 
         stage.messenger.opened = denied

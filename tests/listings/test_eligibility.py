@@ -131,7 +131,9 @@ def test_a_listing_that_is_not_approved_is_not_hidden(ledger: Ledger) -> None:
     submitted(ledger, "unknown")
     row = checked(ledger, "fail", NOW_MS + 9 * GRACE_MS)
     assert not row.is_hidden
-    ledger.commit(rules.approve(ledger.state, SERVER_REF, NOW_MS + 9 * GRACE_MS, by=GATEWAY))
+    ledger.commit(
+        rules.decide(ledger.state, SERVER_REF, rules.Verdict("approved"), NOW_MS + 9 * GRACE_MS, by=GATEWAY)
+    )
     assert checked(ledger, "fail", NOW_MS + 9 * GRACE_MS).is_public
 
 

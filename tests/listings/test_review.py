@@ -45,7 +45,9 @@ def test_it_waits_since_its_submission_and_an_edit_does_not_send_it_back(ledger:
 
 def test_after_a_denial_it_waits_since_it_was_sent_again(ledger: Ledger) -> None:
     submitted(ledger)
-    ledger.commit(rules.deny(ledger.state, BOT_REF, "Too quiet.", NOW_MS + 1, by=MODERATOR))
+    ledger.commit(
+        rules.decide(ledger.state, BOT_REF, rules.Verdict("denied", "Too quiet."), NOW_MS + 1, by=MODERATOR)
+    )
     edited(ledger, NOW_MS + 2)
     row = edited(ledger, NOW_MS + 3)
     assert review.waiting_since(row) == NOW_MS + 2
@@ -56,7 +58,7 @@ def test_after_a_denial_it_waits_since_it_was_sent_again(ledger: Ledger) -> None
 
 def test_an_owner_who_saves_often_washes_nothing_away(ledger: Ledger, state: State) -> None:
     submitted(ledger)
-    ledger.commit(rules.deny(state, BOT_REF, "Malware.", NOW_MS + 1, by=MODERATOR))
+    ledger.commit(rules.decide(state, BOT_REF, rules.Verdict("denied", "Malware."), NOW_MS + 1, by=MODERATOR))
     edited(ledger, NOW_MS + 2)
     ledger.commit(review.claim(state, BOT_REF, NOW_MS + 3, by=MODERATOR))
     for number in range(2 * KEPT):
@@ -71,7 +73,9 @@ def test_in_a_fleet_a_claim_is_later_than_the_decision_that_its_node_has_read(
     ledger: Ledger, state: State
 ) -> None:
     submitted(ledger)
-    ledger.commit(rules.deny(state, BOT_REF, "No.", NOW_MS + 9, by=OTHER))  # by a clock that is ahead
+    ledger.commit(
+        rules.decide(state, BOT_REF, rules.Verdict("denied", "No."), NOW_MS + 9, by=OTHER)
+    )  # by a clock that is ahead
     edited(ledger, NOW_MS + 2)
     ledger.commit(review.claim(state, BOT_REF, NOW_MS + 3, by=MODERATOR))
     row = state.listings[BOT_REF]
@@ -105,14 +109,14 @@ def test_one_gives_back_one_s_own_claim_alone(ledger: Ledger, state: State) -> N
 def test_a_claim_is_of_one_review(ledger: Ledger, state: State) -> None:
     submitted(ledger)
     ledger.commit(review.claim(state, BOT_REF, NOW_MS, by=MODERATOR))
-    ledger.commit(rules.deny(state, BOT_REF, "No.", NOW_MS + 1, by=OTHER))
+    ledger.commit(rules.decide(state, BOT_REF, rules.Verdict("denied", "No."), NOW_MS + 1, by=OTHER))
     assert review.claim_of(state.listings[BOT_REF]) is None
     assert review.claim_of(edited(ledger, NOW_MS + 2)) is None
 
 
 def test_what_is_decided_is_claimed_by_nobody(ledger: Ledger, state: State) -> None:
     submitted(ledger)
-    ledger.commit(rules.approve(state, BOT_REF, NOW_MS, by=MODERATOR))
+    ledger.commit(rules.decide(state, BOT_REF, rules.Verdict("approved"), NOW_MS, by=MODERATOR))
     for rule in (review.claim, review.release):
         with pytest.raises(Refusal, match="not_in_review"):
             rule(state, BOT_REF, NOW_MS, by=MODERATOR)
@@ -130,7 +134,7 @@ def renamed(ledger: Ledger, name: str, now_ms: int) -> Listing:
 def test_a_change_waits_and_is_claimed_like_a_submission(ledger: Ledger, state: State) -> None:
     submitted(ledger)
     ledger.commit(review.claim(state, BOT_REF, NOW_MS, by=OTHER))
-    ledger.commit(rules.approve(state, BOT_REF, NOW_MS + 1, by=OTHER))
+    ledger.commit(rules.decide(state, BOT_REF, rules.Verdict("approved"), NOW_MS + 1, by=OTHER))
     row = renamed(ledger, "Renamed", NOW_MS + 5)
     assert (review.waits(row), review.waiting_since(row), review.claim_of(row)) == (True, NOW_MS + 5, None)
     ledger.commit(review.claim(state, BOT_REF, NOW_MS + 6, by=MODERATOR))
@@ -138,7 +142,11 @@ def test_a_change_waits_and_is_claimed_like_a_submission(ledger: Ledger, state: 
     assert known is not None
     assert known.by == MODERATOR
     version = rules.change_version(row)
-    ledger.commit(rules.refuse(state, BOT_REF, version, "Spam.", NOW_MS + 7, by=MODERATOR))
+    ledger.commit(
+        rules.decide(
+            state, BOT_REF, rules.Verdict("change_refused", "Spam.", version), NOW_MS + 7, by=MODERATOR
+        )
+    )
     row = state.listings[BOT_REF]
     assert (review.waits(row), review.claim_of(row)) == (False, None)
     assert review.claim_of(renamed(ledger, "Again", NOW_MS + 8)) is None
@@ -146,10 +154,12 @@ def test_a_change_waits_and_is_claimed_like_a_submission(ledger: Ledger, state: 
 
 def test_a_no_is_remembered_whatever_it_was_about(ledger: Ledger, state: State) -> None:
     submitted(ledger)
-    ledger.commit(rules.approve(state, BOT_REF, NOW_MS + 1, by=OTHER))
+    ledger.commit(rules.decide(state, BOT_REF, rules.Verdict("approved"), NOW_MS + 1, by=OTHER))
     version = rules.change_version(renamed(ledger, "Renamed", NOW_MS + 2))
-    ledger.commit(rules.refuse(state, BOT_REF, version, "Spam.", NOW_MS + 3, by=OTHER))
-    ledger.commit(rules.withdraw(state, BOT_REF, "Again.", NOW_MS + 4, by=OTHER))
+    ledger.commit(
+        rules.decide(state, BOT_REF, rules.Verdict("change_refused", "Spam.", version), NOW_MS + 3, by=OTHER)
+    )
+    ledger.commit(rules.decide(state, BOT_REF, rules.Verdict("withdrawn", "Again."), NOW_MS + 4, by=OTHER))
     row = state.listings[BOT_REF]
     decision = review.review_of(row)
     assert decision is not None
@@ -158,9 +168,9 @@ def test_a_no_is_remembered_whatever_it_was_about(ledger: Ledger, state: State) 
 
 def test_nobody_has_waited_for_a_withdrawn_approval(ledger: Ledger, state: State) -> None:
     submitted(ledger)
-    ledger.commit(rules.approve(state, BOT_REF, NOW_MS + 9, by=OTHER))
+    ledger.commit(rules.decide(state, BOT_REF, rules.Verdict("approved"), NOW_MS + 9, by=OTHER))
     assert review.waited_ms(state.listings[BOT_REF]) == 9
-    ledger.commit(rules.withdraw(state, BOT_REF, "Spam.", NOW_MS + 99, by=OTHER))
+    ledger.commit(rules.decide(state, BOT_REF, rules.Verdict("withdrawn", "Spam."), NOW_MS + 99, by=OTHER))
     assert review.waited_ms(state.listings[BOT_REF]) is None
 
 

@@ -108,7 +108,7 @@ def test_an_edit_that_changes_nothing_is_none(ledger: Ledger, state: State, revi
 
 def test_a_denied_listing_is_sent_again_as_it_is(ledger: Ledger, state: State) -> None:
     ledger.commit(rules.submit(state, BOT_SUBMISSION, NOW_MS, by=OPERATOR))
-    ledger.commit(rules.deny(state, BOT_REF, "Too quiet.", NOW_MS, by=OPERATOR))
+    ledger.commit(rules.decide(state, BOT_REF, rules.Verdict("denied", "Too quiet."), NOW_MS, by=OPERATOR))
     ledger.commit(rules.edit(state, BOT_REF, BOT_EDIT, LATER_MS, by=OPERATOR))
     assert state.listings[BOT_REF].state == "in_review"
 
@@ -123,26 +123,30 @@ def test_a_server_is_edited_like_a_bot(ledger: Ledger, state: State) -> None:
 
 def test_a_listing_in_review_is_approved(ledger: Ledger, state: State) -> None:
     a_listing(ledger, review="in_review")
-    ledger.commit(rules.approve(state, BOT_REF, LATER_MS, by=OPERATOR))
+    ledger.commit(rules.decide(state, BOT_REF, rules.Verdict("approved"), LATER_MS, by=OPERATOR))
     listing = state.listings[BOT_REF]
     assert (listing.state, listing.reason, listing.decided_ms) == ("approved", None, LATER_MS)
 
 
 def test_a_listing_in_review_is_denied_with_a_reason(ledger: Ledger, state: State) -> None:
     a_listing(ledger, review="in_review")
-    ledger.commit(rules.deny(state, BOT_REF, "Too quiet.", LATER_MS, by=OPERATOR))
+    ledger.commit(rules.decide(state, BOT_REF, rules.Verdict("denied", "Too quiet."), LATER_MS, by=OPERATOR))
     listing = state.listings[BOT_REF]
     assert (listing.state, listing.reason, listing.decided_ms) == ("denied", "Too quiet.", LATER_MS)
 
 
 def test_a_decision_and_the_message_that_tells_of_it_are_one_record(ledger: Ledger, state: State) -> None:
     a_listing(ledger, review="in_review")
-    denied = rules.deny(state, BOT_REF, "Too quiet.", LATER_MS, by=OPERATOR, tells_owner=True)
+    denied = rules.decide(
+        state, BOT_REF, rules.Verdict("denied", "Too quiet."), LATER_MS, by=OPERATOR, tells_owner=True
+    )
     assert denied == [
         ListingReviewed(BOT_REF, "denied", "Too quiet.", LATER_MS),
         OwnerMessageQueued(BOT_REF, user_actor(OWNER), "denied", "Too quiet.", LATER_MS),
     ]
-    approved = rules.approve(state, BOT_REF, LATER_MS, by=OPERATOR, tells_owner=True)
+    approved = rules.decide(
+        state, BOT_REF, rules.Verdict("approved"), LATER_MS, by=OPERATOR, tells_owner=True
+    )
     assert approved[1:] == [OwnerMessageQueued(BOT_REF, user_actor(OWNER), "approved", None, LATER_MS)]
 
 
@@ -150,10 +154,10 @@ def test_a_decision_and_the_message_that_tells_of_it_are_one_record(ledger: Ledg
 def test_what_was_reviewed_is_not_reviewed_again(ledger: Ledger, state: State, review: Review) -> None:
     a_listing(ledger, review=review)
     with pytest.raises(Refusal) as refusal:
-        rules.approve(state, BOT_REF, LATER_MS, by=OPERATOR)
+        rules.decide(state, BOT_REF, rules.Verdict("approved"), LATER_MS, by=OPERATOR)
     assert refusal.value.code == ("not_in_review" if review == "approved" else "is_denied")
     with pytest.raises(Refusal) as refusal:
-        rules.deny(state, BOT_REF, "Too quiet.", LATER_MS, by=OPERATOR)
+        rules.decide(state, BOT_REF, rules.Verdict("denied", "Too quiet."), LATER_MS, by=OPERATOR)
     assert refusal.value.code == f"is_{review}"
 
 
@@ -190,11 +194,19 @@ def test_an_operator_sets_limits_and_takes_them_back(ledger: Ledger, state: Stat
     [
         rules.listing_of,
         lambda state, ref: rules.edit(state, ref, BOT_EDIT, NOW_MS, by=OPERATOR),
-        lambda state, ref: rules.approve(state, ref, NOW_MS, by=OPERATOR),
-        lambda state, ref: rules.deny(state, ref, "Too quiet.", NOW_MS, by=OPERATOR),
-        lambda state, ref: rules.withdraw(state, ref, "Too quiet.", NOW_MS, by=OPERATOR),
-        lambda state, ref: rules.agree(state, ref, "v", NOW_MS, by=OPERATOR),
-        lambda state, ref: rules.refuse(state, ref, "v", "Too quiet.", NOW_MS, by=OPERATOR),
+        lambda state, ref: rules.decide(state, ref, rules.Verdict("approved"), NOW_MS, by=OPERATOR),
+        lambda state, ref: rules.decide(
+            state, ref, rules.Verdict("denied", "Too quiet."), NOW_MS, by=OPERATOR
+        ),
+        lambda state, ref: rules.decide(
+            state, ref, rules.Verdict("withdrawn", "Too quiet."), NOW_MS, by=OPERATOR
+        ),
+        lambda state, ref: rules.decide(
+            state, ref, rules.Verdict("change_agreed", version="v"), NOW_MS, by=OPERATOR
+        ),
+        lambda state, ref: rules.decide(
+            state, ref, rules.Verdict("change_refused", "Too quiet.", "v"), NOW_MS, by=OPERATOR
+        ),
         lambda state, ref: rules.remove(state, ref, NOW_MS, by=OPERATOR),
         lambda state, ref: rules.set_actual_count(state, ref, 5, NOW_MS, by=OPERATOR),
         lambda state, ref: rules.set_limits(state, ref, Limits(), NOW_MS, by=OPERATOR),
@@ -213,7 +225,7 @@ def test_an_edit_of_the_operator_with_another_owner_is_a_hand_over_at_once(
     ledger: Ledger, state: State
 ) -> None:
     ledger.commit(rules.submit(state, BOT_SUBMISSION, NOW_MS, by=OPERATOR))
-    ledger.commit(rules.deny(state, BOT_REF, "No.", NOW_MS + 1, by=OPERATOR))
+    ledger.commit(rules.decide(state, BOT_REF, rules.Verdict("denied", "No."), NOW_MS + 1, by=OPERATOR))
     for now_ms, name in ((LATER_MS, "Jukebox"), (LATER_MS + 5, "Another name")):
         heir = read(BOTS.edit, {**BOT_FIELDS, "owner_id": USER, "name": name})
         ledger.commit(rules.edit(state, BOT_REF, heir, now_ms, by=OPERATOR))

@@ -47,7 +47,7 @@ def approved(ledger: Ledger) -> Listing:
     """A bot that a moderator has approved as it is."""
     a_listing(ledger, review="in_review")
     saved(ledger, GOOD, 1, "after")
-    ledger.commit(rules.approve(ledger.state, BOT_REF, NOW_MS + 2, by=MODERATOR))
+    ledger.commit(rules.decide(ledger.state, BOT_REF, rules.Verdict("approved"), NOW_MS + 2, by=MODERATOR))
     return ledger.state.listings[BOT_REF]
 
 
@@ -130,8 +130,13 @@ def test_a_moderator_agrees_and_the_proposed_version_is_the_agreed_one(
     ledger: Ledger, state: State, shown: EditsShown
 ) -> None:
     row = saved(ledger, renamed("Renamed"), 5, shown)
-    events = rules.agree(
-        state, BOT_REF, rules.change_version(row), NOW_MS + 6, by=MODERATOR, tells_owner=True
+    events = rules.decide(
+        state,
+        BOT_REF,
+        rules.Verdict("change_agreed", version=rules.change_version(row)),
+        NOW_MS + 6,
+        by=MODERATOR,
+        tells_owner=True,
     )
     assert events[1:] == [
         OwnerMessageQueued(BOT_REF, user_actor(OWNER), "change_agreed", None, NOW_MS + 6),
@@ -150,8 +155,13 @@ def test_a_refused_change_is_gone_and_the_agreed_version_comes_back(
 ) -> None:
     saved(ledger, renamed("Free"), 4, shown)
     row = saved(ledger, renamed("Free Nitro"), 5, shown)
-    events = rules.refuse(
-        state, BOT_REF, rules.change_version(row), "Spam.", NOW_MS + 6, by=MODERATOR, tells_owner=True
+    events = rules.decide(
+        state,
+        BOT_REF,
+        rules.Verdict("change_refused", "Spam.", rules.change_version(row)),
+        NOW_MS + 6,
+        by=MODERATOR,
+        tells_owner=True,
     )
     assert events[1:] == [
         OwnerMessageQueued(BOT_REF, user_actor(OWNER), "change_refused", "Spam.", NOW_MS + 6),
@@ -167,15 +177,17 @@ def test_a_decision_names_the_version_that_the_moderator_saw(ledger: Ledger, sta
     seen = rules.change_version(saved(ledger, renamed("Nice bot"), 5, "after"))
     saved(ledger, renamed("Free Nitro"), 6, "after")
     with pytest.raises(Refusal) as refusal:
-        rules.agree(state, BOT_REF, seen, NOW_MS + 7, by=MODERATOR)
+        rules.decide(state, BOT_REF, rules.Verdict("change_agreed", version=seen), NOW_MS + 7, by=MODERATOR)
     assert refusal.value.code == "other_version"
     with pytest.raises(Refusal) as refusal:
-        rules.refuse(state, BOT_REF, seen, "Spam.", NOW_MS + 7, by=MODERATOR)
+        rules.decide(state, BOT_REF, rules.Verdict("change_refused", "Spam.", seen), NOW_MS + 7, by=MODERATOR)
     assert refusal.value.code == "other_version"
     seen = rules.change_version(state.listings[BOT_REF])
-    ledger.commit(rules.refuse(state, BOT_REF, seen, "Spam.", NOW_MS + 7, by=MODERATOR))
+    ledger.commit(
+        rules.decide(state, BOT_REF, rules.Verdict("change_refused", "Spam.", seen), NOW_MS + 7, by=MODERATOR)
+    )
     with pytest.raises(Refusal) as refusal:
-        rules.agree(state, BOT_REF, seen, NOW_MS + 8, by=MODERATOR)
+        rules.decide(state, BOT_REF, rules.Verdict("change_agreed", version=seen), NOW_MS + 8, by=MODERATOR)
     assert refusal.value.code == "no_change"
 
 
@@ -184,7 +196,9 @@ def test_the_name_of_a_version_is_of_both_versions(ledger: Ledger, state: State)
     one = rules.change_version(saved(ledger, renamed("One"), 5, "after"))
     row = saved(ledger, renamed("Two"), 6, "after")
     two = rules.change_version(row)
-    ledger.commit(rules.agree(state, BOT_REF, two, NOW_MS + 7, by=MODERATOR))
+    ledger.commit(
+        rules.decide(state, BOT_REF, rules.Verdict("change_agreed", version=two), NOW_MS + 7, by=MODERATOR)
+    )
     from_two = rules.change_version(saved(ledger, renamed("One"), 8, "after"))
     assert len({one, two, from_two}) == 3
 
@@ -194,8 +208,14 @@ def test_the_name_of_a_version_is_of_both_versions(ledger: Ledger, state: State)
 
 def withdrawn(state: State, at: int = 6) -> list[Event]:
     deliveries = NewDeliveries(lambda: "delivery", 10)
-    return rules.withdraw(
-        state, BOT_REF, "Spam.", NOW_MS + at, by=MODERATOR, tells_owner=True, deliveries=deliveries
+    return rules.decide(
+        state,
+        BOT_REF,
+        rules.Verdict("withdrawn", "Spam."),
+        NOW_MS + at,
+        by=MODERATOR,
+        tells_owner=True,
+        deliveries=deliveries,
     )
 
 
@@ -222,7 +242,7 @@ def test_the_keys_of_a_withdrawn_bot_open_nothing_until_it_is_approved_again(
     saved(ledger, GOOD, 8, "after")
     assert state.listings[BOT_REF].state == "in_review"
     assert not is_granted(state, BOT_REF, DIGEST, NOW_MS + 9)
-    ledger.commit(rules.approve(state, BOT_REF, NOW_MS + 9, by=MODERATOR))
+    ledger.commit(rules.decide(state, BOT_REF, rules.Verdict("approved"), NOW_MS + 9, by=MODERATOR))
     assert is_granted(state, BOT_REF, DIGEST, NOW_MS + 10)
     assert state.listings.key_count == 1
 
@@ -244,7 +264,7 @@ def test_an_approved_listing_is_not_denied_and_another_one_not_withdrawn(
 ) -> None:
     a_listing(ledger)
     with pytest.raises(Refusal) as refusal:
-        rules.deny(state, BOT_REF, "Spam.", NOW_MS, by=OPERATOR)
+        rules.decide(state, BOT_REF, rules.Verdict("denied", "Spam."), NOW_MS, by=OPERATOR)
     assert refusal.value.code == "is_approved"
     ledger.commit(withdrawn(state))
     with pytest.raises(Refusal) as refusal:

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from schemathesis.config import SchemathesisConfig
 from schemathesis.schemas import BaseSchema
 
+from actions.users import QuarantineTerms
 from core import events as ev
 from core.actors import OPERATOR, user_actor
 from core.events import Event
@@ -29,7 +30,6 @@ from forms.declared import declared_fields
 from forms.fields import LAST_MS, MAX_MS, Form
 from forms.reading import read
 from grammars.http_urls import read_url
-from handlers.manage_users import QuarantineTerms
 from kinds.servers import SERVERS
 from listings.forms import Denial, KeyName, WebhookSettings
 from listings.keys import KeyDigester

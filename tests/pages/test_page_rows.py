@@ -100,7 +100,7 @@ def routes(*pages: Page[Any]) -> list[tuple[str, str]]:
 
 
 def test_a_page_is_a_route_its_json_another_and_its_form_a_third() -> None:
-    assert routes(PAGE) == [("GET", "/names"), ("GET", "/names.json"), ("POST", "/names")]
+    assert routes(PAGE) == [("GET", "/names.json"), ("GET", "/names"), ("POST", "/names")]
     assert routes(replace(PAGE, has_json=False, posts=())) == [("GET", "/names")]
     assert routes(replace(PAGE, show=None)) == [("POST", "/names")]
 
@@ -171,6 +171,20 @@ def test_a_guard_before_the_form_is_checked_keeps_what_was_typed() -> None:
     post: Post[None] = Post(run=run, reads=PAGE.posts[0].reads, then=lambda *_: see_other("/"))
     drawn = served(replace(PAGE, posts=(post,)), "POST", visit({"name": "x" * 101}))
     assert (drawn.status, drawn.values["name"]) == (409, "x" * 101)
+
+
+def test_a_guard_refuses_a_form_before_it_is_checked() -> None:
+    def guard(page: PageCall) -> None:
+        raise Again(ValueError(), errors={"": f"not {page.visit.form().text('name')[:1]}"}, status=403)
+
+    page = replace(PAGE, posts=(replace(PAGE.posts[0], guard=guard),))
+    drawn = served(page, "POST", visit({"name": "x" * 101}))
+    assert (drawn.status, drawn.values["errors"], drawn.values["name"]) == (403, {"": "not x"}, "x" * 101)
+
+
+def test_a_fault_is_shown_at_the_field_of_the_page() -> None:
+    page = replace(PAGE, posts=(replace(PAGE.posts[0], fields={"name": "title"}),))
+    assert list(served(page, "POST", visit({"name": ""})).values["errors"]) == ["title"]
 
 
 def test_a_session_that_ends_while_a_post_waits_is_noticed_before_it_commits() -> None:

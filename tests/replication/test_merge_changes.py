@@ -52,11 +52,15 @@ def decide(node: Node, what: str) -> None:
     state, now_ms = node.state, node.clock.now_ms()
     version = rules.change_version(node.listing())
     if what == "agree":
-        events = rules.agree(state, BOT_REF, version, now_ms, by=MODERATOR)
+        events = rules.decide(
+            state, BOT_REF, rules.Verdict("change_agreed", version=version), now_ms, by=MODERATOR
+        )
     elif what == "refuse":
-        events = rules.refuse(state, BOT_REF, version, "Spam.", now_ms, by=MODERATOR)
+        events = rules.decide(
+            state, BOT_REF, rules.Verdict("change_refused", "Spam.", version), now_ms, by=MODERATOR
+        )
     else:
-        events = rules.withdraw(state, BOT_REF, "Spam.", now_ms, by=MODERATOR)
+        events = rules.decide(state, BOT_REF, rules.Verdict("withdrawn", "Spam."), now_ms, by=MODERATOR)
     node.ledger.commit(events)
 
 

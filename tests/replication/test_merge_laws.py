@@ -58,7 +58,7 @@ from tests.support.generated_events import (
     owner_messages,
     profiles,
     push_histories,
-    reviewed,
+    reviewed_of,
     user_rows,
 )
 from tests.support.memory_nodes import DIGESTS, Node, assert_alike, assert_folds
@@ -131,10 +131,10 @@ rows = st.builds(
     Listing,
     st.just(BOT_REF),
     st.sampled_from(USERS),
-    profiles,
+    profiles[BOT_REF],
     st.integers(0, 2),
     st.integers(0, 2),
-    st.none() | reviewed,
+    st.none() | reviewed_of(BOT_REF),
     counts=st.none() | st.builds(BotCounts, counts, counts, st.integers(0, 2)),
     actual=st.none() | st.sampled_from([0, 127, 128, 70_000]),
     limits=limits,
@@ -151,7 +151,7 @@ rows = st.builds(
     change=st.none()
     | st.builds(
         PendingChange,
-        profiles,
+        profiles[BOT_REF],
         st.booleans(),
         st.sampled_from([user_actor(USER), ERASED]),
         st.integers(0, 1),

@@ -9,7 +9,7 @@ from replication.facts import StruckFact, VoteFact, VotesFact
 from replication.merge import FactSource
 from tests.support.memory_nodes import DIGESTS, Node, assert_alike, finished, meet
 from tests.support.sample_rows import BOT_REF, DAY_MS, HOUR_MS, NOW_MS, OTHER_USER, USER
-from votes.rules import KeptCooldowns, VoteRemoval, cast_vote, strike_votes
+from votes.rules import KeptCooldowns, VoteRemoval, cast_vote, remove_votes
 
 TODAY = day_of(NOW_MS)
 
@@ -25,7 +25,7 @@ def cast(node: Node, user: str = USER) -> list[Event]:
 def strike(node: Node, *users: str) -> None:
     deliveries = NewDeliveries(lambda: "d", 9)
     node.commit(
-        *strike_votes(
+        *remove_votes(
             node.state,
             BOT_REF,
             VoteRemoval(users or (USER,), "Bought."),

@@ -65,6 +65,7 @@ from core.user_rows import (
     user_ref,
 )
 from kinds.bots import BotProfile
+from kinds.kind import Profile
 from kinds.servers import ServerProfile
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_USER, SERVER_REF, USER
 from votes.table import VoteTable
@@ -97,16 +98,11 @@ counts_moved = st.lists(
 ).map(tuple)
 policies = st.none() | st.builds(Policy, st.integers(1, 3), st.integers(1, 3))
 reviews: st.SearchStrategy[Review] = st.sampled_from(get_args(Review))
-profiles = st.builds(
-    BotProfile,
-    texts,
-    texts,
-    texts,
-    st.tuples(texts),
-    support_invite=st.none() | texts,
-) | st.builds(ServerProfile, texts, texts, st.tuples(texts), texts)
-reviewed = st.builds(Reviewed, reviews, times, st.none() | times, st.none() | texts, st.none() | profiles)
-changes = st.none() | st.builds(PendingChange, profiles, st.booleans(), actors, times, times)
+profiles: Mapping[str, st.SearchStrategy[Profile]] = {
+    BOT_REF: st.builds(BotProfile, texts, texts, texts, st.tuples(texts), support_invite=st.none() | texts),
+    SERVER_REF: st.builds(ServerProfile, texts, texts, st.tuples(texts), texts),
+}
+"""Profiles of the kind that each ref names."""
 failures = st.integers(0, 3)
 suspensions = st.none() | st.builds(Suspension, times, st.just("timeout"), st.integers(1, 3), times)
 taken: st.SearchStrategy[tuple[WebhookEvent, ...]] = st.sampled_from([(), ("review.denied",)])
@@ -282,6 +278,15 @@ co_owner_lists = st.lists(co_owners, max_size=2, unique_by=lambda each: each.id)
 hand_overs = st.none() | st.builds(HandOver, user_actors, times, times)
 
 
+def reviewed_of(ref: str) -> st.SearchStrategy[Reviewed]:
+    denied = st.none() | profiles[ref]
+    return st.builds(Reviewed, reviews, times, st.none() | times, st.none() | texts, denied)
+
+
+def changes_of(ref: str) -> st.SearchStrategy[PendingChange | None]:
+    return st.none() | st.builds(PendingChange, profiles[ref], st.booleans(), actors, times, times)
+
+
 @st.composite
 def listings_merged(draw: st.DrawFn) -> ev.ListingMerged:
     ref = draw(refs)
@@ -289,11 +294,11 @@ def listings_merged(draw: st.DrawFn) -> ev.ListingMerged:
     row = Listing(
         ref,
         draw(users),
-        draw(profiles),
+        draw(profiles[ref]),
         draw(times),
         draw(times),
-        draw(st.none() | reviewed),
-        draw(changes),
+        draw(st.none() | reviewed_of(ref)),
+        draw(changes_of(ref)),
         stamps=draw(st.none() | st.builds(Stamps, later_stamps, *[stamps] * 8)),
         counts=draw(st.none() | st.builds(BotCounts, counts, counts, times)),
         window=draw(st.none() | st.builds(StatsWindow, times, st.integers(1, 3))),
@@ -381,7 +386,11 @@ def slots_set(draw: st.DrawFn) -> ev.SlotsSet:
     )
 
 
-listings_saved = st.builds(ev.ListingSaved, refs, users, profiles, reviews, times, changes, **managed)
+listings_saved = refs.flatmap(
+    lambda ref: st.builds(
+        ev.ListingSaved, st.just(ref), users, profiles[ref], reviews, times, changes_of(ref), **managed
+    )
+)
 named = st.builds(ev.NodeNamed, labels)
 
 OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
@@ -401,8 +410,10 @@ OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
     ev.ListingReviewed: st.builds(
         ev.ListingReviewed, refs, reviews, st.none() | texts, times, st.booleans(), **managed
     ),
-    ev.ChangeDecided: st.builds(
-        ev.ChangeDecided, refs, profiles, st.booleans(), st.none() | texts, times, **managed
+    ev.ChangeDecided: refs.flatmap(
+        lambda ref: st.builds(
+            ev.ChangeDecided, st.just(ref), profiles[ref], st.booleans(), st.none() | texts, times, **managed
+        )
     ),
     ev.ListingRemoved: st.builds(ev.ListingRemoved, refs, stamp_ms=stamp_times),
     ev.KeySaved: keys_saved(),

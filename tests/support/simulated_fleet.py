@@ -41,7 +41,7 @@ from tests.support.sample_rows import (
     USER,
 )
 from tests.support.slots_set import listing_claimed, notices_read, ownership_proven
-from votes.rules import KeptCooldowns, VoteRemoval, cast_vote, erase_user, strike_votes
+from votes.rules import KeptCooldowns, VoteRemoval, cast_vote, erase_user, remove_votes
 
 REFS = [BOT_REF, OTHER_REF]
 USERS = [USER, OTHER_USER]
@@ -219,7 +219,7 @@ def _vote(node: Node, step: Step, new: str) -> Sequence[ev.Event]:
 
 
 def _strike(node: Node, step: Step, new: str) -> Sequence[ev.Event]:
-    return strike_votes(
+    return remove_votes(
         node.state,
         step.ref,
         VoteRemoval([step.user], f"Reason {step.number}"),
@@ -348,20 +348,30 @@ _RULES: Mapping[str, Callable[[Node, Step, str], Sequence[ev.Event]]] = {
         by=_by(step),
         shown="after" if step.number % 3 else "before",
     ),
-    "agree": lambda node, step, _: rules.agree(
-        node.state, step.ref, _version(node, step), _now(node), by=_by(step), tells_owner=True
+    "agree": lambda node, step, _: rules.decide(
+        node.state,
+        step.ref,
+        rules.Verdict("change_agreed", version=_version(node, step)),
+        _now(node),
+        by=_by(step),
+        tells_owner=True,
     ),
-    "refuse": lambda node, step, _: rules.refuse(
-        node.state, step.ref, _version(node, step), "No.", _now(node), by=_by(step), tells_owner=True
+    "refuse": lambda node, step, _: rules.decide(
+        node.state,
+        step.ref,
+        rules.Verdict("change_refused", "No.", _version(node, step)),
+        _now(node),
+        by=_by(step),
+        tells_owner=True,
     ),
-    "withdraw": lambda node, step, _: rules.withdraw(
-        node.state, step.ref, "No.", _now(node), by=_by(step), tells_owner=True
+    "withdraw": lambda node, step, _: rules.decide(
+        node.state, step.ref, rules.Verdict("withdrawn", "No."), _now(node), by=_by(step), tells_owner=True
     ),
-    "approve": lambda node, step, _: rules.approve(
-        node.state, step.ref, _now(node), by=_by(step), tells_owner=True
+    "approve": lambda node, step, _: rules.decide(
+        node.state, step.ref, rules.Verdict("approved"), _now(node), by=_by(step), tells_owner=True
     ),
-    "deny": lambda node, step, _: rules.deny(
-        node.state, step.ref, "No.", _now(node), by=_by(step), tells_owner=True
+    "deny": lambda node, step, _: rules.decide(
+        node.state, step.ref, rules.Verdict("denied", "No."), _now(node), by=_by(step), tells_owner=True
     ),
     "remove": lambda node, step, _: rules.remove(node.state, step.ref, _now(node), by=_by(step)),
     "count": lambda node, step, _: rules.set_actual_count(

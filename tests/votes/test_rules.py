@@ -27,7 +27,7 @@ from votes.rules import (
     drop_cooldowns,
     erase_user,
     keep_cooldowns,
-    strike_votes,
+    remove_votes,
 )
 
 
@@ -272,7 +272,7 @@ def test_a_vote_at_another_node_is_inside_the_cooldown_here(ledger: Ledger) -> N
 def strike(ledger: Ledger, *users: str, now_ms: int = NOW_MS, goes_on: bool = False) -> list[Event]:
     """Strikes votes out and commits it."""
     numbers = count(1)
-    events = strike_votes(
+    events = remove_votes(
         ledger.state,
         BOT_REF,
         VoteRemoval(users, "Bought.", goes_on),

@@ -3,6 +3,7 @@
 from bisect import bisect_right
 from typing import Any, NamedTuple
 
+from actions.notices import NOTICES
 from core.actors import user_actor
 from core.clock import Clock
 from core.due_reminders import DueReminder, due_reminders
@@ -11,7 +12,6 @@ from core.ledger import Ledger
 from core.rows import Listing
 from core.user_rows import UserSession, user_ref
 from handlers.slices import in_slices
-from handlers.user_views import NOTICES
 from kinds.registry import kind_of
 from languages.texts import Text, Words
 from listings.finding import survey

@@ -1,4 +1,4 @@
-"""web/people/review_pages.py: changes of approved listings, and withdrawn approvals.
+"""pages/review/listing_review.py: changes of approved listings, and withdrawn approvals.
 
 An approved bot is renamed to "Free Nitro": what everybody sees, and what moderators do about it.
 """

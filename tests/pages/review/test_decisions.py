@@ -1,4 +1,4 @@
-"""web/people/review_pages.py: the page on which moderators decide, on a whole gateway."""
+"""pages/review/listing_review.py: the page on which moderators decide, on a whole gateway."""
 
 import re
 import threading

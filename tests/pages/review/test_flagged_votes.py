@@ -1,4 +1,4 @@
-"""web/people/flag_pages.py: flagged votes as moderators see them."""
+"""pages/review/votes.py: flagged votes as moderators see them."""
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from core.events import ListingRemoved, VoteFlagged
+from pages.review.votes import ON_A_PAGE
 from tests.support.gateways import BOT
 from tests.support.owned_listings import list_bot
 from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, serving
 from tests.support.platform_stand_in import ADA, BEN, CLEO, DAN, EMIL
-from web.people.flag_pages import ON_A_PAGE
 
 VOTE, FLAGS = f"/bots/{BOT}/vote", "/review/votes"
 CROWDED: dict[str, object] = {"votes.accounts_per_address": 1, "votes.challenge": False}

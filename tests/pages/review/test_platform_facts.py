@@ -1,19 +1,23 @@
-"""web/people/review_views.py: what the chat platform says, and how long a page waits for it."""
+"""pages/review/listing_view.py: the facts of the chat platform, and the time that a page waits for them."""
 
 import asyncio
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from actions.action import Call
 from chatplatform.answers import PlatformApplication
 from chatplatform.platform_client import ChatPlatform, PlatformAway, Told
-from core.events import ListingReviewed, ListingSaved
+from core.actors import OPERATOR
+from core.events import ListingSaved
 from core.ledger import Ledger
 from core.state import State
-from handlers.user_views import UserViews
-from kinds.bots import BOTS
-from kinds.servers import SERVERS
+from kinds.registry import BY_PLURAL
 from listings.ownership import Ownership
+from pages.page import PageCall
+from pages.review import listing_view
+from pages.review.listing_view import PlatformView, platform_view, review_view
 from people.roles import Moderators
 from people.user_sessions import Sessions
 from tests.support.coroutines import run
@@ -27,8 +31,6 @@ from tests.support.sample_rows import (
     SERVER_PROFILE,
     SERVER_REF,
 )
-from web.people import review_views
-from web.people.review_views import PlatformView, ReviewViews
 
 BOT = BOT_REF.partition("/")[2]
 
@@ -51,18 +53,30 @@ class Platform(ChatPlatform):
         return answer
 
 
-def _users(state: State) -> UserViews:
-    moderators = Moderators(state, frozenset())
-    return UserViews(state, moderators, Sessions(state, moderators, TERMS))
+def page_of(state: State, ref: str, answer: Any = None) -> PageCall:
+    """The call of the page about a listing, beside a platform that answers so."""
+    moderators, ownership = Moderators(state, frozenset()), Ownership(state)
+    for _ in ownership.survey():
+        pass
+    tools = SimpleNamespace(
+        ledger=SimpleNamespace(state=state),
+        moderators=moderators,
+        sessions=Sessions(state, moderators, TERMS),
+        ownership=ownership,
+    )
+    kind, _, listing_id = ref.partition("/")
+    call = Call(cast(Any, tools), OPERATOR, NOW_MS, BY_PLURAL[kind], (listing_id,))
+    site = SimpleNamespace(reviewing=SimpleNamespace(platform=Platform(answer)))
+    return PageCall(call, cast(Any, None), cast(Any, site))
 
 
-def views(state: State, answer: Any = None) -> ReviewViews:
-    return ReviewViews(state, Ownership(state), _users(state), Platform(answer))
+def facts(state: State, answer: Any = None, ref: str = BOT_REF) -> PlatformView:
+    return run(platform_view(page_of(state, ref, answer)))
 
 
 def test_what_the_platform_said_comes_with_its_time(state: State) -> None:
     told = Told(PlatformApplication(BOT, "Bot", is_inviteable="no", has_commands="yes"), NOW_MS)
-    view = run(views(state, told).platform(BOTS, BOT))
+    view = facts(state, told)
     assert view == PlatformView(known="told", at=NOW_MS, name="Bot", is_inviteable="no", has_commands="yes")
 
 
@@ -71,30 +85,25 @@ def test_what_the_platform_said_comes_with_its_time(state: State) -> None:
     [(Told(None, NOW_MS), "no application", NOW_MS), (PlatformAway("refused"), "away", None)],
 )
 def test_what_it_did_not_say_is_unknown(state: State, answer: Any, known: str, at: int | None) -> None:
-    view = run(views(state, answer).platform(BOTS, BOT))
+    view = facts(state, answer)
     assert (view.known, view.at, view.is_inviteable, view.has_commands) == (known, at, "unknown", "unknown")
 
 
 def test_a_page_does_not_wait_long(state: State, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(review_views, "LOOK_SECONDS", 0.01)
-    assert run(views(state).platform(BOTS, BOT)) == PlatformView(known="away", at=None)
+    monkeypatch.setattr(listing_view, "LOOK_SECONDS", 0.01)
+    assert facts(state) == PlatformView(known="away", at=None)
 
 
 def test_of_a_server_nothing_is_asked(state: State) -> None:
-    assert run(views(state).platform(SERVERS, BOT)) == PlatformView(known="not asked", at=None)
+    assert facts(state, ref=SERVER_REF) == PlatformView(known="not asked", at=None)
 
 
-def test_a_decision_that_no_trail_remembers_has_no_actor(ledger: Ledger, state: State) -> None:
-    ledger.commit([ListingSaved(BOT_REF, OWNER, BOT_PROFILE, "approved", NOW_MS)])
-    ledger.commit([ListingSaved(OTHER_REF, OWNER, BOT_PROFILE, "in_review", NOW_MS)])
-    ledger.commit([ListingReviewed(OTHER_REF, "denied", "No.", NOW_MS)])
-    ledger.commit([ListingSaved(SERVER_REF, OWNER, SERVER_PROFILE, "in_review", NOW_MS)])
-    ownership = Ownership(state)
-    for _ in ownership.survey():
-        pass
-    desk = ReviewViews(state, ownership, _users(state), Platform(None))
-    (denied,) = desk.decided()
-    assert (denied.ref, denied.decision, denied.reason) == (OTHER_REF, "denied", "No.")
-    shown = desk.review(state.listings[SERVER_REF], PlatformView(known="not asked", at=None), NOW_MS)
+def test_an_owner_who_has_never_signed_in_is_shown_with_the_other_listings(
+    ledger: Ledger, state: State
+) -> None:
+    for ref, profile in ((BOT_REF, BOT_PROFILE), (OTHER_REF, BOT_PROFILE), (SERVER_REF, SERVER_PROFILE)):
+        ledger.commit([ListingSaved(ref, OWNER, profile, "in_review", NOW_MS)])
+    row = state.listings[SERVER_REF]
+    shown = review_view(page_of(state, SERVER_REF), row, PlatformView(known="not asked", at=None))
     assert [each.ref for each in shown.others] == [BOT_REF, OTHER_REF]
     assert (shown.owner.username, shown.owner.first_at) == (None, None)

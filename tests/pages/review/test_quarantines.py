@@ -1,4 +1,4 @@
-"""web/people/quarantine_pages.py: moderators forbid owners something for a time, on a whole gateway."""
+"""pages/review/listing_review.py: moderators forbid owners something for a time, on a whole gateway."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""web/people/strike_pages.py: moderators strike votes of a listing out, on a whole gateway."""
+"""pages/review/votes.py: moderators strike votes of a listing out, on a whole gateway."""
 
 import re
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""web/people/queue_pages.py: the lists of moderators, on a whole gateway."""
+"""pages/review/queue.py: the lists of moderators, on a whole gateway."""
 
 from typing import Any
 

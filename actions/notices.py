@@ -1,0 +1,186 @@
+"""The notices of a user: the acts of others on their listings, and the reminders that they turned on."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from actions.action import Access, Action, Call, Command
+from actions.users import known_id
+from actions.views import ActorName, Count, ListingName, Moment, NoMore, Success, View, example
+from core.due_reminders import due_reminder, ends_ms, standing
+from core.rows import AuditAction
+from core.user_rows import Reminder, ReminderMessage, UserRow, user_ref
+from listings.notices import NoticeSearch, OwnerNotice
+from people import reminders
+
+NOTICES = 50
+"""The notices on one page."""
+ReminderMessageState = Literal["none", "pending", "delivered", "failed"]
+ListingPath = Annotated[
+    str, Meta(description="Its path in this API, such as `bots/<id>`."), example("bots/123456789012345678")
+]
+
+
+class NoticeView(View):
+    """An act of somebody else that an owner is told of."""
+
+    listing: ListingPath
+    name: ListingName
+    at: Moment
+    by: ActorName
+    deed: Annotated[AuditAction, example("approved")]
+    about: Annotated[
+        str, Meta(description="Its object, such as the reason of a denial; or empty."), example("")
+    ]
+    is_new: Annotated[bool, Meta(description="True until the user has seen it.")]
+
+
+class UserNotices(Success):
+    """The notices of a user, the newest first."""
+
+    unread: Annotated[Count, Meta(description="All that are new, also those that are not in the list.")]
+    notices: Annotated[tuple[NoticeView, ...], Meta(description=f"The newest {NOTICES}.")]
+    next: NoMore = None
+
+
+class ReminderView(View):
+    """The wish of a user to be told when they may vote for a listing again."""
+
+    listing: ListingPath
+    name: ListingName
+    set_at: Annotated[Moment, Meta(description="When the user turned it on.")]
+    ends_at: Annotated[
+        Count | None,
+        Meta(
+            description="The end of the user's last cooldown, in Unix milliseconds; null if there is none, "
+            "or if it was over before.",
+            examples=[1_750_086_400_000],
+        ),
+    ]
+    is_due: Annotated[bool, Meta(description="True if the user is told of that on the site now.")]
+    is_new: Annotated[bool, Meta(description="True if it is due, until the user has seen it.")]
+    message: Annotated[
+        ReminderMessageState,
+        Meta(
+            description="The direct message about that end: `none` was attempted yet, or it is `pending`, "
+            "`delivered` or `failed`."
+        ),
+    ]
+
+
+class UserReminders(Success):
+    """The reminders of a user that hold, in the order of their listings."""
+
+    reminders: tuple[ReminderView, ...]
+    next: NoMore = None
+
+
+async def notices(call: Call, _: None) -> UserNotices:
+    """Return the newest notices of a user."""
+    user_id, ownership = known_id(call), call.tools.ownership
+    await call.tools.in_slices(ownership.survey())
+    search = await found_for(call, user_id)
+    return UserNotices(unread=search.unread, notices=tuple(map(_notice, search.newest)))
+
+
+async def found_for(call: Call, user_id: str) -> NoticeSearch:
+    """Return the notices of a user, as far as the owners of listings are known."""
+    search = NoticeSearch(call.state, user_id, call.tools.ownership.told_of(user_id), NOTICES)
+    await call.tools.in_slices(search.slices())
+    return search
+
+
+def _notice(notice: OwnerNotice) -> NoticeView:
+    act = notice.act
+    return NoticeView(
+        listing=notice.row.ref,
+        name=notice.row.profile.name,
+        at=act.at_ms,
+        by=act.by,
+        deed=act.action,
+        about=act.about,
+        is_new=notice.is_new,
+    )
+
+
+def reminders_of(call: Call, _: None) -> UserReminders:
+    """Return the reminders of a user. A moderator by the settings who has never signed in has none."""
+    row = call.state.users.get(user_ref(known_id(call)))
+    if row is None:
+        return UserReminders(reminders=())
+    return UserReminders(reminders=tuple(_reminder(call, row, each) for each in standing(call.state, row)))
+
+
+def _reminder(call: Call, row: UserRow, reminder: Reminder) -> ReminderView:
+    state, cooldown_ms = call.state, call.tools.cooldown_ms
+    end_ms = ends_ms(state, row, reminder, cooldown_ms)
+    due = due_reminder(state, row, reminder, cooldown_ms, call.now_ms)
+    return ReminderView(
+        listing=reminder.listing,
+        name=state.listings[reminder.listing].profile.name,
+        set_at=reminder.set_ms,
+        ends_at=end_ms,
+        is_due=due is not None,
+        is_new=due is not None and due.is_new,
+        message=_message_state(reminder.message, end_ms),
+    )
+
+
+def _message_state(message: ReminderMessage | None, end_ms: int | None) -> ReminderMessageState:
+    if message is None or message.ends_ms != end_ms:
+        return "none"
+    if message.next_attempt_ms is not None:
+        return "pending"
+    return "delivered" if message.last.error is None else "failed"
+
+
+async def clear_reminders(call: Call, _: None) -> Success:
+    """Turn all reminders of a user off."""
+    events = reminders.clear_reminders(call.state, known_id(call), None, call.now_ms, by=call.by)
+    return await call.commit(events, Success)
+
+
+_REMINDERS = "/manage/users/{id}/reminders"
+
+LIST_NOTICES = Action(
+    name="listNotices",
+    run=notices,
+    view=UserNotices,
+    access=Access(),
+    method="GET",
+    path="/manage/users/{id}/notices",
+    tag="Users",
+    summary="List a user's notices",
+    about="What others did with the listings that the user owns, as the user reads it on the site.",
+    outcome="The newest notices.",
+    refuses=("invalid_id", "no_such_user"),
+    command=Command("users notices"),
+)
+LIST_REMINDERS = Action(
+    name="listReminders",
+    run=reminders_of,
+    view=UserReminders,
+    access=Access(),
+    method="GET",
+    path=_REMINDERS,
+    tag="Users",
+    summary="List a user's reminders",
+    about="The listings of which the user wants to be told when they may vote again.",
+    outcome="The reminders.",
+    refuses=("invalid_id", "no_such_user"),
+    command=Command("users reminders"),
+)
+CLEAR_REMINDERS = Action(
+    name="clearReminders",
+    run=clear_reminders,
+    view=Success,
+    access=Access(),
+    method="DELETE",
+    path=_REMINDERS,
+    tag="Users",
+    summary="Turn all reminders of a user off",
+    about="The user is told of no cooldown any more, and may turn reminders on again.",
+    outcome="No reminder is on.",
+    refuses=("invalid_id", "no_such_user", "unavailable"),
+    command=Command("users clear-reminders"),
+)

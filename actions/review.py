@@ -1,0 +1,444 @@
+"""Reviews: the queue, claims, the notes of moderators, and decisions.
+
+Invariant: every decision is made by `listings.rules.decide`, for the API and for pages.
+"""
+
+from bisect import bisect_right
+from typing import Annotated, Literal
+
+from msgspec import Meta
+from msgspec.structs import asdict
+
+from actions.action import Access, Action, Call, Command, Option
+from actions.listing_views import ANSWERS, VIEWS, listing_answer
+from actions.query_forms import IS_CURSOR, PAGE, PageLimit
+from actions.views import (
+    NULL,
+    ActorName,
+    Count,
+    KindName,
+    ListingName,
+    Moment,
+    NoMore,
+    Snowflake,
+    Success,
+    UserId,
+    View,
+    example,
+)
+from core.audit_log import NOTES_KEPT
+from core.rows import Listing
+from forms.fields import ABOUT_PROSE, Form, Nothing
+from forms.rules import IN_PROSE, About, Size, matching
+from kinds.registry import KINDS, kind_of
+from listings import owners, review
+from listings.forms import ChangeAgreement, ChangeRefusal, Denial
+from listings.ownership import USUAL_FROM, USUAL_OF
+from listings.rules import Verdict, decide, listing_of
+
+QUEUE_CURSOR_PATTERN = rf"^[0-9]{{1,15}}-(?:{'|'.join(kind.plural for kind in KINDS)})-[0-9]{{17,20}}$"
+_CURSOR_EXAMPLE = "1750000000000-bots-123456789012345678"
+QueueCursor = Annotated[str, Meta(pattern=QUEUE_CURSOR_PATTERN), example(_CURSOR_EXAMPLE)]
+
+
+class NewNote(Form, frozen=True):
+    """A note for other moderators. The owner of the listing never sees it."""
+
+    text: Annotated[
+        str,
+        Size(1, review.NOTE_CHARACTERS),
+        About(
+            f"For moderators alone. {ABOUT_PROSE}",
+            "The invite works. I ask the owner about the permissions that it wants.",
+        ),
+        IN_PROSE,
+    ]
+
+
+class QueueQuery(Form, frozen=True):
+    """The query of the queue. A parameter that is None was left out."""
+
+    after: Annotated[
+        Annotated[str, matching(QUEUE_CURSOR_PATTERN)] | None,
+        IS_CURSOR,
+        About("The `next` of the page before.", _CURSOR_EXAMPLE),
+    ] = None
+    limit: PageLimit = PAGE
+
+
+class WaitingListing(View):
+    """A listing that waits for a decision, or a change of it."""
+
+    ref: Annotated[
+        str,
+        Meta(description="Its path in the API: the kind, a slash, the id."),
+        example("bots/123456789012345678"),
+    ]
+    kind: KindName
+    id: Snowflake
+    what: Annotated[
+        Literal["submission", "change"],
+        Meta(description="`change`: the listing is approved, and what changed waits."),
+    ]
+    name: Annotated[ListingName, Meta(description="Of a change, the new name.")]
+    owner_id: UserId
+    since: Annotated[Moment, Meta(description="Unix time in milliseconds since when it waits.")]
+    claimed_by: Annotated[ActorName | None, Meta(description="Who is at it; null for nobody.")]
+    proven: Annotated[bool, Meta(description="True if its owner has proven to control it.")]
+
+
+class QueuePage(Success):
+    """The listings in review and the changes, the one that waits for longest first."""
+
+    usual_wait_ms: Annotated[
+        Count | None,
+        Meta(
+            description=f"Half of the last {USUAL_OF} decisions came within this time after the listing was "
+            f"sent; null while fewer than {USUAL_FROM} are known.",
+            examples=[21_600_000],
+        ),
+    ]
+    queue: tuple[WaitingListing, ...]
+    next: Annotated[
+        QueueCursor | None,
+        Meta(description="Give it as `after` to get the next page; null on the last one."),
+        NULL,
+    ]
+
+
+class ClaimAnswer(Success):
+    """Who is at the review."""
+
+    claimed_by: Annotated[ActorName | None, Meta(description="Null for nobody.")]
+    claimed_at: Moment | None
+
+
+class NoteView(View):
+    """A note of a moderator."""
+
+    at: Moment
+    by: ActorName
+    text: Annotated[str, example("The invite works.")]
+
+
+class NoteList(Success):
+    """The notes of moderators on a listing."""
+
+    notes: Annotated[tuple[NoteView, ...], Meta(description=f"The last {NOTES_KEPT}, the newest first.")]
+    next: NoMore = None
+
+
+async def show_queue(call: Call, form: QueueQuery) -> QueuePage:
+    """Return a page of the queue. The first call of a process looks through all listings, in slices."""
+    ownership, state = call.tools.ownership, call.state
+    await call.tools.in_slices(ownership.survey())
+    queue = ownership.queue
+    start = bisect_right(queue, _place(form.after)) if form.after is not None else 0
+    shown = queue[start : start + form.limit]
+    is_last = start + form.limit >= len(queue)
+    return QueuePage(
+        usual_wait_ms=ownership.usual_wait_ms,
+        queue=tuple(waiting_listing(state.listings[ref]) for _, ref in shown),
+        next=None if is_last else _cursor(*shown[-1]),
+    )
+
+
+def waiting_listing(row: Listing) -> WaitingListing:
+    """Return a listing that waits as the queue shows it."""
+    claim = review.claim_of(row)
+    return WaitingListing(
+        ref=row.ref,
+        kind=kind_of(row.ref).plural,
+        id=row.id,
+        what="change" if row.change is not None else "submission",
+        name=row.latest.name,
+        owner_id=row.owner_id,
+        since=review.waiting_since(row),
+        claimed_by=claim.by if claim is not None else None,
+        proven=owners.is_proven(row),
+    )
+
+
+def _cursor(since_ms: int, ref: str) -> str:
+    return f"{since_ms}-{ref.replace('/', '-')}"
+
+
+def _place(cursor: str) -> tuple[int, str]:
+    """Return the place in the queue that a cursor names."""
+    since_ms, kind, its_id = cursor.split("-")
+    return int(since_ms), f"{kind}/{its_id}"
+
+
+async def claim(call: Call, _: Nothing) -> ClaimAnswer:
+    """Claim the review for the caller."""
+    events = review.claim(call.state, call.ref, call.now_ms, by=call.by)
+    return await call.commit(events, lambda: _claimed(call))
+
+
+async def release(call: Call, _: None) -> ClaimAnswer:
+    """Give the caller's own claim back. The claim of another moderator stays."""
+    events = review.release(call.state, call.ref, call.now_ms, by=call.by)
+    return await call.commit(events, lambda: _claimed(call))
+
+
+def _claimed(call: Call) -> ClaimAnswer:
+    known = review.claim_of(listing_of(call.state, call.ref))
+    if known is None:
+        return ClaimAnswer(claimed_by=None, claimed_at=None)
+    return ClaimAnswer(claimed_by=known.by, claimed_at=known.at_ms)
+
+
+def show_notes(call: Call, _: None) -> NoteList:
+    """Return the notes of moderators on the listing."""
+    return NoteList(notes=note_views(listing_of(call.state, call.ref)))
+
+
+async def note(call: Call, form: NewNote) -> NoteList:
+    """Keep a note, and return all notes."""
+    events = review.add_note(call.state, call.ref, form.text, call.now_ms, by=call.by)
+    return await call.commit(events, lambda: show_notes(call, None))
+
+
+def note_views(row: Listing) -> tuple[NoteView, ...]:
+    return tuple(NoteView(at=each.at_ms, by=each.by, text=each.text) for each in reversed(row.notes))
+
+
+async def approve(call: Call, _: Nothing) -> Success:
+    """Approve the listing in review, and return it, with a hint if its first push would fail."""
+    answer = await _decide(call, Verdict("approved"))
+    kind = call.listing_kind
+    if kind.keys is None:
+        return answer
+    approved: Success = VIEWS[kind.plural].approved(**asdict(answer), hint=call.tools.hint(call.ref))
+    return approved
+
+
+async def deny(call: Call, form: Denial) -> Success:
+    """Deny the listing in review, and return it."""
+    return await _decide(call, Verdict("denied", form.reason))
+
+
+async def withdraw(call: Call, form: Denial) -> Success:
+    """Withdraw the approval of the listing, and return it."""
+    return await _decide(call, Verdict("withdrawn", form.reason))
+
+
+async def agree(call: Call, form: ChangeAgreement) -> Success:
+    """Agree to the change of the approved listing, and return it."""
+    return await _decide(call, Verdict("change_agreed", version=form.version))
+
+
+async def refuse(call: Call, form: ChangeRefusal) -> Success:
+    """Refuse the change of the approved listing, and return it."""
+    return await _decide(call, Verdict("change_refused", form.reason, form.version))
+
+
+async def _decide(call: Call, verdict: Verdict) -> Success:
+    events = decide(
+        call.state,
+        call.ref,
+        verdict,
+        call.now_ms,
+        by=call.by,
+        tells_owner=call.tools.tells_owners,
+        deliveries=call.tools.new_deliveries(),
+    )
+    return await call.commit(events, lambda: listing_answer(listing_of(call.state, call.ref)))
+
+
+_ONE = "/manage/{kind}/{id}"
+
+SHOW_QUEUE = Action(
+    name="showQueue",
+    run=show_queue,
+    form=QueueQuery,
+    view=QueuePage,
+    access=Access(),
+    method="GET",
+    path="/manage/queue",
+    tag="Review",
+    summary="Show what waits for a decision",
+    about=(
+        "Bots and servers in review, and changes of approved ones, in pages. The one that waits for "
+        "longest is first."
+    ),
+    outcome="A page of the queue.",
+    command=Command("review queue"),
+)
+CLAIM = Action(
+    name="claim{Thing}",
+    run=claim,
+    form=Nothing,
+    view=ClaimAnswer,
+    access=Access("review"),
+    method="POST",
+    path=f"{_ONE}/claim",
+    of="review",
+    tag="Review",
+    summary="Take the review of a {thing} on",
+    about=(
+        "Tells other moderators who is at it, and forbids them nothing. It takes the place of the "
+        "claim of another one."
+    ),
+    outcome="Who is at it now.",
+    refuses=("no_such_listing", "not_in_review", "unavailable"),
+    command=Command("review claim"),
+)
+RELEASE = Action(
+    name="release{Thing}",
+    run=release,
+    view=ClaimAnswer,
+    access=Access("review"),
+    method="DELETE",
+    path=f"{_ONE}/claim",
+    of="review",
+    tag="Review",
+    summary="Give the review of a {thing} back",
+    about="Ends your own claim. That of another moderator stays.",
+    outcome="Who is at it now.",
+    refuses=("no_such_listing", "not_in_review", "unavailable"),
+    command=Command("review release"),
+)
+SHOW_NOTES = Action(
+    name="show{Thing}Notes",
+    run=show_notes,
+    view=NoteList,
+    access=Access("review"),
+    method="GET",
+    path=f"{_ONE}/notes",
+    of="review",
+    tag="Review",
+    summary="Show the notes on a {thing}",
+    about="What moderators note for each other. Owners never see it.",
+    outcome="The newest notes.",
+    refuses=("no_such_listing",),
+    command=Command("review notes"),
+)
+NOTE = Action(
+    name="note{Thing}",
+    run=note,
+    form=NewNote,
+    view=NoteList,
+    access=Access("review"),
+    method="POST",
+    path=f"{_ONE}/notes",
+    of="review",
+    tag="Review",
+    summary="Note something on a {thing}",
+    about="For other moderators. With too many notes, the oldest one goes.",
+    outcome="The newest notes, this one included.",
+    refuses=("no_such_listing", "unavailable"),
+    status=201,
+    command=Command(
+        "review note",
+        "Note something on a listing.\n\nTEXT is for other moderators. The owner never sees it.",
+        {"text": Option()},
+    ),
+)
+APPROVE = Action(
+    name="approve{Thing}",
+    run=approve,
+    form=Nothing,
+    view={kind: views.approved for kind, views in VIEWS.items()},
+    access=Access("decide"),
+    method="POST",
+    path=f"{_ONE}/approve",
+    of="review",
+    tag="Listings",
+    summary="Approve a {thing} in review",
+    about="From then on it can be voted for, and a bot can have API keys.",
+    outcome="The {thing}.",
+    refuses=("no_such_listing", "not_in_review", "unavailable"),
+    command=Command("{kind} approve"),
+)
+DENY = Action(
+    name="deny{Thing}",
+    run=deny,
+    form=Denial,
+    view=ANSWERS,
+    access=Access("decide"),
+    method="POST",
+    path=f"{_ONE}/deny",
+    of="review",
+    tag="Listings",
+    summary="Deny a {thing} in review",
+    about="It goes back to review when its owner edits it.",
+    outcome="The {thing}, denied.",
+    refuses=("no_such_listing", "not_in_review", "is_approved", "unavailable"),
+    command=Command(
+        "{kind} deny",
+        "Deny a {thing} in review.\n\nREASON is shown to its owner.",
+        {"id": Option(argument="id"), "reason": Option()},
+    ),
+)
+WITHDRAW = Action(
+    name="withdraw{Thing}",
+    run=withdraw,
+    form=Denial,
+    view=ANSWERS,
+    access=Access("decide"),
+    method="POST",
+    path=f"{_ONE}/withdraw",
+    of="review",
+    tag="Listings",
+    summary="Withdraw the approval of a {thing}",
+    about={
+        kind.plural: "It is denied from then on: nobody sees it or votes for it"
+        + (", and its API keys answer 401 until it is approved again." if kind.keys is not None else ".")
+        + " It goes back to review when its owner edits it."
+        for kind in KINDS
+    },
+    outcome="The {thing}, denied.",
+    refuses=("no_such_listing", "not_approved", "unavailable"),
+    command=Command(
+        "{kind} withdraw",
+        "Withdraw the approval of a {thing}.\n\nREASON is shown to its owner.",
+        {"id": Option(argument="id"), "reason": Option()},
+    ),
+)
+AGREE = Action(
+    name="agreeTo{Thing}Change",
+    run=agree,
+    form=ChangeAgreement,
+    view=ANSWERS,
+    access=Access("decide"),
+    method="POST",
+    path=f"{_ONE}/change/agree",
+    of="review",
+    tag="Listings",
+    summary="Agree to the change of a {thing}",
+    about="Everybody sees the proposed version from then on.",
+    outcome="The {thing}.",
+    refuses=("no_such_listing", "no_change", "other_version", "unavailable"),
+    command=Command(
+        "review agree",
+        "Agree to the change of an approved listing.\n\nVERSION names the change that you have seen: `bots "
+        "show` and `servers show` print it.",
+        {"version": Option()},
+    ),
+)
+REFUSE = Action(
+    name="refuse{Thing}Change",
+    run=refuse,
+    form=ChangeRefusal,
+    view=ANSWERS,
+    access=Access("decide"),
+    method="POST",
+    path=f"{_ONE}/change/refuse",
+    of="review",
+    tag="Listings",
+    summary="Refuse the change of a {thing}",
+    about=(
+        "Everybody sees the version agreed to last. The proposed one is gone; its owner reads the reason."
+    ),
+    outcome="The {thing}.",
+    refuses=("no_such_listing", "no_change", "other_version", "unavailable"),
+    command=Command(
+        "review refuse",
+        "Refuse the change of an approved listing.\n\nVERSION names the change that you have seen: `bots "
+        "show` and `servers show` print it. REASON is shown to the owner.",
+        {"version": Option(), "reason": Option()},
+    ),
+)
+DECISION_ACTIONS = (APPROVE, DENY, WITHDRAW, AGREE, REFUSE)
+REVIEW_ACTIONS = (SHOW_QUEUE, CLAIM, RELEASE, SHOW_NOTES, NOTE)

@@ -1,0 +1,138 @@
+"""The sessions of users. Invariant: a session is shown by its id, and its digest never leaves."""
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from actions.action import Access, Action, Call, Command
+from actions.users import known_id
+from actions.views import Count, Moment, NoMore, Success, View, example
+from core.user_rows import user_ref
+from people import user_sessions
+from people.user_sessions import SHOWN_DIGITS, digests_of, end_everyone, session_id
+
+SESSION_PATTERN = f"^[0-9a-f]{{{SHOWN_DIGITS}}}$"
+USERS_AT_ONCE = 64
+"""Users whose sessions end in one record."""
+
+
+class UserSessionView(View):
+    """A browser that is signed in."""
+
+    id: Annotated[str, Meta(pattern=SESSION_PATTERN), example("4f1d0c9a7b3e5826")]
+    label: Annotated[
+        str, Meta(description="The browser and its system, as it called itself."), example("Firefox on Linux")
+    ]
+    opened_at: Moment
+    seen_at: Annotated[Moment, Meta(description="Its last use, which is written once an hour at most.")]
+
+
+class UserSessions(Success):
+    """The open sessions of a user, the newest first."""
+
+    sessions: tuple[UserSessionView, ...]
+    next: NoMore = None
+
+
+class EndedSessions(Success):
+    """How many sessions were ended, those included that were over by themselves."""
+
+    ended: Annotated[Count, example(12)]
+
+
+def index(call: Call, _: None) -> UserSessions:
+    """Return the open sessions of a user."""
+    row = call.state.users.get(user_ref(known_id(call)))
+    found = call.tools.sessions.open_of(row, call.now_ms) if row is not None else ()
+    shown = tuple(
+        UserSessionView(id=session_id(each), label=each.label, opened_at=each.opened_ms, seen_at=each.seen_ms)
+        for each in found
+    )
+    return UserSessions(sessions=shown)
+
+
+async def end_all_of_user(call: Call, _: None) -> Success:
+    """End all sessions of a user."""
+    events = user_sessions.end_sessions(call.state, known_id(call), None, call.now_ms, by=call.by)
+    return await call.commit(events, Success)
+
+
+async def end_one(call: Call, _: None) -> Success:
+    """End a session of a user."""
+    user_id = known_id(call)
+    digests = digests_of(call.state.users.get(user_ref(user_id)), call.ids[1])
+    events = user_sessions.end_sessions(call.state, user_id, digests, call.now_ms, by=call.by)
+    return await call.commit(events, Success)
+
+
+async def end_all(call: Call, _: None) -> EndedSessions:
+    """End the sessions of all users, some users at a time. Those that begin meanwhile stay."""
+    refs, ended = [*dict.fromkeys(call.state.users.by_session.values())], 0
+    for start in range(0, len(refs), USERS_AT_ONCE):
+        events = end_everyone(call.state, refs[start : start + USERS_AT_ONCE], call.now_ms, by=call.by)
+        ended += sum(len(event.digests) for event in events)
+        await call.commit(events, Success)
+    return EndedSessions(ended=ended)
+
+
+_SESSIONS = "/manage/users/{id}/sessions"
+
+LIST_SESSIONS = Action(
+    name="listSessions",
+    run=index,
+    view=UserSessions,
+    access=Access(),
+    method="GET",
+    path=_SESSIONS,
+    tag="Users",
+    summary="List a user's sessions",
+    about="The browsers that are signed in.",
+    outcome="The open sessions.",
+    refuses=("invalid_id", "no_such_user"),
+    command=Command("users sessions"),
+)
+END_SESSIONS = Action(
+    name="endSessions",
+    run=end_all_of_user,
+    view=Success,
+    access=Access(),
+    method="DELETE",
+    path=_SESSIONS,
+    tag="Users",
+    summary="End all sessions of a user",
+    about="The user is signed out everywhere, and may sign in again.",
+    outcome="No browser is signed in.",
+    refuses=("invalid_id", "no_such_user", "unavailable"),
+    command=Command("users end-sessions", loses="This signs the user {id} out everywhere."),
+)
+END_ALL_SESSIONS = Action(
+    name="endAllSessions",
+    run=end_all,
+    view=EndedSessions,
+    access=Access(),
+    method="DELETE",
+    path="/manage/sessions",
+    tag="Users",
+    summary="End the sessions of all users",
+    about=(
+        "Everybody is signed out everywhere, and may sign in again. Sessions that begin meanwhile stay. "
+        "After a 503, send it again."
+    ),
+    outcome="How many sessions it has ended.",
+    refuses=("unavailable",),
+    command=Command("users end-all-sessions", loses="This signs everybody out everywhere."),
+)
+END_SESSION = Action(
+    name="endSession",
+    run=end_one,
+    view=Success,
+    access=Access(),
+    method="DELETE",
+    path=f"{_SESSIONS}/{{session_id}}",
+    tag="Users",
+    summary="End a session of a user",
+    about="That browser is signed out.",
+    outcome="It is over.",
+    refuses=("invalid_id", "no_such_user", "no_such_session", "unavailable"),
+    command=Command("users end-session", loses="This ends the session {session_id} of the user {id}."),
+)

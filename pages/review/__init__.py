@@ -1,0 +1,4 @@
+"""The pages of moderators: reviews, quarantines of owners, and suspicious votes.
+
+Invariant: nobody decides about a listing of their own.
+"""

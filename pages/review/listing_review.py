@@ -1,0 +1,306 @@
+"""The page on which a moderator decides about a listing, and puts its owner under quarantine.
+
+Invariant: a submission is decided once, by a moderator who has seen it.
+
+A form sends the version that the page showed, or the time of it, because an owner may edit meanwhile and
+another moderator may be faster. Each form has an address of its own. A form that is refused is shown again on
+the page.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple
+
+from actions.action import Access, AnyAction, Call, Operation
+from actions.review import AGREE, APPROVE, CLAIM, DENY, NOTE, REFUSE, RELEASE, WITHDRAW
+from actions.users import LIFT_QUARANTINE, QUARANTINE_USER, QuarantineTerms, impose, lift
+from actions.views import Success
+from core.clock import MS_PER_DAY
+from core.refusals import Refusal
+from core.user_rows import QuarantinedAct
+from handlers.reply import reply_to
+from kinds.registry import kind_of
+from languages.texts import Text, Words
+from listings.owners import is_proven
+from listings.review import PresetReason, denial_text, review_of
+from listings.rules import change_version, listing_of
+from pages.page import Again, Answer, Page, PageCall, Post, Show, Shown
+from pages.review.listing_view import ReviewView, platform_view, review_view
+from web.error_pages import error_text
+from web.form_posts import FormPost
+from web.people.listing_forms import LABELS
+from web.people.overview_pages import DEEDS
+from web.people.people_audience import done
+from web.people.server_checking import CONDITIONS
+
+SEES = Access("review")
+"""The access of all forms. Those that decide refuse the owners of the listing themselves, with a text."""
+OWN = Text("This listing is yours. Another moderator decides about it.")
+NO_REASON = Text("Choose a reason, or write one.")
+UNCONFIRMED = Text("Confirm the owner: nobody has proven to control this listing.")
+OTHER_OWNER = Text(
+    "The listing has another owner than the one that you saw. Look at it again. Nothing has changed for "
+    "either."
+)
+NO_LENGTH = Text("Choose how long it lasts.")
+ACTS: Mapping[QuarantinedAct, Text] = {
+    "submit": Text("Submit listings"),
+    "vote": Text("Vote"),
+    "sign_in": Text("Sign in"),
+}
+
+
+class Length(NamedTuple):
+    """The duration of a quarantine. `ms` is None for one without an end."""
+
+    words: Text
+    ms: int | None
+
+
+LENGTHS: Mapping[str, Length] = {
+    "day": Length(Text("1 day"), MS_PER_DAY),
+    "week": Length(Text("7 days"), 7 * MS_PER_DAY),
+    "month": Length(Text("30 days"), 30 * MS_PER_DAY),
+    "ever": Length(Text("Without end"), None),
+}
+
+
+class FormHeld(Exception):
+    """A form that a page of moderators does not take, although the action might."""
+
+
+def held(errors: Mapping[str, Words], status: int) -> Again:
+    """Return the refusal that shows the page again with these errors by field."""
+    return Again(FormHeld(), errors=errors, status=status)
+
+
+async def show(page: PageCall) -> Shown[ReviewView]:
+    platform = await platform_view(page)
+    row = listing_of(page.call.state, page.call.ref)  # others went on while the platform was asked
+    value = review_view(page, row, platform)
+    now = replace(page, listing=row)
+    return Shown(value, Text("{listing} - review", listing=row.latest.name), partial(_html, now))
+
+
+async def _html(page: PageCall) -> Mapping[str, Any]:
+    row, kind = page.row, kind_of(page.call.ref)
+    return {
+        "row": row,
+        "its_kind": kind,
+        "latest": row.latest,
+        "version": change_version(row),
+        "here": _here(page),
+        "me": page.call.by,
+        "acts": ACTS,
+        "lengths": LENGTHS,
+        "may_decide": "decide" in page.rights,
+        "description": await page.site.descriptions.markdown.html(kind.prose(row.latest)),
+        "labels": LABELS,
+        "deeds": DEEDS,
+        "reasons": _reasons(page),
+        "conditions": CONDITIONS,
+        "values": page.visit.form() if page.refused.error is not None else {},
+    }
+
+
+def _here(page: PageCall) -> str:
+    return f"/review/{page.call.ref}"
+
+
+def _reasons(page: PageCall) -> Sequence[PresetReason]:
+    """Return the reasons for which a listing of this kind may be denied."""
+    kinds = {page.call.listing_kind.plural, "both"}
+    return [each for each in page.site.reviewing.reasons if each.kind in kinds]
+
+
+async def show_or_overtaken(page: PageCall) -> Shown[Any]:
+    """Show the page again, or say who was faster: another moderator or the owner."""
+    return _overtaken(page) if page.refused.status == 409 else await show(page)
+
+
+def _overtaken(page: PageCall) -> Shown[None]:
+    row = page.row
+    is_edited = row.state == "in_review"
+    values = {
+        "row": row,
+        "here": _here(page),
+        "decision": review_of(row) if not is_edited else None,
+        "me": page.call.by,
+        "words": page.visit.form().text("words"),
+    }
+    title = Text("The owner has changed it") if is_edited else Text("It is decided already")
+    return Shown(None, title, values, template="review_overtaken")
+
+
+# -- guards -----------------------------------------------------------------------------------------------
+
+
+def refuse_own(page: PageCall) -> None:
+    """Raise Again for a listing of the moderator's own."""
+    if "decide" not in page.rights:
+        raise held({"": OWN}, 403)
+
+
+def _refuse_unseen(page: PageCall) -> None:
+    """Raise Again if the listing is not in review as the moderator has seen it."""
+    refuse_own(page)
+    row, seen = page.row, page.visit.form().get("seen", "")
+    if row.state != "in_review" or seen != str(row.updated_ms):
+        raise held({}, 409)
+
+
+def _guard_approval(page: PageCall) -> None:
+    _refuse_unseen(page)
+    if not is_proven(page.row) and not page.visit.form().text("confirmed"):
+        raise held({"confirmed": UNCONFIRMED}, 400)
+
+
+def _reason(page: PageCall, form: FormPost, prefix: str = "") -> str:
+    """Return the reason that a form gives: a chosen one, own words, or both. Empty if it gives none.
+
+    Args:
+        prefix: the beginning of the names of the form's fields.
+    """
+    preset = next((each for each in _reasons(page) if each.key == form.text(f"{prefix}reason")), None)
+    words = form.text(f"{prefix}words")
+    return denial_text(preset.title, preset.text, words) if preset is not None else denial_text(words)
+
+
+# -- quarantines of the owner -----------------------------------------------------------------------------
+
+
+def _refuse_other_owner(page: PageCall) -> None:
+    """Raise Again if the form means another owner, or Refusal if the owner moderates, too.
+
+    Moderators have no power over each other, nor over themselves.
+    """
+    refuse_own(page)
+    if page.visit.form().text("owner") not in {"", page.row.owner_id}:
+        raise held({"": OTHER_OWNER}, 409)
+    page.call.tools.moderators.refuse_moderator(page.row.owner_id)
+
+
+def _guard_quarantine(page: PageCall) -> None:
+    _refuse_other_owner(page)
+    if page.visit.form().text("length") not in LENGTHS:
+        raise held({"length": NO_LENGTH}, 400)
+
+
+def _terms(page: PageCall, form: FormPost) -> Mapping[str, Any]:
+    length = LENGTHS.get(form.text("length"))
+    ms = length.ms if length is not None else None
+    return {"reason": form.text("quarantine"), "until": page.call.now_ms + ms if ms is not None else None}
+
+
+def _on_owner(page: PageCall) -> Call:
+    """Return the call about the owner and the act that the form names."""
+    return replace(page.call, kind=None, ids=(page.row.owner_id, page.visit.form().text("act")))
+
+
+async def _impose(page: PageCall, form: QuarantineTerms) -> Success:
+    return await impose(_on_owner(page), form)
+
+
+async def _lift(page: PageCall, _: None) -> Success:
+    try:
+        return await lift(_on_owner(page), None)
+    except Refusal as refusal:
+        if refusal.code != "no_such_quarantine":
+            raise
+        raise Again(refusal, errors={"": error_text(reply_to(refusal))}, status=404) from None
+
+
+# -- rows -------------------------------------------------------------------------------------------------
+
+_ONE = "/review/{kind}/{id}"
+
+
+def _form(path: str, post: Post[Any], *, shows: Show[Any] = show, gives_back: bool = False) -> Page[Any]:
+    """Return the row of a form of the page."""
+    return Page(
+        path=f"{_ONE}/{path}",
+        template="review",
+        of="review",
+        visitors="moderator",
+        show=shows,
+        has_get=False,
+        posts=(replace(post, access=SEES),),
+        gives_back=gives_back,
+    )
+
+
+def _decision(
+    path: str,
+    action: AnyAction,
+    notice: str,
+    *,
+    guard: Callable[[PageCall], None] = refuse_own,
+    shows: Show[Any] = show,
+    prefix: str = "",
+) -> Page[Any]:
+    """Return the row of a decision. The form has the version that was seen; a reason if the action takes one.
+
+    Args:
+        prefix: the beginning of the names of the form's fields.
+    """
+    form_type = Operation(action, None).form
+    names = form_type.__struct_fields__ if form_type is not None else ()
+    takes_reason = "reason" in names
+
+    def check(page: PageCall) -> None:
+        guard(page)
+        if takes_reason and not _reason(page, page.visit.form(), prefix):
+            raise held({f"{prefix}reason": NO_REASON}, 400)
+
+    def reads(page: PageCall, form: FormPost) -> Mapping[str, Any]:
+        given = {"version": form.get("seen", ""), "reason": _reason(page, form, prefix)}
+        return {name: given[name] for name in names}
+
+    post: Post[Any] = Post(
+        action=action,
+        guard=check,
+        reads=reads,
+        fields={"version": "", "reason": f"{prefix}words"},
+        then=lambda *_: done("/review", notice),
+    )
+    return _form(path, post, shows=shows, gives_back=takes_reason)
+
+
+def _then(notice: str) -> Callable[[PageCall, Any], Answer]:
+    return lambda page, _: done(_here(page), notice)
+
+
+LISTING_PAGES = (
+    Page(path=_ONE, of="review", template="review", visitors="moderator", access=SEES, show=show),
+    _form("claim", Post(action=CLAIM, then=_then("claimed")), shows=show_or_overtaken),
+    _form("release", Post(action=RELEASE, then=_then("released")), shows=show_or_overtaken),
+    _form(
+        "notes",
+        Post(
+            action=NOTE,
+            reads=lambda _, form: {"text": form.text("note")},
+            fields={"text": "note"},
+            then=_then("noted"),
+        ),
+        gives_back=True,
+    ),
+    _decision("approve", APPROVE, "approved", guard=_guard_approval, shows=show_or_overtaken),
+    _decision("deny", DENY, "denied", guard=_refuse_unseen, shows=show_or_overtaken),
+    _decision("agree", AGREE, "agreed"),
+    _decision("refuse", REFUSE, "refused"),
+    _decision("withdraw", WITHDRAW, "withdrawn", prefix="withdraw_"),
+    _form(
+        "quarantine",
+        Post(
+            action=QUARANTINE_USER,
+            guard=_guard_quarantine,
+            reads=_terms,
+            run=_impose,
+            fields={"reason": "quarantine"},
+            then=_then("quarantined"),
+        ),
+        gives_back=True,
+    ),
+    _form("lift", Post(action=LIFT_QUARANTINE, guard=_refuse_other_owner, run=_lift, then=_then("lifted"))),
+)
