@@ -16,13 +16,11 @@ from gateway.fleet import Fleet
 from gateway.readers import PeopleReaders
 from gateway.runtime import Runtime
 from handlers.route import Endpoints, Resource
-from handlers.routes import ROUTES
 from handlers.slices import in_slices
 from listings.catalogue import Catalogue
 from listings.list_orders import ListOrders
 from listings.owners import code_maker
 from listings.review import PresetReason
-from listings.rules import EditsShown
 from pages.account.my_data import DOWNLOADS
 from pages.account.sign_in_guards import SignInGuards
 from pages.site_tools import (
@@ -44,7 +42,6 @@ from search.index import SearchIndex
 from serving.observers import Observers
 from votes.voted import VotedListings
 from web.cookies import people_cookies
-from web.json_answers import JsonAnswers
 from web.markdown import Markdown
 from web.notice_cookie import Notices
 from web.page_policy import with_trusted_types
@@ -52,21 +49,14 @@ from web.people.applications import Applications
 from web.people.list_keeper import ListKeeper
 from web.people.listing_access import ListingAccess
 from web.people.listing_icons import ListingIcons
-from web.people.overview_pages import OverviewPages
 from web.people.people_audience import people_audience
-from web.people.previews import Previews
-from web.people.profile_pages import ProfilePages
 from web.people.public_listing import PublicListing
 from web.people.public_lists import HOME_ORDERS, PublicLists
 from web.people.public_views import PublicViews
-from web.people.removal_pages import RemovalPages
 from web.people.rounds import in_rounds
-from web.people.server_check_pages import ServerCheckPages
 from web.people.server_checking import ServerChecking
 from web.people.server_lists import ServerLists
 from web.people.server_rechecks import ServerRechecks
-from web.people.server_submission import ServerSubmissionPages
-from web.people.submission_pages import SubmissionPages
 from web.people.sweeping import EVERY_SECONDS, sweep
 from web.people.user_limit import UserLimit
 from web.people.visitors import People
@@ -75,6 +65,8 @@ from web.site import Site
 from web.templates import Templates
 from webhook.messages import curl_command
 
+PREVIEWS = Policy(20, 60)
+"""The drafts that a user may look at."""
 SIGN_INS = Policy(20, 300)
 """The sign-ins that an address may begin, and those that it may come back from."""
 
@@ -146,7 +138,7 @@ class PeopleSite:
         seal = SignInSeal(digester.secret)
         self._sign_in = SigningIn(platform, client_id, web.redirect_uri or "", seal, guards)
         self._access = ListingAccess(state, clock)
-        self._descriptions = Descriptions(markdown, Previews(markdown, clock))
+        self._descriptions = Descriptions(markdown, UserLimit(PREVIEWS, clock))
         self._ownership = api.ownership
         orders = ListOrders(self.readers.catalogue, state.vote_counts, secrets.randbits(40))
         self.readers.catalogue.watchers.append(orders.moved)
@@ -155,8 +147,6 @@ class PeopleSite:
         keeper = ListKeeper(orders, clock)
         self._public = PublicSite(self.readers.catalogue, keeper, views, self.readers.index)
         self._ledger = ledger
-        self._clock = clock
-        self._edits: EditsShown = settings.review.edits
         self._reviewing = Reviewing(
             platform,
             [PresetReason(each.key, each.title, each.text, each.kind) for each in settings.review.reasons],
@@ -182,31 +172,12 @@ class PeopleSite:
 
     def resources(self, endpoints: Endpoints) -> list[Resource]:
         """Return every path of the pages. What they do, the endpoints do."""
-        answers = JsonAnswers((ROUTES, endpoints))
         site = self._tools(endpoints)
-        ledger, clock, access, asked = self._ledger, self._clock, site.listings, site.submissions
-        applications, lists, code_of = asked.applications, asked.server_lists, asked.code_of
-        markdown, previews, public = site.descriptions.markdown, site.descriptions.previews, site.public
-        state = ledger.state
-        server_checks = ServerCheckPages(ledger, clock, access, asked.checking, asked.grace_ms)
+        public, markdown, state = site.public, site.descriptions.markdown, self._ledger.state
         pages = PeoplePages(
             site=site,
             lists=PublicLists(public.catalogue, public.keeper, public.views, public.index),
             listing=PublicListing(state, public.views, markdown, self._addresses.public_url),
-            server_submission=ServerSubmissionPages(
-                *(state, clock, lists, asked.checking, endpoints.tools, self._ownership),
-                *(self._site.visitor, self._addresses.cdn_url),
-                approves=asked.approves_servers,
-            ),
-            server_checks=server_checks,
-            submission=SubmissionPages(
-                state, clock, applications, answers, previews, self._ownership, self._site.visitor
-            ),
-            overview=OverviewPages(
-                ledger, clock, access, self._ownership, applications, code_of, server_checks
-            ),
-            profile=ProfilePages(state, access, answers, previews, self._edits),
-            removal=RemovalPages(access, answers),
         )
         return self._site.resources(PEOPLE_PAGES, pages)
 

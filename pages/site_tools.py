@@ -24,7 +24,6 @@ from web.people.applications import Applications
 from web.people.list_keeper import ListKeeper
 from web.people.listing_access import ListingAccess
 from web.people.listing_icons import ListingIcons
-from web.people.previews import Previews
 from web.people.public_lists import Search
 from web.people.public_views import PublicViews
 from web.people.server_checking import ServerChecking
@@ -88,10 +87,10 @@ class Reviewing:
 
 @dataclass(frozen=True)
 class Descriptions:
-    """How descriptions are drawn: saved ones, and drafts."""
+    """How descriptions are drawn, and how often a user may look at a draft."""
 
     markdown: Markdown
-    previews: Previews
+    previews: UserLimit
 
 
 @dataclass(frozen=True)

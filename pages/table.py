@@ -14,7 +14,12 @@ from pages.account.my_votes import MY_VOTES
 from pages.account.sign_in import SIGN_IN_PAGES
 from pages.owner.deliveries import DELIVERY_PAGES
 from pages.owner.keys import KEY_PAGES
+from pages.owner.overview import OVERVIEW, PROOF
 from pages.owner.owners import OWNER_PAGES
+from pages.owner.profile import PROFILE
+from pages.owner.removal import REMOVAL
+from pages.owner.server_checks import SERVER_CHECK
+from pages.owner.submission import SUBMISSIONS
 from pages.owner.take_over import TAKE_OVER
 from pages.owner.vote_numbers import NUMBER_PAGES
 from pages.owner.webhooks import WEBHOOK_PAGES
@@ -26,16 +31,9 @@ from pages.site_tools import SiteTools
 from pages.voting.vote_page import VOTE_PAGE
 from web.pages import PageRow
 from web.people.for_robots import robots
-from web.people.overview_pages import OverviewPages
-from web.people.owned_pages import OWNED_PAGES
-from web.people.profile_pages import ProfilePages
 from web.people.public_listing import PublicListing
 from web.people.public_lists import PublicLists
 from web.people.public_table import PUBLIC_PAGES
-from web.people.removal_pages import RemovalPages
-from web.people.server_check_pages import ServerCheckPages
-from web.people.server_submission import ServerSubmissionPages
-from web.people.submission_pages import SubmissionPages
 
 
 @dataclass(frozen=True)
@@ -45,19 +43,14 @@ class PeoplePages:
     site: SiteTools
     lists: PublicLists
     listing: PublicListing
-    submission: SubmissionPages
-    server_submission: ServerSubmissionPages
-    server_checks: ServerCheckPages
-    overview: OverviewPages
-    profile: ProfilePages
-    removal: RemovalPages
 
 
+OWNED_PAGES = (*SUBMISSIONS, PROOF, OVERVIEW, SERVER_CHECK, PROFILE, REMOVAL)
 PEOPLE_PAGES = (
     *rows_of((*SIGN_IN_PAGES, LANGUAGE)),
     PageRow("GET", "/robots.txt", lambda _: robots, "anyone"),
     *rows_of((*MY_PAGES, *MY_DATA, *MY_VOTES)),
-    *OWNED_PAGES,
+    *rows_of(OWNED_PAGES),
     *rows_of((TAKE_OVER, *OWNER_PAGES, INVITATION)),
     *rows_of(KEY_PAGES),
     *rows_of((*WEBHOOK_PAGES, *DELIVERY_PAGES)),
