@@ -3,7 +3,6 @@
 Invariant: every decision is made by `listings.rules.decide`, for the API and for pages.
 """
 
-from bisect import bisect_right
 from typing import Annotated, Literal
 
 from msgspec import Meta
@@ -35,6 +34,7 @@ from listings import owners, review
 from listings.forms import ChangeAgreement, ChangeRefusal, Denial
 from listings.ownership import USUAL_FROM, USUAL_OF
 from listings.rules import Verdict, decide, listing_of
+from search.paging import page_of, rows_behind
 
 QUEUE_CURSOR_PATTERN = rf"^[0-9]{{1,15}}-(?:{'|'.join(kind.plural for kind in KINDS)})-[0-9]{{17,20}}$"
 _CURSOR_EXAMPLE = "1750000000000-bots-123456789012345678"
@@ -132,14 +132,12 @@ async def show_queue(call: Call, form: QueueQuery) -> QueuePage:
     """Return a page of the queue. The first call of a process looks through all listings, in slices."""
     ownership, state = call.tools.ownership, call.state
     await call.tools.in_slices(ownership.survey())
-    queue = ownership.queue
-    start = bisect_right(queue, _place(form.after)) if form.after is not None else 0
-    shown = queue[start : start + form.limit]
-    is_last = start + form.limit >= len(queue)
+    after = _place(form.after) if form.after is not None else (0, "")
+    shown = page_of(rows_behind(ownership.queue, after), form.limit, _cursor)
     return QueuePage(
         usual_wait_ms=ownership.usual_wait_ms,
-        queue=tuple(waiting_listing(state.listings[ref]) for _, ref in shown),
-        next=None if is_last else _cursor(*shown[-1]),
+        queue=tuple(waiting_listing(state.listings[ref]) for _, ref in shown.rows),
+        next=shown.next,
     )
 
 
@@ -159,7 +157,8 @@ def waiting_listing(row: Listing) -> WaitingListing:
     )
 
 
-def _cursor(since_ms: int, ref: str) -> str:
+def _cursor(place: tuple[int, str]) -> str:
+    since_ms, ref = place
     return f"{since_ms}-{ref.replace('/', '-')}"
 
 

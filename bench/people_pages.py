@@ -33,7 +33,7 @@ from core.rows import Review
 from core.user_rows import UserProfile, UserSession, user_ref
 from gateway.serve import Gateway, serve, tune_interpreter
 from kinds.bots import BotProfile
-from listings.list_orders import FRESH_SECONDS
+from search.list_orders import FRESH_SECONDS
 from serving.timeline import resident_bytes
 from settings.model import Settings, load_settings
 

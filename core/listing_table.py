@@ -271,6 +271,14 @@ def ref_slices(refs: Sequence[str], after: str = "", most: int = SLICE) -> Itera
         after = found[-1]
 
 
+def survey(refs: Sequence[str], look: Callable[[str], None]) -> Iterator[None]:
+    """Look at each of some sorted refs, in slices."""
+    for some in ref_slices(refs):
+        for ref in some:
+            look(ref)
+        yield
+
+
 class KeyIndex:
     """The grants of API keys. Invariant: they come from rows of approved listings, and from nothing else.
 

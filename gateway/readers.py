@@ -47,10 +47,10 @@ from webhook.notifier import WebhookNotifier
 from webhook.suspension_log import SuspensionLog
 
 if TYPE_CHECKING:  # see fleet.py and sites.py
-    from listings.catalogue import Catalogue
     from replication.copies import Forgetting
     from replication.epochs import ProvisionalVotes
     from replication.publisher import Publisher, Queue
+    from search.catalogue import Catalogue
     from search.index import SearchIndex
     from votes.voted import VotedListings
 

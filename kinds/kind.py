@@ -46,16 +46,22 @@ class Nouns:
     """The texts of pages that name the kind.
 
     Args:
-        remove: the heading of the question before a listing is removed.
+        popular: the heading of the listings with the most votes of the month.
+        newest: the heading of the newest listings.
         search: the link to a search in the listings of the kind.
+        remove: the heading of the question before a listing is removed.
         submit: the link to the page on which a listing is submitted; None without such a page.
+        submit_one: the same link in few words.
     """
 
     one: Text
     many: Text
-    remove: Text
+    popular: Text
+    newest: Text
     search: Text
+    remove: Text
     submit: Text | None = None
+    submit_one: Text | None = None
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """The notices to owners. Invariant: a notice is an action of somebody else, read from an audit log.
 
-So nothing is kept of a notice, but for the time up to which its reader has read. A search goes through the
-listings of an owner in slices, and holds only as many notices as it is asked for.
+So the state keeps no notices, but only the time up to which each user has read them. A search goes through
+the listings of an owner in slices, and keeps no more notices than its caller wants.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,17 +22,22 @@ TOLD: frozenset[AuditAction] = frozenset(
         *("found_failing", "hidden", "shown_again", "taken_over"),
     }
 )
-"""Deeds of others that an owner is told of. Of a hand-over its former owner is told, too: somebody else may
-have made it with a session of theirs. So is the owner who lost a listing to somebody who took it over."""
+"""Actions of others that become notices. A hand-over is a notice to the former owner, too: somebody else may
+have made it with that owner's session. So is a take-over to the owner who lost the listing."""
 ALWAYS: frozenset[AuditAction] = frozenset(
     {"handed_over", "found_failing", "hidden", "shown_again", "taken_over"}
 )
-"""Deeds that notify even their author: a check that an owner asks for finds what nobody wanted."""
+"""Actions that notify even their author: a check that an owner asks for may find a failure."""
 
 
 class OwnerNotice(NamedTuple):
-    """An act, and whether it is news to the user. `is_given`: it made the listing the user's. `is_lost`: it
-    took the listing from the user, who may not see it any more."""
+    """An action for a user to read.
+
+    Args:
+        is_given: true if it made the listing the user's.
+        is_new: true if the user has not read it.
+        is_lost: true if it took the listing from the user, who may not see it any more.
+    """
 
     row: Listing
     act: AuditEntry
@@ -50,7 +55,7 @@ class NoticeSearch:
 
     Args:
         refs: the listings that the user owns or has lost.
-        most: how many notices are wanted.
+        most: the number of notices at most.
     """
 
     def __init__(self, state: State, user_id: str, refs: Sequence[str], most: int) -> None:
@@ -78,25 +83,25 @@ class NoticeSearch:
         is_lost = _is_lost(row, self._user_id, actor)
         for act in row.audit_log:
             if is_lost and not _took(row, act):
-                continue  # what became of it before and since is no matter of theirs
+                continue  # other actions on a lost listing are not for its former owner
             if act.action in TOLD and (act.by != actor or act.action in ALWAYS):
                 is_new = act.at_ms > self._read_ms
                 self.unread += is_new
                 self.newest.append(OwnerNotice(row, act, self._is_given(row, act), is_new, is_lost))
 
     def _is_given(self, row: Listing, act: AuditEntry) -> bool:
-        """Tell whether an act made the listing the user's: the last hand-over was to the present owner."""
+        """Return true if an action made the listing the user's: it is the last hand-over."""
         last = next((each for each in reversed(row.audit_log) if each.action == "handed_over"), None)
         return act is last and row.owner_id == self._user_id
 
 
 def _is_lost(row: Listing, user_id: str, actor: Actor) -> bool:
-    """Tell whether the user owned the listing until somebody took it over."""
+    """Return true if the user owned the listing until somebody took it over."""
     is_owner = user_id == row.owner_id or user_id in row.extra_owners
     return not is_owner and row.taken is not None and row.taken.lost_by == actor
 
 
 def _took(row: Listing, act: AuditEntry) -> bool:
-    """Tell whether it is the act of the last take-over. In a fleet its time is that of the stamp."""
+    """Return true for the action of the last take-over. In a fleet its time is that of the stamp."""
     taken = row.taken
     return act.action == "taken_over" and taken is not None and act.at_ms == (taken.stamp.ms or taken.at_ms)

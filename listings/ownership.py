@@ -25,8 +25,8 @@ from core.events import (
     SlotsSet,
     UserErased,
 )
+from core.listing_table import survey
 from core.state import State
-from listings.finding import survey
 from listings.review import claim_of, place_ms, waited_ms
 
 USUAL_OF, USUAL_FROM = 20, 5

@@ -1,27 +1,21 @@
-"""Pages and numbers of listings. Law: a cursor names the last row shown; rows may come and go meanwhile."""
+"""Pages and numbers of listings and their deliveries."""
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
+from itertools import takewhile
 
 from core.rows import Delivery, DeliveryState, Listing, Review, WebhookEvent
 from core.state import State
+from search.paging import ListPage, page_of, rows_behind, rows_from
 
 
 def page(
     state: State, prefix: str, *, after: str | None, review: Review | None, limit: int
-) -> tuple[list[Listing], str | None]:
-    """Return up to `limit` listings of a kind, ordered by their ids as text, and the next cursor or None."""
-    start = bisect_right(state.listings.refs, prefix + (after or ""))
-    found: list[Listing] = []
-    for index in range(start, len(state.listings.refs)):
-        listing = state.listings.get(state.listings.refs[index])
-        if listing is None or not listing.ref.startswith(prefix):
-            break
-        if review is not None and listing.state != review:
-            continue
-        if len(found) == limit:
-            return found, found[-1].id
-        found.append(listing)
-    return found, None
+) -> ListPage[Listing]:
+    """Return a page of the listings of a kind, ordered by their ids as text."""
+    behind = rows_behind(state.listings.refs, prefix + (after or ""))
+    rows = (state.listings[ref] for ref in takewhile(lambda ref: ref.startswith(prefix), behind))
+    wanted = (row for row in rows if review is None or row.state == review)
+    return page_of(wanted, limit, lambda row: row.id)
 
 
 def deliveries_page(
@@ -32,12 +26,14 @@ def deliveries_page(
     limit: int,
     only: DeliveryState | None = None,
     kind: WebhookEvent | None = None,
-) -> tuple[list[Delivery], str | None]:
-    """Return up to `limit` deliveries of a listing, newest first, and the next cursor or None.
+) -> ListPage[Delivery]:
+    """Return a page of the deliveries of a listing, newest first.
 
-    `only` leaves out those in any other state, and `kind` those of any other event. A cursor is
-    `<queued_ms>-<id>`. The time finds the place when the delivery of that id is no longer kept and older
-    ones, still pending, are.
+    A cursor is `<queued_ms>-<id>`. The time finds the place when the delivery of that id is no longer kept.
+
+    Args:
+        only: the state of the deliveries; None for any.
+        kind: the event that they are about; None for any.
     """
     kept = state.deliveries.newest_first(ref)
     start = 0
@@ -46,9 +42,10 @@ def deliveries_page(
         older = (index for index, row in enumerate(kept) if row.queued_ms < int(queued_ms))
         behind = (index + 1 for index, row in enumerate(kept) if row.id == last_id)
         start = next(behind, next(older, len(kept)))
-    found = [row for row in kept[start:] if only in {None, row.state} and kind in {None, row.event}]
-    shown = found[:limit]
-    return shown, f"{shown[-1].queued_ms}-{shown[-1].id}" if len(found) > limit else None
+    wanted = (
+        row for row in rows_from(kept, start) if only in {None, row.state} and kind in {None, row.event}
+    )
+    return page_of(wanted, limit, lambda row: f"{row.queued_ms}-{row.id}")
 
 
 def count_of(state: State, prefix: str) -> int:

@@ -43,10 +43,10 @@ from handlers.slices import in_slices
 from kinds.kind import Kind
 from kinds.registry import KINDS
 from languages.said import Fault
-from listings.finding import Hit, ListingSearch, OwnedListings
 from listings.rules import listing_of
 from operators.gateway_parts import GatewayParts
 from ratelimit.bucket import Decision
+from search.finding import Hit, ListingSearch, OwnedListings
 from votes.queries import RecentVotes, Voted, vote_status
 
 if TYPE_CHECKING:

@@ -7,18 +7,20 @@ return, and has checked before that the visitor is one of the row's.
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 from actions.action import Access, Call, Operation
 from core.refusals import Invalid, Refusal, Unavailable
 from forms.reading import read
-from handlers.reply import NO_HEADERS, reply_to, success
+from handlers.reply import NO_HEADERS, encode_json, reply_to, success
 from kinds.kind import Kind
 from kinds.registry import KINDS
+from languages.texts import Words
 from pages.page import Again, Answer, AnyPage, PageCall, Post, RefusedPost, Show, Shown, run_post
 from pages.site_tools import SiteTools
 from people.quarantine import refuse_quarantined
 from web.error_pages import error_text, field_texts
+from web.etags import tagged
 from web.form_posts import FormPost
 from web.json_answers import AnswerRefused
 from web.pages import Page as DrawnPage
@@ -26,21 +28,15 @@ from web.pages import PageRow
 from web.pages import Shown as SiteAnswer
 from web.people.listing_access import STALE, ask_stale
 from web.people.listing_access import Access as ListingRights
+from web.people.listing_forms import by_field
 from web.people.listing_tabs import tab_title, tab_values
 from web.people.people_audience import PersonVisit, signed_in
 
 AGAIN = frozenset({400, 403, 409, 503})
-"""The statuses of refusals after which a form is shown again. Any other becomes an error page."""
-NO_FIELDS: Mapping[str, str] = {}
+"""The statuses of refusals after which a form is shown again. Any other becomes an error page, but for a 401
+of a form that is given back."""
 TELLS_WHEN = {429, 503}
 """The statuses whose headers say when to come again."""
-
-
-class HasSite(Protocol):
-    """The object that the routes are bound to."""
-
-    @property
-    def site(self) -> SiteTools: ...
 
 
 def rows_of(pages: Sequence[AnyPage]) -> tuple[PageRow, ...]:
@@ -59,20 +55,24 @@ def rows_of(pages: Sequence[AnyPage]) -> tuple[PageRow, ...]:
 def _rows(page: AnyPage, kind: Kind | None) -> list[PageRow]:
     path = page.path.replace("{kind}", str(kind or ""))
     rows = []
-    if page.show is not None and page.has_get and page.has_json:  # first: the end of `path` may be an id
-        rows.append(
-            PageRow("GET", f"{path}.json", lambda to: _Served(page, kind, to.site).json, page.visitors)
-        )
     if page.show is not None and page.has_get:
-        rows.append(PageRow("GET", path, lambda to: _Served(page, kind, to.site).show, page.visitors))
+        if page.has_json:  # first, because the end of `path` may be an id
+            rows.append(
+                PageRow("GET", _json_path(path), lambda to: _Served(page, kind, to).json, page.visitors)
+            )
+        rows.append(PageRow("GET", path, lambda to: _Served(page, kind, to).show, page.visitors))
     if page.posts:
         rows.append(
             PageRow(
-                *("POST", path, lambda to: _Served(page, kind, to.site).post, page.visitors),
+                *("POST", path, lambda to: _Served(page, kind, to).post, page.visitors),
                 gives_back=page.gives_back,
             )
         )
     return rows
+
+
+def _json_path(path: str) -> str:
+    return "/index.json" if path == "/" else f"{path}.json"
 
 
 class _Served:
@@ -85,14 +85,19 @@ class _Served:
 
     async def show(self, visit: PersonVisit) -> SiteAnswer:
         call = self._opened(visit, self._page.access)
+        self._refuse_shut_out(visit, self._page.access)
         return await self._answered(call, await _made(self._page.show, call))
 
     async def json(self, visit: PersonVisit) -> SiteAnswer:
-        shown = await _made(self._page.show, self._opened(visit, self._page.access))
+        call = self._opened(visit, self._page.access)
+        self._refuse_shut_out(visit, self._page.access)
+        shown = await _made(self._page.show, call)
         if not isinstance(shown, Shown):
             return shown
         if shown.value is None:
             raise Refusal(shown.missing)
+        if shown.cached is not None:
+            return tagged(visit.request, encode_json(shown.value), shown.cached)
         return success(shown.value)
 
     async def post(self, visit: PersonVisit) -> SiteAnswer:
@@ -103,28 +108,31 @@ class _Served:
             raise Refusal("no_such_path")
         typed = post.reads(call, form) if post.reads is not None else {}
         try:
+            self._refuse_shut_out(visit, post.needs)
             if post.guard is not None:
                 post.guard(call)
             made = await _ran(post, call, typed)
         except (Refusal, Unavailable) as error:
             if self._page.show is None:
                 raise
-            refused = _refused(error, typed, post.fields)
+            refused = self._refused(error, post, typed)
         except Again as again:
-            refused = _refused_again(again, typed)
+            refused = self._refused_again(again, post, typed)
         else:
             return await self._answered(call, post.then(call, made))
         call = replace(call, refused=refused)
         return await self._answered(call, await _made(self._page.show, call))
 
     def _opened(self, visit: PersonVisit, access: Access) -> PageCall:
-        """Return the call of the page, for a visitor with the access. Raises its refusal."""
+        """Return the call of the page, for a visitor with the access, but for a quarantine. Raises its
+        refusal."""
         actions = self._site.actions
 
         def still_allowed() -> None:
             if self._site.known(visit.request) is None:  # signed out, or forgotten, in the meantime
                 raise Refusal("sign_in_required")
             self._check(visit, access)
+            self._refuse_shut_out(visit, access)
 
         listing = self._check(visit, access)
         params, now_ms = visit.request.params, actions.clock.now_ms()
@@ -140,21 +148,49 @@ class _Served:
             listing = site.listings.of(visit, self._kind, access.right)
         if access.fresh:
             ask_stale(visit, site.actions.clock, STALE)
-        if access.unless is not None:
-            now_ms = site.actions.clock.now_ms()
-            refuse_quarantined(site.actions.ledger.state, signed_in(visit).id, access.unless, now_ms)
         return listing
+
+    def _refuse_shut_out(self, visit: PersonVisit, access: Access) -> None:
+        """Raise the refusal of a visitor under a quarantine, who keeps what was typed."""
+        if access.unless is not None:
+            actions = self._site.actions
+            now_ms = actions.clock.now_ms()
+            refuse_quarantined(actions.ledger.state, signed_in(visit).id, access.unless, now_ms)
 
     def _chosen(self, form: FormPost) -> Post[Any] | None:
         """Return the post whose button sent the form, or else the one without a button."""
         posts = {post.button: post for post in self._page.posts}
         return posts.get(form.text("act"), posts.get(""))
 
+    def _refused(
+        self, error: Refusal | Unavailable, post: Post[Any], typed: Mapping[str, Any]
+    ) -> RefusedPost:
+        """Return why a form is shown again. Raises the error if it is not."""
+        reply = reply_to(error)
+        if reply.status not in AGAIN and not (reply.status == 401 and self._page.gives_back):
+            raise error
+        errors: Mapping[str, Words] = {"": error_text(reply)}
+        if isinstance(error, Invalid):
+            faults = field_texts(error).items()
+            errors = by_field({post.fields.get(name.partition(".")[0], name): why for name, why in faults})
+        headers = reply.headers if reply.status in TELLS_WHEN else NO_HEADERS
+        return RefusedPost(error, errors, typed, {}, reply.status, headers, reply.limits)
+
+    def _refused_again(self, again: Again, post: Post[Any], typed: Mapping[str, Any]) -> RefusedPost:
+        error, found = again.error, again.found
+        if isinstance(error, AnswerRefused):
+            reply = error.reply
+            errors = {"": error_text(reply)}
+            return RefusedPost(error, errors, typed, found, reply.status, reply.headers, reply.limits)
+        if again.status is None and isinstance(error, (Refusal, Unavailable)):
+            return replace(self._refused(error, post, typed), found=found)
+        return RefusedPost(error, again.errors, typed, found, again.status or 400)
+
     async def _answered(self, call: PageCall, answer: Answer) -> SiteAnswer:
         return await self._drawn(call, answer) if isinstance(answer, Shown) else answer
 
     async def _drawn(self, call: PageCall, shown: Shown[Any]) -> DrawnPage:
-        page, refused = self._page, call.refused
+        page, refused = self._page, shown.refused or call.refused
         html = await shown.html() if callable(shown.html) else shown.html
         values = {"value": shown.value, "errors": refused.errors, **html}
         title = shown.title
@@ -165,9 +201,10 @@ class _Served:
             f"people/{shown.template or page.template or f'manage_{page.tab}'}.html",
             title or "",
             values,
-            refused.status,
+            shown.status or refused.status,
             {**shown.headers, **refused.headers},
             refused.limits,
+            shown.cookies,
         )
 
 
@@ -184,31 +221,3 @@ async def _ran(post: Post[Any], call: PageCall, typed: Mapping[str, Any]) -> Any
     form = read(form_type, typed) if form_type is not None and post.reads is not None else None
     made = run_post(post, call, form)
     return await made if inspect.isawaitable(made) else made
-
-
-def _refused(
-    error: Refusal | Unavailable, typed: Mapping[str, Any], fields: Mapping[str, str] = NO_FIELDS
-) -> RefusedPost:
-    """Return why a form is shown again. Raises the error if it is not.
-
-    Args:
-        fields: the page's names of fields, where they differ.
-    """
-    reply = reply_to(error)
-    if reply.status not in AGAIN:
-        raise error
-    errors = {"": error_text(reply)}
-    if isinstance(error, Invalid):
-        errors = {fields.get(name.partition(".")[0], name): why for name, why in field_texts(error).items()}
-    headers = reply.headers if reply.status in TELLS_WHEN else NO_HEADERS
-    return RefusedPost(error, errors, typed, {}, reply.status, headers, reply.limits)
-
-
-def _refused_again(again: Again, typed: Mapping[str, Any]) -> RefusedPost:
-    if isinstance(again.error, AnswerRefused):
-        reply = again.error.reply
-        errors = {"": error_text(reply)}
-        return RefusedPost(again.error, errors, typed, again.found, reply.status, reply.headers, reply.limits)
-    if again.status is None and isinstance(again.error, (Refusal, Unavailable)):
-        return replace(_refused(again.error, typed), found=again.found)
-    return RefusedPost(again.error, again.errors, typed, again.found, again.status or 400)

@@ -13,8 +13,8 @@ do everything, and is not asked about.
 
 Owners, and users under quarantine, read that a moderator decided, never which one: nobody can take revenge.
 
-Moderators are named in the settings, or by the operator. A user who is no longer one has no right of
-one from then on, in all sessions.
+Moderators are named in the settings, or appointed by the operator. A role that is taken away holds in no
+session any more, because each check reads the state again.
 """
 
 from collections.abc import Mapping
@@ -86,7 +86,7 @@ ModeratorSource = Literal["settings", "appointed"]
 
 
 class Moderators:
-    """Who moderates.
+    """The moderators of a deployment.
 
     Args:
         named: the ids of users in the settings.

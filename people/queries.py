@@ -1,14 +1,11 @@
-"""Pages of users. Law: a cursor names the last row shown; rows may come and go meanwhile."""
-
-from bisect import bisect_right
+"""Pages of users."""
 
 from core.state import State
 from core.user_rows import UserRow, user_ref
+from search.paging import ListPage, page_of, rows_behind
 
 
-def users_page(state: State, *, after: str | None, limit: int) -> tuple[list[UserRow], str | None]:
-    """Return up to `limit` users, ordered by their ids as text, and the next cursor or None."""
-    refs = state.users.refs
-    start = bisect_right(refs, user_ref(after or ""))
-    found = [state.users[ref] for ref in refs[start : start + limit]]
-    return found, found[-1].id if start + limit < len(refs) else None
+def users_page(state: State, *, after: str | None, limit: int) -> ListPage[UserRow]:
+    """Return a page of the users, ordered by their ids as text."""
+    behind = rows_behind(state.users.refs, user_ref(after or ""))
+    return page_of((state.users[ref] for ref in behind), limit, lambda row: row.id)

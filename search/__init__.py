@@ -1,5 +1,7 @@
-"""Search: records of listings come in, refs of those that match a text go out.
+"""Search: public listings come in, and lists of refs go out: in an order, by words, and page by page.
 
-Law: the index is only a reader of the log. It is in memory, it is lost with the process, and its failure
-stops nothing else. Only approved listings are in it.
+Invariant: every part only reads the log and the state. Its memory is lost with the process. Nobody finds a
+listing that is not public, except the operator (`finding.py`).
+
+Reading order: `paging`, `catalogue`, `list_orders`, `list_keeper`; `search_words`, `search_table`, `index`.
 """

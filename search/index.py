@@ -1,11 +1,12 @@
-"""The index of public listings, which follows the log. Law: the loop only notes and awaits.
+"""The index of public listings, which follows the log. Invariant: the event loop never waits for SQLite.
 
-SQLite works in one thread. The loop notes refs of listings that change; `run` hands their rows to the thread,
-a few at a time, and so it hands over all listings at a start. A search that comes meanwhile waits for a few
-rows at most. A ref is noted once, however often it changes, and its row is read when it is handed over.
+SQLite works in one thread. The loop notes the refs of listings that change, and `run` hands their rows to the
+thread, a few at a time. At a start it hands over all listings in the same way. So a search waits for a few
+rows at most. A ref is noted once, however often its listing changes, and its row is read when it is handed
+over.
 
-If SQLite fails or is not there, searches are refused, and the index is built anew after a pause. Nothing
-else notices.
+If SQLite fails or is missing, searches are refused, and the index is built again after a pause. Nothing else
+notices.
 """
 
 import asyncio
@@ -16,48 +17,36 @@ from functools import partial
 from itertools import islice
 from typing import TypeVar
 
-from core.events import (
-    FREQUENT,
-    ChangeDecided,
-    Event,
-    ListingMerged,
-    ListingRemoved,
-    ListingReviewed,
-    ListingSaved,
-    SlotsSet,
-)
+from core.events import FREQUENT, Event
 from core.refusals import SearchUnavailable
 from core.rows import Listing
 from core.state import State
 from kinds.registry import kind_of
+from search.catalogue import CHANGING
 from search.search_table import Findable, SearchTable
 from search.search_words import beginning
 
 HANDED_OVER = 64
-"""How many listings the thread gets at once: about 5 ms of its time."""
+"""The listings that the thread gets at once: about 5 ms of its time."""
 SLICE = 16
-"""How many rows the loop reads in a row."""
+"""The rows that the loop reads before yielding."""
 NOTED = 10_000
-"""How many changed listings are noted. With more, the index is built anew."""
+"""The changed listings that are noted. With more, the index is built again."""
 WAITING, OF_ONE = 64, 8
-"""How many searches may wait for the thread: of all, and of one asker, so that nobody keeps out the others.
-SQLite cannot end a long search earlier: it counts steps of its own, and FTS5 does all its work in one."""
+"""The searches that may wait for the thread: of all askers, and of one, so that nobody keeps out the others.
+SQLite cannot end a long search earlier: it counts its own steps, and FTS5 does all its work in one."""
 READ = 128
-"""How many characters of a long description are searched. A start takes its time by their number."""
+"""The characters of a long description that are searched. The time of a start grows with them."""
 DEAD_ALLOWED = 10_000
-"""How many rows may be dead beside as many as there are listings."""
+"""The dead rows that are allowed beyond the number of listings."""
 PAUSE_SECONDS = 60.0
-_CHANGING = (
-    *(ListingSaved, ListingReviewed, ChangeDecided),
-    *(ListingRemoved, ListingMerged, SlotsSet),
-)
 _T = TypeVar("_T")
 log = logging.getLogger("votegate")
 
 
 class SearchIndex:
     def __init__(self, state: State, pause_seconds: float = PAUSE_SECONDS) -> None:
-        """`pause_seconds` is the time between a failure of SQLite and the next trial."""
+        """`pause_seconds` is the pause after a failure of SQLite."""
         self._listings = state.listings
         self._votes = state.vote_counts
         self._thread = ThreadPoolExecutor(1, "search")
@@ -70,7 +59,7 @@ class SearchIndex:
         """The askers of the searches that wait."""
         self._pause_seconds = pause_seconds
         self.is_complete = False
-        """True once every listing was handed over."""
+        """True once every listing is in the index."""
 
     @property
     def count(self) -> int:
@@ -88,11 +77,11 @@ class SearchIndex:
         return len(self._noted) + self._in_hand
 
     async def find(self, text: str, kind: str, most: int, asker: str) -> list[str]:
-        """Return refs of public listings that match every word of a text, the best first: by where the words
-        stand, then by votes. Any text is one. Raises SearchUnavailable.
+        """Return refs of public listings that match every word of a text, the best first: by the place of the
+        words, then by votes. Any text is allowed. Raises SearchUnavailable.
 
         Args:
-            asker: whoever is to wait, if one asks for too much at once.
+            asker: the address that asks. It has a limit of its own.
         """
         table, waiting = self._table, self._waiting
         if table is None or len(waiting) >= WAITING or waiting.count(asker) >= OF_ONE:
@@ -111,7 +100,7 @@ class SearchIndex:
     def on_record(self, _: int, events: Sequence[Event]) -> None:
         """Read a committed record."""
         for event in events:
-            if type(event) not in FREQUENT and isinstance(event, _CHANGING):
+            if type(event) not in FREQUENT and isinstance(event, CHANGING):
                 if len(self._noted) >= NOTED:
                     self._noted.clear()
                     self._is_outdated = True
@@ -135,7 +124,7 @@ class SearchIndex:
             self._thread.shutdown(wait=False)  # searches that wait for it are answered
 
     async def _follow(self) -> None:
-        """Build the index, and keep it up to date until it must be built anew."""
+        """Build the index, and keep it up to date until it must be built again."""
         table = await self._built()
         while not self._is_outdated and table.dead <= DEAD_ALLOWED + table.count:
             await self._catch_up([table])
@@ -143,8 +132,8 @@ class SearchIndex:
             await self._woken.wait()
 
     async def _built(self) -> SearchTable:
-        """Build a table of all listings. The one before, if there is one, answers until it is complete, and
-        both take what changes meanwhile."""
+        """Build a table of all listings. The table before it answers until the new one is complete, and both
+        take the listings that change."""
         self._is_outdated = False
         before, table = self._table, await self._in_thread(SearchTable)
         tables = [table]

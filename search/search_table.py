@@ -1,5 +1,6 @@
-"""The tables of the index, in SQLite in memory. Law: one thread has them, and every call but `settle` takes
-milliseconds.
+"""The tables of the index, in SQLite in memory. Invariant: one thread uses them.
+
+Every call but `settle` takes milliseconds.
 
 Each kind of listings has its own:
 
@@ -7,18 +8,18 @@ Each kind of listings has its own:
     words      FTS5: words of the name and of the rest; those of the name once more behind `_NAMED`, and the
                whole name as one word behind `_WHOLE`
 
-FTS5 keeps no text and no positions here (`detail=none`): whether a word is in a listing is all that is asked.
-An entry that changes gets a new row, and the old one is dead: no entry points to it. `dead` tells when it is
-time to build everything anew.
+FTS5 keeps no text and no positions here (`detail=none`): a query only asks if a word is in a listing. An
+entry that changes gets a new row, and no entry points to its old, dead one. `dead` tells when it is time to
+build everything again.
 
-A query goes from the best matches to the worst, and ends when it has enough: the same name, names that begin
-so, words in the name, words anywhere; at last, words of which the last one only begins so. Of each sort, the
-first `CANDIDATES` count. So a word that everybody uses costs no more than a rare one.
+A query goes from the best matches to the worst and ends when it has enough: the same name, names that begin
+so, words in the name, words anywhere, and at last words of which the last one only begins so. Of each sort,
+the first `CANDIDATES` count. So a word that everybody uses costs no more than a rare one.
 
-FTS5 gathers what comes in, and writes it when there is enough, or when a row has a lower number than the one
-before: so each kind has tables of its own, and rows are numbered as they come. Whoever looks for a beginning
-goes through all that is gathered. So much is gathered while everything is put in, and little once `settle`
-has had it written.
+FTS5 gathers new rows, and writes them when there are enough or when a row has a lower number than the one
+before. So each kind has its own tables, and rows are numbered as they come. A search for a beginning goes
+through all gathered rows. So the tables gather much while everything is put in, and little after `settle` has
+written it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -40,8 +41,8 @@ _TABLES = """
 """
 _GATHER = "INSERT INTO words (words, rank) VALUES ('hashsize', ?)"
 AT_FIRST, SETTLED = 8 << 20, 256 << 10
-"""The bytes that are gathered. With 1 MiB at first, 100,000 listings take half as long again. A search of
-them takes 15 ms beside 8 MiB, and 1 ms beside 256 KiB."""
+"""The bytes that are gathered. With 1 MiB at first, 100,000 listings take half as long again. A search in
+them takes 15 ms with 8 MiB, and 1 ms with 256 KiB."""
 _MATCH = """
     SELECT group_concat(ref) FROM (
         SELECT ref FROM words JOIN entries ON id = words.rowid
@@ -73,7 +74,7 @@ class SearchTable:
         return sum(each.dead for each in self._of.values())
 
     def put(self, entries: Sequence[Findable], gone: Sequence[str] = ()) -> None:
-        """Take entries in place of those of their refs, and forget those that are gone."""
+        """Replace the entries of some refs, and forget the refs that are gone."""
         for kind, own in self._of.items():
             own.put(
                 [entry for entry in entries if entry.ref.startswith(kind)],
@@ -81,14 +82,14 @@ class SearchTable:
             )
 
     def settle(self) -> None:
-        """Make searches quick, once all that there is was put."""
+        """Make searches quick, once all listings were put."""
         for own in self._of.values():
             own.settle()
 
     def find(self, text: str, kind: str, most: int) -> list[list[str]]:
-        """Return the refs that match every word of a text, by how well they match: the best sort first.
+        """Return the refs that match every word of a text, in sorts: the best sort first.
 
-        A ref is in one sort only. No further sort is looked for once there are `most` of them.
+        A ref is in one sort only. The search ends with the sort that brings the number to `most`.
         """
         wanted, found = terms(text), list[list[str]]()
         known: set[str] = set()
@@ -106,7 +107,7 @@ class SearchTable:
 
 
 class _Entries:
-    """Those of one kind."""
+    """The entries of one kind."""
 
     def __init__(self) -> None:
         self._sql = _connected(self)
@@ -127,7 +128,7 @@ class _Entries:
         for entry in {entry.ref: entry for entry in entries}.values():
             content = hash(entry)
             if self._holds(entry.ref, content):
-                continue  # something of the listing has changed that is not searched
+                continue  # the change was in a part that is not searched
             self._remove(entry.ref)
             row = self._rows[entry.ref] = self._next
             self._next += 1
@@ -137,8 +138,8 @@ class _Entries:
         self._sql.executemany("INSERT INTO words (rowid, text) VALUES (?, ?)", texts)
 
     def settle(self) -> None:
-        """Write all that is gathered, in one piece, and go on in a connection that has little to gather in.
-        What the old one has for that never shrinks, and a beginning is looked for in all of it."""
+        """Write all gathered rows at once, and go on in a connection that gathers little. The memory of the
+        old one never shrinks, and a search for a beginning goes through all of it."""
         gathered = self._sql
         gathered.execute("COMMIT")
         gathered.execute("INSERT INTO words (words) VALUES ('optimize')")

@@ -1,8 +1,8 @@
-"""The words of a text, for an index and for whoever searches it. Law: both get them from here.
+"""The words of a text, for the index and for a search. Invariant: both get them from here.
 
-SQLite's own tokenizers do not do what listings need: `trigram` has no words of one or two characters, and
-`unicode61` takes a Japanese sentence for one word. So its plainest tokenizer, `ascii`, gets words that are
-folded and separated here: it only splits ASCII, and takes every other character for a part of a word.
+SQLite's own tokenizers do not fit listings: `trigram` has no words of one or two characters, and `unicode61`
+takes a Japanese sentence for one word. So this file folds and separates words, and passes them to the
+plainest tokenizer, `ascii`: it only splits ASCII, and takes every other character for a part of a word.
 
 * Case, accents, width and fancy letters do not matter, and a dotless i is an i.
 * In scripts without spaces, each pair of neighbours is a word. The last character of a run is one, too, so
@@ -15,12 +15,12 @@ import unicodedata
 from typing import NamedTuple
 
 TERMS = 4
-"""How many words of a text that is searched for count. More make a query slow and hardly better."""
+"""The words of a query that count. More make it slow and hardly better."""
 TEXT = 256
-"""How many characters of it count."""
+"""The characters of a query that count."""
 SHORTEST_BEGINNING = 4
 FEW = 3
-"""A last word that is shorter, or the last of more words than these, must be whole in texts: looking for all
+"""A last word that is shorter, or that follows as many words, must be whole in a text: a search for all words
 that begin so takes too long."""
 
 _ACCENTS = re.compile("[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]")

@@ -1,8 +1,8 @@
-"""The listings that a user has voted for. Law: none is missing, and a look at all listings is in slices.
+"""The listings that a user has voted for. Invariant: none is missing.
 
-Votes stand by listing, so the first question of a user goes through all of them. What it finds is kept for a
-while: the log adds what the user votes for from then on. A ref that is kept may have no vote any more, so
-whoever reads them asks for each vote anew.
+Votes are kept by listing, so the first question of a user goes through all listings, in slices. Its outcome
+is kept for a while, and the log adds the listings that the user votes for from then on. A ref that is kept
+may have no vote any more, so its readers look up each vote again.
 """
 
 from collections import OrderedDict
@@ -15,6 +15,7 @@ from typing import NamedTuple
 from core.events import Event, UserErased, VoteCast, VotesMerged
 from core.listing_table import ref_slices
 from core.state import State
+from search.paging import ListPage, page_of
 from votes.queries import SLICE_LISTINGS
 
 MOST_USERS, MOST_REFS = 256, 100_000
@@ -119,12 +120,13 @@ class VotedFor(NamedTuple):
 
 
 class VotedPage:
-    """One page of a user's votes, the newest first. Both results are complete when `slices` ends.
+    """One page of a user's votes, the newest first. It is complete when `slices` ends.
 
     Args:
         refs: the listings to look at.
         also: those of them that are shown without a vote, too.
         after: the time and the ref of the last one on the page before.
+        limit: the listings of a page.
     """
 
     def __init__(
@@ -134,24 +136,22 @@ class VotedPage:
         refs: set[str],
         also: frozenset[str],
         after: tuple[int, str] | None,
-        most: int,
+        limit: int,
     ) -> None:
-        self.rows: list[VotedFor] = []
-        self.next: VotedFor | None = None
+        self.page = ListPage[VotedFor]((), None)
         self._votes = state.votes
         self._user = int(user)
         self._refs = iter([*refs, *(also - refs)])
         self._also = also
         self._after = (-after[0], after[1]) if after is not None else None
-        self._most = most
+        self._limit = limit
 
     def slices(self) -> Iterator[None]:
         found: list[VotedFor] = []
         while refs := [*islice(self._refs, SLICE_VOTES)]:
-            found = nsmallest(self._most + 1, [*found, *self._behind(refs)], key=_order)
+            found = nsmallest(self._limit + 1, [*found, *self._behind(refs)], key=_order)
             yield
-        self.rows = found[: self._most]
-        self.next = self.rows[-1] if len(found) > self._most else None
+        self.page = page_of(found, self._limit, lambda row: f"{row.last_ms}.{row.ref}")
 
     def _behind(self, refs: Sequence[str]) -> Iterator[VotedFor]:
         for ref in refs:

@@ -15,8 +15,8 @@ from core.events import (
     ListingRemoved,
     SlotsSet,
 )
+from core.listing_table import survey
 from core.state import State
-from listings.finding import survey
 
 _CHANGING = (EndpointHealthSet, SlotsSet, ListingRemoved, ListingMerged)
 _DAILY = FREQUENT - {EndpointHealthSet}

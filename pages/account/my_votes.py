@@ -22,6 +22,7 @@ from languages.texts import Text
 from pages.page import AnyPage, Page, PageCall, Post, Shown
 from people.naming import set_naming
 from people.reminders import clear_reminders, is_reminded, set_reminder
+from search.paging import ListPage
 from votes.voted import VotedFor, VotedPage
 from web.people.people_audience import done
 
@@ -68,14 +69,16 @@ class MyVotesAnswer(Success):
 
 
 async def show(page: PageCall) -> Shown[MyVotesAnswer]:
-    rows, following = await _page(page)
+    found, reminded = await _page(page)
+    rows = [_shown(page, each, reminded) for each in found.rows]
     user = page.call.state.users.get(user_ref(page.person.id))
     is_named = user is not None and user.lets_name
-    answer = MyVotesAnswer(votes=tuple(map(_view, rows)), next=following, is_named=is_named)
+    answer = MyVotesAnswer(votes=tuple(map(_view, rows)), next=found.next, is_named=is_named)
     return Shown(answer, Text("My votes"), {"votes": rows})
 
 
-async def _page(page: PageCall) -> tuple[list[MyVote], str | None]:
+async def _page(page: PageCall) -> tuple[ListPage[VotedFor], frozenset[str]]:
+    """Return a page of the person's votes, and the listings with a reminder."""
     state, user_id, in_slices = page.call.state, page.person.id, page.call.tools.in_slices
     refs = await page.site.voting.voted.of(user_id)
     row = state.users.get(user_ref(user_id))
@@ -83,9 +86,7 @@ async def _page(page: PageCall) -> tuple[list[MyVote], str | None]:
     reminded = frozenset(each.listing for each in kept)
     voted = VotedPage(state, user_id, refs, reminded, _after(page.visit.request.query), VOTED)
     await in_slices(voted.slices())
-    last = voted.next
-    following = f"{last.last_ms}.{last.ref}" if last is not None else None
-    return [_shown(page, each, reminded) for each in voted.rows], following
+    return voted.page, reminded
 
 
 def _shown(page: PageCall, vote: VotedFor, reminded: frozenset[str]) -> MyVote:

@@ -23,6 +23,7 @@ from languages.texts import Text
 from listings.forms import Strike
 from pages.page import Answer, Page, PageCall, Post, Shown
 from pages.review.listing_review import SEES, held, refuse_own
+from search.paging import page_of
 from web.form_posts import FormPost
 from web.people.people_audience import done
 
@@ -85,10 +86,10 @@ async def show_flags(page: PageCall) -> Shown[FlagList]:
     state, found = page.call.state, list[tuple[_Place, VoteFlag]]()
     before = _before(page.visit.request.query.get("before"))
     await page.call.tools.in_slices(_slices(page, before, found))
-    rows = [(state.listings.get(place.ref), flag) for place, flag in found[:ON_A_PAGE]]
+    shown = page_of(found, ON_A_PAGE, lambda each: each[0].cursor)
+    rows = [(state.listings.get(place.ref), flag) for place, flag in shown.rows]
     flags = tuple(flag_view(state, row, flag) for row, flag in rows if row is not None)
-    more = len(found) > ON_A_PAGE
-    value = FlagList(flags=flags, next=found[ON_A_PAGE - 1][0].cursor if more else None)
+    value = FlagList(flags=flags, next=shown.next)
     html = {"rules": RULES, "most": FLAGS_KEPT, "me": page.call.by}
     return Shown(value, Text("Flagged votes"), html)
 

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, ViewportSize, expect
 
+from pages.public.lists import LISTED
 from tests.support.browser import THEMES, Theme, visiting
 from tests.support.people_filled import signed_in
 from tests.support.people_gateway import PeopleGateway, serving
 from tests.support.platform_stand_in import ADA
 from tests.support.public_scene import BOTS, COUNT, HARD, HARD_BOTS, RTL, RTL_BOT, list_hard_names, list_many
-from web.people.public_lists import LISTED
 
 SCRIPTS = pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "scriptless"])
 PHONE: ViewportSize = {"width": 360, "height": 800}

@@ -6,22 +6,25 @@ import msgspec
 import pytest
 
 from actions.query_forms import MAX_PAGE
+from chatplatform.listing_icons import HOLDS_MS
 from kinds.registry import KINDS
-from listings.list_orders import FRESH_SECONDS, KEPT_SECONDS, SORTS
+from pages.page_rows import rows_of
+from pages.public.listing import OF_BADGES, PUBLIC_LISTING
+from pages.public.lists import CACHED, FOUND, LISTED, PUBLIC_LISTS, PublicCard, PublicList
+from search.list_orders import FRESH_SECONDS, KEPT_SECONDS, SORTS
 from tests.support.gateways import ROOT
-from web.people.listing_icons import HOLDS_MS
-from web.people.public_listing import OF_BADGES
-from web.people.public_lists import FOR_PROGRAMS, FOUND, LISTED
-from web.people.public_table import PUBLIC_PAGES
-from web.people.public_views import PublicCard, PublicHome, PublicList
 
 TEXT = (ROOT / "docs/public-pages.md").read_text()
 NAMED = {each for code in re.findall(r"`([^`\n]+)`", TEXT) for each in re.split(r",? ", code)}
 
 
-@pytest.mark.parametrize("view", [PublicCard, PublicHome, PublicList])
+@pytest.mark.parametrize("view", [PublicCard, PublicList])
 def test_every_field_is_named(view: type) -> None:
     assert {field.name for field in msgspec.structs.fields(view)} - NAMED <= {"success"}
+
+
+def test_every_field_of_the_first_page_is_named() -> None:
+    assert {f"{part}_{kind}" for part in ("popular", "new") for kind in KINDS} - NAMED == set()
 
 
 def test_every_field_of_a_profile_is_named() -> None:
@@ -30,7 +33,7 @@ def test_every_field_of_a_profile_is_named() -> None:
 
 
 def test_every_address_and_every_order_is_named() -> None:
-    assert {row.path for row in PUBLIC_PAGES} - NAMED == set()
+    assert {row.path for row in rows_of((*PUBLIC_LISTS, *PUBLIC_LISTING))} - NAMED == set()
     assert {*SORTS} - NAMED == set()
 
 
@@ -39,5 +42,5 @@ def test_the_numbers_are_those_of_the_code() -> None:
     assert f"1 to {MAX_PAGE}, {LISTED} by default" in TEXT
     assert f"every {FRESH_SECONDS} seconds" in TEXT
     assert (KEPT_SECONDS, HOLDS_MS) == (600, 86_400_000)
-    assert "max-age=10" in FOR_PROGRAMS["cache-control"]
+    assert "max-age=10" in CACHED["cache-control"]
     assert "max-age=60" in OF_BADGES["cache-control"]

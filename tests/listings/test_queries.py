@@ -1,5 +1,7 @@
 """listings/queries.py: listings in pages."""
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,7 +22,7 @@ IDS = [str(10**17 + number) for number in range(9)]
 reviews = st.sampled_from(["in_review", "approved", "denied"])
 
 
-def ids(rows: list[Listing] | list[Delivery]) -> list[str]:
+def ids(rows: Sequence[Listing] | Sequence[Delivery]) -> list[str]:
     return [row.id for row in rows]
 
 

@@ -101,6 +101,7 @@ def routes(*pages: Page[Any]) -> list[tuple[str, str]]:
 
 def test_a_page_is_a_route_its_json_another_and_its_form_a_third() -> None:
     assert routes(PAGE) == [("GET", "/names.json"), ("GET", "/names"), ("POST", "/names")]
+    assert routes(replace(PAGE, path="/", posts=())) == [("GET", "/index.json"), ("GET", "/")]
     assert routes(replace(PAGE, has_json=False, posts=())) == [("GET", "/names")]
     assert routes(replace(PAGE, show=None)) == [("POST", "/names")]
 

@@ -5,10 +5,10 @@ from functools import partial
 from msgspec.structs import replace
 
 from core.events import Event, ListingSaved
+from pages.public.lists import LISTED
 from tests.support.people_gateway import PeopleGateway
 from tests.support.platform_stand_in import ADA
 from tests.support.sample_rows import BOT_PROFILE, SERVER_PROFILE
-from web.people.public_lists import LISTED
 
 COUNT = LISTED + 6
 BOTS = [str(600_000_000_000_000_000 + number) for number in range(COUNT)]

@@ -13,10 +13,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "wire": set(),
     "settings": {"grammars", "languages"},
     "core": set(),
-    "votes": {"core"},
-    "people": {"core"},
+    "votes": {"core", "search"},
+    "people": {"core", "search"},
     "search": {"core"},
-    "listings": {"core"},
+    "listings": {"core", "search"},
     "outbound": {"core"},
     "guild_counts": {"chatplatform", "core", "outbound"},
     "chatplatform": {"core", "outbound"},
@@ -26,7 +26,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "snapshot": {"core", "journal", "storage"},
     "replication": {"core", "journal", "storage"},
     "watchers": {"core", "listings", "ratelimit"},
-    "actions": {"core", "listings", "people", "votes", "watchers"},
+    "actions": {"core", "listings", "people", "search", "votes", "watchers"},
     "handlers": {"actions", "core", "votes", "listings", "people", "ratelimit", "watchers"},
     "web": {
         *("actions", "core", "chatplatform", "handlers", "listings", "people", "ratelimit", "votes"),
@@ -34,7 +34,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "pages": {
         *("actions", "chatplatform", "core", "handlers", "listings", "people", "ratelimit", "votes"),
-        *("watchers", "web"),
+        *("search", "watchers", "web"),
     },
     "serving": {"core", "handlers", "ratelimit", "watchers"},
     "metrics": {
@@ -43,7 +43,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "operators": {
         *("actions", "core", "handlers", "journal", "listings", "metrics", "people", "ratelimit"),
-        *("serving", "snapshot", "votes", "watchers", "web", "webhook"),
+        *("search", "serving", "snapshot", "votes", "watchers", "web", "webhook"),
     },
     "openapi": {"actions", "core", "votes", "listings", "handlers", "operators", "watchers"},
     "cli": {"actions", "core", "votes", "listings", "journal", "snapshot", "storage"},

@@ -1,5 +1,7 @@
 """votes/voted.py: what a user has voted for, and nothing missing while a search runs."""
 
+from collections.abc import Sequence
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -36,11 +38,11 @@ class Story:
 
     def page(
         self, after: tuple[int, str] | None = None, most: int = 50, also: frozenset[str] = frozenset()
-    ) -> list[VotedFor]:
+    ) -> Sequence[VotedFor]:
         page = VotedPage(self.state, USER, self.found(), also, after, most)
         for _ in page.slices():
             pass
-        return page.rows
+        return page.page.rows
 
 
 def test_the_first_look_goes_through_everything_and_the_next_asks_the_log() -> None:

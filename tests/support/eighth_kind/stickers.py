@@ -29,7 +29,12 @@ STICKERS = Kind(
     plural="stickers",
     singular="sticker",
     nouns=Nouns(
-        *(Text("Sticker"), Text("Stickers"), Text("Remove this sticker"), Text("Search the stickers"))
+        one=Text("Sticker"),
+        many=Text("Stickers"),
+        popular=Text("Popular stickers"),
+        newest=Text("New stickers"),
+        search=Text("Search the stickers"),
+        remove=Text("Remove this sticker"),
     ),
     profile=StickerProfile,
     review=ReviewPart(),

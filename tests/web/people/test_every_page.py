@@ -8,6 +8,9 @@ from typing import Literal
 
 import pytest
 
+from pages.page_rows import rows_of
+from pages.public.listing import PUBLIC_LISTING
+from pages.public.lists import PUBLIC_LISTS
 from pages.table import PEOPLE_PAGES
 from people.permissions import Right
 from tests.support.co_owners import let_join
@@ -18,7 +21,6 @@ from tests.support.people_scene import SESSION
 from tests.support.platform_stand_in import ADA, BEN, CLEO, DAN
 from tests.support.visited_listings import named, stranger_status
 from web.pages import PageRow
-from web.people.public_table import PUBLIC_PAGES
 
 Visitor = Literal["stranger", "operator", "expired", "user", "extra owner", "owner", "moderator"]
 OUTSIDE: tuple[Visitor, ...] = ("stranger", "operator", "expired")
@@ -141,7 +143,7 @@ def test_every_page_can_be_drawn_alone(visitors: dict[Visitor, PageVisitor], row
         assert "<!doctype html>" not in part.text
 
 
-@pytest.mark.parametrize("row", PUBLIC_PAGES, ids=named)
+@pytest.mark.parametrize("row", rows_of((*PUBLIC_LISTS, *PUBLIC_LISTING)), ids=named)
 def test_a_public_page_is_for_everybody_and_one_of_what_is_in_review_for_those_who_may_see_it(
     visitors: dict[Visitor, PageVisitor], row: PageRow
 ) -> None:

@@ -1,0 +1,1 @@
+"""The pages that everybody sees. Invariant: they show public listings alone."""

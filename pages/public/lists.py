@@ -1,0 +1,274 @@
+"""The first page, and the list of each kind, for everybody. Invariant: a page shows its JSON.
+
+    /                  the first listings of each kind: popular this month, and new
+    /bots, /servers    a list by category or keyword, in one of several orders; or a search, best match first
+
+The orders are those of search/list_orders.py. A search finds at most `FOUND` listings, and has no further
+pages.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Any, NamedTuple, get_args
+from urllib.parse import urlencode
+
+from msgspec import Meta
+
+from actions.query_forms import PageLimit
+from actions.views import Count, KindName, Moment, Snowflake, Success, View
+from core.clock import month_of
+from core.refusals import Invalid
+from core.rows import Listing
+from forms.fields import Form
+from forms.reading import read_query
+from kinds.kind import Kind
+from kinds.registry import KINDS, kind_of
+from languages.said import Fault
+from languages.texts import Text
+from pages.page import AnyPage, Page, PageCall, Shown
+from ratelimit.address import address_key
+from search.catalogue import IndexKey, folded
+from search.list_orders import SORTS, ListOrder, Sort
+from web.etags import NO_VARY
+from web.people.listing_forms import CATEGORIES
+
+LISTED = 24
+"""The listings of one page."""
+ON_FIRST = 8
+"""The listings of each part of the first page."""
+FOUND = 48
+"""The listings that a search shows at most."""
+LONGEST = 200
+"""The characters of a search that count."""
+LOOKED_THROUGH = 250
+"""The matches in which a search within a category or a keyword looks for its listings."""
+HOME_SORTS: tuple[Sort, ...] = ("month", "newest")
+HOME_ORDERS = tuple(ListOrder(IndexKey(kind.prefix), sort) for kind in KINDS for sort in HOME_SORTS)
+"""The orders of the first page. They are made at a start."""
+ABOUT = Text(
+    "Owners list their bots and servers here, users vote for them, and every vote reaches its owner."
+)
+HOME_TITLE = Text("Bots and servers, voted for by their users")
+SORT_NAMES: Mapping[Sort, Text] = {
+    "month": Text("Votes this month"),
+    "votes": Text("Votes in all"),
+    "newest": Text("Newest"),
+    "name": Text("Name"),
+}
+CACHED = {"cache-control": "public, max-age=10", **NO_VARY}
+"""The headers of a JSON that is the same for everybody."""
+NO_INDEX = {"x-robots-tag": "noindex"}
+
+
+class PublicCard(View):
+    """A listing in a list. A server's text is its description."""
+
+    kind: KindName
+    id: Snowflake
+    name: str
+    text: str
+    categories: tuple[str, ...]
+    keywords: tuple[str, ...]
+    votes: Annotated[Count, Meta(description="Of all time.")]
+    votes_this_month: Annotated[Count, Meta(description="Since the first of the month, UTC.")]
+    listed_at: Moment
+    icon_url: str | None
+
+
+class PublicList(Success):
+    """A part of a list. `total` counts the listings of the whole list; null for a search."""
+
+    kind: KindName
+    category: str | None
+    keyword: str | None
+    sort: str
+    q: str | None
+    total: Count | None
+    listings: tuple[PublicCard, ...]
+    next: str | None
+
+
+class LimitQuery(Form, frozen=True):
+    """The parameter of the JSON of a list: how many listings a program wants."""
+
+    limit: PageLimit | None = None
+
+
+class Wanted(NamedTuple):
+    """The query of a list. `q` is a search."""
+
+    kind: Kind
+    category: str = ""
+    keyword: str = ""
+    sort: Sort = SORTS[0]
+    q: str = ""
+    after: str | None = None
+
+    @property
+    def key(self) -> IndexKey:
+        return IndexKey(self.kind.prefix, category=self.category, keyword=folded(self.keyword))
+
+    def address(self, **changed: str | None) -> str:
+        """Return the path of this list, with other values in place of some. `after` is never kept."""
+        own = {"q": self.q, "category": self.category, "keyword": self.keyword, "sort": self.sort, **changed}
+        query = {name: value for name, value in own.items() if value and (name, value) != ("sort", SORTS[0])}
+        return f"/{self.kind}?{urlencode(query)}" if query else f"/{self.kind}"
+
+
+class InLists(NamedTuple):
+    """The part of a profile that a list shows."""
+
+    text: str
+    categories: tuple[str, ...]
+    keywords: tuple[str, ...]
+
+
+def shown_in_lists(row: Listing) -> InLists:
+    kind, profile = kind_of(row.ref), row.profile
+    return InLists(kind.summary(profile), kind.values(profile, "category"), kind.values(profile, "keyword"))
+
+
+def listed_ms(row: Listing) -> int:
+    """Return the time since which everybody sees the listing."""
+    return row.created_ms if row.decided_ms is None else row.decided_ms
+
+
+async def show_home(page: PageCall) -> Shown[Mapping[str, Any]]:
+    """Show the first page. Its JSON has a field for each kind and order, such as `popular_bots`."""
+    value: dict[str, Any] = {"success": True}
+    parts = []
+    for kind in KINDS:
+        popular, newest = [await _first(page, kind, sort) for sort in HOME_SORTS]
+        value |= {f"popular_{kind}": popular, f"new_{kind}": newest}
+        parts.append((kind.nouns.popular, popular, Wanted(kind).address()))
+        parts.append((kind.nouns.newest, newest, Wanted(kind).address(sort="newest")))
+    return Shown(value, HOME_TITLE, {"about": ABOUT, "parts": parts, **_whole(page)}, cached=CACHED)
+
+
+async def _first(page: PageCall, kind: Kind, sort: Sort) -> tuple[PublicCard, ...]:
+    found, _ = await page.site.public.keeper.page(ListOrder(IndexKey(kind.prefix), sort), None, ON_FIRST)
+    return _cards(page, found.rows)
+
+
+async def show(page: PageCall) -> Shown[PublicList]:
+    """Show a list. A program may ask for a limit."""
+    wanted = _wanted(page)
+    limit = read_query(LimitQuery, page.visit.request.query).limit if page.is_json else None
+    shown = await _list(page, wanted, limit)
+    first = Wanted(wanted.kind, wanted.category, wanted.keyword)
+    html = {
+        "wanted": wanted,
+        "categories": _categories(page, wanted),
+        "sorts": [(wanted.address(sort=each, q=None), SORT_NAMES[each], each) for each in SORTS],
+        "next": wanted.address(after=shown.next) if shown.next is not None else None,
+        "others": [Wanted(kind, q=wanted.q) for kind in KINDS if kind is not wanted.kind],
+        "canonical": first.address(),
+        "about": ABOUT,
+        **_whole(page),
+    }
+    if wanted.q and not page.site.public.index.is_complete:
+        html["is_complete"] = False
+    # A list in another order, its further pages and a search are the same listings once more.
+    return Shown(shown, _title(wanted), html, headers={} if wanted == first else NO_INDEX, cached=CACHED)
+
+
+def _wanted(page: PageCall) -> Wanted:
+    """Read the query of a list. Raises Invalid."""
+    kind, query = page.call.listing_kind, page.visit.request.query
+    category, sort = query.get("category", ""), query.get("sort", "") or SORTS[0]
+    if category and category not in kind.categories:
+        raise Invalid({"category": Fault("not_one_of", {"choices": ", ".join(kind.categories)})})
+    if sort not in SORTS:
+        raise Invalid({"sort": Fault("not_one_of", {"choices": ", ".join(get_args(Sort))})})
+    keyword = query.get("keyword", "") if kind.finds_by("keyword") and not category else ""
+    return Wanted(
+        kind, category, keyword, sort, query.get("q", "")[:LONGEST].strip(), query.get("after") or None
+    )
+
+
+async def _list(page: PageCall, wanted: Wanted, limit: int | None) -> PublicList:
+    site = page.site.public
+    refs: Sequence[str] = ()
+    following: str | None = None
+    total: int | None = None
+    if wanted.q:
+        refs = await _found(page, wanted, min(limit or FOUND, FOUND))
+    elif not site.catalogue.refs_of(wanted.key):
+        total = 0  # anybody may ask for any keyword: no order is made and kept for it
+    else:
+        order = ListOrder(wanted.key, wanted.sort)
+        (refs, following), total = await site.keeper.page(order, wanted.after, limit or LISTED)
+    return PublicList(
+        kind=wanted.kind.plural,
+        category=wanted.category or None,
+        keyword=wanted.keyword or None,
+        sort=wanted.sort,
+        q=wanted.q or None,
+        total=total,
+        listings=_cards(page, refs),
+        next=following,
+    )
+
+
+async def _found(page: PageCall, wanted: Wanted, limit: int) -> list[str]:
+    """Return the refs that a search finds, the best first. Raises SearchUnavailable."""
+    site, key, asker = page.site.public, wanted.key, address_key(page.visit.request.address)
+    most = LOOKED_THROUGH if key.category or key.keyword else limit
+    found = await site.index.find(wanted.q, wanted.kind.plural, most, asker)
+    entries = site.catalogue.entries  # as they are now, if the search is behind
+    return [ref for ref in found if ref in entries and key in entries[ref].keys][:limit]
+
+
+def _categories(page: PageCall, wanted: Wanted) -> list[tuple[str, Text, int, bool]]:
+    """Return the address, the name, the number of listings and whether it is the present one."""
+    found = []
+    for name, words in wanted.kind.categories.items():
+        count = _total(page, ListOrder(IndexKey(wanted.kind.prefix, category=name), wanted.sort))
+        is_here = name == wanted.category
+        if count or is_here:
+            address = wanted.address(category=None if is_here else name, keyword=None)
+            found.append((address, words, count, is_here))
+    return found
+
+
+def _total(page: PageCall, order: ListOrder) -> int:
+    """Return the total that the first page of a list would show."""
+    known = page.site.public.keeper.total(order)
+    return known if known is not None else len(page.site.public.catalogue.refs_of(order.key))
+
+
+def _whole(page: PageCall) -> Mapping[str, Any]:
+    return {"is_complete": page.site.public.catalogue.is_complete, "category_name": CATEGORIES.get}
+
+
+def _title(wanted: Wanted) -> Text:
+    about = wanted.kind.categories[wanted.category] if wanted.category else wanted.keyword
+    kind = wanted.kind.nouns.many
+    return Text("{kind}: {about}", kind=kind, about=about) if about else kind
+
+
+def _cards(page: PageCall, refs: Iterable[str]) -> tuple[PublicCard, ...]:
+    """Return the listings that are there; packed ones stay packed."""
+    listings, month = page.call.state.listings, month_of(page.call.now_ms)
+    return tuple(_card(page, listings.peek(ref), month) for ref in refs if ref in listings)
+
+
+def _card(page: PageCall, row: Listing, month: int) -> PublicCard:
+    votes, listed = page.call.state.vote_counts, shown_in_lists(row)
+    return PublicCard(
+        kind=kind_of(row.ref).plural,
+        id=row.id,
+        name=row.profile.name,
+        text=listed.text,
+        categories=listed.categories,
+        keywords=listed.keywords,
+        votes=votes.total(row.ref),
+        votes_this_month=votes.in_month(row.ref, month),
+        listed_at=listed_ms(row),
+        icon_url=page.site.icons.url(row.ref),
+    )
+
+
+PUBLIC_LISTS: tuple[AnyPage, ...] = (
+    Page(path="/", template="home", visitors="anyone", show=show_home),
+    Page(path="/{kind}", template="public_list", visitors="anyone", show=show),
+)

@@ -1,0 +1,24 @@
+"""The rules for search engines. Invariant: no page for people who sign in is a search result.
+
+`/robots.txt` (RFC 9309) names the paths that a robot must not fetch. Pages of people also say `noindex`,
+because a robot that may not fetch a page may still list its address.
+"""
+
+from handlers.reply import Reply
+from kinds.registry import KINDS
+from pages.page import Page, PageCall
+
+HIDDEN = (
+    *("/me", "/review", "/signin", "/signout", "/bots/new", *(f"/{kind}/*/manage" for kind in KINDS)),
+    *("/debug", "/manage"),
+)
+_LINES = ("User-agent: *", *(f"Disallow: {path}" for path in HIDDEN), "")
+_TEXT = "\n".join(_LINES).encode()
+
+
+def show(_: PageCall) -> Reply:
+    headers = {"cache-control": "public, max-age=3600"}
+    return Reply(200, _TEXT, headers, content_type="text/plain; charset=utf-8")
+
+
+ROBOTS = Page[None](path="/robots.txt", visitors="anyone", show=show, has_json=False)

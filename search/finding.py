@@ -1,0 +1,72 @@
+"""Searches through all listings, in slices. Invariant: packed rows stay packed.
+
+A search is an object with `slices()`: other requests are served between two of them, and listings may come
+and go. Its result is complete when the iterator ends.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from core.listing_table import ref_slices
+from core.packing import Brief
+from core.state import State
+from kinds.registry import KINDS
+
+
+class Hit(NamedTuple):
+    ref: str
+    brief: Brief
+
+
+class ListingSearch:
+    """The listings whose id is a text, or whose name contains it in any case."""
+
+    def __init__(self, state: State, text: str, most: int) -> None:
+        self._listings = state.listings
+        self._text = text
+        self._most = most
+        self._ranked: tuple[list[Hit], ...] = ([], [], [])
+        self.found: list[Hit] = []
+        """The best first: that id, then that name, names that begin so, and names that contain the text."""
+        self.more = False
+        """True if there are more than `most`."""
+
+    def slices(self) -> Iterator[None]:
+        by_id = [ref for kind in KINDS if (ref := kind.ref(self._text)) in self._listings]
+        sought = self._text.casefold()
+        for refs in ref_slices(self._listings.refs):
+            for ref in refs:
+                brief = self._listings.brief(ref)
+                name = brief.name.casefold()
+                if sought in name and ref not in by_id:
+                    self._rank(0 if name == sought else 1 if name.startswith(sought) else 2, Hit(ref, brief))
+            yield
+        first = [Hit(ref, self._listings.brief(ref)) for ref in by_id if ref in self._listings]
+        hits = [*first, *(hit for ranked in self._ranked for hit in ranked)]
+        self.found, self.more = hits[: self._most], self.more or len(hits) > self._most
+
+    def _rank(self, rank: int, hit: Hit) -> None:
+        if len(self._ranked[rank]) < self._most:
+            self._ranked[rank].append(hit)
+        else:
+            self.more = True
+
+
+class OwnedListings:
+    """The listings that a user owns, alone or with others."""
+
+    def __init__(self, state: State, user: str, most: int) -> None:
+        self._listings = state.listings
+        self._user = user
+        self._most = most
+        self.found: list[Hit] = []
+        self.count = 0
+
+    def look(self, refs: Sequence[str]) -> None:
+        """Look at one slice of listings."""
+        for ref in refs:
+            brief = self._listings.brief(ref)
+            if self._user in brief.owners:
+                self.count += 1
+                if len(self.found) < self._most:
+                    self.found.append(Hit(ref, brief))

@@ -1,0 +1,99 @@
+"""Keeps the orders of lists while the gateway serves.
+
+Invariant: one order is made at a time. A reader waits only if there is no order to show. Orders that nobody
+waits for take a small part of the time.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Iterable
+
+from core.clock import Clock, month_of
+from search.list_orders import ListOrder, ListOrders, OrderingSnapshot
+from search.paging import ListPage
+
+REST = 10
+"""The rest after an order is made, in times of its making. A reader who waits ends the rest."""
+
+
+class ListKeeper:
+    """The orders of one gateway.
+
+    Args:
+        in_slices: does long work slice by slice, with other requests between them.
+    """
+
+    def __init__(
+        self, orders: ListOrders, clock: Clock, in_slices: Callable[[Iterable[None]], Awaitable[None]]
+    ) -> None:
+        self._orders = orders
+        self._in_slices = in_slices
+        self._clock = clock
+        self._wanted: dict[ListOrder, asyncio.Future[None]] = {}
+        self._awaited: dict[ListOrder, None] = {}
+        """The wanted orders that a reader waits for."""
+        self._some, self._waits = asyncio.Event(), asyncio.Event()
+
+    async def page(self, order: ListOrder, after: str | None, limit: int) -> tuple[ListPage[str], int]:
+        """Return a page of refs, and the total of its list. Raises Invalid for a cursor that is none."""
+        snapshot = await self._snapshot(order)
+        return self._orders.page(snapshot, after, limit, self._clock.monotonic_ns())
+
+    def total(self, order: ListOrder) -> int | None:
+        """Return the total of a list for a reader who begins now; None if its order is not made yet."""
+        snapshot, _ = self._orders.newest(order, month_of(self._clock.now_ms()), self._clock.monotonic_ns())
+        return snapshot.tally.present if snapshot is not None else None
+
+    async def prepare(self, orders: Iterable[ListOrder]) -> None:
+        """Make the orders that are missing, one after the other."""
+        for order in orders:
+            await self._snapshot(order)
+
+    async def run(self) -> None:
+        """Make the orders that are wanted, one after the other. It may run again after a failure."""
+        while True:
+            while self._wanted:
+                await self._rest(await self._make(next(iter(self._awaited or self._wanted))))
+            self._some.clear()
+            await self._some.wait()
+
+    async def _make(self, order: ListOrder) -> float:
+        """Make an order, and return the seconds that it took. A failure also reaches all readers who wait."""
+        month, now_ns = month_of(self._clock.now_ms()), self._clock.monotonic_ns()
+        try:
+            await self._in_slices(self._orders.build(order, month, now_ns))
+        except Exception as error:
+            self._awaited.pop(order, None)
+            failed = self._wanted.pop(order)
+            failed.set_exception(error)
+            failed.exception()  # nobody may be waiting
+            raise
+        self._awaited.pop(order, None)
+        self._wanted.pop(order).set_result(None)
+        return (self._clock.monotonic_ns() - now_ns) / 1_000_000_000
+
+    async def _rest(self, seconds: float) -> None:
+        self._waits.clear()
+        if self._awaited:
+            return
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds * REST):
+                await self._waits.wait()
+
+    async def _snapshot(self, order: ListOrder) -> OrderingSnapshot:
+        while True:
+            month, now_ns = month_of(self._clock.now_ms()), self._clock.monotonic_ns()
+            snapshot, is_due = self._orders.newest(order, month, now_ns)
+            made = self._want(order) if is_due else None
+            if snapshot is not None:
+                return snapshot
+            if made is not None:
+                self._awaited[order] = None
+                self._waits.set()
+                await asyncio.shield(made)
+
+    def _want(self, order: ListOrder) -> asyncio.Future[None]:
+        if order not in self._wanted:
+            self._wanted[order] = asyncio.get_running_loop().create_future()
+            self._some.set()
+        return self._wanted[order]

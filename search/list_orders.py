@@ -1,0 +1,325 @@
+"""Orders of the catalogue: by votes of the month, by all votes, newest first, by name.
+
+Invariant: an order is made in slices, and not again while nothing has changed. A page reads one that is
+frozen.
+
+Thousands of votes come in every second, so no list is sorted when a vote comes. An *ordering snapshot* is an
+order at one moment. A new one is made when a reader comes and the last one is some seconds old.
+
+A cursor names a snapshot and a place in it. Snapshots do not change, and stay for a while after their last
+use. So a reader of a list meets every listing once, whatever votes come in; listings that are no longer
+approved are left out. After a long pause or a restart, or at another node, the snapshot is gone. Then the
+newest one takes its place: the list goes on behind the sort key (the votes, the time or the name) that the
+last listing had when it was shown. Only then may a listing that has overtaken others be shown twice or be
+missed.
+
+The total of a list is the number of its rows: the listings of the snapshot that are still under its index
+key. The catalogue may be ahead of both.
+
+Listings with equal sort keys are in the order of their ids. The order by votes of the month is that of the
+month in which it was made.
+"""
+
+import heapq
+from array import array
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from bisect import bisect_left, bisect_right
+from collections import OrderedDict
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Literal, NamedTuple, Protocol
+
+import msgspec
+
+from core.listing_table import ref_slices
+from core.refusals import Invalid
+from languages.said import Fault
+from search.catalogue import Catalogue, IndexKey
+from search.long_lists import LongList
+from search.paging import ListPage, page_of
+
+Sort = Literal["month", "votes", "newest", "name"]
+SORTS: tuple[Sort, ...] = ("month", "votes", "newest", "name")
+FRESH_SECONDS = 5
+"""The age from which an order is made again. `list_keeper.py` may wait longer, to spare the loop."""
+STALE_SECONDS = 60
+"""The age from which no reader begins with an order that has changed."""
+KEPT_SECONDS = 600
+"""The time for which a snapshot stays after the last page of it."""
+MOST_PLACES = 2_000_000
+"""The places of all snapshots, of about 24 bytes each. The least recently used snapshot leaves first."""
+MOST_SNAPSHOTS = 10_000
+"""A snapshot takes about 1 KB beside its places, and there is one for each keyword that was asked for."""
+RUN, SLICE = 1_000, 250
+"""The sort keys that are sorted, and that are merged, at once: well below a millisecond."""
+SKIPPED = 1_000
+"""The longest gap of listings that are gone in one page."""
+
+NO_CURSOR = {"after": Fault("not_a_cursor")}
+
+SortKey = int | str
+
+
+class VoteTotals(Protocol):
+    """Numbers of votes by listing."""
+
+    def total(self, ref: str) -> int:
+        """Return the number of votes of all time."""
+
+    def in_month(self, ref: str, month: int) -> int:
+        """Return the number of votes of a month, counted from January 1970 (UTC)."""
+
+
+class ListOrder(msgspec.Struct, frozen=True, gc=False):
+    """A way to list the listings under an index key."""
+
+    key: IndexKey
+    sort: Sort
+
+
+class SnapshotTally:
+    """The listings of a snapshot, and how many are under its index key now. Ids come in the order of refs."""
+
+    def __init__(self) -> None:
+        self._ids = array("Q")
+        self.present = 0
+
+    def add(self, ids: Sequence[int]) -> None:
+        self._ids.extend(ids)
+        self.present += len(ids)
+
+    def move(self, id_: int, step: int) -> None:
+        """Count a listing of the snapshot that has come back (1), or has left (-1)."""
+        at = bisect_left(self._ids, str(id_), key=str)
+        if at < len(self._ids) and self._ids[at] == id_:
+            self.present += step
+
+
+class OrderingSnapshot(NamedTuple):
+    """An order at one moment. `sort_keys` are those of the listings with the `ids`, in the same order.
+
+    The garbage collector skips numbers in arrays. `changes` is the count of the catalogue's changes at that
+    moment. `made_ns` is monotonic time.
+    """
+
+    number: int
+    order: ListOrder
+    ids: "array[int]"
+    sort_keys: "array[int] | LongList[str]"
+    tally: SnapshotTally
+    changes: tuple[int, int]
+    month: int
+    made_ns: int
+    is_whole: bool
+
+    def ref(self, at: int) -> str:
+        """Return the listing in a place."""
+        return f"{self.order.key.prefix}{self.ids[at]}"
+
+
+class _Cursor(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
+    snapshot: int
+    place: int
+    sort_key: SortKey
+    ref: str
+
+
+_encode, _decode = msgspec.msgpack.Encoder().encode, msgspec.msgpack.Decoder(_Cursor).decode
+
+
+class ListOrders:
+    """The snapshots of a gateway.
+
+    Args:
+        first: the number of the first snapshot. No other start, and no other node, begins with the same.
+    """
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        votes: VoteTotals,
+        first: int,
+        most_places: int = MOST_PLACES,
+        most_snapshots: int = MOST_SNAPSHOTS,
+    ) -> None:
+        self._catalogue = catalogue
+        self._votes = votes
+        self._number = first
+        self._most_places = most_places
+        self._most_snapshots = most_snapshots
+        self._newest: dict[ListOrder, OrderingSnapshot] = {}
+        self._kept: OrderedDict[int, tuple[OrderingSnapshot, int]] = OrderedDict()
+        """Snapshots with the monotonic time of their last use, the least recently used first."""
+        self._tallies: dict[IndexKey, list[SnapshotTally]] = {}
+        """Tallies of the kept snapshots, and of those that are being made."""
+        self.places = 0
+
+    def moved(self, key: IndexKey, ref: str, step: int) -> None:
+        """Count a listing that came under an index key (1), or left it (-1)."""
+        for tally in self._tallies.get(key, ()):
+            tally.move(_id_of(ref), step)
+
+    def newest(self, order: ListOrder, month: int, now_ns: int) -> tuple[OrderingSnapshot | None, bool]:
+        """Return the newest snapshot that may be shown, if there is one, and true if a newer one is due."""
+        snapshot = self._newest.get(order)
+        if snapshot is None:
+            return None, True
+        age = (now_ns - snapshot.made_ns) // 1_000_000_000
+        is_due = age >= FRESH_SECONDS and not self._is_current(snapshot, month)
+        is_shown = snapshot.month == month and not (is_due and age >= STALE_SECONDS)
+        return (snapshot if is_shown else None), is_due or not is_shown
+
+    def page(
+        self, newest: OrderingSnapshot, after: str | None, limit: int, now_ns: int
+    ) -> tuple[ListPage[str], int]:
+        """Return a page of refs, and the total of its list. Raises Invalid for a cursor that is none."""
+        snapshot, first = newest, 0
+        if after is not None:
+            snapshot, first = self._place(newest, _read(after))
+        self._use(snapshot, now_ns)
+
+        def cursor(place: int) -> str:
+            ref = snapshot.ref(place)
+            return _written(_Cursor(snapshot.number, place + 1, snapshot.sort_keys[place], ref))
+
+        last = min(len(snapshot.ids), first + limit + SKIPPED)
+        found = (
+            place for place in range(first, last) if self._is_under(snapshot.order.key, snapshot.ref(place))
+        )
+        shown = page_of(found, limit, cursor)
+        return ListPage([*map(snapshot.ref, shown.rows)], shown.next), snapshot.tally.present
+
+    def build(self, order: ListOrder, month: int, now_ns: int) -> Iterator[None]:
+        """Make a new snapshot, in slices. It is the newest once the iterator has ended."""
+        tally = SnapshotTally()
+        self._tallies.setdefault(order.key, []).append(tally)
+        try:
+            snapshot = yield from self._made(order, tally, month, now_ns)
+        except BaseException:  # also when the iterator is closed before its end
+            self._forget(order.key, tally)
+            raise
+        for gone in self._keep(snapshot, now_ns):
+            if isinstance(gone.sort_keys, LongList):
+                yield from gone.sort_keys.freed()
+
+    def _made(
+        self, order: ListOrder, tally: SnapshotTally, month: int, now_ns: int
+    ) -> Generator[None, None, OrderingSnapshot]:
+        catalogue = self._catalogue
+        changes, is_whole = (catalogue.changes, catalogue.votes), catalogue.is_complete
+        groups: dict[SortKey, int | array[int]] = {}
+        for sliced in ref_slices(catalogue.refs_of(order.key)):
+            found = [*map(_id_of, sliced)]
+            for ref, id_ in zip(sliced, found, strict=True):
+                _add(groups, self._sort_key(order.sort, ref, month), id_)
+            tally.add(found)
+            yield
+        ids = array("Q")
+        sort_keys: array[int] | LongList[str] = LongList() if order.sort == "name" else array("q")
+        for number, sort_key in enumerate((yield from _sorted_in_slices(groups))):
+            group = groups.pop(sort_key)
+            some = group if isinstance(group, array) else (group,)
+            ids.extend(some)
+            sort_keys.extend([sort_key] * len(some))  # type: ignore[list-item] # all have one type
+            if number % SLICE == 0:
+                yield
+        number, self._number = self._number, self._number + 1
+        return OrderingSnapshot(number, order, ids, sort_keys, tally, changes, month, now_ns, is_whole)
+
+    def _sort_key(self, sort: Sort, ref: str, month: int) -> SortKey:
+        """Return the sort key of a listing: the least is first."""
+        if sort == "month":
+            return -self._votes.in_month(ref, month)
+        if sort == "votes":
+            return -self._votes.total(ref)
+        entry = self._catalogue.entries[ref]
+        return entry.name if sort == "name" else -entry.since_ms
+
+    def _is_under(self, key: IndexKey, ref: str) -> bool:
+        entry = self._catalogue.entries.get(ref)
+        return entry is not None and key in entry.keys
+
+    def _is_current(self, snapshot: OrderingSnapshot, month: int) -> bool:
+        """Return true if a new snapshot would be the same."""
+        changes, votes = snapshot.changes
+        catalogue, sort = self._catalogue, snapshot.order.sort
+        is_same = snapshot.is_whole and catalogue.changes == changes
+        return is_same and (
+            sort in {"newest", "name"} or (catalogue.votes == votes and snapshot.month == month)
+        )
+
+    def _place(self, newest: OrderingSnapshot, cursor: _Cursor) -> tuple[OrderingSnapshot, int]:
+        kept = self._kept.get(cursor.snapshot)
+        if kept is not None and kept[0].order == newest.order:
+            return kept[0], min(max(cursor.place, 0), len(kept[0].ids))
+        if isinstance(cursor.sort_key, str) != (newest.order.sort == "name"):
+            raise Invalid(NO_CURSOR)
+        places, after = range(len(newest.ids)), (cursor.sort_key, cursor.ref)
+        return newest, bisect_right(places, after, key=lambda at: (newest.sort_keys[at], newest.ref(at)))
+
+    def _keep(self, snapshot: OrderingSnapshot, now_ns: int) -> list[OrderingSnapshot]:
+        """Keep a snapshot, and return those that leave for it."""
+        left: list[OrderingSnapshot] = []
+        self._newest[snapshot.order] = snapshot
+        self._kept[snapshot.number] = snapshot, now_ns
+        self.places += len(snapshot.ids)
+        while self._kept:
+            oldest, used_ns = next(iter(self._kept.values()))
+            is_late = now_ns - used_ns >= KEPT_SECONDS * 1_000_000_000
+            is_much = self.places > self._most_places or len(self._kept) > self._most_snapshots
+            if oldest.number == snapshot.number or not (is_late or is_much):
+                break
+            left.append(oldest)
+            del self._kept[oldest.number]
+            self._forget(oldest.order.key, oldest.tally)
+            self.places -= len(oldest.ids)
+            if self._newest.get(oldest.order) is oldest:
+                del self._newest[oldest.order]
+        return left
+
+    def _forget(self, key: IndexKey, tally: SnapshotTally) -> None:
+        known = self._tallies[key]
+        known.remove(tally)
+        if not known:
+            del self._tallies[key]
+
+    def _use(self, snapshot: OrderingSnapshot, now_ns: int) -> None:
+        if snapshot.number in self._kept:
+            self._kept[snapshot.number] = snapshot, now_ns
+            self._kept.move_to_end(snapshot.number)
+
+
+def _add(groups: "dict[SortKey, int | array[int]]", sort_key: SortKey, id_: int) -> None:
+    group = groups.setdefault(sort_key, id_)
+    if isinstance(group, array):
+        group.append(id_)
+    elif group != id_:
+        groups[sort_key] = array("Q", (group, id_))
+
+
+def _id_of(ref: str) -> int:
+    return int(ref.partition("/")[2])
+
+
+def _sorted_in_slices(sort_keys: Iterable[SortKey]) -> Generator[None, None, LongList[SortKey]]:
+    """Sort keys of one type: first in runs, then all runs merged."""
+    rest, runs = iter(sort_keys), list[tuple[SortKey, ...]]()
+    while run := tuple(sorted(islice(rest, RUN))):
+        runs.append(run)
+        yield
+    merged, found = heapq.merge(*runs), LongList[SortKey]()
+    while taken := list(islice(merged, SLICE)):
+        found.extend(taken)
+        yield
+    return found
+
+
+def _written(cursor: _Cursor) -> str:
+    return urlsafe_b64encode(_encode(cursor)).decode().rstrip("=")
+
+
+def _read(text: str) -> _Cursor:
+    try:
+        return _decode(urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+    except (msgspec.DecodeError, ValueError):
+        raise Invalid(NO_CURSOR) from None

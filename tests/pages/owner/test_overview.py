@@ -1,0 +1,167 @@
+"""pages/owner/overview.py: how a listing stands, what happened to it, and whose it is."""
+
+import json
+import re
+from typing import get_args
+
+import pytest
+
+from actions.history import ACT_NAMES
+from core.rows import AuditAction
+from tests.support.gateways import BOT
+from tests.support.owned_listings import SERVER, TYPED, describe, list_bot, list_server
+from tests.support.page_visitor import words
+from tests.support.people_gateway import PeopleGateway, Person
+from tests.support.platform_stand_in import BEN, CLEO, DAN, READY
+
+HERE = f"/bots/{READY}/manage"
+
+
+@pytest.fixture(scope="module")
+def settings() -> dict[str, object]:
+    return {"chat_platform.cache_seconds": 600}  # to prove something is to ask anew all the same
+
+
+def test_a_bot_in_review_has_its_place_and_the_time_since_which_it_waits(
+    gateway: PeopleGateway, ada: Person
+) -> None:
+    gateway.operate("DELETE", f"/manage/bots/{READY}")
+    list_bot(gateway, BOT, owner=BEN)
+    list_bot(gateway)
+    shown = words(ada.page(HERE))
+    assert "State in review place 2, waiting since" in shown
+    gateway.done("DELETE", f"/manage/bots/{BOT}")
+    assert "in review place 1" in words(ada.page(HERE))
+
+
+def test_a_denied_bot_says_why_and_what_to_do(gateway: PeopleGateway, ada: Person) -> None:
+    list_bot(gateway, decision="deny")
+    page = ada.page(HERE)
+    assert "It is denied It is too quiet. Change the profile and send it again" in words(page)
+    assert f'href="{HERE}/profile"' in page
+
+
+def test_what_is_missing_is_said_until_it_is_there(gateway: PeopleGateway, ada: Person) -> None:
+    list_bot(gateway, decision="approve")
+    assert json.loads(ada.get(HERE + ".json").content)["missing"] == ["ownership", "key", "webhook", "counts"]
+    shown = words(ada.page(HERE))
+    for said in (
+        "Prove that the bot is yours :",
+        "Create an API key :",
+        "Set a webhook :",
+        "Push the counts",
+    ):
+        assert said in shown
+    gateway.done("PUT", f"/manage/bots/{READY}/actual-server-count", {"server_count": 12})
+    key = gateway.done("POST", f"/manage/bots/{READY}/keys", {"name": "tests"})["key"]
+    gateway.done("PUT", f"/manage/bots/{READY}/webhook", {"url": "http://127.0.0.1:9/"})
+    assert gateway.stats(key, {"server_count": 12, "command_count": 3}, bot=READY).status_code == 200
+    shown = words(ada.page(HERE))
+    assert json.loads(ada.get(HERE + ".json").content)["missing"] == ["ownership"]
+    assert "Servers 12 Commands 3 Counts pushed" in shown
+    assert "Counts pushed –" not in shown
+    assert "Set a webhook :" not in shown
+
+
+def test_the_history_says_who_did_what_and_calls_oneself_you(gateway: PeopleGateway, ada: Person) -> None:
+    gateway.operate("DELETE", f"/manage/bots/{READY}")
+    ada.acted("/bots/new", TYPED)
+    gateway.clock.advance(1)
+    gateway.done("POST", f"/manage/bots/{READY}/deny", {"reason": "<script>alert(1)</script>"})
+    page = ada.page(HERE)
+    assert "submitted you" in words(page)
+    assert "denied the operator" in words(page)
+    assert "<script>alert" not in page
+    assert page.count("&lt;script&gt;alert(1)&lt;/script&gt;") == 2
+    assert "you" not in words(gateway.person(CLEO).page(HERE)).split("History")[1]
+
+
+def test_the_json_says_the_same_to_those_who_may_see_it(gateway: PeopleGateway, ada: Person) -> None:
+    list_bot(gateway, extra=[BEN])
+    shown = json.loads(ada.get(HERE + ".json").content)
+    assert {**shown["listing"], "success": True} == gateway.kept(f"/manage/bots/{READY}")
+    assert (shown["kind"], shown["is_proven"], shown["success"]) == ("bots", False, True)
+    assert shown["history"][0]["deed"] == "submitted"
+    assert "votegate-" not in json.dumps(shown)
+    may = {user: json.loads(gateway.person(user).get(HERE + ".json").content)["may"] for user in (BEN, CLEO)}
+    assert may == {BEN: ["edit", "keys", "leave", "see", "webhook"], CLEO: ["decide", "review", "see"]}
+    assert gateway.person(DAN).get(HERE + ".json").status_code == 404
+
+
+def test_a_server_has_its_own_page_and_json(gateway: PeopleGateway, ada: Person) -> None:
+    list_server(gateway, name="<i>Circle</i>")
+    page = ada.page(f"/servers/{SERVER}/manage")
+    assert "&lt;i&gt;Circle&lt;/i&gt;" in page
+    assert "Ownership" not in page
+    shown = json.loads(ada.get(f"/servers/{SERVER}/manage.json").content)
+    assert (shown["kind"], shown["missing"]) == ("servers", [])
+    gateway.done("POST", f"/manage/servers/{SERVER}/approve", {})
+    assert json.loads(ada.get(f"/servers/{SERVER}/manage.json").content)["missing"] == ["webhook"]
+
+
+# -- Ownership --------------------------------------------------------------------------------------------
+
+
+def code_on(page: str) -> str:
+    (code,) = re.findall(r"votegate-[0-9a-f]{10}(?![0-9a-f])", page)
+    return str(code)
+
+
+def test_the_owner_proves_with_the_code_in_the_public_description(
+    gateway: PeopleGateway, ada: Person
+) -> None:
+    list_bot(gateway)
+    describe(gateway, "A bot.")
+    code = code_on(ada.page(HERE))
+    refused = ada.post(HERE + "/prove")
+    assert (refused.status_code, "does not hold the code" in refused.text) == (409, True)
+    describe(gateway, f"A bot. {code}, and more.")
+    assert "It is proven that the bot is yours." in words(ada.acted(HERE + "/prove"))
+    assert "votegate-" not in ada.page(HERE)
+    assert json.loads(ada.get(HERE + ".json").content)["is_proven"] is True
+
+
+def test_the_code_of_one_owner_proves_nothing_for_another(gateway: PeopleGateway, ada: Person) -> None:
+    list_bot(gateway)
+    code = code_on(ada.page(HERE))
+    describe(gateway, code)
+    list_bot(gateway, owner=BEN)
+    ben = gateway.person(BEN)
+    assert code_on(ben.page(HERE)) != code
+    assert ben.post(HERE + "/prove").status_code == 409
+    describe(gateway, "A bot.")
+
+
+def test_only_the_owner_sees_the_code(gateway: PeopleGateway) -> None:
+    gateway.clock.advance(600)
+    list_bot(gateway, extra=[BEN])
+    for user in (BEN, CLEO):
+        person = gateway.person(user)
+        assert "votegate-" not in person.page(HERE)
+        assert person.post(HERE + "/prove").status_code == 403
+
+
+def test_while_the_platform_is_away_nothing_is_proven(gateway: PeopleGateway, ada: Person) -> None:
+    list_bot(gateway)
+    gateway.stand_in.goes_wrong(f"/applications/{READY}/rpc", "500")
+    answer = ada.post(HERE + "/prove")
+    assert (answer.status_code, "gives no answer that can be used" in answer.text) == (503, True)
+
+
+def test_an_application_that_is_gone_proves_nothing(gateway: PeopleGateway, ada: Person) -> None:
+    list_bot(gateway, BOT)
+    answer = ada.post(f"/bots/{BOT}/manage/prove")
+    assert (answer.status_code, "knows no application" in answer.text) == (409, True)
+    gateway.done("DELETE", f"/manage/bots/{BOT}")
+
+
+def test_the_platform_is_not_asked_without_end(gateway: PeopleGateway, ada: Person) -> None:
+    list_bot(gateway)
+    asked = gateway.stand_in.asked(f"/applications/{READY}/rpc")
+    statuses = [ada.post(HERE + "/prove").status_code for _ in range(7)]
+    assert statuses == [409] * 5 + [429] * 2
+    assert gateway.stand_in.asked(f"/applications/{READY}/rpc") == asked + 5
+
+
+def test_every_act_has_a_name() -> None:
+    assert ACT_NAMES.keys() == {*get_args(AuditAction)}

@@ -1,0 +1,149 @@
+"""pages/public/lists.py: search on the pages for everybody and in their JSON, without script."""
+
+import re
+import time
+from functools import partial
+from urllib.parse import quote
+
+import pytest
+from msgspec.structs import replace
+
+from core.events import Event, ListingRemoved, ListingReviewed, ListingSaved
+from tests.support.page_visitor import words
+from tests.support.people_gateway import PeopleGateway, Person
+from tests.support.platform_stand_in import ADA
+from tests.support.sample_rows import BOT_PROFILE, SERVER_PROFILE
+from tests.support.slots_set import eligibility_checked
+
+BOT, OTHER = "600000000000000001", "600000000000000002"
+SERVER = "700000000000000001"
+REFS = (f"bots/{BOT}", f"bots/{OTHER}", f"servers/{SERVER}")
+NOTHING = "Nothing was found for “{}”. Try fewer words, or others."
+ODD = (
+    *('"', "AND", "NEAR(a b)", "name: x", "a* OR b^", "(", "-", "{}", "';--", "*"),
+    *("🎵", "👩‍👩‍👧", "\u202eموسيقى", "אמא", "\0", "a\0b", "日本語", "ı", "\ufffd", "é" * 2_000),
+)
+
+
+@pytest.fixture
+def stranger(gateway: PeopleGateway) -> Person:
+    return gateway.person(None)
+
+
+@pytest.fixture(autouse=True)
+def listings(gateway: PeopleGateway) -> None:
+    now_ms, server = gateway.clock.now_ms(), replace(SERVER_PROFILE, name="Reading Room")
+    commit(
+        gateway,
+        saved(BOT, "Jukebox", categories=("Music", "Other")),
+        saved(OTHER, "Jukebox Two", categories=("Other",)),
+        ListingSaved(REFS[2], ADA, server, "approved", now_ms),
+        eligibility_checked(REFS[2], (), now_ms),
+    )
+    until_found(gateway.person(None), "/servers", "reading room", [SERVER])
+
+
+def saved(bot: str, name: str, **fields: object) -> Event:
+    return ListingSaved(f"bots/{bot}", ADA, replace(BOT_PROFILE, name=name, **fields), "approved", 1)
+
+
+def commit(gateway: PeopleGateway, *events: Event) -> None:
+    gateway.on_loop(partial(gateway.gateway.ledger.commit, events))
+
+
+def on_page(stranger: Person, path: str, text: str) -> list[str]:
+    page = stranger.page(f"{path}?q={quote(text)}")
+    return re.findall(r'<a href="/(?:bots|servers)/([0-9]+)">', page)
+
+
+def in_json(stranger: Person, path: str, text: str, more: str = "") -> list[str]:
+    answer = stranger.get(f"{path}.json?q={quote(text)}{more}")
+    assert answer.status_code == 200, answer.text
+    return [each["id"] for each in answer.json()["listings"]]
+
+
+def until_found(stranger: Person, path: str, text: str, ids: list[str]) -> None:
+    """Wait until a search finds these. Right behind a start there is none for a moment."""
+    until = time.monotonic() + 30
+    while stranger.get(f"{path}.json?q={quote(text)}").status_code == 503:
+        assert time.monotonic() < until
+    while (found := in_json(stranger, path, text)) != ids:
+        assert time.monotonic() < until, found
+    assert on_page(stranger, path, text) == ids
+
+
+def test_what_was_just_approved_is_found_and_what_was_removed_is_not(
+    gateway: PeopleGateway, stranger: Person
+) -> None:
+    now_ms = gateway.clock.now_ms()
+    until_found(stranger, "/bots", "jukebox", [BOT, OTHER])
+    third = "600000000000000003"
+    profile = replace(BOT_PROFILE, name="Gramophone")
+    commit(gateway, ListingSaved(f"bots/{third}", ADA, profile, "in_review", now_ms))
+    until_found(stranger, "/bots", "gramophone", [])
+    commit(gateway, ListingReviewed(f"bots/{third}", "approved", None, now_ms))
+    until_found(stranger, "/bots", "gramophone", [third])
+    commit(gateway, ListingRemoved(f"bots/{third}", now_ms))
+    assert in_json(stranger, "/bots", "gramophone") == [], "at once"
+    commit(gateway, ListingReviewed(REFS[1], "denied", "no", now_ms))
+    assert on_page(stranger, "/bots", "jukebox") == [BOT]
+
+
+def test_an_edit_is_found_by_its_new_words(gateway: PeopleGateway, stranger: Person) -> None:
+    commit(gateway, saved(BOT, "Music Box"))
+    until_found(stranger, "/bots", "musicbox", [BOT])
+    until_found(stranger, "/bots", "jukebox", [OTHER])
+
+
+def test_a_server_is_found_by_its_keywords_unless_it_is_hidden(
+    gateway: PeopleGateway, stranger: Person
+) -> None:
+    now_ms = gateway.clock.now_ms()
+    until_found(stranger, "/servers", SERVER_PROFILE.keywords[0], [SERVER])
+    assert on_page(stranger, "/bots", "reading room") == []
+    commit(gateway, eligibility_checked(REFS[2], (), now_ms, now_ms, now_ms))
+    assert on_page(stranger, "/servers", "reading room") == []
+
+
+def test_a_search_without_results_says_so(stranger: Person) -> None:
+    page = stranger.page("/bots?q=%20nobody+has+this%20")
+    assert NOTHING.format("nobody has this") in words(page)
+    assert 'href="/servers?q=nobody+has+this"' in page
+    assert 'value="nobody has this"' in page
+    answer = stranger.get("/bots.json?q=nobody+has+this").json()
+    assert (answer["listings"], answer["total"], answer["next"]) == ([], None, None)
+    assert answer["q"] == "nobody has this"
+
+
+def test_a_search_within_a_category_and_with_a_limit(stranger: Person) -> None:
+    until_found(stranger, "/bots", "jukebox", [BOT, OTHER])
+    assert in_json(stranger, "/bots", "jukebox", "&category=Music") == [BOT]
+    assert in_json(stranger, "/bots", "jukebox", "&limit=1") == [BOT]
+
+
+@pytest.mark.parametrize("text", ODD, ids=range(len(ODD)))
+def test_any_text_is_a_text(stranger: Person, text: str) -> None:
+    for path in ("/bots", "/servers", "/bots.json", "/servers.json"):
+        assert stranger.get(f"{path}?q={quote(text)}").status_code == 200
+    assert stranger.get("/bots?q=%ED%A0%80%FF").status_code == 200, "not UTF-8"
+
+
+def test_ten_kilobytes_are_a_text(stranger: Person) -> None:
+    answer = stranger.get("/bots.json?q=" + "jukebox+" * 1_250)
+    assert (answer.status_code, len(answer.json()["q"])) == (200, 199)
+    assert len(answer.json()["listings"]) == 2
+
+
+def test_the_first_page_leads_to_the_search(stranger: Person) -> None:
+    page = stranger.page("/")
+    form = re.findall(r'<form class="search" action="([^"]+)" method="get"', page)
+    assert form == ["/bots"]
+
+
+def test_a_search_is_nothing_for_search_engines(stranger: Person) -> None:
+    assert stranger.get("/bots?q=jukebox").headers["X-Robots-Tag"] == "noindex"
+
+
+def test_everything_is_found_after_a_restart(gateway: PeopleGateway, stranger: Person) -> None:
+    gateway.restart()
+    until_found(stranger, "/bots", "jukebox", [BOT, OTHER])

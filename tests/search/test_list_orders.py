@@ -1,0 +1,334 @@
+"""search/list_orders.py: orders that stand still while somebody reads them, and those that follow."""
+
+import contextlib
+from base64 import urlsafe_b64encode
+from collections.abc import Iterable
+from functools import partial
+from itertools import islice
+from typing import NamedTuple
+from unittest import mock
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.events import Event, ListingRemoved, ListingReviewed, ListingSaved, VoteCast
+from core.listing_table import ref_slices
+from core.refusals import Invalid
+from core.state import State
+from kinds.bots import BotProfile
+from search import list_orders
+from search.catalogue import Catalogue, IndexKey, folded
+from search.list_orders import (
+    FRESH_SECONDS,
+    KEPT_SECONDS,
+    SORTS,
+    STALE_SECONDS,
+    ListOrder,
+    ListOrders,
+    Sort,
+)
+from tests.support.examples import examples
+from tests.support.memory_ledger import empty_state
+from tests.support.sample_rows import BOT_PROFILE, NOW_MS, OWNER
+
+MONTH = 665
+BOTS = IndexKey("bots/")
+SECOND = 1_000_000_000
+
+
+class Votes:
+    """Totals by month, which a test sets."""
+
+    def __init__(self) -> None:
+        self.by_month: dict[tuple[str, int], int] = {}
+
+    def total(self, ref: str) -> int:
+        return sum(count for (other, _), count in self.by_month.items() if other == ref)
+
+    def in_month(self, ref: str, month: int) -> int:
+        return self.by_month.get((ref, month), 0)
+
+
+class Desk(NamedTuple):
+    """A catalogue with votes, and its orders."""
+
+    state: State
+    catalogue: Catalogue
+    votes: Votes
+    orders: ListOrders
+
+    def happen(self, *events: Event) -> None:
+        for event in events:
+            self.state.apply(event)
+        self.catalogue.on_record(1, events)
+
+    def vote(self, ref: str, times: int = 1, month: int = MONTH) -> None:
+        self.votes.by_month[ref, month] = self.votes.in_month(ref, month) + times
+        self.happen(VoteCast(ref, "1", 1, NOW_MS))
+
+    def made(self, order: ListOrder, month: int = MONTH, now_ns: int = 0) -> None:
+        for _ in self.orders.build(order, month, now_ns):
+            pass
+
+    def page(
+        self, order: ListOrder, after: str | None, most: int = 2, now_ns: int = 0
+    ) -> tuple[list[str], str | None]:
+        snapshot, is_due = self.orders.newest(order, MONTH, now_ns)
+        if is_due:
+            self.made(order, now_ns=now_ns)
+            snapshot, _ = self.orders.newest(order, MONTH, now_ns)
+        assert snapshot is not None
+        found, _ = self.orders.page(snapshot, after, most, now_ns)
+        return [*found.rows], found.next
+
+    def walked(self, order: ListOrder, now_ns: int = 0) -> list[str]:
+        refs, after = self.page(order, None, now_ns=now_ns)
+        while after is not None:
+            more, after = self.page(order, after, now_ns=now_ns)
+            refs += more
+        return refs
+
+
+def ref(number: int) -> str:
+    return f"bots/{10**17 + number}"
+
+
+def approved(number: int, name: str = "", categories: tuple[str, ...] = ("Music",)) -> ListingSaved:
+    profile = BotProfile(
+        name or f"Bot {number}", BOT_PROFILE.short_description, BOT_PROFILE.description, categories
+    )
+    return ListingSaved(ref(number), OWNER, profile, "approved", NOW_MS + number % 7)
+
+
+def desk(count: int = 0, first: int = 1, most_places: int = 1_000_000) -> Desk:
+    state = empty_state()
+    catalogue, votes = Catalogue(state), Votes()
+    for _ in catalogue.survey():
+        pass
+    orders = ListOrders(catalogue, votes, first, most_places)
+    catalogue.watchers.append(orders.moved)
+    found = Desk(state, catalogue, votes, orders)
+    found.happen(*(approved(number) for number in range(count)))
+    return found
+
+
+def in_order(at: Desk, sort: Sort, refs: Iterable[str]) -> list[str]:
+    """The model: everything sorted in one piece."""
+    rows = at.state.listings
+    return sorted(
+        refs,
+        key=lambda each: (
+            {
+                "month": -at.votes.in_month(each, MONTH),
+                "votes": -at.votes.total(each),
+                "newest": -rows[each].created_ms,
+                "name": folded(rows[each].profile.name),
+            }[sort],
+            each,
+        ),
+    )
+
+
+@examples(60)
+@given(
+    st.lists(st.tuples(st.text("aÄåB", max_size=3), st.integers(0, 4), st.integers(0, 4)), max_size=30),
+    st.sampled_from(SORTS),
+)
+def test_an_order_is_that_of_a_plain_sort(rows: list[tuple[str, int, int]], sort: Sort) -> None:
+    at = desk()
+    for number, (name, now, before) in enumerate(rows):
+        at.happen(approved(number, f"x{name}"))
+        at.votes.by_month |= {(ref(number), MONTH): now, (ref(number), MONTH - 1): before}
+    assert at.walked(ListOrder(BOTS, sort)) == in_order(at, sort, map(ref, range(len(rows))))
+
+
+@pytest.mark.parametrize("sort", SORTS)
+def test_thousands_are_sorted_in_slices_as_in_one_piece(sort: Sort) -> None:
+    at = desk(3_000)
+    for number in range(0, 3_000, 3):
+        at.votes.by_month[ref(number), MONTH] = number * 7919 % 2_500
+    order = ListOrder(BOTS, sort)
+    slices = sum(1 for _ in at.orders.build(order, MONTH, 0))
+    snapshot, _ = at.orders.newest(order, MONTH, 0)
+    assert slices > 3_000 / 64
+    assert snapshot is not None
+    assert [*map(snapshot.ref, range(len(snapshot.ids)))] == in_order(at, sort, map(ref, range(3_000)))
+
+
+@examples(60)
+@given(
+    st.lists(st.integers(0, 9), max_size=40),
+    st.integers(1, 4),
+    st.integers(0, KEPT_SECONDS - 1),
+    st.sampled_from(["month", "votes"]),
+)
+def test_nobody_is_shown_twice_or_missed_because_of_votes_meanwhile(
+    voted: list[int], most: int, pause: int, sort: Sort
+) -> None:
+    at, order, now_ns = desk(10), ListOrder(BOTS, sort), 0
+    for number in range(10):
+        at.vote(ref(number), number)
+    expected = in_order(at, sort, map(ref, range(10)))
+    shown, after = at.page(order, None, most)
+    while after is not None:
+        for number in voted:
+            at.vote(ref(number), 3)
+        now_ns += pause * SECOND
+        at.page(order, None, most, now_ns)  # others begin meanwhile, and read a newer snapshot
+        more, after = at.page(order, after, most, now_ns)
+        shown += more
+    assert shown == expected
+
+
+def test_what_is_no_longer_approved_is_left_out_of_a_frozen_order() -> None:
+    at, order = desk(6), ListOrder(BOTS, "month")
+    first, after = at.page(order, None)
+    at.happen(ListingRemoved(ref(2), NOW_MS), ListingReviewed(ref(4), "denied", "No.", NOW_MS))
+    second, last = at.page(order, after)
+    assert (first, second, last) == ([ref(0), ref(1)], [ref(3), ref(5)], None)
+
+
+@examples(200)
+@given(
+    st.lists(st.tuples(st.integers(0, 12), st.booleans()), max_size=30),
+    st.integers(0, 20),
+    st.integers(0, 30),
+    st.sampled_from(SORTS),
+)
+def test_a_list_counts_the_rows_that_its_readers_meet_whatever_comes_and_goes_meanwhile(
+    moves: list[tuple[int, bool]], before: int, during: int, sort: Sort
+) -> None:
+    at, order, rest = desk(5), ListOrder(IndexKey("bots/", category="Music"), sort), iter(moves)
+
+    def move(times: int) -> None:
+        for number, comes in islice(rest, times):
+            held = ref(number) in at.state.listings
+            if comes:
+                at.happen(approved(number, categories=("Music",) if number % 3 else ("Fun", "Music")))
+            elif held and number % 2:
+                at.happen(approved(number, categories=("Fun",)))
+            elif held:
+                at.happen(ListingRemoved(ref(number), NOW_MS))
+
+    def met() -> None:
+        snapshot, _ = at.orders.newest(order, MONTH, 0)
+        assert snapshot is not None
+        page, total = at.orders.page(snapshot, None, 100, 0)
+        assert total == len(page.rows)
+
+    move(before)
+    with mock.patch.object(list_orders, "ref_slices", partial(ref_slices, most=2)):
+        for _ in at.orders.build(order, MONTH, 0):
+            move(during % 4)
+    met()
+    for _ in moves:
+        move(1)
+        met()
+
+
+def test_an_order_that_was_given_up_is_counted_no_more() -> None:
+    at, order = desk(200), ListOrder(BOTS, "month")
+    made = at.orders.build(order, MONTH, 0)
+    next(made)
+    made.close()  # type: ignore[attr-defined]
+    assert at.orders._tallies == {}
+
+
+def test_an_edition_that_is_gone_goes_on_behind_the_key_of_the_last_one_shown() -> None:
+    cases: list[tuple[Sort, str]] = [("month", ref(4)), ("newest", ref(4)), ("name", ref(1))]
+    for sort, last in cases:
+        at, order = desk(6), ListOrder(BOTS, sort)
+        for number in range(6):
+            at.vote(ref(number), number)
+        before, after = at.page(order, None)
+        assert before[-1] == last
+        restarted = at._replace(orders=ListOrders(at.catalogue, at.votes, first=1_000))
+        at.happen(approved(13, "A new one"))
+        at.vote(ref(13), 100)
+        rest, _ = restarted.page(order, after, most=10)
+        assert ref(13) not in rest
+        assert [*before, *rest] == in_order(at, sort, map(ref, range(6)))
+
+
+def test_editions_leave_when_nobody_has_read_them_for_long_or_there_are_too_many_places() -> None:
+    at, order = desk(4, most_places=10), ListOrder(BOTS, "month")
+    at.page(order, None)
+    assert at.orders.places == 4
+    for number in range(4):
+        at.vote(ref(0))
+        at.page(order, None, now_ns=(number + 1) * FRESH_SECONDS * SECOND)
+        assert at.orders.places <= 12
+    at.vote(ref(0))
+    at.page(order, None, now_ns=10 * KEPT_SECONDS * SECOND)
+    assert at.orders.places == 4
+
+
+def test_editions_are_bounded_however_few_places_they_have() -> None:
+    at = desk(1)
+    orders = ListOrders(at.catalogue, at.votes, 1, most_snapshots=3)
+    for number in range(10):
+        for _ in orders.build(ListOrder(IndexKey("servers/", keyword=str(number)), "month"), MONTH, 0):
+            pass
+    kept = [
+        number
+        for number in range(10)
+        if orders.newest(ListOrder(IndexKey("servers/", keyword=str(number)), "month"), MONTH, 0)[0]
+        is not None
+    ]
+    assert kept == [7, 8, 9]
+
+
+def test_no_order_is_made_again_while_nothing_has_changed_or_too_soon() -> None:
+    at, order, by_name = desk(3), ListOrder(BOTS, "month"), ListOrder(BOTS, "name")
+    at.made(order)
+    at.made(by_name)
+    assert at.orders.newest(order, MONTH, 10 * STALE_SECONDS * SECOND)[1] is False
+    at.vote(ref(1))
+    assert at.orders.newest(order, MONTH, (FRESH_SECONDS - 1) * SECOND)[1] is False
+    shown, is_due = at.orders.newest(order, MONTH, FRESH_SECONDS * SECOND)
+    assert (shown is not None, is_due) == (True, True)
+    assert at.orders.newest(by_name, MONTH, STALE_SECONDS * SECOND)[1] is False
+    at.happen(approved(7))
+    assert at.orders.newest(by_name, MONTH, FRESH_SECONDS * SECOND)[1] is True
+
+
+def test_an_order_of_another_month_or_one_that_is_stale_is_shown_to_nobody_who_begins() -> None:
+    at, order = desk(3), ListOrder(BOTS, "month")
+    at.made(order)
+    assert at.orders.newest(order, MONTH + 1, 0) == (None, True)
+    at.vote(ref(1))
+    assert at.orders.newest(order, MONTH, STALE_SECONDS * SECOND) == (None, True)
+
+
+def test_a_shelf_has_its_own_order() -> None:
+    at = desk()
+    at.happen(approved(1, categories=("Music", "Other")), approved(2, categories=("Other",)), approved(3))
+    assert at.walked(ListOrder(IndexKey("bots/", category="Other"), "name")) == [ref(1), ref(2)]
+    assert at.walked(ListOrder(IndexKey("bots/", category="Economy"), "name")) == []
+    assert at.walked(ListOrder(IndexKey("servers/"), "name")) == []
+
+
+@pytest.mark.parametrize("after", ["", "x", "0", "é", "lQ", "kgEC", "=" * 5, "A" * 10_000])
+def test_a_cursor_that_is_none_is_refused(after: str) -> None:
+    at = desk(3)
+    with pytest.raises(Invalid):
+        at.page(ListOrder(BOTS, "month"), after)
+
+
+def test_a_cursor_of_an_order_by_name_is_none_of_an_order_by_votes() -> None:
+    at = desk(5)
+    _, by_name = at.page(ListOrder(BOTS, "name"), None)
+    _, by_votes = at.page(ListOrder(BOTS, "votes"), None)
+    cases: list[tuple[Sort, str | None]] = [("votes", by_name), ("name", by_votes)]
+    for sort, after in cases:
+        with pytest.raises(Invalid):
+            at.page(ListOrder(BOTS, sort), after)
+
+
+@examples(200)
+@given(st.binary(max_size=40), st.sampled_from(SORTS))
+def test_any_text_for_a_cursor_is_refused_or_begins_somewhere(content: bytes, sort: Sort) -> None:
+    at = desk(3)
+    with contextlib.suppress(Invalid):
+        at.page(ListOrder(BOTS, sort), urlsafe_b64encode(content).decode())
