@@ -14,6 +14,43 @@ from languages.texts import Text, in_english
 from listings.rules import listing_of
 from people.permissions import DEEDS_OF_MODERATORS, unnamed
 
+ACT_NAMES: Mapping[AuditAction, Text] = {
+    "submitted": Text("submitted"),
+    "edited": Text("edited"),
+    "approved": Text("approved"),
+    "denied": Text("denied"),
+    "withdrawn": Text("approval withdrawn"),
+    "change_agreed": Text("change agreed to"),
+    "change_refused": Text("change refused"),
+    "key_issued": Text("key issued"),
+    "key_rotated": Text("key rotated"),
+    "key_deleted": Text("key deleted"),
+    "webhook_saved": Text("webhook saved"),
+    "secret_rotated": Text("secret rotated"),
+    "webhook_removed": Text("webhook removed"),
+    "suspension_lifted": Text("suspension lifted"),
+    "endpoint_probed": Text("endpoint probed"),
+    "limits_set": Text("limits set"),
+    "actual_count_set": Text("actual count set"),
+    "ownership_proven": Text("ownership proven"),
+    "co_owner_invited": Text("co-owner invited"),
+    "invitation_withdrawn": Text("invitation withdrawn"),
+    "invitation_declined": Text("invitation declined"),
+    "co_owner_joined": Text("co-owner joined"),
+    "co_owner_left": Text("co-owner left"),
+    "co_owner_removed": Text("co-owner removed"),
+    "hand_over_offered": Text("hand-over offered"),
+    "hand_over_withdrawn": Text("hand-over withdrawn"),
+    "hand_over_declined": Text("hand-over declined"),
+    "handed_over": Text("handed over"),
+    "votes_struck": Text("votes struck out"),
+    "found_failing": Text("found failing"),
+    "hidden": Text("hidden"),
+    "shown_again": Text("shown again"),
+    "taken_over": Text("taken over"),
+}
+"""The acts of the audit log, as people read them."""
+
 
 class ActView(View):
     """Something that was done with a listing."""

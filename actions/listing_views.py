@@ -7,7 +7,7 @@ line here.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, NamedTuple
 
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta, UnsetType, convert
 from msgspec.structs import asdict
 
 from actions.views import (
@@ -27,7 +27,7 @@ from actions.views import (
     view_of,
 )
 from core.actors import user_of
-from core.rows import CheckOutcome, HandOver, Listing, Policy, Review
+from core.rows import BotLimits, CheckOutcome, HandOver, Listing, Review
 from kinds.kind import CheckName, Kind, PartName
 from kinds.registry import KINDS, kind_of
 from listings.rules import change_version
@@ -129,7 +129,7 @@ class ChangeView(View):
     waiting_since: Annotated[Moment, Meta(description="When the first of its edits was sent.")]
 
 
-class ServerCheckView(View):
+class ServerCheckView(View, rename={"at_ms": "at"}):
     """A condition that a server must meet to be listed."""
 
     name: Annotated[CheckName, example("members")]
@@ -142,22 +142,24 @@ class ServerCheckView(View):
         ),
     ]
     need: Annotated[Count, Meta(description="The least; of `nsfw` the most.")]
-    at: Moment
+    at_ms: Moment
     channels: Annotated[
         tuple[str, ...], Meta(description="The first of the NSFW channels, by their names."), example([])
     ]
 
 
-class EligibilityView(View):
+class EligibilityView(
+    View, rename={"at_ms": "checked_at", "failing_ms": "failing_since", "hidden_ms": "hidden_since"}
+):
     """How a server meets the conditions, as it was last checked."""
 
     outcome: Annotated[CheckOutcome, example("pass")]
-    checked_at: Moment
+    at_ms: Moment
     checks: tuple[ServerCheckView, ...]
-    failing_since: Annotated[
+    failing_ms: Annotated[
         Moment | None, Meta(description="Of an approved server; null while none fails."), NULL
     ]
-    hidden_since: Annotated[
+    hidden_ms: Annotated[
         Moment | None,
         Meta(description="Since when nobody can see it or vote for it; null while they can."),
         NULL,
@@ -313,34 +315,13 @@ def _counted(row: Listing) -> dict[str, Any]:
     }
 
 
-def eligibility_view(listing: Listing) -> EligibilityView | None:
-    known = listing.eligibility
-    if known is None:
-        return None
-    return EligibilityView(
-        outcome=known.outcome,
-        checked_at=known.at_ms,
-        checks=tuple(
-            ServerCheckView(
-                name=each.name,
-                outcome=each.outcome,
-                have=each.have,
-                need=each.need,
-                at=each.at_ms,
-                channels=each.channels,
-            )
-            for each in known.checks
-        ),
-        failing_since=known.failing_ms,
-        hidden_since=known.hidden_ms,
-    )
+def eligibility_view(row: Listing) -> EligibilityView | None:
+    known = row.eligibility
+    return convert(known, EligibilityView, from_attributes=True) if known is not None else None
 
 
-def limits_view(listing: Listing) -> OwnLimits:
-    own = listing.limits
-    if own is None:
-        return OwnLimits(stats=None, voters=None)
-    return OwnLimits(stats=_limit_view(own.stats), voters=_limit_view(own.voters))
+def limits_view(row: Listing) -> OwnLimits:
+    return convert(row.limits or BotLimits(), OwnLimits, from_attributes=True)
 
 
 def stats_problem_views(problems: Sequence[StatsProblem]) -> tuple[StatsProblemView, ...]:
@@ -377,12 +358,6 @@ def _hand_over_view(offered: HandOver | None) -> HandOverView | None:
         return None
     heir = user_of(offered.successor) or ""
     return HandOverView(heir=heir, offered_at=offered.at_ms, lapses_at=offered.until_ms)
-
-
-def _limit_view(policy: Policy | None) -> LimitView | None:
-    if policy is None:
-        return None
-    return LimitView(requests=policy.requests, window_seconds=policy.window_seconds)
 
 
 class _Part(NamedTuple):

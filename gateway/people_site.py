@@ -21,7 +21,6 @@ from handlers.routes import ROUTES
 from handlers.slices import in_slices
 from listings.owners import code_maker
 from listings.review import PresetReason
-from listings.rules import EditsShown
 from pages.public.lists import HOME_ORDERS
 from pages.site_tools import (
     Accounts,
@@ -55,20 +54,13 @@ from web.people.language_choice import LanguageChoice
 from web.people.listing_access import ListingAccess
 from web.people.my_data import MyData
 from web.people.my_pages import MyPages
-from web.people.overview_pages import OverviewPages
 from web.people.people_audience import people_audience
 from web.people.people_in_state import PeopleInState
-from web.people.previews import Previews
-from web.people.profile_pages import ProfilePages
-from web.people.removal_pages import RemovalPages
-from web.people.server_check_pages import ServerCheckPages
 from web.people.server_checking import ServerChecking
 from web.people.server_lists import ServerLists
 from web.people.server_rechecks import ServerRechecks
-from web.people.server_submission import ServerSubmissionPages
 from web.people.sign_in_pages import SignInPages, SignInPlace
 from web.people.sign_in_states import SignInStates
-from web.people.submission_pages import SubmissionPages
 from web.people.sweeping import Sweeping
 from web.people.user_limit import UserLimit
 from web.sign_in_cookie import SignInSeal
@@ -76,6 +68,8 @@ from web.site import Site
 from web.templates import Templates
 from webhook.messages import curl_command
 
+PREVIEWS = Policy(20, 60)
+"""The drafts that a user may look at."""
 SIGN_INS = Policy(20, 300)
 """The sign-ins that an address may begin, and those that it may come back from."""
 
@@ -156,7 +150,7 @@ class PeopleSite:
         self._cooldown_ms = cooldown_ms
         self._access = ListingAccess(state, clock)
         self._vote_mark = KeyedDigests(digester.secret).vote
-        self._descriptions = Descriptions(markdown, Previews(markdown, clock))
+        self._descriptions = Descriptions(markdown, UserLimit(PREVIEWS, clock))
         self._ownership = api.ownership
         orders = ListOrders(self.readers.catalogue, state.vote_counts, secrets.randbits(40))
         self.readers.catalogue.watchers.append(orders.moved)
@@ -165,7 +159,6 @@ class PeopleSite:
         self._public = PublicSite(self.readers.catalogue, keeper, self.readers.index)
         self._ledger = ledger
         self._clock = clock
-        self._edits: EditsShown = settings.review.edits
         self._reviewing = Reviewing(
             platform,
             [PresetReason(each.key, each.title, each.text, each.kind) for each in settings.review.reasons],
@@ -192,19 +185,10 @@ class PeopleSite:
         """Return every path of the pages. What they do, the endpoints do."""
         answers = JsonAnswers((ROUTES, endpoints))
         site = self._tools(endpoints)
-        ledger, clock, access, asked = self._ledger, self._clock, site.listings, site.submissions
-        applications, lists, code_of = asked.applications, asked.server_lists, asked.code_of
-        previews = site.descriptions.previews
+        ledger, clock, lists = self._ledger, self._clock, site.submissions.server_lists
         state, cookies = ledger.state, site.accounts.cookies
-        server_checks = ServerCheckPages(ledger, clock, access, asked.checking, asked.grace_ms)
         pages = PeoplePages(
             site=site,
-            server_submission=ServerSubmissionPages(
-                *(state, clock, lists, asked.checking, endpoints.tools, self._ownership),
-                *(self._site.visitor, self._addresses.cdn_url),
-                approves=asked.approves_servers,
-            ),
-            server_checks=server_checks,
             sign_in=self._sign_in,
             language=LanguageChoice(cookies.language),
             mine=self._mine,
@@ -212,14 +196,6 @@ class PeopleSite:
                 *(state, clock, self._vote_mark, self._ownership, answers),
                 *(cookies.session, lists, self._cooldown_ms),
             ),
-            submission=SubmissionPages(
-                state, clock, applications, answers, previews, self._ownership, self._site.visitor
-            ),
-            overview=OverviewPages(
-                ledger, clock, access, self._ownership, applications, code_of, server_checks
-            ),
-            profile=ProfilePages(state, access, answers, previews, self._edits),
-            removal=RemovalPages(access, answers),
         )
         return self._site.resources(PEOPLE_PAGES, pages)
 

@@ -69,21 +69,23 @@ class Again(Exception):
     """A refusal that shows the page again, raised by a `run` of a post.
 
     Args:
-        error: the refusal. A page that knows it may say it in words of its own.
+        error: the refusal. A page that knows it may say it in words of its own. None if it is no refusal of
+            the API; then it takes `errors` and a `status`.
         found: what the page needs to know of the work so far.
-        errors: the faults by field, if `error` is no refusal of the API. Then it takes a `status`, too.
+        errors: the faults by field.
     """
 
     def __init__(
         self,
-        error: Exception,
+        error: Exception | None = None,
         *,
         found: Mapping[str, Any] = NOTHING,
         errors: Mapping[str, Words] = NO_ERRORS,
         status: int | None = None,
     ) -> None:
         super().__init__(type(error).__name__)
-        self.error, self.found, self.errors, self.status = error, found, errors, status
+        self.error = error if error is not None else self
+        self.found, self.errors, self.status = found, errors, status
 
 
 @dataclass(frozen=True)
@@ -148,6 +150,7 @@ class Shown(Generic[V]):
         headers: headers of this page alone.
         cached: headers of a JSON that caches may keep. It has a tag (web/etags.py).
         missing: the refusal of the JSON of a page without a value.
+        status: the status of a page that says no without a form, such as to the id in its query.
     """
 
     value: V
@@ -157,6 +160,7 @@ class Shown(Generic[V]):
     headers: Mapping[str, str] = field(default_factory=lambda: NO_HEADERS)
     cached: Mapping[str, str] | None = None
     missing: Code = "sign_in_required"
+    status: int | None = None
 
 
 Answer = Shown[Any] | Done | Reply

@@ -15,6 +15,7 @@ from forms.reading import read
 from handlers.reply import NO_HEADERS, encode_json, reply_to, success
 from kinds.kind import Kind
 from kinds.registry import KINDS
+from languages.texts import Words
 from pages.page import Again, Answer, AnyPage, PageCall, Post, RefusedPost, Show, Shown, run_post
 from pages.site_tools import SiteTools
 from people.quarantine import refuse_quarantined
@@ -27,12 +28,13 @@ from web.pages import PageRow
 from web.pages import Shown as SiteAnswer
 from web.people.listing_access import STALE, ask_stale
 from web.people.listing_access import Access as ListingRights
+from web.people.listing_forms import by_field
 from web.people.listing_tabs import tab_title, tab_values
 from web.people.people_audience import PersonVisit, signed_in
 
 AGAIN = frozenset({400, 403, 409, 503})
-"""The statuses of refusals after which a form is shown again. Any other becomes an error page."""
-NO_FIELDS: Mapping[str, str] = {}
+"""The statuses of refusals after which a form is shown again. Any other becomes an error page, but for a 401
+of a form that is given back."""
 TELLS_WHEN = {429, 503}
 """The statuses whose headers say when to come again."""
 
@@ -90,10 +92,13 @@ class _Served:
 
     async def show(self, visit: PersonVisit) -> SiteAnswer:
         call = self._opened(visit, self._page.access)
+        self._refuse_shut_out(visit, self._page.access)
         return await self._answered(call, await _made(self._page.show, call))
 
     async def json(self, visit: PersonVisit) -> SiteAnswer:
-        shown = await _made(self._page.show, self._opened(visit, self._page.access))
+        call = self._opened(visit, self._page.access)
+        self._refuse_shut_out(visit, self._page.access)
+        shown = await _made(self._page.show, call)
         if not isinstance(shown, Shown):
             return shown
         if shown.value is None:
@@ -110,28 +115,31 @@ class _Served:
             raise Refusal("no_such_path")
         typed = post.reads(call, form) if post.reads is not None else {}
         try:
+            self._refuse_shut_out(visit, post.needs)
             if post.guard is not None:
                 post.guard(call)
             made = await _ran(post, call, typed)
         except (Refusal, Unavailable) as error:
             if self._page.show is None:
                 raise
-            refused = _refused(error, typed, post.fields)
+            refused = self._refused(error, post, typed)
         except Again as again:
-            refused = _refused_again(again, typed)
+            refused = self._refused_again(again, post, typed)
         else:
             return await self._answered(call, post.then(call, made))
         call = replace(call, refused=refused)
         return await self._answered(call, await _made(self._page.show, call))
 
     def _opened(self, visit: PersonVisit, access: Access) -> PageCall:
-        """Return the call of the page, for a visitor with the access. Raises its refusal."""
+        """Return the call of the page, for a visitor with the access, but for a quarantine. Raises its
+        refusal."""
         actions = self._site.actions
 
         def still_allowed() -> None:
             if self._site.known(visit.request) is None:  # signed out, or forgotten, in the meantime
                 raise Refusal("sign_in_required")
             self._check(visit, access)
+            self._refuse_shut_out(visit, access)
 
         listing = self._check(visit, access)
         params, now_ms = visit.request.params, actions.clock.now_ms()
@@ -147,15 +155,43 @@ class _Served:
             listing = site.listings.of(visit, self._kind, access.right)
         if access.fresh:
             ask_stale(visit, site.actions.clock, STALE)
-        if access.unless is not None:
-            now_ms = site.actions.clock.now_ms()
-            refuse_quarantined(site.actions.ledger.state, signed_in(visit).id, access.unless, now_ms)
         return listing
+
+    def _refuse_shut_out(self, visit: PersonVisit, access: Access) -> None:
+        """Raise the refusal of a visitor under a quarantine, who keeps what was typed."""
+        if access.unless is not None:
+            actions = self._site.actions
+            now_ms = actions.clock.now_ms()
+            refuse_quarantined(actions.ledger.state, signed_in(visit).id, access.unless, now_ms)
 
     def _chosen(self, form: FormPost) -> Post[Any] | None:
         """Return the post whose button sent the form, or else the one without a button."""
         posts = {post.button: post for post in self._page.posts}
         return posts.get(form.text("act"), posts.get(""))
+
+    def _refused(
+        self, error: Refusal | Unavailable, post: Post[Any], typed: Mapping[str, Any]
+    ) -> RefusedPost:
+        """Return why a form is shown again. Raises the error if it is not."""
+        reply = reply_to(error)
+        if reply.status not in AGAIN and not (reply.status == 401 and self._page.gives_back):
+            raise error
+        errors: Mapping[str, Words] = {"": error_text(reply)}
+        if isinstance(error, Invalid):
+            faults = field_texts(error).items()
+            errors = by_field({post.fields.get(name.partition(".")[0], name): why for name, why in faults})
+        headers = reply.headers if reply.status in TELLS_WHEN else NO_HEADERS
+        return RefusedPost(error, errors, typed, {}, reply.status, headers, reply.limits)
+
+    def _refused_again(self, again: Again, post: Post[Any], typed: Mapping[str, Any]) -> RefusedPost:
+        error, found = again.error, again.found
+        if isinstance(error, AnswerRefused):
+            reply = error.reply
+            errors = {"": error_text(reply)}
+            return RefusedPost(error, errors, typed, found, reply.status, reply.headers, reply.limits)
+        if again.status is None and isinstance(error, (Refusal, Unavailable)):
+            return replace(self._refused(error, post, typed), found=found)
+        return RefusedPost(error, again.errors, typed, found, again.status or 400)
 
     async def _answered(self, call: PageCall, answer: Answer) -> SiteAnswer:
         return await self._drawn(call, answer) if isinstance(answer, Shown) else answer
@@ -172,7 +208,7 @@ class _Served:
             f"people/{shown.template or page.template or f'manage_{page.tab}'}.html",
             title or "",
             values,
-            refused.status,
+            shown.status or refused.status,
             {**shown.headers, **refused.headers},
             refused.limits,
         )
@@ -191,31 +227,3 @@ async def _ran(post: Post[Any], call: PageCall, typed: Mapping[str, Any]) -> Any
     form = read(form_type, typed) if form_type is not None and post.reads is not None else None
     made = run_post(post, call, form)
     return await made if inspect.isawaitable(made) else made
-
-
-def _refused(
-    error: Refusal | Unavailable, typed: Mapping[str, Any], fields: Mapping[str, str] = NO_FIELDS
-) -> RefusedPost:
-    """Return why a form is shown again. Raises the error if it is not.
-
-    Args:
-        fields: the page's names of fields, where they differ.
-    """
-    reply = reply_to(error)
-    if reply.status not in AGAIN:
-        raise error
-    errors = {"": error_text(reply)}
-    if isinstance(error, Invalid):
-        errors = {fields.get(name.partition(".")[0], name): why for name, why in field_texts(error).items()}
-    headers = reply.headers if reply.status in TELLS_WHEN else NO_HEADERS
-    return RefusedPost(error, errors, typed, {}, reply.status, headers, reply.limits)
-
-
-def _refused_again(again: Again, typed: Mapping[str, Any]) -> RefusedPost:
-    if isinstance(again.error, AnswerRefused):
-        reply = again.error.reply
-        errors = {"": error_text(reply)}
-        return RefusedPost(again.error, errors, typed, again.found, reply.status, reply.headers, reply.limits)
-    if again.status is None and isinstance(again.error, (Refusal, Unavailable)):
-        return replace(_refused(again.error, typed), found=again.found)
-    return RefusedPost(again.error, again.errors, typed, again.found, again.status or 400)

@@ -25,9 +25,9 @@ from web.markdown import Markdown
 from web.people.applications import Applications
 from web.people.listing_access import ListingAccess
 from web.people.people_in_state import PeopleInState
-from web.people.previews import Previews
 from web.people.server_checking import ServerChecking
 from web.people.server_lists import ServerLists
+from web.people.user_limit import UserLimit
 from web.people.visitors import Person
 
 
@@ -85,10 +85,10 @@ class Reviewing:
 
 @dataclass(frozen=True)
 class Descriptions:
-    """How descriptions are drawn: saved ones, and drafts."""
+    """How descriptions are drawn, and how often a user may look at a draft."""
 
     markdown: Markdown
-    previews: Previews
+    previews: UserLimit
 
 
 @dataclass(frozen=True)

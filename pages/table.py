@@ -10,7 +10,12 @@ from pages.account.invitations import INVITATION
 from pages.account.my_votes import MY_VOTES
 from pages.owner.deliveries import DELIVERY_PAGES
 from pages.owner.keys import KEY_PAGES
+from pages.owner.overview import OVERVIEW, PROOF
 from pages.owner.owners import OWNER_PAGES
+from pages.owner.profile import PROFILE
+from pages.owner.removal import REMOVAL
+from pages.owner.server_checks import SERVER_CHECK
+from pages.owner.submission import SUBMISSIONS
 from pages.owner.take_over import TAKE_OVER
 from pages.owner.vote_numbers import NUMBER_PAGES
 from pages.owner.webhooks import WEBHOOK_PAGES
@@ -27,14 +32,7 @@ from web.pages import PageRow
 from web.people.language_choice import LanguageChoice
 from web.people.my_data import MyData
 from web.people.my_pages import MyPages
-from web.people.overview_pages import OverviewPages
-from web.people.owned_pages import OWNED_PAGES
-from web.people.profile_pages import ProfilePages
-from web.people.removal_pages import RemovalPages
-from web.people.server_check_pages import ServerCheckPages
-from web.people.server_submission import ServerSubmissionPages
 from web.people.sign_in_pages import CALLBACK, SignInPages
-from web.people.submission_pages import SubmissionPages
 
 
 @dataclass(frozen=True)
@@ -46,12 +44,6 @@ class PeoplePages:
     language: LanguageChoice
     mine: MyPages
     data: MyData
-    submission: SubmissionPages
-    server_submission: ServerSubmissionPages
-    server_checks: ServerCheckPages
-    overview: OverviewPages
-    profile: ProfilePages
-    removal: RemovalPages
 
 
 SIGN_IN_PAGES = (
@@ -60,6 +52,7 @@ SIGN_IN_PAGES = (
     PageRow("GET", CALLBACK, lambda to: to.sign_in.finish, "anyone"),
     PageRow("POST", "/signout", lambda to: to.sign_in.sign_out, "anyone"),
 )
+OWNED_PAGES = (*SUBMISSIONS, PROOF, OVERVIEW, SERVER_CHECK, PROFILE, REMOVAL)
 PEOPLE_PAGES = (
     *SIGN_IN_PAGES,
     PageRow("POST", "/language", lambda to: to.language.choose, "anyone"),
@@ -73,7 +66,7 @@ PEOPLE_PAGES = (
     PageRow("GET", "/me/data.json", lambda to: to.data.download, "signed in"),
     PageRow("POST", "/me/data", lambda to: to.data.erase, "signed in"),
     *rows_of(MY_VOTES),
-    *OWNED_PAGES,
+    *rows_of(OWNED_PAGES),
     *rows_of((TAKE_OVER, *OWNER_PAGES, INVITATION)),
     *rows_of(KEY_PAGES),
     *rows_of((*WEBHOOK_PAGES, *DELIVERY_PAGES)),

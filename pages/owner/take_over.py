@@ -21,7 +21,7 @@ from listings.rules import listing_of
 from pages.page import Again, Answer, Page, PageCall, Post, Shown
 from web.json_answers import AnswerRefused
 from web.pages import see_other
-from web.people.overview_pages import AWAY, NO_APPLICATION
+from web.people.applications import AWAY, NO_APPLICATION
 from web.people.people_audience import done
 
 NOT_IN_LIST = Text(

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from actions.action import Access, AnyAction, Call, Operation
+from actions.history import ACT_NAMES
 from actions.review import AGREE, APPROVE, CLAIM, DENY, NOTE, REFUSE, RELEASE, WITHDRAW
 from actions.users import LIFT_QUARANTINE, QUARANTINE_USER, QuarantineTerms, impose, lift
 from actions.views import Success
@@ -30,7 +31,6 @@ from pages.review.listing_view import ReviewView, platform_view, review_view
 from web.error_pages import error_text
 from web.form_posts import FormPost
 from web.people.listing_forms import LABELS
-from web.people.overview_pages import DEEDS
 from web.people.people_audience import done
 from web.people.server_checking import CONDITIONS
 
@@ -97,7 +97,7 @@ async def _html(page: PageCall) -> Mapping[str, Any]:
         "may_decide": "decide" in page.rights,
         "description": await page.site.descriptions.markdown.html(kind.prose(row.latest)),
         "labels": LABELS,
-        "deeds": DEEDS,
+        "deeds": ACT_NAMES,
         "reasons": _reasons(page),
         "conditions": CONDITIONS,
         "values": page.visit.form() if page.refused.error is not None else {},

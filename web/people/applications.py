@@ -6,10 +6,15 @@ from chatplatform.answers import PlatformApplication, application_icon_url, crea
 from chatplatform.platform_client import ChatPlatform, Told
 from core.clock import Clock
 from core.rows import Policy
+from languages.texts import Text
 from web.people.user_limit import UserLimit
 
 LOOK_UPS = Policy(5, 60)
 """How often a user may have an application looked up."""
+
+
+AWAY = Text("The chat platform gives no answer that can be used right now. Try again in a moment.")
+NO_APPLICATION = Text("The chat platform knows no application with this id any more.")
 
 
 class ApplicationCard(NamedTuple):

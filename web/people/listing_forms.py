@@ -4,15 +4,8 @@ The kind declares the fields with their rules. The browser checks none: it count
 do.
 """
 
-import hashlib
 from collections.abc import Mapping
-from typing import Any
 
-import msgspec
-from msgspec.structs import asdict
-
-from core.rows import Listing
-from kinds.kind import Profile
 from kinds.registry import KINDS
 from languages.texts import Text, Words
 
@@ -24,16 +17,6 @@ LABELS: Mapping[str, Text] = {
     "extra_owners": Text("Co-owners"),
 }
 """The fields of profiles by their names in the API, which are their names in the forms, too."""
-
-
-def written(profile: Profile) -> dict[str, Any]:
-    """Return the fields of a profile as the API takes them: what a form shows that changes it."""
-    return asdict(profile)
-
-
-def version_of(row: Listing) -> str:
-    """Return what tells the version saved last from others, for a form that is drawn from it."""
-    return hashlib.blake2b(msgspec.json.encode(written(row.latest)), digest_size=8).hexdigest()
 
 
 def by_field(fields: Mapping[str, Words]) -> dict[str, Words]:

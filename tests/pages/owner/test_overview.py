@@ -1,4 +1,4 @@
-"""web/people/overview_pages.py: how a listing stands, what happened to it, and whose it is."""
+"""pages/owner/overview.py: how a listing stands, what happened to it, and whose it is."""
 
 import json
 import re
@@ -6,13 +6,13 @@ from typing import get_args
 
 import pytest
 
+from actions.history import ACT_NAMES
 from core.rows import AuditAction
 from tests.support.gateways import BOT
 from tests.support.owned_listings import SERVER, TYPED, describe, list_bot, list_server
 from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, Person
 from tests.support.platform_stand_in import BEN, CLEO, DAN, READY
-from web.people.overview_pages import DEEDS
 
 HERE = f"/bots/{READY}/manage"
 
@@ -163,5 +163,5 @@ def test_the_platform_is_not_asked_without_end(gateway: PeopleGateway, ada: Pers
     assert gateway.stand_in.asked(f"/applications/{READY}/rpc") == asked + 5
 
 
-def test_every_deed_has_words() -> None:
-    assert DEEDS.keys() == {*get_args(AuditAction)}
+def test_every_act_has_a_name() -> None:
+    assert ACT_NAMES.keys() == {*get_args(AuditAction)}

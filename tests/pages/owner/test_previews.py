@@ -1,9 +1,9 @@
-"""web/people/previews.py: a user previews so often, on whatever page."""
+"""A user previews so often, on whatever page."""
 
+from gateway.people_site import PREVIEWS
 from tests.support.gateways import BOT_SUBMISSION
 from tests.support.people_gateway import PeopleGateway
 from tests.support.platform_stand_in import ADA, BEN, NO_BOT, READY
-from web.people.previews import PREVIEWS
 
 TYPED = {"name": "A bot for the tests", "description": "**bold**", "act": "preview"}
 

@@ -1,4 +1,4 @@
-"""web/people/removal_pages.py: a listing goes when its owner types its name."""
+"""pages/owner/removal.py: a listing goes when its owner types its name."""
 
 import pytest
 

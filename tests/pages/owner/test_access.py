@@ -1,7 +1,9 @@
-"""web/people/owned_pages.py: who may open which page, for every row."""
+"""The pages of listings for their owners: who may open which, for every row."""
 
 import pytest
 
+from pages.page_rows import rows_of
+from pages.table import OWNED_PAGES
 from tests.support.gateways import OPERATOR_TOKEN
 from tests.support.owned_listings import SERVER, list_bot, list_server
 from tests.support.page_visitor import COOKIE
@@ -9,9 +11,9 @@ from tests.support.people_gateway import PeopleGateway
 from tests.support.platform_stand_in import ADA, BEN, CLEO, DAN, READY
 from tests.support.visited_listings import stranger_status
 from web.pages import PageRow
-from web.people.owned_pages import OWNED_PAGES
 
-OF_LISTINGS = [row for row in OWNED_PAGES if "{id}" in row.path]
+ROWS = rows_of(OWNED_PAGES)
+OF_LISTINGS = [row for row in ROWS if "{id}" in row.path]
 OF_OWNERS = ("/danger", "/prove")
 """What the owner alone may do."""
 YEAR_SECONDS = 365 * 86_400
@@ -37,7 +39,7 @@ def time_passes(gateway: PeopleGateway) -> None:
     gateway.clock.advance(600)
 
 
-@pytest.mark.parametrize("row", OWNED_PAGES, ids=named)
+@pytest.mark.parametrize("row", ROWS, ids=named)
 def test_a_stranger_and_the_operators_cookie_are_led_to_the_sign_in(
     gateway: PeopleGateway, row: PageRow
 ) -> None:
@@ -74,19 +76,19 @@ def test_an_extra_owner_may_do_all_but_what_is_the_owners(gateway: PeopleGateway
     assert (answer.status_code == 403) == row.path.endswith(OF_OWNERS)
 
 
-@pytest.mark.parametrize("row", [row for row in OWNED_PAGES if row.method == "GET"], ids=named)
+@pytest.mark.parametrize("row", [row for row in ROWS if row.method == "GET"], ids=named)
 def test_the_owner_may_open_every_page(gateway: PeopleGateway, row: PageRow) -> None:
     answer = gateway.person(ADA).get(path_of(row))
     assert (answer.status_code, answer.headers["X-Robots-Tag"]) == (200, "noindex")
 
 
-@pytest.mark.parametrize("row", [row for row in OWNED_PAGES if row.method == "POST"], ids=named)
+@pytest.mark.parametrize("row", [row for row in ROWS if row.method == "POST"], ids=named)
 def test_a_form_of_another_site_is_refused(gateway: PeopleGateway, row: PageRow) -> None:
     answer = gateway.person(ADA).request("POST", path_of(row), {"Sec-Fetch-Site": "cross-site"})
     assert (answer.status_code, "This was refused" in answer.text) == (403, True)
 
 
-@pytest.mark.parametrize("row", OWNED_PAGES, ids=named)
+@pytest.mark.parametrize("row", ROWS, ids=named)
 def test_a_part_of_a_page_can_be_drawn_alone(gateway: PeopleGateway, row: PageRow) -> None:
     answer = gateway.person(ADA).request(row.method, path_of(row), {"HX-Request": "true"})
     assert answer.status_code < 500, answer.text
@@ -96,5 +98,5 @@ def test_a_part_of_a_page_can_be_drawn_alone(gateway: PeopleGateway, row: PageRo
 def test_an_expired_session_opens_nothing(gateway: PeopleGateway) -> None:
     ada = gateway.person(ADA)
     gateway.clock.advance(YEAR_SECONDS)
-    for row in OWNED_PAGES:
+    for row in ROWS:
         assert ada.request(row.method, path_of(row)).status_code == stranger_status(row.path)

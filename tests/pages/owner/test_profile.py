@@ -1,4 +1,4 @@
-"""web/people/profile_pages.py: the page and the API take the same profiles."""
+"""pages/owner/profile.py: the page and the API take the same profiles."""
 
 import re
 from typing import Any

@@ -1,0 +1,132 @@
+"""The first page of a listing: how it stands, and what is missing.
+
+Here its owner also proves to control the bot: the public description of the application at the platform must
+hold a code that this deployment alone can make.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
+
+from actions.action import Access
+from actions.history import ACT_NAMES, ActView, act_views
+from actions.listing_views import listing_view
+from actions.views import Count, KindName, Moment, View
+from chatplatform.platform_client import PlatformAway
+from core.rows import Listing
+from kinds.bots import BOTS
+from kinds.registry import kind_of
+from listings.owners import is_proven, prove_ownership
+from listings.review import review_of, waiting_since, waits
+from listings.rules import listing_of
+from pages.owner.server_checks import bot_link, hides_ms
+from pages.page import Again, Page, PageCall, Post, Shown
+from people.permissions import Right
+from web.json_answers import AnswerRefused
+from web.people.applications import AWAY, NO_APPLICATION
+from web.people.people_audience import done
+from web.people.server_checking import CONDITIONS
+from web.people.user_names import names_of
+
+Gap = Literal["ownership", "key", "webhook", "counts"]
+"""What a listing could have, and has not."""
+_WHO_FILLS: Mapping[Gap, Right] = {
+    "ownership": "prove",
+    "key": "keys",
+    "webhook": "webhook",
+    "counts": "keys",
+}
+
+
+class ListingStanding(View):
+    """How a listing stands."""
+
+    kind: KindName
+    listing: View
+    place: Annotated[int | None, Meta(description="Its place in the queue, from 1.")]
+    waiting_since: Annotated[
+        Moment | None, Meta(description="Since when it, or a change of it, waits for a decision.")
+    ]
+    usual_wait_ms: Annotated[
+        Count | None, Meta(description="How long a decision usually takes; null while too few are known.")
+    ]
+    is_proven: bool
+    missing: tuple[Gap, ...]
+    may: Annotated[tuple[Right, ...], Meta(description="The rights of the visitor.")]
+    history: Annotated[tuple[ActView, ...], Meta(description="The newest act first.")]
+    success: bool = True
+
+
+def show(page: PageCall) -> Shown[ListingStanding]:
+    row, asked, standing = page.row, page.site.submissions, _standing(page)
+    owners, decision = (row.owner_id, *row.extra_owners), review_of(row)
+    is_unproven = "prove" in page.rights and "ownership" in standing.missing
+    html: Mapping[str, Any] = {
+        "is_withdrawn": decision is not None and decision.action == "withdrawn",
+        "gaps": [gap for gap in standing.missing if _WHO_FILLS[gap] in page.rights],
+        "owners": owners,
+        "names": names_of(page.call.state, owners),
+        "act_names": ACT_NAMES,
+        "me": f"users/{page.person.id}",
+        "conditions": CONDITIONS,
+        "hides_ms": hides_ms(asked, row),
+        "bot_link": bot_link(asked, row),
+        "code": asked.code_of(row.ref, row.owner_id) if is_unproven else None,
+    }
+    return Shown(standing, html=html)
+
+
+async def prove(page: PageCall, _: None) -> None:
+    """Ask the platform for the bot's description, and look for the code in it."""
+    row, asked = page.row, page.site.submissions
+    try:
+        told = await asked.applications.ask(page.person.id, row.id, anew=True)
+    except PlatformAway as away:
+        raise Again(errors={"": AWAY}, status=503) from away
+    except AnswerRefused as refused:
+        raise Again(refused) from refused
+    if told.application is None:
+        raise Again(errors={"": NO_APPLICATION}, status=409)
+    call, code = page.call.rechecked(), asked.code_of(row.ref, row.owner_id)
+    row = listing_of(call.state, row.ref)
+    events = prove_ownership(row, told.application.description, code, call.now_ms, by=call.by)
+    await call.commit(events, lambda: None)
+
+
+def _standing(page: PageCall) -> ListingStanding:
+    row, ownership = page.row, page.site.ownership
+    return ListingStanding(
+        kind=kind_of(row.ref).plural,
+        listing=listing_view(row),
+        place=ownership.place(row.ref),
+        waiting_since=waiting_since(row) if waits(row) else None,
+        usual_wait_ms=ownership.usual_wait_ms,
+        is_proven=is_proven(row),
+        missing=gaps_of(row),
+        may=tuple(sorted(page.rights)),
+        history=act_views(row, names_moderators=page.person.is_moderator),
+    )
+
+
+def gaps_of(row: Listing) -> tuple[Gap, ...]:
+    """Return what is missing to a listing, the most urgent first."""
+    kind, is_approved = kind_of(row.ref), row.state == "approved"
+    found: tuple[tuple[Gap, bool], ...] = (
+        ("ownership", kind.is_a("application") and not is_proven(row)),
+        ("key", kind.has("keys") and is_approved and not row.keys),
+        ("webhook", is_approved and row.webhook is None),
+        ("counts", kind.has("stats") and is_approved and row.counts is None),
+    )
+    return tuple(gap for gap, is_missing in found if is_missing)
+
+
+OVERVIEW = Page(path="/{kind}/{id}/manage", tab="overview", access=Access("see"), show=show)
+PROOF = Page(
+    path=f"/{BOTS}/{{id}}/manage/prove",
+    kind=BOTS,
+    tab="overview",
+    show=show,
+    has_get=False,
+    posts=(Post(access=Access("prove"), run=prove, then=lambda page, _: done(page.here, "proven")),),
+)
