@@ -8,8 +8,7 @@ from actions.action import Access, Action, Call, Command
 from actions.users import known_id
 from actions.views import Count, Moment, NoMore, Success, View, example
 from core.user_rows import user_ref
-from people import user_sessions
-from people.user_sessions import SHOWN_DIGITS, digests_of, end_everyone, session_id
+from people.user_sessions import SHOWN_DIGITS, digests_of, end_everyone, end_sessions, session_id
 
 SESSION_PATTERN = f"^[0-9a-f]{{{SHOWN_DIGITS}}}$"
 USERS_AT_ONCE = 64
@@ -51,17 +50,11 @@ def index(call: Call, _: None) -> UserSessions:
     return UserSessions(sessions=shown)
 
 
-async def end_all_of_user(call: Call, _: None) -> Success:
-    """End all sessions of a user."""
-    events = user_sessions.end_sessions(call.state, known_id(call), None, call.now_ms, by=call.by)
-    return await call.commit(events, Success)
-
-
-async def end_one(call: Call, _: None) -> Success:
-    """End a session of a user."""
-    user_id = known_id(call)
-    digests = digests_of(call.state.users.get(user_ref(user_id)), call.ids[1])
-    events = user_sessions.end_sessions(call.state, user_id, digests, call.now_ms, by=call.by)
+async def end(call: Call, _: None) -> Success:
+    """End the session that the path names; all sessions of the user if it names none."""
+    user_id, named = known_id(call), call.ids[1:]
+    digests = digests_of(call.state.users.get(user_ref(user_id)), *named) if named else None
+    events = end_sessions(call.state, user_id, digests, call.now_ms, by=call.by)
     return await call.commit(events, Success)
 
 
@@ -93,7 +86,7 @@ LIST_SESSIONS = Action(
 )
 END_SESSIONS = Action(
     name="endSessions",
-    run=end_all_of_user,
+    run=end,
     view=Success,
     access=Access(),
     method="DELETE",
@@ -124,7 +117,7 @@ END_ALL_SESSIONS = Action(
 )
 END_SESSION = Action(
     name="endSession",
-    run=end_one,
+    run=end,
     view=Success,
     access=Access(),
     method="DELETE",

@@ -37,9 +37,7 @@ GROUPS = {
     "moderators": "Say who moderates.",
     "debug": "Look inside the process.",
 }
-LOST = {
-    **{call.command: call.loses for call in OPERATIONS if call.loses},
-}
+LOST = {call.command: call.loses for call in OPERATIONS if call.loses}
 """Commands that ask before something is lost."""
 _READS: Mapping[str, click.ParamType[Any]] = {
     "text": click.STRING,

@@ -17,10 +17,11 @@ from gateway.fleet import Fleet
 from gateway.readers import PeopleReaders
 from gateway.runtime import Runtime
 from handlers.route import Endpoints, Resource
-from handlers.routes import ROUTES
 from handlers.slices import in_slices
 from listings.owners import code_maker
 from listings.review import PresetReason
+from pages.account.my_data import DOWNLOADS
+from pages.account.sign_in_guards import SignInGuards
 from pages.public.lists import HOME_ORDERS
 from pages.site_tools import (
     Accounts,
@@ -28,16 +29,15 @@ from pages.site_tools import (
     Descriptions,
     PublicSite,
     Reviewing,
+    SigningIn,
     SiteTools,
     Submissions,
     Voting,
 )
-from pages.table import PEOPLE_PAGES, PeoplePages
+from pages.table import PEOPLE_PAGES
 from pages.voting.vote_challenges import VoteChallenges
 from pages.voting.vote_guards import GuardPolicy, VoteGuards
 from pages.voting.voted_refs import VotedRefs
-from people.reminders import unread_reminders
-from replication.facts import KeyedDigests
 from search.catalogue import Catalogue
 from search.index import SearchIndex
 from search.list_keeper import ListKeeper
@@ -45,24 +45,19 @@ from search.list_orders import ListOrders
 from serving.observers import Observers
 from votes.voted import VotedListings
 from web.cookies import people_cookies
-from web.json_answers import JsonAnswers
 from web.markdown import Markdown
 from web.notice_cookie import Notices
 from web.page_policy import with_trusted_types
 from web.people.applications import Applications
-from web.people.language_choice import LanguageChoice
 from web.people.listing_access import ListingAccess
-from web.people.my_data import MyData
-from web.people.my_pages import MyPages
 from web.people.people_audience import people_audience
-from web.people.people_in_state import PeopleInState
+from web.people.rounds import in_rounds
 from web.people.server_checking import ServerChecking
 from web.people.server_lists import ServerLists
 from web.people.server_rechecks import ServerRechecks
-from web.people.sign_in_pages import SignInPages, SignInPlace
-from web.people.sign_in_states import SignInStates
-from web.people.sweeping import Sweeping
+from web.people.sweeping import EVERY_SECONDS, sweep
 from web.people.user_limit import UserLimit
+from web.people.visitors import People
 from web.sign_in_cookie import SignInSeal
 from web.site import Site
 from web.templates import Templates
@@ -87,17 +82,14 @@ class PeopleSite:
         templates: Templates,
         markdown: Markdown,
     ) -> None:
-        settings, clock, rules, digester = runtime.settings, runtime.clock, api.people, api.callers.digester
-        web, sessions, state = settings.web, rules.sessions, ledger.state
+        settings, clock, digester = runtime.settings, runtime.clock, api.callers.digester
+        web, state = settings.web, ledger.state
         self.readers = PeopleReaders(VotedListings(state), Catalogue(state), SearchIndex(state))
-        new_value = partial(secrets.token_urlsafe, 32)
         cdn_url = settings.chat_platform.cdn_url
-        cooldown_ms = settings.votes.cooldown_ms
-        reminders = partial(unread_reminders, state, cooldown_ms)
-        people = PeopleInState(ledger, clock, sessions, digester.digest, new_value, cdn_url, reminders)
-        self._sweeping = Sweeping(ledger, clock, sessions)
+        self._actions = api.managed
+        people = People(api.managed, cdn_url)
         cookies = people_cookies(round(web.session_seconds), are_secure=not web.insecure_cookies)
-        self._accounts = Accounts(people, cookies)
+        self._accounts = Accounts(people, cookies, UserLimit(DOWNLOADS, clock))
         authorize_url = settings.chat_platform.authorize_url
         acts = UserLimit(Policy(web.acts_per_minute, 60), clock)
         notices = Notices(cookies.notice, digester.secret, clock, secrets.token_bytes)
@@ -122,10 +114,7 @@ class PeopleSite:
         )
         self._addresses = Addresses(web.public_url or "", authorize_url, cdn_url)
         self._site = Site(templates, audience, clock)
-        place = SignInPlace(
-            platform, authorize_url, settings.chat_platform.client_id or "", web.redirect_uri or ""
-        )
-        seal = SignInSeal(digester.secret)
+        client_id = settings.chat_platform.client_id or ""
         lists = ServerLists(clock)
         servers = settings.servers
         conditions = ServerConditions(
@@ -135,21 +124,18 @@ class PeopleSite:
         self._submissions = Submissions(
             Applications(platform, clock, cdn_url),
             lists,
-            ServerChecking(*(platform, conditions, lists, clock, authorize_url, place.client_id)),
+            ServerChecking(*(platform, conditions, lists, clock, authorize_url, client_id)),
             round(servers.grace_days * MS_PER_DAY),
             servers.approve_eligible,
             code_maker(digester.digest),
         )
         checking, grace_ms = self._submissions.checking, self._submissions.grace_ms
         self._rechecks = ServerRechecks(ledger, clock, checking, grace_ms, fleet.asks)
-        self._sign_in = SignInPages(
-            *(people, place, cookies, seal, SIGN_INS, clock, secrets.token_bytes),
-            *(lists, SignInStates(clock, fleet.claims.first_use if fleet.claims is not None else None)),
-        )
-        self._mine = MyPages(ledger, clock, people, sessions, api.ownership, cooldown_ms)
-        self._cooldown_ms = cooldown_ms
+        first_use = fleet.claims.first_use if fleet.claims is not None else None
+        guards = SignInGuards(SIGN_INS, clock, first_use)
+        seal = SignInSeal(digester.secret)
+        self._sign_in = SigningIn(platform, client_id, web.redirect_uri or "", seal, guards)
         self._access = ListingAccess(state, clock)
-        self._vote_mark = KeyedDigests(digester.secret).vote
         self._descriptions = Descriptions(markdown, UserLimit(PREVIEWS, clock))
         self._ownership = api.ownership
         orders = ListOrders(self.readers.catalogue, state.vote_counts, secrets.randbits(40))
@@ -178,26 +164,13 @@ class PeopleSite:
             self._reviewing,
             self._descriptions,
             self._accounts,
+            self._sign_in,
             self._public,
         )
 
     def resources(self, endpoints: Endpoints) -> list[Resource]:
         """Return every path of the pages. What they do, the endpoints do."""
-        answers = JsonAnswers((ROUTES, endpoints))
-        site = self._tools(endpoints)
-        ledger, clock, lists = self._ledger, self._clock, site.submissions.server_lists
-        state, cookies = ledger.state, site.accounts.cookies
-        pages = PeoplePages(
-            site=site,
-            sign_in=self._sign_in,
-            language=LanguageChoice(cookies.language),
-            mine=self._mine,
-            data=MyData(
-                *(state, clock, self._vote_mark, self._ownership, answers),
-                *(cookies.session, lists, self._cooldown_ms),
-            ),
-        )
-        return self._site.resources(PEOPLE_PAGES, pages)
+        return self._site.resources(PEOPLE_PAGES, self._tools(endpoints))
 
     async def run(self, stop: asyncio.Event, observers: Observers) -> None:
         """Survey the catalogue and the owners of listings. Then end expired sessions and check servers again
@@ -210,7 +183,7 @@ class PeopleSite:
             tasks.create_task(self._prepare(observers))
             await in_slices(self._ownership.survey())
             tasks.create_task(self._rechecks.run(stop))
-            await self._sweeping.run(stop)
+            await in_rounds(partial(sweep, self._actions), EVERY_SECONDS, stop)
 
     async def _prepare(self, observers: Observers) -> None:
         """Make the orders of the first page. Nothing else waits for them."""

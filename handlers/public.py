@@ -32,7 +32,7 @@ from handlers.reply import (
     success,
 )
 from handlers.request import Request, json_object
-from kinds.bots import BOTS
+from kinds.registry import KINDS
 from languages.said import Code
 from listings.keys import KeyDigester, is_granted
 from listings.stats import check_difference, committed_window, read_stats, update_stats
@@ -42,6 +42,8 @@ from ratelimit.bucket import Buckets, Decision, FailureGuard, Policy, is_failure
 from votes.queries import vote_status
 from watchers.missing_counts import MissingCounts
 
+_KIND = next(kind for kind in KINDS if kind.stats is not None)
+"""The kind whose programs call these endpoints."""
 _AUTHORIZATION_REQUIRED = refused("authorization_required")
 _INVALID_KEY, _KEY_WITH_SCHEME = refused("invalid_key"), refused("key_with_scheme")
 _BOT_NOT_FOUND, _MALFORMED_USER = refused("bot_not_found"), refused("malformed_user")
@@ -149,7 +151,7 @@ class PublicApi:
     def bot_of(self, caller: Caller) -> str | None:
         """Return the id of the bot that the caller's key is for, or None. The key may have expired."""
         grant = self._state.listings.grants.get(caller.digest) if caller.digest is not None else None
-        return grant.ref.removeprefix(BOTS.prefix) if grant is not None else None
+        return grant.ref.partition("/")[2] if grant is not None else None
 
     def voters(self, bot_id: str, user_id: str, caller: Caller, now_ns: int) -> Reply:
         """Answer a vote check that came at `now_ns` (monotonic)."""
@@ -222,7 +224,7 @@ class PublicApi:
     def _admit(self, bot_id: str, caller: Caller, now_ns: int, now_ms: int) -> Listing | Reply:
         """The bot whose key this is, or the refusal."""
         address, digest, has_scheme = caller
-        ref = BOTS.ref(bot_id)
+        ref = _KIND.ref(bot_id)
         try:
             bot = self._listings[ref]
         except KeyError:

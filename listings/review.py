@@ -6,7 +6,7 @@ so two moderators never decide it twice, and the same holds for a change.
 """
 
 from collections.abc import Collection
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple, get_args
 
 from core.actors import GATEWAY, Actor
 from core.events import Event, NoteAdded, SlotsSet
@@ -25,13 +25,13 @@ DENIALS: Collection[AuditAction] = ("denied", "withdrawn", "change_refused")
 
 
 class PresetReason(NamedTuple):
-    """A reason for a denial of a listing of that kind, which moderators choose from a list. Its owner reads
-    title and text."""
+    """A reason for a denial of a listing of that kind, or of `both`, which moderators choose from a list. Its
+    owner reads title and text."""
 
     key: str
     title: str
     text: str
-    kind: Literal["bots", "servers", "both"]
+    kind: str
 
 
 def waiting_since(row: Listing) -> int:

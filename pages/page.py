@@ -148,6 +148,8 @@ class Shown(Generic[V]):
         html: values for the template alone; an async function if making them costs more than JSON is worth.
         template: another template than that of the row, such as for a key that is shown once.
         headers: headers of this page alone.
+        refused: a refusal that the page says, where no post was refused; it gives the status.
+        cookies: the `Set-Cookie` headers.
         cached: headers of a JSON that caches may keep. It has a tag (web/etags.py).
         missing: the refusal of the JSON of a page without a value.
         status: the status of a page that says no without a form, such as to the id in its query.
@@ -158,6 +160,8 @@ class Shown(Generic[V]):
     html: Html | Callable[[], Awaitable[Html]] = field(default_factory=dict)
     template: str = ""
     headers: Mapping[str, str] = field(default_factory=lambda: NO_HEADERS)
+    refused: RefusedPost | None = None
+    cookies: tuple[str, ...] = ()
     cached: Mapping[str, str] | None = None
     missing: Code = "sign_in_required"
     status: int | None = None

@@ -7,7 +7,7 @@ return, and has checked before that the visitor is one of the row's.
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 from actions.action import Access, Call, Operation
 from core.refusals import Invalid, Refusal, Unavailable
@@ -39,13 +39,6 @@ TELLS_WHEN = {429, 503}
 """The statuses whose headers say when to come again."""
 
 
-class HasSite(Protocol):
-    """The object that the routes are bound to."""
-
-    @property
-    def site(self) -> SiteTools: ...
-
-
 def rows_of(pages: Sequence[AnyPage]) -> tuple[PageRow, ...]:
     """Return the routes of pages, for each kind that has them."""
     of_none = [row for page in pages if "{kind}" not in page.path for row in _rows(page, page.kind)]
@@ -65,13 +58,13 @@ def _rows(page: AnyPage, kind: Kind | None) -> list[PageRow]:
     if page.show is not None and page.has_get:
         if page.has_json:  # first, because the end of `path` may be an id
             rows.append(
-                PageRow("GET", _json_path(path), lambda to: _Served(page, kind, to.site).json, page.visitors)
+                PageRow("GET", _json_path(path), lambda to: _Served(page, kind, to).json, page.visitors)
             )
-        rows.append(PageRow("GET", path, lambda to: _Served(page, kind, to.site).show, page.visitors))
+        rows.append(PageRow("GET", path, lambda to: _Served(page, kind, to).show, page.visitors))
     if page.posts:
         rows.append(
             PageRow(
-                *("POST", path, lambda to: _Served(page, kind, to.site).post, page.visitors),
+                *("POST", path, lambda to: _Served(page, kind, to).post, page.visitors),
                 gives_back=page.gives_back,
             )
         )
@@ -197,7 +190,7 @@ class _Served:
         return await self._drawn(call, answer) if isinstance(answer, Shown) else answer
 
     async def _drawn(self, call: PageCall, shown: Shown[Any]) -> DrawnPage:
-        page, refused = self._page, call.refused
+        page, refused = self._page, shown.refused or call.refused
         html = await shown.html() if callable(shown.html) else shown.html
         values = {"value": shown.value, "errors": refused.errors, **html}
         title = shown.title
@@ -211,6 +204,7 @@ class _Served:
             shown.status or refused.status,
             {**shown.headers, **refused.headers},
             refused.limits,
+            shown.cookies,
         )
 
 

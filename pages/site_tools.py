@@ -14,6 +14,7 @@ from handlers.request import Request
 from listings.owners import CodeOf
 from listings.ownership import Ownership
 from listings.review import PresetReason
+from pages.account.sign_in_guards import SignInGuards
 from pages.voting.vote_challenges import VoteChallenges
 from pages.voting.vote_guards import VoteGuards
 from pages.voting.voted_refs import VotedRefs
@@ -24,11 +25,11 @@ from web.cookies import PeopleCookies
 from web.markdown import Markdown
 from web.people.applications import Applications
 from web.people.listing_access import ListingAccess
-from web.people.people_in_state import PeopleInState
 from web.people.server_checking import ServerChecking
 from web.people.server_lists import ServerLists
 from web.people.user_limit import UserLimit
-from web.people.visitors import Person
+from web.people.visitors import People, Person
+from web.sign_in_cookie import SignInSeal
 
 
 @dataclass(frozen=True)
@@ -93,10 +94,28 @@ class Descriptions:
 
 @dataclass(frozen=True)
 class Accounts:
-    """Who has signed in, and what their browsers keep."""
+    """Who has signed in, what their browsers keep, and how often they may download their data."""
 
-    people: PeopleInState
+    people: People
     cookies: PeopleCookies
+    downloads: UserLimit
+
+
+@dataclass(frozen=True)
+class SigningIn:
+    """The sign-in at the chat platform.
+
+    Args:
+        client_id: the name of this deployment at the platform.
+        redirect_uri: the address of the callback, as it is registered at the platform letter by letter.
+        seal: keeps a sign-in under way in a cookie.
+    """
+
+    platform: ChatPlatform
+    client_id: str
+    redirect_uri: str
+    seal: SignInSeal
+    guards: SignInGuards
 
 
 @dataclass(frozen=True)
@@ -132,4 +151,5 @@ class SiteTools:
     reviewing: Reviewing
     descriptions: Descriptions
     accounts: Accounts
+    sign_in: SigningIn
     public: PublicSite

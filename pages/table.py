@@ -4,10 +4,12 @@ A page that changes something is a POST, and leads to a page by 303. The callbac
 exception: the chat platform sends the browser there by a GET.
 """
 
-from dataclasses import dataclass
-
 from pages.account.invitations import INVITATION
+from pages.account.language import LANGUAGE
+from pages.account.my_data import MY_DATA
+from pages.account.my_pages import MY_PAGES
 from pages.account.my_votes import MY_VOTES
+from pages.account.sign_in import SIGN_IN_PAGES
 from pages.owner.deliveries import DELIVERY_PAGES
 from pages.owner.keys import KEY_PAGES
 from pages.owner.overview import OVERVIEW, PROOF
@@ -26,46 +28,13 @@ from pages.public.robots import ROBOTS
 from pages.review.listing_review import LISTING_PAGES
 from pages.review.queue import QUEUE
 from pages.review.votes import FLAGGED_VOTES, LISTING_VOTES
-from pages.site_tools import SiteTools
 from pages.voting.vote_page import VOTE_PAGE
-from web.pages import PageRow
-from web.people.language_choice import LanguageChoice
-from web.people.my_data import MyData
-from web.people.my_pages import MyPages
-from web.people.sign_in_pages import CALLBACK, SignInPages
 
-
-@dataclass(frozen=True)
-class PeoplePages:
-    """The objects that make the pages: one of a gateway. `site` is for the pages that are rows."""
-
-    site: SiteTools
-    sign_in: SignInPages
-    language: LanguageChoice
-    mine: MyPages
-    data: MyData
-
-
-SIGN_IN_PAGES = (
-    PageRow("GET", "/signin", lambda to: to.sign_in.show, "anyone"),
-    PageRow("POST", "/signin", lambda to: to.sign_in.start, "anyone"),
-    PageRow("GET", CALLBACK, lambda to: to.sign_in.finish, "anyone"),
-    PageRow("POST", "/signout", lambda to: to.sign_in.sign_out, "anyone"),
-)
 OWNED_PAGES = (*SUBMISSIONS, PROOF, OVERVIEW, SERVER_CHECK, PROFILE, REMOVAL)
 PEOPLE_PAGES = (
-    *SIGN_IN_PAGES,
-    PageRow("POST", "/language", lambda to: to.language.choose, "anyone"),
+    *rows_of((*SIGN_IN_PAGES, LANGUAGE)),
     *rows_of((ROBOTS,)),
-    PageRow("GET", "/me", lambda to: to.mine.listings, "signed in"),
-    PageRow("GET", "/me/notices", lambda to: to.mine.notices, "signed in"),
-    PageRow("POST", "/me/notices", lambda to: to.mine.notices_read, "signed in"),
-    PageRow("GET", "/me/sessions", lambda to: to.mine.sessions, "signed in"),
-    PageRow("POST", "/me/sessions", lambda to: to.mine.end_session, "signed in"),
-    PageRow("GET", "/me/data", lambda to: to.data.show, "signed in"),
-    PageRow("GET", "/me/data.json", lambda to: to.data.download, "signed in"),
-    PageRow("POST", "/me/data", lambda to: to.data.erase, "signed in"),
-    *rows_of(MY_VOTES),
+    *rows_of((*MY_PAGES, *MY_DATA, *MY_VOTES)),
     *rows_of(OWNED_PAGES),
     *rows_of((TAKE_OVER, *OWNER_PAGES, INVITATION)),
     *rows_of(KEY_PAGES),

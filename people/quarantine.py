@@ -1,10 +1,10 @@
-"""Quarantine: an act that is forbidden to a user for a time. Law: it says why, and the user may see it.
+"""Quarantine: an act that is forbidden to a user for a time, with a reason that the user may see.
 
-Nobody decides about a quarantine of their own: a moderator under one cannot lift it.
+Invariant: nobody decides about a quarantine of their own. A moderator under one cannot lift it.
 
-One that is lifted stays in the row with its end, so that every node of a fleet learns that it is over. Who
-may not sign in is signed out, too. Who is erased stays under quarantine: the row is made anew, with nothing
-else in it, and goes when the quarantine is over.
+A lifted quarantine stays in the row with its end, so that every node of a fleet learns that it is over. A
+user who may not sign in is signed out, too. An erasure does not lift quarantines: they get a new row, with
+nothing else in it, which is dropped when they are over.
 """
 
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ from languages.said import Code, Fault
 
 MOST_CHARACTERS = 512
 REMEMBERED_MS = 30 * 86_400_000
-"""For so long after its end a quarantine is remembered in a fleet: a node that was away may not know that it
+"""The time after its end for which a fleet remembers a quarantine: a node that was away may not know that it
 was lifted."""
 
 
@@ -83,8 +83,8 @@ def lift(state: State, user_id: str, act: QuarantinedAct, now_ms: int, *, by: Ac
 
 
 def after_erasure(state: State, user_id: str, now_ms: int) -> list[Event]:
-    """Put a user whose row an erasure in the same record removes under the same quarantines again. So the
-    erasure lifts none, and in a fleet these are later than it."""
+    """Return the events that keep the quarantines of a user whom the same record erases. In a fleet these are
+    later than the erasure."""
     row = state.users.get(user_ref(user_id))
     found = row.quarantines if row is not None else ()
     return [
@@ -95,14 +95,14 @@ def after_erasure(state: State, user_id: str, now_ms: int) -> list[Event]:
 
 
 def sweep_users(state: State, refs: Iterable[str], now_ms: int) -> list[Event]:
-    """Drop the rows of those users who have no account, and whose quarantines are over."""
+    """Drop the rows of users who have no account, and whose quarantines are over."""
     over_ms = now_ms - REMEMBERED_MS if state.fleet.label else now_ms
     rows = (state.users.get(ref) for ref in refs)
     return [UserDropped(row.ref) for row in rows if row is not None and _is_empty(row, over_ms)]
 
 
 def _is_empty(row: UserRow, over_ms: int) -> bool:
-    """Tell if nothing in the row has held since then."""
+    """Return true if nothing in the row has been in force since then."""
     # In a fleet the end of a role has a stamp, and must be known to all nodes for good.
     has_more = row.profile or row.sessions or row.ended or row.role or row.stamps is not None
     return not has_more and not any(each.is_in_force(over_ms) for each in row.quarantines)

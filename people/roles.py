@@ -1,6 +1,6 @@
-"""Moderators: named in the settings, or by the operator. Law: it is asked anew each time.
+"""Moderators: named in the settings, or appointed by the operator.
 
-So whoever is no moderator any more is none at once, with all sessions.
+Invariant: a role that is taken away holds in no session any more, because each check reads the state again.
 """
 
 from typing import Literal
@@ -16,7 +16,7 @@ ModeratorSource = Literal["settings", "appointed"]
 
 
 class Moderators:
-    """Who moderates.
+    """The moderators of a deployment.
 
     Args:
         named: the ids of users in the settings.

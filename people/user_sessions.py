@@ -1,5 +1,6 @@
-"""Sessions: who a browser belongs to. Law: a session ends when it is unused for too long, when it is too old,
-and when somebody ends it; and nobody is known by anything else.
+"""Sessions: the browsers that are signed in as a user. Nothing else tells who a visitor is.
+
+Invariant: a session ends when it is unused for too long, when it is too old, and when somebody ends it.
 
     sign_in -> known <-> seen -> (idle, too old) | ended
 
@@ -20,7 +21,7 @@ from people.roles import Moderators
 
 MOST_SESSIONS = 20  # of one user
 SHOWN_DIGITS = 16
-"""As many hex digits of a session's digest are its id for people. The digest itself never leaves."""
+"""The hex digits of a session's digest that are its id for people. The digest itself never leaves."""
 SEEN_EVERY_MS = 3_600_000
 """A session's use is written once an hour at most, so it may end by that much too early, never too late."""
 SEEN_PARTS = 8
@@ -35,7 +36,7 @@ class SessionTerms(NamedTuple):
 
 
 class Terms(NamedTuple):
-    """What holds for everybody, and what for moderators, who can do more harm."""
+    """The terms for everybody, and those for moderators, who can do more harm."""
 
     users: SessionTerms
     moderators: SessionTerms
@@ -51,7 +52,7 @@ class Known(NamedTuple):
 
 
 class Sessions:
-    """What holds for the sessions of a deployment."""
+    """The rules on the sessions of a deployment."""
 
     def __init__(self, state: State, moderators: Moderators, terms: Terms) -> None:
         self._state = state
@@ -59,7 +60,7 @@ class Sessions:
         self._terms = terms
 
     def known(self, digest: str, now_ms: int) -> Known | None:
-        """Return who the session with this digest is of; None if it is over, or never was."""
+        """Return the visitor with the session of this digest; None if it is over, or never was."""
         ref = self._state.users.by_session.get(digest)
         row = self._state.users.get(ref) if ref is not None else None
         session = row.session(digest) if row is not None else None
@@ -81,7 +82,7 @@ class Sessions:
 
         Args:
             digest: of the new session's value.
-            ends: the digest of the value that the browser had before. It ends, whoever's it was.
+            ends: the digest of the value that the browser had before. It ends, even if it was another user's.
 
         Raises Refusal.
         """
@@ -102,8 +103,8 @@ class Sessions:
         return events
 
     def sweep(self, refs: Iterable[str], now_ms: int) -> list[Event]:
-        """End those sessions of the users that are over by themselves, and forget those that were ended so
-        long ago that they would be too old, so that no row keeps them for ever."""
+        """End the expired sessions of the users. Forget the endings of sessions that would be too old by now,
+        so that no row keeps them for ever."""
         events = list[Event]()
         # One is opened before it is ended. So it is too old, at the latest, this time after its ending.
         longest_ms = max(self._terms.users.longest_ms, self._terms.moderators.longest_ms)
@@ -120,7 +121,7 @@ class Sessions:
         return events
 
     def _is_kept(self, session: UserSession, now_ms: int) -> bool:
-        """Tell whether it may still be known: a moderator's session is again, once the role is taken away."""
+        """Return true if it may be known again: that of a moderator is, once the role is taken away."""
         return _is_alive(session, self._terms.users, now_ms)
 
 
@@ -135,8 +136,7 @@ def seen(known: Known, now_ms: int) -> list[Event]:
 def end_sessions(
     state: State, user_id: str, digests: Collection[str] | None, now_ms: int, *, by: Actor
 ) -> list[Event]:
-    """End some sessions of a user, or all of them (None). Raises Refusal for a session that the user has
-    not."""
+    """End some sessions of a user, or all of them (None). Raises Refusal for a session of somebody else."""
     ref = user_ref(user_id)
     row = state.users.get(ref)
     mine = {session.digest for session in row.sessions} if row is not None else set[str]()

@@ -1,5 +1,6 @@
 """kinds/: a field is declared once. A new one shows everywhere without a line elsewhere."""
 
+import ast
 import subprocess
 from pathlib import Path
 from typing import Annotated
@@ -29,6 +30,41 @@ def product_files() -> list[Path]:
 @pytest.mark.parametrize("field", ["support_invite", "support_url"])
 def test_no_file_but_its_declaration_names_a_field_of_a_profile(field: str) -> None:
     assert [str(path) for path in product_files() if field in path.read_text()] == []
+
+
+NAMES_KINDS = {
+    "cli/demo.py": "the demo bot",
+    "listings/stats_problems.py": "a field of pushes that others call `servers`",
+    "openapi/document.py": "the servers of OpenAPI",
+    "web/people/overview_pages.py": "the proof that a bot is its owner's",
+    "web/people/public_lists.py": "the four lists of the first page",
+    "web/people/server_check_pages.py": "the check of a server",
+    "web/people/server_rechecks.py": "the daily checks of servers",
+    "web/people/server_submission.py": "the page on which a server is listed",
+    "web/people/submission_pages.py": "the page on which a bot is submitted",
+    "web/templates/debug/limiter.html": "the limits of bots",
+}
+"""The files that name a kind, and why. The list may only shrink: ask for a part of the kind instead."""
+WITH_KINDS_OF_THEIR_OWN = ("chatplatform/", "guild_counts/", "settings/")
+"""Rooms that speak with the chat platform, or of the deployment."""
+
+
+def names_a_kind(path: Path) -> bool:
+    """Return true if a file imports the declaration of a kind, or has the name of one as a text."""
+    plurals = {kind.plural for kind in KINDS}
+    if path.suffix == ".html":
+        return any(f'"{plural}"' in path.read_text() for plural in plurals)
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module in {f"kinds.{plural}" for plural in plurals}:
+            return True
+        if isinstance(node, ast.Constant) and node.value in plurals:
+            return True
+    return False
+
+
+def test_only_these_files_name_a_kind() -> None:
+    named = {str(path.relative_to(ROOT)) for path in product_files() if names_a_kind(path)}
+    assert {name for name in named if not name.startswith(WITH_KINDS_OF_THEIR_OWN)} == NAMES_KINDS.keys()
 
 
 class LouderProfile(BotProfile, frozen=True, gc=False, tag="louder"):

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
+from typing import cast
 from urllib.parse import urlsplit
 
 import requests
@@ -14,13 +15,16 @@ from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_sockets
 
 from chatplatform.answers import PlatformUser, avatar_url
-from chatplatform.platform_client import open_chat_platform
+from chatplatform.platform_client import ChatPlatform, open_chat_platform
 from core.clock import FakeClock
 from core.refusals import Refusal, Unavailable
 from core.rows import Policy
 from handlers.route import PAGE, Resource
 from languages.preferences import language_of
-from pages.table import SIGN_IN_PAGES
+from pages.account.sign_in import CALLBACK, SIGN_IN_PAGES
+from pages.account.sign_in_guards import SignInGuards
+from pages.page_rows import rows_of
+from pages.site_tools import Accounts, Addresses, SigningIn
 from serving.access_log import AccessLog
 from serving.application import ApplicationPolicy, RunningRequests, make_application
 from serving.loop_share import LoopShare
@@ -34,10 +38,8 @@ from web.notice_cookie import Notices
 from web.pages import Page, PageRow, Shown, see_other
 from web.people.people_audience import PersonVisit, people_audience
 from web.people.server_lists import ServerLists
-from web.people.sign_in_pages import CALLBACK, SignInPages, SignInPlace
-from web.people.sign_in_states import SignInStates
 from web.people.user_limit import UserLimit
-from web.people.visitors import Person
+from web.people.visitors import People, Person
 from web.sign_in_cookie import SignInSeal
 from web.site import Site, static_resource
 from web.templates import Templates
@@ -153,7 +155,6 @@ class PeopleSite(Client):
             self.stand_in.access, self.clock, deadline_seconds=WAIT_SECONDS, cache_seconds=0
         )
         async with opening as platform:
-            place = SignInPlace(platform, self.stand_in.authorize_url, CLIENT_ID, self.redirect_uri)
             policy = ApplicationPolicy(
                 65_536,
                 (),
@@ -163,29 +164,35 @@ class PeopleSite(Client):
                 Traffic([PAGE]),
                 self._access.answered,
             )
-            server = HTTPServer(make_application(self._resources(place), policy))
+            server = HTTPServer(make_application(self._resources(platform), policy))
             server.add_sockets(self.sockets)
             self._ready.set()
             await self._stop.wait()
             server.stop()
             await server.close_all_connections()
 
-    def _resources(self, place: SignInPlace) -> list[Resource]:
+    def _resources(self, platform: ChatPlatform) -> list[Resource]:
         cookies = people_cookies(SESSION_SECONDS, are_secure=self.are_secure)
         self.people = PeopleInMemory(self.clock, self.stand_in.url)
-        sign_in = SignInPages(
-            *(self.people, place, cookies, self.seal, ATTEMPTS, self.clock, secrets.token_bytes),
-            *(ServerLists(self.clock), SignInStates(self.clock, None)),
-        )
+        addresses = Addresses(self.base_url, self.stand_in.authorize_url, self.stand_in.url)
+        guards = SignInGuards(ATTEMPTS, self.clock)
         acts = UserLimit(Policy(1_000, 60), self.clock)
         notices = Notices(cookies.notice, SECRET, self.clock, secrets.token_bytes)
         audience = people_audience(
-            cookies, notices, self.people.known, acts, self.base_url, place.authorize_url, self.stand_in.url
+            *(cookies, notices, self.people.known, acts),
+            *(addresses.public_url, addresses.authorize_url, addresses.cdn_url),
         )
         templates = Templates()
         site = Site(templates, audience, self.clock)
-        rows = (*SIGN_IN_PAGES, *SOME_PAGES)
-        return [static_resource(), *site.resources(rows, SimpleNamespace(sign_in=sign_in))]
+        tools = SimpleNamespace(
+            actions=SimpleNamespace(clock=self.clock, random=secrets.token_bytes),
+            addresses=addresses,
+            accounts=Accounts(cast(People, self.people), cookies, acts),
+            sign_in=SigningIn(platform, CLIENT_ID, self.redirect_uri, self.seal, guards),
+            submissions=SimpleNamespace(server_lists=ServerLists(self.clock)),
+        )
+        rows = (*rows_of(SIGN_IN_PAGES), *SOME_PAGES)
+        return [static_resource(), *site.resources(rows, SimpleNamespace(site=tools))]
 
 
 class PeopleVisitor(PageVisitor):

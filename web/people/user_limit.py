@@ -1,4 +1,4 @@
-"""One act of each user, limited. Law: who acts too often holds up nobody else, and learns when it goes on."""
+"""A limit on an act for each user. A user who acts too often slows nobody else down."""
 
 from core.clock import Clock
 from core.rows import Policy

@@ -1,4 +1,4 @@
-"""Names of users for pages. Law: only who has signed in here has one."""
+"""Names of users for pages. Only users who have signed in here have one."""
 
 from collections.abc import Iterable, Mapping
 

@@ -3,12 +3,12 @@
 import pytest
 
 from core.audit_log import KEPT
+from pages.account.my_pages import INVITATIONS
 from tests.support.gateways import BOT_SUBMISSION
 from tests.support.owned_listings import forbid_to_submit, list_bot, list_server
 from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, Person
 from tests.support.platform_stand_in import ADA, BEN, CLEO, DAN, READY
-from web.people.my_pages import INVITATIONS
 
 HERE = f"/bots/{READY}/invitation"
 MEMBER = f"/manage/bots/{READY}/extra-owners/{BEN}"

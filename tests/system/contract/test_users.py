@@ -95,6 +95,10 @@ def test_an_id_that_is_none_is_400(served: Served, method: str, path: str, user:
     assert wrong_fields(served.operate(method, f"{USERS}/{user}{path}", {"reason": "Why."})) == {"id"}
 
 
+def test_a_wrong_act_is_named_before_the_body_is_read(served: Served) -> None:
+    assert wrong_fields(served.operate("PUT", f"{ONE}/quarantines/dance", {"reason": ""})) == {"act"}
+
+
 def test_users_are_listed_in_pages_in_the_order_of_their_ids(gateway: ThreadGateway) -> None:
     assert gateway.done("GET", USERS) == {"success": True, "users": [], "next": None}
     for user in (OTHER_USER, USER, OWNER):

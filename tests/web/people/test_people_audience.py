@@ -2,7 +2,8 @@
 
 import pytest
 
-from pages.table import SIGN_IN_PAGES
+from pages.account.sign_in import SIGN_IN_PAGES
+from pages.page_rows import rows_of
 from tests.support.page_visitor import PageVisitor, words
 from tests.support.people_scene import SESSION, SOME_PAGES, PeopleSite, PeopleVisitor
 from tests.support.platform_stand_in import ADA, CLEO, DAN
@@ -10,7 +11,7 @@ from web.page_policy import PAGE_HEADERS
 from web.pages import PageRow
 from web.people.people_audience import ERROR_TEXTS, origin
 
-ROWS = (*SIGN_IN_PAGES, *SOME_PAGES)
+ROWS = (*rows_of(SIGN_IN_PAGES), *SOME_PAGES)
 CLOSED = [row for row in ROWS if row.access != "anyone"]
 
 
@@ -149,7 +150,7 @@ def test_a_bug_is_a_page_with_the_number_of_its_request(
     visitor: PeopleVisitor, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     visitor.page("/")
-    monkeypatch.setattr("web.people.sign_in_pages.SignInPages._failed", lambda *_: 1 / 0)
+    monkeypatch.setattr("pages.account.sign_in._outcome", lambda *_: 1 / 0)
     answer = visitor.get("/signin/callback?code=secret-code")
     assert answer.status_code == 500
     assert words(answer.text).count(answer.headers["X-Request-Id"]) == 1

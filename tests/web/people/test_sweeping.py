@@ -1,7 +1,10 @@
-"""web/people/sweeping.py: what is over goes, a few users at a time."""
+"""Sweeping: expired rows go, a few users at a time."""
 
 from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import cast
 
+from actions.tools import Tools
 from core.actors import OPERATOR
 from core.clock import FakeClock
 from core.events import CooldownsKept, Event
@@ -9,12 +12,17 @@ from core.ledger import Ledger
 from core.refusals import Unavailable
 from core.state import State
 from core.user_rows import UserProfile
+from handlers.slices import in_slices
 from people.quarantine import impose
 from people.roles import Moderators
 from people.user_sessions import Sessions
 from tests.support.coroutines import run
 from tests.support.people import TERMS
-from web.people.sweeping import Sweeping
+from web.people.sweeping import sweep
+
+
+def tools(ledger: Ledger, clock: FakeClock, sessions: Sessions) -> Tools:
+    return cast(Tools, SimpleNamespace(ledger=ledger, clock=clock, sessions=sessions, in_slices=in_slices))
 
 
 def test_every_session_that_is_over_goes_and_no_other(ledger: Ledger, state: State) -> None:
@@ -24,7 +32,7 @@ def test_every_session_that_is_over_goes_and_no_other(ledger: Ledger, state: Sta
         at_ms = clock.now_ms() if number % 2 else clock.now_ms() - TERMS.users.idle_ms
         profile, digest = UserProfile(f"user {number}"), f"digest {number}"
         ledger.commit(sessions.sign_in(str(10**17 + number), profile, digest, "Firefox", at_ms, ends=None))
-    run(Sweeping(ledger, clock, sessions).sweep())
+    run(sweep(tools(ledger, clock, sessions)))
     assert len(state.users) == 100
     assert set(state.users.by_session) == {f"digest {number}" for number in range(1, 100, 2)}
 
@@ -36,7 +44,7 @@ def test_what_else_is_over_goes_too(ledger: Ledger, state: State) -> None:
         user, end_ms = str(10**17 + number), now_ms + number
         ledger.commit(impose(state, user, "vote", "Spam.", end_ms, now_ms - 1, by=OPERATOR))
         ledger.commit([CooldownsKept(((user, end_ms),), now_ms - 1)])
-    run(Sweeping(ledger, clock, sessions).sweep())
+    run(sweep(tools(ledger, clock, sessions)))
     assert list(state.users) == [f"users/{10**17 + 1}"]
     assert list(state.cooldowns) == [str(10**17 + 1)]
 
@@ -51,5 +59,5 @@ def test_a_journal_that_takes_no_writes_leaves_it_to_the_next_sweep(ledger: Ledg
     events = sessions.sign_in("1" * 17, UserProfile("ada"), "d1", "Firefox", 0, ends=None)
     ledger.commit(events)
     full = Full(state, ledger._journal, ledger.head)
-    run(Sweeping(full, clock, sessions).sweep())
+    run(sweep(tools(full, clock, sessions)))
     assert set(state.users.by_session) == {"d1"}

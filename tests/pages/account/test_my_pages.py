@@ -1,15 +1,15 @@
-"""web/people/my_pages.py: what is one's own, on a whole gateway."""
+"""A person's listings, notices and sessions, on a whole gateway."""
 
 import html
 import re
 
 import pytest
 
+from pages.account.my_pages import LISTINGS
 from tests.support.gateways import BOT, BOT_SUBMISSION, OTHER_BOT
 from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, Person
 from tests.support.platform_stand_in import ADA, BEN, CLEO, DAN
-from web.people.my_pages import LISTINGS
 
 HOUR_SECONDS = 3_600
 

@@ -1,4 +1,4 @@
-"""web/people/my_data.py: what is known of somebody is handed out whole, and forgotten."""
+"""A person's data: everything that is known is handed out, and forgotten."""
 
 import json
 
@@ -6,12 +6,12 @@ import msgspec
 import pytest
 
 from core.actors import ERASED
+from pages.account.my_data import DOWNLOADS
 from tests.support.co_owners import let_join
 from tests.support.gateways import BOT, BOT_SUBMISSION, OTHER_BOT
 from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, Person
 from tests.support.platform_stand_in import ADA, BEN, CLEO
-from web.people.my_data import DOWNLOADS
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""web/people/people_in_state.py: a session is known by its value alone, and survives a restart."""
+"""Visitors: a session is known by its value alone, and survives a restart."""
 
 from pathlib import Path
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from web.people.browsers import _BROWSERS, _SYSTEMS, READ_CHARACTERS, UNKNOWN, browser_label
+from pages.account.browsers import _BROWSERS, _SYSTEMS, READ_CHARACTERS, UNKNOWN, browser_label
 
 AGENTS = {
     "Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0": "Firefox on Linux",

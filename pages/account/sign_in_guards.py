@@ -1,4 +1,6 @@
-"""The states of sign-ins that came back. Invariant: a state counts once, whatever becomes of its sign-in.
+"""The guards of sign-ins: attempts of an address, and states that came back.
+
+Invariant: a state counts once, whatever becomes of its sign-in.
 
 This node remembers a state until its sign-in would be too old. In a fleet, Redis remembers it for all nodes.
 Two gaps remain, in which a state may count twice: at one node before and after its restart, and at two nodes
@@ -9,27 +11,52 @@ import hashlib
 from collections.abc import Awaitable, Callable
 
 from core.clock import NS_PER_SECOND, Clock
+from ratelimit.address import address_key
+from ratelimit.bucket import Buckets, Decision, Policy
 from web.cookies import SIGN_IN_SECONDS
 
+MOST_ADDRESSES = 10_000
+"""The addresses whose attempts are counted."""
 MOST_STATES = 100_000
 """With more sign-ins in ten minutes, the oldest state is forgotten."""
 FirstInFleet = Callable[[str, float], Awaitable[bool]]
 """Takes a digest and the seconds to remember it; returns false if a node of the fleet has taken it before."""
 
 
-class SignInStates:
-    def __init__(self, clock: Clock, first_in_fleet: FirstInFleet | None) -> None:
+class SignInGuards:
+    """The guards of a gateway.
+
+    Args:
+        attempts: how often an address may start a sign-in, and how often it may come back from one.
+    """
+
+    def __init__(self, attempts: Policy, clock: Clock, first_in_fleet: FirstInFleet | None = None) -> None:
+        self._attempts = attempts
         self._clock = clock
         self._first_in_fleet = first_in_fleet
-        self._used: dict[str, int] = {}
+        self._started = Buckets(MOST_ADDRESSES)
+        self._finished = Buckets(MOST_ADDRESSES)
+        self._states: dict[str, int] = {}
         """The time at which a state may be forgotten (monotonic ns), by its digest, the oldest first."""
 
-    def __len__(self) -> int:
-        return len(self._used)
+    @property
+    def states_kept(self) -> int:
+        return len(self._states)
 
-    async def take(self, state: str) -> bool:
+    def started(self, address: str) -> Decision:
+        """Count a sign-in that an address starts."""
+        return self._taken(self._started, address)
+
+    def finished(self, address: str) -> Decision:
+        """Count a sign-in that an address comes back from."""
+        return self._taken(self._finished, address)
+
+    def _taken(self, counts: Buckets, address: str) -> Decision:
+        return counts.take(address_key(address), self._attempts, self._clock.monotonic_ns())
+
+    async def is_first(self, state: str) -> bool:
         """Remember the state. Return true if it is used for the first time."""
-        used, now_ns = self._used, self._clock.monotonic_ns()
+        used, now_ns = self._states, self._clock.monotonic_ns()
         digest = hashlib.sha256(state.encode()).hexdigest()
         if digest in used:
             return False

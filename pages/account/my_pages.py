@@ -1,0 +1,140 @@
+"""A person's listings, notices and sessions.
+
+/me            the listings of a person, the invitations, and the number of new notices
+/me/notices    acts of others on the listings, and due reminders; the form marks them as read
+/me/sessions   the browsers that are signed in; the form ends them
+"""
+
+from bisect import bisect_right
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from actions.notices import NOTICES, found_for
+from core.due_reminders import DueReminder, due_reminders
+from core.events import UserSlotsSet
+from core.listing_table import survey
+from core.rows import Listing
+from core.user_rows import UserRow, UserSession, user_ref
+from kinds.registry import kind_of
+from languages.texts import Text, Words
+from listings.notices import OwnerNotice
+from listings.owners import is_asked
+from pages.account.browsers import label_in_words
+from pages.page import AnyPage, Page, PageCall, Post, Shown
+from people.user_sessions import end_sessions, session_id
+from web.pages import see_other
+
+NOTICES_PATH, SESSIONS_PATH = "/me/notices", "/me/sessions"
+LISTINGS = 100
+"""The listings on one page."""
+INVITATIONS = 20
+"""The most invitations on the page. Strangers make them; after one is answered, the page shows the next."""
+
+
+class OwnListing(NamedTuple):
+    """A listing as its owner's list shows it. `place` is that in the queue, from 1."""
+
+    row: Listing
+    kind: str
+    place: int | None
+
+
+class OwnSession(NamedTuple):
+    """A session as its user's list shows it. `is_this` is true for the browser that asks."""
+
+    id: str
+    session: UserSession
+    browser: Words
+    is_this: bool
+
+
+class MyNotices(NamedTuple):
+    """The newest notices of a person, of either kind, and how many are unread."""
+
+    newest: list[OwnerNotice | DueReminder]
+    unread: int
+
+
+async def show_listings(page: PageCall) -> Shown[None]:
+    state, ownership = page.call.state, page.call.tools.ownership
+    refs = ownership.refs_of(page.person.id)
+    first = bisect_right(refs, page.visit.request.query.get("after", ""))
+    rows = [state.listings[ref] for ref in refs[first : first + LISTINGS]]
+    values = {
+        "listings": [OwnListing(row, kind_of(row.ref).plural, ownership.place(row.ref)) for row in rows],
+        "next": rows[-1].ref if len(refs) > first + LISTINGS else None,
+        "unread": (await _notices(page)).unread,
+        "is_complete": ownership.is_complete,
+        **(await _invitations(page)),
+    }
+    return Shown(None, Text("My listings"), values)
+
+
+async def _invitations(page: PageCall) -> Mapping[str, Any]:
+    """Return the listings that ask the person to become an owner, and how many more there are. Strangers make
+    them, so other requests are served meanwhile."""
+    call, user_id, asking = page.call, page.person.id, list[Listing]()
+    listings = call.state.listings
+
+    def look(ref: str) -> None:
+        if ref in listings and is_asked(row := listings.peek(ref), user_id, call.now_ms):
+            asking.append(row)
+
+    await call.tools.in_slices(survey([*call.tools.ownership.asking(user_id)], look))
+    return {"invitations": asking[:INVITATIONS], "more_invitations": max(0, len(asking) - INVITATIONS)}
+
+
+async def show_notices(page: PageCall) -> Shown[None]:
+    found = await _notices(page)
+    return Shown(None, Text("Notices"), {"notices": found.newest, "unread": found.unread})
+
+
+async def _notices(page: PageCall) -> MyNotices:
+    call = page.call
+    search = await found_for(call, page.person.id)
+    row = _user(page)
+    due = [*due_reminders(call.state, row, call.tools.cooldown_ms, call.now_ms)] if row is not None else []
+    both: list[OwnerNotice | DueReminder] = [*search.newest, *due]
+    both.sort(key=lambda each: each.at_ms, reverse=True)
+    return MyNotices(both[:NOTICES], search.unread + sum(each.is_new for each in due))
+
+
+async def note_as_read(page: PageCall, _: object) -> None:
+    """Note the notices as read that the page has shown. Later ones were not seen."""
+    call, row, until_ms = page.call, _user(page), page.visit.form().number("until")
+    if row is not None and isinstance(until_ms, int) and until_ms > row.read_ms:
+        event = UserSlotsSet(row.ref, call.now_ms, read_ms=min(until_ms, call.now_ms), by=call.by)
+        await call.commit([event], lambda: None)
+
+
+def show_sessions(page: PageCall) -> Shown[None]:
+    person, row, sessions = page.person, _user(page), page.call.tools.sessions
+    shown = [
+        OwnSession(session_id(each), each, label_in_words(each.label), each.digest == person.session_digest)
+        for each in (sessions.open_of(row, page.call.now_ms) if row is not None else ())
+    ]
+    return Shown(None, Text("Sessions"), {"sessions": shown})
+
+
+async def end_session(page: PageCall, _: object) -> None:
+    """End one session by its id, or all others."""
+    call, person, row, wanted = page.call, page.person, _user(page), page.visit.form().text("session")
+    others = [each for each in row.sessions if each.digest != person.session_digest] if row else []
+    ended = [each.digest for each in others if wanted in {"others", session_id(each)}]
+    if ended:
+        events = end_sessions(call.state, person.id, ended, call.now_ms, by=call.by)
+        await call.commit(events, lambda: None)
+
+
+def _user(page: PageCall) -> UserRow | None:
+    return page.call.state.users.get(user_ref(page.person.id))
+
+
+MY_PAGES: tuple[AnyPage, ...] = (
+    Page(path="/me", template="listings", has_json=False, show=show_listings),
+    Page(path=NOTICES_PATH, template="notices", has_json=False, show=show_notices),
+    Page(path=NOTICES_PATH, posts=(Post(run=note_as_read, then=lambda _, __: see_other(NOTICES_PATH)),)),
+    Page(path=SESSIONS_PATH, template="sessions", has_json=False, show=show_sessions),
+    Page(path=SESSIONS_PATH, posts=(Post(run=end_session, then=lambda _, __: see_other(SESSIONS_PATH)),)),
+)
+"""The forms are rows of their own, because these pages cannot show a refusal."""
