@@ -144,7 +144,6 @@ class PeopleSite:
         keeper = ListKeeper(orders, clock, in_slices)
         self._public = PublicSite(self.readers.catalogue, keeper, self.readers.index)
         self._ledger = ledger
-        self._clock = clock
         self._reviewing = Reviewing(
             platform,
             [PresetReason(each.key, each.title, each.text, each.kind) for each in settings.review.reasons],
