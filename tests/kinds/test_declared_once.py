@@ -36,12 +36,9 @@ NAMES_KINDS = {
     "cli/demo.py": "the demo bot",
     "listings/stats_problems.py": "a field of pushes that others call `servers`",
     "openapi/document.py": "the servers of OpenAPI",
-    "web/people/overview_pages.py": "the proof that a bot is its owner's",
-    "web/people/public_lists.py": "the four lists of the first page",
-    "web/people/server_check_pages.py": "the check of a server",
+    "pages/owner/overview.py": "the proof that a bot is its owner's, and the check of a server",
+    "pages/owner/submission.py": "the pages on which bots and servers are submitted",
     "web/people/server_rechecks.py": "the daily checks of servers",
-    "web/people/server_submission.py": "the page on which a server is listed",
-    "web/people/submission_pages.py": "the page on which a bot is submitted",
     "web/templates/debug/limiter.html": "the limits of bots",
 }
 """The files that name a kind, and why. The list may only shrink: ask for a part of the kind instead."""
