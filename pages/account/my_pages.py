@@ -5,7 +5,6 @@
 /me/sessions   the browsers that are signed in; the form ends them
 """
 
-from bisect import bisect_right
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -22,6 +21,7 @@ from listings.owners import is_asked
 from pages.account.browsers import label_in_words
 from pages.page import AnyPage, Page, PageCall, Post, Shown
 from people.user_sessions import end_sessions, session_id
+from search.paging import page_of, rows_behind
 from web.pages import see_other
 
 NOTICES_PATH, SESSIONS_PATH = "/me/notices", "/me/sessions"
@@ -57,12 +57,12 @@ class MyNotices(NamedTuple):
 
 async def show_listings(page: PageCall) -> Shown[None]:
     state, ownership = page.call.state, page.call.tools.ownership
-    refs = ownership.refs_of(page.person.id)
-    first = bisect_right(refs, page.visit.request.query.get("after", ""))
-    rows = [state.listings[ref] for ref in refs[first : first + LISTINGS]]
+    behind = rows_behind(ownership.refs_of(page.person.id), page.visit.request.query.get("after", ""))
+    shown = page_of(behind, LISTINGS, str)
+    rows = [state.listings[ref] for ref in shown.rows]
     values = {
         "listings": [OwnListing(row, kind_of(row.ref).plural, ownership.place(row.ref)) for row in rows],
-        "next": rows[-1].ref if len(refs) > first + LISTINGS else None,
+        "next": shown.next,
         "unread": (await _notices(page)).unread,
         "is_complete": ownership.is_complete,
         **(await _invitations(page)),
