@@ -68,7 +68,7 @@ def test_a_renewed_certificate_is_served_after_a_hangup_and_a_broken_one_is_told
         files.key.write_bytes(b"")
         secured.process.send_signal(signal.SIGHUP)
         eventually(lambda: "the certificate stays as it was: " in secured.log)
-        assert f"{files.key}: holds no key" in secured.log
+        assert f"{files.key}: has no key in PEM that fits" in secured.log
         with calling_securely(secured, new) as caller:
             assert caller.ask(HEALTH).status == 200
         assert kept.ask(HEALTH).status == 200
