@@ -21,6 +21,7 @@ from core.events import (
 from core.packing import pack
 from core.refusals import SearchUnavailable
 from core.state import State
+from kinds.bots import BotProfile
 from kinds.servers import ServerProfile
 from search import index as index_module
 from search.index import OF_ONE, WAITING, SearchIndex
@@ -61,9 +62,13 @@ async def refs(index: SearchIndex, text: str) -> list[str]:
     return bots + await index.find(text, "servers", 100, ASKER)
 
 
+def profile_named(ref: str, name: str) -> BotProfile | ServerProfile:
+    return replace(SERVER if ref == SERVER_REF else BOT_PROFILE, name=name)
+
+
 def named(name: str, ref: str = BOT_REF) -> list[Event]:
     return [
-        ListingSaved(ref, OWNER, replace(BOT_PROFILE, name=name), "in_review", NOW_MS),
+        ListingSaved(ref, OWNER, profile_named(ref, name), "in_review", NOW_MS),
         ListingReviewed(ref, "approved", None, NOW_MS),
     ]
 
@@ -71,7 +76,7 @@ def named(name: str, ref: str = BOT_REF) -> list[Event]:
 refs_used = st.sampled_from([BOT_REF, OTHER_REF, SERVER_REF])
 changes = st.one_of(
     st.builds(
-        lambda ref, name, review: ListingSaved(ref, OWNER, replace(BOT_PROFILE, name=name), review, NOW_MS),
+        lambda ref, name, review: ListingSaved(ref, OWNER, profile_named(ref, name), review, NOW_MS),
         refs_used,
         st.sampled_from(["Music", "Quiz", "音楽"]),
         st.sampled_from(["in_review", "approved"]),
