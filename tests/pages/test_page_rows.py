@@ -75,7 +75,7 @@ class Site:
     def __init__(self) -> None:
         clock = SimpleNamespace(now_ms=lambda: NOW_MS)
         self.is_signed_in = True
-        self.site = cast(SiteTools, SimpleNamespace(actions=SimpleNamespace(clock=clock), known=self._known))
+        self.tools = cast(SiteTools, SimpleNamespace(actions=SimpleNamespace(clock=clock), known=self._known))
 
     def _known(self, _: Request) -> object:
         return object() if self.is_signed_in else None
@@ -91,7 +91,7 @@ def served(
     page: Page[Any], method: str, sent: PersonVisit, site: Site | None = None, suffix: str = ""
 ) -> Any:
     rows = {(row.method, row.path): row for row in rows_of([page])}
-    answer = rows[method, page.path + suffix].view(site or Site())(sent)
+    answer = rows[method, page.path + suffix].view((site or Site()).tools)(sent)
     return asyncio.run(cast(Any, answer))
 
 

@@ -192,7 +192,7 @@ class PeopleSite(Client):
             submissions=SimpleNamespace(server_lists=ServerLists(self.clock)),
         )
         rows = (*rows_of(SIGN_IN_PAGES), *SOME_PAGES)
-        return [static_resource(), *site.resources(rows, SimpleNamespace(site=tools))]
+        return [static_resource(), *site.resources(rows, tools)]
 
 
 class PeopleVisitor(PageVisitor):

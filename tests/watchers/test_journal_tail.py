@@ -1,7 +1,7 @@
 """watchers/journal_tail.py: the newest events of the log, without secrets."""
 
 from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import pytest
 from msgspec import Struct
@@ -38,8 +38,8 @@ def made(kind: Any, path: str = "") -> Any:
     """A value of a type. Each text in it is its own path, and cannot be mistaken for another."""
     kind = getattr(kind, "__supertype__", kind)  # that of a NewType
     origin, parts = get_origin(kind), get_args(kind)
-    if origin is Literal:
-        return parts[0]
+    if origin in {Annotated, Literal}:
+        return made(parts[0], path) if origin is Annotated else parts[0]
     if origin in {Union, UnionType}:
         return made(next(part for part in parts if part is not NoneType), path)
     if origin is tuple:
@@ -52,6 +52,8 @@ def made(kind: Any, path: str = "") -> Any:
 def texts_of(kind: Any, path: str = "") -> set[str]:
     """The paths of all texts in a type."""
     kind = getattr(kind, "__supertype__", kind)
+    if get_origin(kind) is Annotated:
+        return texts_of(get_args(kind)[0], path)
     parts = [part for part in get_args(kind) if part is not Ellipsis]
     if get_origin(kind) in {Union, UnionType}:
         parts = [next(part for part in parts if part is not NoneType)]

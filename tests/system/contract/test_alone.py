@@ -16,7 +16,7 @@ from tests.support.gateways import BOT, OTHER_USER, ROOT, USER, ThreadGateway, r
 from tests.support.journals import records_of
 
 REPLICATION = str(ROOT / "replication")
-OF_A_FLEET = {"stamp_ms", "mark", "label", "node", "author"}
+OF_A_FLEET = {"stamp_ms", "pseudonym", "label", "node", "author"}
 """What events have in a fleet alone."""
 
 
@@ -76,7 +76,7 @@ def test_the_journal_says_nothing_that_it_says_in_a_fleet_only(
     alone, in_a_fleet = events_of(gateway), events_of(member)
 
     assert in_a_fleet[0]["type"].startswith("node_named")
-    assert {name for event in in_a_fleet for name in event} & OF_A_FLEET >= {"stamp_ms", "mark"}
+    assert {name for event in in_a_fleet for name in event} & OF_A_FLEET >= {"stamp_ms", "pseudonym"}
     assert not {name for event in alone for name in event} & OF_A_FLEET
     assert [event["type"] for event in alone] == [event["type"] for event in in_a_fleet[1:]]
     for event in alone:

@@ -194,7 +194,7 @@ def test_a_fault_of_the_gateway_is_500_in_the_common_shape_under_the_id_of_the_r
 def test_a_fault_in_management_is_500_in_the_common_shape(
     gateway: ThreadGateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("handlers.manage_listings.page", lambda *_, **__: 1 // 0)
+    monkeypatch.setattr("actions.listings.page", lambda *_, **__: 1 // 0)
 
     assert refusal(gateway.operate("GET", "/manage/bots"))[0] == 500
 
