@@ -13,7 +13,7 @@ from core.ledger import Ledger
 from core.rows import Policy
 from core.state import State
 from guild_counts.counts import NoCounts
-from handlers.public import PublicApi, PublicLimits
+from handlers.public import PublicApi, PublicBounds, PublicLimits
 from listings.keys import KeyDigester
 from ratelimit.bucket import Buckets, FailureGuard
 from votes.table import VoteTable
@@ -55,9 +55,7 @@ def bench_of_one_bot() -> Bench:
         digester,
         PublicLimits(FailureGuard(high, 1_000), high, high),
         NoCounts(),
-        window_ms=86_400_000,
-        max_difference=50,
-        max_body_bytes=65_536,
+        PublicBounds(window_ms=86_400_000, max_difference=50, max_body_bytes=65_536),
     )
     ledger.subscribe(public.on_record)
     return Bench(public, ledger.state, ledger, clock, digester, high)

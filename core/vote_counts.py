@@ -184,7 +184,7 @@ class VoteCounts:
         self._rows.update((ref, each[0] if len(each) == 1 else tuple(each)) for ref, each in rows)
 
     def _take(
-        self, ref: str, number: int, counts: Iterable[tuple[int, int, int]], is_exact: bool = False
+        self, ref: str, number: int, counts: Iterable[tuple[int, int, int]], *, is_exact: bool = False
     ) -> None:
         nodes = {_NUMBER.unpack_from(row)[0]: _decoded(row) for row in self.rows(ref)}
         series = nodes.setdefault(number, [{} for _ in KEPT])

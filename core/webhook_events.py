@@ -41,7 +41,7 @@ def told(
     waiting, events = len(state.deliveries.pending_of(row.ref)), list[DeliveryQueued | DeliveryDropped]()
     for user in users:
         id_ = deliveries.new_id()
-        events.append(DeliveryQueued(id_, row.ref, user, False, now_ms, kind, reason))
+        events.append(DeliveryQueued(id_, row.ref, user, test=False, at_ms=now_ms, kind=kind, reason=reason))
         if waiting < deliveries.pending_most:
             waiting += 1
         else:

@@ -6,14 +6,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
+from actions.tools import Tools
 from core.rows import Policy
 from core.state import State
 from gateway.delivery import Delivering, Egress, webhook_policy
 from gateway.fleet import Fleet
 from gateway.store import Runtime, Store
 from handlers.late import Late
-from handlers.manage import ManageContext, Operator
-from handlers.public import PublicApi, PublicLimits
+from handlers.operator import Operator
+from handlers.public import PublicApi, PublicBounds, PublicLimits
 from handlers.reply import Reply
 from handlers.request import Request
 from handlers.route import Endpoints
@@ -67,7 +68,7 @@ class Api:
     public: PublicApi
     people: PeopleRules
     ownership: Ownership
-    managed: ManageContext
+    managed: Tools
     watch: AttemptWatch
     feed: VoteFeed
     readiness: Callable[[], str | None]
@@ -84,7 +85,7 @@ def open_api(
     public = _public_api(runtime, store, callers, egress, fleet)
     people, ownership = _people_rules(settings.web, ledger.state), Ownership(ledger.state)
     watch = AttemptWatch(ledger.durable, settings.webhooks.timeout_seconds + 1)
-    managed = ManageContext(
+    managed = Tools(
         ledger,
         runtime.clock,
         callers.digester,
@@ -156,9 +157,7 @@ def _public_api(runtime: Runtime, store: Store, callers: Callers, egress: Egress
             voters=fleet.voters,
         ),
         egress.guild_counts.counts,
-        window_ms=settings.votes.window_ms,
-        max_difference=settings.stats.max_difference,
-        max_body_bytes=settings.server.max_body_bytes,
+        PublicBounds(settings.votes.window_ms, settings.stats.max_difference, settings.server.max_body_bytes),
     )
 
 

@@ -5,7 +5,7 @@ import secrets
 from functools import partial
 
 from core.clock import Clock
-from handlers.manage import Operator
+from handlers.operator import Operator
 from handlers.request import Request
 from handlers.route import Endpoints, Resource
 from handlers.routes import ROUTES

@@ -14,7 +14,7 @@ from core.clock import Clock
 from gateway.api import Api
 from gateway.store import Runtime, Store, operator_tokens, sealing_keys
 from grammars.service_urls import is_loopback
-from handlers.manage import Operator
+from handlers.operator import Operator
 from handlers.public import PublicApi
 from handlers.route import Resource
 from metrics.collectors import Scraping

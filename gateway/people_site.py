@@ -18,7 +18,7 @@ from gateway.readers import PeopleReaders
 from gateway.store import Runtime
 from handlers.route import Endpoints, Resource
 from handlers.slices import in_slices
-from listings.owners import code_maker
+from listings.owners import CodeOf, code_maker
 from listings.review import PresetReason
 from pages.account.my_data import DOWNLOADS
 from pages.account.sign_in_guards import SignInGuards
@@ -43,6 +43,7 @@ from search.index import SearchIndex
 from search.list_keeper import ListKeeper
 from search.list_orders import ListOrders
 from serving.observers import Observers
+from settings.model import VotesSettings
 from votes.voted import VotedListings
 from web.cookies import people_cookies
 from web.markdown import Markdown
@@ -97,38 +98,17 @@ class PeopleSite:
             *(cookies, notices, people.known, acts),
             *(web.public_url or "", authorize_url, cdn_url),
         )
-        votes = settings.votes
-        guarded = GuardPolicy(
-            votes.min_account_days,
-            Policy(votes.per_minute_of_user, 60),
-            Policy(votes.per_minute_of_address, 60),
-            votes.accounts_per_address,
-            Policy(votes.burst_per_minute, 60),
-        )
         self._voting = Voting(
-            VoteGuards(guarded, clock),
+            VoteGuards(_guard_policy(settings.votes), clock),
             VotedRefs(self.readers.voted),
             VoteChallenges(digester.secret, clock),
-            votes.challenge,
+            settings.votes.challenge,
             with_trusted_types(audience.headers["content-security-policy"], "votegate-worker"),
         )
         self._addresses = Addresses(web.public_url or "", authorize_url, cdn_url)
         self._site = Site(templates, audience, clock)
         client_id = settings.chat_platform.client_id or ""
-        lists = ServerLists(clock)
-        servers = settings.servers
-        conditions = ServerConditions(
-            *(servers.min_members, servers.min_age_days, servers.icon, servers.two_factor),
-            *(servers.community, servers.nsfw),
-        )
-        self._submissions = Submissions(
-            Applications(platform, clock, cdn_url),
-            lists,
-            ServerChecking(*(platform, conditions, lists, clock, authorize_url, client_id)),
-            round(servers.grace_days * MS_PER_DAY),
-            servers.approve_eligible,
-            code_maker(digester.digest),
-        )
+        self._submissions = _submissions(runtime, platform, code_maker(digester.digest))
         checking, grace_ms = self._submissions.checking, self._submissions.grace_ms
         self._rechecks = ServerRechecks(ledger, clock, checking, grace_ms, fleet.asks)
         first_use = fleet.claims.first_use if fleet.claims is not None else None
@@ -189,3 +169,37 @@ class PeopleSite:
         await observers.once("list_orders", partial(self._public.keeper.prepare, HOME_ORDERS))
         if gc.get_freeze_count():  # the state is spared collections, and so is what was learned from it
             gc.freeze()
+
+
+def _guard_policy(votes: VotesSettings) -> GuardPolicy:
+    return GuardPolicy(
+        votes.min_account_days,
+        Policy(votes.per_minute_of_user, 60),
+        Policy(votes.per_minute_of_address, 60),
+        votes.accounts_per_address,
+        Policy(votes.burst_per_minute, 60),
+    )
+
+
+def _submissions(runtime: Runtime, platform: ChatPlatform, code_of: CodeOf) -> Submissions:
+    servers, places, clock = runtime.settings.servers, runtime.settings.chat_platform, runtime.clock
+    lists = ServerLists(clock)
+    conditions = ServerConditions(
+        servers.min_members,
+        servers.min_age_days,
+        servers.icon,
+        servers.two_factor,
+        servers.community,
+        servers.nsfw,
+    )
+    checking = ServerChecking(
+        platform, conditions, lists, clock, places.authorize_url, places.client_id or ""
+    )
+    return Submissions(
+        Applications(platform, clock, places.cdn_url),
+        lists,
+        checking,
+        round(servers.grace_days * MS_PER_DAY),
+        servers.approve_eligible,
+        code_of,
+    )

@@ -99,6 +99,18 @@ class Caller(NamedTuple):
     has_scheme: bool = False
 
 
+class PublicBounds(NamedTuple):
+    """The bounds of the public endpoints.
+
+    `window_ms` is the time for which a vote counts as recent. A server count may differ from the actual one
+    by `max_difference`, or by 10% if that is more.
+    """
+
+    window_ms: int
+    max_difference: int
+    max_body_bytes: int
+
+
 class PublicApi:
     def __init__(
         self,
@@ -107,10 +119,7 @@ class PublicApi:
         digester: KeyDigester,
         limits: PublicLimits,
         guild_counts: GuildCounts,
-        *,
-        window_ms: int,
-        max_difference: int,
-        max_body_bytes: int,
+        bounds: PublicBounds,
     ) -> None:
         self._ledger = ledger
         self._state = ledger.state
@@ -119,9 +128,7 @@ class PublicApi:
         self._digester = digester
         self.limits = limits
         self._guild_counts = guild_counts
-        self._window_ms = window_ms
-        self._max_difference = max_difference
-        self._max_body_bytes = max_body_bytes
+        self._window_ms, self._max_difference, self._max_body_bytes = bounds
         self._missing = MissingCounts(clock)
         self.problems = StatsProblems()
         self.uses = KeyUses(ledger, clock)

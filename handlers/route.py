@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from actions.action import RefusedFor
 from actions.tools import Tools
-from handlers.manage import Operator
+from handlers.operator import Operator
 from handlers.public import PublicApi
 from handlers.reply import JSON, Reply
 from handlers.request import Endpoint, Request

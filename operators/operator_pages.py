@@ -18,7 +18,6 @@ from msgspec import Struct
 from actions.action import RefusedFor
 from actions.views import Success
 from forms.reading import read_query
-from handlers.manage import user_id
 from handlers.reply import Reply, success
 from handlers.request import Endpoint, Request
 from handlers.route import AnyRoute, RouteOf
@@ -243,7 +242,7 @@ OPERATOR_PAGES: tuple[OperatorPage[Any], ...] = (
         template="user",
         name="showUserInside",
         view=UserInside,
-        show=lambda parts, request: user_inside(parts, user_id(request)),
+        show=lambda parts, request: user_inside(parts, request.params[0]),
         summary="Show all that is known of a user",
         about="As `/manage/users/{id}`, with the listings that the user owns, and the user's votes.",
         outcome="The user, with listings and votes.",

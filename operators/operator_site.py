@@ -18,7 +18,7 @@ import msgspec
 from actions.views import Success
 from core.actors import OPERATOR as ACTOR
 from core.refusals import Refusal
-from handlers.manage import Operator, token_digest
+from handlers.operator import Operator, token_digest
 from handlers.reply import Reply
 from operators.gateway_parts import GatewayParts
 from operators.operator_actions import OperatorActions, OperatorVisit, action_rows

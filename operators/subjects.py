@@ -33,6 +33,7 @@ from actions.views import (
 )
 from actions.webhooks import WebhookView, webhook_view
 from core.listing_table import ref_slices
+from core.refusals import Invalid
 from core.rows import Listing, Review
 from core.state import State
 from forms.fields import Form
@@ -273,6 +274,9 @@ class UserInside(Success):
 
 
 async def user_inside(parts: GatewayParts, user: str) -> UserInside:
+    """Return all that is known of a user. Raises Invalid for a text that is no id."""
+    if not is_snowflake(user):
+        raise Invalid({"id": Fault("no_snowflake")})
     now_ms = parts.clock.now_ms()
     survey = _Survey(parts.state, user, now_ms, parts.window_ms)
     await in_slices(survey.slices())

@@ -6,15 +6,43 @@ A question is a page of its own under the tab that it belongs to. Its form is po
 import inspect
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from kinds.kind import PartName
+from languages.texts import Text
 from pages.page import Again, Page, PageCall, Post, Shown, run_post
-from web.people.questions import OVERLAPS, Question, not_confirmed
+
+OVERLAPS = (
+    (0, Text("At once")),
+    (3_600, Text("After 1 hour")),
+    (86_400, Text("After 24 hours")),
+    (604_800, Text("After 7 days")),
+)
+"""When an old key or secret stops, in seconds and in words."""
 
 
-class NotConfirmed(Exception):
-    """The name that one has to type was not typed."""
+class Question(NamedTuple):
+    """A question.
+
+    Args:
+        what: what will be done, and what will not.
+        back: the page that asked.
+        asks_overlap: true to ask when the old value stops.
+        typed: the text to type to confirm; None if the button is enough.
+        is_grave: true if something is taken away.
+    """
+
+    title: Text
+    what: Text
+    button: Text
+    back: str
+    asks_overlap: bool = False
+    typed: str | None = None
+    is_grave: bool = False
+
+    def is_confirmed(self, text: str) -> bool:
+        """Tell whether the text is what one has to type. A browser shows any white space as one space."""
+        return self.typed is None or text.split() == self.typed.split()
 
 
 def question_page(
@@ -36,8 +64,8 @@ def question_page(
     async def run(page: PageCall, form: Any) -> Any:
         question = asks(page)
         if not question.is_confirmed(_confirmation(page)):
-            refused = not_confirmed(question)
-            raise Again(NotConfirmed(), errors=refused.errors, status=refused.status)
+            typed = Text("Type {text}, as it is written here.", text=question.typed or "")
+            raise Again(errors={"confirmation": typed}, status=400)
         made = run_post(post, page, form)
         return await made if inspect.isawaitable(made) else made
 

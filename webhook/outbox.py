@@ -274,7 +274,7 @@ class Outbox:
         """Return how the outbox stands with the endpoint of a listing."""
         queue = self._queues.get(ref)
         if queue is None:
-            return EndpointStanding(0, False, 0)
+            return EndpointStanding(0, slow=False, wait_ms=0)
         return EndpointStanding(queue.in_flight, queue.slow, max(queue.not_before_ms - now_ms, 0))
 
     @property

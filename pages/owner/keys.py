@@ -12,10 +12,9 @@ from core.refusals import Refusal
 from core.rows import Key
 from languages.texts import Text
 from pages.page import Page, PageCall, Post, Shown
-from pages.question_pages import question_page
+from pages.question_pages import OVERLAPS, Question, question_page
 from pages.secrets_shown import ShownOnce, shown_once
 from web.people.people_audience import done
-from web.people.questions import OVERLAPS, Question
 
 KEEP_IT = Text(
     "Save it now where your bot keeps its secrets. It is a password: whoever has it speaks for your bot."

@@ -13,7 +13,6 @@ from actions.action import Access
 from actions.history import ACT_NAMES, ActView, act_views
 from actions.listing_views import listing_view
 from actions.views import Count, KindName, Moment, View
-from chatplatform.platform_client import PlatformAway
 from core.rows import Listing
 from kinds.bots import BOTS
 from kinds.registry import kind_of
@@ -21,10 +20,9 @@ from listings.owners import is_proven, prove_ownership
 from listings.review import review_of, waiting_since, waits
 from listings.rules import listing_of
 from pages.owner.server_checks import bot_link, hides_ms
-from pages.page import Again, Page, PageCall, Post, Shown
+from pages.owner.take_over import description_now
+from pages.page import Page, PageCall, Post, Shown
 from people.permissions import Right
-from web.json_answers import AnswerRefused
-from web.people.applications import AWAY, NO_APPLICATION
 from web.people.people_audience import done
 from web.people.server_checking import CONDITIONS
 from web.people.user_names import names_of
@@ -79,18 +77,11 @@ def show(page: PageCall) -> Shown[ListingStanding]:
 
 async def prove(page: PageCall, _: None) -> None:
     """Ask the platform for the bot's description, and look for the code in it."""
-    row, asked = page.row, page.site.submissions
-    try:
-        told = await asked.applications.ask(page.person.id, row.id, anew=True)
-    except PlatformAway as away:
-        raise Again(errors={"": AWAY}, status=503) from away
-    except AnswerRefused as refused:
-        raise Again(refused) from refused
-    if told.application is None:
-        raise Again(errors={"": NO_APPLICATION}, status=409)
-    call, code = page.call.rechecked(), asked.code_of(row.ref, row.owner_id)
-    row = listing_of(call.state, row.ref)
-    events = prove_ownership(row, told.application.description, code, call.now_ms, by=call.by)
+    description = await description_now(page)
+    call = page.call.rechecked()
+    row = listing_of(call.state, call.ref)
+    code = page.site.submissions.code_of(row.ref, row.owner_id)
+    events = prove_ownership(row, description, code, call.now_ms, by=call.by)
     await call.commit(events, lambda: None)
 
 

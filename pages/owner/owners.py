@@ -19,10 +19,9 @@ from languages.said import Fault
 from languages.texts import Text
 from listings.owners import keys_of_others, most_co_owners, open_offer
 from pages.page import Answer, Page, PageCall, Post, Shown
-from pages.question_pages import question_page
+from pages.question_pages import Question, question_page
 from web.pages import see_other
 from web.people.people_audience import done
-from web.people.questions import Question
 from web.people.user_names import names_of
 
 LEAVING = Text(

@@ -31,10 +31,6 @@ NOT_IN_LIST = Text(
 NO_CODE = Text("The description at the chat platform does not hold the code.")
 
 
-class NotProven(Exception):
-    """The platform does not prove that the listing is the claimant's."""
-
-
 class _Proof(NamedTuple):
     """A way in which the platform proves who owns a listing.
 
@@ -98,18 +94,23 @@ def _code(page: PageCall) -> tuple[Evidence, Mapping[str, Any]]:
     return "code", {"card": asked.applications.card(call.ids[0]), "code": code}
 
 
-async def _look_for_code(page: PageCall) -> Evidence:
-    """Ask the platform for the bot's description, and look for the visitor's code in it."""
-    asked, call, user = page.site.submissions, page.call, page.person.id
+async def description_now(page: PageCall) -> str:
+    """Ask the platform for the description of the page's bot. Raises Again without one."""
     try:
-        told = await asked.applications.ask(user, call.ids[0], anew=True)
+        told = await page.site.submissions.applications.ask(page.person.id, page.call.ids[0], anew=True)
     except PlatformAway as away:
-        raise Again(away, errors={"": AWAY}, status=503) from away
+        raise Again(errors={"": AWAY}, status=503) from away
     except AnswerRefused as refused:
         raise Again(refused) from refused
     if told.application is None:
         raise _not_proven(NO_APPLICATION)
-    if asked.code_of(call.ref, user) not in told.application.description:
+    return told.application.description
+
+
+async def _look_for_code(page: PageCall) -> Evidence:
+    """Look for the visitor's code in the bot's description."""
+    code = page.site.submissions.code_of(page.call.ref, page.person.id)
+    if code not in await description_now(page):
         raise _not_proven(NO_CODE)
     return "code"
 
@@ -131,7 +132,7 @@ async def _look_for_server(page: PageCall) -> Evidence:
 
 
 def _not_proven(why: Text) -> Again:
-    return Again(NotProven(), errors={"": why}, status=409)
+    return Again(errors={"": why}, status=409)
 
 
 _PROOFS: Mapping[str, _Proof] = {

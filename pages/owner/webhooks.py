@@ -39,12 +39,11 @@ from languages.texts import Text, Words
 from listings.forms import WebhookSettings
 from pages.owner.deliveries import EVENTS
 from pages.page import Again, Answer, Page, PageCall, Post, Shown
-from pages.question_pages import question_page
+from pages.question_pages import Question, question_page
 from pages.secrets_shown import ShownOnce, shown_once
 from web.form_posts import FormPost
 from web.pages import see_other
 from web.people.people_audience import done, origin
-from web.people.questions import Question
 
 LANGUAGES: tuple[tuple[Words, ...], ...] = (
     ("", Text("None, or English for a chat platform")),

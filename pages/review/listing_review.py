@@ -22,7 +22,7 @@ from core.refusals import Refusal
 from core.user_rows import QuarantinedAct
 from handlers.reply import reply_to
 from kinds.registry import kind_of
-from languages.texts import Text, Words
+from languages.texts import Text
 from listings.owners import is_proven
 from listings.review import PresetReason, denial_text, review_of
 from listings.rules import change_version, listing_of
@@ -64,15 +64,6 @@ LENGTHS: Mapping[str, Length] = {
     "month": Length(Text("30 days"), 30 * MS_PER_DAY),
     "ever": Length(Text("Without end"), None),
 }
-
-
-class FormHeld(Exception):
-    """A form that a page of moderators does not take, although the action might."""
-
-
-def held(errors: Mapping[str, Words], status: int) -> Again:
-    """Return the refusal that shows the page again with these errors by field."""
-    return Again(FormHeld(), errors=errors, status=status)
 
 
 async def show(page: PageCall) -> Shown[ReviewView]:
@@ -139,7 +130,7 @@ def _overtaken(page: PageCall) -> Shown[None]:
 def refuse_own(page: PageCall) -> None:
     """Raise Again for a listing of the moderator's own."""
     if "decide" not in page.rights:
-        raise held({"": OWN}, 403)
+        raise Again(errors={"": OWN}, status=403)
 
 
 def _refuse_unseen(page: PageCall) -> None:
@@ -147,13 +138,13 @@ def _refuse_unseen(page: PageCall) -> None:
     refuse_own(page)
     row, seen = page.row, page.visit.form().get("seen", "")
     if row.state != "in_review" or seen != str(row.updated_ms):
-        raise held({}, 409)
+        raise Again(errors={}, status=409)
 
 
 def _guard_approval(page: PageCall) -> None:
     _refuse_unseen(page)
     if not is_proven(page.row) and not page.visit.form().text("confirmed"):
-        raise held({"confirmed": UNCONFIRMED}, 400)
+        raise Again(errors={"confirmed": UNCONFIRMED}, status=400)
 
 
 def _reason(page: PageCall, form: FormPost, prefix: str = "") -> str:
@@ -177,14 +168,14 @@ def _refuse_other_owner(page: PageCall) -> None:
     """
     refuse_own(page)
     if page.visit.form().text("owner") not in {"", page.row.owner_id}:
-        raise held({"": OTHER_OWNER}, 409)
+        raise Again(errors={"": OTHER_OWNER}, status=409)
     page.call.tools.moderators.refuse_moderator(page.row.owner_id)
 
 
 def _guard_quarantine(page: PageCall) -> None:
     _refuse_other_owner(page)
     if page.visit.form().text("length") not in LENGTHS:
-        raise held({"length": NO_LENGTH}, 400)
+        raise Again(errors={"length": NO_LENGTH}, status=400)
 
 
 def _terms(page: PageCall, form: FormPost) -> Mapping[str, Any]:
@@ -251,7 +242,7 @@ def _decision(
     def check(page: PageCall) -> None:
         guard(page)
         if takes_reason and not _reason(page, page.visit.form(), prefix):
-            raise held({f"{prefix}reason": NO_REASON}, 400)
+            raise Again(errors={f"{prefix}reason": NO_REASON}, status=400)
 
     def reads(page: PageCall, form: FormPost) -> Mapping[str, Any]:
         given = {"version": form.get("seen", ""), "reason": _reason(page, form, prefix)}

@@ -21,8 +21,8 @@ from core.state import State
 from languages.said import Fault
 from languages.texts import Text
 from listings.forms import Strike
-from pages.page import Answer, Page, PageCall, Post, Shown
-from pages.review.listing_review import SEES, held, refuse_own
+from pages.page import Again, Answer, Page, PageCall, Post, Shown
+from pages.review.listing_review import SEES, refuse_own
 from search.paging import page_of
 from web.form_posts import FormPost
 from web.people.people_audience import done
@@ -167,7 +167,7 @@ def _guard(page: PageCall) -> None:
     form = page.visit.form()
     wrong = {name: NO_TIME for name in ("since", "until") if form.text(name) and _time_ms(form, name) is None}
     if wrong:
-        raise held(wrong, 400)
+        raise Again(errors=wrong, status=400)
 
 
 def _read(_: PageCall, form: FormPost) -> Mapping[str, Any]:
@@ -178,7 +178,7 @@ def _read(_: PageCall, form: FormPost) -> Mapping[str, Any]:
 async def _run(page: PageCall, form: Strike) -> StruckVotes:
     found = await remove(page.call, form)
     if form.dry_run and not found.users:
-        raise held({"": NOBODY}, 400)
+        raise Again(errors={"": NOBODY}, status=400)
     return found
 
 

@@ -14,6 +14,7 @@ from actions.views import Success
 from core.refusals import Refusal, Unavailable
 from handlers.reply import Reply
 from handlers.request import Request
+from languages.said import Code
 from languages.texts import Text
 from listings.forms import KeyName
 from pages.page import Again, Page, PageCall, Post, Shown
@@ -143,6 +144,15 @@ def test_a_refusal_of_the_rules_is_an_error_of_the_whole_form(
 
     drawn = served(posting(run), "POST", visit({"name": "b"}))
     assert (drawn.status, list(drawn.values["errors"]), drawn.headers) == (status, [""], headers)
+
+
+@pytest.mark.parametrize("code", ["no_such_listing", "sign_in_required"])
+def test_a_form_is_not_shown_again_where_it_cannot_be_sent(code: Code) -> None:
+    def run(_: PageCall, __: object) -> None:
+        raise Refusal(code)
+
+    with pytest.raises(Refusal, match=code):
+        served(posting(run), "POST", visit({"name": "b"}))
 
 
 def posting(run: Any) -> Page[Any]:

@@ -6,7 +6,7 @@ import pytest
 
 from core.clock import FakeClock
 from core.rows import Policy
-from handlers.manage import Operator, token_digest
+from handlers.operator import Operator, token_digest
 from ratelimit.bucket import FailureGuard
 from web.sessions import MOST_SESSIONS, VALUE_CHARACTERS, OperatorSessions
 

@@ -193,6 +193,7 @@ def test_a_key_is_deleted_by_who_types_its_name(gateway: PeopleGateway, ada: Per
     for wrong in ("", "in", "IN TWO WORDS"):
         answer = ada.post(path, {"confirmation": wrong})
         assert (answer.status_code, 'aria-invalid="true"' in answer.text) == (400, True)
+        assert "Type in  two  words, as it is written here." in answer.text
     assert gateway.voters(value).status_code == 200
     assert "The key is deleted." in ada.acted(path, {"confirmation": "in two words"})
     assert gateway.voters(value).status_code == 401

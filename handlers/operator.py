@@ -1,42 +1,21 @@
-"""The shared parts of the management endpoints: their caller, and how they commit."""
+"""The operator, known by a bearer token. Invariant: a right token is served at every address."""
 
 import hashlib
 import hmac
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
-from actions.tools import Tools
 from core.actors import OPERATOR
 from core.clock import Clock
-from core.events import Event
-from core.refusals import Invalid, Refusal
-from grammars.snowflake import is_snowflake
+from core.refusals import Refusal
 from handlers.reply import (
     Reply,
-    success,
     too_many,
 )
 from handlers.request import Endpoint, Request
-from languages.said import Fault
 from ratelimit.address import address_key
 from ratelimit.bucket import FailureGuard
 from watchers.security_log import tell
-
-
-@dataclass(frozen=True)
-class ManageContext(Tools):
-    """The tools, for endpoints that are no actions yet."""
-
-    async def commit(self, events: Sequence[Event], reply: Callable[[], Reply] = success) -> Reply:
-        """Commit, and answer with `reply()` once the record is durable. Raises Unavailable.
-
-        The reply is made before the wait: afterwards the state may hold more than this request's change.
-        """
-        position = self.ledger.commit(events)
-        made = reply()
-        await self.ledger.durable(position)
-        return made
 
 
 class Operator:
@@ -114,15 +93,3 @@ def _bearer_token(authorization: str | None) -> str | None:
         return None
     scheme, _, token = authorization.partition(" ")
     return token if scheme.lower() == "bearer" else ""
-
-
-def user_id(request: Request, at: int = 0) -> str:
-    """Return the id of the user in the path. Raises Invalid, because it may be of somebody unknown.
-
-    Args:
-        at: the number of the path's parameter.
-    """
-    its_id = request.params[at]
-    if not is_snowflake(its_id):
-        raise Invalid({"id": Fault("no_snowflake")})
-    return its_id
