@@ -225,7 +225,7 @@ class KindViews(NamedTuple):
 
     Args:
         answer: the listing as an answer.
-        shown: the listing shown alone, with what its pushes did wrong.
+        shown: the listing shown alone, with the errors of its pushes.
         approved: the listing once it is approved.
     """
 
@@ -258,7 +258,7 @@ def _views_of(kind: Kind) -> KindViews:
     answer = view_of(f"{title}Answer", f"The {one}.", Success, listing)
     shown = approved = answer
     if kind.stats is not None:
-        about = f"The {one}, and what its pushes did wrong lately."
+        about = f"The {one}, and recent errors of its pushes."
         shown = view_of(f"Shown{title}", about, Success, listing, _WithProblems)
     if kind.keys is not None:
         about = f"The {one}, and what it lacks before its first push."
@@ -327,7 +327,7 @@ def limits_view(row: Listing) -> OwnLimits:
 def stats_problem_views(problems: Sequence[StatsProblem]) -> tuple[StatsProblemView, ...]:
     return tuple(
         StatsProblemView(
-            field=_REDACTED(problem.field),  # whoever names the fields may have sent the key as one
+            field=_REDACTED(problem.field),  # a caller may have sent the key as a field's name
             problem=problem.problem,
             given=problem.given,
             reason=problem.reason,

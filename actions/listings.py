@@ -85,7 +85,7 @@ def index(call: Call, form: ListingsQuery) -> Success:
 
 
 def show(call: Call, _: None) -> Success:
-    """Return a listing, with what its pushes did wrong."""
+    """Return a listing, with the errors of its pushes."""
     row, kind = listing_of(call.state, call.ref), call.listing_kind
     if kind.stats is None:
         return listing_answer(row)
@@ -176,7 +176,7 @@ SHOW = Action(
     summary="Show a {thing}",
     about="All that is known of the {thing} but its keys, votes and deliveries.",
     outcome={
-        kind.plural: "The {thing}, and what its pushes did wrong lately." if kind.stats else "The {thing}."
+        kind.plural: "The {thing}, and recent errors of its pushes." if kind.stats else "The {thing}."
         for kind in KINDS
     },
     refuses=("no_such_listing",),

@@ -22,7 +22,7 @@ ListingPath = Annotated[
 
 
 class NoticeView(View):
-    """An act of somebody else that an owner is told of."""
+    """An action of somebody else that notifies an owner."""
 
     listing: ListingPath
     name: ListingName
@@ -57,7 +57,7 @@ class ReminderView(View):
             examples=[1_750_086_400_000],
         ),
     ]
-    is_due: Annotated[bool, Meta(description="True if the user is told of that on the site now.")]
+    is_due: Annotated[bool, Meta(description="True if the site shows the user that reminder now.")]
     is_new: Annotated[bool, Meta(description="True if it is due, until the user has seen it.")]
     message: Annotated[
         ReminderMessageState,
@@ -179,7 +179,7 @@ CLEAR_REMINDERS = Action(
     path=_REMINDERS,
     tag="Users",
     summary="Turn all reminders of a user off",
-    about="The user is told of no cooldown any more, and may turn reminders on again.",
+    about="The user gets no reminders any more, and may turn them on again.",
     outcome="No reminder is on.",
     refuses=("invalid_id", "no_such_user", "unavailable"),
     command=Command("users clear-reminders"),

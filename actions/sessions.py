@@ -34,7 +34,7 @@ class UserSessions(Success):
 
 
 class EndedSessions(Success):
-    """How many sessions were ended, those included that were over by themselves."""
+    """The number of sessions that were ended, including expired ones."""
 
     ended: Annotated[Count, example(12)]
 

@@ -60,7 +60,7 @@ class WebhookView(View):
         Count | None, Meta(description="The time when the secret before the rotation stops signing."), NULL
     ]
     events: Annotated[
-        tuple[WebhookEvent, ...], Meta(description="What the endpoint is told of."), example(["vote"])
+        tuple[WebhookEvent, ...], Meta(description="The events that the endpoint gets."), example(["vote"])
     ]
     saved_at: Moment
     pending: Annotated[Count, Meta(description="Deliveries that wait, or are tried again.")]
@@ -187,7 +187,7 @@ SAVE_WEBHOOK = Action(
     summary="Set a {thing}'s webhook",
     about=(
         "Replaces url, token, language and events together: what is left out is removed, and without events "
-        "it is told of votes alone. The first time, the answer shows the secret that requests are signed "
+        "it gets votes alone. The first time, the answer shows the secret that requests are signed "
         "with. A suspension ends."
     ),
     outcome="The settings, without the token.",
@@ -195,7 +195,7 @@ SAVE_WEBHOOK = Action(
     command=Command(
         "webhook set",
         "Set the webhook of a listing.\n\nIt replaces URL, Authorization header, language and events "
-        "together. Without an event it is told of votes alone. The first time, the secret that requests are "
+        "together. Without an event it gets votes alone. The first time, the secret that requests are "
         "signed with is shown, only this once.",
         {
             "url": Option(),
@@ -204,7 +204,9 @@ SAVE_WEBHOOK = Action(
             ),
             "language": Option("--language", help="Language of the messages to a chat platform."),
             "events": Option(
-                "--event", reads="texts", help="What it is told of, such as vote or vote.struck; repeat it."
+                "--event",
+                reads="texts",
+                help="An event that it gets, such as vote or vote.struck; repeat it.",
             ),
         },
     ),

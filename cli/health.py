@@ -1,6 +1,6 @@
 """`votegate health`: is the gateway well? Invariant: one line and status 0 or 1, within a bounded time.
 
-It is for whoever watches a process and has no shell and no `curl`, such as a container.
+It is for a watcher of the process without a shell and without `curl`, such as in a container.
 """
 
 from pathlib import Path

@@ -83,7 +83,9 @@ def start_lines(
 def warn_of_insecurity(settings: Settings) -> None:
     """Log a warning for what keeps the pages for people from being secure."""
     if settings.web.public_url is not None and settings.web.insecure_cookies:
-        log.warning("web.insecure_cookies is on: whoever is on the way can take over the sign-ins of people")
+        log.warning(
+            "web.insecure_cookies is on: anybody on the network path can take over sign-ins of people"
+        )
 
 
 def _place(given: SecretStr | None, file: str) -> str:

@@ -154,7 +154,7 @@ async def start_findings(settings: Settings, environment: Mapping[str, str], now
     mistakes += folder_mistakes(settings)
     if settings.web.public_url is not None and settings.web.insecure_cookies:
         warnings.append(
-            "web.insecure_cookies: whoever is on the way can take over the sign-ins of people; "
+            "web.insecure_cookies: anybody on the network path can take over the sign-ins of people; "
             "give public_url https://, and leave this setting out"
         )
     if owner is not None:

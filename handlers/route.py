@@ -60,7 +60,7 @@ class RouteOf(Generic[E]):
         refuses: the endpoint's own refusals; `refusals` adds those that follow from the rest of the row.
         body: the form that reads the body, or the shapes that it may have.
         query: the parameters in the query.
-        has_events: True if it answers with server-sent events, too, to whoever accepts them.
+        has_events: True if it also answers with server-sent events, to clients that accept them.
     """
 
     method: str
@@ -82,7 +82,7 @@ class RouteOf(Generic[E]):
 
     @property
     def is_twin(self) -> bool:
-        """True for the JSON of a page, which whoever may see the page may read, too."""
+        """True for the JSON of a page. A visitor who may see the page may read it, too."""
         return self.method == "GET" and self.path.endswith(".json") and self.access == "operator"
 
     @property

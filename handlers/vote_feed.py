@@ -222,7 +222,7 @@ class VoteFeed:
         self.wake()
 
     async def page(self, request: Request) -> Reply:
-        """Answer with a page, or with a stream for whoever accepts one."""
+        """Answer with a page, or with a stream to a client that accepts one."""
         query = read_query(FeedQuery, request.query)
         if "text/event-stream" in request.headers.get("Accept", "").lower():
             last_id = request.headers.get("Last-Event-ID")

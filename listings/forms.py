@@ -98,7 +98,7 @@ class WebhookSettings(Form, frozen=True):
     ] = None
     events: Annotated[
         Annotated[tuple[WebhookEvent, ...], Size(1, 4), UNIQUE] | None,
-        About("What the endpoint is told of; left out, of votes alone."),
+        About("The events that the endpoint gets; votes alone if left out."),
     ] = None
 
 

@@ -225,8 +225,8 @@ def _told(message: OwnerMessage) -> dict[str, Any]:
 def _account(row: UserRow) -> dict[str, Any]:
     """Return the account with every field, also those that a row leaves out because they have their defaults.
 
-    Reminders stand by themselves. Digests of sessions are left out, and so are the sessions that are over:
-    there are digests alone of them.
+    Reminders are listed apart. Digests of sessions are left out, and so are ended sessions, which have
+    nothing but digests.
     """
     naming = {} if row.naming is None else {"naming": msgspec.to_builtins(row.naming)}
     sessions = [asdict(session) for session in row.sessions]

@@ -83,7 +83,7 @@ def _outcome(page: PageCall, why: Why) -> Outcome:
             refused = Text(
                 "{platform} refused it, or answered with something else than who you are.", platform=platform
             )
-            tell_us = Text("Try again. If it stays, tell whoever runs this site.")
+            tell_us = Text("Try again. If it stays, tell the team of this site.")
             return Outcome(400, Text("The sign-in did not work"), refused, tell_us)
         case "away":
             silent = Text("{platform} gives no answer that can be used right now.", platform=platform)

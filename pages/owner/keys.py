@@ -17,7 +17,7 @@ from pages.secrets_shown import ShownOnce, shown_once
 from web.people.people_audience import done
 
 KEEP_IT = Text(
-    "Save it now where your bot keeps its secrets. It is a password: whoever has it speaks for your bot."
+    "Save it now where your bot keeps its secrets. It is a password: anybody who has it speaks for your bot."
 )
 
 

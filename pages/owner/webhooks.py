@@ -158,7 +158,7 @@ def ask_removal(page: PageCall) -> Question:
     return Question(
         Text("Remove the webhook"),
         Text(
-            "Nobody is told of votes any more. What waits is not delivered, and the log and the signing "
+            "Votes are no longer sent. What waits is not delivered, and the log and the signing "
             "secret go, too. Votes are counted as before. It cannot be undone."
         ),
         Text("Remove the webhook"),

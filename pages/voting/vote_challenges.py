@@ -1,8 +1,8 @@
 """A proof of work before a suspicious vote (ALTCHA, version 2). Law: a solution is for one user, one listing,
 once, and for five minutes.
 
-The browser looks for a number whose derived key begins with a given prefix: a toll for whoever votes with
-many accounts, and no test of being human. A challenge is signed, so nothing is kept until it is solved. The
+The browser looks for a number whose derived key begins with a given prefix. That costs users of many
+accounts time. It is no test of being human. A challenge is signed, so nothing is kept until it is solved. The
 memory of used ones is bounded. If one fell out early it could be used again for the same vote alone, which
 the cooldown refuses.
 """

@@ -43,7 +43,7 @@ class Applications:
 
         Args:
             user_id: who wants to know.
-            anew: true to ask, however lately the platform said it.
+            anew: true to ask even if the platform has answered recently.
 
         Raises PlatformAway, and AnswerRefused for a user who asks too often.
         """

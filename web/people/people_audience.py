@@ -103,7 +103,7 @@ PersonVisit = Visit[Person]
 
 _AGAIN = ErrorText(
     Text("Something went wrong here"),
-    Text("Try again in a moment. If it stays, tell whoever runs this site, with the number if there is one."),
+    Text("Try again in a moment. If it stays, tell the team of this site, with the number if there is one."),
 )
 ERROR_TEXTS = ErrorTexts(
     {
@@ -111,8 +111,8 @@ ERROR_TEXTS = ErrorTexts(
         403: ErrorText(
             Text("This was refused"),
             Text(
-                "Go back to the page that you came from. If you should see this one, ask whoever runs this "
-                "site. Nothing has changed."
+                "Go back to the page that you came from. If you should see this one, ask the team of "
+                "this site. Nothing has changed."
             ),
         ),
         404: ErrorText(
