@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 
+from settings.model import WebhooksSettings
+
 
 class Received(NamedTuple):
     method: str
@@ -63,7 +65,7 @@ class Receiver:
             def log_message(self, *_: Any) -> None:
                 pass
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server = _listening(Handler)
         self._server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._server.server_port}"
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
@@ -106,3 +108,13 @@ def accept_when_released(receiver: Receiver) -> None:
         status(204)(handler)
 
     receiver.default = held
+
+
+def _listening(handler: type[BaseHTTPRequestHandler]) -> ThreadingHTTPServer:
+    """Return a server on a port that a webhook may have: the kernel may choose one of a database."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    if server.server_port not in WebhooksSettings().refused_ports:
+        return server
+    other = _listening(handler)  # while this port is taken
+    server.server_close()
+    return other
