@@ -28,12 +28,12 @@ from actions.tools import Tools
 from actions.views import Success
 from core.actors import Actor
 from core.events import Event
-from core.refusals import Invalid
 from core.state import State
 from core.user_rows import QuarantinedAct
 from grammars.snowflake import is_snowflake
 from kinds.kind import Kind, PartName
 from kinds.registry import KINDS
+from languages.refusals import Invalid
 from languages.said import Code, Fault
 from people.permissions import Right
 

@@ -26,10 +26,10 @@ from actions.views import (
     including,
 )
 from core.actors import OPERATOR
-from core.refusals import Invalid, Refusal
 from core.user_rows import Quarantine, QuarantinedAct, UserRow, user_ref
 from forms.fields import ABOUT_PROSE, LAST_MS, Form, Nothing
 from forms.rules import IN_PROSE, About, Between, Size
+from languages.refusals import Invalid, Refusal
 from languages.said import Fault
 from people import quarantine
 from people.permissions import ModeratorSource

@@ -7,7 +7,8 @@ Out go tables of frozen rows that everybody may read, and each record to the rea
 Invariant: the state is the fold of the journal's records, and nothing else. The same records fold into
 an equal state with an equal digest. So `apply` does no I/O, reads no clock and draws no random number.
 
-    rows, events, refusals      the values: what is kept, what changes it, what the domain says no with
+    rows, events                the values: what is kept, and what changes it
+    failures                    what can fail by nobody's mistake
     state                       the tables as a whole: apply, copy, load, digest
     listing_table, packing, listing_changes, user_rows, user_changes, delivery_table, fleet_table, vote_port
                                 one table each, and its parts

@@ -12,9 +12,9 @@ from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin
 
 from msgspec import Struct
 
-from core.refusals import Invalid
 from forms.declared import Declared, declared_fields, unwrapped
 from forms.rules import Beside, Between, OneOf, Rule, Says, Size
+from languages.refusals import Invalid
 from languages.said import Fault
 
 S = TypeVar("S", bound=Struct)

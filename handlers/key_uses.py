@@ -9,8 +9,8 @@ import asyncio
 from collections.abc import Callable, Iterator
 
 from core.clock import Clock, day_of
+from core.failures import Unavailable
 from core.ledger import Ledger
-from core.refusals import Unavailable
 from handlers.slices import in_slices
 from listings.keys import used_keys
 

@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 
 from core.actors import OPERATOR
 from core.clock import Clock
-from core.refusals import Refusal
 from handlers.reply import (
     Reply,
     too_many,
 )
 from handlers.request import Endpoint, Request
+from languages.refusals import Refusal
 from ratelimit.address import address_key
 from ratelimit.bucket import FailureGuard
 from watchers.security_log import tell

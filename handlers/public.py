@@ -18,8 +18,8 @@ from msgspec.structs import replace
 
 from core.clock import NS_PER_MS, Clock
 from core.events import FREQUENT, Event, ListingMerged, ListingRemoved
+from core.failures import Unavailable
 from core.ledger import Ledger
-from core.refusals import Refusal, Unavailable
 from core.rows import Listing
 from grammars.snowflake import is_snowflake
 from handlers.key_uses import KeyUses
@@ -33,6 +33,7 @@ from handlers.reply import (
 )
 from handlers.request import Request, json_object
 from kinds.registry import KINDS
+from languages.refusals import Refusal
 from languages.said import Code
 from listings.keys import KeyDigester, is_granted
 from listings.stats import check_difference, committed_window, read_stats, update_stats

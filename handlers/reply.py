@@ -15,7 +15,8 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from actions.views import Moment, Success, View
-from core.refusals import Invalid, PlaceLost, Refusal, SearchUnavailable, Unavailable
+from core.failures import PlaceLost, SearchUnavailable, Unavailable
+from languages.refusals import Invalid, Refusal
 from languages.said import SAID, Code, Fact, Fault, in_words
 from ratelimit.bucket import Decision
 

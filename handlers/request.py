@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NamedTuple
 
 from core.actors import UNKNOWN, Actor
-from core.refusals import Refusal
 from handlers.reply import Reply
+from languages.refusals import Refusal
 
 
 class Request(NamedTuple):

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from core.refusals import Refusal
 from handlers.late import Late
 from handlers.reply import Reply, success
 from handlers.request import Request
+from languages.refusals import Refusal
 
 
 @dataclass(frozen=True)

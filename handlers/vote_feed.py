@@ -31,7 +31,7 @@ from msgspec import Meta
 
 from actions.views import KindName, Moment, Positive, Snowflake, Success, UserId, View
 from core.events import Event, ListingRemoved, UserErased, VoteCast, VotesMerged, VotesRemoved
-from core.refusals import Invalid, PlaceLost, Refusal
+from core.failures import PlaceLost
 from core.state import State
 from forms.fields import Form
 from forms.reading import read_query
@@ -40,6 +40,7 @@ from grammars.snowflake import MAX
 from handlers.reply import EVENT_STREAM, Reply, encode_json, reply_to, success
 from handlers.request import Request
 from kinds.registry import KINDS, kind_of
+from languages.refusals import Invalid, Refusal
 from languages.said import Fault
 
 PAGE, MAX_PAGE = 500, 1_000

@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple, TypeVar
 
 from core.clock import NS_PER_SECOND, Clock
 from core.durations import DurationCounts
-from core.refusals import Unavailable
+from core.failures import Unavailable
 from journal.frames import HEADER_BYTES, FrameKind, encode_frame, encode_header
 from journal.segments import Tail, first_position, make_durable, segment_path, set_torn_aside
 from languages.texts import Text, Words, in_english

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple, Self
 
 from core.events import Event, UnknownEvent, decode_record
-from core.refusals import PlaceLost
+from core.failures import PlaceLost
 from journal.frames import (
     HEAD_BYTES,
     HEADER_BYTES,

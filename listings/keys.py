@@ -14,9 +14,9 @@ from msgspec.structs import replace
 
 from core.actors import Actor
 from core.events import Event, KeyDeleted, KeySaved, KeyUsed
-from core.refusals import Refusal
 from core.rows import Key
 from core.state import State
+from languages.refusals import Refusal
 from listings.rules import listing_of
 
 PREFIX = "vg_"

@@ -29,9 +29,9 @@ from msgspec.structs import replace
 from core.actors import OPERATOR, UNKNOWN, Actor, user_actor
 from core.clock import MS_PER_DAY
 from core.events import CoOwnerSaved, CoOwnersEnded, Event, ListingTakenOver, OwnerSet, SlotsSet
-from core.refusals import Refusal
 from core.rows import CoOwner, CoOwnersAction, HandOver, Key, Listing, OwnerAction, Proof
 from kinds.registry import kind_of
+from languages.refusals import Refusal
 from languages.said import Code
 
 OFFER_MS = 7 * MS_PER_DAY

@@ -10,9 +10,9 @@ from typing import NamedTuple, get_args
 
 from core.actors import GATEWAY, Actor
 from core.events import Event, NoteAdded, SlotsSet
-from core.refusals import Invalid
 from core.rows import AuditAction, AuditEntry, Claim, Decision, Listing
 from core.state import State
+from languages.refusals import Invalid
 from languages.said import Fault
 from listings.rules import listing_of, not_in_review
 

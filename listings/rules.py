@@ -33,12 +33,12 @@ from core.events import (
     OwnerMessageQueued,
     SlotsSet,
 )
-from core.refusals import Refusal
 from core.rows import Decision, Listing, PendingChange, Policy, WebhookEvent
 from core.state import State
 from core.webhook_events import NewDeliveries, told
 from kinds.kind import ListingEdit, ListingSubmission
 from kinds.registry import AnyProfile, kind_of
+from languages.refusals import Refusal
 from listings import owners
 from listings.forms import Limit, Limits
 

@@ -7,10 +7,10 @@ from typing import Annotated, Any
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from core.events import StatsUpdated
-from core.refusals import Refusal
 from core.rows import Listing, StatsWindow
 from core.state import State
 from kinds.registry import PUSHED
+from languages.refusals import Refusal
 from listings.rules import listing_of
 
 _ServerCount = Annotated[

@@ -8,10 +8,10 @@ from msgspec.structs import replace
 
 from core.actors import Actor
 from core.events import DeliveryQueued, EndpointHealthSet, EndpointHelped, Event, SlotsSet
-from core.refusals import Invalid, Refusal
 from core.rows import VOTES_ALONE, Delivery, Suspension, Webhook, WebhookEvent
 from core.state import State
 from grammars.http_urls import UrlRefused
+from languages.refusals import Invalid, Refusal
 from languages.said import Fault
 from listings.forms import WebhookSettings
 from listings.rules import listing_of

@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 from actions.action import RefusedFor
 from actions.users import ACTS
-from core.refusals import Invalid, Refusal
 from forms.reading import read
 from handlers import reply
 from handlers.reply import Reply, failure, reply_to
 from kinds.registry import KINDS
+from languages.refusals import Invalid, Refusal
 from languages.said import SAID, Code, Facts, Fault
 from openapi.deployment import Deployment
 from openapi.examples import BOT, NOW_MS, QUARANTINE, SERVER_COUNT

@@ -5,7 +5,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from actions.views import NULL, Amount, Count, Success, example
-from core.refusals import Unavailable
+from core.failures import Unavailable
 from handlers.reply import Reply, success
 from handlers.request import Request
 from handlers.slices import refreshed_digest

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from core.refusals import Invalid, Refusal
 from handlers.reply import SPOKEN, reply_to
 from kinds.kind import PartName
 from kinds.registry import BY_PLURAL
+from languages.refusals import Invalid, Refusal
 from languages.said import in_words
 from languages.texts import Words
 from operators.gateway_parts import GatewayParts

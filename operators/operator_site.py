@@ -17,9 +17,9 @@ import msgspec
 
 from actions.views import Success
 from core.actors import OPERATOR as ACTOR
-from core.refusals import Refusal
 from handlers.operator import Operator, token_digest
 from handlers.reply import Reply
+from languages.refusals import Refusal
 from operators.gateway_parts import GatewayParts
 from operators.operator_actions import OperatorActions, OperatorVisit, action_rows
 from operators.operator_pages import OPERATOR_PAGES, OperatorPage

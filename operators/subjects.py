@@ -33,7 +33,6 @@ from actions.views import (
 )
 from actions.webhooks import WebhookView, webhook_view
 from core.listing_table import ref_slices
-from core.refusals import Invalid
 from core.rows import Listing, Review
 from core.state import State
 from forms.fields import Form
@@ -43,6 +42,7 @@ from handlers.request import Request
 from handlers.slices import in_slices
 from kinds.kind import Kind
 from kinds.registry import KINDS
+from languages.refusals import Invalid
 from languages.said import Fault
 from listings.rules import listing_of
 from operators.gateway_parts import GatewayParts

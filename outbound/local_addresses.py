@@ -11,7 +11,7 @@ import socket
 import struct
 from ipaddress import IPv4Address, IPv6Address
 
-from core.refusals import Unavailable
+from core.failures import Unavailable
 
 log = logging.getLogger(__name__)
 

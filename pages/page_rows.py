@@ -10,11 +10,12 @@ from dataclasses import replace
 from typing import Any
 
 from actions.action import Access, Call, Operation
-from core.refusals import Invalid, Refusal, Unavailable
+from core.failures import Unavailable
 from forms.reading import read
 from handlers.reply import NO_HEADERS, encode_json, reply_to, success
 from kinds.kind import Kind
 from kinds.registry import KINDS
+from languages.refusals import Invalid, Refusal
 from languages.texts import Words
 from pages.page import Again, Answer, AnyPage, PageCall, Post, RefusedPost, Show, Shown, run_post
 from pages.site_tools import SiteTools

@@ -2,9 +2,9 @@
 
 from core.actors import Actor
 from core.events import Event, UserSlotsSet
-from core.refusals import Refusal
 from core.state import State
 from core.user_rows import Naming, user_ref
+from languages.refusals import Refusal
 
 
 def set_naming(state: State, user_id: str, now_ms: int, *, is_allowed: bool, by: Actor) -> list[Event]:

@@ -22,10 +22,10 @@ from typing import Literal, get_args
 
 from core.actors import MODERATOR, Actor, user_of
 from core.events import Event, UserSlotsSet
-from core.refusals import Refusal
 from core.rows import AuditAction, Decision, Listing
 from core.state import State
 from core.user_rows import user_ref
+from languages.refusals import Refusal
 
 Relation = Literal["owner", "extra owner", "invited", "moderator"]
 Right = Literal[

@@ -13,9 +13,9 @@ from msgspec.structs import replace
 
 from core.actors import GATEWAY, OPERATOR, Actor, user_actor
 from core.events import Event, QuarantineSet, SessionsEnded, UserDropped
-from core.refusals import Invalid, Refusal
 from core.state import State
 from core.user_rows import Quarantine, QuarantinedAct, UserRow, user_ref
+from languages.refusals import Invalid, Refusal
 from languages.said import Code, Fault
 
 MOST_CHARACTERS = 512

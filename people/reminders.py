@@ -6,9 +6,9 @@ What a reminder says is not kept: `core/due_reminders.py` tells it from the vote
 from core.actors import Actor
 from core.due_reminders import due_reminders, holds, standing
 from core.events import Event, ReminderCleared, ReminderSet
-from core.refusals import Refusal
 from core.state import State
 from core.user_rows import UserRow, user_ref
+from languages.refusals import Refusal
 
 REMINDERS_MOST = 100
 """Reminders of one user."""

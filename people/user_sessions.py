@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from core.actors import GATEWAY, Actor, user_actor
 from core.events import EndingsForgotten, Event, SessionSeen, SessionsEnded, UserSignedIn
-from core.refusals import Refusal
 from core.state import State
 from core.user_rows import UserProfile, UserRow, UserSession, user_ref
+from languages.refusals import Refusal
 from people.permissions import Moderators
 from people.quarantine import refuse_quarantined
 

@@ -12,8 +12,8 @@ from typing import Protocol
 
 from core.actors import UNKNOWN
 from core.events import Event, Merged, UserErased
+from core.failures import Unavailable
 from core.ledger import Ledger
-from core.refusals import Unavailable
 from replication.facts import Fact
 from replication.merge import Erasure, FactSource, Merge
 

@@ -5,7 +5,7 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from core.clock import NS_PER_SECOND, Clock
-from core.refusals import Unavailable
+from core.failures import Unavailable
 from replication.redis_link import UNREACHABLE
 
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.clock import Clock
+from core.failures import Unavailable
 from core.ledger import Ledger
-from core.refusals import Unavailable
 from replication.claims import Claims
 from replication.copies import CopyLost, Donor, Fetcher, Offer
 from replication.follower import Follower

@@ -7,9 +7,9 @@ from typing import Protocol
 
 from core.clock import NS_PER_SECOND, Clock
 from core.events import DeliveryTaken, Event, OwnerMessageTaken
+from core.failures import Unavailable
 from core.fleet_table import FleetView, name_and_epoch
 from core.ledger import Ledger
-from core.refusals import Unavailable
 from replication.members import Registry
 from replication.redis_link import EntryId, Link, entry_id_of
 

@@ -18,7 +18,7 @@ from itertools import islice
 from typing import TypeVar
 
 from core.events import FREQUENT, Event
-from core.refusals import SearchUnavailable
+from core.failures import SearchUnavailable
 from core.rows import Listing
 from core.state import State
 from kinds.registry import kind_of

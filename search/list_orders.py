@@ -32,7 +32,7 @@ from typing import Literal, NamedTuple, Protocol
 import msgspec
 
 from core.listing_table import ref_slices
-from core.refusals import Invalid
+from languages.refusals import Invalid
 from languages.said import Fault
 from search.catalogue import Catalogue, IndexKey
 from search.long_lists import LongList

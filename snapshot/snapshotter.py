@@ -17,8 +17,8 @@ from itertools import islice
 from typing import NamedTuple
 
 from core.clock import NS_PER_SECOND, Clock
+from core.failures import Unavailable
 from core.ledger import Ledger
-from core.refusals import Unavailable
 from journal.journal import Journal
 from journal.segments import JournalReader, delete_behind
 from snapshot.files import (

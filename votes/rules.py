@@ -15,10 +15,10 @@ from core.events import (
     VoteCast,
     VotesRemoved,
 )
-from core.refusals import Refusal, voted_too_soon
 from core.state import State
 from core.vote_counts import REMOVED, REMOVED_DAYS, REMOVED_MONTHS, clamped_day
 from core.webhook_events import NewDeliveries, told
+from languages.refusals import Refusal, voted_too_soon
 
 
 def cast_vote(

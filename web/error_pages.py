@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 import msgspec
 
-from core.refusals import Invalid
 from handlers.reply import Reply
+from languages.refusals import Invalid
 from languages.said import plainly
 from languages.texts import Text, Words
 from web.pages import Page

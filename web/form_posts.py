@@ -16,7 +16,7 @@ from tornado.httputil import (
     parse_body_arguments,
 )
 
-from core.refusals import Refusal
+from languages.refusals import Refusal
 
 MOST_FIELDS = 200
 MULTIPART = "multipart/form-data"

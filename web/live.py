@@ -8,8 +8,8 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import suppress
 
-from core.refusals import Refusal
 from handlers.reply import EVENT_STREAM, Reply
+from languages.refusals import Refusal
 from web.page_policy import PAGE_HEADERS
 from web.sessions import OperatorSessions, Session
 

@@ -16,11 +16,11 @@ from urllib.parse import quote, urlencode
 from msgspec.structs import replace
 
 from core.clock import Clock
-from core.refusals import Refusal
 from handlers.late import Late
 from handlers.reply import NO_HEADERS, SPOKEN, Reply, refused, reply_to
 from handlers.request import Endpoint, Request
 from handlers.route import PAGE, Resource
+from languages.refusals import Refusal
 from languages.texts import Text
 from watchers.security_log import tell
 from web.audiences import Audience

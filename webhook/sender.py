@@ -34,8 +34,8 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from core.clock import Clock
 from core.events import Event
+from core.failures import Unavailable
 from core.ledger import Ledger
-from core.refusals import Unavailable
 
 log = logging.getLogger(__name__)
 

@@ -7,8 +7,8 @@ from collections.abc import Awaitable
 
 from actions.owners import ACCEPT_INVITATION, ACCEPT_OFFER, accept_invitation, end_co_owner, end_offer
 from actions.views import Success
-from core.refusals import Refusal
 from forms.fields import Nothing
+from languages.refusals import Refusal
 from languages.texts import Text
 from listings.owners import is_offered_to, open_offer
 from pages.page import Page, PageCall, Post, Shown

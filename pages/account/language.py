@@ -2,9 +2,9 @@
 
 from urllib.parse import parse_qs, quote, urlsplit
 
-from core.refusals import Refusal
 from handlers.reply import Reply
 from languages.language_names import named
+from languages.refusals import Refusal
 from pages.page import Page, PageCall, Post
 from web.links import way_back
 from web.pages import see_other

@@ -15,9 +15,9 @@ from msgspec import Meta
 
 from actions.views import NEXT, Count, Success, View
 from core import due_reminders
-from core.refusals import Refusal
 from core.rows import Listing
 from core.user_rows import user_ref
+from languages.refusals import Refusal
 from languages.texts import Text
 from pages.page import AnyPage, Page, PageCall, Post, Shown
 from people.naming import set_naming

@@ -25,8 +25,9 @@ from chatplatform.authorization import (
 )
 from chatplatform.platform_client import PlatformAway
 from core.actors import user_actor
-from core.refusals import Refusal, Unavailable
+from core.failures import Unavailable
 from handlers.reply import NO_HEADERS, Reply, reply_to, too_many
+from languages.refusals import Refusal
 from languages.texts import Text, Words
 from pages.account.browsers import browser_label
 from pages.page import Again, Answer, AnyPage, Page, PageCall, Post, RefusedPost, Shown

@@ -21,9 +21,9 @@ from actions.deliveries import (
     text_of_error,
 )
 from actions.query_forms import DeliveriesQuery
-from core.refusals import Invalid
 from core.rows import VOTES_ALONE, DeliveryState, WebhookEvent
 from forms.reading import read_query
+from languages.refusals import Invalid
 from languages.said import Fault
 from languages.texts import Text
 from listings.forms import FailedSince

@@ -8,8 +8,8 @@
 import shlex
 
 from actions.keys import DELETE_KEY, ISSUE_KEY, LIST_KEYS, ROTATE_KEY, IssuedKey, KeyList, RotatedKey, index
-from core.refusals import Refusal
 from core.rows import Key
+from languages.refusals import Refusal
 from languages.texts import Text
 from pages.page import Page, PageCall, Post, Shown
 from pages.question_pages import OVERLAPS, Question, question_page

@@ -12,9 +12,9 @@ from actions.action import Access, AnyAction, Call
 from actions.keys import delete
 from actions.owners import OFFER, end_co_owner, end_offer, invite, offer
 from actions.views import Success
-from core.refusals import Invalid, Refusal
 from forms.fields import Nothing
 from grammars.snowflake import is_snowflake
+from languages.refusals import Invalid, Refusal
 from languages.said import Fault
 from languages.texts import Text
 from listings.owners import keys_of_others, most_co_owners, open_offer

@@ -22,7 +22,7 @@ from actions.views import Success
 from chatplatform.answers import PlatformServer, server_icon_url
 from chatplatform.listing_checks import Obstacle, obstacles
 from chatplatform.platform_client import PlatformAway
-from core.refusals import Refusal, Unavailable
+from core.failures import Unavailable
 from core.rows import CheckOutcome, Eligibility, ServerCheck
 from forms.posts import posted
 from forms.reading import read
@@ -32,6 +32,7 @@ from kinds.kind import ListingSubmission
 from kinds.registry import kind_of
 from kinds.servers import SERVERS
 from languages.language_names import OWN_NAMES
+from languages.refusals import Refusal
 from languages.said import plainly
 from languages.texts import Text, Words
 from listings.forms import WebhookSettings

@@ -30,10 +30,10 @@ from actions.webhooks import (
     save,
 )
 from actions.webhooks import show as shown_webhook
-from core.refusals import Invalid, Refusal
 from core.rows import VOTES_ALONE, Webhook
 from forms.reading import read
 from languages.language_names import OWN_NAMES
+from languages.refusals import Invalid, Refusal
 from languages.said import Fault
 from languages.texts import Text, Words
 from listings.forms import WebhookSettings

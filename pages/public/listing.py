@@ -10,10 +10,10 @@ from typing import Any
 from urllib.parse import urlencode
 
 from core.clock import month_of
-from core.refusals import Refusal
 from core.rows import Listing
 from handlers.reply import Reply
 from kinds.registry import kind_of
+from languages.refusals import Refusal
 from languages.texts import Text
 from pages.page import AnyPage, Html, Page, PageCall, Shown
 from pages.public.lists import CACHED, NO_INDEX, Wanted, listed_ms, shown_in_lists

@@ -16,12 +16,12 @@ from msgspec import Meta
 from actions.query_forms import PageLimit
 from actions.views import Count, KindName, Moment, Snowflake, Success, View
 from core.clock import month_of
-from core.refusals import Invalid
 from core.rows import Listing
 from forms.fields import Form
 from forms.reading import read_query
 from kinds.kind import Kind
 from kinds.registry import KINDS, kind_of
+from languages.refusals import Invalid
 from languages.said import Fault
 from languages.texts import Text
 from pages.page import AnyPage, Page, PageCall, Shown

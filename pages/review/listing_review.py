@@ -18,10 +18,10 @@ from actions.review import AGREE, APPROVE, CLAIM, DENY, NOTE, REFUSE, RELEASE, W
 from actions.users import LIFT_QUARANTINE, QUARANTINE_USER, QuarantineTerms, impose, lift
 from actions.views import Success
 from core.clock import MS_PER_DAY
-from core.refusals import Refusal
 from core.user_rows import QuarantinedAct
 from handlers.reply import reply_to
 from kinds.registry import kind_of
+from languages.refusals import Refusal
 from languages.texts import Text
 from listings.owners import is_proven
 from listings.review import PresetReason, denial_text, review_of

@@ -15,9 +15,9 @@ from actions.views import ActorName, Count, Moment, Success, View
 from actions.vote_removals import REMOVE_VOTES, StruckVotes, remove
 from core.actors import user_of
 from core.audit_log import FLAGS_KEPT
-from core.refusals import Invalid
 from core.rows import FlagRule, Listing, VoteFlag
 from core.state import State
+from languages.refusals import Invalid
 from languages.said import Fault
 from languages.texts import Text
 from listings.forms import Strike

@@ -15,9 +15,10 @@ from msgspec import Meta
 
 from actions.views import Count, Moment, Success
 from actions.votes import CAST_VOTE, CastVote, refuse, take
-from core.refusals import Refusal, Unavailable
+from core.failures import Unavailable
 from core.rows import Listing
 from handlers.reply import NO_HEADERS
+from languages.refusals import Refusal
 from languages.texts import Text
 from pages.page import Again, Page, PageCall, Post, Shown
 from pages.voting.tellings import (

@@ -12,9 +12,9 @@ from actions.keys import KEY_ACTIONS
 from actions.tools import Tools
 from actions.views import Success
 from core.actors import OPERATOR
-from core.refusals import Invalid
 from kinds.bots import BOTS
 from kinds.servers import SERVERS
+from languages.refusals import Invalid
 from tests.support.sample_rows import NOW_MS, USER
 
 APPROVE: Action[None, Success] = Action(

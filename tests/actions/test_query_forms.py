@@ -3,8 +3,8 @@
 import pytest
 
 from actions.query_forms import MAX_PAGE, PAGE, DeliveriesQuery, ListingsQuery
-from core.refusals import Invalid
 from forms.reading import read_query
+from languages.refusals import Invalid
 from languages.said import in_words
 from tests.support.sample_rows import USER
 

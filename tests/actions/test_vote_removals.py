@@ -11,10 +11,10 @@ from actions.vote_removals import remove
 from core.actors import user_actor
 from core.clock import FakeClock
 from core.ledger import Ledger
-from core.refusals import Refusal
 from core.webhook_events import NewDeliveries
 from forms.reading import read
 from kinds.bots import BOTS
+from languages.refusals import Refusal
 from listings.forms import Strike
 from tests.support.committed_rows import a_listing
 from tests.support.coroutines import run

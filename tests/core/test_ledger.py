@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from core.events import Event, ListingReviewed, UserErased, VoteCast, decode_record
+from core.failures import Unavailable
 from core.ledger import Ledger
-from core.refusals import Unavailable
 from tests.support.committed_rows import a_listing
 from tests.support.examples import examples
 from tests.support.generated_events import events

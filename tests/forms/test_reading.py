@@ -5,10 +5,10 @@ from typing import Annotated, Any, Literal
 
 import pytest
 
-from core.refusals import Invalid
 from forms.fields import Form, Snowflake
 from forms.reading import read, read_query
 from forms.rules import ON_ONE_LINE, UNIQUE, Beside, Between, OneOf, Says, Size
+from languages.refusals import Invalid
 from languages.said import Fault, in_words
 from languages.texts import Text
 

@@ -5,11 +5,11 @@ from typing import Annotated, Any
 import jsonschema_rs
 import pytest
 
-from core.refusals import Invalid
 from forms.fields import Form, Name, Snowflake
 from forms.reading import read
 from forms.rules import UNIQUE, About, Between, OneOf, Size
 from forms.schema import form_components, form_schema
+from languages.refusals import Invalid
 from languages.texts import Text
 
 

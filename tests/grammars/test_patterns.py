@@ -8,13 +8,13 @@ from pathlib import Path
 import jsonschema_rs
 import pytest
 
-from core.refusals import Invalid
 from forms.fields import Form
 from forms.reading import read
 from forms.schema import form_schema
 from grammars import patterns
 from kinds.bots import BOTS
 from kinds.servers import SERVERS
+from languages.refusals import Invalid
 from listings.forms import Denial, KeyName
 from tests.support.form_bodies import BOT_BODY, SERVER_BODY, Body, without, wrong_fields
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from core.refusals import Invalid, PlaceLost, Refusal, SearchUnavailable, Unavailable
+from core.failures import PlaceLost, SearchUnavailable, Unavailable
 from handlers.reply import SPOKEN, Spoken, limited, refused, reply_to
+from languages.refusals import Invalid, Refusal
 from languages.said import SAID, Code, Fault, in_words
 from languages.texts import Text
 from ratelimit.bucket import Decision

@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 
 from core.events import Event, ListingRemoved, UserErased, VoteCast, VotesMerged, VotesRemoved
-from core.refusals import PlaceLost, Refusal
+from core.failures import PlaceLost
 from core.state import State
 from handlers.reply import Reply
 from handlers.request import Request
 from handlers.vote_feed import MOST_READERS, Cursor, VoteFeed
 from journal.record_pages import FoundPage, FoundRecord
+from languages.refusals import Refusal
 from tests.support.coroutines import run, turns
 from tests.support.memory_ledger import empty_state
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF, USER, listed, voted

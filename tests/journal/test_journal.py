@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.clock import FakeClock
-from core.refusals import Unavailable
+from core.failures import Unavailable
 from journal.frames import FRAME_MAGIC, HEADER_BYTES
 from journal.journal import Journal, JournalPolicy
 from journal.segments import JournalCorrupt, segment_path

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.clock import FakeClock
-from core.refusals import Unavailable
+from core.failures import Unavailable
 from journal import journal as journal_module
 from journal.journal import Journal
 from journal.segments import list_segments

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.events import Event, KeyUsed, VoteCast, encode_record
-from core.refusals import PlaceLost
+from core.failures import PlaceLost
 from journal import record_pages
 from journal.journal import Journal
 from journal.record_pages import FoundPage, JournalPages

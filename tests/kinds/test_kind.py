@@ -3,12 +3,12 @@
 import pytest
 from msgspec import structs
 
-from core.refusals import Invalid
 from forms.reading import read
 from kinds.bots import BOTS, BotProfile
 from kinds.kind import Kind
 from kinds.registry import KINDS
 from kinds.servers import SERVERS, ServerProfile
+from languages.refusals import Invalid
 from languages.said import Fault
 from tests.support.form_bodies import BOT_BODY, SERVER_BODY, without
 

@@ -7,9 +7,9 @@ from msgspec.structs import replace
 
 from core.actors import ERASED, OPERATOR, Actor, user_actor
 from core.ledger import Ledger
-from core.refusals import Refusal
 from core.rows import Key, Listing, Reviewed
 from core.state import State
+from languages.refusals import Refusal
 from listings import owners
 from tests.support.co_owners import co_owner
 from tests.support.committed_rows import a_listing

@@ -5,13 +5,13 @@ import pytest
 from core.actors import GATEWAY, user_actor
 from core.events import ListingReviewed, OwnerMessageQueued, SlotsSet
 from core.ledger import Ledger
-from core.refusals import Refusal
 from core.rows import CheckOutcome, Listing, ServerCheck
 from core.state import State
 from core.webhook_events import NewDeliveries
 from forms.reading import read
 from kinds.kind import ListingSubmission
 from kinds.servers import SERVERS
+from languages.refusals import Refusal
 from listings import rules
 from listings.eligibility import check, renewed, submit_checked
 from listings.owners import is_proven

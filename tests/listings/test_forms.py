@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.refusals import Invalid
 from forms.declared import declared_fields
 from forms.fields import Form, Nothing
 from forms.reading import read
 from forms.schema import form_schema
 from kinds.bots import BOTS
 from kinds.servers import SERVERS
+from languages.refusals import Invalid
 from listings.forms import (
     ActualServerCount,
     Denial,

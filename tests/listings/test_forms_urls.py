@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.refusals import Invalid
 from forms.reading import read
 from forms.schema import form_schema
 from kinds.bots import BOTS
+from languages.refusals import Invalid
 from languages.said import in_words
 from listings.forms import WebhookSettings
 from tests.support.examples import examples

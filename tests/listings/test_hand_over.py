@@ -6,9 +6,9 @@ from core.actors import OPERATOR, user_actor
 from core.clock import MS_PER_DAY
 from core.events import CoOwnerSaved, ListingSaved
 from core.ledger import Ledger
-from core.refusals import Refusal
 from core.rows import Listing
 from core.state import State
+from languages.refusals import Refusal
 from listings import owners
 from tests.support.co_owners import co_owner
 from tests.support.committed_rows import a_listing

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from core.actors import OPERATOR
 from core.events import KeyUsed, ListingRemoved
 from core.ledger import Ledger
-from core.refusals import Refusal
 from core.rows import Key, Review
 from core.state import State
+from languages.refusals import Refusal
 from listings.keys import (
     FINGERPRINT,
     KEY_BYTES,

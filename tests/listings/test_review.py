@@ -8,11 +8,11 @@ from msgspec.structs import replace
 from core.actors import OPERATOR, user_actor
 from core.audit_log import KEPT
 from core.ledger import Ledger
-from core.refusals import Invalid, Refusal
 from core.rows import Listing, Stamp, Stamps
 from core.state import State
 from forms.reading import read
 from kinds.bots import BOTS
+from languages.refusals import Invalid, Refusal
 from listings import owners, review, rules
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_USER, OWNER, USER
 

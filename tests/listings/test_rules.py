@@ -7,12 +7,12 @@ import pytest
 from core.actors import OPERATOR, user_actor
 from core.events import Event, ListingReviewed, OwnerMessageQueued, VoteCast
 from core.ledger import Ledger
-from core.refusals import Refusal
 from core.rows import BotLimits, Policy, Review
 from core.state import State
 from forms.reading import read
 from kinds.bots import BOTS, BotProfile
 from kinds.servers import SERVERS, ServerProfile
+from languages.refusals import Refusal
 from listings import rules
 from listings.forms import Limits
 from listings.review import waiting_since

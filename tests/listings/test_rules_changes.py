@@ -8,12 +8,12 @@ from msgspec.structs import replace
 from core.actors import OPERATOR, Actor, user_actor
 from core.events import DeliveryQueued, Event, ListingReviewed, OwnerMessageQueued
 from core.ledger import Ledger
-from core.refusals import Refusal
 from core.rows import Listing, PendingChange, Review
 from core.state import State
 from core.webhook_events import NewDeliveries
 from forms.reading import read
 from kinds.bots import BOTS, BotProfile
+from languages.refusals import Refusal
 from listings import rules
 from listings.keys import is_granted
 from listings.rules import EditsShown

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from core.clock import FakeClock
 from core.events import ListingMerged
 from core.ledger import Ledger
-from core.refusals import Refusal
 from core.rows import BotCounts, Listing, NodeWindow, Policy, Reviewed, StatsWindow
 from core.state import State
+from languages.refusals import Refusal
 from listings.stats import StatsUpdate, check_difference, committed_window, read_stats, update_stats
 from ratelimit.bucket import Buckets
 from tests.support.committed_rows import a_listing

@@ -7,8 +7,8 @@ import pytest
 from core.actors import user_actor
 from core.events import UserErased
 from core.ledger import Ledger
-from core.refusals import Refusal
 from core.state import State
+from languages.refusals import Refusal
 from listings.keys import KeyDigester
 from listings.notices import NoticeSearch
 from listings.owners import Evidence, code_maker, is_proven, take_over

@@ -15,11 +15,11 @@ from core.events import (
     NodeNamed,
 )
 from core.ledger import Ledger
-from core.refusals import Invalid, Refusal
 from core.rows import Suspension, Webhook
 from core.state import State
 from forms.reading import read
 from grammars.http_urls import UrlRefused
+from languages.refusals import Invalid, Refusal
 from languages.said import in_words
 from listings import webhooks as rules
 from listings.forms import WebhookSettings

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 import requests
 
-from core.refusals import Unavailable
+from core.failures import Unavailable
 from handlers.reply import JSON
 from journal.journal import Journal
 from kinds.servers import SERVERS

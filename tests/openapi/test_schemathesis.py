@@ -23,7 +23,6 @@ from actions.users import QuarantineTerms
 from core import events as ev
 from core.actors import OPERATOR, user_actor
 from core.events import Event
-from core.refusals import Refusal
 from core.rows import Attempt, CoOwner, HandOver, Webhook
 from core.state import State
 from forms.declared import declared_fields
@@ -31,6 +30,7 @@ from forms.fields import LAST_MS, MAX_MS, Form
 from forms.reading import read
 from grammars.http_urls import read_url
 from kinds.servers import SERVERS
+from languages.refusals import Refusal
 from listings.forms import Denial, KeyName, WebhookSettings
 from listings.keys import KeyDigester
 from listings.stats import read_stats

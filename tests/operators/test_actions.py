@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from core.failures import Unavailable
 from core.ledger import Ledger
-from core.refusals import Unavailable
 from operators.operator_actions import ACTIONS, DATA, LISTING
 from tests.support.contract import deliveries, webhook
 from tests.support.gateways import BOT, BOT_SUBMISSION, SERVER, SERVER_SUBMISSION, ThreadGateway

@@ -11,9 +11,10 @@ import pytest
 
 from actions.action import Access, Action, Call, Command
 from actions.views import Success
-from core.refusals import Refusal, Unavailable
+from core.failures import Unavailable
 from handlers.reply import Reply
 from handlers.request import Request
+from languages.refusals import Refusal
 from languages.said import Code
 from languages.texts import Text
 from listings.forms import KeyName

@@ -3,9 +3,9 @@
 import pytest
 
 from core.actors import user_actor
-from core.refusals import Refusal
 from core.state import State
 from core.user_rows import user_ref
+from languages.refusals import Refusal
 from people.naming import set_naming
 from tests.support.memory_ledger import state_after
 from tests.support.people import signed_in

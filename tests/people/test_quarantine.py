@@ -5,9 +5,9 @@ import pytest
 from core.actors import OPERATOR, user_actor
 from core.events import Event
 from core.ledger import Ledger
-from core.refusals import Invalid, Refusal
 from core.state import State
 from core.user_rows import QuarantinedAct, Role, UserRow, user_ref
+from languages.refusals import Invalid, Refusal
 from people.quarantine import (
     MOST_CHARACTERS,
     REMEMBERED_MS,

@@ -4,9 +4,9 @@ import pytest
 
 from core.actors import user_actor
 from core.events import Event, ListingRemoved, ReminderCleared, ReminderSet
-from core.refusals import Refusal
 from core.state import State
 from core.user_rows import user_ref
+from languages.refusals import Refusal
 from people.reminders import REMINDERS_MOST, clear_reminders, set_reminder
 from tests.support.people import signed_in
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF, OTHER_USER, SERVER_REF, USER, listed

@@ -4,8 +4,8 @@ import pytest
 
 from core.actors import OPERATOR, user_actor
 from core.ledger import Ledger
-from core.refusals import Refusal
 from core.user_rows import user_ref
+from languages.refusals import Refusal
 from people.permissions import Moderators
 from tests.support.sample_rows import NOW_MS, OTHER_USER, OWNER, USER
 from tests.support.slots_set import role_set

@@ -6,9 +6,9 @@ from msgspec.structs import replace
 from core.actors import GATEWAY, OPERATOR, user_actor
 from core.events import Event, SessionSeen, SessionsEnded, UserMerged
 from core.ledger import Ledger
-from core.refusals import Refusal
 from core.state import State
 from core.user_rows import EndedSession, UserProfile, user_ref
+from languages.refusals import Refusal
 from people.permissions import Moderators
 from people.quarantine import impose
 from people.user_sessions import (

@@ -9,7 +9,7 @@ import pytest
 
 from core.clock import NS_PER_MS, FakeClock
 from core.fleet_table import FleetTable
-from core.refusals import Refusal
+from languages.refusals import Refusal
 from replication.claims import FIRST_MS, ClaimPolicy, Claims
 from replication.redis_link import Link, RedisPlace
 from tests.support.cutting_proxy import CuttingProxy

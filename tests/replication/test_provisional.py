@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from core.events import ListingRemoved, Merged, NodeNamed, UserErased, VoteCast, VotesMerged, VotesRemoved
-from core.refusals import Unavailable
+from core.failures import Unavailable
 from replication.epochs import MOVED_AT_ONCE, ProvisionalVotes
 from replication.members import ReadUpTo
 from tests.support.committed_rows import a_listing

@@ -9,8 +9,8 @@ from core.clock import FakeClock
 from core.events import DeliveryMerged, Merged
 from core.fleet_table import FleetTable
 from core.ledger import Ledger
-from core.refusals import Refusal
 from core.rows import Delivery
+from languages.refusals import Refusal
 from replication.claims import ClaimPolicy, Claims
 from replication.members import ALIVE_BEATS, Registry, Report
 from replication.redis_link import EntryId, Link, RedisPlace

@@ -10,7 +10,7 @@ from redis.exceptions import ConnectionError as NotConnected
 from redis.exceptions import ResponseError
 
 from core.clock import FakeClock
-from core.refusals import Unavailable
+from core.failures import Unavailable
 from replication.loops import ERROR_CHARACTERS, RetryingLoop, described
 from replication.redis_link import UNREACHABLE, Link, RedisPlace
 from tests.support.coroutines import run

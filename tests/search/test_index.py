@@ -18,8 +18,8 @@ from core.events import (
     ListingSaved,
     VoteCast,
 )
+from core.failures import SearchUnavailable
 from core.packing import pack
-from core.refusals import SearchUnavailable
 from core.state import State
 from kinds.bots import BotProfile
 from kinds.servers import ServerProfile

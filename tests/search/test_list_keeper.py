@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from core.clock import FakeClock
-from core.refusals import Invalid
 from handlers.slices import in_slices
+from languages.refusals import Invalid
 from search.catalogue import Catalogue, IndexKey
 from search.list_keeper import ListKeeper
 from search.list_orders import FRESH_SECONDS, STALE_SECONDS, ListOrder, ListOrders

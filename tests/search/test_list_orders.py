@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from core.events import Event, ListingRemoved, ListingReviewed, ListingSaved, VoteCast
 from core.listing_table import ref_slices
-from core.refusals import Invalid
 from core.state import State
 from kinds.bots import BotProfile
+from languages.refusals import Invalid
 from search import list_orders
 from search.catalogue import Catalogue, IndexKey, folded
 from search.list_orders import (

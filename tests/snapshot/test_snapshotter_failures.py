@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from core.refusals import Unavailable
+from core.failures import Unavailable
 from snapshot.files import list_snapshots, snapshot_path
 from storage.folder import UNFINISHED
 from tests.support.coroutines import happened, run

@@ -6,9 +6,9 @@ import msgspec
 import pytest
 from msgspec import Struct
 
-from core.refusals import Invalid
 from forms.fields import Form
 from forms.reading import read
+from languages.refusals import Invalid
 from languages.said import in_words
 from tests.support.sample_rows import OWNER
 

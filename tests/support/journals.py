@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from core.clock import FakeClock
+from core.failures import Unavailable
 from core.ledger import Ledger
-from core.refusals import Unavailable
 from journal.frames import FrameKind, decode_frames, decode_header, encode_frame, encode_header
 from journal.journal import Journal, JournalPolicy
 from journal.segments import JournalReader, Tail, list_segments, segment_path

@@ -21,8 +21,8 @@ from core.events import (
     StatsUpdated,
     UserErased,
 )
+from core.failures import Unavailable
 from core.ledger import Ledger
-from core.refusals import Unavailable
 from core.rows import Attempt, Key, StatsWindow
 from journal.journal import RETRY_SECONDS, Journal, JournalPolicy
 from snapshot.recovery import recover

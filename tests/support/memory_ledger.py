@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from core.events import Event, decode_record
-from core.refusals import Unavailable
+from core.failures import Unavailable
 from core.state import State
 from votes.table import VoteTable
 

@@ -17,10 +17,11 @@ from tornado.netutil import bind_sockets
 from chatplatform.answers import PlatformUser, avatar_url
 from chatplatform.platform_client import ChatPlatform, open_chat_platform
 from core.clock import FakeClock
-from core.refusals import Refusal, Unavailable
+from core.failures import Unavailable
 from core.rows import Policy
 from handlers.route import PAGE, Resource
 from languages.language_names import language_of
+from languages.refusals import Refusal
 from pages.account.sign_in import CALLBACK, SIGN_IN_PAGES
 from pages.account.sign_in_guards import SignInGuards
 from pages.page_rows import rows_of

@@ -14,12 +14,12 @@ from core import events as ev
 from core.actors import OPERATOR, Actor, user_actor
 from core.clock import day_of
 from core.fleet_table import name_and_epoch
-from core.refusals import Refusal
 from core.rows import Attempt, ServerCheck
 from core.user_rows import UserProfile, user_ref
 from core.webhook_events import NewDeliveries
 from forms.reading import read
 from kinds.bots import BOTS
+from languages.refusals import Refusal
 from listings import eligibility, keys, owners, rules, stats, webhooks
 from listings.forms import Limit, Limits, WebhookSettings
 from people.naming import set_naming

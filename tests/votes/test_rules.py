@@ -12,10 +12,10 @@ from core.actors import OPERATOR, user_actor
 from core.clock import day_of, month_of
 from core.events import CooldownsKept, DeliveryQueued, Event, NodeNamed, UserErased, VoteCast, VotesRemoved
 from core.ledger import Ledger
-from core.refusals import Refusal
 from core.rows import Review
 from core.state import State
 from core.webhook_events import NewDeliveries
+from languages.refusals import Refusal
 from tests.support.committed_rows import a_listing, a_webhook
 from tests.support.examples import examples
 from tests.support.memory_ledger import MemoryJournal, empty_state, fold

@@ -2,11 +2,12 @@
 
 import pytest
 
-from core.refusals import Invalid, Unavailable
+from core.failures import Unavailable
 from forms.fields import Form
 from forms.reading import read
 from handlers.reply import Reply, refused, reply_to
 from kinds.bots import BOTS
+from languages.refusals import Invalid
 from languages.said import Fault
 from languages.texts import Text
 from listings.forms import KeyName, Strike, WebhookSettings

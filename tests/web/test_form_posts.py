@@ -5,7 +5,7 @@ import requests
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.refusals import Refusal
+from languages.refusals import Refusal
 from web.form_posts import MOST_FIELDS, read_form
 
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 import pytest
 
 from core.clock import FakeClock
-from core.refusals import Refusal
+from languages.refusals import Refusal
 from web.live import MOST_VIEWERS, SIGNED_OUT, Live, event
 from web.sessions import OperatorSessions, Session
 

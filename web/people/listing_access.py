@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from core.clock import Clock
-from core.refusals import Refusal
 from core.rows import Listing
 from core.state import State
 from kinds.kind import Kind
+from languages.refusals import Refusal
 from languages.texts import Text
 from people.permissions import Right, rights
 from web.pages import Instead, Page

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 from urllib.parse import urlsplit
 
 from core.actors import user_actor
-from core.refusals import Refusal
 from handlers.reply import NO_HEADERS
 from languages.language_names import DEFAULT_LANGUAGE, OWN_NAMES, Language, accepted, named
+from languages.refusals import Refusal
 from languages.texts import Text
 from web.audiences import Audience
 from web.cookies import Cookie, PeopleCookies

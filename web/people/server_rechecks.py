@@ -15,9 +15,9 @@ from collections.abc import Callable
 from chatplatform.platform_client import PlatformAway
 from core.actors import GATEWAY
 from core.clock import MS_PER_DAY, Clock
+from core.failures import Unavailable
 from core.ledger import Ledger
 from core.listing_table import ref_slices
-from core.refusals import Unavailable
 from core.rows import Listing
 from kinds.servers import SERVERS
 from listings.eligibility import check

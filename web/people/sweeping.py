@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from actions.tools import Tools
+from core.failures import Unavailable
 from core.listing_table import ref_slices
-from core.refusals import Unavailable
 from people.quarantine import sweep_users
 from votes.rules import drop_cooldowns
 

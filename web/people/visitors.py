@@ -11,9 +11,10 @@ from msgspec import Struct
 from actions.tools import Tools
 from chatplatform.answers import PlatformUser, avatar_url
 from core.actors import user_actor
-from core.refusals import Refusal, Unavailable
+from core.failures import Unavailable
 from core.user_rows import UserProfile
 from languages.language_names import Language, language_of
+from languages.refusals import Refusal
 from people.reminders import unread_reminders
 from people.user_sessions import Known, end_sessions, seen
 from web.sessions import VALUE_CHARACTERS

@@ -6,7 +6,7 @@ import pytest
 
 from chatplatform.authorization import SCOPES, challenge
 from chatplatform.platform_client import ChatPlatform, PlatformAway
-from core.refusals import Refusal
+from languages.refusals import Refusal
 from tests.support.page_visitor import cookies_of, words
 from tests.support.people_scene import (
     ATTEMPTS,

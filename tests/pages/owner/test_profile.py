@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from core.refusals import Unavailable
+from core.failures import Unavailable
 from tests.support.gateways import BOT_SUBMISSION, SERVER_SUBMISSION
 from tests.support.owned_listings import SERVER, forbid_to_submit, list_bot, list_server
 from tests.support.page_visitor import words

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from core.refusals import Unavailable
+from core.failures import Unavailable
 from tests.support.gateways import BOT, eventually
 from tests.support.owned_listings import TYPED, describe, forbid_to_submit, list_bot
 from tests.support.page_visitor import words

@@ -7,7 +7,7 @@ from urllib.parse import quote
 import pytest
 
 from core.actors import GATEWAY, OPERATOR
-from core.refusals import Unavailable
+from core.failures import Unavailable
 from people.quarantine import impose
 from tests.support.gateways import BOT, SERVER, WAIT_SECONDS, eventually
 from tests.support.owned_listings import list_bot, list_server

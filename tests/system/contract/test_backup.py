@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager
 import pytest
 import requests
 
-from core.refusals import Unavailable
+from core.failures import Unavailable
 from snapshot.files import SnapshotCorrupt
 from snapshot.recovery import Loaded, load_snapshot, recover
 from storage.folder import Folder, kept_keys

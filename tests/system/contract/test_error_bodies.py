@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from requests import Response
 
-from core.refusals import Unavailable
+from core.failures import Unavailable
 from journal.journal import Journal
 from tests.support.contract import BOT_PATH, STATS
 from tests.support.gateways import BOT, OTHER_BOT, USER, ThreadGateway

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.clock import SystemClock
-from core.refusals import Unavailable
+from core.failures import Unavailable
 from journal.journal import Journal
 from journal.segments import JournalReader, list_segments
 from storage.disk import OsDisk

@@ -5,9 +5,9 @@ import pytest
 from core.clock import FakeClock
 from core.events import CoOwnerSaved, ListingSaved
 from core.ledger import Ledger
-from core.refusals import Refusal
 from core.state import State
 from handlers.request import Request
+from languages.refusals import Refusal
 from people.permissions import Right
 from tests.support.co_owners import co_owner
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OTHER_USER, OWNER, USER

@@ -8,8 +8,8 @@ from actions.tools import Tools
 from core.actors import OPERATOR
 from core.clock import FakeClock
 from core.events import CooldownsKept, Event
+from core.failures import Unavailable
 from core.ledger import Ledger
-from core.refusals import Unavailable
 from core.state import State
 from core.user_rows import UserProfile
 from handlers.slices import in_slices

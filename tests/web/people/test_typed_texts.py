@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from core.refusals import Unavailable
+from core.failures import Unavailable
 from tests.support.owned_listings import TYPED, list_bot
 from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, Person, serving

@@ -1,19 +1,16 @@
-"""The refusals of the domain, and the failures that are nobody's mistake.
+"""Refusals: a request that cannot be granted, and has changed nothing.
 
-    Refusal                 a request cannot be granted: a code with its facts; nothing has changed
+    Refusal                 a code with its facts
     `-- Invalid             fields break rules: field -> fault, all of them at once
-    SearchUnavailable       listings cannot be searched now
-    Unavailable             the journal cannot take writes now
-    PlaceLost               the journal cannot be read on from a place that a reader has kept
 
-`languages/said.py` has the status and the texts of every code.
+`said.py` has the status and the texts of every code. `core/failures.py` has failures that are nobody's
+mistake.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
 from languages.said import SAID, Code, Fact, Fault
-from languages.texts import Words, in_english
 
 
 class Refusal(Exception):
@@ -46,20 +43,3 @@ def voted_too_soon(next_vote_ms: int, now_ms: int) -> Refusal:
     """Return the refusal of a vote within the cooldown."""
     wait_seconds = -((now_ms - next_vote_ms) // 1_000)
     return Refusal("voted_too_soon", retry_seconds=wait_seconds, next_vote_ms=next_vote_ms)
-
-
-class SearchUnavailable(Exception):
-    """SQLite has failed or is not there, or too many searches wait."""
-
-
-class Unavailable(Exception):
-    """The journal takes no writes: its disk is full or failed, or the process is stopping."""
-
-    def __init__(self, reason: Words) -> None:
-        super().__init__(in_english(reason))
-        self.reason = reason
-
-
-class PlaceLost(Exception):
-    """The journal cannot be read on from this place: it no longer reaches back so far, cannot be read there,
-    or the place is of another journal."""
