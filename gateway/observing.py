@@ -4,7 +4,6 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 
-from actions.users import user_view
 from gateway.api import Api
 from gateway.delivery import Delivering, Egress
 from gateway.fleet import Fleet
@@ -13,16 +12,16 @@ from gateway.store import Runtime, Store
 from handlers.route import PAGE
 from handlers.slices import in_slices
 from metrics.collectors import Bounds, Collectors, Scraping, Sources
-from operators.gateway_parts import GatewayParts, ProcessSources
+from operators.gateway_parts import GatewayParts
+from operators.journal_tail import JournalTail
 from operators.operator_pages import ALL_ROUTES
+from operators.recent_errors import RecentErrors
 from serving.application import RunningRequests
 from serving.timeline import Gauges, LoopLag, Timeline, resident_bytes
 from serving.traffic import Traffic
 from votes.numbers import VoteTally
-from watchers.concerns import ConcernList, ConcernSources
+from watchers.concerns import ConcernSources, all_concerns
 from watchers.failing_endpoints import FailingEndpoints
-from watchers.journal_tail import JournalTail
-from watchers.recent_errors import RecentErrors
 from watchers.security_log import SecurityBounds
 from webhook.attempt_tally import AttemptTally, MessageTally
 
@@ -87,62 +86,53 @@ def operator_parts(
     Args:
         connections: returns the connections of clients by their state.
     """
-    concerns = _concerns(runtime, store, fleet, delivery, api)
-    process = ProcessSources(api.readiness, fleet.standing, connections, measured.memory, concerns)
+    numbers = _numbers(runtime, store, fleet, delivery, api, measured, connections)
     return GatewayParts(
-        clock=runtime.clock,
+        tools=api.managed,
+        numbers=numbers,
         started_ns=runtime.clock.monotonic_ns(),
-        ledger=store.ledger,
-        journal=store.journal,
-        snapshotter=store.snapshotter,
         fold=store.fold,
-        outbox=delivery.outbox,
         public=api.public,
-        user=partial(user_view, api.managed),
-        window_ms=runtime.settings.votes.window_ms,
-        process=process,
-        lag=measured.lag,
+        resident_bytes=measured.memory,
         timeline=measured.timeline,
         failing=measured.failing,
         tail=measured.tail,
         errors=measured.errors,
-        scraping=_scraping(runtime, store, fleet, delivery, api, process, measured),
+        scraping=Scraping(Collectors(numbers)),
     )
 
 
-def _concerns(runtime: Runtime, store: Store, fleet: Fleet, delivery: Delivering, api: Api) -> ConcernList:
+def _concerns(runtime: Runtime, store: Store, fleet: Fleet, delivery: Delivering, api: Api) -> ConcernSources:
     journal, refused = store.journal, api.callers.refused
-    return ConcernList(
-        ConcernSources(
-            not_ready=lambda: api.readiness() if journal.writable else None,
-            journal_refuses=lambda: journal.why_not_writable,
-            disk_is_behind=lambda: journal.is_behind,
-            disk_is_slow=lambda: journal.slow_disk.is_slow,
-            free_bytes=lambda: store.space.free_bytes,
-            needed_bytes=store.space.needed_bytes,
-            snapshot_failure=lambda: store.snapshotter.failure,
-            fleet=fleet.standing,
-            fleet_warnings=fleet.concerns,
-            proxy_down=lambda: delivery.outbox.stopped,
-            endpoints_suspended=lambda: len(delivery.suspensions),
-            addresses_refused=lambda: len(refused),
-            some_refused=refused.some,
-            failing_observers=runtime.observers.failing,
-        )
+    return ConcernSources(
+        not_ready=lambda: api.readiness() if journal.writable else None,
+        journal_refuses=lambda: journal.why_not_writable,
+        disk_is_behind=lambda: journal.is_behind,
+        disk_is_slow=lambda: journal.slow_disk.is_slow,
+        free_bytes=lambda: store.space.free_bytes,
+        needed_bytes=store.space.needed_bytes,
+        snapshot_failure=lambda: store.snapshotter.failure,
+        fleet=fleet.standing,
+        fleet_warnings=fleet.concerns,
+        proxy_down=lambda: delivery.outbox.stopped,
+        endpoints_suspended=lambda: len(delivery.suspensions),
+        addresses_refused=lambda: len(refused),
+        some_refused=refused.some,
+        failing_observers=runtime.observers.failing,
     )
 
 
-def _scraping(
+def _numbers(
     runtime: Runtime,
     store: Store,
     fleet: Fleet,
     delivery: Delivering,
     api: Api,
-    process: ProcessSources,
     measured: Instruments,
-) -> Scraping:
+    connections: Callable[[], dict[str, int]],
+) -> Sources:
     settings = runtime.settings
-    sources = Sources(
+    return Sources(
         clock=runtime.clock,
         ledger=store.ledger,
         traffic=measured.traffic,
@@ -162,12 +152,11 @@ def _scraping(
         ),
         space=store.space,
         observers=runtime.observers,
-        readiness=process.readiness,
-        connections=process.connections,
-        concerns=process.concerns,
+        readiness=api.readiness,
+        connections=connections,
+        concerns=partial(all_concerns, _concerns(runtime, store, fleet, delivery, api)),
         fleet=fleet.metered,
     )
-    return Scraping(Collectors(sources))
 
 
 def loops(

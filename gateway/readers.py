@@ -35,13 +35,13 @@ from handlers.public import PublicApi
 from handlers.vote_feed import VoteFeed
 from journal.journal import Journal
 from listings.ownership import Ownership
+from operators.journal_tail import JournalTail
 from serving.observers import Observers
 from votes.numbers import VoteTally
 from votes.queries import Searches
 from watchers import security_log
 from watchers.attempt_watch import AttemptWatch
 from watchers.failing_endpoints import FailingEndpoints
-from watchers.journal_tail import JournalTail
 from webhook.attempt_tally import AttemptTally, MessageTally
 from webhook.notifier import WebhookNotifier
 from webhook.suspension_log import SuspensionLog

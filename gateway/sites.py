@@ -47,7 +47,7 @@ class Sites:
 
         resources = [static_resource()]
         if self.debug is not None:
-            resources += self.debug.resources(endpoints, parts)
+            resources += self.debug.resources(parts)
         if self.people is not None:
             resources += self.people.resources(endpoints)
         return resources

@@ -9,6 +9,7 @@ from typing import Any
 
 from actions.action import AnyAction, Call, Operation, operations
 from actions.tools import Tools
+from actions.views import Success
 from forms.reading import read, read_query
 from handlers.reply import Reply, success
 from handlers.request import Endpoint, Request
@@ -48,18 +49,26 @@ def _bound(operation: Operation) -> Callable[[Endpoints], Endpoint]:
 
 def endpoint(operation: Operation, tools: Tools) -> Endpoint:
     """Return the function that answers the operator's requests for an action."""
-    action = operation.action
 
     async def answer(request: Request) -> Reply:
         call = Call(tools, request.by, tools.clock.now_ms(), operation.kind, request.params)
-        if action.finds is not None:
-            action.finds(call)
-        elif operation.is_on_listing:
-            listing_of(call.state, call.ref)
-        made = action.run(call, _read(operation, request))
-        return success(await made if inspect.isawaitable(made) else made, action.status)
+        view = await run_found(operation, call, lambda: _read(operation, request))
+        return success(view, operation.action.status)
 
     return answer
+
+
+async def run_found(operation: Operation, call: Call, read_form: Callable[[], Any]) -> Success:
+    """Find what the path names, read the form, run the action, and return its view. Raises the refusals of
+    each."""
+    action = operation.action
+    if action.finds is not None:
+        action.finds(call)
+    elif operation.is_on_listing:
+        listing_of(call.state, call.ref)
+    made = action.run(call, read_form())
+    view: Success = await made if inspect.isawaitable(made) else made
+    return view
 
 
 def _read(operation: Operation, request: Request) -> Any:

@@ -18,7 +18,7 @@ from actions.views import Moment, Success, View
 from core.failures import PlaceLost, SearchUnavailable, Unavailable
 from languages.refusals import Invalid, Refusal
 from languages.said import SAID, Code, Fact, Fault, in_words
-from ratelimit.bucket import Decision
+from ratelimit.bucket import Decision, TooManyRequests
 
 encode_json = msgspec.json.Encoder().encode
 
@@ -110,11 +110,6 @@ def limited(reply: Reply, limits: Decision) -> Reply:
     return replace(reply, limits=limits)
 
 
-def too_many(limits: Decision) -> Reply:
-    """Return the answer to a request that a limiter refuses."""
-    return limited(_TOO_MANY_REQUESTS, limits)
-
-
 _NO_SCHEME = 'ApiKey hint="no scheme: the key is the entire value of the Authorization header"'
 _HEADERS: Mapping[Code, Mapping[str, str]] = {
     "key_with_scheme": {"www-authenticate": _NO_SCHEME},
@@ -132,8 +127,8 @@ _BODIES: Mapping[Code, type[ErrorBody]] = {
     "quarantined_without_end": QuarantinedBody,
     "invalid_fields": InvalidFieldsBody,
 }
-Spoken = Refusal | Unavailable | SearchUnavailable | PlaceLost
-SPOKEN = (Refusal, Unavailable, SearchUnavailable, PlaceLost)
+Spoken = Refusal | TooManyRequests | Unavailable | SearchUnavailable | PlaceLost
+SPOKEN = (Refusal, TooManyRequests, Unavailable, SearchUnavailable, PlaceLost)
 """Every exception that has an answer; any other is a bug."""
 
 
@@ -150,19 +145,19 @@ def reply_to(error: Spoken) -> Reply:
     headers = _HEADERS.get(code, NO_HEADERS)
     if "retry_seconds" in facts:
         headers = {"retry-after": str(facts["retry_seconds"])}
-    return Reply(status, encode_json(body), headers, why=why)
+    limits = error.limits if isinstance(error, TooManyRequests) else None
+    return Reply(status, encode_json(body), headers, limits, why=why)
 
 
 def _why(error: Spoken) -> Fault:
     match error:
         case Refusal():
             return Fault(error.code, error.facts)
+        case TooManyRequests():
+            return Fault("too_many_requests")
         case Unavailable():
             return Fault("unavailable", {"reason": error.reason})
         case SearchUnavailable():
             return Fault("search_unavailable")
         case PlaceLost():
             return Fault("place_lost")
-
-
-_TOO_MANY_REQUESTS = refused("too_many_requests")

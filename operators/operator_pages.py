@@ -28,6 +28,7 @@ from metrics.collectors import PLAIN
 from operators.all_webhooks import WebhooksInside, all_webhooks
 from operators.data_folder import BACKUP, SnapshotTaken, Verified, backup, snapshot, verify
 from operators.gateway_parts import GatewayParts
+from operators.journal_tail import JournalPage, JournalQuery
 from operators.limiter_use import LimiterInside, limiter_use
 from operators.overview import (
     ConcernsNow,
@@ -38,13 +39,7 @@ from operators.overview import (
     overview_html,
     stored_data,
 )
-from operators.recent import (
-    ErrorLines,
-    JournalPage,
-    JournalQuery,
-    logged_errors,
-    newest_events,
-)
+from operators.recent_errors import ErrorLines
 from operators.subjects import (
     INSIDES,
     FindQuery,
@@ -62,10 +57,29 @@ if TYPE_CHECKING:
 
 V = TypeVar("V", bound=Success)
 Html = Mapping[str, Any]
+Show = Callable[[GatewayParts, Request], V | Awaitable[V]]
 
 
 def _no_html(_: Any, __: Request, ___: "Markdown") -> Html:
     return {}
+
+
+async def view_of(show: Show[V], parts: GatewayParts, request: Request) -> V:
+    """Return the view that a function shows. Raises the refusals of its row."""
+    view = show(parts, request)
+    return await view if inspect.isawaitable(view) else view
+
+
+def _answering(show: Show[Any]) -> Callable[[GatewayParts], Endpoint]:
+    """Return the endpoint that answers with the view as JSON."""
+
+    def endpoint(parts: GatewayParts) -> Endpoint:
+        async def answer(request: Request) -> Reply:
+            return success(await view_of(show, parts, request))
+
+        return answer
+
+    return endpoint
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,17 +106,12 @@ class OperatorPage(Generic[V]):
     html: Callable[[V, Request, "Markdown"], Html | Awaitable[Html]] = _no_html
     name: str
     view: type[V]
-    show: Callable[[GatewayParts, Request], V | Awaitable[V]]
+    show: Show[V]
     summary: str
     about: str
     outcome: str
     query: type[Struct] | None = None
     refuses: tuple[RefusedFor, ...] = ()
-
-    async def value(self, parts: GatewayParts, request: Request) -> V:
-        """Return the value. Raises the refusals of the row."""
-        value = self.show(parts, request)
-        return await value if inspect.isawaitable(value) else value
 
     @property
     def route(self) -> RouteOf[GatewayParts]:
@@ -111,7 +120,7 @@ class OperatorPage(Generic[V]):
             "GET",
             self.json or f"{self.path}.json",
             self.name,
-            endpoint=self._endpoint,
+            endpoint=_answering(self.show),
             access="operator",
             tag="Debug",
             summary=self.summary,
@@ -121,12 +130,6 @@ class OperatorPage(Generic[V]):
             refuses=self.refuses,
             query=self.query,
         )
-
-    def _endpoint(self, parts: GatewayParts) -> Endpoint:
-        async def answer(request: Request) -> Reply:
-            return success(await self.value(parts, request))
-
-        return answer
 
 
 def _listing_page(kind: Kind) -> OperatorPage[Any]:
@@ -195,7 +198,7 @@ OPERATOR_PAGES: tuple[OperatorPage[Any], ...] = (
         section="Errors",
         name="showErrors",
         view=ErrorLines,
-        show=lambda parts, _: logged_errors(parts),
+        show=lambda parts, _: parts.errors.show(),
         summary="Show the last warnings and errors",
         about="The newest lines of the log from level WARNING on, since the process began.",
         outcome="The lines, the newest first.",
@@ -206,7 +209,7 @@ OPERATOR_PAGES: tuple[OperatorPage[Any], ...] = (
         html=lambda _, request, __: {"before": request.query.get("before")},
         name="showJournal",
         view=JournalPage,
-        show=lambda parts, request: newest_events(parts, read_query(JournalQuery, request.query)),
+        show=lambda parts, request: parts.tail.page(read_query(JournalQuery, request.query).before),
         summary="Show the newest events of the journal",
         about="Those since the process began, in pages. No secret is shown.",
         outcome="A page of events.",
@@ -251,84 +254,83 @@ OPERATOR_PAGES: tuple[OperatorPage[Any], ...] = (
 )
 
 
-CALLS: tuple[RouteOf[GatewayParts], ...] = (
-    RouteOf(
-        "GET",
-        "/metrics",
-        "readMetrics",
-        endpoint=lambda parts: parts.scraping.metrics,
-        access="operator",
-        tag="Debug",
-        summary="The numbers of the process, for Prometheus",
-        description=(
-            "Counts, histograms and gauges in the text format of Prometheus, or in OpenMetrics for a request"
-            " that accepts `application/openmetrics-text`. The same can be served without a token on an"
-            " address of its own (`metrics.address`)."
-        ),
-        answer=None,
-        outcome="The numbers of this moment.",
-        content_type=PLAIN.partition(";")[0],
+READ_METRICS = RouteOf[GatewayParts](
+    "GET",
+    "/metrics",
+    "readMetrics",
+    endpoint=lambda parts: parts.scraping.metrics,
+    access="operator",
+    tag="Debug",
+    summary="The numbers of the process, for Prometheus",
+    description=(
+        "Counts, histograms and gauges in the text format of Prometheus, or in OpenMetrics for a request"
+        " that accepts `application/openmetrics-text`. The same can be served without a token on an"
+        " address of its own (`metrics.address`)."
     ),
-    RouteOf(
-        "GET",
-        "/debug/concerns",
-        "showConcerns",
-        endpoint=lambda parts: lambda _: success(concerns_now(parts)),
-        access="operator",
-        tag="Debug",
-        summary="Say what is wrong now",
-        description=(
-            "Problems of the disk, of Redis and the fleet, of endpoints, of client addresses and of "
-            "observers. Each says what it means and what to do next."
-        ),
-        answer=ConcernsNow,
-        outcome="What is wrong; nothing if all is well.",
+    answer=None,
+    outcome="The numbers of this moment.",
+    content_type=PLAIN.partition(";")[0],
+)
+SHOW_CONCERNS = RouteOf[GatewayParts](
+    "GET",
+    "/debug/concerns",
+    "showConcerns",
+    endpoint=_answering(lambda parts, _: concerns_now(parts)),
+    access="operator",
+    tag="Debug",
+    summary="Say what is wrong now",
+    description=(
+        "Problems of the disk, of Redis and the fleet, of endpoints, of client addresses and of "
+        "observers. Each says what it means and what to do next."
     ),
-    RouteOf(
-        "POST",
-        "/debug/snapshot",
-        "takeSnapshot",
-        endpoint=lambda parts: partial(snapshot, parts),
-        access="operator",
-        tag="Debug",
-        summary="Take a snapshot now",
-        description="Writes the state whole. Answers once it is on disk.",
-        answer=SnapshotTaken,
-        outcome="It is on disk.",
-        refuses=("unavailable",),
-    ),
-    RouteOf(
-        "GET",
-        "/debug/snapshot",
-        "backUp",
-        endpoint=lambda parts: partial(backup, parts),
-        access="operator",
-        tag="Debug",
-        summary="Download a backup",
-        description="""\
+    answer=ConcernsNow,
+    outcome="What is wrong; nothing if all is well.",
+)
+TAKE_SNAPSHOT = RouteOf[GatewayParts](
+    "POST",
+    "/debug/snapshot",
+    "takeSnapshot",
+    endpoint=_answering(lambda parts, _: snapshot(parts)),
+    access="operator",
+    tag="Debug",
+    summary="Take a snapshot now",
+    description="Writes the state whole. Answers once it is on disk.",
+    answer=SnapshotTaken,
+    outcome="It is on disk.",
+    refuses=("unavailable",),
+)
+BACK_UP = RouteOf[GatewayParts](
+    "GET",
+    "/debug/snapshot",
+    "backUp",
+    endpoint=lambda parts: lambda _: backup(parts),
+    access="operator",
+    tag="Debug",
+    summary="Download a backup",
+    description="""\
 The whole state in one file, as it is when the last byte leaves. It is sealed, so keep the sealing
 keys, in another place.
 
 A backup that could not be brought to its end is cut off with its connection, and refused when it is read.""",
-        answer=None,
-        outcome="The backup.",
-        refuses=("unavailable",),
-        content_type=BACKUP,
-    ),
-    RouteOf(
-        "POST",
-        "/debug/verify",
-        "verifyState",
-        endpoint=lambda parts: partial(verify, parts),
-        access="operator",
-        tag="Debug",
-        summary="Compare memory with disk",
-        description="Folds what is on disk afresh and compares digests, at one position of the log.",
-        answer=Verified,
-        outcome="Both digests.",
-        refuses=("unavailable",),
-    ),
+    answer=None,
+    outcome="The backup.",
+    refuses=("unavailable",),
+    content_type=BACKUP,
 )
+VERIFY_STATE = RouteOf[GatewayParts](
+    "POST",
+    "/debug/verify",
+    "verifyState",
+    endpoint=_answering(lambda parts, _: verify(parts)),
+    access="operator",
+    tag="Debug",
+    summary="Compare memory with disk",
+    description="Folds what is on disk afresh and compares digests, at one position of the log.",
+    answer=Verified,
+    outcome="Both digests.",
+    refuses=("unavailable",),
+)
+CALLS = (READ_METRICS, SHOW_CONCERNS, TAKE_SNAPSHOT, BACK_UP, VERIFY_STATE)
 OPERATOR_ROUTES = (*CALLS, *(page.route for page in OPERATOR_PAGES))
 ALL_ROUTES: tuple[AnyRoute, ...] = (*ROUTES, *OPERATOR_ROUTES)
 """All routes of the API."""

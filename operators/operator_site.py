@@ -21,15 +21,14 @@ from handlers.operator import Operator, token_digest
 from handlers.reply import Reply
 from languages.refusals import Refusal
 from operators.gateway_parts import GatewayParts
-from operators.operator_actions import OperatorActions, OperatorVisit, action_rows
-from operators.operator_pages import OPERATOR_PAGES, OperatorPage
+from operators.operator_actions import OperatorVisit, action_rows
+from operators.operator_pages import OPERATOR_PAGES, OperatorPage, view_of
 from operators.overview import live_values, overview
 from watchers.security_log import tell
 from web.audiences import Audience
 from web.cookies import OPERATOR, keeps_cookies
 from web.cross_origin import origins_of_host
 from web.error_pages import ErrorText, ErrorTexts
-from web.json_answers import AnswerRefused
 from web.links import way_back
 from web.live import Live, ended, event
 from web.markdown import Markdown
@@ -57,7 +56,7 @@ ERROR_TEXTS = ErrorTexts(
             "Wait, then try once more. If it was not you, the log names the address that guesses.",
         ),
         500: ErrorText(
-            "Something went wrong here", "Look for the number in the log: it stands beside the cause."
+            "Something went wrong here", "Look for the number in the log: the cause is beside it."
         ),
         503: ErrorText(
             "It cannot be done right now",
@@ -91,7 +90,7 @@ def operator_audience(sessions: OperatorSessions, notices: Notices) -> Audience[
     )
 
 
-WRONG = "This is not the operator token. It stands in the file operator.token of the data folder."
+WRONG = "This is not the operator token. The file operator.token of the data folder has it."
 
 
 class SignInPage:
@@ -111,11 +110,9 @@ class SignInPage:
         if not token:
             return _page(visit, to, {"token": "Enter the token."}, 400)
         try:
-            refused = self._operator.refusal(visit.request.address, token)
+            self._operator.check(visit.request.address, token)
         except Refusal:
             return _page(visit, to, {"token": WRONG}, 401)
-        if refused is not None:
-            raise AnswerRefused(refused)
         self._sessions.end(OPERATOR.value(visit.request.headers))
         tell("operator_signed_in")
         return see_other(to, cookies=(OPERATOR.opened(self._sessions.open(token_digest(token))),))
@@ -165,12 +162,11 @@ class OperatorSite:
     parts: GatewayParts
     sign_in: SignInPage
     live: LiveOverview
-    actions: OperatorActions
     markdown: Markdown
 
     async def show(self, visit: OperatorVisit, page: OperatorPage[Success]) -> Shown:
         """Draw a page of the table."""
-        value = await page.value(self.parts, visit.request)
+        value = await view_of(page.show, self.parts, visit.request)
         html = page.html(value, visit.request, self.markdown)
         values = await html if inspect.isawaitable(html) else html
         template = page.template or page.path.rpartition("/")[2]

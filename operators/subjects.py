@@ -15,7 +15,7 @@ from actions.listing_views import (
     listing_view,
     stats_problem_views,
 )
-from actions.users import UserView
+from actions.users import UserView, user_view
 from actions.views import (
     NULL,
     Count,
@@ -203,7 +203,7 @@ async def listing_inside(parts: GatewayParts, kind: Kind, listing_id: str) -> An
     """Return all about a listing. Raises Refusal."""
     ref = kind.ref(listing_id)
     votes = await _recent_votes(parts.state, ref)
-    row, now_ms = listing_of(parts.state, ref), parts.clock.now_ms()
+    row, now_ms = listing_of(parts.state, ref), parts.tools.clock.now_ms()
     fields = {"listing": listing_view(row), **_shared(parts, row, votes)}
     if kind.keys is not None:
         fields["keys"] = tuple(key_view(key, now_ms) for key in row.keys)
@@ -216,11 +216,11 @@ async def listing_inside(parts: GatewayParts, kind: Kind, listing_id: str) -> An
 
 def _shared(parts: GatewayParts, listing: Listing, votes: tuple[RecentVoteView, ...]) -> dict[str, Any]:
     """Return the fields that all kinds of listing have."""
-    deliveries, webhook = parts.state.deliveries, listing.webhook
+    deliveries, webhook, now_ms = parts.state.deliveries, listing.webhook, parts.tools.clock.now_ms()
     waiting = deliveries.waiting(listing.ref)
     newest = deliveries.newest_first(listing.ref)[:RECENT]
     return {
-        "webhook": webhook_view(webhook, waiting, parts.clock.now_ms()) if webhook is not None else None,
+        "webhook": webhook_view(webhook, waiting, now_ms) if webhook is not None else None,
         "voters": parts.state.votes.voters(listing.ref),
         "recent_votes": votes,
         "deliveries": tuple(delivery_view(row, webhook) for row in newest),
@@ -277,11 +277,11 @@ async def user_inside(parts: GatewayParts, user: str) -> UserInside:
     """Return all that is known of a user. Raises Invalid for a text that is no id."""
     if not is_snowflake(user):
         raise Invalid({"id": Fault("no_snowflake")})
-    now_ms = parts.clock.now_ms()
-    survey = _Survey(parts.state, user, now_ms, parts.window_ms)
+    now_ms = parts.tools.clock.now_ms()
+    survey = _Survey(parts.state, user, now_ms, parts.tools.window_ms)
     await in_slices(survey.slices())
     return UserInside(
-        **asdict(parts.user(user, now_ms)),
+        **asdict(user_view(parts.tools, user, now_ms)),
         listings=tuple(map(hit_view, survey.owned.found)),
         listings_count=survey.owned.count,
         votes=tuple(survey.votes),

@@ -20,10 +20,10 @@ from languages.texts import Words
 from pages.page import Again, Answer, AnyPage, PageCall, Post, RefusedPost, Show, Shown, run_post
 from pages.site_tools import SiteTools
 from people.quarantine import refuse_quarantined
+from ratelimit.bucket import TooManyRequests
 from web.error_pages import error_text, field_texts
 from web.etags import tagged
 from web.form_posts import FormPost
-from web.json_answers import AnswerRefused
 from web.pages import Page as DrawnPage
 from web.pages import PageRow
 from web.pages import Shown as SiteAnswer
@@ -179,8 +179,8 @@ class _Served:
 
     def _refused_again(self, again: Again, post: Post[Any], typed: Mapping[str, Any]) -> RefusedPost:
         error, found = again.error, again.found
-        if isinstance(error, AnswerRefused):
-            reply = error.reply
+        if isinstance(error, TooManyRequests):
+            reply = reply_to(error)
             errors = {"": error_text(reply)}
             return RefusedPost(error, errors, typed, found, reply.status, reply.headers, reply.limits)
         if again.status is None and isinstance(error, (Refusal, Unavailable)):

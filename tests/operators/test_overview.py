@@ -3,17 +3,8 @@
 import json
 from typing import Any
 
-import pytest
-
 from tests.support.gateways import ThreadGateway, eventually
 from tests.support.page_visitor import PageVisitor, check_html, words
-
-
-@pytest.fixture
-def visitor(gateway: ThreadGateway) -> PageVisitor:
-    visitor = PageVisitor(gateway)
-    visitor.sign_in()
-    return visitor
 
 
 def test_the_overview_shows_the_process(gateway: ThreadGateway, visitor: PageVisitor) -> None:
