@@ -36,7 +36,7 @@ STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # the last one comes 
 
 
 class Ended(Exception):
-    """One of the two has ended by itself."""
+    """One of the two has ended, although nobody stopped it."""
 
 
 async def started(*command: str, environment: Mapping[str, str], stdout: int | None = None) -> Process:
