@@ -1,4 +1,4 @@
-"""What pages for people cost a vote check: rounds without them, with them, and while they are asked for.
+"""The cost of pages for people to a vote check: rounds without them, with them, and while they are served.
 
     python -m bench.beside_pages [--pages 50] [--rounds 7] [--seconds 2]
 

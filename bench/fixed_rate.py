@@ -2,8 +2,8 @@
 
 Every request has its moment in a schedule that no answer can move. One whose connection still waits for the
 answer before it queues there, and its latency counts from its moment in the schedule, not from when it was
-sent: whoever asks at that rate waits that long. The loop polls without ever sleeping, because a sleep would
-be the load's own latency in the server's numbers.
+sent: a client that asks at that rate waits that long. The loop polls without ever sleeping, because a sleep
+would be the load's own latency in the server's numbers.
 """
 
 import gc

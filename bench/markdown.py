@@ -1,4 +1,4 @@
-"""What the Markdown of a description costs, and how long the event loop stands still meanwhile.
+"""The cost of a description in Markdown, and the time for which the event loop stands still meanwhile.
 
     python -m bench.markdown --rounds 20
 

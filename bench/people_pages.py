@@ -1,4 +1,4 @@
-"""What the pages for people cost: memory of a user, and the process's time for a page.
+"""The cost of the pages for people: memory of a user, and the process's time for a page.
 
     python -m bench.people_pages --listings 100000 --users 100000
 
@@ -8,7 +8,7 @@ one from another thread. The time of a page is processor time of the loop's thre
 not count. Nobody answers in place of the chat platform, and no page here waits for it.
 
 The pages for everybody are asked for by strangers, once more while votes are cast: then the orders of lists
-are made anew. How long the loop was held is read off a watch, which wakes every few milliseconds.
+are made again. The time for which the loop was held is read off a watch, which wakes every few milliseconds.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """Webhook receivers, all in one process of their own: any number of ports, which answer at once or never.
 
-Those that answer keep when each webhook was there, whole, by its id; on the monotonic clock, which all
-processes of a machine share.
+A receiver that answers notes when each webhook had arrived whole, by its id. The times are those of the
+monotonic clock, which all processes of a machine share.
 """
 
 import asyncio
@@ -129,7 +129,7 @@ class _KeepingSink(Sink):
         self._process = process
 
     def arrived(self, head: bytes) -> None:
-        if head.startswith(f"post {PATH} ".encode()):  # else meant for whoever had the port before
+        if head.startswith(f"post {PATH} ".encode()):  # else meant for the last user of the port
             self._process.arrived((header_of(head, b"webhook-id") or b"").decode())
 
 

@@ -1,4 +1,4 @@
-"""What search costs: its tables beside SQLite's own tokenizers, and the index at work beside the loop.
+"""The cost of search: its tables beside SQLite's own tokenizers, and the index at work beside the loop.
 
     python -m bench.search [--listings 100000] [--rounds 3] [--parts starts tables work]
 
@@ -195,7 +195,7 @@ class Costs(NamedTuple):
     seconds: float
     bytes_each: float
     ms: Mapping[str, Sequence[float]]
-    """Of each sort of query, the times in order."""
+    """The times of each sort of query, in order."""
 
     @property
     def all_ms(self) -> Sequence[float]:

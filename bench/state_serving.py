@@ -79,7 +79,7 @@ def state_server(pipe: Connection, folder: Path) -> None:
         pipe.send(Seen(late_ms, resident_bytes(), _peak_bytes(), disk.journal_syncs[:]))
         late_ms = 0.0
         disk.journal_syncs.clear()
-        Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+        Path("/proc/self/clear_refs").write_text("5")  # the peak is counted from here
 
     async def started(gateway: Gateway) -> None:
         tune_interpreter()

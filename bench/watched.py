@@ -1,4 +1,4 @@
-"""What open pages cost a vote check: rounds with and without viewers of the live overview, in turns.
+"""The cost of open pages to a vote check: rounds with and without viewers of the live overview, in turns.
 
 python -m bench.watched [--viewers 1] [--rounds 7] [--seconds 2]
 """

@@ -1,4 +1,4 @@
-"""The work of every peer in Python for a vote check. Law: peers differ in their framework alone.
+"""The work of every peer in Python for a vote check. Peers differ in their framework alone.
 
 A peer is a program: it is given a file that describes its bots, their votes and who asks for them, and prints
 where it serves. It needs its framework and the standard library, because it may run in `.venv/peers`.
