@@ -47,7 +47,7 @@ def expressions() -> Iterator[tuple[str, str]]:
 
 @pytest.fixture(scope="module")
 def told(redis_of_module: RedisServer, tmp_path_factory: pytest.TempPathFactory) -> Scraped:
-    """What a node of a fleet serves: it has every family."""
+    """The metrics of a node of a fleet, which has every family."""
     of_fleet = {"redis.url": redis_of_module.url, "redis.node": "rome"}
     with running(tmp_path_factory.mktemp("node") / "data", **of_fleet) as gateway:
         gateway.voters(gateway.list_bot())

@@ -82,7 +82,7 @@ def test_a_scrape_does_as_much_for_few_listings_as_for_many(
     def steps() -> int:
         """The fewest calls of functions, of Python and of C, that one of some collections makes.
 
-        One after an import makes more: Python then asks anew which class is an abstract one's.
+        One after an import makes more: Python then asks again which class is an abstract one's.
         """
         return min(calls_of_one() for _ in range(5))
 
