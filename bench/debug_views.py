@@ -23,12 +23,11 @@ from unittest.mock import patch
 import uvloop
 from msgspec.structs import replace
 
-from bench.people_pages import commit
+from bench.fed_gateways import commit, gateway_here
 from bench.servers import OPERATOR
-from core.clock import SystemClock
 from core.events import DeliveryQueued, EndpointHealthSet, Event, ListingSaved, VoteCast
 from core.rows import Webhook
-from gateway.serve import Gateway, serve, tune_interpreter
+from gateway.serve import Gateway, tune_interpreter
 from handlers.public import PublicApi
 from kinds.bots import BotProfile
 from settings.model import Settings, load_settings
@@ -48,7 +47,6 @@ VIEWS = (
     "/debug/limiter.json",
 )
 ROUNDS = 3
-"""Events of a record: as few as keep the loop short while the state is made."""
 
 
 def events(bots: int, now_ms: int) -> Iterator[Event]:
@@ -119,28 +117,18 @@ def use_limits(gateway: Gateway, public: PublicApi) -> None:
 
 
 async def once(settings: Settings, bots: int, *, fills: bool) -> None:
-    stop, done = asyncio.Event(), asyncio.Event()
-    held: list[Gateway] = []
     apis: list[PublicApi] = []
 
     def made(*arguments: Any, **options: Any) -> PublicApi:
         apis.append(PublicApi(*arguments, **options))
         return apis[-1]
 
-    async def started(gateway: Gateway) -> None:
-        tune_interpreter()
-        held.append(gateway)
-        done.set()
-
     with patch("gateway.api.PublicApi", made):
-        serving = asyncio.create_task(serve(settings, SystemClock(), stop, started))
-        await done.wait()
-    if fills:
-        await commit(held[0], events(bots, held[0].clock.now_ms()))
-    else:
-        await measure(held[0], apis[0])
-    stop.set()
-    await serving
+        async with gateway_here(settings) as gateway:
+            if fills:
+                await commit(gateway, events(bots, gateway.clock.now_ms()))
+            else:
+                await measure(gateway, apis[0])
 
 
 def main() -> None:

@@ -1,14 +1,15 @@
-"""The gateways that benchmarks feed: processes of their own, with the settings of a new deployment.
+"""The gateways that benchmarks feed, with the settings of a new deployment.
 
-Votes come in over a pipe and not over HTTP. So the way from the commit on is measured, and not how fast a
-client casts.
+Votes come in over a pipe to a gateway in a process of its own, or are committed by a gateway in this process.
+They do not come over HTTP. So the way from the commit on is measured, and not how fast a client casts.
 """
 
 import asyncio
 import inspect
 import logging
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -18,11 +19,14 @@ import uvloop
 from bench.servers import DIGEST_SECRET, OPERATOR
 from bench.world import LIMIT
 from core.clock import SystemClock
+from core.events import Event
 from core.webhook_events import NewDeliveries
 from gateway.serve import Gateway, serve, tune_interpreter
-from settings.model import load_settings
+from settings.model import Settings, load_settings
 from votes.rules import cast_vote
 
+RECORD = 50
+"""Events of a record: as few as keep the loop short while the state is made."""
 Calls = Mapping[str, Callable[..., Awaitable[object] | None]]
 """The calls that a benchmark can make, by name. A plain function has no answer."""
 
@@ -84,3 +88,30 @@ def cast(gateway: Gateway, ref: str, user: str, new_deliveries: NewDeliveries) -
     """Commit a vote, and return its position."""
     state, now_ms = gateway.ledger.state, gateway.clock.now_ms()
     return gateway.ledger.commit(cast_vote(state, ref, user, new_deliveries, now_ms=now_ms, cooldown_ms=0))
+
+
+@asynccontextmanager
+async def gateway_here(settings: Settings) -> AsyncIterator[Gateway]:
+    """Serve in this process, until the context ends."""
+    stop, begun = asyncio.Event(), asyncio.get_running_loop().create_future()
+
+    async def started(gateway: Gateway) -> None:
+        tune_interpreter()
+        begun.set_result(gateway)
+
+    serving = asyncio.create_task(serve(settings, SystemClock(), stop, started))
+    yield await begun
+    stop.set()
+    await serving
+
+
+async def commit(gateway: Gateway, events: Iterator[Event]) -> None:
+    record: list[Event] = []
+    for event in events:
+        record.append(event)
+        if len(record) == RECORD:
+            position = gateway.ledger.commit(record)
+            record = []
+            if position % 100 == 0:
+                await gateway.ledger.durable(position)
+    await gateway.ledger.durable(gateway.ledger.commit(record))

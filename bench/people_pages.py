@@ -26,20 +26,18 @@ from urllib.parse import urlsplit
 import uvloop
 from msgspec.structs import replace
 
+from bench.fed_gateways import commit, gateway_here
 from core.actors import user_actor
-from core.clock import SystemClock
 from core.events import Event, ListingSaved, UserSignedIn, VoteCast
 from core.rows import Review
 from core.user_rows import UserProfile, UserSession, user_ref
-from gateway.serve import Gateway, serve, tune_interpreter
+from gateway.serve import Gateway
 from kinds.bots import BotProfile
 from search.list_orders import FRESH_SECONDS
 from serving.timeline import resident_bytes
 from settings.model import Settings, load_settings
 
 FIRST = 10**17
-RECORD = 50
-"""Events of a record: as few as keep the loop short while the state is made."""
 ROUNDS = 300
 VOTES_A_SECOND, VOTES_AT_ONCE = 2_000, 4
 WATCH_SECONDS = 0.002
@@ -88,18 +86,6 @@ def people(count: int, digest: Callable[[str], str], now_ms: int) -> Iterator[Ev
         session = UserSession(digest(value_of(user_id)), "Firefox on Linux", now_ms, now_ms)
         profile = UserProfile(f"user{number}", f"User {number}", "0123456789abcdef0123456789abcdef", "en-US")
         yield UserSignedIn(user_ref(user_id), profile, session, by=user_actor(user_id))
-
-
-async def commit(gateway: Gateway, events: Iterator[Event]) -> None:
-    record: list[Event] = []
-    for event in events:
-        record.append(event)
-        if len(record) == RECORD:
-            position = gateway.ledger.commit(record)
-            record = []
-            if position % 100 == 0:
-                await gateway.ledger.durable(position)
-    await gateway.ledger.durable(gateway.ledger.commit(record))
 
 
 async def fill(gateway: Gateway, count: int, users: int) -> None:
@@ -172,38 +158,27 @@ def asked(base_url: str, clock_id: int, wanted: Mapping[str, Sequence[str]]) -> 
 
 
 async def once(settings: Settings, count: int, users: int, *, fills: bool) -> None:
-    stop, done = asyncio.Event(), asyncio.Event()
-    held: list[Gateway] = []
-
-    async def started(gateway: Gateway) -> None:
-        tune_interpreter()
-        held.append(gateway)
-        done.set()
-
     began = time.perf_counter()
-    serving = asyncio.create_task(serve(settings, SystemClock(), stop, started))
-    await done.wait()
-    if fills:
-        await fill(held[0], count, users)
-    else:
+    async with gateway_here(settings) as gateway:
+        if fills:
+            await fill(gateway, count, users)
+            return
         print(f"started in {time.perf_counter() - began:.2f} s")
         watch = HeldLoop()
         watching = asyncio.create_task(watch.run())
         await asyncio.sleep(10)  # the gateway learns whose the listings are, and what is in them
         print(f"after the start, {watch.said()}")
         clock_id = time.pthread_getcpuclockid(threading.get_ident())
-        await asyncio.to_thread(asked, held[0].base_url, clock_id, PAGES)
+        await asyncio.to_thread(asked, gateway.base_url, clock_id, PAGES)
         print(watch.said())
         print(f"\nwhile {VOTES_A_SECOND} votes a second are cast (their time counts, too)")
-        casting = asyncio.create_task(voting(held[0], count))
+        casting = asyncio.create_task(voting(gateway, count))
         await asyncio.sleep(FRESH_SECONDS + 1)
         print(f"without a page, {watch.said()}")
-        await asyncio.to_thread(asked, held[0].base_url, clock_id, {STRANGER: PUBLIC})
+        await asyncio.to_thread(asked, gateway.base_url, clock_id, {STRANGER: PUBLIC})
         print(watch.said())
         casting.cancel()
         watching.cancel()
-    stop.set()
-    await serving
 
 
 def main() -> None:

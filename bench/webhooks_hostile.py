@@ -20,9 +20,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import NamedTuple
 
-import uvloop
-
-from bench.load import LOAD_CORES, asking, closed_loop, on_cores
+from bench.load import LOAD_CORES, closed_loop, on_cores
+from bench.receivers import receiving_by_kind, serve_kinds
 from bench.servers import OPERATOR
 from bench.webhooks_gateway import Fed, feeding, ref_of
 from bench.world import add_callers, write_requests
@@ -112,8 +111,6 @@ def _voting(fed: Fed, refs: list[str]) -> Iterator[None]:
 
 ANSWER = b"HTTP/1.1 204 No Content\r\n\r\n"
 KEPT, CLOSED = "well-behaved, connections kept", "well-behaved, a connection each"
-NICE = 10
-"""The receivers do their worst with what the load leaves of its core, else they would slow the load down."""
 
 
 async def _answer(writer: asyncio.StreamWriter, sealing: Sealing) -> None:
@@ -177,10 +174,8 @@ def _kinds(authority: Authority, place: Path) -> Mapping[str, Callable[[], Serve
 def hostile_receivers(place: Path, ports: int) -> Iterator[Mapping[str, list[str]]]:
     """URLs by kind, so many of each, on the load's core. What is started meanwhile trusts their authority."""
     before_this = os.environ.get("SSL_CERT_FILE")
-    with on_cores(LOAD_CORES), asking(_receivers, place, ports) as (_, pipe):
-        by_kind = {
-            kind: [f"https://127.0.0.1:{port}/votes" for port in at] for kind, at in pipe.recv().items()
-        }
+    with receiving_by_kind(_receivers, place, ports) as found:
+        by_kind = {kind: [f"https://127.0.0.1:{port}/votes" for port in at] for kind, at in found.items()}
         os.environ["SSL_CERT_FILE"] = str(place / "authority.pem")
         try:
             yield by_kind
@@ -190,29 +185,5 @@ def hostile_receivers(place: Path, ports: int) -> Iterator[Mapping[str, list[str
                 os.environ["SSL_CERT_FILE"] = before_this
 
 
-def _until_gone(serving: Serve) -> Serve:
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            await serving(reader, writer)
-        except (OSError, RuntimeError):
-            pass  # the gateway has had enough
-        finally:
-            writer.transport.abort()
-
-    return serve
-
-
 def _receivers(pipe: Connection, place: Path, ports: int) -> None:
-    async def main() -> None:
-        by_kind: dict[str, list[int]] = {}
-        for kind, new in _kinds(Authority(place), place).items():
-            by_kind[kind] = []
-            for _ in range(ports):
-                server = await asyncio.start_server(_until_gone(new()), "127.0.0.1", 0)
-                by_kind[kind].append(server.sockets[0].getsockname()[1])
-        pipe.send(0)  # instead of a port: each of them has one of its own
-        pipe.send(by_kind)
-        await asyncio.Event().wait()
-
-    os.nice(NICE)
-    uvloop.run(main())
+    serve_kinds(pipe, _kinds(Authority(place), place), ports)
