@@ -1,11 +1,11 @@
-"""The operator's pages as a site: who is let in, which pages there are, and the live overview.
+"""The operator's pages as a site: the sign-in, the table of pages, and the live overview.
 
-Invariants. Any visitor but the operator sees the sign-in alone. The API's check decides who is the operator,
-and nothing keeps the token. A page that changes something is a POST, and the GET of the same path asks for
-confirmation.
+Invariants: a visitor who is not the operator sees the sign-in alone. The check of the API decides who is the
+operator, and nothing keeps the token. A page that changes something is a POST, and the GET of the same path
+asks for confirmation.
 
-A wrong token is a failure of its address, in one count with those of the API. A sign-in always makes a new
-session, and ends the one that the browser had.
+A wrong token is a failure of its address, and counts together with wrong keys and tokens at the API. A
+sign-in always makes a new session, and ends the one that the browser had.
 """
 
 import inspect

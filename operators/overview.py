@@ -315,8 +315,10 @@ CHARTS = (
 
 
 def overview_html(value: Overview) -> Mapping[str, Any]:
-    """Return the values for the page: those of the part that moves, the charts, and the points as rows, the
-    newest first, in the order of the columns."""
+    """Return the values for the page: the part that moves, the charts, and the points as rows.
+
+    The rows are in the order of time, the newest first, and their cells in that of the columns.
+    """
     rows = list(zip(*asdict(value.series).values(), strict=True))[::-1]
     return {**live_values(value), "charts": CHARTS, "rows": rows}
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
-from msgspec import Meta
+from msgspec import Meta, convert
 from msgspec.structs import asdict
 
 from actions.deliveries import DeliveryView, delivery_view
@@ -46,7 +46,6 @@ from languages.refusals import Invalid
 from languages.said import Fault
 from listings.rules import listing_of
 from operators.gateway_parts import GatewayParts
-from ratelimit.bucket import Decision
 from search.finding import Hit, ListingSearch, OwnedListings
 from votes.queries import RecentVotes, Voted, vote_status
 
@@ -171,7 +170,7 @@ class _Pushed(View):
 
 
 class _Voted(View):
-    """The fields of all listings behind those of their parts."""
+    """The fields that every kind has, behind those of its parts."""
 
     voters: _Voters
     recent_votes: _RecentVotes
@@ -210,7 +209,7 @@ async def listing_inside(parts: GatewayParts, kind: Kind, listing_id: str) -> An
     if kind.stats is not None:
         limits = parts.public.limits_of(row).items()
         fields["stats_problems"] = stats_problem_views(parts.public.problems.of(ref))
-        fields["limits"] = NextRequests(**{name: _next_request(decision) for name, decision in limits})
+        fields["limits"] = convert(dict(limits), NextRequests, from_attributes=True)
     return INSIDES[kind.plural](**fields)
 
 
@@ -236,15 +235,6 @@ async def _recent_votes(state: State, ref: str) -> tuple[RecentVoteView, ...]:
     await in_slices(recent.slices())
     return tuple(
         RecentVoteView(user=vote.user, votes=vote.votes, last_at=vote.last_ms) for vote in recent.found
-    )
-
-
-def _next_request(decision: Decision) -> NextRequest:
-    return NextRequest(
-        limit=decision.limit,
-        remaining=decision.remaining,
-        reset_seconds=decision.reset_seconds,
-        window_seconds=decision.window_seconds,
     )
 
 

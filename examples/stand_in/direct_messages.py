@@ -1,4 +1,4 @@
-"""Direct messages of the bot: a channel with a user, and what is posted there."""
+"""Direct messages of the bot: a channel with a user, and the messages in it."""
 
 import asyncio
 import time

@@ -15,7 +15,7 @@ READY_BOT = str(FIRST_APPLICATION + 1)
 
 
 def user(number: int, username: str, name: str | None, **others: Any) -> dict[str, Any]:
-    """A user as `GET /users/@me` shows one."""
+    """Return a user as `GET /users/@me` shows one."""
     return {
         "id": str(200000000000000000 + number),
         "username": username,
@@ -67,13 +67,15 @@ PLATFORM_EPOCH_MS, DAY_MS = 1_420_070_400_000, 86_400_000
 
 
 def snowflake(at_ms: int) -> str:
-    """An id that the platform made then."""
+    """Return an id that the platform made at that time."""
     return str((at_ms - PLATFORM_EPOCH_MS) << 22)
 
 
 def server(number: int, name: str, owner_id: str, **others: Any) -> dict[str, Any]:
-    """A server, with what only a bot sees that is in it. `bot`: that of the deployment is. `managers` may
-    manage it beside its owner."""
+    """Return a server, with the facts that only a bot in it sees.
+
+    `bot` is true if the deployment's bot is in it. `managers` may manage it, beside its owner.
+    """
     return {
         "id": str(300000000000000000 + number),
         "name": name,
@@ -93,7 +95,7 @@ def server(number: int, name: str, owner_id: str, **others: Any) -> dict[str, An
 
 
 def channel(number: int, name: str, **others: Any) -> dict[str, Any]:
-    """A channel. `denied`: permissions that it takes from everyone."""
+    """Return a channel. `denied` are the permissions that it takes from everyone."""
     return {
         "id": str(FIRST_SERVER_CHANNEL + number),
         "name": name,
@@ -169,7 +171,7 @@ SHOWN = ("id", "name", "icon", "features", "approximate_member_count", "approxim
 
 
 def application(number: int, name: str, **others: Any) -> dict[str, Any]:
-    """An application as `GET /applications/{id}/rpc` shows one."""
+    """Return an application as `GET /applications/{id}/rpc` shows one."""
     application_id = str(FIRST_APPLICATION + number)
     return {
         "id": application_id,
@@ -205,7 +207,7 @@ OWN_APPLICATION: dict[str, Any] = {
 
 
 def public_user(user: dict[str, Any]) -> dict[str, Any]:
-    """A user as everybody sees one."""
+    """Return a user as everybody sees one."""
     private = {"locale", "mfa_enabled", "premium_type", "verified", "email"}
     return {name: value for name, value in user.items() if name not in private}
 
@@ -252,7 +254,7 @@ class Platform:
     """The user of each channel of direct messages."""
     messages: list["Message"] = field(default_factory=list)
     allowed: set[str] = field(default_factory=set)
-    """Users who have said yes before."""
+    """The users who have agreed before."""
     faults: list[tuple[str, str]] = field(default_factory=list)
     """(path, fault) of answers to come."""
     asked: Counter[str] = field(default_factory=Counter)
