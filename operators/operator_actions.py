@@ -59,7 +59,7 @@ class OperatorAction(NamedTuple):
         place: the path of the page that it is on.
         slug: its name in the path, behind that of the page.
         does: the action, or an operation of the API that is on no listing.
-        done: makes the notice of its view; a text is the same for every view.
+        done: makes the notice of its view; a text is the same for every view. A file has no notice.
         is_grave: true if it takes something away.
         now: returns the present values of the fields, by name.
     """
@@ -68,7 +68,7 @@ class OperatorAction(NamedTuple):
     slug: str
     title: str
     does: AnyAction | RouteOf[GatewayParts]
-    done: str | Callable[[Any], Notice]
+    done: str | Callable[[Any], Notice] = ""
     fields: tuple[FormField, ...] = ()
     is_grave: bool = False
     now: Callable[[Listing], Mapping[str, Any]] = lambda _: {}
@@ -188,7 +188,7 @@ ACTIONS = (
     ),
     OperatorAction(DATA, "snapshot", "Take a snapshot", TAKE_SNAPSHOT, _snapshot_taken),
     OperatorAction(DATA, "verify", "Verify", VERIFY_STATE, _verified),
-    OperatorAction(DATA, "backup", "Download a backup", BACK_UP, "The backup is complete."),
+    OperatorAction(DATA, "backup", "Download a backup", BACK_UP),
 )
 
 

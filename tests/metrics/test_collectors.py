@@ -34,23 +34,23 @@ def of_fleet(nodes: dict[str, Any]) -> Scraped:
 
 
 def test_a_fleet_is_told_node_by_node() -> None:
-    told = of_fleet({"oslo": node(3), "rome": node(0, silent_ms=None)})
-    assert told.value("replication_behind_positions", node="oslo") == 3
-    assert told.value("replication_silent_seconds", node="oslo") == 0.005
-    assert ("votegate_replication_silent_seconds", frozenset({("node", "rome")})) not in told.series
-    assert told.value("replication_unsent_positions") == 7
-    assert told.value("replication_holds_name") == told.value("replication_may_send_webhooks") == 1
-    assert (told.value("replication_claims_votes"), told.value("replication_concerns")) == (0, 1)
-    failing = [told.value("replication_failing", loop=loop) for loop in collectors.LOOPS]
+    scraped = of_fleet({"oslo": node(3), "rome": node(0, silent_ms=None)})
+    assert scraped.value("replication_behind_positions", node="oslo") == 3
+    assert scraped.value("replication_silent_seconds", node="oslo") == 0.005
+    assert ("votegate_replication_silent_seconds", frozenset({("node", "rome")})) not in scraped.series
+    assert scraped.value("replication_unsent_positions") == 7
+    assert scraped.value("replication_holds_name") == scraped.value("replication_may_send_webhooks") == 1
+    assert (scraped.value("replication_claims_votes"), scraped.value("replication_concerns")) == (0, 1)
+    failing = [scraped.value("replication_failing", loop=loop) for loop in collectors.LOOPS]
     assert failing == [0, 1, 0, 0]
 
 
 def test_however_many_nodes_there_are_the_series_are_few_and_the_slowest_is_among_them() -> None:
     nodes = {f"node-{number:04}": node(number, silent_ms=number) for number in range(1_000)}
-    told = of_fleet(nodes)
-    assert len(told.families["votegate_replication_behind_positions"].samples) == collectors.NODES + 1
-    assert told.value("replication_behind_positions", node=collectors.OTHER_NODES) == 999
-    assert told.value("replication_silent_seconds", node=collectors.OTHER_NODES) == 0.999
+    scraped = of_fleet(nodes)
+    assert len(scraped.families["votegate_replication_behind_positions"].samples) == collectors.NODES + 1
+    assert scraped.value("replication_behind_positions", node=collectors.OTHER_NODES) == 999
+    assert scraped.value("replication_silent_seconds", node=collectors.OTHER_NODES) == 0.999
 
 
 def test_a_hostile_name_of_a_node_is_one_label() -> None:

@@ -27,7 +27,7 @@ ALL_EVENTS = get_args(Event)
 SECRET_FIELDS = {"digest", "old_digest", "token", "secret", "old_secret", "url", "excerpt"}
 
 
-def told(*events: Event) -> list[str]:
+def shown_of(*events: Event) -> list[str]:
     """The texts of one record with these events, in their order."""
     tail = JournalTail(FakeClock())
     tail.on_record(1, events)
@@ -70,7 +70,7 @@ def dict_of(kind: type[Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("kind", ALL_EVENTS, ids=lambda kind: kind.__name__)
 def test_an_event_shows_the_fields_of_the_list_and_no_other(kind: type[Any]) -> None:
-    shown = told(made(kind))[0]
+    shown = shown_of(made(kind))[0]
 
     for path in texts_of(kind):
         is_one_of_many = get_origin(dict_of(kind).get(path)) is tuple
@@ -87,14 +87,14 @@ def test_of_a_webhook_only_the_host_is_shown() -> None:
     chat = Webhook("https://chat.example/api/webhooks/1/the-token", NOW_MS, language="de")
     own = Webhook("https://owner:password@hooks.example:8443/secret?key=1", NOW_MS, "token", secret="whsec_x")
 
-    assert told(webhook_saved(BOT_REF, chat), webhook_saved(BOT_REF, own)) == [
+    assert shown_of(webhook_saved(BOT_REF, chat), webhook_saved(BOT_REF, own)) == [
         "action webhook_saved, webhook.host chat.example, webhook.language de, by operator",
         "action webhook_saved, webhook.host hooks.example, by operator",
     ]
 
 
 def test_limits_and_flags_read_as_people_write_them() -> None:
-    assert told(
+    assert shown_of(
         limits_set(BOT_REF, Policy(5, 60), None), DeliveryQueued("d", BOT_REF, USER, test=True, at_ms=NOW_MS)
     ) == [
         "action limits_set, limits.stats 5 in 60 s, by operator",
@@ -103,7 +103,7 @@ def test_limits_and_flags_read_as_people_write_them() -> None:
 
 
 def test_a_long_text_is_cut() -> None:
-    assert len(told(made(ListingRemoved), VoteCast(BOT_REF, "9" * 1_000, 1, NOW_MS))[1]) < 200
+    assert len(shown_of(made(ListingRemoved), VoteCast(BOT_REF, "9" * 1_000, 1, NOW_MS))[1]) < 200
 
 
 def test_the_newest_event_comes_first_with_its_place_and_time() -> None:
