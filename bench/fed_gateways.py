@@ -46,6 +46,11 @@ def serve_fed(
         os.set_blocking(pipe.fileno(), True)  # which libuv has ended, and a long message comes in pieces
         pipe.send(int(gateway.base_url.rpartition(":")[2]))
 
+    uvloop.run(serve(settings_of(folder, **flags), SystemClock(), stop, started))
+
+
+def settings_of(folder: Path, **flags: object) -> Settings:
+    """Return the settings of a new deployment, with limits never reached and these flags."""
     of_all: dict[str, object] = {
         "data_dir": folder,
         "server.port": 0,
@@ -55,7 +60,7 @@ def serve_fed(
         "limits.voters.requests": LIMIT,
         "snapshot.interval_seconds": 86_400,
     }
-    uvloop.run(serve(load_settings(None, {}, {**of_all, **flags}), SystemClock(), stop, started))
+    return load_settings(None, {}, {**of_all, **flags})
 
 
 class _Feed:

@@ -17,13 +17,13 @@ from typing import Any, NamedTuple
 import uvloop
 
 from bench.charts import Report
+from bench.fed_gateways import settings_of
 from bench.load import asking
 from bench.servers import DIGEST_SECRET
 from bench.state_disk import percentile
 from core.clock import SystemClock
 from gateway.serve import Gateway, serve, tune_interpreter
 from serving.timeline import resident_bytes
-from settings.model import load_settings
 from storage.disk import OsDisk
 
 OPERATOR = "operator-token-of-the-benchmark"
@@ -89,19 +89,7 @@ def state_server(pipe: Connection, folder: Path) -> None:
         pipe.send(int(gateway.base_url.rpartition(":")[2]))
 
     beating: list[asyncio.Task[None]] = []
-    settings = load_settings(None, {}, _flags(folder))
-    uvloop.run(serve(settings, SystemClock(), asyncio.Event(), started, disk))
-
-
-def _flags(folder: Path) -> dict[str, object]:
-    return {
-        "data_dir": folder,
-        "server.port": 0,
-        "server.access_log": "off",
-        "operator.token": OPERATOR,
-        "keys.digest_secret": DIGEST_SECRET,
-        "snapshot.interval_seconds": 86_400,
-    }
+    uvloop.run(serve(settings_of(folder), SystemClock(), asyncio.Event(), started, disk))
 
 
 def _peak_bytes() -> int:
