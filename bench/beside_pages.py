@@ -53,7 +53,7 @@ def furnish(folder: Path) -> None:
 
 
 def with_settings(server: Server, name: str, settings: Mapping[str, object]) -> Server:
-    """The same server under another name, with further settings, such as `SITE` for pages for people."""
+    """Return the server under another name, with further settings, such as `SITE` for pages for people."""
     further = {f"VOTEGATE_{key.replace('.', '__').upper()}": str(value) for key, value in settings.items()}
     return replace(server, name=name, environment={**server.environment, **further})
 

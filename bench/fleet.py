@@ -1,4 +1,4 @@
-"""`make bench-fleet`: how fast nodes hear of each other, and what a fleet costs those who ask and vote.
+"""`make bench-fleet`: how fast nodes hear of each other, and the cost of a fleet for vote checks and votes.
 
 All of it is one run on one machine: compare its rows with each other, not with another machine's. Nothing is
 asserted about time; that every vote has arrived is.

@@ -33,7 +33,7 @@ SINGLE_RATE = 500.0
 SINGLE_SECONDS = 4.0
 """A rate so low that no two votes become durable together."""
 FIRST_STEADY, FIRST_SINGLE = 10**9, 2 * 10**9
-"""Numbers of votes."""
+"""The numbers of the first votes, so that no two votes have one number."""
 STEADY_STRETCH = 5
 """The stretch at that rate, as a multiple of SECONDS."""
 PATIENCE_SECONDS = 120
@@ -80,14 +80,14 @@ def entries(redis: RedisServer) -> int:
 
 
 def new_folder(path: Path, like: Path) -> Path:
-    """An empty data folder of the same fleet."""
+    """Make an empty data folder of the same fleet."""
     path.mkdir()
     shutil.copy(like / KEYS, path)
     return path
 
 
 def measure_arrival(place: Path, redis: RedisServer, seconds: float) -> Arrived:
-    """Node a is on the load's core, with Redis; the node that catches up has the other."""
+    """Measure a copy, live votes and a backlog. Node a and Redis are on the load's core, node b is not."""
     folder_a = place / "arrival-a"
     folder_a.mkdir()
     in_process(seed_folder, folder_a, [(ref, COPIED // LISTINGS) for ref in REFS])
@@ -154,7 +154,7 @@ def _caught_up(redis: RedisServer, node: FleetNode, held: int, before: int) -> C
 
 
 def _live(a: FleetNode, b: FleetNode) -> tuple[CaughtUp, float]:
-    """The median of the rounds, from the first commit to the last merge."""
+    """Return the median of the rounds, from the first commit to the last merge."""
     rounds: list[tuple[float, float]] = []
     for number in range(ROUNDS):
         held, started = b.votes() + BURST, time.monotonic_ns()
@@ -188,8 +188,8 @@ SETTLE_SECONDS = 2.0
 
 
 class Paced(NamedTuple):
-    """CPU beside what an idle node uses, microseconds a vote: where it is cast and told, and where it is
-    merged."""
+    """The lag, and the CPU of a vote without that of an idle node, in microseconds: where the vote is cast,
+    and where it is merged."""
 
     lag: Lag
     told_us: float
@@ -197,7 +197,7 @@ class Paced(NamedTuple):
 
 
 def measure_paces(place: Path, redis: RedisServer, seconds: float) -> dict[float, Paced]:
-    """By pace."""
+    """Return the measurements by pace."""
     folder, measured = place / "pace", dict[float, Paced]()
     folder.mkdir()
     in_process(seed_folder, folder, [(ref, 1) for ref in REFS])
@@ -229,7 +229,7 @@ def _paced(a: FleetNode, b: FleetNode, first: int, seconds: float) -> Paced:
 
 
 def _used(a: FleetNode, b: FleetNode, work: Callable[[], None]) -> tuple[float, float]:
-    """Seconds of CPU that each of them has used when the work is done."""
+    """Return the seconds of CPU that the work takes at each node."""
     before = a.cpu_seconds(), b.cpu_seconds()
     work()
     return a.cpu_seconds() - before[0], b.cpu_seconds() - before[1]

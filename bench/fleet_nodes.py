@@ -37,18 +37,18 @@ class FleetNode(NamedTuple):
     pipe: Connection
 
     def cast(self, refs: Sequence[str], first: int, count: int) -> float:
-        """Votes for these in turn, as fast as it goes, until all are durable; in so many seconds."""
+        """Cast votes for these in turn, as fast as possible. Return the seconds until all are durable."""
         return float(self._ask("cast", refs, first, count))
 
     def begin_steady(self, refs: Sequence[str], first: int, rate: float, seconds: float) -> None:
-        """Votes at fixed moments, to be waited for with `end_steady`."""
+        """Begin to cast votes at fixed moments. `end_steady` waits for the last one."""
         self.pipe.send(("steady", refs, first, rate, seconds))
 
     def end_steady(self) -> None:
         self.pipe.recv()
 
     def moments_ns(self, first: int, count: int) -> "array[int]":
-        """When these votes, by number, were durable or merged here; 0 for none."""
+        """Return the times at which these votes were durable or merged here; 0 for a vote that never was."""
         moments: array[int] = self._ask("moments", first, count)
         return moments
 
@@ -71,7 +71,7 @@ class FleetNode(NamedTuple):
 def fleet_node(
     folder: Path, name: str, url: str | None, cores: set[int] = SERVER_CORES, **flags: object
 ) -> Iterator[FleetNode]:
-    """A gateway, killed with the context; in no fleet without a URL."""
+    """Start a gateway, which is killed with the context. Without a URL it is in no fleet."""
     redis = {"redis.url": url, "redis.node": name} if url is not None else {}
     with ExitStack() as stack:
         with on_cores(cores):

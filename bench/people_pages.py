@@ -68,7 +68,7 @@ PAGES = {
 
 
 def value_of(user_id: str) -> str:
-    """The value of a user's session: as long as a real one."""
+    """Return the value of a user's session, as long as a real one."""
     return user_id.rjust(43, "0")
 
 
@@ -100,7 +100,7 @@ async def fill(gateway: Gateway, count: int, users: int) -> None:
 
 
 def votes(count: int, now_ms: int) -> Iterator[Event]:
-    """One vote and more for every second bot, each by another user."""
+    """Yield one vote and more for every second bot, each by another user."""
     for number in range(0, count, 2):
         for voter in range(1 + number % 7):
             yield VoteCast(f"bots/{FIRST + number}", str(FIRST + voter), 1, now_ms)

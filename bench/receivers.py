@@ -43,7 +43,7 @@ class Receivers:
         self._pipe = pipe
 
     def open(self, ports: int, *, answering: bool) -> list[str]:
-        """URLs of receivers, each on a port of its own."""
+        """Open receivers, each on a port of its own, and return their URLs."""
         self._pipe.send(("open", ports, answering))
         return [f"http://127.0.0.1:{port}{PATH}" for port in self._pipe.recv()]
 
@@ -88,7 +88,7 @@ class Receivers:
 
 @contextmanager
 def receiving() -> Iterator[Receivers]:
-    """Receivers on the load's core, until the context ends."""
+    """Run receivers on the load's core, until the context ends."""
     with on_cores(LOAD_CORES), asking(_receivers) as (_, pipe):
         yield Receivers(pipe)
 
@@ -155,7 +155,7 @@ def receiving_by_kind(serve: Callable[..., None], *arguments: object) -> Iterato
 
 
 def serve_kinds(pipe: Connection, kinds: Mapping[str, Callable[[], Serve]], ports: int) -> None:
-    """Serve so many receivers of each kind."""
+    """Serve the given number of receivers of each kind."""
 
     async def main() -> None:
         by_kind: dict[str, list[int]] = {}

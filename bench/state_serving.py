@@ -44,7 +44,7 @@ class Seen(NamedTuple):
     resident: int
     """Bytes of memory now."""
     peak: int
-    """Bytes of memory at most."""
+    """The most bytes of memory."""
     journal_syncs: list[float]
     """The seconds that each sync of the journal took."""
 
@@ -100,14 +100,14 @@ def _peak_bytes() -> int:
 
 
 class _Connection:
-    """One keep-alive connection; one request at a time."""
+    """A connection that is kept open, with one request at a time."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
         self._writer = writer
 
     async def post(self, path: str, body: dict[str, Any]) -> tuple[float, bytes]:
-        """(seconds until the answer was there, its body)"""
+        """Return the seconds until the answer was there, and its body."""
         content = json.dumps(body).encode()
         head = (
             f"POST {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {OPERATOR}\r\n"
@@ -137,7 +137,7 @@ async def _connected(port: int) -> AsyncIterator[_Connection]:
 
 
 class _Traffic:
-    """A hundred votes and two hundred checks a second; remembers how long each took."""
+    """A load of a hundred votes and two hundred checks a second, which remembers the time of each."""
 
     def __init__(self, port: int, first_user: int) -> None:
         self._port = port
@@ -209,7 +209,7 @@ def _ask(pipe: Connection) -> Seen:
 
 
 def ready_seconds(folder: Path) -> float:
-    """From the start of the process until `/readyz` says 200."""
+    """Return the seconds from the start of the process until `/readyz` says 200."""
     command = [sys.executable, "server.py", "serve", "--data-dir", str(folder), "--port", "0"]
     environment = {"VOTEGATE_KEYS__DIGEST_SECRET": DIGEST_SECRET, "VOTEGATE_OPERATOR__TOKEN": OPERATOR}
     started = time.perf_counter()
@@ -225,7 +225,7 @@ def ready_seconds(folder: Path) -> float:
 
 
 def _lines(process: "subprocess.Popen[str]") -> list[str]:
-    """Lines until the process serves."""
+    """Read lines until the process serves."""
     assert process.stderr is not None
     lines = []
     for line in process.stderr:

@@ -38,11 +38,11 @@ OPEN_TO_LOAD = {
 }
 
 Request = Callable[[int], bytes]
-"""Makes the request of a number."""
+"""A function from a number to a request."""
 
 
 def voter_and_bot(number: int) -> tuple[str, str]:
-    """Return who votes for what. No two votes that are under way at once are the same."""
+    """Return a user and the bot to vote for. No two votes that are under way at once are the same."""
     return str(FIRST + number % PEOPLE), f"bots/{FIRST_BOT + 1 + number % APPROVED}"
 
 
@@ -60,7 +60,7 @@ def pressed(number: int) -> bytes:
 
 
 def pressed_and_seen(number: int) -> bytes:
-    """A press of the button in every other request, and the page that follows it in the next."""
+    """Return a press of the button, or for an odd number the page that follows it."""
     return _of_browser("GET", number // 2, "") if number % 2 else pressed(number // 2)
 
 
@@ -97,7 +97,7 @@ def answered(connection: socket.socket, request: bytes) -> int:
 
 @contextmanager
 def casting(port: int, made: Request, rate: float) -> Iterator[None]:
-    """Cast so many votes a second, until the context ends."""
+    """Cast votes at that rate, until the context ends."""
 
     def cast_one(number: int) -> None:
         status = answered(connection, made(number))

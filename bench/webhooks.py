@@ -1,4 +1,4 @@
-"""`make bench-webhooks`: how many webhooks leave, how fast each is there, and what those cost that wait.
+"""`make bench-webhooks`: how many webhooks leave, how fast each arrives, and the cost of those that wait.
 
 All of it is one run on one machine: compare its rows with each other, not with another machine's. Nothing is
 asserted about time; that every webhook has arrived, and once, is.

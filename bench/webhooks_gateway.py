@@ -57,7 +57,7 @@ class Fed(NamedTuple):
     pipe: Connection
 
     def add(self, webhooks: Mapping[str, str | None], *, suspended: bool = False) -> None:
-        """Approved listings, by ref, with the URLs of their webhooks."""
+        """Add approved listings, by ref, with the URLs of their webhooks."""
         self._ask("add", webhooks, suspended)
 
     def vote(self, ref: str, number: int) -> None:
@@ -65,7 +65,7 @@ class Fed(NamedTuple):
         self.pipe.send(("vote", ref, number))
 
     def burst(self, refs: Sequence[str], first: int, seconds: float, backlog: int) -> Burst:
-        """Votes for these in turn, for so long, with so many deliveries pending; then until none is."""
+        """Cast votes for these in turn, with so many deliveries pending, and wait until none is."""
         return Burst(*self._ask("burst", refs, first, seconds, backlog))
 
     def fill(self, refs: Sequence[str], votes: int) -> Pending:
@@ -80,7 +80,7 @@ class Fed(NamedTuple):
         self._ask("lift", refs)
 
     def end(self) -> None:
-        """A clean stop, with its snapshot."""
+        """Stop it cleanly, with a snapshot."""
         self.pipe.send(("end",))
         try:
             self.pipe.recv()
@@ -95,7 +95,11 @@ class Fed(NamedTuple):
 
 @contextmanager
 def feeding(folder: Path, *, sending: bool = True, **webhooks: object) -> Iterator[Fed]:
-    """A gateway on the server's core, killed with the context; `webhooks` are settings of that section."""
+    """Start a gateway on the server's core, which is killed with the context.
+
+    Args:
+        webhooks: settings of that section.
+    """
     with ExitStack() as stack:
         with on_cores(SERVER_CORES):
             port, pipe = stack.enter_context(asking(_gateway, folder, sending, webhooks))
@@ -118,7 +122,7 @@ def _gateway(pipe: Connection, folder: Path, sending: bool, webhooks: Mapping[st
 
 
 def _die(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """The benchmark waits for an answer: an end is one, a line in a log is not."""
+    """End the process: the benchmark waits for an answer, and a line in a log is none."""
     loop.default_exception_handler(context)
     os._exit(1)
 

@@ -43,7 +43,7 @@ from tests.support.raw_receivers import Serve
 
 ENDPOINTS = 10
 VOTES_PER_SECOND = 50
-"""For all of them. Each kind is measured before an attempt is made again, or an endpoint suspended."""
+"""The rate for all endpoints. A kind is measured before an attempt is repeated or an endpoint suspended."""
 CONNECTIONS = 64
 ROUNDS = 2
 SECONDS = 1
@@ -54,13 +54,13 @@ ASKING = 10**6
 
 class Beside(NamedTuple):
     per_second: float
-    """Vote checks."""
+    """Vote checks a second."""
     per_busy_second: float
-    """Vote checks, for each second that the loop was at work."""
+    """Vote checks in each second of the loop's work."""
 
 
 def measure_hostile(place: Path) -> dict[str, Beside]:
-    """Medians of the rounds, by kind of receiver."""
+    """Return the medians of the rounds, by kind of receiver."""
     certificates = place / "hostile"
     certificates.mkdir()
     rates: dict[str, list[Beside]] = {}
@@ -88,7 +88,7 @@ def _rate(place: Path, name: str, urls: list[str]) -> Beside:
 
 @contextmanager
 def _voting(fed: Fed, refs: list[str]) -> Iterator[None]:
-    """Votes for these in turn, at fixed moments, until the context ends."""
+    """Cast votes for these in turn, at fixed moments, until the context ends."""
     enough = threading.Event()
 
     def vote() -> None:
@@ -130,7 +130,7 @@ async def _answer_in_bytes(writer: asyncio.StreamWriter, sealing: Sealing) -> No
 
 
 async def _drip(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """A record of 16 KiB, as many bytes at a time as the loop has turns."""
+    """Send a record of 16 KiB, a byte at each turn of the loop."""
     await reader.read(65_536)
     for byte in struct.pack("!BHH", HANDSHAKE, 0x0303, 16_384) + bytes(16_000):
         writer.write(bytes([byte]))
@@ -172,7 +172,7 @@ def _kinds(authority: Authority, place: Path) -> Mapping[str, Callable[[], Serve
 
 @contextmanager
 def hostile_receivers(place: Path, ports: int) -> Iterator[Mapping[str, list[str]]]:
-    """URLs by kind, so many of each, on the load's core. What is started meanwhile trusts their authority."""
+    """Run receivers on the load's core, and give their URLs by kind. Gateways that start then trust them."""
     before_this = os.environ.get("SSL_CERT_FILE")
     with receiving_by_kind(_receivers, place, ports) as found:
         by_kind = {kind: [f"https://127.0.0.1:{port}/votes" for port in at] for kind, at in found.items()}

@@ -64,7 +64,7 @@ class Rate(NamedTuple):
 
 
 def measure_rates(place: Path, receivers: Receivers, seconds: float) -> dict[str, dict[str, Rate]]:
-    """Medians of the rounds, by shape and by sender."""
+    """Return the medians of the rounds, by shape and by sender."""
     one, many = receivers.open(1, answering=True), receivers.open(MANY, answering=True)
     shapes = [
         Shape("one receiver, 1 under way", 0, one, 1, 1),
@@ -94,7 +94,7 @@ def measure_rates(place: Path, receivers: Receivers, seconds: float) -> dict[str
 def _turn(
     fed: Fed, shape: Shape, receivers: Receivers, seconds: float, numbers: Iterator[int]
 ) -> Iterator[tuple[str, Rate]]:
-    """Each sender's, one behind the other. Raises AssertionError unless all that was sent arrives once."""
+    """Yield the rate of each sender. Raises AssertionError unless each webhook arrives once."""
     yield OURS, _rate(receivers, _by_gateway(fed, shape, seconds, numbers))
     yield AIOHTTP, _rate(receivers, by_aiohttp(shape.urls, shape.under_way, seconds, WARM_SECONDS))
     sent = by_fetch(shape.urls, shape.under_way, seconds, WARM_SECONDS)

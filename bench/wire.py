@@ -70,7 +70,7 @@ def measure_wire(report: Report, place: Path, votes: int, seconds: float) -> Non
 
 @contextlib.contextmanager
 def _servers(place: Path, requests: Path, votes: int) -> Iterator[dict[str, Running]]:
-    """All of them, started and asked once, and the file of requests for them."""
+    """Start all servers, ask each once, and write the file of requests."""
     voters = [(f"bots/{10**17 + i}", VOTES_PER_BOT) for i in range(votes // VOTES_PER_BOT)]
     folder, world, answer = place / "votegate", place / "world.json", place / "answer"
     callers = seeded(folder, voters)
@@ -89,7 +89,7 @@ def _servers(place: Path, requests: Path, votes: int) -> Iterator[dict[str, Runn
 
 
 def seeded(folder: Path, voters: Sequence[tuple[str, int]]) -> list[Caller]:
-    """A data folder with so many voters per listing, and callers."""
+    """Make a data folder with so many voters per listing, and return callers."""
     folder.mkdir()
     in_process(seed_folder, folder, voters)
     with running(votegate(folder), folder.with_suffix(".log")) as gateway:
