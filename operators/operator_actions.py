@@ -5,7 +5,6 @@ does, and leads back to the page it came from, with a notice. A form that is ref
 values.
 """
 
-import inspect
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -18,7 +17,6 @@ from core.rows import BotLimits, Listing
 from forms.reading import read
 from handlers.action_routes import run_found
 from handlers.reply import SPOKEN, Reply, reply_to
-from handlers.route import RouteOf
 from kinds.kind import Kind
 from kinds.registry import KINDS
 from languages.refusals import Invalid
@@ -26,7 +24,7 @@ from languages.texts import NO_ERRORS, Words
 from listings.rules import listing_of
 from operators.data_folder import SnapshotTaken, Verified
 from operators.gateway_parts import GatewayParts
-from operators.operator_pages import BACK_UP, TAKE_SNAPSHOT, VERIFY_STATE
+from operators.operator_pages import BACK_UP, TAKE_SNAPSHOT, VERIFY_STATE, DebugOperation, answer_of
 from web.error_pages import error_text, field_texts
 from web.form_posts import FormPost
 from web.formats import number, size, span
@@ -67,7 +65,7 @@ class OperatorAction(NamedTuple):
     place: str
     slug: str
     title: str
-    does: AnyAction | RouteOf[GatewayParts]
+    does: AnyAction | DebugOperation[Any]
     done: str | Callable[[Any], Notice] = ""
     fields: tuple[FormField, ...] = ()
     is_grave: bool = False
@@ -80,13 +78,13 @@ class OperatorAction(NamedTuple):
     @property
     def kinds(self) -> tuple[Kind | None, ...]:
         """The kinds whose listings it is for; None if it is on no listing."""
-        if isinstance(self.does, RouteOf):
+        if isinstance(self.does, DebugOperation):
             return (None,)
         return tuple(kind for kind in KINDS if kind.has(self.does.of))
 
     def effect(self, kind: Kind | None) -> str:
         """Return the text of the API about the action."""
-        return self.does.description if isinstance(self.does, RouteOf) else Operation(self.does, kind).about
+        return self.does.about if isinstance(self.does, DebugOperation) else Operation(self.does, kind).about
 
     def body(self, form: FormPost) -> dict[str, Any]:
         """Return the form's JSON. An empty field is left out, and an object without fields is null."""
@@ -222,10 +220,8 @@ class _Served:
     async def _done(self, visit: OperatorVisit, form: FormPost) -> Any:
         """Do it, and return the view, or the reply if that has none."""
         does, request = self._action.does, visit.request
-        if isinstance(does, RouteOf):
-            made = does.endpoint(self._parts)(request)
-            reply = await made if inspect.isawaitable(made) else made
-            return reply.view or reply
+        if isinstance(does, DebugOperation):
+            return await answer_of(does.show, self._parts, request)
         tools, operation = self._parts.tools, Operation(does, self._kind)
         call = Call(tools, request.by, tools.clock.now_ms(), self._kind, request.params)
         form_type = operation.form

@@ -1,10 +1,11 @@
-"""The table of the operator's pages. Invariant: a page and its JSON are made of one value.
+"""The table of the operations under `/debug`, and of the operator's pages.
+
+Invariant: a page and its JSON are made of one value.
 
     Webhooks:  GET /debug/webhooks        the view, drawn by web/templates/debug/webhooks.html
                GET /debug/webhooks.json   the view as JSON: an operation of the API
 
-A row has the function that returns the view, and everything else about the page and the operation. `CALLS`
-are the operations that have no page.
+A row has the function that returns the view, and everything else about the operation and its page.
 """
 
 import inspect
@@ -18,7 +19,7 @@ from msgspec import Struct
 from actions.action import RefusedFor
 from actions.views import Success
 from forms.reading import read_query
-from handlers.reply import Reply, success
+from handlers.reply import JSON, Reply, success
 from handlers.request import Endpoint, Request
 from handlers.route import AnyRoute, RouteOf
 from handlers.routes import ROUTES
@@ -57,70 +58,60 @@ if TYPE_CHECKING:
 
 V = TypeVar("V", bound=Success)
 Html = Mapping[str, Any]
-Show = Callable[[GatewayParts, Request], V | Awaitable[V]]
+Show = Callable[[GatewayParts, Request], V | Reply | Awaitable[V | Reply]]
 
 
 def _no_html(_: Any, __: Request, ___: "Markdown") -> Html:
     return {}
 
 
-async def view_of(show: Show[V], parts: GatewayParts, request: Request) -> V:
-    """Return the view that a function shows. Raises the refusals of its row."""
-    view = show(parts, request)
-    return await view if inspect.isawaitable(view) else view
-
-
-def _answering(show: Show[Any]) -> Callable[[GatewayParts], Endpoint]:
-    """Return the endpoint that answers with the view as JSON."""
-
-    def endpoint(parts: GatewayParts) -> Endpoint:
-        async def answer(request: Request) -> Reply:
-            return success(await view_of(show, parts, request))
-
-        return answer
-
-    return endpoint
+async def answer_of(show: Show[V], parts: GatewayParts, request: Request) -> V | Reply:
+    """Return the answer of an operation. Raises the refusals of its row."""
+    answer = show(parts, request)
+    return await answer if inspect.isawaitable(answer) else answer
 
 
 @dataclass(frozen=True, kw_only=True)
-class OperatorPage(Generic[V]):
-    """A page and its JSON.
+class DebugOperation(Generic[V]):
+    """An operation of the API, and its page if it has one.
 
     Args:
-        path: the path of the page. Its JSON has the same with `.json`, if `json` names no other.
+        page: the path of the page; "" if there is none.
+        path: the path of the operation; by default that of the page with `.json`.
+        name: the id of the operation.
+        view: the type of the answer; None if `show` returns a reply that is no view.
+        show: returns the view.
         section: the name of the page in the navigation, and its title; "" if it is not there.
         title: returns the title, if it is no section.
-        template: the template in `web/templates/debug/`, which gets the view as `value`; the end of the path
-            if it has no name.
+        template: the template in `web/templates/debug/`, which gets the view as `value`; by default, the end
+            of the page's path.
         html: returns further values for the template.
-        name: the id of the operation that answers with the JSON.
-        view: the type of the value.
-        show: returns the value.
     """
 
-    path: str
-    json: str = ""
-    section: str = ""
-    title: Callable[[V], str] | None = None
-    template: str = ""
-    html: Callable[[V, Request, "Markdown"], Html | Awaitable[Html]] = _no_html
+    page: str = ""
+    path: str = ""
+    method: str = "GET"
     name: str
-    view: type[V]
+    view: type[V] | None = None
     show: Show[V]
     summary: str
     about: str
     outcome: str
     query: type[Struct] | None = None
     refuses: tuple[RefusedFor, ...] = ()
+    content_type: str = JSON
+    section: str = ""
+    title: Callable[[V], str] | None = None
+    template: str = ""
+    html: Callable[[V, Request, "Markdown"], Html | Awaitable[Html]] = _no_html
 
     @property
     def route(self) -> RouteOf[GatewayParts]:
-        """The operation that answers with the JSON."""
         return RouteOf(
-            "GET",
-            self.json or f"{self.path}.json",
+            self.method,
+            self.path or f"{self.page}.json",
             self.name,
-            endpoint=_answering(self.show),
+            endpoint=self._endpoint,
             access="operator",
             tag="Debug",
             summary=self.summary,
@@ -129,10 +120,18 @@ class OperatorPage(Generic[V]):
             outcome=self.outcome,
             refuses=self.refuses,
             query=self.query,
+            content_type=self.content_type,
         )
 
+    def _endpoint(self, parts: GatewayParts) -> Endpoint:
+        async def answer(request: Request) -> Reply:
+            shown = await answer_of(self.show, parts, request)
+            return shown if isinstance(shown, Reply) else success(shown)
 
-def _listing_page(kind: Kind) -> OperatorPage[Any]:
+        return answer
+
+
+def _listing_page(kind: Kind) -> DebugOperation[Any]:
     """Return the page of everything about a listing of a kind."""
     parts = (
         ("its keys without values", kind.keys is not None),
@@ -141,8 +140,8 @@ def _listing_page(kind: Kind) -> OperatorPage[Any]:
         ("its newest deliveries", True),
     )
     shown = ", ".join(["The listing", *(text for text, is_there in parts if is_there)])
-    return OperatorPage(
-        path=f"/debug/listings/{kind}/{{id}}",
+    return DebugOperation(
+        page=f"/debug/listings/{kind}/{{id}}",
         title=name_of,
         template="listing",
         html=partial(listing_html, kind),
@@ -156,10 +155,10 @@ def _listing_page(kind: Kind) -> OperatorPage[Any]:
     )
 
 
-OPERATOR_PAGES: tuple[OperatorPage[Any], ...] = (
-    OperatorPage(
-        path="/debug",
-        json="/debug/overview.json",
+_WITH_PAGES: tuple[DebugOperation[Any], ...] = (
+    DebugOperation(
+        page="/debug",
+        path="/debug/overview.json",
         section="Overview",
         template="overview",
         html=lambda value, _, __: overview_html(value),
@@ -173,8 +172,8 @@ OPERATOR_PAGES: tuple[OperatorPage[Any], ...] = (
         ),
         outcome="The process.",
     ),
-    OperatorPage(
-        path="/debug/webhooks",
+    DebugOperation(
+        page="/debug/webhooks",
         section="Webhooks",
         name="showWebhooksInside",
         view=WebhooksInside,
@@ -183,8 +182,8 @@ OPERATOR_PAGES: tuple[OperatorPage[Any], ...] = (
         about="The queue, the endpoints that fail or are suspended and why, and the most loaded ones.",
         outcome="The webhooks.",
     ),
-    OperatorPage(
-        path="/debug/limiter",
+    DebugOperation(
+        page="/debug/limiter",
         section="Limiter",
         name="showLimiter",
         view=LimiterInside,
@@ -193,8 +192,8 @@ OPERATOR_PAGES: tuple[OperatorPage[Any], ...] = (
         about="The bots that use most of each limit, and the addresses whose requests fail most.",
         outcome="The limiter.",
     ),
-    OperatorPage(
-        path="/debug/errors",
+    DebugOperation(
+        page="/debug/errors",
         section="Errors",
         name="showErrors",
         view=ErrorLines,
@@ -203,8 +202,8 @@ OPERATOR_PAGES: tuple[OperatorPage[Any], ...] = (
         about="The newest lines of the log from level WARNING on, since the process began.",
         outcome="The lines, the newest first.",
     ),
-    OperatorPage(
-        path="/debug/journal",
+    DebugOperation(
+        page="/debug/journal",
         section="Journal",
         html=lambda _, request, __: {"before": request.query.get("before")},
         name="showJournal",
@@ -215,8 +214,8 @@ OPERATOR_PAGES: tuple[OperatorPage[Any], ...] = (
         outcome="A page of events.",
         query=JournalQuery,
     ),
-    OperatorPage(
-        path="/debug/data",
+    DebugOperation(
+        page="/debug/data",
         section="Data",
         title=lambda _: "Data on disk",
         name="showData",
@@ -226,8 +225,8 @@ OPERATOR_PAGES: tuple[OperatorPage[Any], ...] = (
         about="Positions of the log, and digests of the state: equal digests mean equal states.",
         outcome="Positions and digests.",
     ),
-    OperatorPage(
-        path="/debug/find",
+    DebugOperation(
+        page="/debug/find",
         title=lambda _: "Find",
         html=lambda _, request, __: {"q": request.query.get("q", "").strip()},
         name="find",
@@ -239,8 +238,8 @@ OPERATOR_PAGES: tuple[OperatorPage[Any], ...] = (
         query=FindQuery,
     ),
     *map(_listing_page, KINDS),
-    OperatorPage(
-        path="/debug/users/{id}",
+    DebugOperation(
+        page="/debug/users/{id}",
         title=lambda user: f"User {user.id}",
         template="user",
         name="showUserInside",
@@ -254,89 +253,74 @@ OPERATOR_PAGES: tuple[OperatorPage[Any], ...] = (
 )
 
 
-READ_METRICS = RouteOf[GatewayParts](
-    "GET",
-    "/metrics",
-    "readMetrics",
-    endpoint=lambda parts: parts.scraping.metrics,
-    access="operator",
-    tag="Debug",
+READ_METRICS = DebugOperation[Any](
+    path="/metrics",
+    name="readMetrics",
+    show=lambda parts, request: parts.scraping.metrics(request),
     summary="The numbers of the process, for Prometheus",
-    description=(
+    about=(
         "Counts, histograms and gauges in the text format of Prometheus, or in OpenMetrics for a request"
         " that accepts `application/openmetrics-text`. The same can be served without a token on an"
         " address of its own (`metrics.address`)."
     ),
-    answer=None,
     outcome="The numbers of this moment.",
     content_type=PLAIN.partition(";")[0],
 )
-SHOW_CONCERNS = RouteOf[GatewayParts](
-    "GET",
-    "/debug/concerns",
-    "showConcerns",
-    endpoint=_answering(lambda parts, _: concerns_now(parts)),
-    access="operator",
-    tag="Debug",
+SHOW_CONCERNS = DebugOperation[Any](
+    path="/debug/concerns",
+    name="showConcerns",
+    show=lambda parts, _: concerns_now(parts),
     summary="Say what is wrong now",
-    description=(
+    about=(
         "Problems of the disk, of Redis and the fleet, of endpoints, of client addresses and of "
         "observers. Each says what it means and what to do next."
     ),
-    answer=ConcernsNow,
+    view=ConcernsNow,
     outcome="What is wrong; nothing if all is well.",
 )
-TAKE_SNAPSHOT = RouteOf[GatewayParts](
-    "POST",
-    "/debug/snapshot",
-    "takeSnapshot",
-    endpoint=_answering(lambda parts, _: snapshot(parts)),
-    access="operator",
-    tag="Debug",
+TAKE_SNAPSHOT = DebugOperation[Any](
+    method="POST",
+    path="/debug/snapshot",
+    name="takeSnapshot",
+    show=lambda parts, _: snapshot(parts),
     summary="Take a snapshot now",
-    description=(
+    about=(
         "Writes the whole state to a new file, while the gateway goes on. Answers once it is on disk. The "
         "next start is faster."
     ),
-    answer=SnapshotTaken,
+    view=SnapshotTaken,
     outcome="It is on disk.",
     refuses=("unavailable",),
 )
-BACK_UP = RouteOf[GatewayParts](
-    "GET",
-    "/debug/snapshot",
-    "backUp",
-    endpoint=lambda parts: lambda _: backup(parts),
-    access="operator",
-    tag="Debug",
+BACK_UP = DebugOperation[Any](
+    path="/debug/snapshot",
+    name="backUp",
+    show=lambda parts, _: backup(parts),
     summary="Download a backup",
-    description="""\
+    about="""\
 The whole state in one encrypted file, as it is when the last byte leaves. Only the sealing keys open it, and
 they are not in it: keep a copy of them in another place.
 
 A backup that could not be brought to its end is cut off with its connection, and refused when it is read.""",
-    answer=None,
     outcome="The backup.",
     refuses=("unavailable",),
     content_type=BACKUP,
 )
-VERIFY_STATE = RouteOf[GatewayParts](
-    "POST",
-    "/debug/verify",
-    "verifyState",
-    endpoint=_answering(lambda parts, _: verify(parts)),
-    access="operator",
-    tag="Debug",
+VERIFY_STATE = DebugOperation[Any](
+    method="POST",
+    path="/debug/verify",
+    name="verifyState",
+    show=lambda parts, _: verify(parts),
     summary="Compare memory with disk",
-    description=(
+    about=(
         "Reads everything on disk again, and compares it with the state in memory, at one position of the "
         "log. With millions of votes that takes some seconds of one core. It changes nothing."
     ),
-    answer=Verified,
+    view=Verified,
     outcome="Both digests.",
     refuses=("unavailable",),
 )
-CALLS = (READ_METRICS, SHOW_CONCERNS, TAKE_SNAPSHOT, BACK_UP, VERIFY_STATE)
-OPERATOR_ROUTES = (*CALLS, *(page.route for page in OPERATOR_PAGES))
+OPERATIONS = (READ_METRICS, SHOW_CONCERNS, TAKE_SNAPSHOT, BACK_UP, VERIFY_STATE, *_WITH_PAGES)
+OPERATOR_ROUTES = tuple(each.route for each in OPERATIONS)
 ALL_ROUTES: tuple[AnyRoute, ...] = (*ROUTES, *OPERATOR_ROUTES)
 """All routes of the API."""

@@ -12,17 +12,17 @@ import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import msgspec
 
-from actions.views import Success
 from core.actors import OPERATOR as ACTOR
 from handlers.operator import Operator, token_digest
 from handlers.reply import Reply
 from languages.refusals import Refusal
 from operators.gateway_parts import GatewayParts
 from operators.operator_actions import OperatorVisit, action_rows
-from operators.operator_pages import OPERATOR_PAGES, OperatorPage, view_of
+from operators.operator_pages import OPERATIONS, DebugOperation, answer_of
 from operators.overview import live_values, overview
 from watchers.security_log import tell
 from web.audiences import Audience
@@ -86,7 +86,7 @@ def operator_audience(sessions: OperatorSessions, notices: Notices) -> Audience[
         frame="debug/frame.html",
         headers=PAGE_HEADERS,
         error_texts=ERROR_TEXTS,
-        values={"sections": [(page.path, page.section) for page in OPERATOR_PAGES if page.section]},
+        values={"sections": [(each.page, each.section) for each in OPERATIONS if each.section]},
     )
 
 
@@ -164,18 +164,18 @@ class OperatorSite:
     live: LiveOverview
     markdown: Markdown
 
-    async def show(self, visit: OperatorVisit, page: OperatorPage[Success]) -> Shown:
-        """Draw a page of the table."""
-        value = await view_of(page.show, self.parts, visit.request)
-        html = page.html(value, visit.request, self.markdown)
+    async def show(self, visit: OperatorVisit, operation: DebugOperation[Any]) -> Shown:
+        """Draw the page of an operation."""
+        value: Any = await answer_of(operation.show, self.parts, visit.request)
+        html = operation.html(value, visit.request, self.markdown)
         values = await html if inspect.isawaitable(html) else html
-        template = page.template or page.path.rpartition("/")[2]
-        title = page.title(value) if page.title is not None else page.section
+        template = operation.template or operation.page.rpartition("/")[2]
+        title = operation.title(value) if operation.title is not None else operation.section
         return Page(f"debug/{template}.html", title, {"value": value, **values})
 
 
-def _row(page: OperatorPage[Success]) -> PageRow:
-    return PageRow("GET", page.path, lambda to: partial(to.show, page=page), "operator")
+def _row(operation: DebugOperation[Any]) -> PageRow:
+    return PageRow("GET", operation.page, lambda to: partial(to.show, operation=operation), "operator")
 
 
 PAGES = (
@@ -183,7 +183,7 @@ PAGES = (
     PageRow("POST", SIGN_IN, lambda to: to.sign_in.sign_in, "anyone"),
     PageRow("POST", "/debug/sign-out", lambda to: to.sign_in.sign_out, "anyone"),
     PageRow("GET", "/debug/live", lambda to: to.live.stream, "anyone"),
-    *map(_row, OPERATOR_PAGES),
+    *(_row(each) for each in OPERATIONS if each.page),
     *action_rows(),
 )
 """A page that is not here does not exist."""
