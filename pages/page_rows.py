@@ -20,10 +20,10 @@ from languages.texts import Words
 from pages.page import Again, Answer, AnyPage, PageCall, Post, RefusedPost, Show, Shown, run_post
 from pages.site_tools import SiteTools
 from people.quarantine import refuse_quarantined
+from ratelimit.bucket import TooMany
 from web.error_pages import error_text, field_texts
 from web.etags import tagged
 from web.form_posts import FormPost
-from web.json_answers import AnswerRefused
 from web.pages import Page as DrawnPage
 from web.pages import PageRow
 from web.pages import Shown as SiteAnswer
@@ -33,7 +33,7 @@ from web.people.listing_forms import by_field
 from web.people.listing_tabs import tab_title, tab_values
 from web.people.people_audience import PersonVisit, signed_in
 
-AGAIN = frozenset({400, 403, 409, 503})
+AGAIN = frozenset({400, 403, 409, 429, 503})
 """The statuses of refusals after which a form is shown again. Any other becomes an error page, but for a 401
 of a form that is given back."""
 TELLS_WHEN = {429, 503}
@@ -164,7 +164,7 @@ class _Served:
         return posts.get(form.text("act"), posts.get(""))
 
     def _refused(
-        self, error: Refusal | Unavailable, post: Post[Any], typed: Mapping[str, Any]
+        self, error: Refusal | Unavailable | TooMany, post: Post[Any], typed: Mapping[str, Any]
     ) -> RefusedPost:
         """Return why a form is shown again. Raises the error if it is not."""
         reply = reply_to(error)
@@ -179,11 +179,7 @@ class _Served:
 
     def _refused_again(self, again: Again, post: Post[Any], typed: Mapping[str, Any]) -> RefusedPost:
         error, found = again.error, again.found
-        if isinstance(error, AnswerRefused):
-            reply = error.reply
-            errors = {"": error_text(reply)}
-            return RefusedPost(error, errors, typed, found, reply.status, reply.headers, reply.limits)
-        if again.status is None and isinstance(error, (Refusal, Unavailable)):
+        if again.status is None and isinstance(error, (Refusal, Unavailable, TooMany)):
             return replace(self._refused(error, post, typed), found=found)
         return RefusedPost(error, again.errors, typed, found, again.status or 400)
 

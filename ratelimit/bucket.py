@@ -46,6 +46,14 @@ class Decision(Struct, frozen=True, gc=False):
     started_ns: int
 
 
+class TooMany(Exception):
+    """A request that a limiter refuses, with its decision."""
+
+    def __init__(self, decision: Decision) -> None:
+        super().__init__(decision)
+        self.decision = decision
+
+
 class _Bucket:
     __slots__ = ("started_ns", "used")
 

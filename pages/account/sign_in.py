@@ -26,16 +26,15 @@ from chatplatform.authorization import (
 from chatplatform.platform_client import PlatformAway
 from core.actors import user_actor
 from core.failures import Unavailable
-from handlers.reply import NO_HEADERS, Reply, reply_to, too_many
+from handlers.reply import NO_HEADERS, Reply, reply_to
 from languages.refusals import Refusal
 from languages.texts import Text, Words
 from pages.account.browsers import browser_label
 from pages.page import Again, Answer, AnyPage, Page, PageCall, Post, RefusedPost, Shown
-from ratelimit.bucket import Decision
+from ratelimit.bucket import Decision, TooMany
 from watchers.security_log import tell
 from web.cookies import keeps_cookies
 from web.error_pages import error_text
-from web.json_answers import AnswerRefused
 from web.links import way_back
 from web.pages import Done, see_other
 from web.people.people_audience import HOME, SIGN_IN, done
@@ -127,7 +126,7 @@ def start(page: PageCall, _: object) -> Reply:
         raise Again(CookiesNotKept(), status=400)
     attempt = sign_in.guards.started(page.visit.request.address)
     if not attempt.allowed:
-        raise AnswerRefused(too_many(attempt))
+        raise TooMany(attempt)
     request = new_sign_in(random(2 * RANDOM_BYTES))
     under_way = SignInUnderWay(request, _wanted(form.text("to")), page.call.now_ms)
     value = sign_in.seal.sealed(under_way, random(NONCE_BYTES))

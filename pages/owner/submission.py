@@ -38,8 +38,8 @@ from languages.texts import Text, Words
 from listings.forms import WebhookSettings
 from pages.owner.profile import preview
 from pages.page import Again, Answer, Page, PageCall, Post, RefusedPost, Shown
+from ratelimit.bucket import TooMany
 from web.form_posts import FormPost
-from web.json_answers import AnswerRefused
 from web.pages import see_other
 from web.people.listing_forms import LABELS
 from web.people.people_audience import done
@@ -136,7 +136,7 @@ async def submit_bot(page: PageCall, form: ListingSubmission) -> Success:
     """Submit the bot, unless the platform says no."""
     try:
         found = await _obstacles(page, form.id)
-    except AnswerRefused as refused:
+    except TooMany as refused:
         raise Again(refused) from refused
     if found:
         raise Again(errors={"id": _in_words(found)}, status=409)
@@ -240,7 +240,7 @@ async def list_server(page: PageCall, _: None) -> Any:
             raise Again(errors={"": NOT_ELIGIBLE}, status=409, found={"checks": checks})
         checked = CheckedSubmission(form, checks, webhook, page.site.submissions.approves_servers)
         return await submit_checked(page.call.rechecked(), checked)
-    except (Refusal, Unavailable, AnswerRefused) as error:
+    except (Refusal, Unavailable, TooMany) as error:
         if not (isinstance(error, Refusal) and error.code == "listing_exists"):
             raise Again(error, found={"checks": checks}) from error
         if _is_own(page, SERVERS.ref(server_id)):

@@ -19,7 +19,7 @@ from languages.texts import Text
 from listings.owners import Evidence, take_over_refusal
 from listings.rules import listing_of
 from pages.page import Again, Answer, Page, PageCall, Post, Shown
-from web.json_answers import AnswerRefused
+from ratelimit.bucket import TooMany
 from web.pages import see_other
 from web.people.applications import AWAY, NO_APPLICATION
 from web.people.people_audience import done
@@ -100,7 +100,7 @@ async def description_now(page: PageCall) -> str:
         told = await page.site.submissions.applications.ask(page.person.id, page.call.ids[0], anew=True)
     except PlatformAway as away:
         raise Again(errors={"": AWAY}, status=503) from away
-    except AnswerRefused as refused:
+    except TooMany as refused:
         raise Again(refused) from refused
     if told.application is None:
         raise _not_proven(NO_APPLICATION)

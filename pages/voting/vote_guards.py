@@ -14,10 +14,8 @@ from typing import NamedTuple
 from chatplatform.answers import created_ms
 from core.clock import MS_PER_DAY, NS_PER_SECOND, Clock
 from core.rows import FlagRule, Policy
-from handlers.reply import too_many
 from ratelimit.address import address_key
-from ratelimit.bucket import Buckets
-from web.json_answers import AnswerRefused
+from ratelimit.bucket import Buckets, TooMany
 
 MOST_USERS = 100_000
 MOST_ADDRESSES = 10_000
@@ -58,13 +56,13 @@ class VoteGuards:
         return created_ms(user) + days * MS_PER_DAY if days else 0
 
     def take(self, user: str, address: str) -> None:
-        """Count a press of the button. Raises AnswerRefused for one too many."""
+        """Count a press of the button. Raises TooMany for one too many."""
         now_ns = self._clock.monotonic_ns()
         taken = self._users.take(user, self._policy.of_user, now_ns)
         if taken.allowed:
             taken = self._addresses.take(address_key(address), self._policy.of_address, now_ns)
         if not taken.allowed:
-            raise AnswerRefused(too_many(taken))
+            raise TooMany(taken)
 
     def tripped(self, ref: str, user: str, address: str) -> Tripped | None:
         """Return the rule that makes the vote suspicious, if one does."""

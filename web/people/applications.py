@@ -45,7 +45,7 @@ class Applications:
             user_id: who wants to know.
             anew: true to ask even if the platform has answered recently.
 
-        Raises PlatformAway, and AnswerRefused for a user who asks too often.
+        Raises PlatformAway, and TooMany for a user who asks too often.
         """
         self._limit.take(user_id)
         return await self._platform.application(application_id, refresh=anew)

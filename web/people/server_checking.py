@@ -58,7 +58,7 @@ class ServerChecking:
         return self._checks(server.id, ServerFacts(server, at_ms))
 
     async def check(self, user_id: str, server_id: str) -> tuple[ServerCheck, ...]:
-        """Check a server, with all that can be seen. Raises AnswerRefused for a user who asks too often."""
+        """Check a server, with all that can be seen. Raises TooMany for a user who asks too often."""
         self._limit.take(user_id)
         try:
             inside = await self._platform.inside(server_id)

@@ -2,9 +2,7 @@
 
 from core.clock import Clock
 from core.rows import Policy
-from handlers.reply import too_many
-from ratelimit.bucket import Buckets
-from web.json_answers import AnswerRefused
+from ratelimit.bucket import Buckets, TooMany
 
 MOST_USERS = 10_000
 """The users whose acts are counted."""
@@ -17,7 +15,7 @@ class UserLimit:
         self._taken = Buckets(MOST_USERS)
 
     def take(self, user_id: str) -> None:
-        """Count an act of the user. Raises AnswerRefused for one too many."""
+        """Count an act of the user. Raises TooMany for one too many."""
         taken = self._taken.take(user_id, self._policy, self._clock.monotonic_ns())
         if not taken.allowed:
-            raise AnswerRefused(too_many(taken))
+            raise TooMany(taken)
