@@ -27,13 +27,12 @@ from kinds.kind import Kind, PartName
 from languages.said import Code
 from languages.texts import NO_ERRORS, Words
 from pages.site_tools import SiteTools
+from pages.visitors import Person, PersonVisit, signed_in
 from people.permissions import Right
 from ratelimit.bucket import Decision
 from web.form_posts import FormPost
 from web.pages import Access as Visitors
 from web.pages import Done
-from web.people.people_audience import PersonVisit, signed_in
-from web.people.visitors import Person
 
 F = TypeVar("F")
 V = TypeVar("V")

@@ -1,7 +1,4 @@
-"""What pages work with, in groups. Invariant: a page finds everything here, and keeps nothing itself.
-
-A group is for one subject, so that no object has to know the parts of all pages.
-"""
+"""The tools of pages, in groups by subject. A page finds everything here, and keeps nothing itself."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,9 +9,10 @@ from chatplatform.platform_client import ChatPlatform
 from core.rows import Delivery, Listing, Webhook
 from handlers.request import Request
 from listings.owners import CodeOf
-from listings.ownership import Ownership
 from listings.review import PresetReason
 from pages.account.sign_in_guards import SignInGuards
+from pages.platform_facts import Applications, ServerChecking, ServerLists
+from pages.visitors import People, Person, VisitorLimit
 from pages.voting.vote_challenges import VoteChallenges
 from pages.voting.vote_guards import VoteGuards
 from pages.voting.voted_refs import VotedRefs
@@ -23,12 +21,6 @@ from search.index import SearchIndex
 from search.list_keeper import ListKeeper
 from web.cookies import PeopleCookies
 from web.markdown import Markdown
-from web.people.applications import Applications
-from web.people.listing_access import ListingAccess
-from web.people.server_checking import ServerChecking
-from web.people.server_lists import ServerLists
-from web.people.user_limit import UserLimit
-from web.people.visitors import People, Person
 from web.sign_in_cookie import SignInSeal
 
 
@@ -77,19 +69,11 @@ class Submissions:
 
 
 @dataclass(frozen=True)
-class Reviewing:
-    """The chat platform, which moderators see the answers of, and the reasons that they choose from."""
-
-    platform: ChatPlatform
-    reasons: Sequence[PresetReason]
-
-
-@dataclass(frozen=True)
 class Descriptions:
     """How descriptions are drawn, and how often a user may look at a draft."""
 
     markdown: Markdown
-    previews: UserLimit
+    previews: VisitorLimit
 
 
 @dataclass(frozen=True)
@@ -98,7 +82,11 @@ class Accounts:
 
     people: People
     cookies: PeopleCookies
-    downloads: UserLimit
+    downloads: VisitorLimit
+
+    def sender(self, request: Request) -> Person | None:
+        """Return who sends a request, if the session is still valid."""
+        return self.people.known(self.cookies.session.value(request.headers))
 
 
 @dataclass(frozen=True)
@@ -111,7 +99,6 @@ class SigningIn:
         seal: keeps a sign-in under way in a cookie.
     """
 
-    platform: ChatPlatform
     client_id: str
     redirect_uri: str
     seal: SignInSeal
@@ -133,22 +120,18 @@ class SiteTools:
 
     Args:
         actions: the tools of actions.
-        known: returns who sends a request, if the session is still valid.
-        listings: looks up listings by the right that a person needs.
         curl: returns the request of a delivery as a command, without secrets.
-        ownership: the listings of each user, and those that wait for a decision.
+        reasons: the reasons that moderators choose from to deny a listing.
     """
 
     actions: Tools
-    known: Callable[[Request], Person | None]
-    listings: ListingAccess
     addresses: Addresses
-    ownership: Ownership
+    platform: ChatPlatform
     icons: ListingIcons
     voting: Voting
     curl: Callable[[Delivery, Listing, Webhook], str]
     submissions: Submissions
-    reviewing: Reviewing
+    reasons: Sequence[PresetReason]
     descriptions: Descriptions
     accounts: Accounts
     sign_in: SigningIn

@@ -6,9 +6,9 @@ from handlers.reply import Reply
 from languages.language_names import named
 from languages.refusals import Refusal
 from pages.page import Page, PageCall, Post
+from pages.visitors import HOME, SIGN_IN
 from web.links import way_back
 from web.pages import see_other
-from web.people.people_audience import HOME, SIGN_IN
 
 
 def choose(page: PageCall, _: object) -> Reply:

@@ -28,11 +28,11 @@ from core.user_rows import ReminderMessage, UserRow, user_ref
 from handlers.reply import Reply
 from languages.texts import Text
 from pages.page import ANYTHING, NOT_REFUSED, Again, AnyPage, Page, PageCall, Post, Shown
+from pages.shared_texts import done
+from pages.visitors import HOME, ask_stale
 from people.permissions import unnamed
 from votes.queries import refs_that_know
 from web.pages import Done
-from web.people.listing_access import ask_stale
-from web.people.people_audience import HOME, done
 
 DOWNLOADS = Policy(4, 3_600)
 """The downloads of a person: each time takes up to a second of the processor, in slices."""
@@ -85,7 +85,7 @@ async def erase(page: PageCall, _: object) -> Success:
     """Forget the person, who must have signed in recently: a stolen session is not enough for it."""
     if page.visit.form().text("word").lower() != WORD:
         raise Again(WrongWord(), errors={"word": Text("Type {word} to be forgotten.", word=WORD)}, status=400)
-    ask_stale(page.visit, page.call.tools.clock, STALE)
+    ask_stale(page.visit, page.call.now_ms, STALE)
     return await forget(replace(page.call, ids=(page.person.id,)), None)
 
 

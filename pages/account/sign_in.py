@@ -31,13 +31,15 @@ from languages.refusals import Refusal
 from languages.texts import Text, Words
 from pages.account.browsers import browser_label
 from pages.page import Again, Answer, AnyPage, Page, PageCall, Post, RefusedPost, Shown
-from ratelimit.bucket import Decision, TooMany
+from pages.shared_texts import done
+from pages.visitors import HOME, SIGN_IN
+from ratelimit.address import address_key
+from ratelimit.bucket import Decision
 from watchers.security_log import tell
 from web.cookies import keeps_cookies
 from web.error_pages import error_text
 from web.links import way_back
 from web.pages import Done, see_other
-from web.people.people_audience import HOME, SIGN_IN, done
 from web.sealed_values import NONCE_BYTES
 from web.sign_in_cookie import SignInUnderWay
 
@@ -124,9 +126,7 @@ def start(page: PageCall, _: object) -> Reply:
     form, sign_in, random = page.visit.form(), page.site.sign_in, page.call.tools.random
     if not _can_sign_in(page):
         raise Again(CookiesNotKept(), status=400)
-    attempt = sign_in.guards.started(page.visit.request.address)
-    if not attempt.allowed:
-        raise TooMany(attempt)
+    sign_in.guards.started.take(address_key(page.visit.request.address))
     request = new_sign_in(random(2 * RANDOM_BYTES))
     under_way = SignInUnderWay(request, _wanted(form.text("to")), page.call.now_ms)
     value = sign_in.seal.sealed(under_way, random(NONCE_BYTES))
@@ -142,7 +142,7 @@ async def finish(page: PageCall) -> Shown[None] | Reply:
     cookies, sign_in, request = page.site.accounts.cookies, page.site.sign_in, page.visit.request
     under_way = sign_in.seal.opened(cookies.sign_in.value(request.headers), page.call.now_ms)
     if under_way is not None:  # any page of the web can send a browser here without one
-        attempt = sign_in.guards.finished(request.address)
+        attempt = sign_in.guards.finished.count(address_key(request.address))
         if not attempt.allowed:
             return _failed(page, under_way, _outcome(page, "often")._replace(limits=attempt))
     try:
@@ -173,12 +173,12 @@ async def _session(page: PageCall, under_way: SignInUnderWay | None) -> str:
     ):
         raise SignInFailed("state")
     code = read_callback(came.query, request)  # after that: a refusal uses the state up, too
-    token = await sign_in.platform.token(token_form(code, sign_in.redirect_uri, request))
-    user = await sign_in.platform.user(token)
+    token = await page.site.platform.token(token_form(code, sign_in.redirect_uri, request))
+    user = await page.site.platform.user(token)
     servers, is_wanted = None, lists.is_wanted(_return_to(under_way))
     if is_wanted:
         with contextlib.suppress(PlatformAway):  # the page says so, and the sign-in counts
-            servers = await sign_in.platform.servers(token)
+            servers = await page.site.platform.servers(token)
     accounts, label = page.site.accounts, browser_label(came.headers.get("User-Agent"))
     try:
         session = await accounts.people.sign_in(user, label, accounts.cookies.session.value(came.headers))

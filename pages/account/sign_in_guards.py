@@ -11,12 +11,10 @@ import hashlib
 from collections.abc import Awaitable, Callable
 
 from core.clock import NS_PER_SECOND, Clock
-from ratelimit.address import address_key
-from ratelimit.bucket import Buckets, Decision, Policy
+from core.rows import Policy
+from pages.visitors import VisitorLimit
 from web.cookies import SIGN_IN_SECONDS
 
-MOST_ADDRESSES = 10_000
-"""The addresses whose attempts are counted."""
 MOST_STATES = 100_000
 """With more sign-ins in ten minutes, the oldest state is forgotten."""
 FirstInFleet = Callable[[str, float], Awaitable[bool]]
@@ -31,28 +29,14 @@ class SignInGuards:
     """
 
     def __init__(self, attempts: Policy, clock: Clock, first_in_fleet: FirstInFleet | None = None) -> None:
-        self._attempts = attempts
+        self.started = VisitorLimit(attempts, clock)
+        """The sign-ins that addresses start."""
+        self.finished = VisitorLimit(attempts, clock)
+        """The sign-ins that addresses come back from."""
         self._clock = clock
         self._first_in_fleet = first_in_fleet
-        self._started = Buckets(MOST_ADDRESSES)
-        self._finished = Buckets(MOST_ADDRESSES)
         self._states: dict[str, int] = {}
         """The time at which a state may be forgotten (monotonic ns), by its digest, the oldest first."""
-
-    @property
-    def states_kept(self) -> int:
-        return len(self._states)
-
-    def started(self, address: str) -> Decision:
-        """Count a sign-in that an address starts."""
-        return self._taken(self._started, address)
-
-    def finished(self, address: str) -> Decision:
-        """Count a sign-in that an address comes back from."""
-        return self._taken(self._finished, address)
-
-    def _taken(self, counts: Buckets, address: str) -> Decision:
-        return counts.take(address_key(address), self._attempts, self._clock.monotonic_ns())
 
     async def is_first(self, state: str) -> bool:
         """Remember the state. Return true if it is used for the first time."""

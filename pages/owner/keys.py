@@ -14,7 +14,7 @@ from languages.texts import Text
 from pages.page import Page, PageCall, Post, Shown
 from pages.question_pages import OVERLAPS, Question, question_page
 from pages.secrets_shown import ShownOnce, shown_once
-from web.people.people_audience import done
+from pages.shared_texts import done
 
 KEEP_IT = Text(
     "Save it now where your bot keeps its secrets. It is a password: anybody who has it speaks for your bot."

@@ -41,9 +41,10 @@ from pages.owner.deliveries import EVENTS
 from pages.page import Again, Answer, Page, PageCall, Post, Shown
 from pages.question_pages import Question, question_page
 from pages.secrets_shown import ShownOnce, shown_once
+from pages.shared_texts import done
+from pages.visitors import origin
 from web.form_posts import FormPost
 from web.pages import see_other
-from web.people.people_audience import done, origin
 
 LANGUAGES: tuple[tuple[Words, ...], ...] = (
     ("", Text("None, or English for a chat platform")),

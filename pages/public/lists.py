@@ -29,7 +29,6 @@ from ratelimit.address import address_key
 from search.catalogue import IndexKey, folded
 from search.list_orders import SORTS, ListOrder, Sort
 from web.etags import NO_VARY
-from web.people.listing_forms import CATEGORIES
 
 LISTED = 24
 """The listings of one page."""
@@ -54,6 +53,8 @@ SORT_NAMES: Mapping[Sort, Text] = {
     "newest": Text("Newest"),
     "name": Text("Name"),
 }
+CATEGORIES: Mapping[str, Text] = {name: text for kind in KINDS for name, text in kind.categories.items()}
+"""The categories of all kinds, by their names in the API."""
 CACHED = {"cache-control": "public, max-age=10", **NO_VARY}
 """The headers of a JSON that is the same for everybody."""
 NO_INDEX = {"x-robots-tag": "noindex"}

@@ -107,7 +107,7 @@ async def platform_view(page: PageCall) -> PlatformView:
         return PlatformView(known="not asked", at=None)
     try:
         async with asyncio.timeout(LOOK_SECONDS):
-            told = await page.site.reviewing.platform.application(page.call.ids[0])
+            told = await page.site.platform.application(page.call.ids[0])
     except (PlatformAway, TimeoutError):
         return PlatformView(known="away", at=None)
     if told.application is None:

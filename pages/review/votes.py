@@ -23,9 +23,9 @@ from languages.texts import Text
 from listings.forms import Strike
 from pages.page import Again, Answer, Page, PageCall, Post, Shown
 from pages.review.listing_review import SEES, refuse_own
+from pages.shared_texts import done
 from search.paging import page_of
 from web.form_posts import FormPost
-from web.people.people_audience import done
 
 ON_A_PAGE = 50
 SLICE = 64

@@ -14,8 +14,9 @@ from typing import NamedTuple
 from chatplatform.answers import created_ms
 from core.clock import MS_PER_DAY, NS_PER_SECOND, Clock
 from core.rows import FlagRule, Policy
+from pages.visitors import VisitorLimit
 from ratelimit.address import address_key
-from ratelimit.bucket import Buckets, TooMany
+from ratelimit.bucket import Buckets
 
 MOST_USERS = 100_000
 MOST_ADDRESSES = 10_000
@@ -45,8 +46,8 @@ class VoteGuards:
     def __init__(self, policy: GuardPolicy, clock: Clock) -> None:
         self._policy = policy
         self._clock = clock
-        self._users = Buckets(MOST_USERS)
-        self._addresses = Buckets(MOST_ADDRESSES)
+        self._users = VisitorLimit(policy.of_user, clock, MOST_USERS)
+        self._addresses = VisitorLimit(policy.of_address, clock, MOST_ADDRESSES)
         self._bursts = Buckets(MOST_LISTINGS)
         self._crowds = _Crowds()
 
@@ -57,12 +58,8 @@ class VoteGuards:
 
     def take(self, user: str, address: str) -> None:
         """Count a press of the button. Raises TooMany for one too many."""
-        now_ns = self._clock.monotonic_ns()
-        taken = self._users.take(user, self._policy.of_user, now_ns)
-        if taken.allowed:
-            taken = self._addresses.take(address_key(address), self._policy.of_address, now_ns)
-        if not taken.allowed:
-            raise TooMany(taken)
+        self._users.take(user)
+        self._addresses.take(address_key(address))
 
     def tripped(self, ref: str, user: str, address: str) -> Tripped | None:
         """Return the rule that makes the vote suspicious, if one does."""

@@ -11,6 +11,7 @@ from core.clock import FakeClock
 from handlers.request import Request
 from languages.texts import Text
 from operators.operator_site import PAGES
+from pages.shared_texts import NOTICES
 from pages.table import PEOPLE_PAGES
 from tests.support.people_gateway import serving
 from tests.support.people_scene import NOTICE
@@ -18,7 +19,6 @@ from tests.support.platform_stand_in import ADA, CLEO
 from web.cookies import NOTICE_SECONDS, OPERATOR_NOTICE, Cookie, people_cookies
 from web.notice_cookie import LONGEST, Notices
 from web.pages import Notice
-from web.people.people_audience import NOTICES
 from web.sealed_values import MOST_CHARACTERS
 
 COOKIE = people_cookies(1, are_secure=True).notice

@@ -1,17 +1,12 @@
-"""Every listed server, checked once a day. Law: one question at a time, and none that must wait.
+"""Work in rounds: removing what has expired, and checking servers again.
 
-A round walks through the listings of servers that were checked before, in slices; a listing that came without
-a check, such as an operator's, is never hidden for one. Of each that was last checked a day ago, the
-deployment's bot is asked; without a bot, or while it is not in the server, what was known stays known. In a
-fleet one node asks, and the others merge what it found.
-
-The first question without an answer ends a round, so that a platform that is away is not asked on. The next
-round begins behind that server: one of which there is never an answer stops no other.
+Invariant: a round stops within one slice while the journal takes no writes; the next one goes on.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Iterator
 
+from actions.tools import Tools
 from chatplatform.platform_client import PlatformAway
 from core.actors import GATEWAY
 from core.clock import MS_PER_DAY, Clock
@@ -21,12 +16,46 @@ from core.listing_table import ref_slices
 from core.rows import Listing
 from kinds.servers import SERVERS
 from listings.eligibility import check
-from web.people.rounds import in_rounds
-from web.people.server_checking import ServerChecking
+from pages.platform_facts import ServerChecking
+from people.quarantine import sweep_users
+from votes.rules import drop_cooldowns
 
-AGE_MS = MS_PER_DAY
-"""How old a check is when the next one is due."""
-EVERY_SECONDS = 600.0
+SWEEP_EVERY_SECONDS = 3_600.0
+CHECK_EVERY_SECONDS = 600.0
+CHECK_AGE_MS = MS_PER_DAY
+"""The age of a check at which the next one is due."""
+
+
+async def in_rounds(round_: Callable[[], Awaitable[None]], every_seconds: float, stop: asyncio.Event) -> None:
+    """Make a round now and then one every `every_seconds`, until `stop` is set."""
+    while not stop.is_set():
+        await round_()
+        try:
+            async with asyncio.timeout(every_seconds):
+                await stop.wait()
+        except TimeoutError:
+            continue
+
+
+async def sweep(tools: Tools) -> None:
+    """Remove expired sessions, quarantines and cooldowns, in slices, so that nothing is kept for ever.
+
+    While the journal takes no writes, the next sweep does it.
+    """
+    try:
+        await tools.in_slices(_slices(tools))
+    except Unavailable:
+        return
+
+
+def _slices(tools: Tools) -> Iterator[None]:
+    ledger, state = tools.ledger, tools.ledger.state
+    ledger.commit(drop_cooldowns(state, tools.clock.now_ms()))
+    for refs in ref_slices(state.users.refs):
+        now_ms = tools.clock.now_ms()
+        ledger.commit(tools.sessions.sweep(refs, now_ms))
+        ledger.commit(sweep_users(state, refs, now_ms))
+        yield
 
 
 class ServerRechecks:
@@ -55,7 +84,7 @@ class ServerRechecks:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Make a round now and then, until `stop` is set."""
-        await in_rounds(self.round, EVERY_SECONDS, stop)
+        await in_rounds(self.round, CHECK_EVERY_SECONDS, stop)
 
     async def round(self) -> None:
         """Check what is due. While the platform gives no answer, or the journal takes no writes, the next
@@ -87,7 +116,7 @@ class ServerRechecks:
         known, now_ms = row.eligibility, self._clock.now_ms()
         if known is None or row.state == "denied":
             return False
-        is_old = now_ms - known.at_ms >= AGE_MS and self._checking.has_bot
+        is_old = now_ms - known.at_ms >= CHECK_AGE_MS and self._checking.has_bot
         is_over = known.failing_ms is not None and now_ms - known.failing_ms >= self._grace_ms
         return (is_old or (is_over and known.hidden_ms is None)) and self._asks(row.ref)
 

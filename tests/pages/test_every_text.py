@@ -15,6 +15,7 @@ import pytest
 from markupsafe import Markup
 
 from languages.language_names import Language
+from pages.shared_texts import NOTICES
 from settings.model import ReviewSettings
 from storage.folder import DIGEST_SECRET
 from tests.support.gateways import BOT, BOT_SUBMISSION, OTHER_BOT, SERVER, SERVER_SUBMISSION
@@ -28,7 +29,6 @@ from web import templates
 from web.cookies import people_cookies
 from web.localization import Localization, localization
 from web.notice_cookie import Notices
-from web.people.people_audience import NOTICES
 from web.templates import Drawing, drawing_with, load_drawing
 
 BRACKETED: Language = "ja"

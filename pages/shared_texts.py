@@ -1,25 +1,14 @@
-"""People as visitors of pages. Invariant: a visitor who is signed in is a person, or also a moderator."""
+"""Texts that several pages share: notices, labels of fields, conditions of servers, and errors."""
 
-from collections.abc import Callable, Mapping
-from urllib.parse import urlsplit
+from collections.abc import Mapping
 
-from core.actors import user_actor
 from handlers.reply import NO_HEADERS
-from languages.language_names import DEFAULT_LANGUAGE, OWN_NAMES, Language, accepted, named
-from languages.refusals import Refusal
+from kinds.kind import CheckName
+from kinds.registry import KINDS
 from languages.texts import Text
-from web.audiences import Audience
-from web.cookies import Cookie, PeopleCookies
-from web.cross_origin import origin_of_site
 from web.error_pages import ErrorText, ErrorTexts
-from web.notice_cookie import Notices
-from web.page_policy import page_headers
-from web.pages import Done, Notice, Visit
-from web.people.listing_forms import LABELS
-from web.people.user_limit import UserLimit
-from web.people.visitors import Person
+from web.pages import Done, Notice
 
-HOME, SIGN_IN = "/", "/signin"
 NOTICES: Mapping[str, Notice] = {
     "signed-out": Notice(Text("You are signed out.")),
     "erased": Notice(Text("You are forgotten. Nothing here knows you any more.")),
@@ -86,6 +75,12 @@ NOTICES: Mapping[str, Notice] = {
 }
 """The notices of all actions, by name."""
 
+LABELS: Mapping[str, Text] = {
+    "id": Text("Application ID"),
+    **{name: shown.label for kind in KINDS for name, shown in kind.shown.items()},
+    "extra_owners": Text("Co-owners"),
+}
+"""The fields of profiles by their names in the API; forms use the same names."""
 FIELD_LABELS: Mapping[str, Text] = {
     **LABELS,
     "words": Text("In your words"),
@@ -98,8 +93,15 @@ FIELD_LABELS: Mapping[str, Text] = {
     "heir": Text("User ID of the new owner"),
 }
 """The fields of the forms of long texts, by their names."""
-
-PersonVisit = Visit[Person]
+CONDITIONS: Mapping[CheckName, Text] = {
+    "members": Text("Members"),
+    "age": Text("Age in days"),
+    "icon": Text("An icon of its own"),
+    "two_factor": Text("Moderators need a second factor"),
+    "community": Text("Community features are on"),
+    "nsfw": Text("NSFW channels that it must not have"),
+}
+"""The conditions that servers must meet."""
 
 _AGAIN = ErrorText(
     Text("Something went wrong here"),
@@ -129,68 +131,8 @@ ERROR_TEXTS = ErrorTexts(
 )
 
 
-def signed_in(visit: PersonVisit) -> Person:
-    """Return who is signed in. Raises Refusal; the row of a page refuses strangers before."""
-    if visit.visitor is None:
-        raise Refusal("sign_in_required")
-    return visit.visitor
-
-
 def done(
     path: str, notice: str, headers: Mapping[str, str] = NO_HEADERS, cookies: tuple[str, ...] = ()
 ) -> Done:
     """Return the outcome of a form that leads to a page. `notice` is a name in `NOTICES`."""
     return Done(path, NOTICES[notice], headers, cookies)
-
-
-def people_audience(
-    cookies: PeopleCookies,
-    notices: Notices,
-    known: Callable[[str | None], Person | None],
-    acts: UserLimit,
-    public_url: str,
-    authorize_url: str,
-    cdn_url: str,
-) -> Audience[Person]:
-    """Return the audience.
-
-    Args:
-        known: returns who has a session of this value.
-        acts: how often a person may change something, whatever it is.
-        public_url: where browsers reach the site.
-        authorize_url: the chat platform's page to which the sign-in leads.
-        cdn_url: where the chat platform has its pictures.
-    """
-    return Audience(
-        cookie=cookies.session,
-        known=known,
-        actor=lambda person: user_actor(person.id),
-        language=lambda person, request: _language(cookies.language, person, request.headers),
-        rules={"signed in": lambda _: True, "moderator": lambda person: person.is_moderator},
-        act=lambda person: acts.take(person.id),
-        stranger="sign_in_required",
-        origins=origin_of_site(public_url),
-        notices=notices,
-        sign_in=SIGN_IN,
-        home=HOME,
-        home_link=Text("To the first page"),
-        is_closed=False,
-        rest="/{rest*}",
-        frame="people/frame.html",
-        headers=page_headers((origin(cdn_url),), (origin(authorize_url),), ("Accept-Language",)),
-        error_texts=ERROR_TEXTS,
-        values={"public_url": public_url, "own_names": OWN_NAMES, "field_labels": FIELD_LABELS},
-    )
-
-
-def origin(url: str) -> str:
-    """Return the scheme, host and port of a URL."""
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc}"
-
-
-def _language(cookie: Cookie, person: Person | None, headers: Mapping[str, str]) -> Language:
-    """Return the language of a page: as chosen here, else that of the account, else that of the browser."""
-    chosen = named(cookie.value(headers))
-    account = person.language if person is not None else None
-    return chosen or account or accepted(headers.get("Accept-Language", "")) or DEFAULT_LANGUAGE
