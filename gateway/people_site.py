@@ -21,7 +21,7 @@ from handlers.slices import in_slices
 from listings.owners import CodeOf, code_maker
 from listings.review import PresetReason
 from pages.account.my_data import DOWNLOADS
-from pages.account.sign_in_guards import SignInGuards
+from pages.account.sign_in_guards import SignInGuards, SignInSeal
 from pages.platform_facts import Applications, ServerChecking, ServerLists
 from pages.public.lists import HOME_ORDERS
 from pages.rounds import SWEEP_EVERY_SECONDS, ServerRechecks, in_rounds, sweep
@@ -39,7 +39,6 @@ from pages.table import PEOPLE_PAGES
 from pages.visitors import People, VisitorLimit, people_audience
 from pages.voting.vote_challenges import VoteChallenges
 from pages.voting.vote_guards import GuardPolicy, VoteGuards
-from pages.voting.voted_refs import VotedRefs
 from search.catalogue import Catalogue
 from search.index import SearchIndex
 from search.list_keeper import ListKeeper
@@ -47,11 +46,9 @@ from search.list_orders import ListOrders
 from serving.observers import Observers
 from settings.model import VotesSettings
 from votes.voted import VotedListings
-from web.cookies import people_cookies
+from web.cookies import Notices, people_cookies
 from web.markdown import Markdown
-from web.notice_cookie import Notices
-from web.page_policy import with_trusted_types
-from web.sign_in_cookie import SignInSeal
+from web.other_sites import with_trusted_types
 from web.site import Site
 from web.templates import Templates
 from webhook.messages import curl_command
@@ -99,7 +96,7 @@ class PeopleSite:
             icons=ListingIcons(platform, clock, places.cdn_url),
             voting=Voting(
                 VoteGuards(_guard_policy(settings.votes), clock),
-                VotedRefs(self.readers.voted),
+                self.readers.voted,
                 VoteChallenges(digester.secret, clock),
                 settings.votes.challenge,
                 with_trusted_types(audience.headers["content-security-policy"], "votegate-worker"),

@@ -149,7 +149,7 @@ class Shown(Generic[V]):
         headers: headers of this page alone.
         refused: a refusal that the page says, where no post was refused; it gives the status.
         cookies: the `Set-Cookie` headers.
-        cached: headers of a JSON that caches may keep. It has a tag (web/etags.py).
+        cached: headers of a JSON that caches may keep. It has a tag (web/pages.py).
         missing: the refusal of the JSON of a page without a value.
         status: the status of a page that says no without a form, such as to the id in its query.
     """

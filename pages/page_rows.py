@@ -26,10 +26,9 @@ from people.permissions import Right, rights
 from people.quarantine import refuse_quarantined
 from ratelimit.bucket import TooMany
 from web.error_pages import error_text, field_texts
-from web.etags import tagged
 from web.form_posts import FormPost
 from web.pages import Page as DrawnPage
-from web.pages import PageRow
+from web.pages import PageRow, tagged
 from web.pages import Shown as SiteAnswer
 
 AGAIN = frozenset({400, 403, 409, 429, 503})

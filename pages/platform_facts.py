@@ -19,9 +19,9 @@ from core.rows import Policy, ServerCheck
 from pages.visitors import VisitorLimit
 
 LOOK_UPS = Policy(5, 60)
-"""How often a user may have an application looked up."""
+"""The limit of a user's look-ups of applications."""
 CHECKS = Policy(10, 60)
-"""How often a user may have a server checked."""
+"""The limit of a user's checks of servers."""
 KEPT_NS = 600 * NS_PER_SECOND
 """The time for which a list of servers is kept."""
 MOST_USERS = 1_000
@@ -30,7 +30,7 @@ _PAGES_WITH_SERVERS = re.compile(r"/servers/(new|[0-9]+/(?:manage|take-over))(?=
 
 
 class ApplicationCard(NamedTuple):
-    """What is known of an application, and when the platform said it (Unix milliseconds)."""
+    """The facts about an application, and when the platform said them (Unix milliseconds)."""
 
     application: PlatformApplication
     icon_url: str | None
@@ -42,7 +42,7 @@ class Applications:
     """Looks applications up.
 
     Args:
-        cdn_url: where the chat platform has its pictures.
+        cdn_url: the address of the chat platform's pictures.
     """
 
     def __init__(self, platform: ChatPlatform, clock: Clock, cdn_url: str) -> None:
@@ -51,10 +51,10 @@ class Applications:
         self._limit = VisitorLimit(LOOK_UPS, clock)
 
     async def ask(self, user_id: str, application_id: str, *, refresh: bool = False) -> Told:
-        """Return what the platform says of an application.
+        """Return the platform's answer about an application.
 
         Args:
-            user_id: who wants to know.
+            user_id: the user who asks.
             refresh: true to ask even if the platform has answered recently.
 
         Raises PlatformAway, and TooMany for a user who asks too often.
@@ -63,7 +63,7 @@ class Applications:
         return await self._platform.application(application_id, refresh=refresh)
 
     def card(self, application_id: str) -> ApplicationCard | None:
-        """Return what the platform last said; None if it said nothing, or knows no such application."""
+        """Return the platform's last answer; None if there is none, or it knows no such application."""
         told = self._platform.last_answer(application_id)
         if told is None or told.application is None:
             return None
@@ -72,8 +72,10 @@ class Applications:
 
 
 class ServerList(NamedTuple):
-    """The servers that a user may manage, and when the platform said so (Unix milliseconds). `is_known` is
-    False if it gave no answer."""
+    """The servers that a user may manage, and when the platform said so (Unix milliseconds).
+
+    `is_known` is False if it gave no answer.
+    """
 
     servers: Sequence[PlatformServer]
     at_ms: int
@@ -84,19 +86,28 @@ class ServerList(NamedTuple):
 
 
 class ServerLists:
+    """The servers of users who want to list one, as the chat platform said them.
+
+    The list comes with a sign-in, whose token is used once. Another sign-in reads it again, for which the
+    platform asks nobody who has said yes before. After a restart, and at another node of a fleet, it is read
+    again. Only servers that the user may manage are kept.
+    """
+
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._lists: dict[str, tuple[ServerList, int]] = {}
-        """By user: the list, and when it came (monotonic ns); the oldest first."""
+        """Each user's list, and when it came (monotonic ns); the oldest first."""
 
     @staticmethod
     def is_wanted(page: str) -> bool:
-        """Tell whether the page to which a sign-in leads shows something of the list. No voter's does, so
-        the platform is not asked for theirs."""
+        """Return true if the page after a sign-in shows something of the list.
+
+        No page of voters does, so the platform is not asked for their servers.
+        """
         return _PAGES_WITH_SERVERS.match(page) is not None
 
     def keep(self, user_id: str, servers: Sequence[PlatformServer] | None) -> None:
-        """Keep what the platform said; None if it gave no answer."""
+        """Keep the platform's answer; None if it gave none."""
         self._lists.pop(user_id, None)
         managed = [each for each in servers or () if each.may_manage]
         found = ServerList(managed, self._clock.now_ms(), is_known=servers is not None)
@@ -127,7 +138,7 @@ class ServerChecking:
     """Checks servers.
 
     Args:
-        authorize_url: the platform's page on which a bot is added to a server.
+        authorize_url: the platform's page that adds a bot to a server.
     """
 
     def __init__(
@@ -148,11 +159,11 @@ class ServerChecking:
         self._limit = VisitorLimit(CHECKS, clock)
 
     def glance(self, server: PlatformServer, at_ms: int) -> tuple[ServerCheck, ...]:
-        """Check a server by what its manager sees, and ask nobody."""
+        """Check a server by the facts that its manager sees, without a question to the platform."""
         return self._checks(server.id, ServerFacts(server, at_ms))
 
     async def check(self, user_id: str, server_id: str) -> tuple[ServerCheck, ...]:
-        """Check a server, with all that can be seen. Raises TooMany for a user who asks too often."""
+        """Check a server by all facts. Raises TooMany for a user who asks too often."""
         self._limit.take(user_id)
         try:
             inside = await self._platform.inside(server_id)
@@ -161,7 +172,7 @@ class ServerChecking:
         return self._of(inside, server_id, user_id)
 
     async def look(self, server_id: str) -> tuple[ServerCheck, ...]:
-        """Check a server by what the bot sees. Raises PlatformAway."""
+        """Check a server by the facts that the bot sees. Raises PlatformAway."""
         return self._of(await self._platform.inside(server_id), server_id, "")
 
     @property
@@ -169,8 +180,10 @@ class ServerChecking:
         return self._platform.has_bot
 
     def bot_link(self, server_id: str) -> str | None:
-        """Return the address at which the deployment's bot is added to a server, without any permission; None
-        if there is no bot."""
+        """Return the address that adds the deployment's bot to a server, without any permission.
+
+        None if there is no bot.
+        """
         if not self._platform.has_bot:
             return None
         query = {

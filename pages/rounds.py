@@ -1,6 +1,7 @@
-"""Work in rounds: removing what has expired, and checking servers again.
+"""Work in rounds: removing expired sessions, quarantines and cooldowns, and checking servers again.
 
-Invariant: a round stops within one slice while the journal takes no writes; the next one goes on.
+Invariant: a round ends with the gateway, and does not wait for the next one. While the journal takes no
+writes, a round stops, and the next one goes on.
 """
 
 import asyncio
@@ -38,7 +39,7 @@ async def in_rounds(round_: Callable[[], Awaitable[None]], every_seconds: float,
 
 
 async def sweep(tools: Tools) -> None:
-    """Remove expired sessions, quarantines and cooldowns, in slices, so that nothing is kept for ever.
+    """Remove expired sessions, quarantines and cooldowns, in slices.
 
     While the journal takes no writes, the next sweep does it.
     """
@@ -59,11 +60,19 @@ def _slices(tools: Tools) -> Iterator[None]:
 
 
 class ServerRechecks:
-    """Checks again.
+    """Checks every listed server once a day. Invariant: one question at a time.
+
+    A round walks through the listings of servers that were checked before, in slices. A listing without a
+    check, such as an operator's, is never hidden for one. The deployment's bot is asked about each that was
+    last checked a day ago. Without a bot, or while it is not in the server, the last facts stay known. In a
+    fleet one node asks, and the others merge its checks.
+
+    The first question without an answer ends a round, so a platform that is away gets no more questions. The
+    next round begins behind that server, so a server that never gets an answer stops no other.
 
     Args:
-        grace_ms: how long a listing may fail before it is hidden.
-        asks: returns True for a listing of which this node asks.
+        grace_ms: the time for which a listing may fail before it is hidden.
+        asks: returns True for a listing that this node asks about.
     """
 
     def __init__(
@@ -80,15 +89,14 @@ class ServerRechecks:
         self._grace_ms = grace_ms
         self._asks = asks
         self._after = SERVERS.prefix
-        """Where the next round begins: behind this listing, or before all servers."""
+        """The listing behind which the next round begins; the prefix before all servers."""
 
     async def run(self, stop: asyncio.Event) -> None:
         """Make a round now and then, until `stop` is set."""
         await in_rounds(self.round, CHECK_EVERY_SECONDS, stop)
 
     async def round(self) -> None:
-        """Check what is due. While the platform gives no answer, or the journal takes no writes, the next
-        round goes on."""
+        """Check the servers that are due, as far as the platform answers and the journal takes writes."""
         begin = self._after
         try:
             await self._check_between(begin, "")
@@ -98,8 +106,10 @@ class ServerRechecks:
         self._after = SERVERS.prefix
 
     async def _check_between(self, after: str, last: str) -> None:
-        """Check what is due of the servers behind one up to another, which is the last one if it is empty.
-        Raises PlatformAway and Unavailable."""
+        """Check the due servers behind one listing up to another; up to the last server if `last` is empty.
+
+        Raises PlatformAway and Unavailable.
+        """
         listings = self._ledger.state.listings
         for refs in ref_slices(listings.refs, after):
             wanted = [ref for ref in refs if ref.startswith(SERVERS.prefix) and (not last or ref <= last)]

@@ -9,69 +9,61 @@ from languages.texts import Text
 from web.error_pages import ErrorText, ErrorTexts
 from web.pages import Done, Notice
 
+_NOTICE_TEXTS: Mapping[str, Text] = {
+    "signed-out": Text("You are signed out."),
+    "erased": Text("You are forgotten. Nothing here knows you any more."),
+    "saved": Text("It is saved."),
+    "changed": Text("It is saved, and everybody sees it. A moderator looks at it, too."),
+    "proposed": Text("It is saved. Everybody sees it once a moderator agrees to it."),
+    "submitted": Text("It is submitted. A moderator looks at it, and you read here what became of it."),
+    "listed": Text("It is listed: users can vote for it."),
+    "checked": Text("It is checked. The conditions are as the chat platform tells them now."),
+    "sent-again": Text("It is saved, and waits for another look of a moderator."),
+    "proven": Text("It is proven that the bot is yours. You can take the code out again."),
+    "taken-over": Text(
+        "It is yours now. Its API keys and its webhook were removed: make new ones if you need them."
+    ),
+    "invited": Text("The person is invited. Send them the link below: this site sends them no message."),
+    "co-owner-removed": Text("This person has no rights on the listing any more."),
+    "offered": Text(
+        "The ownership is offered. Send the link below to the new owner: this site sends them no message."
+    ),
+    "offer-withdrawn": Text("The offer is withdrawn. You stay the owner."),
+    "keys-revoked": Text("The keys are deleted. They do not work any more."),
+    "joined": Text("You are a co-owner now."),
+    "inherited": Text("The listing is yours now."),
+    "declined": Text("You declined. Nothing has changed."),
+    "left": Text("You have left the listing."),
+    "removed": Text("It is removed, with all that belonged to it."),
+    "key-deleted": Text("The key is deleted. It opens nothing any more."),
+    "webhook-saved": Text("The webhook is saved."),
+    "webhook-removed": Text("The webhook is removed. Votes are counted, and nobody is told."),
+    "probe-arrived": Text("The probe arrived. Votes flow again."),
+    "probe-failed": Text("The probe failed. The webhook stays suspended."),
+    "resumed": Text("The webhook is resumed. What waited is on its way."),
+    "failed-again": Text("What failed is on its way again. The log shows what becomes of it."),
+    "nothing-failed": Text("Nothing has failed since then."),
+    "approved": Text("It is approved: users can vote for it. Its owner is told."),
+    "denied": Text("It is denied. Its owner reads the reason, and can send it again."),
+    "withdrawn": Text("The approval is withdrawn. Its owner reads the reason, and can send it again."),
+    "agreed": Text("The change is agreed to: everybody sees it. Its owner is told."),
+    "refused": Text("The change is refused. Its owner reads the reason."),
+    "claimed": Text("You are at it. Other moderators see that."),
+    "released": Text("You are not at it any more."),
+    "noted": Text("Your note is kept. Moderators alone see it."),
+    "quarantined": Text("The user is under quarantine, and sees the reason."),
+    "struck": Text("The votes are struck out. Its owner reads why."),
+    "struck-some": Text("Votes are struck out, and there are more within that time: do it again."),
+    "name-on": Text("Owners, moderators and operators may see your name now."),
+    "name-off": Text("Nobody sees your name among top voters any more."),
+    "reminder-on": Text("You are reminded when you can vote for it again."),
+    "reminder-off": Text("You are not reminded of it any more."),
+    "reminders-full": Text("You have as many reminders as one can have. Turn one off, then try again."),
+    "lifted": Text("The quarantine is lifted."),
+}
+_PROBLEMS = {"probe-failed", "struck-some", "reminders-full"}
 NOTICES: Mapping[str, Notice] = {
-    "signed-out": Notice(Text("You are signed out.")),
-    "erased": Notice(Text("You are forgotten. Nothing here knows you any more.")),
-    "saved": Notice(Text("It is saved.")),
-    "changed": Notice(Text("It is saved, and everybody sees it. A moderator looks at it, too.")),
-    "proposed": Notice(Text("It is saved. Everybody sees it once a moderator agrees to it.")),
-    "submitted": Notice(
-        Text("It is submitted. A moderator looks at it, and you read here what became of it.")
-    ),
-    "listed": Notice(Text("It is listed: users can vote for it.")),
-    "checked": Notice(Text("It is checked. The conditions are as the chat platform tells them now.")),
-    "sent-again": Notice(Text("It is saved, and waits for another look of a moderator.")),
-    "proven": Notice(Text("It is proven that the bot is yours. You can take the code out again.")),
-    "taken-over": Notice(
-        Text("It is yours now. Its API keys and its webhook were removed: make new ones if you need them.")
-    ),
-    "invited": Notice(
-        Text("The person is invited. Send them the link below: this site sends them no message.")
-    ),
-    "co-owner-removed": Notice(Text("This person has no rights on the listing any more.")),
-    "offered": Notice(
-        Text(
-            "The ownership is offered. Send the link below to the new owner: this site sends them no message."
-        )
-    ),
-    "offer-withdrawn": Notice(Text("The offer is withdrawn. You stay the owner.")),
-    "keys-revoked": Notice(Text("The keys are deleted. They do not work any more.")),
-    "joined": Notice(Text("You are a co-owner now.")),
-    "inherited": Notice(Text("The listing is yours now.")),
-    "declined": Notice(Text("You declined. Nothing has changed.")),
-    "left": Notice(Text("You have left the listing.")),
-    "removed": Notice(Text("It is removed, with all that belonged to it.")),
-    "key-deleted": Notice(Text("The key is deleted. It opens nothing any more.")),
-    "webhook-saved": Notice(Text("The webhook is saved.")),
-    "webhook-removed": Notice(Text("The webhook is removed. Votes are counted, and nobody is told.")),
-    "probe-arrived": Notice(Text("The probe arrived. Votes flow again.")),
-    "probe-failed": Notice(Text("The probe failed. The webhook stays suspended."), is_problem=True),
-    "resumed": Notice(Text("The webhook is resumed. What waited is on its way.")),
-    "failed-again": Notice(Text("What failed is on its way again. The log shows what becomes of it.")),
-    "nothing-failed": Notice(Text("Nothing has failed since then.")),
-    "approved": Notice(Text("It is approved: users can vote for it. Its owner is told.")),
-    "denied": Notice(Text("It is denied. Its owner reads the reason, and can send it again.")),
-    "withdrawn": Notice(
-        Text("The approval is withdrawn. Its owner reads the reason, and can send it again.")
-    ),
-    "agreed": Notice(Text("The change is agreed to: everybody sees it. Its owner is told.")),
-    "refused": Notice(Text("The change is refused. Its owner reads the reason.")),
-    "claimed": Notice(Text("You are at it. Other moderators see that.")),
-    "released": Notice(Text("You are not at it any more.")),
-    "noted": Notice(Text("Your note is kept. Moderators alone see it.")),
-    "quarantined": Notice(Text("The user is under quarantine, and sees the reason.")),
-    "struck": Notice(Text("The votes are struck out. Its owner reads why.")),
-    "struck-some": Notice(
-        Text("Votes are struck out, and there are more within that time: do it again."), is_problem=True
-    ),
-    "name-on": Notice(Text("Owners, moderators and operators may see your name now.")),
-    "name-off": Notice(Text("Nobody sees your name among top voters any more.")),
-    "reminder-on": Notice(Text("You are reminded when you can vote for it again.")),
-    "reminder-off": Notice(Text("You are not reminded of it any more.")),
-    "reminders-full": Notice(
-        Text("You have as many reminders as one can have. Turn one off, then try again."), is_problem=True
-    ),
-    "lifted": Notice(Text("The quarantine is lifted.")),
+    name: Notice(text, name in _PROBLEMS) for name, text in _NOTICE_TEXTS.items()
 }
 """The notices of all actions, by name."""
 

@@ -27,10 +27,8 @@ from people.reminders import unread_reminders
 from people.user_sessions import Known, end_sessions, seen
 from ratelimit.bucket import Buckets, Decision, TooMany
 from web.audiences import Audience
-from web.cookies import Cookie, PeopleCookies
-from web.cross_origin import origin_of_site
-from web.notice_cookie import Notices
-from web.page_policy import page_headers
+from web.cookies import Cookie, Notices, PeopleCookies
+from web.other_sites import origin_of_site, page_headers
 from web.pages import Instead, Page, Visit
 
 HOME, SIGN_IN = "/", "/signin"
@@ -46,10 +44,10 @@ class Person(Struct, frozen=True):
     """A user with a session.
 
     Args:
-        language: that of the account at the platform, if it is one of ours.
-        session_digest: names the session among those of the user.
+        language: the language of the account at the platform, if it is one of ours.
+        session_digest: the digest of the session.
         signed_in_ms: when the session began (Unix milliseconds).
-        reminders: how many the user has not seen yet.
+        reminders: the number of reminders that the user has not seen yet.
     """
 
     id: str
@@ -66,7 +64,7 @@ PersonVisit = Visit[Person]
 
 
 def signed_in(visit: PersonVisit) -> Person:
-    """Return who is signed in. Raises Refusal; the row of a page refuses strangers before."""
+    """Return the person who is signed in. Raises Refusal; the row of a page refuses strangers before."""
     if visit.visitor is None:
         raise Refusal("sign_in_required")
     return visit.visitor
@@ -102,7 +100,7 @@ class People:
     """The users and sessions of a deployment.
 
     Args:
-        cdn_url: where the chat platform has its pictures.
+        cdn_url: the address of the chat platform's pictures.
     """
 
     def __init__(self, tools: Tools, cdn_url: str) -> None:
@@ -110,9 +108,9 @@ class People:
         self._cdn_url = cdn_url
 
     def known(self, value: str | None) -> Person | None:
-        """Return who has a session of this value, and note now and then that it is used.
+        """Return the person with the session of this value, and note now and then that it is used.
 
-        None for a value that is of no session any more.
+        None if there is no such session any more.
         """
         if value is None or len(value) != VALUE_CHARACTERS:
             return None
@@ -130,8 +128,8 @@ class People:
         Raises Unavailable, and the refusals of the rules on users.
 
         Args:
-            label: the browser, as the user will recognise it.
-            ends: the value that the browser had before; its session ends.
+            label: the name of the browser, which the user will recognise.
+            ends: the value of the session that the browser had before, which ends.
         """
         tools = self._tools
         value = urlsafe_b64encode(tools.random(VALUE_BYTES)).rstrip(b"=").decode()
@@ -181,11 +179,11 @@ def people_audience(
     """Return the audience.
 
     Args:
-        known: returns who has a session of this value.
-        acts: how often a person may change something, whatever it is.
+        known: returns the person with the session of a value.
+        acts: the limit of all changes by a person.
         public_url: where browsers reach the site.
-        authorize_url: the chat platform's page to which the sign-in leads.
-        cdn_url: where the chat platform has its pictures.
+        authorize_url: the sign-in page of the chat platform.
+        cdn_url: the address of the chat platform's pictures.
     """
     return Audience(
         cookie=cookies.session,
@@ -216,7 +214,7 @@ def origin(url: str) -> str:
 
 
 def _language(cookie: Cookie, person: Person | None, headers: Mapping[str, str]) -> Language:
-    """Return the language of a page: as chosen here, else that of the account, else that of the browser."""
+    """Return the language of a page: the one chosen here, else that of the account, else of the browser."""
     chosen = named(cookie.value(headers))
     account = person.language if person is not None else None
     return chosen or account or accepted(headers.get("Accept-Language", "")) or DEFAULT_LANGUAGE

@@ -1,6 +1,6 @@
-"""The page that asks a person to become an owner. Invariant: nothing changes before the person agrees.
+"""The page of an invitation to become an owner. Invariant: nothing changes before the person agrees.
 
-An owner sends its address to the person, who also finds it under `/me`.
+An owner sends its address to the person, who finds it at `/me`, too.
 """
 
 from collections.abc import Awaitable

@@ -1,4 +1,4 @@
-"""The guards of sign-ins: attempts of an address, and states that came back.
+"""The guards of sign-ins: attempts of an address, states that came back, and a sealed cookie in between.
 
 Invariant: a state counts once, whatever becomes of its sign-in.
 
@@ -9,16 +9,23 @@ while Redis is away. Even then the platform refuses a code that was used before.
 
 import hashlib
 from collections.abc import Awaitable, Callable
+from typing import NamedTuple
 
+import msgspec
+
+from chatplatform.authorization import SignIn
 from core.clock import NS_PER_SECOND, Clock
 from core.rows import Policy
 from pages.visitors import VisitorLimit
-from web.cookies import SIGN_IN_SECONDS
+from web.cookies import SIGN_IN_SECONDS, ValueSeal, is_fresh
 
 MOST_STATES = 100_000
 """With more sign-ins in ten minutes, the oldest state is forgotten."""
 FirstInFleet = Callable[[str, float], Awaitable[bool]]
 """Takes a digest and the seconds to remember it; returns false if a node of the fleet has taken it before."""
+
+
+_PURPOSE = b"votegate sign-in cookie"
 
 
 class SignInGuards:
@@ -49,3 +56,30 @@ class SignInGuards:
         # The clock of the node where it began may be ahead of this one: hence twice the time.
         used[digest] = now_ns + 2 * SIGN_IN_SECONDS * NS_PER_SECOND
         return self._first_in_fleet is None or await self._first_in_fleet(digest, 2 * SIGN_IN_SECONDS)
+
+
+class SignInUnderWay(NamedTuple):
+    """A request for authorization, the path to go to after it, and when it began (Unix milliseconds)."""
+
+    request: SignIn
+    return_to: str
+    began_ms: int
+
+
+class SignInSeal:
+    """Seals sign-ins into cookies, and opens them."""
+
+    def __init__(self, secret: bytes) -> None:
+        self._seal = ValueSeal(secret, _PURPOSE)
+
+    def sealed(self, under_way: SignInUnderWay, nonce: bytes) -> str:
+        """Return the cookie's value. `nonce` is 12 random bytes, new each time."""
+        return self._seal.sealed(msgspec.msgpack.encode(under_way), nonce)
+
+    def opened(self, value: str | None, now_ms: int) -> SignInUnderWay | None:
+        """Return the sign-in of a cookie's value; None if there is none, or it began too long ago."""
+        plain = self._seal.opened(value)
+        if plain is None:
+            return None
+        under_way = msgspec.msgpack.decode(plain, type=SignInUnderWay)
+        return under_way if is_fresh(under_way.began_ms, now_ms, SIGN_IN_SECONDS) else None

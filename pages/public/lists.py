@@ -28,7 +28,7 @@ from pages.page import AnyPage, Page, PageCall, Shown
 from ratelimit.address import address_key
 from search.catalogue import IndexKey, folded
 from search.list_orders import SORTS, ListOrder, Sort
-from web.etags import NO_VARY
+from web.pages import NO_INDEX, NO_VARY
 
 LISTED = 24
 """The listings of one page."""
@@ -57,7 +57,6 @@ CATEGORIES: Mapping[str, Text] = {name: text for kind in KINDS for name, text in
 """The categories of all kinds, by their names in the API."""
 CACHED = {"cache-control": "public, max-age=10", **NO_VARY}
 """The headers of a JSON that is the same for everybody."""
-NO_INDEX = {"x-robots-tag": "noindex"}
 
 
 class PublicCard(View):

@@ -1,11 +1,12 @@
-"""What guards the vote button, beside the rule of the cooldown. Law: a guard delays a vote or flags it, and
-drops none.
+"""The guards of the vote button, beside the rule of the cooldown.
+
+Invariant: a guard delays or flags a vote, and drops none.
 
     young account -> one user too often -> one address too often -> the rules that make a vote suspicious
 
-Two rules make one suspicious: many accounts vote from one address, or many vote for one listing at once. All
-counts are of this process, and all are bounded: what does not fit is not counted, so nobody pushes out the
-count of another. Addresses are kept in memory alone, and for an hour at most.
+Two rules make a vote suspicious: many accounts vote from one address, or many vote for one listing at once.
+All counts are of this process, and all are bounded. A further user or address is not counted, so nobody
+pushes out the count of another. Addresses are kept in memory alone, and for an hour at most.
 """
 
 from collections import OrderedDict
@@ -25,7 +26,7 @@ CROWD_SECONDS = 3_600
 
 
 class GuardPolicy(NamedTuple):
-    """The settings of the guards: `votes` in config.yaml says what each means."""
+    """The settings of the guards, which `votes` in config.yaml explains."""
 
     min_account_days: int
     of_user: Policy
@@ -86,14 +87,16 @@ class _Crowd(NamedTuple):
 
 
 class _Crowds:
-    """The accounts that voted from each address since its window began. All windows have one length, so the
-    oldest stand first."""
+    """The accounts that voted from each address since its window began.
+
+    All windows have one length, so the oldest come first.
+    """
 
     def __init__(self) -> None:
         self._crowds: OrderedDict[str, _Crowd] = OrderedDict()
 
     def full_until_ns(self, key: str, user: str, most: int, now_ns: int) -> int | None:
-        """Return when the window of an address ends that has its accounts already, without this one."""
+        """Return the end of an address's window that has its accounts already, without this one."""
         crowd = self._crowds.get(key)
         if crowd is None or _is_over(crowd, now_ns) or int(user) in crowd.users or len(crowd.users) < most:
             return None

@@ -26,9 +26,8 @@ from tests.support.people_scene import NOTICE
 from tests.support.platform_stand_in import ADA, BEN, CLEO, DAN, GOOD_SERVER, OPEN_NSFW, SMALL
 from tests.support.webhook_receiver import receiving
 from web import templates
-from web.cookies import people_cookies
+from web.cookies import Notices, people_cookies
 from web.localization import Localization, localization
-from web.notice_cookie import Notices
 from web.templates import Drawing, drawing_with, load_drawing
 
 BRACKETED: Language = "ja"

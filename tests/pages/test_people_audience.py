@@ -9,7 +9,7 @@ from pages.visitors import origin
 from tests.support.page_visitor import PageVisitor, words
 from tests.support.people_scene import SESSION, SOME_PAGES, PeopleSite, PeopleVisitor
 from tests.support.platform_stand_in import ADA, CLEO, DAN
-from web.page_policy import PAGE_HEADERS
+from web.other_sites import PAGE_HEADERS
 from web.pages import PageRow
 
 ROWS = (*rows_of(SIGN_IN_PAGES), *SOME_PAGES)

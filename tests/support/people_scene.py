@@ -23,7 +23,7 @@ from handlers.route import PAGE, Resource
 from languages.language_names import language_of
 from languages.refusals import Refusal
 from pages.account.sign_in import CALLBACK, SIGN_IN_PAGES
-from pages.account.sign_in_guards import SignInGuards
+from pages.account.sign_in_guards import SignInGuards, SignInSeal
 from pages.page_rows import rows_of
 from pages.platform_facts import ServerLists
 from pages.site_tools import Accounts, Addresses, SigningIn
@@ -36,10 +36,8 @@ from tests.support.gateways import WAIT_SECONDS, Client
 from tests.support.logged_answers import output
 from tests.support.page_visitor import PageVisitor
 from tests.support.platform_stand_in import ADA, CLEO, CLIENT_ID, StandIn, decided_at, standing_in
-from web.cookies import people_cookies
-from web.notice_cookie import Notices
+from web.cookies import Notices, people_cookies
 from web.pages import Page, PageRow, Shown, see_other
-from web.sign_in_cookie import SignInSeal
 from web.site import Site, static_resource
 from web.templates import Templates
 

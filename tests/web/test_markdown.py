@@ -40,7 +40,7 @@ class Renderer:
 @pytest.fixture
 def renderer(monkeypatch: pytest.MonkeyPatch) -> Iterator[Renderer]:
     renderer = Renderer()
-    monkeypatch.setattr("web.prose.prose", renderer)
+    monkeypatch.setattr("web.markdown.prose", renderer)
     yield renderer
     renderer.let_all()
 
