@@ -31,8 +31,7 @@ from pages.visitors import Person, PersonVisit, signed_in
 from people.permissions import Right
 from ratelimit.bucket import Decision
 from web.form_posts import FormPost
-from web.pages import Access as Visitors
-from web.pages import Done
+from web.pages import Done, Visitors
 
 F = TypeVar("F")
 V = TypeVar("V")
@@ -147,11 +146,11 @@ class Shown(Generic[V]):
         html: values for the template alone; an async function if making them costs more than JSON is worth.
         template: another template than that of the row, such as for a key that is shown once.
         headers: headers of this page alone.
-        refused: a refusal that the page says, where no post was refused; it gives the status.
         cookies: the `Set-Cookie` headers.
         cached: headers of a JSON that caches may keep. It has a tag (web/pages.py).
         missing: the refusal of the JSON of a page without a value.
         status: the status of a page that says no without a form, such as to the id in its query.
+        limits: the decision of a limiter that the page says no for.
     """
 
     value: V
@@ -159,11 +158,11 @@ class Shown(Generic[V]):
     html: Html | Callable[[], Awaitable[Html]] = field(default_factory=dict)
     template: str = ""
     headers: Mapping[str, str] = field(default_factory=lambda: NO_HEADERS)
-    refused: RefusedPost | None = None
     cookies: tuple[str, ...] = ()
     cached: Mapping[str, str] | None = None
     missing: Code = "sign_in_required"
     status: int | None = None
+    limits: Decision | None = None
 
 
 Answer = Shown[Any] | Done | Reply

@@ -208,7 +208,7 @@ class _Served:
         return await self._drawn(call, answer) if isinstance(answer, Shown) else answer
 
     async def _drawn(self, call: PageCall, shown: Shown[Any]) -> DrawnPage:
-        page, refused = self._page, shown.refused or call.refused
+        page, refused = self._page, call.refused
         html = await shown.html() if callable(shown.html) else shown.html
         values = {"value": shown.value, "errors": refused.errors, **html}
         title = shown.title
@@ -221,7 +221,7 @@ class _Served:
             values,
             shown.status or refused.status,
             {**shown.headers, **refused.headers},
-            refused.limits,
+            shown.limits or refused.limits,
             shown.cookies,
         )
 

@@ -12,7 +12,7 @@ from languages.texts import Words
 from web.cookies import Cookie, Notices
 from web.error_pages import ErrorTexts
 from web.other_sites import OwnOrigins
-from web.pages import Access, V
+from web.pages import V, Visitors
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Audience(Generic[V]):
     known: Callable[[str | None], V | None]
     actor: Callable[[V], Actor]
     language: Callable[[V | None, Request], Language | None]
-    rules: Mapping[Access, Callable[[V], bool]]
+    rules: Mapping[Visitors, Callable[[V], bool]]
     act: Callable[[V], None]
     stranger: Code
     origins: OwnOrigins

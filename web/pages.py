@@ -17,7 +17,7 @@ from web.form_posts import FormPost, read_form
 V = TypeVar("V")
 """The visitors of an audience who have signed in (audiences.py)."""
 
-Access = Literal["anyone", "operator", "signed in", "moderator"]
+Visitors = Literal["anyone", "operator", "signed in", "moderator"]
 """The visitors who may see a page. Each audience has some of them."""
 
 
@@ -93,7 +93,7 @@ class PageRow(NamedTuple):
     method: str
     path: str
     view: Callable[[Any], View]
-    access: Access
+    access: Visitors
     gives_back: bool = False
 
 

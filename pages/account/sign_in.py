@@ -31,7 +31,7 @@ from languages.refusals import Refusal
 from languages.texts import Text, Words
 from pages.account.browsers import browser_label
 from pages.account.sign_in_guards import SignInUnderWay
-from pages.page import Again, Answer, AnyPage, Page, PageCall, Post, RefusedPost, Shown
+from pages.page import Again, Answer, AnyPage, Page, PageCall, Post, Shown
 from pages.shared_texts import done
 from pages.visitors import HOME, SIGN_IN
 from ratelimit.address import address_key
@@ -198,7 +198,9 @@ def _failed(page: PageCall, under_way: SignInUnderWay | None, outcome: Outcome) 
         None,
         outcome.title,
         values,
-        refused=RefusedPost(status=outcome.status, headers=headers, limits=limits),
+        headers=headers,
+        status=outcome.status,
+        limits=limits,
         cookies=(page.site.accounts.cookies.sign_in.cleared(),),
     )
 
