@@ -28,7 +28,7 @@ class Question(NamedTuple):
     """A question.
 
     Args:
-        what: what will be done, and what will not.
+        what: the text that says what will change, and what will not.
         back: the page that asked.
         asks_overlap: true to ask when the old value stops.
         typed: the text to type to confirm; None if the button is enough.
@@ -44,7 +44,7 @@ class Question(NamedTuple):
     is_grave: bool = False
 
     def is_confirmed(self, text: str) -> bool:
-        """Tell whether the text is what one has to type. A browser shows any white space as one space."""
+        """Return true if the text confirms. A browser shows any white space as one space."""
         return self.typed is None or text.split() == self.typed.split()
 
 

@@ -173,7 +173,7 @@ class _Served:
         return listing
 
     def _refuse_shut_out(self, visit: PersonVisit, access: Access) -> None:
-        """Raise the refusal of a visitor under a quarantine, who keeps what was typed."""
+        """Raise the refusal of a visitor under a quarantine. A form keeps its typed values."""
         if access.unless is not None:
             actions = self._site.actions
             now_ms = actions.clock.now_ms()

@@ -75,7 +75,7 @@ class Submissions:
         server_lists: the servers that each person manages, from the last sign-in.
         grace_ms: the time for which a server may fail the conditions.
         approves_servers: true if the gateway itself approves a server that meets every condition.
-        code_of: returns the code that proves who owns a bot.
+        code_of: returns the code that proves the ownership of a bot.
     """
 
     applications: Applications
@@ -103,7 +103,7 @@ class Accounts:
     downloads: VisitorLimit
 
     def sender(self, request: Request) -> Person | None:
-        """Return who sends a request, if the session is still valid."""
+        """Return the sender of a request, if the session is still valid."""
         return self.people.known(self.cookies.session.value(request.headers))
 
 

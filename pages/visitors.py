@@ -78,7 +78,7 @@ def ask_stale(visit: PersonVisit, now_ms: int, why: Text) -> None:
 
 
 class VisitorLimit:
-    """A limit on an action for each user or each address. Those who act too often slow nobody else down."""
+    """A limit on an action for each user or each address. One who acts too often slows nobody else down."""
 
     def __init__(self, policy: Policy, clock: Clock, most_keys: int = MOST_KEYS) -> None:
         self._policy = policy

@@ -88,7 +88,7 @@ class PublicList(Success):
 
 
 class LimitQuery(Form, frozen=True):
-    """The parameter of the JSON of a list: how many listings a program wants."""
+    """The parameter of a list's JSON: the number of listings."""
 
     limit: PageLimit | None = None
 
@@ -219,7 +219,7 @@ async def _found(page: PageCall, wanted: Wanted, limit: int) -> list[str]:
 
 
 def _categories(page: PageCall, wanted: Wanted) -> list[tuple[str, Text, int, bool]]:
-    """Return the address, the name, the number of listings and whether it is the present one."""
+    """Return each category: address, name, number of listings, and true for the present one."""
     found = []
     for name, words in wanted.kind.categories.items():
         count = _total(page, ListOrder(IndexKey(wanted.kind.prefix, category=name), wanted.sort))

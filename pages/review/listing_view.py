@@ -1,6 +1,6 @@
 """A listing as moderators see it: the value that the page and its JSON show.
 
-Invariant: a fact that nobody knows is called unknown, and nothing is made up.
+Invariant: a fact that is not known is called unknown.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ LOOK_SECONDS = 2.0
 OTHERS_SHOWN = 50
 
 Known = Literal["told", "no application", "away", "not asked"]
-"""`no application`: the platform knows none of this id. `not asked`: it tells nothing of servers."""
+"""`no application`: the platform knows none of this id. `not asked`: it says nothing about servers."""
 
 
 class PlatformView(View):

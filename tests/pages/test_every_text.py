@@ -1,6 +1,6 @@
 """Every text of people's pages is translated: a walk in a language that puts each text into brackets.
 
-What stands outside of brackets is data, or a text that nobody marked.
+Text outside of brackets is data, or a text that nobody marked.
 """
 
 import os

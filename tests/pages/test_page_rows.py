@@ -28,7 +28,7 @@ from web.pages import Visit, see_other
 
 
 class Named(Success):
-    """What the page shows."""
+    """The value of the page."""
 
     names: tuple[str, ...]
 

@@ -1,4 +1,4 @@
-"""The HTML of somebody's Markdown holds what is listed and nothing else, however hostile the text."""
+"""The HTML of a user's Markdown has allowed tags and addresses alone, even if the text is hostile."""
 
 import re
 from html.parser import HTMLParser
