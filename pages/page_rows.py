@@ -24,7 +24,7 @@ from pages.site_tools import SiteTools
 from pages.visitors import Person, PersonVisit, ask_stale, signed_in
 from people.permissions import Right, rights
 from people.quarantine import refuse_quarantined
-from ratelimit.bucket import TooMany
+from ratelimit.bucket import TooManyRequests
 from web.error_pages import error_text, field_texts
 from web.form_posts import FormPost
 from web.pages import Page as DrawnPage
@@ -185,7 +185,7 @@ class _Served:
         return posts.get(form.text("act"), posts.get(""))
 
     def _refused(
-        self, error: Refusal | Unavailable | TooMany, post: Post[Any], typed: Mapping[str, Any]
+        self, error: Refusal | Unavailable | TooManyRequests, post: Post[Any], typed: Mapping[str, Any]
     ) -> RefusedPost:
         """Return why a form is shown again. Raises the error if it is not."""
         reply = reply_to(error)
@@ -200,7 +200,7 @@ class _Served:
 
     def _refused_again(self, again: Again, post: Post[Any], typed: Mapping[str, Any]) -> RefusedPost:
         error, found = again.error, again.found
-        if again.status is None and isinstance(error, (Refusal, Unavailable, TooMany)):
+        if again.status is None and isinstance(error, (Refusal, Unavailable, TooManyRequests)):
             return replace(self._refused(error, post, typed), found=found)
         return RefusedPost(error, again.errors, typed, found, again.status or 400)
 

@@ -57,7 +57,7 @@ class Applications:
             user_id: the user who asks.
             refresh: true to ask even if the platform has answered recently.
 
-        Raises PlatformAway, and TooMany for a user who asks too often.
+        Raises PlatformAway, and TooManyRequests for a user who asks too often.
         """
         self._limit.take(user_id)
         return await self._platform.application(application_id, refresh=refresh)
@@ -163,7 +163,7 @@ class ServerChecking:
         return self._checks(server.id, ServerFacts(server, at_ms))
 
     async def check(self, user_id: str, server_id: str) -> tuple[ServerCheck, ...]:
-        """Check a server by all facts. Raises TooMany for a user who asks too often."""
+        """Check a server by all facts. Raises TooManyRequests for a user who asks too often."""
         self._limit.take(user_id)
         try:
             inside = await self._platform.inside(server_id)

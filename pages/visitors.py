@@ -25,7 +25,7 @@ from languages.texts import Text
 from pages.shared_texts import ERROR_TEXTS, FIELD_LABELS
 from people.reminders import unread_reminders
 from people.user_sessions import Known, end_sessions, seen
-from ratelimit.bucket import Buckets, Decision, TooMany
+from ratelimit.bucket import Buckets, Decision, TooManyRequests
 from web.audiences import Audience
 from web.cookies import Cookie, Notices, PeopleCookies
 from web.other_sites import origin_of_site, page_headers
@@ -90,10 +90,10 @@ class VisitorLimit:
         return self._taken.take(key, self._policy, self._clock.monotonic_ns())
 
     def take(self, key: str) -> None:
-        """Count an action. Raises TooMany for one too many."""
+        """Count an action. Raises TooManyRequests for one too many."""
         decision = self.count(key)
         if not decision.allowed:
-            raise TooMany(decision)
+            raise TooManyRequests(decision)
 
 
 class People:

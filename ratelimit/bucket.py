@@ -46,12 +46,12 @@ class Decision(Struct, frozen=True, gc=False):
     started_ns: int
 
 
-class TooMany(Exception):
-    """A request that a limiter refuses, with its decision."""
+class TooManyRequests(Exception):
+    """A limit is used up. `limits` says when to come again."""
 
-    def __init__(self, decision: Decision) -> None:
-        super().__init__(decision)
-        self.decision = decision
+    def __init__(self, limits: Decision) -> None:
+        super().__init__(f"{limits.limit} in {limits.window_seconds} s")
+        self.limits = limits
 
 
 class _Bucket:

@@ -24,7 +24,7 @@ from languages.texts import Text
 from listings.profile_changes import changed_fields
 from pages.page import Again, Page, PageCall, Post, RefusedPost, Shown
 from pages.shared_texts import LABELS, done
-from ratelimit.bucket import TooMany
+from ratelimit.bucket import TooManyRequests
 from web.form_posts import FormPost
 from web.pages import Done
 
@@ -81,7 +81,7 @@ async def preview(page: PageCall, _: None) -> Markup:
     """Draw the description that was typed."""
     try:
         page.site.descriptions.previews.take(page.person.id)
-    except TooMany as refused:
+    except TooManyRequests as refused:
         raise Again(refused) from refused
     return await page.site.descriptions.markdown.html(page.visit.form().get("description", ""))
 

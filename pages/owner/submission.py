@@ -40,7 +40,7 @@ from pages.owner.profile import preview
 from pages.page import Again, Answer, Page, PageCall, Post, RefusedPost, Shown
 from pages.platform_facts import ServerList
 from pages.shared_texts import CONDITIONS, LABELS, done
-from ratelimit.bucket import TooMany
+from ratelimit.bucket import TooManyRequests
 from web.form_posts import FormPost
 from web.pages import see_other
 
@@ -134,7 +134,7 @@ async def submit_bot(page: PageCall, form: ListingSubmission) -> Success:
     """Submit the bot, unless the platform says no."""
     try:
         found = await _obstacles(page, form.id)
-    except TooMany as refused:
+    except TooManyRequests as refused:
         raise Again(refused) from refused
     if found:
         raise Again(errors={"id": _in_words(found)}, status=409)
@@ -238,7 +238,7 @@ async def list_server(page: PageCall, _: None) -> Any:
             raise Again(errors={"": NOT_ELIGIBLE}, status=409, found={"checks": checks})
         checked = CheckedSubmission(form, checks, webhook, page.site.submissions.approves_servers)
         return await submit_checked(page.call.rechecked(), checked)
-    except (Refusal, Unavailable, TooMany) as error:
+    except (Refusal, Unavailable, TooManyRequests) as error:
         if not (isinstance(error, Refusal) and error.code == "listing_exists"):
             raise Again(error, found={"checks": checks}) from error
         if _is_own(page, SERVERS.ref(server_id)):

@@ -20,7 +20,7 @@ from listings.owners import Evidence, take_over_refusal
 from listings.rules import listing_of
 from pages.page import Again, Answer, Page, PageCall, Post, Shown
 from pages.shared_texts import done
-from ratelimit.bucket import TooMany
+from ratelimit.bucket import TooManyRequests
 from web.pages import see_other
 
 NOT_IN_LIST = Text(
@@ -101,7 +101,7 @@ async def description_now(page: PageCall) -> str:
         told = await page.site.submissions.applications.ask(page.person.id, page.call.ids[0], refresh=True)
     except PlatformAway as away:
         raise Again(errors={"": AWAY}, status=503) from away
-    except TooMany as refused:
+    except TooManyRequests as refused:
         raise Again(refused) from refused
     if told.application is None:
         raise _not_proven(NO_APPLICATION)

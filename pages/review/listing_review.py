@@ -36,7 +36,7 @@ SEES = Access("review")
 """The access of all forms. Those that decide refuse the owners of the listing themselves, with a text."""
 OWN = Text("This listing is yours. Another moderator decides about it.")
 NO_REASON = Text("Choose a reason, or write one.")
-UNCONFIRMED = Text("Confirm the owner: nobody has proven to control this listing.")
+UNCONFIRMED = Text("The ownership is not verified: confirm the owner yourself.")
 OTHER_OWNER = Text(
     "The listing has another owner than the one that you saw. Look at it again. Nothing has changed for "
     "either."

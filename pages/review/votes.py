@@ -35,7 +35,7 @@ RULES: dict[FlagRule, Text] = {
     "burst": Text("Many voted for the listing at once."),
 }
 """The rules in words."""
-NOBODY = Text("No vote is meant by that. Nothing is struck out.")
+NOBODY = Text("No votes match this. Nothing is struck out.")
 NO_TIME = Text("Write a time such as 2026-01-31T18:00.")
 
 

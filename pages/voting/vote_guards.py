@@ -58,7 +58,7 @@ class VoteGuards:
         return created_ms(user) + days * MS_PER_DAY if days else 0
 
     def take(self, user: str, address: str) -> None:
-        """Count a press of the button. Raises TooMany for one too many."""
+        """Count a press of the button. Raises TooManyRequests for one too many."""
         self._users.take(user)
         self._addresses.take(address_key(address))
 

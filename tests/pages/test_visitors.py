@@ -10,7 +10,7 @@ from core.rows import Policy
 from handlers.reply import reply_to
 from pages.visitors import VisitorLimit
 from people.quarantine import impose
-from ratelimit.bucket import TooMany
+from ratelimit.bucket import TooManyRequests
 from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, Person, serving
 from tests.support.people_scene import SESSION
@@ -75,7 +75,7 @@ def test_who_acts_too_often_is_refused_until_the_window_ends_and_others_are_not(
     limit = VisitorLimit(Policy(2, 60), clock)
     limit.take(USER)
     limit.take(USER)
-    with pytest.raises(TooMany) as refused:
+    with pytest.raises(TooManyRequests) as refused:
         limit.take(USER)
     reply = reply_to(refused.value)
     assert reply.limits is not None
