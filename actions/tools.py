@@ -75,7 +75,7 @@ class Tools:
     edits: EditsShown = "after"
     in_slices: Callable[[Iterable[None]], Awaitable[None]] = field(kw_only=True)
     """Does long work slice by slice, with other requests between them."""
-    vote_mark: Callable[[str, str], str] = field(kw_only=True)
+    vote_pseudonym: Callable[[str, str], str] = field(kw_only=True)
     """Returns the pseudonym of a listing and a user, as core/fleet_table.py keeps it."""
 
     def new_deliveries(self) -> NewDeliveries:

@@ -247,7 +247,9 @@ async def forget(call: Call, _: None) -> Success:
         # Cooldowns come first, so that other nodes, too, know of them before they forget the votes.
         cooldowns = (
             keep_cooldowns(
-                *(state, user_id, search.refs, tools.vote_mark), now_ms=now_ms, cooldown_ms=tools.cooldown_ms
+                *(state, user_id, search.refs, tools.vote_pseudonym),
+                now_ms=now_ms,
+                cooldown_ms=tools.cooldown_ms,
             )
             if call.by != OPERATOR
             else []

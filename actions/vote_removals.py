@@ -95,7 +95,7 @@ async def _commit(call: Call, users: Sequence[str], reason: str) -> None:
                 call.ref,
                 VoteRemoval(users[start : start + USERS_AT_ONCE], reason, goes_on=position is not None),
                 tools.new_deliveries(),
-                KeptCooldowns(tools.cooldown_ms, tools.vote_mark),
+                KeptCooldowns(tools.cooldown_ms, tools.vote_pseudonym),
                 now_ms=tools.clock.now_ms(),
                 by=call.by,
             )

@@ -159,7 +159,9 @@ def _vote(call: Call, user: str) -> Sequence[Event]:
         tools.new_deliveries(),
         now_ms=now_ms,
         cooldown_ms=tools.cooldown_ms,
-        kept_until_ms=cooldowns.get(tools.vote_mark(ref, user), 0) if cooldowns else 0,  # of an erased vote
+        kept_until_ms=cooldowns.get(tools.vote_pseudonym(ref, user), 0)
+        if cooldowns
+        else 0,  # of an erased vote
     )
 
 

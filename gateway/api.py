@@ -107,7 +107,7 @@ def open_api(
         pseudonym=fleet.digest_of,
         tells_owners=bool(delivery.direct_messages),
         edits=settings.review.edits,
-        vote_mark=KeyedDigests(callers.digester.secret).vote,
+        vote_pseudonym=KeyedDigests(callers.digester.secret).vote,
     )
     with JournalPages(store.folder, store.journal, VOTE_TAGS) as pages:
         yield Api(

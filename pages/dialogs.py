@@ -1,6 +1,9 @@
-"""Pages that ask before something is done. Invariant: asking changes nothing, and says what will.
+"""The page before a post, which asks a question, and the page after it, which shows a secret.
 
-A question is a page of its own under the tab that it belongs to. Its form is posted to the same address.
+Invariants: a question changes nothing, and says what will change. A secret is shown by the answer to the form
+that made it, so it is in no address, and no second request gets it.
+
+A question is a page of its own under its tab. Its form is posted to the same address.
 """
 
 import inspect
@@ -25,7 +28,7 @@ class Question(NamedTuple):
     """A question.
 
     Args:
-        what: what will be done, and what will not.
+        what: the text that says what will change, and what will not.
         back: the page that asked.
         asks_overlap: true to ask when the old value stops.
         typed: the text to type to confirm; None if the button is enough.
@@ -41,7 +44,7 @@ class Question(NamedTuple):
     is_grave: bool = False
 
     def is_confirmed(self, text: str) -> bool:
-        """Tell whether the text is what one has to type. A browser shows any white space as one space."""
+        """Return true if the text confirms. A browser shows any white space as one space."""
         return self.typed is None or text.split() == self.typed.split()
 
 
@@ -83,3 +86,25 @@ def question_page(
 
 def _confirmation(page: PageCall) -> str:
     return page.visit.form().text("confirmation")
+
+
+def shown_once(
+    *, title: Text, label: Text, value: str, what_to_do: Text, back: str, example: str | None = None
+) -> Shown[None]:
+    """Return the page that shows a secret once, for the `then` of a post.
+
+    Args:
+        label: the name of the secret.
+        what_to_do: the text for its owner.
+        back: the page to go on to.
+        example: a command that uses the secret.
+    """
+    shown = {
+        "title": title,
+        "label": label,
+        "value": value,
+        "what_to_do": what_to_do,
+        "back": back,
+        "example": example,
+    }
+    return Shown(None, html={"shown": shown}, template="shown_once")

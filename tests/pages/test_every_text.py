@@ -1,6 +1,6 @@
 """Every text of people's pages is translated: a walk in a language that puts each text into brackets.
 
-What stands outside of brackets is data, or a text that nobody marked.
+Text outside of brackets is data, or a text that nobody marked.
 """
 
 import os
@@ -15,6 +15,7 @@ import pytest
 from markupsafe import Markup
 
 from languages.language_names import Language
+from pages.shared_texts import NOTICES
 from settings.model import ReviewSettings
 from storage.folder import DIGEST_SECRET
 from tests.support.gateways import BOT, BOT_SUBMISSION, OTHER_BOT, SERVER, SERVER_SUBMISSION
@@ -25,10 +26,8 @@ from tests.support.people_scene import NOTICE
 from tests.support.platform_stand_in import ADA, BEN, CLEO, DAN, GOOD_SERVER, OPEN_NSFW, SMALL
 from tests.support.webhook_receiver import receiving
 from web import templates
-from web.cookies import people_cookies
+from web.cookies import Notices, people_cookies
 from web.localization import Localization, localization
-from web.notice_cookie import Notices
-from web.people.people_audience import NOTICES
 from web.templates import Drawing, drawing_with, load_drawing
 
 BRACKETED: Language = "ja"

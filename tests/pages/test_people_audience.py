@@ -4,12 +4,13 @@ import pytest
 
 from pages.account.sign_in import SIGN_IN_PAGES
 from pages.page_rows import rows_of
+from pages.shared_texts import ERROR_TEXTS
+from pages.visitors import origin
 from tests.support.page_visitor import PageVisitor, words
 from tests.support.people_scene import SESSION, SOME_PAGES, PeopleSite, PeopleVisitor
 from tests.support.platform_stand_in import ADA, CLEO, DAN
-from web.page_policy import PAGE_HEADERS
+from web.other_sites import PAGE_HEADERS
 from web.pages import PageRow
-from web.people.people_audience import ERROR_TEXTS, origin
 
 ROWS = (*rows_of(SIGN_IN_PAGES), *SOME_PAGES)
 CLOSED = [row for row in ROWS if row.access != "anyone"]

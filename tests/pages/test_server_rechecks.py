@@ -16,6 +16,8 @@ from core.listing_table import SLICE
 from core.rows import Listing, ServerCheck
 from kinds.servers import ServerProfile
 from listings.eligibility import check
+from pages.platform_facts import ServerChecking, ServerLists
+from pages.rounds import CHECK_AGE_MS, ServerRechecks
 from tests.support.coroutines import run
 from tests.support.gateways import WAIT_SECONDS
 from tests.support.platform_stand_in import (
@@ -27,12 +29,9 @@ from tests.support.platform_stand_in import (
     standing_in,
 )
 from tests.support.sample_rows import BOT_PROFILE, OWNER
-from web.people.server_checking import ServerChecking
-from web.people.server_lists import ServerLists
-from web.people.server_rechecks import AGE_MS, ServerRechecks
 
-DAY_SECONDS = AGE_MS / 1_000
-GRACE_MS = 2 * AGE_MS
+DAY_SECONDS = CHECK_AGE_MS / 1_000
+GRACE_MS = 2 * CHECK_AGE_MS
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +128,7 @@ def test_without_the_bot_what_was_known_stays_known(stand_in: StandIn, ledger: L
             known = row(ledger, WITHOUT_BOT).eligibility
             assert known
             assert known.checks[0].outcome == "pass"
-            assert known.checks[0].at_ms == clock.now_ms() - AGE_MS
+            assert known.checks[0].at_ms == clock.now_ms() - CHECK_AGE_MS
 
     run(main())
 

@@ -1,5 +1,6 @@
-"""Sweeping: expired rows go, a few users at a time."""
+"""Rounds go on until the gateway stops. A sweep removes what has expired, a few users at a time."""
 
+import asyncio
 from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import cast
@@ -13,12 +14,43 @@ from core.ledger import Ledger
 from core.state import State
 from core.user_rows import UserProfile
 from handlers.slices import in_slices
+from pages.rounds import in_rounds, sweep
 from people.permissions import Moderators
 from people.quarantine import impose
 from people.user_sessions import Sessions
 from tests.support.coroutines import run
 from tests.support.people import TERMS
-from web.people.sweeping import sweep
+
+
+def test_rounds_are_made_until_the_gateway_stops() -> None:
+    async def main() -> None:
+        stop, made = asyncio.Event(), list[int]()
+
+        async def make() -> None:
+            made.append(len(made))
+            if len(made) == 3:
+                stop.set()
+
+        await in_rounds(make, 0, stop)
+        assert made == [0, 1, 2]
+        await in_rounds(make, 0, stop)
+        assert made == [0, 1, 2]
+
+    run(main())
+
+
+def test_a_stop_does_not_wait_for_the_next_round() -> None:
+    async def main() -> None:
+        stop, made = asyncio.Event(), list[int]()
+
+        async def make() -> None:
+            made.append(len(made))
+            asyncio.get_running_loop().call_soon(stop.set)
+
+        await in_rounds(make, 86_400, stop)
+        assert made == [0]
+
+    run(main())
 
 
 def tools(ledger: Ledger, clock: FakeClock, sessions: Sessions) -> Tools:

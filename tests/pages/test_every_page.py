@@ -1,7 +1,6 @@
-"""Every page for people, asked for by everybody: who may not see it does not, whatever the page is.
+"""Every page for people, requested by every kind of visitor: only those who may see it do.
 
-What a listing's page needs stands here once more, by its address, as SITE's sentence on roles says it: a page
-that asks for less than that fails.
+The right that each page of a listing takes is here once more, by its address: asking for less fails a test.
 """
 
 from typing import Literal

@@ -1,4 +1,4 @@
-"""web/people/server_checking.py: who is asked, and where the bot is added."""
+"""pages/platform_facts.py: who is asked, how often, and how long a list of servers is kept."""
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -10,12 +10,76 @@ import pytest
 from chatplatform.answers import PlatformServer
 from chatplatform.listing_checks import ServerConditions
 from chatplatform.platform_client import PlatformAway, open_chat_platform
-from core.clock import SystemClock
+from core.clock import NS_PER_SECOND, FakeClock, SystemClock
+from pages.platform_facts import KEPT_NS, LOOK_UPS, MOST_USERS, ServerChecking, ServerLists
 from tests.support.coroutines import run
 from tests.support.gateways import WAIT_SECONDS
-from tests.support.platform_stand_in import ADA, CLIENT_ID, GOOD_SERVER, StandIn, standing_in
-from web.people.server_checking import ServerChecking
-from web.people.server_lists import ServerLists
+from tests.support.people_gateway import PeopleGateway, Person
+from tests.support.platform_stand_in import ADA, BEN, CLIENT_ID, GOOD_SERVER, READY, StandIn, standing_in
+from tests.support.sample_rows import OTHER_USER, USER
+
+
+def test_a_user_looks_up_so_many_in_a_minute_and_others_none_the_less(
+    gateway: PeopleGateway, ada: Person
+) -> None:
+    path, ben = f"/bots/new?id={READY}", gateway.person(BEN)
+    for _ in range(LOOK_UPS.requests):
+        ada.page(path)
+    asked = gateway.stand_in.asked(f"/applications/{READY}/rpc")
+    refused = ada.get(path)
+    assert (refused.status_code, "That was too often" in refused.text) == (429, True)
+    assert gateway.stand_in.asked(f"/applications/{READY}/rpc") == asked
+    ben.page(path)
+    gateway.clock.advance(LOOK_UPS.window_seconds)
+    ada.page(path)
+
+
+MANAGED = PlatformServer("300000000000000001", "Mine", may_manage=True)
+JOINED = PlatformServer("300000000000000002", "Theirs")
+
+
+def test_servers_that_the_user_manages_are_kept_and_no_others() -> None:
+    lists = ServerLists(FakeClock())
+    lists.keep(USER, (MANAGED, JOINED))
+    known = lists.of(USER)
+    assert known is not None
+    assert known.is_known
+    assert (known.of(MANAGED.id), known.of(JOINED.id)) == (MANAGED, None)
+    assert lists.of(OTHER_USER) is None
+
+
+def test_a_list_is_gone_after_ten_minutes() -> None:
+    clock = FakeClock()
+    lists = ServerLists(clock)
+    lists.keep(USER, (MANAGED,))
+    clock.advance(KEPT_NS / NS_PER_SECOND - 1)
+    assert lists.of(USER) is not None
+    clock.advance(1)
+    assert lists.of(USER) is None
+
+
+def test_a_platform_that_says_nothing_is_known_to_have_said_nothing() -> None:
+    lists = ServerLists(FakeClock())
+    lists.keep(USER, None)
+    known = lists.of(USER)
+    assert known is not None
+    assert (known.is_known, known.servers) == (False, [])
+
+
+def test_the_oldest_lists_go_first() -> None:
+    lists = ServerLists(FakeClock())
+    for number in range(MOST_USERS + 1):
+        lists.keep(str(number), (MANAGED,))
+    assert (lists.of("0"), lists.of("1") is not None) == (None, True)
+    lists.forget("1")
+    assert lists.of("1") is None
+
+
+def test_a_sign_in_reads_the_list_for_those_who_list_servers_alone() -> None:
+    wanted = ["/servers/new", "/servers/new?id=1", "/servers/1/manage", "/servers/1/manage/webhook"]
+    others = ["/", "/me", "/bots/new", "/servers", "/servers/1", "/servers/1/vote", "/servers/newer"]
+    assert [page for page in (*wanted, *others) if ServerLists.is_wanted(page)] == wanted
+
 
 MINE = PlatformServer(GOOD_SERVER, "Mine", None, True, True, "yes", 250, "yes")
 

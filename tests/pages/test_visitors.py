@@ -1,13 +1,21 @@
-"""Visitors: a session is known by its value alone, and survives a restart."""
+"""pages/visitors.py: a session is known by its value alone, and survives a restart; a visitor has limits."""
 
 from pathlib import Path
 
+import pytest
+
 from core.actors import OPERATOR
+from core.clock import FakeClock
+from core.rows import Policy
+from handlers.reply import reply_to
+from pages.visitors import VisitorLimit
 from people.quarantine import impose
+from ratelimit.bucket import TooManyRequests
 from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, Person, serving
 from tests.support.people_scene import SESSION
 from tests.support.platform_stand_in import ADA, BEN
+from tests.support.sample_rows import NOW_MS, OTHER_USER, USER
 
 
 def test_a_session_survives_a_restart_and_its_value_is_nowhere_on_disk(tmp_path: Path) -> None:
@@ -60,3 +68,18 @@ def copied(gateway: PeopleGateway, person: Person) -> Person:
     thief = gateway.person(None)
     thief.cookies[SESSION] = person.cookies[SESSION]
     return thief
+
+
+def test_who_acts_too_often_is_refused_until_the_window_ends_and_others_are_not() -> None:
+    clock = FakeClock(NOW_MS)
+    limit = VisitorLimit(Policy(2, 60), clock)
+    limit.take(USER)
+    limit.take(USER)
+    with pytest.raises(TooManyRequests) as refused:
+        limit.take(USER)
+    reply = reply_to(refused.value)
+    assert reply.limits is not None
+    assert (reply.status, reply.limits.reset_seconds) == (429, 60)
+    limit.take(OTHER_USER)
+    clock.advance(60)
+    limit.take(USER)
