@@ -51,7 +51,7 @@ def test_a_stream_that_takes_too_much_room_loses_its_oldest_entries_although_nob
     async def story() -> None:
         async with publishing(tmp_path, redis_server.url) as node:
             await node.tell_each(*range(1_000, 1_400))
-            used = await node.link.redis.memory_usage(node.link.stream(NAME)) or 0
+            used = await node.link.redis.memory_usage(node.link.key("stream", NAME)) or 0
             everything = await node.stream()
 
             await node.publisher.trim(used)
