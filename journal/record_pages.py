@@ -184,11 +184,7 @@ class _Segment:
     def head_at(self, offset: int) -> FrameHead | None:
         """Return the head of a frame; None at the end of the file. Raises BadBytes."""
         head = self.bytes_at(offset, HEAD_BYTES)
-        if not head:
-            return None
-        if len(head) < HEAD_BYTES:
-            raise BadBytes(offset, "the frame is incomplete")
-        return decode_head(head, offset, self.header.salt)
+        return decode_head(head, offset, self.header.salt) if head else None
 
     def records_at(self, offset: int, head: FrameHead) -> list[bytes]:
         """Return the records of a frame. Raises BadBytes."""

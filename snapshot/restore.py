@@ -113,7 +113,7 @@ def read_export(folder: Path, empty_state: EmptyState, progress: Progress = lamb
     for name, path in paths.items():
         taken = 0
         with path.open("rb") as file:
-            rows = decoded(file, path, TABLES[name], manifest.format)
+            rows = decoded(file, path, TABLES[name].kind, manifest.format)
             while few := list(islice(rows, ROWS_PER_PIECE)):
                 _take(state, few, path)
                 taken += len(few)

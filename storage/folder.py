@@ -20,7 +20,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from storage.disk import OS_DISK, Disk, write_all
+from storage.disk import OS_DISK, Disk, write_all, write_file
 from storage.sealing import BadKeys, Keyring, keyring_of, new_key
 
 LOCK = "lock"
@@ -232,15 +232,7 @@ def _not_followed(path: str, flags: int) -> int:
 def _write_secret(path: Path, secret: str, disk: Disk) -> None:
     """Write the secret durably and at once: a file of that name always holds a whole secret."""
     unfinished = path.with_name(path.name + UNFINISHED)
-    file = disk.create(unfinished)
-    try:
-        write_all(disk, file, f"{secret}\n".encode("ascii"), 0)
-        disk.sync(file)
-    except OSError:
-        disk.unlink(unfinished)
-        raise
-    finally:
-        disk.close(file)
+    write_file(disk, unfinished, [f"{secret}\n".encode("ascii")])
     disk.rename(unfinished, path)
     disk.sync_folder(path.parent)
 
