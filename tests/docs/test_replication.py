@@ -45,7 +45,7 @@ def section(title: str) -> str:
 
 
 class MadeFleet:
-    """What `make fleet` starts, without its set-up, on ports and in a folder of its own."""
+    """The processes that `make fleet` starts, without its set-up, on ports and in a folder of their own."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -191,7 +191,7 @@ def test_the_numbers_are_the_defaults() -> None:
         f"status changed in the last {ALIVE_BEATS} heartbeats",
         f"again every {REFUSED_SECONDS:g} seconds",
         f"at most {READY_SECONDS:g} seconds: somebody else",
-        f"stands in place of `{DEFAULT.prefix}`",
+        f"replaces `{DEFAULT.prefix}`",
         f"what it did {BEHIND_SECONDS:g} s ago is not told yet",
         f"not come there {BEHIND_SECONDS:g} seconds later, it is behind",
         f"come to a later end within {BEHIND_SECONDS / 2:g} seconds",

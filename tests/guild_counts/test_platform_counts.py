@@ -61,7 +61,7 @@ class Place:
         self.counts.on_record(1, events)
 
     async def actual(self, ref: str = BOT_REF) -> int | None:
-        """What a push finds at once; then whatever it wants to be asked is asked."""
+        """Return the count that a push finds at once, and then ask the questions that it has raised."""
         found = await self.counts.actual(ref)
         await turns()
         return found

@@ -32,7 +32,7 @@ def known(fleet: FleetTable, votes: VoteTable) -> State:
 
 
 class Claimant(NamedTuple):
-    """A node, as far as votes are claimed."""
+    """The parts of a node that claim votes."""
 
     claims: Claims
     fleet: FleetTable
@@ -40,7 +40,7 @@ class Claimant(NamedTuple):
     clock: FakeClock
 
     async def vote(self) -> bool:
-        """Whether the vote was taken; otherwise another node has it."""
+        """Return true if the vote was taken; otherwise another node has it."""
         try:
             async with self.claims.holding(REF, USER, self.clock.now_ms()):
                 return True
@@ -52,7 +52,7 @@ class Claimant(NamedTuple):
 async def claimant(
     url: str, *, timeout_seconds: float = WAIT_SECONDS, cooldown_ms: int = COOLDOWN_MS
 ) -> AsyncIterator[Claimant]:
-    """Has done all that it was to do by the end."""
+    """Yield a node that finishes all of its commands before the context ends."""
     link, fleet, votes, clock = link_to(url), FleetTable(), VoteTable(), FakeClock()
     async with aclosing(link.redis), asyncio.TaskGroup() as tasks:
         claims = Claims(
@@ -67,7 +67,7 @@ async def claimant(
 
 
 def lasts_ms(redis: RedisServer) -> int:
-    """How long the claim will be there; less than nothing if it is not."""
+    """Return the time until the claim expires; it is negative if there is no claim."""
     with redis.client() as client:
         found: Any = client.pttl(KEY)
         return int(found)

@@ -170,7 +170,7 @@ users = user_rows(user_ref(USER))
 
 
 def steps(kinds: list[str]) -> st.SearchStrategy[Step]:
-    """Those of a few nodes, about few listings and users."""
+    """Steps of a few nodes, about few listings and users."""
     return st.builds(
         Step,
         st.sampled_from(kinds),
@@ -351,7 +351,7 @@ def assert_sessions(node: Node, book: Book) -> None:
 
 
 def assert_trails(node: Node) -> None:
-    """Of an erased user later acts alone are known, and no older notes, flags, keys or offers."""
+    """Nothing names an erased user as its author but later actions, notes, flags, keys and offers."""
     for row in node.state.listings.values():
         named = [(act.by, act.at_ms) for act in row.audit_log] + [(note.by, note.at_ms) for note in row.notes]
         named += [(maker, (key.stamp or UNSTAMPED).ms) for key in row.keys for maker in key.makers]
@@ -365,7 +365,7 @@ def assert_trails(node: Node) -> None:
 
 
 def assert_messages(node: Node, book: Book) -> None:
-    """Of each listing the message of its last decision is there, unless its receiver was erased since."""
+    """Each listing has the message of its last decision, unless its receiver was erased since."""
     erased = node.state.fleet.erased
     for ref, row in node.state.listings.items():
         queued = book.messages[ref, node.state.fleet.removed.get(ref, 0)]
@@ -380,7 +380,7 @@ def assert_messages(node: Node, book: Book) -> None:
 
 
 def assert_listings(node: Node, book: Book) -> None:
-    """Those are there that were submitted since they were last removed; each part as it was last written."""
+    """A listing is there if it was submitted since its removal, and each part is as it was last written."""
     submitted = {life for life, part in book.parts if part == "profile"}
     lives = [(ref, node.state.fleet.removed.get(ref, 0)) for ref in REFS]
     assert set(node.state.listings) == {ref for ref, removed_ms in lives if (ref, removed_ms) in submitted}

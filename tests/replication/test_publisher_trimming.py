@@ -1,4 +1,4 @@
-"""replication/publisher.py: what may go of a stream, and what stays."""
+"""replication/publisher.py: the entries that are cut off a stream, and those that stay."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ USERS = [5, 6, 7, 8]
         (-4, USERS),
         (-3, [6, 7, 8]),
         (-1, [8]),
-        (0, [8]),  # the top stays, whoever has read it
+        (0, [8]),  # the top stays, although all have read it
     ],
 )
 def test_entries_go_once_all_have_read_them_and_the_top_stays(

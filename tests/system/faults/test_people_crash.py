@@ -1,4 +1,6 @@
-"""A gateway that is killed forgets nothing that it has answered to people. Law: a step is done whole, or not.
+"""A gateway that is killed forgets nothing that it has answered to people.
+
+Invariant: a step is done whole, or not at all.
 
 An owner signs in and submits, a moderator claims, notes, denies and approves, the owner sends again and signs
 out. The gateway is killed after each answer, and at each step of its journal, and started again.
@@ -60,7 +62,7 @@ class Walk(Client):
         return {**shown, "known": [*known.values()]}
 
     def assert_folds(self) -> None:
-        """What is on disk leads to the live state."""
+        """Assert that the disk folds to the live state."""
         assert self.done("POST", "/debug/verify")["equal"] is True
 
     # -- The steps ----------------------------------------------------------------------------------------
@@ -149,7 +151,7 @@ def test_after_every_answer_a_kill_leaves_all_that_was_answered(tmp_path: Path, 
 
 @pytest.fixture(scope="module")
 def pictures(tmp_path_factory: pytest.TempPathFactory, stand_in: StandIn) -> Sequence[Any]:
-    """What is seen before the first step of a walk that nothing disturbs, and after each."""
+    """The pictures before the first step of a walk that nothing disturbs, and after each step."""
     folder = tmp_path_factory.mktemp("undisturbed") / "data"
     gateway, walk = KillableGateway(folder, **site_settings(HOME, stand_in)), Walk()
     assert walk.serve(gateway)

@@ -72,7 +72,7 @@ def all_delivered(*nodes: Edge) -> None:
 
 
 def sent_since(receiver: Receiver, before: int) -> Counter[str]:
-    """How often each event was sent after the first so many requests, by its id."""
+    """Count the requests after the first `before` ones by the id of their event."""
     return Counter(call.headers["webhook-id"] for call in receiver.received[before:])
 
 

@@ -30,8 +30,8 @@ class Reader:
                 return self.lines
 
     def votes(self) -> dict[str, int]:
-        """What a site knows that follows the feed. A node that has taken another's table tells how its votes
-        stand, those that it has told before among them."""
+        """Return the votes of a site that follows the feed. A node that has taken another's table sends the
+        present counts again."""
         lines = [line for line in self.read() if line["type"] in {"vote", "standing"}]
         told = Counter((line["user"], line["vote"]) for line in lines if line["type"] == "vote")
         assert all(times == 1 for times in told.values())
