@@ -101,7 +101,7 @@ def test_what_is_gone_is_not_moved(gone: ListingRemoved | UserErased | VotesRemo
     assert restarted.moved() == {}
 
 
-def test_of_who_voted_again_after_a_strike_that_vote_alone_is_moved() -> None:
+def test_only_the_vote_after_a_removal_is_moved() -> None:
     restarted = Restarted()
     restarted.cast(3)
     restarted.node.ledger.commit([REMOVED])

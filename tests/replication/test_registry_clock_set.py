@@ -60,16 +60,18 @@ def test_a_node_s_webhooks_are_taken_over_after_the_lease(redis_server: RedisSer
         row = Delivery("d1", BOT_REF, USER, False, NOW_MS, NOW_MS, owner="a.1")
         ledger.commit([*listed(url=URL)])
         ledger.commit([Merged("a.1", 1), DeliveryMerged(row)])
-        heir = Succession(link, registry("b", link, clock), ledger, clock, LEASE_SECONDS, lambda *_: True)
+        successor = Succession(
+            link, registry("b", link, clock), ledger, clock, LEASE_SECONDS, lambda *_: True
+        )
         async with aclosing(link.redis):
-            await heir.step()
+            await successor.step()
             clock.set_wall(jump)
             clock.advance(LEASE_SECONDS - 1)
-            await heir.step()
+            await successor.step()
             assert not ledger.state.deliveries.pending
             clock.set_wall(-2 * jump)
             clock.advance(1)
-            await heir.step()
+            await successor.step()
             assert [*ledger.state.deliveries.pending] == ["d1"]
 
     asyncio.run(story())

@@ -23,7 +23,7 @@ from tests.support.platform_stand_in import ADA, CLEO, READY, StandIn, decided_a
 
 HOME = "http://127.0.0.1:1"
 """Where browsers reach the site: nothing in these tests goes there but the platform's redirect."""
-BOT, DESK = f"/bots/{READY}/manage", f"/review/bots/{READY}"
+BOT, REVIEW_PAGE = f"/bots/{READY}/manage", f"/review/bots/{READY}"
 SHOWN = (
     *(f"/manage/bots/{READY}{part}" for part in ("", "/history", "/notes")),
     *(f"/manage/users/{user}{part}" for user in (ADA, CLEO) for part in ("", "/sessions")),
@@ -80,26 +80,26 @@ class Walk(Client):
         taken(self.ada.post("/bots/new", TYPED))
 
     def claim(self) -> None:
-        taken(self.cleo.post(f"{DESK}/claim"))
+        taken(self.cleo.post(f"{REVIEW_PAGE}/claim"))
 
     def note(self) -> None:
-        taken(self.cleo.post(f"{DESK}/notes", {"note": "The invite works."}))
+        taken(self.cleo.post(f"{REVIEW_PAGE}/notes", {"note": "The invite works."}))
 
     def deny(self) -> None:
-        taken(self.cleo.post(f"{DESK}/deny", {**self.seen(), "words": "It is too loud"}))
+        taken(self.cleo.post(f"{REVIEW_PAGE}/deny", {**self.seen(), "words": "It is too loud"}))
 
     def send_again(self) -> None:
         taken(self.ada.post(f"{BOT}/profile", {**TYPED, "name": "Whisper"}))
 
     def approve(self) -> None:
-        taken(self.cleo.post(f"{DESK}/approve", {**self.seen(), "confirmed": "yes"}))
+        taken(self.cleo.post(f"{REVIEW_PAGE}/approve", {**self.seen(), "confirmed": "yes"}))
 
     def change(self) -> None:
         taken(self.ada.post(f"{BOT}/profile", {**TYPED, "name": "Free Nitro"}))
 
     def refuse(self) -> None:
         version = self.done("GET", f"/manage/bots/{READY}")["change"]["version"]
-        taken(self.cleo.post(f"{DESK}/refuse", {"seen": version, "words": "It is spam"}))
+        taken(self.cleo.post(f"{REVIEW_PAGE}/refuse", {"seen": version, "words": "It is spam"}))
 
     def sign_out(self) -> None:
         taken(self.ada.post("/signout"))
