@@ -68,7 +68,7 @@ async def open_node(runtime: Runtime, name: str, store: Store, searches: Searche
     digests, envelopes = KeyedDigests(store.secrets.digest.encode()), Envelopes(store.folder.keys)
     link, claims_link = (Link(redis_connection(redis), redis.prefix, envelopes) for _ in range(2))
     registry = Registry(link, name, digests.fleet, fleet, clock, redis.beat_seconds, alike(runtime.settings))
-    applying = Applying(ledger, Merge(state, digests.user), searches)
+    applying = Applying(ledger, Merge(state, digests.user), searches.of)
     outgoing = Outgoing(ledger, store.journal, store.folder, Capture(state, digests.user))
     identity = Identity(name, ledger, clock, VoteTable)
     publisher = Publisher(

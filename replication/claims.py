@@ -90,7 +90,7 @@ class Claims:
         except BaseException:
             vote = votes.get(ref, int(user))
             if held and (vote is None or vote[1] < at_ms):  # else the state has it, though the disk failed
-                self._spawn(self._in_time(self._give_back(key, claim)))
+                self._spawn(self._in_time(self._link.give_back(key, claim)))
             raise
         if held:
             self._spawn(self._in_time(self._keep(key, claim)))
@@ -169,10 +169,6 @@ class Claims:
 
     async def _keep(self, key: str, claim: str) -> None:
         await self._link.redis.set(key, claim, px=self.policy.cooldown_ms)
-
-    async def _give_back(self, key: str, claim: str) -> None:
-        if await self._link.redis.get(key) == claim.encode():
-            await self._link.redis.delete(key)
 
 
 def _claimed_ms(value: bytes | None) -> int:

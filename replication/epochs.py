@@ -3,7 +3,8 @@
 Invariant: no node id is ever used for two histories, and a later one is greater.
 
 A node begins a new epoch when its journal is not the one that the others know under its node id: the folder
-is new, restored or a copy, or another process has written to the stream.
+is new, restored or a copy, or another process has written to the stream. So two journals never share a node
+id for long.
 """
 
 import asyncio
@@ -61,9 +62,9 @@ class _Counted:
 
 
 class Identity:
-    """The node id of this node, its change, and the votes that it takes before the node id is confirmed.
+    """The node id of this node, and the votes that it takes before the node id is confirmed.
 
-    Invariant: two journals never share a node id for long, and each vote counts, whatever id the node gets.
+    Invariant: each vote counts, whatever id the node gets.
 
     A node counts votes under its node id, and of one node id the greatest count wins. So two nodes that count
     under one node id take votes from each other: a copy of a data folder, and its original. As soon as a node

@@ -122,8 +122,6 @@ Presence = Literal["there", "silent", "unknown"]
 class Registry:
     """The registry of nodes.
 
-    Invariant: a node is there while its status changes; no clock of another machine is read.
-
     Every heartbeat writes this node's status into one hash and reads those of the others. A status that is
     the same as the last time means that its node has not spoken in between. A lease makes sure that one
     process bears a name: a second one finds the name taken and stays silent.
@@ -276,9 +274,7 @@ class Registry:
 
     async def leave(self) -> None:
         """Give the name back. Raises UNREACHABLE."""
-        key = self._link.key("alive", self.name)
-        if await self._link.redis.get(key) == self._process.encode():
-            await self._link.redis.delete(key)
+        await self._link.give_back(self._link.key("alive", self.name), self._process)
 
     def forget_time(self) -> None:
         """Redis was away: nobody counts as silent for the time of the outage."""
@@ -287,12 +283,8 @@ class Registry:
         self._members = {name: member._replace(read_ns=now_ns) for name, member in self._members.items()}
 
     async def _holds_lease(self) -> bool:
-        redis, key = self._link.redis, self._link.key("alive", self.name)
         lasts_ms = round(ALIVE_BEATS * self.heartbeat_seconds * 1_000)
-        taken = await redis.set(key, self._process, nx=True, px=lasts_ms)
-        holds = bool(taken) or await redis.get(key) == self._process.encode()
-        if holds and not taken:
-            await redis.set(key, self._process, xx=True, px=lasts_ms)
+        holds = await self._link.holds(self._link.key("alive", self.name), self._process, lasts_ms)
         if not holds and not self._is_name_taken:
             log.warning(
                 "another process bears the name %s: nothing is sent or read until it is gone", self.name

@@ -258,9 +258,7 @@ TOO_SMALL = "equal or smaller"
 
 
 class Publisher:
-    """From this node's journal to its stream.
-
-    Invariant: the stream has the records of the journal, in their order, or fewer.
+    """Sends the outgoing records to the stream.
 
     The newest entry of the stream is the only record of what was sent. Whenever that is uncertain, the
     publisher reads it and goes on behind it (`_reconcile`). Redis refuses what the stream has already,

@@ -143,6 +143,19 @@ class Link:
         """Return the name of a key, as in the table above."""
         return ":".join((self._prefix, kind, *names))
 
+    async def holds(self, lease: str, holder: str, lasts_ms: int) -> bool:
+        """Take the lease or renew it. Return False if somebody else holds it."""
+        if await self.redis.set(lease, holder, nx=True, px=lasts_ms):
+            return True
+        if await self.redis.get(lease) != holder.encode():
+            return False
+        return bool(await self.redis.set(lease, holder, xx=True, px=lasts_ms))
+
+    async def give_back(self, lease: str, holder: str) -> None:
+        """End the lease, unless somebody else holds it by now."""
+        if await self.redis.get(lease) == holder.encode():
+            await self.redis.delete(lease)
+
     async def newest(self, stream: str) -> SealedEntry | None:
         """Return the last entry of a stream."""
         found: Any = await self.redis.xrevrange(stream, count=1)

@@ -90,12 +90,8 @@ class Succession:
             end = entry_id_of(newest.id)
             if not self._has_read(name, end if end.epoch == epoch else EntryId(end.epoch, 0)):
                 return False
-        lasts_ms = self._lease_ns // 1_000_000
-        own = self._ledger.state.fleet.label
-        key = self._link.key("successor", node_id)
-        if await self._link.redis.set(key, own, nx=True, px=lasts_ms):
-            return True
-        return bool(await self._link.redis.get(key) == own.encode())
+        lease, own = self._link.key("successor", node_id), self._ledger.state.fleet.label
+        return await self._link.holds(lease, own, self._lease_ns // 1_000_000)
 
     async def _take_over(self, node_id: str) -> None:
         state = self._ledger.state
@@ -149,10 +145,10 @@ class LeaderLease:
     ) -> None:
         """`has_read_gone` tells if nodes that are gone have left nothing unread."""
         self._link = link
+        self._lease = link.key("reminders")
         self._fleet = fleet
         self._clock = clock
         self._has_read_gone = has_read_gone
-        self._lasts_ms = round(lease_seconds * 1_000)
         self._lease_ns = round(lease_seconds * NS_PER_SECOND)
         self._until_ns: int | None = None
 
@@ -166,13 +162,11 @@ class LeaderLease:
             is_caught_up: true if the nodes that are there know nothing that this one does not.
         """
         asked_ns, own = self._clock.monotonic_ns(), self._fleet.label
-        redis, key = self._link.redis, self._link.key("reminders")
-        holder = await redis.get(key)
-        if holder == own.encode():
-            has_it = bool(await redis.set(key, own, xx=True, px=self._lasts_ms))
-        else:
-            may_take = holder is None and is_caught_up and await self._has_read_gone()
-            has_it = may_take and bool(await redis.set(key, own, nx=True, px=self._lasts_ms))
+        holder = await self._link.redis.get(self._lease)
+        may_have_it = holder == own.encode() or (
+            holder is None and is_caught_up and await self._has_read_gone()
+        )
+        has_it = may_have_it and await self._link.holds(self._lease, own, self._lease_ns // 1_000_000)
         self._until_ns = asked_ns + self._lease_ns if has_it else None
 
     async def leave(self) -> None:

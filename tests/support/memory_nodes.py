@@ -61,7 +61,7 @@ class Node:
         self.merge = Merge(state, DIGESTS.user)
         self.searches = Searches(state)
         self.ledger.subscribe(self.searches.on_record)
-        self.applying = Applying(self.ledger, self.merge, self.searches)
+        self.applying = Applying(self.ledger, self.merge, self.searches.of)
         self.records = []
         self.ledger.subscribe(self._on_record)
 
