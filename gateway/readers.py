@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING
 from core.ledger import Ledger, Reader
 from direct_messages.owner_notifier import OwnerNotifier
 from direct_messages.reminder_notifier import ReminderNotifier
-from guild_counts.platform_counts import PlatformCounts
+from guild_counts.counts import PlatformCounts
 from handlers.public import PublicApi
 from handlers.vote_feed import VoteFeed
 from journal.journal import Journal
