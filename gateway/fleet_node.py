@@ -29,7 +29,7 @@ from replication.loops import Pacing
 from replication.members import Registry
 from replication.merge import Merge
 from replication.node import Node, NodeParts, Pace
-from replication.publisher import Outgoing, OwnStream, Publisher
+from replication.publisher import Outgoing, Publisher
 from replication.readiness import Fence, Isolation, Joining
 from replication.redis_link import Envelopes, Link, connection
 from replication.succession import LeaderLease, Succession
@@ -72,7 +72,8 @@ async def open_node(runtime: Runtime, name: str, store: Store, searches: Searche
     outgoing = Outgoing(ledger, store.journal, store.folder, Capture(state, digests.user))
     identity = Identity(name, ledger, clock, VoteTable)
     publisher = Publisher(
-        OwnStream(link, name),
+        link,
+        name,
         ledger,
         outgoing,
         identity,

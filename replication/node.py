@@ -7,7 +7,6 @@ module alone knows all rooms: it hands the values of one to the other.
 
 import asyncio
 import logging
-from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,7 +72,7 @@ class Node:
         self._parts = parts
         self._pace = pace
         self._beats = 0
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = asyncio.TaskGroup()
         self._ready = asyncio.Event()
         drop_idle, forget_cursor = link.drop_idle, parts.usage.forget_cursor
         self._loops = {
@@ -86,16 +85,12 @@ class Node:
     async def run(self) -> None:
         """Work until cancelled."""
         loops = self._loops
-        try:
-            async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(self._watch_for_pauses())
-                tasks.create_task(loops["registry"].run(self._heartbeat))
-                tasks.create_task(loops["publishing"].run(self._publish))
-                tasks.create_task(loops["following"].run(self._follow))
-                tasks.create_task(loops["usage"].run(self._send_usage))
-        finally:
-            for task in self._tasks:
-                task.cancel()
+        async with self._tasks as tasks:
+            tasks.create_task(self._watch_for_pauses())
+            tasks.create_task(loops["registry"].run(self._heartbeat))
+            tasks.create_task(loops["publishing"].run(self._publish))
+            tasks.create_task(loops["following"].run(self._follow))
+            tasks.create_task(loops["usage"].run(self._send_usage))
 
     async def until_ready(self, stop: asyncio.Event) -> None:
         """Return when this node knows what the others do, when it has waited long enough, or at `stop`."""
@@ -247,15 +242,10 @@ class Node:
     def _give_copies(self) -> None:
         for offer in self._parts.donor.offers():
             self._parts.publisher.announce(offer.position)
-            self._spawn(self._give(offer))
+            self._tasks.create_task(self._give(offer))
 
     async def _give(self, offer: Offer) -> None:
         try:
             await self._parts.donor.give(offer)
         except (*UNREACHABLE, CopyLost, Unavailable) as error:
             log.warning("the copy for node %s was given up: %s", offer.name, described(error))
-
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)

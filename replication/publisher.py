@@ -212,48 +212,6 @@ class Outgoing:
         return await loop.run_in_executor(self._thread, lambda: list(islice(records, most)))
 
 
-class OwnStream:
-    """This node's stream in Redis. Ids only grow, so Redis refuses a repeated entry. All methods that ask
-    Redis raise UNREACHABLE."""
-
-    def __init__(self, link: Link, name: str) -> None:
-        self._link = link
-        self._redis = self._link.redis
-        self._key = self._link.key("stream", name)
-
-    async def newest(self) -> tuple[EntryId, bytes] | None:
-        """Return the id and the envelope of the last entry."""
-        found = await self._link.newest_of_ours(self._key)
-        return (entry_id_of(found.id), found.envelope) if found is not None else None
-
-    def open(self, id_: EntryId, envelope: bytes) -> Entry:
-        """Return the entry in an envelope. Raises Foreign."""
-        return self._link.open(envelope, f"{self._key}/{id_}", Entry)
-
-    async def append(self, epoch: int, entries: Sequence[tuple[int, Entry]]) -> None:
-        """Append (position, entry) in one round trip."""
-        pipeline = self._redis.pipeline(transaction=False)
-        for position, entry in entries:
-            id_ = EntryId(epoch, position)
-            envelope = self._link.seal(entry, f"{self._key}/{id_}")
-            pipeline.xadd(self._key, {ENVELOPE: envelope}, id=str(id_))
-        await pipeline.execute()
-
-    async def delete(self) -> None:
-        await self._redis.delete(self._key)
-
-    async def cut_before(self, oldest: EntryId) -> None:
-        await self._redis.xtrim(self._key, minid=str(oldest), approximate=False)
-
-    async def cut_to(self, most_bytes: int) -> None:
-        """Cut off the oldest entries if the stream takes more room; the newest one stays."""
-        used = await self._redis.memory_usage(self._key) or 0
-        if used > most_bytes:
-            kept = max(await self._redis.xlen(self._key) * most_bytes // used, 1)
-            log.warning("the stream takes %d bytes: a node that has not read it yet will take a copy", used)
-            await self._redis.xtrim(self._key, maxlen=kept, approximate=False)
-
-
 TOO_SMALL = "equal or smaller"
 
 
@@ -268,7 +226,8 @@ class Publisher:
 
     def __init__(
         self,
-        stream: OwnStream,
+        link: Link,
+        name: str,
         ledger: Ledger,
         outgoing: Outgoing,
         identity: Identity,
@@ -279,7 +238,8 @@ class Publisher:
         """The newest position in the stream; None while that is not known."""
         self.has_reconciled = False
         """True once, since the start, this node has found out that the stream is its own."""
-        self._stream = stream
+        self._link = link
+        self._stream = link.key("stream", name)
         self._ledger = ledger
         self._outgoing = outgoing
         self._identity = identity
@@ -348,24 +308,30 @@ class Publisher:
             return False
         if not self._has_entries or left is None:
             return True
-        newest = await self._stream.newest()
+        newest = await self._link.newest_of_ours(self._stream)
         if newest is None:
             return False
-        return EntryId(epoch, left) <= newest[0] <= EntryId(epoch, self._announced)  # a step may be sending
+        end = entry_id_of(newest.id)  # a step may be sending
+        return EntryId(epoch, left) <= end <= EntryId(epoch, self._announced)
 
     async def trim(self, most_bytes: int) -> None:
         """Cut off what everybody has read, and what takes too much room; the newest entry stays. Raises
         UNREACHABLE."""
-        read = self._known_elsewhere().read
+        redis, read = self._link.redis, self._known_elsewhere().read
         if read is not None and self.top:
-            await self._stream.cut_before(EntryId(self._identity.epoch, min(read.slowest + 1, self.top)))
-        await self._stream.cut_to(most_bytes)
+            oldest = EntryId(self._identity.epoch, min(read.slowest + 1, self.top))
+            await redis.xtrim(self._stream, minid=str(oldest), approximate=False)
+        used = await redis.memory_usage(self._stream) or 0
+        if used > most_bytes:
+            kept = max(await redis.xlen(self._stream) * most_bytes // used, 1)
+            log.warning("the stream takes %d bytes: a node that has not read it yet will take a copy", used)
+            await redis.xtrim(self._stream, maxlen=kept, approximate=False)
 
     async def _refused_as_old(self) -> None:
         """The last id of the stream is higher than its newest entry, if that was cut off: begin a new one."""
         self._refusals += 1
         if self._refusals > 1:
-            await self._stream.delete()
+            await self._link.redis.delete(self._stream)
 
     # -- finding the position --------------------------------------------------------------------------
 
@@ -398,15 +364,15 @@ class Publisher:
 
     async def _own_top(self) -> EntryId | None:
         """Return the id of the newest entry if it is of this node's journal; else begin a new stream."""
-        newest = await self._stream.newest()
+        newest = await self._link.newest_of_ours(self._stream)
         if newest is None:
             return None
-        id_, envelope = newest
+        id_ = entry_id_of(newest.id)
         try:
-            entry = self._stream.open(id_, envelope)
+            entry = self._link.open(newest.envelope, f"{self._stream}/{id_}", Entry)
         except Foreign as foreign:
             log.error("%s: this node begins a new stream", foreign)
-            await self._stream.delete()
+            await self._link.redis.delete(self._stream)
             return None
         epoch = self._identity.epoch
         if id_.epoch < epoch:
@@ -436,9 +402,18 @@ class Publisher:
         if sent:
             newest, _ = sent[-1]
             self.announce(newest)
-            await self._stream.append(self._identity.epoch, sent)
+            await self._append(sent)
             self._refusals = 0
             self._has_entries = True
             self.top = newest
             self._outgoing.sent(newest)
         return batch.has_more
+
+    async def _append(self, sent: Sequence[tuple[int, Entry]]) -> None:
+        """Append (position, entry) in one round trip. Redis refuses entries that it has: ids only grow."""
+        pipeline, epoch = self._link.redis.pipeline(transaction=False), self._identity.epoch
+        for position, entry in sent:
+            id_ = EntryId(epoch, position)
+            envelope = self._link.seal(entry, f"{self._stream}/{id_}")
+            pipeline.xadd(self._stream, {ENVELOPE: envelope}, id=str(id_))
+        await pipeline.execute()

@@ -13,7 +13,7 @@ from replication.epochs import Identity
 from replication.facts import VoteFact
 from replication.loops import Pacing
 from replication.members import KnownElsewhere, ReadUpTo
-from replication.publisher import Entry, Outgoing, OwnStream, Publisher
+from replication.publisher import Entry, Outgoing, Publisher
 from replication.redis_link import Link, entry_id_of
 from tests.support.journals import on, recording
 from tests.support.memory_nodes import DIGESTS
@@ -85,7 +85,8 @@ async def publishing(
         ledger.subscribe(outgoing.on_record)
         ledger.subscribe(identity.on_record)
         publisher = Publisher(
-            OwnStream(link, NAME),
+            link,
+            NAME,
             ledger,
             outgoing,
             identity,
