@@ -15,7 +15,7 @@ user has the platform's own numbers, whichever of the two it came from.
 
 A cursor is `<position>-<told>-<proof>`, and `-<kind>-<id>-<user>` while the table is read. The records up to
 the position are told; of the last one only `told` lines, if that is not 0. The proof ties the cursor to
-this journal (journal/journal_pages.py), so it outlives restarts and belongs to one node. What the state no
+this journal (journal/record_pages.py), so it outlives restarts and belongs to one node. What the state no
 longer knows is not told: a journal may still hold votes of users who were erased since.
 """
 

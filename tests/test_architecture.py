@@ -94,7 +94,7 @@ REPLICATION = [
     {"facts", "capture", "merge", "applying"},
     {"redis_link", "loops"},
     {"members", "claims", "succession", "epochs"},
-    {"gaps", "publisher", "usage", "follower"},
+    {"publisher", "usage", "follower"},
     {"copies"},
     {"warnings", "readiness"},
     {"node"},
