@@ -8,7 +8,6 @@ that the lines of the attempt are found under it.
 """
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Protocol
@@ -16,6 +15,7 @@ from typing import Protocol
 from core.actors import REQUEST_ID
 from core.clock import NS_PER_MS, Clock, Moment, moment
 from core.events import DeliveryAttempted, DeliveryDropped, DeliveryQueued, Event
+from core.newest import Newest
 from core.rows import Delivery, Listing, Webhook
 from core.state import State
 from grammars.http_urls import UrlRefused
@@ -200,8 +200,7 @@ class Origins:
     """The requests that queued the latest deliveries. They do not outlive the process."""
 
     def __init__(self, kept: int = ORIGINS_KEPT) -> None:
-        self._kept = kept
-        self._requests: OrderedDict[str, str] = OrderedDict()  # delivery id -> request id
+        self._requests = Newest[str, str](kept)  # delivery id -> request id
 
     def on_record(self, events: Sequence[Event]) -> None:
         """Read a record that the request of this context has just committed, if there is one."""
@@ -210,13 +209,10 @@ class Origins:
             if isinstance(event, DeliveryQueued):
                 if request:
                     self._requests[event.delivery_id] = request
-                    self._requests.move_to_end(event.delivery_id)
             elif isinstance(event, DeliveryDropped) or (
                 isinstance(event, DeliveryAttempted) and event.next_attempt_ms is None
             ):
                 self._requests.pop(event.delivery_id, None)
-        while len(self._requests) > self._kept:
-            self._requests.popitem(last=False)
 
     def enter(self, delivery_id: str) -> None:
         """Make the request of a delivery the cause of what happens in the present task."""

@@ -1,4 +1,4 @@
-"""chatplatform/platform_client.py: nothing is asked before the platform lets it be asked."""
+"""chatplatform/rate_limits.py: no question is sent before its limits allow it."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatplatform.platform_client import (
+from chatplatform.rate_limits import (
     LONGEST_SECONDS,
     MOST_BUCKETS,
     UNSAID_SECONDS,

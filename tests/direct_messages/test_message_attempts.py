@@ -1,4 +1,4 @@
-"""direct_messages/message_attempts.py: what is tried again, when, and what is given up."""
+"""direct_messages/message_attempts.py: when a failed message is tried again, and when it is given up."""
 
 import pytest
 

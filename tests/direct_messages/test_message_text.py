@@ -1,4 +1,4 @@
-"""direct_messages/message_text.py: what an owner reads, whatever others have written."""
+"""direct_messages/message_text.py: names and reasons are shown as text, whatever they contain."""
 
 import re
 
@@ -29,7 +29,7 @@ DENIED = replace(APPROVED, decision="denied", reason="It is silent. Nobody\nansw
 
 
 def read(text: str) -> str:
-    """What the platform shows of a text."""
+    """Return a text as the platform shows it."""
     return re.sub(r"\\([^0-9A-Za-z\s])", r"\1", text)
 
 

@@ -1,4 +1,4 @@
-"""direct_messages/owner_notifier.py: when owners are told, over a platform, a journal and a clock in
+"""direct_messages/owner_notifier.py: when owners get messages, over a platform, a journal and a clock in
 memory."""
 
 import asyncio
@@ -29,7 +29,7 @@ class Stage(MessageStage[OwnerNotifier]):
         return OwnerNotifier(self.ledger.state, self.messenger, POLICY, URL, self.clock)
 
     def decided(self, ref: str = BOT_REF, *, is_durable: bool = True) -> None:
-        """An approval that the owner is to be told of."""
+        """Commit an approval that its owner gets a message about."""
         a_listing(self.ledger, ref, review="in_review")
         now_ms = self.clock.now_ms()
         self.ledger.commit(

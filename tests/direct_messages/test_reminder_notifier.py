@@ -1,4 +1,4 @@
-"""direct_messages/reminder_notifier.py: when users are reminded, over a platform, a journal and a clock in
+"""direct_messages/reminder_notifier.py: when users get reminders, over a platform, a journal and a clock in
 memory."""
 
 import asyncio
@@ -60,7 +60,7 @@ class Stage(MessageStage[ReminderNotifier]):
             self.journal.durable_position = self.ledger.head
 
     def reminded(self, ref: str = BOT_REF, user: str = USER) -> None:
-        """A vote of a user, who is to be reminded of the listing."""
+        """Commit a vote of a user with a reminder of the listing."""
         events = [] if user_ref(user) in self.ledger.state.users else [signed_in(user, f"d{user}")]
         at_ms = self.clock.now_ms()
         vote = voted(int(user), 1, at_ms, ref)

@@ -1,4 +1,4 @@
-"""webhook/attempts.py: what an attempt means for its delivery and its endpoint."""
+"""webhook/attempts.py: the outcome of an attempt, for its delivery and its endpoint."""
 
 from collections.abc import Sequence
 
@@ -41,7 +41,7 @@ def uncharged(error: str, wait_ms: int = 0) -> AttemptResult:
 def told(
     delivery: Delivery, webhook: Webhook | None, finding: AttemptResult, *, probe: bool = False
 ) -> list[object]:
-    """The verdict in short: the outcome and the wait, and the endpoint's health if it is said."""
+    """Return the outcome, the wait, and the health of the endpoint if the events set it."""
     events = attempt_events(POLICY, delivery, webhook, finding, probe=probe)
     attempted = events[0]
     assert isinstance(attempted, DeliveryAttempted)

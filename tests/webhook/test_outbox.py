@@ -1,4 +1,4 @@
-"""Which delivery is due: nothing early, nothing beyond the caps, nothing forgotten."""
+"""webhook/outbox.py: no delivery leaves early or beyond a limit, and none is forgotten."""
 
 from collections import Counter
 
@@ -31,7 +31,7 @@ class OutboxMachine(OutboxModel):
     The pace of catching up is tested by example: here an endpoint that has recovered may or may not wait.
     """
 
-    # -- what may happen -------------------------------------------------------------------------------
+    # -- steps -----------------------------------------------------------------------------------------
 
     @rule(ref=refs, test=st.sampled_from([False, False, True]), number=st.integers(1, 3))
     def events_are_queued(self, ref: str, test: bool, number: int) -> None:
@@ -131,7 +131,7 @@ class OutboxMachine(OutboxModel):
     def the_wall_clock_is_set(self, by_ms: int) -> None:
         self.ahead_ms += by_ms
 
-    # -- what must come of it --------------------------------------------------------------------------
+    # -- invariants ------------------------------------------------------------------------------------
 
     @rule(passed_ms=st.integers(0, 8), back=st.integers(0, 2))
     def deliveries_are_taken_some_time_later(self, passed_ms: int, back: int) -> None:
@@ -163,7 +163,7 @@ class OutboxMachine(OutboxModel):
             tests = {name: one.arrived or 0 for name, one in self.line(ref) if name in self.tests}
             assert tests[due.delivery_id] == min(tests.values())
         else:
-            # One that was removed may have its turn as a probe, for nothing.
+            # A removed delivery may still have a turn as a probe.
             assert due.delivery_id == self.next_vote(ref) or (due.probe and row is None)
             self.left[ref] = self.places[due.delivery_id]
         assert due.urgent or self.tests_in_flight(ref) or len(self.votes(ref)) == len(self.line(ref))
@@ -196,7 +196,7 @@ class OutboxMachine(OutboxModel):
         assert self.outbox.stopped == (self.stopped_until is not None)
 
     def teardown(self) -> None:
-        """Everything leaves in the end, without another word from outside."""
+        """Every delivery leaves in the end, without another event from outside."""
         self.durable = self.ledger.head
         for _ in range(20 * (len(self.state.deliveries.pending) + len(REFS)) + 20):
             self.take()

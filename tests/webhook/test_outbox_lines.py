@@ -1,4 +1,4 @@
-"""The order in which deliveries leave, told by example: turns, probes, the slow, and catching up."""
+"""webhook/outbox.py: the order of deliveries in turns, probes, slow endpoints and catching up."""
 
 from collections import Counter
 
