@@ -1,11 +1,11 @@
-"""Attempts at direct messages: how one is made, and what follows from it.
+"""Attempts at direct messages, and their outcomes.
 
     open the channel -> is the message still due? -> post it -> outcome
 
-The platform limits all messages together, so one attempt runs at a time. A refusal of the platform is for
-good: its bot may not write to this user, there is no such user, or the bot token is wrong. After any other
-failure the next attempt comes as for a webhook: some retries, each a fixed delay after the failure before it,
-and then the pauses of a suspended endpoint, up to the age at which a webhook expires. A limit of the platform
+The platform limits all messages together, so one attempt runs at a time. A refusal of the platform is final:
+its bot may not write to this user, there is no such user, or the bot token is wrong. After any other failure
+the next attempt comes as for a webhook: some retries, each a fixed delay after the failure before it, and
+then the pauses of a suspended endpoint, up to the age at which a webhook expires. A limit of the platform
 uses up no try.
 """
 
@@ -115,7 +115,7 @@ class Messages:
         """Make attempts at messages that the log calls `name`.
 
         Args:
-            failing: the platform fails; the first line has a place for the error.
+            failing: the lines for a platform that fails; the first one has a place for the error.
         """
         self.policy = policy
         self._name = name
@@ -155,7 +155,7 @@ class Messages:
         return fate_of(self.policy, tries, since_ms, failure, at_ms, duration_ms)
 
     def _log(self, failure: Failure | None) -> None:
-        """Tell the operator when the platform fails and works again."""
+        """Log when the platform begins to fail, and when it works again."""
         was_failing, self._is_failing = self._is_failing, failure is not None and not failure.is_final
         if failure is not None and self._is_failing and not was_failing:
             log.warning(self._failing.begins, failure.error)

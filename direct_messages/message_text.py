@@ -1,4 +1,4 @@
-"""The texts of direct messages, in English. Each says what happened, why, and where to go on.
+"""The texts of direct messages, in English. Each says what happened, why, and on which page to go on.
 
 Names and reasons are shown as text, and never as markup.
 """

@@ -1,4 +1,4 @@
-"""Chat-platform webhooks, in the form of Discord's. Invariant: an owner's words are shown as text, and never
+"""Chat-platform webhooks, in the form of Discord's. Invariant: texts of owners are shown as text, and never
 as markup.
 
 The URL of a chat webhook is a password: everybody who has the token, its last part, may write to the channel.
@@ -126,7 +126,7 @@ def _words(delivery: Delivery, say: Callable[[str], str]) -> tuple[str, str]:
 
 
 def plain_line(name: str) -> str:
-    """Return the text on one line, without what nobody sees. It may be empty then."""
+    """Return the text as one line without invisible characters. It may be empty."""
     line = _INVISIBLE.sub("", " ".join(name.split())).strip()
     return line if line.strip(_JOINERS) else ""
 

@@ -1,10 +1,10 @@
-"""Webhooks as `sender` sends them: which delivery is attempted, and what its result means for the others.
+"""Webhooks as `sender` sends them: which delivery is attempted, and how its result delays the others.
 
 The outbox says which delivery is due. A failure of the proxy stops all deliveries, a rate limit of the chat
 platform those to all chat webhooks, and a slow, limited or unknown failure those to one endpoint.
 
-An attempt runs long after the request that queued its delivery. `Origins` keeps the id of that request, so
-that the lines of the attempt are found under it.
+An attempt runs long after the request that queued its delivery. `Origins` keeps the id of that request for
+the log lines of the attempt.
 """
 
 import asyncio
@@ -143,7 +143,8 @@ class WebhookNotifier:
             return HttpResult(None, "internal", AtFault.UNKNOWN)
 
     def _stop_or_go(self, result: HttpResult, at_ms: int, now_ms: int) -> None:
-        """Stop or resume all deliveries, by what an attempt that began at `at_ms` says of the proxy."""
+        """Stop all deliveries if the proxy fails, and resume them if it works. The attempt began at
+        `at_ms`."""
         if result.fault is not AtFault.PROXY:
             if result.error not in SHORT_OF_PROXY:
                 self._proxy_failures = self._proxy_until_ms = 0
@@ -157,7 +158,7 @@ class WebhookNotifier:
     def _slow_down(self, ref: str, result: HttpResult, found: AttemptResult, now_ms: int) -> None:
         """Delay further deliveries to the endpoint, as the result demands."""
         if result.fault is AtFault.PROXY:
-            return  # which says nothing of the endpoint
+            return  # a failure of the proxy says nothing of the endpoint
         if result.fault is AtFault.UNKNOWN or (not found.charged and not found.wait_ms):
             delay_ms = max(self._policy.retry_delay_ms, LEAST_BACKOFF_MS)
             self._outbox.hold_longer(ref, now_ms, delay_ms, LONGEST_BACKOFF_MS)
