@@ -54,7 +54,7 @@ class TargetGuard:
     def check_url(self, url: str) -> Target:
         """Read a URL and check all that needs no name resolution. Raises UrlRefused with the reason."""
         target = read_url(url)
-        if _literal(target.host) is not None:
+        if ip_literal(target.host) is not None:
             self.check_address(target, target.host)
         else:
             self._check_name(target)
@@ -69,7 +69,7 @@ class TargetGuard:
 
         A name may have several addresses: the caller skips those that are refused.
         """
-        parsed = _literal(address)
+        parsed = ip_literal(address)
         if parsed is None:
             raise UrlRefused("not_an_address")
         if not self.allow_private and (name := special_range(parsed)) is not None:
@@ -124,7 +124,8 @@ class AnyTarget:
         pass
 
 
-def _literal(host: str) -> Address | None:
+def ip_literal(host: str) -> Address | None:
+    """Return the address that a host is, or None for a name."""
     try:
         return ip_address(host)
     except ValueError:

@@ -1,7 +1,4 @@
-"""The health of the process now and in the last minutes: memory, the delay of the event loop, traffic.
-
-Invariant: no request pays for a point of the timeline.
-"""
+"""The health of the process now and in the last minutes: memory, the delay of the event loop, traffic."""
 
 import asyncio
 from collections import deque

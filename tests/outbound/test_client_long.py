@@ -10,8 +10,8 @@ import pytest
 
 from grammars.service_urls import read_proxy_url
 from outbound.client import HttpClient, open_client
-from outbound.http1 import BYTES_EACH, HEAD_BYTES, MAX_CHUNKS, MAX_HEADERS, MAX_PIECES
-from outbound.result import HttpResult
+from outbound.http1 import HEAD_BYTES, MAX_CHUNKS, MAX_HEADERS, MAX_PIECES
+from outbound.result import BYTES_EACH, HttpResult
 from outbound.targets import AnyTarget
 from tests.support.certificate_authority import trusted
 from tests.support.coroutines import run
