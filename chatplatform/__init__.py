@@ -7,5 +7,5 @@ Invariants. A fact that the platform does not state is unknown; it is never take
 an exception, whatever it contains. The platform's tokens are used at once and kept nowhere.
 
 Reading order: `answers` (facts, and how answers become facts), `authorization` (signing in), `listing_checks`
-(the conditions for a listing), `rate_limits`, `platform_client` (questions, within these limits).
+(the conditions for a listing), `platform_client` (questions, within the platform's rate limits).
 """

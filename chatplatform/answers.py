@@ -7,6 +7,7 @@ A field that is missing or of a wrong type is unknown, and the other fields stil
 something else, is no answer. Only checked ids and hashes go into the addresses of pictures.
 """
 
+import math
 import re
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -316,6 +317,44 @@ def _commands(fields: Mapping[str, Any]) -> Answer:
     if flags is None:
         return "unknown"
     return "yes" if flags & _HAS_COMMANDS else "no"
+
+
+# -- rate limits ---------------------------------------------------------------------------------------------
+# https://docs.discord.com/developers/topics/rate-limits
+
+TOO_MANY = 429
+LONGEST_SECONDS = 3_600.0
+"""The longest wait that is believed. A longer one is a mistake of the platform."""
+_SECONDS = re.compile(r"[0-9]+(?:\.[0-9]+)?")
+
+
+def asked_seconds(status: int, headers: Mapping[str, str], body: object) -> float | None:
+    """Return how long an answer asks to wait, None if it does not. The longest wait that it states counts.
+
+    The names of `headers` are in lower case. A value that makes no sense counts as none.
+    """
+    asked: list[float | None] = []
+    if headers.get("x-ratelimit-remaining") == "0":
+        asked.append(_in_header(headers.get("x-ratelimit-reset-after")))
+    if status == TOO_MANY:
+        # The body is finer than the header, which is rounded.
+        asked += [_in_header(headers.get("retry-after")), _believed(fields_of(body).get("retry_after"))]
+    return max((seconds for seconds in asked if seconds is not None), default=None)
+
+
+def is_global(headers: Mapping[str, str], body: object) -> bool:
+    """Return true if the answer 429 is about everything on the platform."""
+    return headers.get("x-ratelimit-global", "").lower() == "true" or fields_of(body).get("global") is True
+
+
+def _in_header(text: str | None) -> float | None:
+    return _believed(float(text)) if text is not None and _SECONDS.fullmatch(text) else None
+
+
+def _believed(seconds: object) -> float | None:
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds < math.inf:
+        return None
+    return min(seconds, LONGEST_SECONDS)
 
 
 # -- the fields of an answer ---------------------------------------------------------------------------------

@@ -24,12 +24,15 @@ from urllib.parse import urlencode
 import msgspec
 
 from chatplatform.answers import (
+    TOO_MANY,
     InnerServer,
     PlatformApplication,
     PlatformServer,
     PlatformUser,
     ServerChannel,
+    asked_seconds,
     decoded,
+    is_global,
     read_application,
     read_channel,
     read_code,
@@ -40,13 +43,60 @@ from chatplatform.answers import (
     read_user,
 )
 from chatplatform.authorization import SignInFailed, read_token
-from chatplatform.rate_limits import PlatformLimits, PlatformQuestion
 from core.clock import NS_PER_SECOND, Clock
 from core.newest import Newest
 from core.version import VERSION
 from grammars.service_urls import TunnelProxy
 from outbound.client import HttpClient, open_client
 from outbound.targets import AnyTarget
+
+MOST_BUCKETS = 1_024
+UNSAID_SECONDS = 5.0
+"""The wait after an answer 429 that states none."""
+
+
+class PlatformQuestion(NamedTuple):
+    """The kind of a question. `whose` is a digest of the user's token; it is empty for our own questions."""
+
+    route: str
+    whose: str = ""
+
+
+class PlatformLimits:
+    """The limits of our questions. Invariant: a question that must wait is not sent.
+
+    The platform counts questions in buckets, which it names in its answers, and all of them together. Nobody
+    knows the bucket of a route before its first answer: until then the route is a bucket of its own. Each
+    user's token has its own bucket of the same name. Times are monotonic seconds.
+    """
+
+    def __init__(self) -> None:
+        self._names = Newest[str, str](MOST_BUCKETS)
+        """The bucket of each route that has been asked."""
+        self._until = Newest[tuple[str, str], float](MOST_BUCKETS)
+        """The time before which a bucket is empty, by its name and whose it is."""
+        self._all_until = 0.0
+
+    def wait_seconds(self, question: PlatformQuestion, now: float) -> float:
+        """Return how long to wait before a question; 0 if it may be sent."""
+        bucket = self._names.get(question.route, question.route), question.whose
+        return max(self._all_until - now, self._until.get(bucket, 0.0) - now, 0.0)
+
+    def answered(
+        self, question: PlatformQuestion, status: int, headers: Mapping[str, str], body: object, now: float
+    ) -> None:
+        """Read the limits in an answer."""
+        name = headers.get("x-ratelimit-bucket", "")[:64] or question.route
+        self._names[question.route] = name
+        seconds = asked_seconds(status, headers, body)
+        if seconds is None and status != TOO_MANY:
+            return
+        until = now + (UNSAID_SECONDS if seconds is None else seconds)
+        if status == TOO_MANY and is_global(headers, body):
+            self._all_until = max(self._all_until, until)
+        else:
+            self._until[name, question.whose] = until
+
 
 READ_BYTES = 256 * 1024
 """The longest answer that is read."""
@@ -328,7 +378,7 @@ class ChatPlatform:
                         raise PlatformAway("limited", wait)
                     await asyncio.sleep(wait)
                     answer = await self._exchange(question, path, headers, body)
-                    if answer.status != HTTPStatus.TOO_MANY_REQUESTS:
+                    if answer.status != TOO_MANY:
                         return answer
         except TimeoutError:
             raise PlatformAway("timeout") from None

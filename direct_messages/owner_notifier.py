@@ -24,9 +24,9 @@ from core.events import (
 )
 from core.rows import OwnerMessage
 from core.state import State
-from direct_messages.message_attempts import Message, MessagePolicy, Messages, Messenger
-from direct_messages.message_text import message_text, nonce_of
-from webhook.attempts import due_at_ms
+from direct_messages.message_attempts import Messages, Messenger
+from direct_messages.message_text import Message, owner_message
+from webhook.attempts import RetryPolicy, due_at_ms
 from webhook.sender import Outcome, Trouble
 
 log = logging.getLogger(__name__)
@@ -56,7 +56,7 @@ class OwnerNotifier:
     )
 
     def __init__(
-        self, state: State, messenger: Messenger, policy: MessagePolicy, public_url: str, clock: Clock
+        self, state: State, messenger: Messenger, policy: RetryPolicy, public_url: str, clock: Clock
     ) -> None:
         """Take over the messages that wait.
 
@@ -135,5 +135,4 @@ class OwnerNotifier:
         """Return the message, or None if its user was erased or another decision was made meanwhile."""
         if self._state.listings.untold.get(ref) != message:
             return None
-        text = message_text(self._state.listings[ref], message, self._public_url)
-        return Message(text, nonce_of(ref, message))
+        return owner_message(self._state.listings[ref], message, self._public_url)

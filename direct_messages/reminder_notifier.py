@@ -40,9 +40,9 @@ from core.events import (
 )
 from core.ledger import Ledger
 from core.user_rows import USERS, Reminder, ReminderMessage, UserRow, user_ref
-from direct_messages.message_attempts import Message, MessagePolicy, Messages, Messenger
-from direct_messages.message_text import reminder_nonce, reminder_text
-from webhook.attempts import due_at_ms
+from direct_messages.message_attempts import Messages, Messenger
+from direct_messages.message_text import Message, reminder_message
+from webhook.attempts import RetryPolicy, due_at_ms
 from webhook.sender import Outcome, Trouble
 
 SLICE_REMINDERS, PAUSE_MS = 128, 1
@@ -82,7 +82,7 @@ class ReminderNotifier:
         self,
         ledger: Ledger,
         messenger: Messenger,
-        policy: MessagePolicy,
+        policy: RetryPolicy,
         public_url: str,
         cooldown_ms: int,
         clock: Clock,
@@ -305,8 +305,8 @@ class ReminderNotifier:
         """Return the message; None if it is not due any more, now that the platform has answered."""
         if self._due((due.user, due.listing), self._clock.now_ms()) != due:
             return None
-        text = reminder_text(self._state.listings[due.listing], self._public_url)
-        return Message(text, reminder_nonce(due.user, due.listing, due.ends_ms))
+        listing = self._state.listings[due.listing]
+        return reminder_message(due.user, listing, due.ends_ms, self._public_url)
 
     def _is_on(self, due: _Due) -> bool:
         row = self._state.users.get(due.user)

@@ -29,7 +29,8 @@ class RetryPolicy:
     """The numbers of the rules.
 
     `retries` may follow a failed first attempt. After `suspend_after` deliveries that failed for good, an
-    endpoint is suspended for `suspension_ms`, which doubles up to `longest_suspension_ms`.
+    endpoint is suspended for `suspension_ms`, which doubles up to `longest_suspension_ms`. A delivery or a
+    message expires after `kept_ms`.
     """
 
     retries: int
@@ -37,6 +38,7 @@ class RetryPolicy:
     suspend_after: int
     suspension_ms: int
     longest_suspension_ms: int
+    kept_ms: int
 
     def length_ms(self, times: int) -> int:
         """Return the length of the suspension number `times` since the endpoint last worked."""

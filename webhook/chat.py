@@ -15,8 +15,7 @@ from typing import NamedTuple, assert_never
 
 import msgspec
 
-from chatplatform.answers import decoded, read_code
-from chatplatform.rate_limits import TOO_MANY, asked_seconds, is_global
+from chatplatform.answers import TOO_MANY, asked_seconds, decoded, is_global, read_code
 from core.rows import Delivery, Listing
 from grammars.http_urls import Target, UrlRefused
 from kinds.registry import kind_of

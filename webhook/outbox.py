@@ -15,10 +15,9 @@ fact is written, neither delays a delivery for long, nor lets it leave early, no
 """
 
 import heapq
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
-from enum import Enum, auto
 from typing import NamedTuple
 
 from core.clock import Moment
@@ -38,14 +37,6 @@ from outbound.slots import Slots
 from webhook.attempts import RetryPolicy, due_at_ms, to_steady_ms
 
 PATIENT_PROBES = 5  # with the oldest delivery: half an hour, if the first suspension takes a minute
-
-
-class Turn(Enum):
-    """The queue of the outbox in which an endpoint waits for its turn."""
-
-    NONE = auto()
-    QUICK = auto()
-    SLOW = auto()
 
 
 class QueueEntry(NamedTuple):
@@ -78,7 +69,6 @@ class EndpointQueue:
     slow: bool = False  # the last attempt took long; then one attempt at a time
     to_catch_up: int = 0  # deliveries that leave at the endpoint's pace, because they had to wait
     misses: int = 0  # consecutive failures with an unknown party at fault
-    turn: Turn = Turn.NONE
     gone: bool = False  # the webhook is removed, and no delivery has entered since
 
     @property
@@ -167,14 +157,12 @@ class OutboxPolicy:
     """The limits of the outbox.
 
     `in_flight` attempts may run at once, `in_flight_per_endpoint` of them to one endpoint. `look_ups` more
-    may resolve a name. An endpoint that catches up gets a delivery each `catch_up_gap_ms`. A delivery expires
-    after `kept_ms`.
+    may resolve a name. An endpoint that catches up gets a delivery each `catch_up_gap_ms`.
     """
 
     in_flight: int
     in_flight_per_endpoint: int
     catch_up_gap_ms: int
-    kept_ms: int
     look_ups: int
 
 
@@ -215,8 +203,9 @@ class Outbox:
         self._due: list[tuple[int, int, QueueEntry]] = []
         self._timers: list[tuple[int, str]] = []
         self._queues: dict[str, EndpointQueue] = {}
-        self._ready: deque[str] = deque()
-        self._slow_ready: deque[str] = deque()
+        self._ready: OrderedDict[str, None] = OrderedDict()
+        """The endpoints that wait for their turn, but for the slow ones."""
+        self._slow_ready: OrderedDict[str, None] = OrderedDict()
         self._slow_turn = False
         self._in_flight = 0
         self.slots, self.look_ups = Slots(policy.in_flight), Slots(policy.look_ups)
@@ -308,13 +297,9 @@ class Outbox:
     def _forget_pace(self, ref: str) -> None:
         """Forget the pace of an endpoint with new settings, and take it out of the queue of slow
         endpoints."""
-        queue = self._queues.get(ref)
-        if queue is None:
-            return
-        if queue.slow and queue.turn is Turn.SLOW:
-            self._slow_ready.remove(ref)
-            queue.turn = Turn.NONE
-        queue.forget_pace()
+        if ref in self._queues:
+            self._slow_ready.pop(ref, None)
+            self._queues[ref].forget_pace()
 
     # -- attempts --------------------------------------------------------------------------------------
 
@@ -325,7 +310,7 @@ class Outbox:
             self._make_ready(heapq.heappop(self._timers)[1])
         taken: list[Due] = []
         while self._has_place(now_ms) and (refs := self._next_turns()):
-            due = self._next(refs.popleft(), now_ms)
+            due = self._next(refs.popitem(last=False)[0], now_ms)
             if due is not None:
                 taken.append(due)
         return taken
@@ -420,16 +405,10 @@ class Outbox:
 
     def _make_ready(self, ref: str) -> None:
         queue = self._queues.get(ref)
-        if queue is None or queue.turn is not Turn.NONE:
-            return
-        if queue.slow:
-            queue.turn = Turn.SLOW
-            self._slow_ready.append(ref)
-        else:
-            queue.turn = Turn.QUICK
-            self._ready.append(ref)
+        if queue is not None and ref not in self._ready and ref not in self._slow_ready:
+            (self._slow_ready if queue.slow else self._ready)[ref] = None
 
-    def _next_turns(self) -> deque[str]:
+    def _next_turns(self) -> OrderedDict[str, None]:
         """Return the queue of endpoints whose turn it is, the quick or the slow one. Empty for none."""
         if self._slow_ready and self.slots.is_free(slow=True) and (self._slow_turn or not self._ready):
             self._slow_turn = False
@@ -444,9 +423,7 @@ class Outbox:
 
     def _next(self, ref: str, now_ms: int) -> Due | None:
         """Take the endpoint's next delivery, if it has room. Then the endpoint waits for its next turn."""
-        queue = self._queues[ref]
-        queue.turn = Turn.NONE
-        due = None
+        queue, due = self._queues[ref], None
         if queue.not_before_ms <= now_ms:
             due = self._next_due(ref, queue, now_ms)
         if due is None:
@@ -471,7 +448,7 @@ class Outbox:
         if queue.slow and not self.slots.is_free(slow=True):
             self._make_ready(ref)  # it has become slow while it waited for its turn
             return None
-        kept_since_ms = now_ms - self._policy.kept_ms
+        kept_since_ms = now_ms - self._retries.kept_ms
         if urgent is not None:
             entry, probe = queue.urgent.popleft(), False
         else:

@@ -51,7 +51,7 @@ class Channel:
     def __init__(self, transport: asyncio.BaseTransport, loop: asyncio.AbstractEventLoop) -> None:
         self._transport = cast(asyncio.Transport, transport)
         self._loop = loop
-        self._drained: list[asyncio.Future[None]] | None = None
+        self._drained: list[asyncio.Future[None]] = []  # done when the client keeps up again
         self._taken: int | None = None  # by the client, at the last `watch`
         self.reading = Reading.FLOWING
         self.writing = Writing.FLOWING
@@ -76,12 +76,10 @@ class Channel:
             return not_written()
         future = self._loop.create_future()
         self._transport.write(data)
-        if not self.blocked:
-            future.set_result(None)
-        elif self._drained is None:
-            self._drained = [future]
-        else:
+        if self.blocked:
             self._drained.append(future)
+        else:
+            future.set_result(None)
         return future
 
     def block(self) -> None:
@@ -96,7 +94,7 @@ class Channel:
         self._release(None)
 
     def _release(self, error: Exception | None) -> None:
-        futures, self._drained = self._drained or (), None
+        futures, self._drained = self._drained, []
         for future in futures:
             _settle(future, error)
 

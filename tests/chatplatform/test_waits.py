@@ -1,4 +1,4 @@
-"""chatplatform/rate_limits.py: no question is sent before its limits allow it."""
+"""chatplatform/platform_client.py: no question is sent before its limits allow it."""
 
 from typing import Any
 
@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatplatform.rate_limits import (
-    LONGEST_SECONDS,
+from chatplatform.answers import LONGEST_SECONDS
+from chatplatform.platform_client import (
     MOST_BUCKETS,
     UNSAID_SECONDS,
     PlatformLimits,

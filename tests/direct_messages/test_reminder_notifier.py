@@ -21,10 +21,9 @@ from core.events import (
     VotesRemoved,
 )
 from core.user_rows import ReminderMessage, user_ref
-from direct_messages.message_attempts import MessagePolicy
 from direct_messages.reminder_notifier import SLICE_REMINDERS, ReminderNotifier
 from tests.support.coroutines import run, turns, until
-from tests.support.fake_messenger import RETRIES, URL, MessageStage
+from tests.support.fake_messenger import POLICY, URL, MessageStage
 from tests.support.memory_ledger import fold
 from tests.support.people import signed_in
 from tests.support.sample_rows import (
@@ -43,7 +42,6 @@ from tests.support.warned import warned
 from votes.table import VoteTable
 
 REF = user_ref(USER)
-POLICY = MessagePolicy(RETRIES, 14 * DAY_MS)
 CLOSED = PlatformAway("refused", status=403, code=50_007)
 
 

@@ -15,7 +15,7 @@ from core.events import (
 )
 from core.rows import Attempt, Delivery, Outcome, Suspension, Webhook
 from tests.support.examples import affordable
-from tests.support.outbox_model import POLICY, REFS, WIDE, OutboxModel, Post, Waiting
+from tests.support.outbox_model import POLICY, REFS, SHORT, WIDE, OutboxModel, Post, Waiting
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF
 from tests.support.sender_stage import URL
 from tests.support.slots_set import webhook_removed, webhook_saved
@@ -157,7 +157,7 @@ class OutboxMachine(OutboxModel):
         assert due.urgent == (due.delivery_id in self.tests)
         assert due.probe == (not due.urgent and self.suspension(ref) is not None)
         row = self.state.deliveries.pending.get(due.delivery_id)
-        assert due.expired == (self.places[due.delivery_id][0] <= self.now_ms - POLICY.kept_ms)
+        assert due.expired == (self.places[due.delivery_id][0] <= self.now_ms - SHORT.kept_ms)
         if due.urgent:
             assert not self.tests_in_flight(ref)
             tests = {name: one.arrived or 0 for name, one in self.line(ref) if name in self.tests}
