@@ -23,7 +23,7 @@ Answer = Literal["yes", "no", "unknown"]
 
 
 class PlatformUser(msgspec.Struct, frozen=True, gc=False):
-    """A user who has signed in. `avatar` is the hash that the picture's address is made of."""
+    """A user who has signed in. `avatar` is the hash in the address of the picture."""
 
     id: str
     username: str

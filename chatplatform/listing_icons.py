@@ -60,7 +60,7 @@ class ListingIcons:
         return known.url if known is not None else None
 
     async def run(self) -> None:
-        """Ask about what is noted, until it is cancelled. It may run again after a failure."""
+        """Ask about the noted listings until it is cancelled. It may run again after a failure."""
         while True:
             while self._noted:
                 ref = next(iter(self._noted))

@@ -74,7 +74,7 @@ class PlatformLimits:
         self._names = Newest[str, str](MOST_BUCKETS)
         """The bucket of each route that has been asked."""
         self._until = Newest[tuple[str, str], float](MOST_BUCKETS)
-        """The time before which a bucket is empty, by its name and whose it is."""
+        """The time until which a bucket is empty, by its name and owner."""
         self._all_until = 0.0
 
     def wait_seconds(self, question: PlatformQuestion, now: float) -> float:
@@ -247,7 +247,7 @@ class ChatPlatform:
         return await self._read("servers", "/users/@me/guilds?with_counts=true", token, read_servers)
 
     async def inside(self, server_id: str) -> Inside:
-        """Return what the deployment's bot sees of a server. Raises PlatformAway.
+        """Return a server as the deployment's bot sees it. Raises PlatformAway.
 
         Only a deployment with a bot asks.
         """

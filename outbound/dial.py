@@ -212,7 +212,7 @@ class Dialler:
         return tls, tunnel
 
     async def _connect(self, addresses: Sequence[str], port: int) -> socket.socket:
-        """Return the first socket that connects. Raises the OSError that tells most about the endpoint."""
+        """Return the first socket that connects. Raises the OSError that says most about the endpoint."""
         if len(addresses) == 1:
             return await self._connect_to(addresses[0], port)
         waiting, running = deque(addresses), set[asyncio.Task[socket.socket]]()

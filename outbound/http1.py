@@ -1,5 +1,5 @@
-"""HTTP/1.1 over one connection, one exchange at a time. Invariant: the client reads a bounded part of what
-the peer sends, and nothing after the result is known.
+"""HTTP/1.1 over one connection, one exchange at a time. Invariant: the client reads a bounded part of a
+response, and nothing after its result is known.
 
 Responses follow RFC 9112, parsed by llhttp (httptools) without its lenient modes. The status counts as soon
 as the head is complete. The way in which the body ends only decides if the connection can be used again. The

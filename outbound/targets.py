@@ -2,15 +2,15 @@
 
 A name may resolve to another address tomorrow. So the guard is asked three times: `check_url` when a URL is
 saved and before each exchange, `check_address` for each address just before a connection to it, and
-`check_ends` for the two ends of each new connection. The last check does not depend on what is known of this
+`check_ends` for the two ends of each new connection. The last check does not depend on knowledge of this
 machine.
 
 The tables of ranges follow the IANA IPv4 and IPv6 Special-Purpose Address Registries (RFC 6890). They include
-the globally reachable entries, because no public endpoint lives there. They add what the registries leave
-out: multicast, the metadata addresses of cloud providers, and every form of IPv6 address that carries an IPv4
-address. IANA assigns global IPv6 addresses from 2000::/3 only. No table can list a NAT64 prefix that a
-network has chosen for itself. `ipaddress.is_global` is not enough: its answers change between patch releases,
-and it takes multicast, NAT64, IPv4-compatible and unassigned addresses for public ones.
+the globally reachable entries, because no public endpoint lives there. They add ranges that the registries
+leave out: multicast, the metadata addresses of cloud providers, and every form of IPv6 address that carries
+an IPv4 address. IANA assigns global IPv6 addresses from 2000::/3 only. No table can list a NAT64 prefix that
+a network has chosen for itself. `ipaddress.is_global` is not enough: its answers change between patch
+releases, and it takes multicast, NAT64, IPv4-compatible and unassigned addresses for public ones.
 """
 
 from collections.abc import Callable, Collection

@@ -1,7 +1,7 @@
 """The TLS records of a peer, split and counted. Invariant: a peer that sends more than an honest one, or asks
 for expensive work, is refused before OpenSSL reads it.
 
-The header of a record tells its length in the clear (RFC 8446, 5.1), and only OpenSSL can read its content.
+The header of a record has its length in the clear (RFC 8446, 5.1), and only OpenSSL can read its content.
 So this module counts records and bytes. The caller reports records without data for the application through
 `silent`.
 """

@@ -1,6 +1,6 @@
 """The access log. Invariant: no response waits for the log.
 
-The event loop only collects what it has answered. A few times a second, a thread formats the collected lines,
+The event loop only collects the answers. A few times a second, a thread formats the collected lines,
 without queries and secrets, and writes them at once.
 """
 
@@ -89,7 +89,7 @@ class AccessLog:
             raise
 
     async def step(self) -> None:
-        """Write what is collected, and a line with the number of dropped responses. Returns after the
+        """Write the collected responses, and a line with the number of dropped responses. Returns after the
         write."""
         if not self._waiting and not self._dropped:
             return

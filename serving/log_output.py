@@ -196,7 +196,7 @@ class _Writing(logging.Handler):
 
 
 def standard_error() -> BinaryIO:
-    """Return standard error without a buffer: what it cannot take would make the exit status 120."""
+    """Return standard error without a buffer: unwritten bytes in one would make the exit status 120."""
     return open(sys.stderr.fileno(), "wb", buffering=0, closefd=False)
 
 
@@ -217,7 +217,7 @@ def begin_logging(output: LogOutput, level: str) -> None:
     logging.basicConfig(level=level, handlers=[output.handler()])
     # Its INFO lines quote malformed requests, and a malformed request may hold a secret.
     logging.getLogger("tornado.general").setLevel(max(logging.WARNING, logging.getLogger().level))
-    logging.getLogger(SECURITY).setLevel(logging.INFO)  # whatever the level of all else
+    logging.getLogger(SECURITY).setLevel(logging.INFO)  # at every level of all other lines
     logging.captureWarnings(capture=True)
     sys.excepthook = _stopped_by
     threading.excepthook = _thread_stopped_by

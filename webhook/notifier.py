@@ -216,5 +216,5 @@ class Origins:
                 self._requests.pop(event.delivery_id, None)
 
     def enter(self, delivery_id: str) -> None:
-        """Make the request of a delivery the cause of what happens in the present task."""
+        """Make the log lines of the present task those of the request of a delivery."""
         REQUEST_ID.set(self._requests.get(delivery_id, ""))

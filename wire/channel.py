@@ -6,7 +6,7 @@ process hold a bounded number of bytes.
 The two halves are two small machines. *Reading* goes FLOWING <-> WAITING, and from either to ENDED, for good.
 *Writing* goes FLOWING <-> BLOCKED, and from either to SHUT and to GONE.
 
-Lingering: our side of the socket is shut down, and what the client still sends is read and dropped, because
+Lingering: our side of the socket is shut down, and further bytes of the client are read and dropped, because
 closing a socket with unread bytes would reset it and take the answer with it (RFC 9112, 9.6).
 
 Bytes that the kernel still holds for the client could be lost, too, so the kernel is asked for them. A TLS

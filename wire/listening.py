@@ -64,7 +64,7 @@ class Certificates:
             context.load_cert_chain(self._certificate, self._key, password=self._refuse_passphrase)
         except CertificateUnusable:
             raise
-        except (OSError, ValueError) as error:  # what ssl.SSLError is
+        except (OSError, ValueError) as error:  # ssl.SSLError is both
             raise CertificateUnusable(self._blame(error)) from None
         return context
 
@@ -79,7 +79,7 @@ class Certificates:
             ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(self._certificate)
         except (OSError, ValueError):
             return f"{self._certificate}: holds no certificate in PEM"
-        reason = getattr(error, "reason", None)  # not always told: then the text is OpenSSL's line number
+        reason = getattr(error, "reason", None)  # may be missing: then the text is OpenSSL's line number
         why = f" ({reason})" if reason else ""
         return f"{self._key}: has no key in PEM that fits {self._certificate}{why}"
 
@@ -100,7 +100,7 @@ FIRST_DESCRIPTOR = 3  # SD_LISTEN_FDS_START
 _ACTIVATION = ("LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES")
 _NOT_HERE = (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)
 _STREAMS = (socket.AF_INET, socket.AF_INET6, socket.AF_UNIX)
-_ALL_IPV4, _ALL_IPV6 = "0.0.0.0", "::"  # noqa: S104 (what the operator asks for by its name)
+_ALL_IPV4, _ALL_IPV6 = "0.0.0.0", "::"  # noqa: S104 (the operator asks for it by its name)
 
 
 class CannotListen(OSError):

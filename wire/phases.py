@@ -7,7 +7,7 @@ Theory of operation
 
 Four small machines share a connection. Each has its state in one variable:
 
-1) The *phase* (this file): what the connection is doing.
+1) The *phase* (this file): the present activity of the connection.
 2) The *stage* of the parser (`parser.Stage`): its next byte belongs to no message, to a head, to a body, or
    to nothing that anybody reads.
 3) The *reading half* of the socket (`channel.Reading`): bytes flow, bytes wait in the kernel, or the client
@@ -39,7 +39,7 @@ is reached, whatever led to it:
   it, and had to wait for the answer to that.)
 * IDLE with a client that does not read, or with bytes that are not parsed yet, becomes HELD. It is IDLE again
   as soon as the client has read and the bytes have their turn.
-* IDLE on a connection whose client has sent its last becomes LINGERING; so do HEAD and BODY.
+* IDLE on a connection whose client sends no more becomes LINGERING; so do HEAD and BODY.
 
 `Connection.go_on` takes these steps.
 
@@ -79,7 +79,7 @@ class Step(Enum):
     DIRECT = auto()  # the first request was answered without the application
     HEAD_PART = auto()  # a part of a head is there, and its request would have its turn
     TURN = auto()  # an exchange begins
-    WHOLE = auto()  # the request whose turn it is is complete
+    WHOLE = auto()  # the request that has its turn is complete
     ANSWERED = auto()  # the exchange is over, and another may follow
     HOLD = auto()  # nothing may begin now
     FREE = auto()  # the next request may begin
