@@ -14,7 +14,6 @@ from typing import Annotated
 import msgspec
 
 from core.clock import NS_PER_SECOND, Clock
-from core.newest import Newest
 from core.state import State
 from core.version import VERSION
 from kinds.bots import BOTS
@@ -102,7 +101,7 @@ class HttpCounts:
         self._turns = asyncio.Semaphore(AT_ONCE)
         self._cache_ns = round(cache_seconds * NS_PER_SECOND)
         self._clock = clock
-        self._cached = Newest[str, tuple[int, int]](MAX_CACHED)  # ref -> (count, asked at, monotonic ns)
+        self._cached: dict[str, tuple[int, int]] = {}  # ref -> (count, asked at, monotonic ns)
         self._asking: dict[str, asyncio.Task[int | None]] = {}
 
     async def close(self) -> None:
@@ -137,7 +136,10 @@ class HttpCounts:
             reason = error.args[0] if isinstance(error, _NoCount) else type(error).__name__
             log.warning("guild-count look-up for %s failed: %s", ref, reason)
             return None
+        self._cached.pop(ref, None)
         self._cached[ref] = (count, asked_ns)
+        if len(self._cached) > MAX_CACHED:
+            del self._cached[next(iter(self._cached))]
         return count
 
     async def _fetch(self, url: str) -> int:

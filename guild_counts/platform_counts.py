@@ -11,13 +11,13 @@ import asyncio
 import logging
 import math
 from bisect import bisect_right
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple
 
 from chatplatform.platform_client import PlatformAway
 from core.clock import NS_PER_SECOND, Clock
 from core.events import FREQUENT, Event, ListingMerged, ListingRemoved, ListingReviewed
-from core.newest import Newest
 from core.state import State
 from guild_counts.counts import OperatorCounts, how_to_set
 from kinds.bots import BOTS
@@ -73,8 +73,8 @@ class PlatformCounts:
         self._pace_seconds = pace_seconds
         self._first_pause_seconds = first_pause_seconds
         self._of_operator = OperatorCounts(state)
-        self._told = Newest[str, _Told](MOST_TOLD)
-        self._wanted = Newest[str, int](MOST_WANTED)
+        self._told = OrderedDict[str, _Told]()
+        self._wanted = OrderedDict[str, int]()
         """The bots to ask for, in this order, and how often each was asked for in vain."""
         self._surveyed = asyncio.Queue[str](SURVEYED)
         """Bots to ask for when nobody else is wanted."""
@@ -137,6 +137,8 @@ class PlatformCounts:
         if ref in self._wanted or ref in self._asking:
             return
         self._wanted[ref] = tries
+        if len(self._wanted) > MOST_WANTED:
+            self._wanted.popitem(last=False)
         self._ready.set()
 
     # -- Asking -------------------------------------------------------------------------------------------
@@ -194,7 +196,10 @@ class PlatformCounts:
             log.info("the chat platform answers questions for server counts again")
         self._failures, self._pause_seconds = 0, 0.0
         if ref in self._state.listings:  # it may have been removed meanwhile
+            self._told.pop(ref, None)
             self._told[ref] = _Told(count, self._clock.monotonic_ns())
+            if len(self._told) > MOST_TOLD:
+                self._told.popitem(last=False)
         return self._pace_seconds
 
     def _failed(self, ref: str, tries: int, away: PlatformAway) -> float:
