@@ -2,10 +2,11 @@
 
     async def issue(call: Call, form: KeyName) -> IssuedKey: ...
 
-    ISSUE_KEY = Action(name="issueKey", run=issue, form=KeyName, view=IssuedKey, ...)
+    ISSUE_KEY = Action(name="issueKey", run=issue, ...)
 
-The function reads the state, calls a rule, and commits. It does not know who asked it: the management API, a
-page or a test. So three things are not in an action:
+The function reads the state, calls a rule, and commits. The types of its form and of its view are those of
+the API. It does not know who asked it: the management API, a page or a test. So three things are not in an
+action:
 
 * The right of the caller. The row names it (`Access`), and the surface checks it before. The operator has
   every right.
@@ -20,8 +21,10 @@ Texts of a row may name a kind: `{kind}` is "bots", `{thing}` "bot", and `{Thing
 has `{kind}` is one action for each kind that has the part `of`.
 """
 
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from inspect import iscoroutinefunction
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from actions.tools import Tools
@@ -35,6 +38,7 @@ from kinds.kind import Kind, PartName
 from kinds.registry import KINDS
 from languages.refusals import Invalid
 from languages.said import Code, Fault
+from listings.rules import listing_of
 from people.permissions import Right
 
 RefusedFor = Code | Literal["invalid_id", "invalid_act", "invalid_query", "owner_quarantined"]
@@ -116,6 +120,10 @@ class Call:
         await ledger.durable(position)
         return made
 
+    async def done(self, events: Sequence[Event]) -> Success:
+        """Commit, and return a success that says no more. Raises Unavailable."""
+        return await self.commit(events, Success)
+
 
 @dataclass(frozen=True)
 class Access:
@@ -137,14 +145,20 @@ class Option(NamedTuple):
 
     Args:
         argument: the name of the argument, if it is another one than that of the field.
-        reads: how it is written: "file" is the name of a file, and "texts" an option that may be repeated.
+        reads: how it is written: "file" is the name of a file, "texts" an option that may be repeated, "past"
+            a time or how long ago it was. Two need no flag: "users" are arguments, or in a file, and "end" is
+            a time or how long from now.
+        choices: the texts that it may be, if not every text.
+        needed: true if the command must get it. An argument always must, but for users.
     """
 
     flag: str = ""
     argument: str = ""
-    reads: Literal["text", "seconds", "file", "texts"] = "text"
+    reads: Literal["text", "texts", "file", "flag", "seconds", "past", "users", "end"] = "text"
+    choices: tuple[str, ...] = ()
     default: str | None = None
-    help: str | None = None
+    needed: bool = False
+    help: str = ""
 
 
 class Command(NamedTuple):
@@ -155,13 +169,15 @@ class Command(NamedTuple):
         help: the text of `--help`; without one it is the summary.
         options: the fields of the form, by name. An id of the path may be among them, to name its argument.
         loses: the question that is asked first, if something is lost; a mapping if the kinds differ. It may
-            name the ids of the path.
+            name the ids of the path; or, if the form has `dry_run`, the fields of the answer to a dry run.
+        is_whole: true if it shows all pages of a list.
     """
 
     words: str
     help: str = ""
     options: Mapping[str, Option] = {}
     loses: str | Mapping[str, str] = ""
+    is_whole: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,28 +186,30 @@ class Action(Generic[F, V]):
 
     Args:
         name: the operation's id, of which clients make the names of functions.
-        run: the function; it gets None if there is no form.
-        form: the type of the body, or of the query of a GET; a mapping if each kind has its own.
-        view: the type of the answer; a mapping if each kind has its own.
+        run: the function. The type of its form is that of the body, or of the query of a GET; None if the
+            action has no form.
+        form: the types of the form, if each kind has its own.
+        view: the types of the answer, if each kind has its own.
         path: the path of the management API, with `{id}` and other ids.
-        finds: looks up what the path names, before the form is read. Without it, that is the listing, if any.
+        finds: looks up what the path names, before the form is read. Without it, these are the listing, if
+            any, and the form of the ids of users.
         of: the part that a kind must have; None for all kinds.
         about: more than the summary; a mapping if the kinds differ.
         outcome: a sentence on what a success means; a mapping if the kinds differ.
-        refuses: the codes of the refusals that the function may raise.
+        refuses: the codes of the refusals that the function may raise. `Operation.refusals` adds those that
+            follow from the path and the commit.
         status: the status of a success.
     """
 
     name: str
     run: Callable[["Call", F], V | Awaitable[V]]
-    form: type[F] | Mapping[str, type[F]] | None = None
-    view: type[V] | Mapping[str, type[V]]
-    access: Access
+    form: Mapping[str, type[F]] | None = None
+    view: Mapping[str, type[V]] | None = None
+    access: Access = Access()
     method: Method
     path: str
     finds: Callable[["Call"], object] | None = None
     of: PartName | None = None
-    tag: str
     summary: str
     about: str | Mapping[str, str] = ""
     outcome: str | Mapping[str, str]
@@ -230,31 +248,63 @@ class Operation(NamedTuple):
         return self._said(self._own(self.action.outcome))
 
     @property
-    def command(self) -> str:
-        return self._said(self.action.command.words)
-
-    @property
-    def help(self) -> str:
-        return self._said(self.action.command.help)
-
-    @property
-    def loses(self) -> str:
-        return self._said(self._own(self.action.command.loses))
+    def command(self) -> Command:
+        """The command with its texts for the kind."""
+        own = self.action.command
+        options = {name: each._replace(help=self._said(each.help)) for name, each in own.options.items()}
+        words, help_text, loses = map(self._said, (own.words, own.help, self._own(own.loses)))
+        return Command(words, help_text, options, loses, own.is_whole)
 
     @property
     def form(self) -> type[Any] | None:
-        form: type[Any] | None = self._own(self.action.form)
+        form: type[Any] | None = self._own(self.action.form) or self._types[1]
         return form
 
     @property
     def view(self) -> type[Success]:
-        view: type[Success] = self._own(self.action.view)
+        view: type[Success] = self._own(self.action.view) or self._types[2]
         return view
 
     @property
-    def is_on_listing(self) -> bool:
+    def _types(self) -> tuple[Any, ...]:
+        """The types of the function's call, form and view."""
+        return (*self.action.run.__annotations__.values(),)
+
+    @property
+    def ids(self) -> list[str]:
+        """The names of the ids in the path, in its order."""
+        return re.findall(r"\{(\w+)\}", self.path)
+
+    @property
+    def refusals(self) -> tuple[RefusedFor, ...]:
+        """The codes of the refusals that a call may get, but for those of a caller and of a form."""
+        action = self.action
+        of_ids: list[RefusedFor] = ["no_such_listing"] if self._is_on_listing else []
+        of_ids += ["invalid_id"] if self._users else []
+        of_ids += ["invalid_act"] if "act" in self.ids else []
+        commits = action.method != "GET" and iscoroutinefunction(action.run)  # a commit waits for the disk
+        return (*of_ids, *action.refuses, *(("unavailable",) if commits else ()))
+
+    def find(self, call: Call) -> None:
+        """Look up what the path names. Raises Refusal."""
+        if self.action.finds is not None:
+            self.action.finds(call)
+            return
+        if self._is_on_listing:
+            listing_of(call.state, call.ref)
+        for at in self._users:
+            call.user_id(at)
+
+    @property
+    def _is_on_listing(self) -> bool:
         """True if the first id of the path is that of a listing."""
         return "/{kind}/{id}" in self.action.path
+
+    @property
+    def _users(self) -> list[int]:
+        """The numbers of the ids of users in the path."""
+        names = {"user_id"} if self._is_on_listing else {"id"}
+        return [at for at, name in enumerate(self.ids) if name in names]
 
     def _own(self, value: Any) -> Any:
         return value[str(self.kind)] if isinstance(value, Mapping) else value

@@ -168,7 +168,7 @@ def index(call: Call, form: DeliveriesQuery) -> DeliveryPage:
     return DeliveryPage(deliveries=tuple(delivery_view(row, webhook) for row in found), next=following)
 
 
-async def resend(call: Call, _: object) -> DeliveryAnswer:
+async def resend(call: Call, _: Nothing) -> DeliveryAnswer:
     """Send a finished delivery again, and return it after its first new attempt."""
     delivery_id = call.ids[1]
     events = redeliver(call.state, call.ref, delivery_id, call.tools.webhooks, call.now_ms)
@@ -214,19 +214,16 @@ TEST_WEBHOOK = Action(
     name="test{Thing}Webhook",
     run=test,
     finds=find_webhook,
-    form=Voter,
-    view=DeliveryAnswer,
     access=Access("webhook"),
     method="POST",
     path=f"{_WEBHOOK}/test",
-    tag="Webhooks",
     summary="Send a test to a {thing}'s webhook",
     about=(
         "Goes the way of a real vote. Answers after the first attempt, whatever became of it, or when it "
         "takes too long."
     ),
     outcome="The delivery after its first attempt.",
-    refuses=("no_such_listing", "no_such_webhook", "too_many_tests", "unavailable"),
+    refuses=("no_such_webhook", "too_many_tests"),
     command=Command(
         "webhook test",
         "Send a test to the webhook of a listing.\n\nIt names USER_ID as the voter. The answer comes after "
@@ -237,57 +234,44 @@ TEST_WEBHOOK = Action(
 LIST_DELIVERIES = Action(
     name="list{Thing}Deliveries",
     run=index,
-    form=DeliveriesQuery,
-    view=DeliveryPage,
     access=Access("webhook"),
     method="GET",
     path=f"{_WEBHOOK}/deliveries",
-    tag="Webhooks",
     summary="List a {thing}'s deliveries",
     about="What is kept of them, newest first, in pages, with their attempts.",
     outcome="A page of deliveries.",
-    refuses=("no_such_listing",),
     command=Command("webhook deliveries"),
 )
 REDELIVER = Action(
     name="redeliver{Thing}Delivery",
     run=resend,
     finds=find_webhook,
-    form=Nothing,
-    view=DeliveryAnswer,
     access=Access("webhook"),
     method="POST",
     path=f"{_WEBHOOK}/deliveries/{{delivery_id}}/redeliver",
-    tag="Webhooks",
     summary="Send a finished delivery again",
     about=(
         "Under its own id, with a new round of attempts. Answers after the first of them, or at once while "
         "the endpoint is suspended."
     ),
     outcome="The delivery after its first new attempt.",
-    refuses=(
-        *("no_such_listing", "no_such_webhook", "no_such_delivery", "delivery_pending"),
-        *("too_many_pending", "unavailable"),
-    ),
+    refuses=("no_such_webhook", "no_such_delivery", "delivery_pending", "too_many_pending"),
     command=Command("webhook redeliver"),
 )
 REDELIVER_FAILED = Action(
     name="redeliverFailed{Thing}Deliveries",
     run=resend_failed,
     finds=find_webhook,
-    form=FailedSince,
-    view=Redelivered,
     access=Access("webhook"),
     method="POST",
     path=f"{_WEBHOOK}/deliveries/redeliver",
-    tag="Webhooks",
     summary="Send again what has failed",
     about=(
         "Every delivery of the log that has failed since then but tests, in the order of votes, each under "
         "its own id, as many as may wait. Answers at once; the log shows what becomes of them."
     ),
     outcome="How many there are.",
-    refuses=("no_such_listing", "no_such_webhook", "unavailable"),
+    refuses=("no_such_webhook",),
     command=Command("webhook redeliver"),
 )
 DELIVERY_ACTIONS = (TEST_WEBHOOK, LIST_DELIVERIES, REDELIVER, REDELIVER_FAILED)

@@ -167,17 +167,14 @@ def show_history(call: Call, _: None) -> History:
 SHOW_HISTORY = Action(
     name="show{Thing}History",
     run=show_history,
-    view=History,
     access=Access("review"),
     method="GET",
     path="/manage/{kind}/{id}/history",
-    tag="Listings",
     summary="Show who did what with a {thing}",
     about=(
         "Submissions, edits, decisions, keys, limits, the webhook, strikes of votes, and when a server "
         "ceased to meet the conditions. A user who is erased is struck out."
     ),
     outcome="The newest acts.",
-    refuses=("no_such_listing",),
     command=Command("{kind} history"),
 )

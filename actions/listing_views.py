@@ -10,6 +10,7 @@ from typing import Annotated, Any, NamedTuple
 from msgspec import UNSET, Meta, UnsetType, convert
 from msgspec.structs import asdict
 
+from actions.action import Call
 from actions.views import (
     NEXT,
     NULL,
@@ -27,10 +28,11 @@ from actions.views import (
     view_of,
 )
 from core.actors import user_of
+from core.events import Event
 from core.rows import BotLimits, CheckOutcome, HandOver, Listing, Review
 from kinds.kind import CheckName, Kind, PartName
 from kinds.registry import KINDS, kind_of
-from listings.rules import change_version
+from listings.rules import change_version, listing_of
 from listings.stats_problems import FIELDS_PER_BOT, NAME_CHARACTERS, JsonType, Problem, StatsProblem
 from watchers.redaction import Redactor
 
@@ -299,6 +301,11 @@ def listing_answer(row: Listing) -> Success:
     """Return the answer that shows a listing and nothing else."""
     answer: Success = ANSWERS[kind_of(row.ref).plural](**asdict(listing_view(row)))
     return answer
+
+
+async def commit_listing(call: Call, ref: str, events: Sequence[Event]) -> Success:
+    """Commit, and return the answer that shows the listing. Raises Unavailable."""
+    return await call.commit(events, lambda: listing_answer(listing_of(call.state, ref)))
 
 
 def _co_owned(row: Listing) -> dict[str, Any]:

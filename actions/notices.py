@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from actions.action import Access, Action, Call, Command
+from actions.action import Action, Call, Command
 from actions.users import known_id
 from actions.views import ActorName, Count, ListingName, Moment, NoMore, Success, View, example
 from core.due_reminders import due_reminder, ends_ms, standing
@@ -137,7 +137,7 @@ def _message_state(message: ReminderMessage | None, end_ms: int | None) -> Remin
 async def clear_reminders(call: Call, _: None) -> Success:
     """Turn all reminders of a user off."""
     events = reminders.clear_reminders(call.state, known_id(call), None, call.now_ms, by=call.by)
-    return await call.commit(events, Success)
+    return await call.done(events)
 
 
 _REMINDERS = "/manage/users/{id}/reminders"
@@ -145,42 +145,33 @@ _REMINDERS = "/manage/users/{id}/reminders"
 LIST_NOTICES = Action(
     name="listNotices",
     run=notices,
-    view=UserNotices,
-    access=Access(),
     method="GET",
     path="/manage/users/{id}/notices",
-    tag="Users",
     summary="List a user's notices",
     about="What others did with the listings that the user owns, as the user reads it on the site.",
     outcome="The newest notices.",
-    refuses=("invalid_id", "no_such_user"),
+    refuses=("no_such_user",),
     command=Command("users notices"),
 )
 LIST_REMINDERS = Action(
     name="listReminders",
     run=reminders_of,
-    view=UserReminders,
-    access=Access(),
     method="GET",
     path=_REMINDERS,
-    tag="Users",
     summary="List a user's reminders",
     about="The listings of which the user wants to be told when they may vote again.",
     outcome="The reminders.",
-    refuses=("invalid_id", "no_such_user"),
+    refuses=("no_such_user",),
     command=Command("users reminders"),
 )
 CLEAR_REMINDERS = Action(
     name="clearReminders",
     run=clear_reminders,
-    view=Success,
-    access=Access(),
     method="DELETE",
     path=_REMINDERS,
-    tag="Users",
     summary="Turn all reminders of a user off",
     about="The user gets no reminders any more, and may turn them on again.",
     outcome="No reminder is on.",
-    refuses=("invalid_id", "no_such_user", "unavailable"),
+    refuses=("no_such_user",),
     command=Command("users clear-reminders"),
 )

@@ -9,7 +9,7 @@ from msgspec import Meta
 from msgspec.structs import asdict
 
 from actions.action import Access, Action, Call, Command, Option
-from actions.listing_views import ANSWERS, VIEWS, listing_answer
+from actions.listing_views import ANSWERS, VIEWS, commit_listing
 from actions.query_forms import IS_CURSOR, PAGE, PageLimit
 from actions.views import (
     NULL,
@@ -242,7 +242,7 @@ async def _decide(call: Call, verdict: Verdict) -> Success:
         tells_owner=call.tools.tells_owners,
         deliveries=call.tools.new_deliveries(),
     )
-    return await call.commit(events, lambda: listing_answer(listing_of(call.state, call.ref)))
+    return await commit_listing(call, call.ref, events)
 
 
 _ONE = "/manage/{kind}/{id}"
@@ -250,12 +250,8 @@ _ONE = "/manage/{kind}/{id}"
 SHOW_QUEUE = Action(
     name="showQueue",
     run=show_queue,
-    form=QueueQuery,
-    view=QueuePage,
-    access=Access(),
     method="GET",
     path="/manage/queue",
-    tag="Review",
     summary="Show what waits for a decision",
     about=(
         "Bots and servers in review, and changes of approved ones, in pages. The one that waits for "
@@ -267,66 +263,54 @@ SHOW_QUEUE = Action(
 CLAIM = Action(
     name="claim{Thing}",
     run=claim,
-    form=Nothing,
-    view=ClaimAnswer,
     access=Access("review"),
     method="POST",
     path=f"{_ONE}/claim",
     of="review",
-    tag="Review",
     summary="Take the review of a {thing} on",
     about=(
         "Tells other moderators who is at it, and forbids them nothing. It takes the place of the "
         "claim of another one."
     ),
     outcome="Who is at it now.",
-    refuses=("no_such_listing", "not_in_review", "unavailable"),
+    refuses=("not_in_review",),
     command=Command("review claim"),
 )
 RELEASE = Action(
     name="release{Thing}",
     run=release,
-    view=ClaimAnswer,
     access=Access("review"),
     method="DELETE",
     path=f"{_ONE}/claim",
     of="review",
-    tag="Review",
     summary="Give the review of a {thing} back",
     about="Ends your own claim. That of another moderator stays.",
     outcome="Who is at it now.",
-    refuses=("no_such_listing", "not_in_review", "unavailable"),
+    refuses=("not_in_review",),
     command=Command("review release"),
 )
 SHOW_NOTES = Action(
     name="show{Thing}Notes",
     run=show_notes,
-    view=NoteList,
     access=Access("review"),
     method="GET",
     path=f"{_ONE}/notes",
     of="review",
-    tag="Review",
     summary="Show the notes on a {thing}",
     about="What moderators note for each other. Owners never see it.",
     outcome="The newest notes.",
-    refuses=("no_such_listing",),
     command=Command("review notes"),
 )
 NOTE = Action(
     name="note{Thing}",
     run=note,
-    form=NewNote,
-    view=NoteList,
     access=Access("review"),
     method="POST",
     path=f"{_ONE}/notes",
     of="review",
-    tag="Review",
     summary="Note something on a {thing}",
     about="For other moderators. With too many notes, the oldest one goes.",
     outcome="The newest notes, this one included.",
-    refuses=("no_such_listing", "unavailable"),
     status=201,
     command=Command(
         "review note",
@@ -337,33 +321,29 @@ NOTE = Action(
 APPROVE = Action(
     name="approve{Thing}",
     run=approve,
-    form=Nothing,
     view={kind: views.approved for kind, views in VIEWS.items()},
     access=Access("decide"),
     method="POST",
     path=f"{_ONE}/approve",
     of="review",
-    tag="Listings",
     summary="Approve a {thing} in review",
     about="From then on it can be voted for, and a bot can have API keys.",
     outcome="The {thing}.",
-    refuses=("no_such_listing", "not_in_review", "unavailable"),
+    refuses=("not_in_review",),
     command=Command("{kind} approve"),
 )
 DENY = Action(
     name="deny{Thing}",
     run=deny,
-    form=Denial,
     view=ANSWERS,
     access=Access("decide"),
     method="POST",
     path=f"{_ONE}/deny",
     of="review",
-    tag="Listings",
     summary="Deny a {thing} in review",
     about="It goes back to review when its owner edits it.",
     outcome="The {thing}, denied.",
-    refuses=("no_such_listing", "not_in_review", "is_approved", "unavailable"),
+    refuses=("not_in_review", "is_approved"),
     command=Command(
         "{kind} deny",
         "Deny a {thing} in review.\n\nREASON is shown to its owner.",
@@ -373,13 +353,11 @@ DENY = Action(
 WITHDRAW = Action(
     name="withdraw{Thing}",
     run=withdraw,
-    form=Denial,
     view=ANSWERS,
     access=Access("decide"),
     method="POST",
     path=f"{_ONE}/withdraw",
     of="review",
-    tag="Listings",
     summary="Withdraw the approval of a {thing}",
     about={
         kind.plural: "It is denied from then on: nobody sees it or votes for it"
@@ -388,7 +366,7 @@ WITHDRAW = Action(
         for kind in KINDS
     },
     outcome="The {thing}, denied.",
-    refuses=("no_such_listing", "not_approved", "unavailable"),
+    refuses=("not_approved",),
     command=Command(
         "{kind} withdraw",
         "Withdraw the approval of a {thing}.\n\nREASON is shown to its owner.",
@@ -398,17 +376,15 @@ WITHDRAW = Action(
 AGREE = Action(
     name="agreeTo{Thing}Change",
     run=agree,
-    form=ChangeAgreement,
     view=ANSWERS,
     access=Access("decide"),
     method="POST",
     path=f"{_ONE}/change/agree",
     of="review",
-    tag="Listings",
     summary="Agree to the change of a {thing}",
     about="Everybody sees the proposed version from then on.",
     outcome="The {thing}.",
-    refuses=("no_such_listing", "no_change", "other_version", "unavailable"),
+    refuses=("no_change", "other_version"),
     command=Command(
         "review agree",
         "Agree to the change of an approved listing.\n\nVERSION names the change that you have seen: `bots "
@@ -419,19 +395,17 @@ AGREE = Action(
 REFUSE = Action(
     name="refuse{Thing}Change",
     run=refuse,
-    form=ChangeRefusal,
     view=ANSWERS,
     access=Access("decide"),
     method="POST",
     path=f"{_ONE}/change/refuse",
     of="review",
-    tag="Listings",
     summary="Refuse the change of a {thing}",
     about=(
         "Everybody sees the version agreed to last. The proposed one is gone; its owner reads the reason."
     ),
     outcome="The {thing}.",
-    refuses=("no_such_listing", "no_change", "other_version", "unavailable"),
+    refuses=("no_change", "other_version"),
     command=Command(
         "review refuse",
         "Refuse the change of an approved listing.\n\nVERSION names the change that you have seen: `bots "

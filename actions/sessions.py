@@ -4,7 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from actions.action import Access, Action, Call, Command
+from actions.action import Action, Call, Command
 from actions.users import known_id
 from actions.views import Count, Moment, NoMore, Success, View, example
 from core.user_rows import user_ref
@@ -55,7 +55,7 @@ async def end(call: Call, _: None) -> Success:
     user_id, named = known_id(call), call.ids[1:]
     digests = digests_of(call.state.users.get(user_ref(user_id)), *named) if named else None
     events = end_sessions(call.state, user_id, digests, call.now_ms, by=call.by)
-    return await call.commit(events, Success)
+    return await call.done(events)
 
 
 async def end_all(call: Call, _: None) -> EndedSessions:
@@ -64,7 +64,7 @@ async def end_all(call: Call, _: None) -> EndedSessions:
     for start in range(0, len(refs), USERS_AT_ONCE):
         events = end_everyone(call.state, refs[start : start + USERS_AT_ONCE], call.now_ms, by=call.by)
         ended += sum(len(event.digests) for event in events)
-        await call.commit(events, Success)
+        await call.done(events)
     return EndedSessions(ended=ended)
 
 
@@ -73,59 +73,46 @@ _SESSIONS = "/manage/users/{id}/sessions"
 LIST_SESSIONS = Action(
     name="listSessions",
     run=index,
-    view=UserSessions,
-    access=Access(),
     method="GET",
     path=_SESSIONS,
-    tag="Users",
     summary="List a user's sessions",
     about="The browsers that are signed in.",
     outcome="The open sessions.",
-    refuses=("invalid_id", "no_such_user"),
+    refuses=("no_such_user",),
     command=Command("users sessions"),
 )
 END_SESSIONS = Action(
     name="endSessions",
     run=end,
-    view=Success,
-    access=Access(),
     method="DELETE",
     path=_SESSIONS,
-    tag="Users",
     summary="End all sessions of a user",
     about="The user is signed out everywhere, and may sign in again.",
     outcome="No browser is signed in.",
-    refuses=("invalid_id", "no_such_user", "unavailable"),
+    refuses=("no_such_user",),
     command=Command("users end-sessions", loses="This signs the user {id} out everywhere."),
 )
 END_ALL_SESSIONS = Action(
     name="endAllSessions",
     run=end_all,
-    view=EndedSessions,
-    access=Access(),
     method="DELETE",
     path="/manage/sessions",
-    tag="Users",
     summary="End the sessions of all users",
     about=(
         "Everybody is signed out everywhere, and may sign in again. Sessions that begin meanwhile stay. "
         "After a 503, send it again."
     ),
     outcome="How many sessions it has ended.",
-    refuses=("unavailable",),
     command=Command("users end-all-sessions", loses="This signs everybody out everywhere."),
 )
 END_SESSION = Action(
     name="endSession",
     run=end,
-    view=Success,
-    access=Access(),
     method="DELETE",
     path=f"{_SESSIONS}/{{session_id}}",
-    tag="Users",
     summary="End a session of a user",
     about="That browser is signed out.",
     outcome="It is over.",
-    refuses=("invalid_id", "no_such_user", "no_such_session", "unavailable"),
+    refuses=("no_such_user", "no_such_session"),
     command=Command("users end-session", loses="This ends the session {session_id} of the user {id}."),
 )

@@ -27,16 +27,15 @@ USER_ACTIONS: tuple[AnyAction, ...] = (
     *(LIST_SESSIONS, LIST_NOTICES, LIST_REMINDERS, CLEAR_REMINDERS),
     *(END_SESSIONS, END_ALL_SESSIONS, END_SESSION, QUARANTINE_USER, LIFT_QUARANTINE),
 )
-ACTIONS: tuple[AnyAction, ...] = (
-    *LISTING_ACTIONS,
-    *DECISION_ACTIONS,
-    *NUMBER_ACTIONS,
-    *OWNER_ACTIONS,
-    *REVIEW_ACTIONS,
-    *KEY_ACTIONS,
-    *WEBHOOK_ACTIONS,
-    *DELIVERY_ACTIONS,
-    *VOTE_ACTIONS,
-    REMOVE_VOTES,
-    *USER_ACTIONS,
+GROUPS: tuple[tuple[str, tuple[AnyAction, ...]], ...] = (
+    ("Listings", (*LISTING_ACTIONS, *DECISION_ACTIONS)),
+    ("Listings", NUMBER_ACTIONS),
+    ("Listings", OWNER_ACTIONS),
+    ("Review", REVIEW_ACTIONS),
+    ("Keys", KEY_ACTIONS),
+    ("Webhooks", (*WEBHOOK_ACTIONS, *DELIVERY_ACTIONS)),
+    ("Votes", (*VOTE_ACTIONS, REMOVE_VOTES)),
+    ("Users", USER_ACTIONS),
 )
+"""The groups with their tags. The API's description has them in this order, each kind by kind."""
+ACTIONS: tuple[AnyAction, ...] = tuple(action for _, actions in GROUPS for action in actions)

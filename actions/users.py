@@ -9,7 +9,7 @@ from typing import Annotated, get_args
 from msgspec import Meta
 from msgspec.structs import asdict
 
-from actions.action import Access, Action, Call, Command
+from actions.action import Access, Action, Call, Command, Option
 from actions.query_forms import UsersQuery
 from actions.tools import Tools
 from actions.views import (
@@ -209,7 +209,7 @@ async def appoint(call: Call, _: Nothing) -> UserAnswer:
 async def dismiss(call: Call, _: None) -> Success:
     """Take the role away. Succeeds for a user who has none, too."""
     events = call.tools.moderators.dismiss(call.user_id(), call.now_ms, by=call.by)
-    return await call.commit(events, Success)
+    return await call.done(events)
 
 
 async def impose(call: Call, form: QuarantineTerms) -> UserAnswer:
@@ -221,9 +221,7 @@ async def impose(call: Call, form: QuarantineTerms) -> UserAnswer:
 
 async def lift(call: Call, _: None) -> Success:
     """End a quarantine."""
-    return await call.commit(
-        quarantine.lift(call.state, *user_and_act(call), call.now_ms, by=call.by), Success
-    )
+    return await call.done(quarantine.lift(call.state, *user_and_act(call), call.now_ms, by=call.by))
 
 
 def user_and_act(call: Call) -> tuple[str, QuarantinedAct]:
@@ -255,7 +253,7 @@ async def forget(call: Call, _: None) -> Success:
         pseudonym = tools.pseudonym(user_id)
         erased = erase_user(user_id, search.refs, pseudonym, now_ms=now_ms, by=call.by)
         kept = quarantine.after_erasure(state, user_id, now_ms)
-        return await call.commit([*cooldowns, *erased, *kept], Success)
+        return await call.done([*cooldowns, *erased, *kept])
 
 
 _USER = "/manage/users/{id}"
@@ -263,42 +261,37 @@ _USER = "/manage/users/{id}"
 LIST_USERS = Action(
     name="listUsers",
     run=index,
-    form=UsersQuery,
-    view=UserPage,
-    access=Access(),
     method="GET",
     path="/manage/users",
-    tag="Users",
     summary="List users",
     about=(
         "Those who have signed in, were made moderators, or were put under quarantine. In the order of their "
         "ids as text, in pages."
     ),
     outcome="A page of users.",
-    command=Command("users list"),
+    command=Command(
+        "users list",
+        "List all users.\n\nThey have signed in, were made moderators, or were put under quarantine.",
+        is_whole=True,
+    ),
 )
 SHOW_USER = Action(
     name="showUser",
     run=show,
-    view=UserAnswer,
-    access=Access(),
     method="GET",
     path=_USER,
-    tag="Users",
     summary="Show a user",
     about="The name, whether the user moderates, and what is forbidden to the user.",
     outcome="The user.",
-    refuses=("invalid_id", "no_such_user"),
+    refuses=("no_such_user",),
     command=Command("users show"),
 )
 FORGET_USER = Action(
     name="forgetUser",
     run=forget,
-    view=Success,
     access=Access(fresh=True),
     method="DELETE",
     path=_USER,
-    tag="Users",
     summary="Forget a user",
     about=(
         "Removes all that is known of the user, the user's votes, and every delivery that names the user, "
@@ -306,7 +299,6 @@ FORGET_USER = Action(
         "lift it first. The user may vote again at once. Succeeds for an unknown user, too."
     ),
     outcome="The user's votes, and the deliveries that name the user, are gone.",
-    refuses=("invalid_id", "unavailable"),
     command=Command(
         "users erase",
         loses="This removes all that is known of user {id}, with votes and deliveries, everywhere.",
@@ -315,11 +307,8 @@ FORGET_USER = Action(
 LIST_MODERATORS = Action(
     name="listModerators",
     run=moderators,
-    view=ModeratorList,
-    access=Access(),
     method="GET",
     path="/manage/moderators",
-    tag="Users",
     summary="List moderators",
     about="Those whom `web.moderators` names, and those who were appointed.",
     outcome="The moderators.",
@@ -328,43 +317,30 @@ LIST_MODERATORS = Action(
 APPOINT_MODERATOR = Action(
     name="appointModerator",
     run=appoint,
-    finds=Call.user_id,
-    form=Nothing,
-    view=UserAnswer,
-    access=Access(),
     method="PUT",
     path=f"{_USER}/moderator",
-    tag="Users",
     summary="Make a user a moderator",
     about="Also one who has never signed in. Sessions of moderators end earlier, from now on.",
     outcome="The user.",
-    refuses=("invalid_id", "unavailable"),
     command=Command("moderators add"),
 )
 DISMISS_MODERATOR = Action(
     name="dismissModerator",
     run=dismiss,
-    view=Success,
-    access=Access(),
     method="DELETE",
     path=f"{_USER}/moderator",
-    tag="Users",
     summary="Take the role of a moderator away",
     about="It holds at once. Succeeds for a user who does not moderate, too.",
     outcome="The user does not moderate.",
-    refuses=("invalid_id", "moderator_by_settings", "unavailable"),
+    refuses=("moderator_by_settings",),
     command=Command("moderators remove"),
 )
 QUARANTINE_USER = Action(
     name="quarantineUser",
     run=impose,
     finds=user_and_act,
-    form=QuarantineTerms,
-    view=UserAnswer,
-    access=Access(),
     method="PUT",
     path=f"{_USER}/quarantines/{{act}}",
-    tag="Users",
     summary="Forbid an act to a user",
     about="""\
 For a time, or until it is lifted; also to a user who has never signed in. It takes the place of an earlier
@@ -372,20 +348,25 @@ quarantine of the same act.
 
 A user who may not sign in is signed out everywhere.""",
     outcome="The user.",
-    refuses=("invalid_id", "invalid_act", "unavailable"),
-    command=Command("users quarantine"),
+    command=Command(
+        "users quarantine",
+        "Forbid an act to a user.\n\nREASON is shown to the user. Without --until or --for it has no end. "
+        "Who may not sign in is signed out.",
+        {"act": Option(choices=ACTS), "reason": Option(), "until": Option(reads="end")},
+    ),
 )
 LIFT_QUARANTINE = Action(
     name="liftQuarantine",
     run=lift,
-    view=Success,
-    access=Access(),
     method="DELETE",
     path=f"{_USER}/quarantines/{{act}}",
-    tag="Users",
     summary="Lift a quarantine",
     about="The user may do it again at once.",
     outcome="It is over.",
-    refuses=("invalid_id", "invalid_act", "no_such_quarantine", "unavailable"),
-    command=Command("users lift"),
+    refuses=("no_such_quarantine",),
+    command=Command(
+        "users lift",
+        "Lift a quarantine. The user may do it again at once.",
+        {"act": Option(choices=ACTS)},
+    ),
 )

@@ -10,7 +10,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from actions.action import Access, Action, Call, Command
+from actions.action import Access, Action, Call, Command, Option
 from actions.views import Count, Success
 from core.actors import user_of
 from core.rows import Listing
@@ -111,12 +111,9 @@ async def _commit(call: Call, users: Sequence[str], reason: str) -> None:
 REMOVE_VOTES = Action(
     name="strike{Thing}Votes",
     run=remove,
-    form=Strike,
-    view=StruckVotes,
     access=Access("decide"),
     method="POST",
     path="/manage/{kind}/{id}/votes/strike",
-    tag="Votes",
     summary="Strike votes for a {thing} out",
     about=f"""\
 All votes of the users for the {{thing}} go, and its counts follow. The owner is told why, by a notice and by
@@ -126,6 +123,22 @@ Choose users, the flagged votes, or those whose last vote came within a time: {M
 one call. What is struck out stays so at all nodes of a fleet. Of a user's earlier votes nobody knows the
 days: the numbers of days and months lose each user's last vote alone.""",
     outcome="How much is struck out.",
-    refuses=("no_such_listing", "unavailable"),
-    command=Command("votes strike"),
+    command=Command(
+        "votes strike",
+        "Strike out all votes of users for a listing.\n\nName the users, or --flagged, or a time. One call "
+        "takes a thousand users: as long as the answer says more, make it again.",
+        {
+            "users": Option(reads="users"),
+            "flagged": Option(
+                "--flagged", reads="flag", help="The users of all votes that a rule has flagged."
+            ),
+            "since": Option(
+                "--since", reads="past", help="Users who voted last then or later: a time, or 24h ago."
+            ),
+            "until": Option("--until", reads="past", help="And not later than this."),
+            "reason": Option("--reason", needed=True, help="The owner of the listing reads it."),
+            "dry_run": Option("--dry-run", reads="flag", help="Count the votes, and leave them."),
+        },
+        loses="This strikes out {votes} votes of {users} users.",
+    ),
 )

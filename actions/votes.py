@@ -215,19 +215,15 @@ _VOTES = "/manage/{kind}/{id}/votes"
 CAST_VOTE = Action(
     name="voteFor{Thing}",
     run=cast,
-    form=Voter,
-    view=CastVote,
-    access=Access(),
     method="POST",
     path=_VOTES,
-    tag="Votes",
     summary="Cast a vote for a {thing}",
     about=(
         "A user can vote for it again after $vote_cooldown. With a webhook set, its owner is told. A "
         "user who may not vote is refused with the reason."
     ),
     outcome="The vote is cast.",
-    refuses=("no_such_listing", "quarantined", "votes_need_approval", "voted_too_soon", "unavailable"),
+    refuses=("quarantined", "votes_need_approval", "voted_too_soon"),
     status=201,
     command=Command(
         "votes cast", "Cast a vote of a user for a listing.", {"user": Option(argument="user_id")}
@@ -236,26 +232,23 @@ CAST_VOTE = Action(
 CHECK_VOTES = Action(
     name="check{Thing}Votes",
     run=check,
-    form=Voters,
-    view=UserVotes,
-    access=Access(),
     method="POST",
     path=f"{_VOTES}/check",
-    tag="Votes",
     summary="Look many users' votes for a {thing} up",
     about="Up to 1,000 users at once, answered in the order they are given in.",
     outcome="How each user stands with it.",
-    refuses=("no_such_listing",),
-    command=Command("votes check"),
+    command=Command(
+        "votes check",
+        "Look up the votes of many users for a listing.",
+        {"users": Option(reads="users", needed=True)},
+    ),
 )
 COUNT_VOTES = Action(
     name="count{Thing}Votes",
     run=count_votes,
-    view=ListingNumbers,
     access=Access("see"),
     method="GET",
     path="/manage/{kind}/{id}/numbers",
-    tag="Votes",
     summary="Count a {thing}'s votes by day and month",
     about=(
         "For each of the last 90 days and 24 months (UTC), and of all time. The hours are those of "
@@ -263,7 +256,6 @@ COUNT_VOTES = Action(
         "so do the counts that a bot has pushed."
     ),
     outcome="The numbers.",
-    refuses=("no_such_listing",),
     command=Command("votes count"),
 )
 VOTE_ACTIONS = (CAST_VOTE, CHECK_VOTES, COUNT_VOTES)

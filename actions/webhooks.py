@@ -135,7 +135,7 @@ async def save(call: Call, form: WebhookSettings) -> SavedWebhook:
     return await call.commit(events, saved)
 
 
-def show(call: Call, _: object) -> WebhookAnswer:
+def show(call: Call, _: None) -> WebhookAnswer:
     """Return the settings, and how deliveries go."""
     return WebhookAnswer(**asdict(_view(call)))
 
@@ -146,20 +146,20 @@ def _view(call: Call) -> WebhookView:
 
 async def remove(call: Call, _: None) -> Success:
     """Remove the webhook with its deliveries."""
-    return await call.commit(remove_webhook(call.state, call.ref, call.now_ms, by=call.by), Success)
+    return await call.done(remove_webhook(call.state, call.ref, call.now_ms, by=call.by))
 
 
-async def resume(call: Call, _: object) -> WebhookAnswer:
+async def resume(call: Call, _: Nothing) -> WebhookAnswer:
     """Lift the suspension. The deliveries that wait leave at the endpoint's pace."""
     events = lift_suspension(call.state, call.ref, call.now_ms, by=call.by)
     return await call.commit(events, lambda: show(call, None))
 
 
-async def probe(call: Call, _: object) -> WebhookAnswer:
+async def probe(call: Call, _: Nothing) -> WebhookAnswer:
     """Probe a suspended endpoint now, and return its health after the attempt."""
     events = probe_endpoint(call.state, call.ref, call.now_ms, by=call.by)
     with call.tools.attempts.expecting(call.ref) as attempt:
-        await call.commit(events, Success)
+        await call.done(events)
         await attempt()
     return show(call, None)
 
@@ -178,12 +178,9 @@ _WEBHOOK = "/manage/{kind}/{id}/webhook"
 SAVE_WEBHOOK = Action(
     name="save{Thing}Webhook",
     run=save,
-    form=WebhookSettings,
-    view=SavedWebhook,
     access=Access("webhook", fresh=True),
     method="PUT",
     path=_WEBHOOK,
-    tag="Webhooks",
     summary="Set a {thing}'s webhook",
     about=(
         "Replaces url, token, language and events together: what is left out is removed, and without events "
@@ -191,7 +188,6 @@ SAVE_WEBHOOK = Action(
         "with. A suspension ends."
     ),
     outcome="The settings, without the token.",
-    refuses=("no_such_listing", "unavailable"),
     command=Command(
         "webhook set",
         "Set the webhook of a listing.\n\nIt replaces URL, Authorization header, language and events "
@@ -214,29 +210,25 @@ SAVE_WEBHOOK = Action(
 SHOW_WEBHOOK = Action(
     name="show{Thing}Webhook",
     run=show,
-    view=WebhookAnswer,
     access=Access("webhook"),
     method="GET",
     path=_WEBHOOK,
-    tag="Webhooks",
     summary="Show a {thing}'s webhook",
     about="The token is never shown.",
     outcome="The settings without the token, and how deliveries go.",
-    refuses=("no_such_listing", "no_such_webhook"),
+    refuses=("no_such_webhook",),
     command=Command("webhook show"),
 )
 REMOVE_WEBHOOK = Action(
     name="remove{Thing}Webhook",
     run=remove,
-    view=Success,
     access=Access("webhook", fresh=True),
     method="DELETE",
     path=_WEBHOOK,
-    tag="Webhooks",
     summary="Remove a {thing}'s webhook",
     about="What is still to be delivered, and the log of what was, go with it.",
     outcome="It is gone.",
-    refuses=("no_such_listing", "no_such_webhook", "unavailable"),
+    refuses=("no_such_webhook",),
     command=Command(
         "webhook remove",
         loses="This removes the webhook of {id}, what it still has to send, and its log.",
@@ -246,51 +238,42 @@ RESUME_WEBHOOK = Action(
     name="resume{Thing}Webhook",
     run=resume,
     finds=find_webhook,
-    form=Nothing,
-    view=WebhookAnswer,
     access=Access("webhook"),
     method="POST",
     path=f"{_WEBHOOK}/resume",
-    tag="Webhooks",
     summary="Lift a suspension",
     about="What waits is sent at the endpoint's pace, and failures count from none.",
     outcome="The settings, and how deliveries go.",
-    refuses=("no_such_listing", "no_such_webhook", "not_suspended", "unavailable"),
+    refuses=("no_such_webhook", "not_suspended"),
     command=Command("webhook resume"),
 )
 PROBE_WEBHOOK = Action(
     name="probe{Thing}Webhook",
     run=probe,
     finds=find_webhook,
-    form=Nothing,
-    view=WebhookAnswer,
     access=Access("webhook"),
     method="POST",
     path=f"{_WEBHOOK}/probe",
-    tag="Webhooks",
     summary="Probe a suspended endpoint now",
     about=(
         "Sends one of the deliveries that wait. If it is taken, the suspension ends. Answers after the "
         "attempt, or when it takes too long."
     ),
     outcome="The settings, and how deliveries go after the probe.",
-    refuses=("no_such_listing", "no_such_webhook", "not_suspended", "nothing_to_probe", "unavailable"),
+    refuses=("no_such_webhook", "not_suspended", "nothing_to_probe"),
     command=Command("webhook probe"),
 )
 ROTATE_SECRET = Action(
     name="rotate{Thing}WebhookSecret",
     run=rotate,
     finds=find_webhook,
-    form=Overlap,
-    view=RotatedSecret,
     access=Access("webhook", fresh=True),
     method="POST",
     path=f"{_WEBHOOK}/secret/rotate",
-    tag="Webhooks",
     summary="Change what requests are signed with",
     about="The old secret stops at once, or signs beside the new one for as long as you ask.",
     outcome="The new secret.",
-    refuses=("no_such_listing", "no_such_webhook", "not_signed", "unavailable"),
+    refuses=("no_such_webhook", "not_signed"),
     command=Command(
         "webhook rotate-secret",
         "Change what requests are signed with.\n\nThe old secret stops at once, unless you name an overlap. "

@@ -103,13 +103,13 @@ class GatewayCaller:
         if "hint" in answer:
             click.echo(printable(str(answer["hint"])))
 
-    def show_all(self, noun: str, **query: Any) -> None:
-        """Print all pages of a list as one table. The operation and its field are named after the noun."""
+    def show_all(self, name: str, noun: str, **query: Any) -> None:
+        """Print all pages of a list as one table. The noun is the field of its answer."""
         found: list[dict[str, Any]] = []
         after: str | None = None
         while True:
             page = {"limit": PAGE, "after": after, **query}
-            answer = self.call(f"list{noun.capitalize()}", query=page)
+            answer = self.call(name, query=page)
             found += answer[noun]
             after = answer["next"]
             if after is None:

@@ -18,7 +18,6 @@ from handlers.public import PublicApi, PublicBounds, PublicLimits
 from handlers.reply import Reply
 from handlers.request import Request
 from handlers.route import Endpoints
-from handlers.service import Service
 from handlers.slices import in_slices
 from handlers.vote_feed import TAGS as VOTE_TAGS
 from handlers.vote_feed import VoteFeed
@@ -177,8 +176,10 @@ def all_endpoints(settings: Settings, api: Api, is_signed_in: Callable[[Request]
     managed = api.managed
     described, page = partial(_description, settings), partial(_description_page, settings)
     return Endpoints(
+        Late(described),
+        Late(page),
+        api.readiness,
         api.public,
-        Service(Late(described), Late(page), api.readiness),
         api.callers.operator,
         tools=managed,
         feed=api.feed,

@@ -1,7 +1,7 @@
-"""One method of one path, as a value. Law: it says everything about it that is not in its endpoint.
+"""A route: one method of one path, as a value that says everything but what its endpoint does.
 
 A gateway binds routes to the objects that answer (`bound`). The OpenAPI document and the tests of permissions
-read the same values without any gateway. The routes that there are stand in `routes.py`.
+read the same values without a gateway. The routes themselves are in `routes.py`.
 """
 
 import re
@@ -14,11 +14,11 @@ from msgspec import Struct
 
 from actions.action import RefusedFor
 from actions.tools import Tools
+from handlers.late import Late
 from handlers.operator import Operator
 from handlers.public import PublicApi
 from handlers.reply import JSON, Reply
 from handlers.request import Endpoint, Request
-from handlers.service import Service
 from handlers.vote_feed import VoteFeed
 from languages.said import Code
 from listings.stats import StatsBody
@@ -34,8 +34,12 @@ PAGE = "page"
 class Endpoints:
     """The objects that answer: one of a gateway."""
 
+    description: Late[Reply]
+    """The OpenAPI document."""
+    description_page: Late[Reply]
+    readiness: Callable[[], str | None]
+    """Returns None when the gateway is ready, else why it is not."""
     public: PublicApi
-    service: Service
     operator: Operator
     tools: Tools
     feed: VoteFeed

@@ -40,12 +40,8 @@ async def name_it(_: Call, form: KeyName) -> Named:
 NAME = Action(
     name="nameIt",
     run=name_it,
-    form=KeyName,
-    view=Named,
-    access=Access(),
     method="POST",
     path="/manage/names",
-    tag="Names",
     summary="Name it",
     outcome="Named.",
     command=Command("names add"),

@@ -1,8 +1,8 @@
-"""`admin bots` and `admin servers`: the commands with forms.
+"""The commands of `admin` that are more than one call, or one of two.
 
 Invariant: an edit keeps every field that it does not name.
 
-Other commands of listings are made of their operations (`cli/admin.py`).
+Other commands are made of their operations (`cli/admin.py`).
 """
 
 from typing import Any
@@ -10,10 +10,10 @@ from typing import Any
 import click
 
 from cli.caller import CallingCommand, GatewayCaller, pass_caller
-from cli.parameter_types import JsonObject, TextFile
+from cli.parameter_types import JsonObject, ListingParameter, ListingRef, PastMs, RateLimit, TextFile
 from kinds.kind import Kind
+from kinds.registry import KINDS
 
-STATES = ("in_review", "approved", "denied")
 _MANY = "May be given several times."
 _EXTRA_OWNERS = (
     click.Option(
@@ -22,15 +22,6 @@ _EXTRA_OWNERS = (
         help=f"User ID of a co-owner to invite. {_MANY}",
     ),
 )
-
-
-def commands_of(kind: Kind) -> dict[str, click.Command]:
-    """Return the commands by the words that call them."""
-    return {
-        f"{kind} submit": _writing(kind, "submit"),
-        f"{kind} edit": _writing(kind, "edit"),
-        f"{kind} list": _listing(kind),
-    }
 
 
 def _fields(kind: Kind, verb: str) -> list[click.Parameter]:
@@ -83,10 +74,60 @@ def _writing(kind: Kind, verb: str) -> click.Command:
     return CallingCommand(verb, callback=run, params=_fields(kind, verb), help=what + more)
 
 
-def _listing(kind: Kind) -> click.Command:
-    @pass_caller
-    def run(caller: GatewayCaller, /, state: str | None) -> None:
-        caller.show_all(kind.plural, state=state)
+@click.command("counts", cls=CallingCommand)
+@click.argument("bot_id")
+@click.argument("server_count", type=click.IntRange(min=0), required=False)
+@pass_caller
+def counts(caller: GatewayCaller, bot_id: str, server_count: int | None) -> None:
+    """Show a bot's counts, or set how many servers it is really in."""
+    if server_count is not None:
+        caller.show(caller.call("setActualServerCount", {"server_count": server_count}, id=bot_id))
+        return
+    bot = caller.call("showBot", id=bot_id)
+    names = ("server_count", "command_count", "counts_updated_at", "actual_server_count")
+    caller.show({"success": True, **{name: bot[name] for name in names}})
 
-    option = click.Option(["--state"], type=click.Choice(STATES), help=f"Only {kind} in this state.")
-    return CallingCommand("list", callback=run, params=[option], help=f"List all {kind}.")
+
+@click.command("limits", cls=CallingCommand)
+@click.argument("bot_id")
+@click.option("--stats", type=RateLimit(), help="Updates of counts, such as 20/2h, or default.")
+@click.option("--voters", type=RateLimit(), help="Vote checks, such as 500/5m, or default.")
+@pass_caller
+def limits(caller: GatewayCaller, /, bot_id: str, **told: Any) -> None:
+    """Show a bot's own limits, or set them.
+
+    A limit that you do not name stays as it is. A "-" stands for the default of the deployment.
+    """
+    kept = caller.call("showBot", id=bot_id)["limits"]
+    given = {name: None if limit == "default" else limit for name, limit in told.items() if limit is not None}
+    if given:
+        caller.show(caller.call("setLimits", {**kept, **given}, id=bot_id))
+    else:
+        caller.show({"success": True, **kept})
+
+
+@click.command("redeliver", cls=CallingCommand)
+@click.argument("listing", type=ListingParameter())
+@click.argument("delivery_id", required=False)
+@click.option("--failed-since", type=PastMs(), help="Send all that failed since then: a time, or 24h ago.")
+@pass_caller
+def redeliver(
+    caller: GatewayCaller, listing: ListingRef, delivery_id: str | None, failed_since: int | None
+) -> None:
+    """Send a finished delivery again, or all that failed."""
+    if (delivery_id is None) == (failed_since is None):
+        raise click.UsageError("Name either DELIVERY_ID or --failed-since.")
+    if delivery_id is not None:
+        name = f"redeliver{listing.thing}Delivery"
+        caller.show(caller.call(name, id=listing.id, delivery_id=delivery_id))
+        return
+    body = {"failed_since": failed_since}
+    caller.show(caller.call(f"redeliverFailed{listing.thing}Deliveries", body, id=listing.id))
+
+
+COMMANDS: dict[str, click.Command] = {
+    **{f"{kind} {verb}": _writing(kind, verb) for kind in KINDS for verb in ("submit", "edit")},
+    "counts": counts,
+    "limits": limits,
+    "webhook redeliver": redeliver,
+}
