@@ -114,7 +114,7 @@ class Remote:
                 with contextlib.suppress(OSError):  # it may not be connected any more
                     each.shutdown(socket.SHUT_RDWR)
 
-        # A socket's own time-out begins anew with each byte.
+        # A socket's own time-out starts again with each byte.
         watch = threading.Timer(seconds, give_up)
         watch.daemon = True
         watch.start()

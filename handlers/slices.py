@@ -1,4 +1,4 @@
-"""Work on the whole state in slices. Law: the event loop never waits longer than one of them.
+"""Work on the whole state in slices. Invariant: the event loop never waits longer than one slice.
 
 Each slice takes about 0.1 ms. Other requests are served between them.
 """

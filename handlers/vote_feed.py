@@ -1,22 +1,24 @@
-"""All votes, in the order of the log, for platforms that have their own site. Law: a vote is told once, when
-it is durable.
+"""All votes, in the order of the log, for platforms that have their own site.
 
-A reader begins without a cursor. Its pages bring two things, and the cursor says how far each has come:
+Invariant: a vote is sent once, when it is durable.
 
-1. The *log*: every vote since the reader began, as a line of the type `vote`, in the order of the journal;
-   what a strike, an erasure or a removal takes away, too. The log comes first in every page, so that a
-   reader who needs hours for the table does not fall behind what is kept of the journal.
-2. The *table*: how each user stands with each listing, as lines of the type `standing`, in the order of
-   refs and users, once, while room is left on the page. A standing is as it is when it is read, so it may
-   already count votes that the log has told, or will.
+A reader begins without a cursor. Its pages have two parts, and the cursor says how far the reader is in each:
 
-A line says what is so, never "one more": a reader who stores `vote` and `at` of a line for its listing and
-user has the platform's own numbers, whichever of the two it came from.
+1. The *log*: every vote since the reader began, as a line of the type `vote`, in the order of the journal. A
+   vote removal, an erasure and the removal of a listing have lines, too. The log comes first on every page:
+   a reader who needs hours for the table must not fall behind the oldest segment of the journal.
+2. The *table*: the vote status of each user for each listing, as lines of the type `standing`, in the order
+   of refs and users, once, while there is room on the page. A line has the status at the time of the reading.
+   So it may count votes that the log has sent already, or is going to send.
 
-A cursor is `<position>-<told>-<proof>`, and `-<kind>-<id>-<user>` while the table is read. The records up to
-the position are told; of the last one only `told` lines, if that is not 0. The proof ties the cursor to
-this journal (journal/journal_pages.py), so it outlives restarts and belongs to one node. What the state no
-longer knows is not told: a journal may still hold votes of users who were erased since.
+A line has totals, never "one more". A reader who stores `vote` and `at` of each line, by listing and user,
+has the platform's own numbers, no matter which part the line came from.
+
+A cursor is `<position>-<told>-<proof>`, and `-<kind>-<id>-<user>` while the table is read. All records before
+the position are sent. Of the record at the position, `told` lines are sent, or all if that is 0. The proof
+ties the cursor to this journal (journal/record_pages.py), so it outlives restarts and belongs to one node.
+Votes that the state no longer has are left out: a journal may still hold votes of users who were erased
+since.
 """
 
 import asyncio
@@ -48,12 +50,12 @@ STREAM_PAGE = 250
 MOST_READERS = 64
 """Pages that may be under way at once."""
 SLICE = 128
-"""Lines or listings between two breaths of the loop."""
+"""Lines or listings before the feed yields to the event loop."""
 MOST_LISTINGS = 20_000
 """Listings that one page looks at: most may be without votes."""
 HEARTBEAT_SECONDS = 15.0
 PACE_SECONDS = 0.1
-"""The shortest time between two reads of a stream: what came meanwhile is read at once."""
+"""The shortest time between two reads of a stream. Votes that come in between are read together."""
 _KINDS = "|".join(kind.plural for kind in KINDS)
 _CURSOR = rf"[0-9]{{1,18}}-[0-9]{{1,9}}-[0-9a-f]{{8}}(-({_KINDS})-[0-9]{{1,20}}-[0-9]{{1,20}})?"
 NOW = "now"
@@ -124,7 +126,7 @@ class FeedQuery(Form, frozen=True):
 
 
 class TableMark(NamedTuple):
-    """The table is told up to this user of this listing."""
+    """The table was sent up to this user of this listing."""
 
     ref: str
     user: int
@@ -135,7 +137,7 @@ START = TableMark(f"{min(kind.prefix for kind in KINDS)}0", 0)
 
 
 class Cursor(NamedTuple):
-    """How far a reader has come. `table` is None once the table is told."""
+    """The place of a reader. `table` is None once the table was sent."""
 
     position: int
     told: int
@@ -181,7 +183,7 @@ class LogPage(Protocol):
 
 
 class Log(Protocol):
-    """The durable records; `journal.record_pages.JournalPages` reads them from disk."""
+    """The durable records, which `JournalPages` of journal/record_pages.py reads from disk."""
 
     @property
     def end(self) -> tuple[int, int]:
@@ -352,9 +354,7 @@ class VoteFeed:
     # -- Streams ------------------------------------------------------------------------------------------
 
     async def _stream(self, cursor: Cursor) -> Reply:
-        first = await self.lines(
-            cursor, STREAM_PAGE
-        )  # what refuses the cursor does so before the head is sent
+        first = await self.lines(cursor, STREAM_PAGE)  # a cursor is refused before the head is sent
         if len(self._streams) >= self._most_streams or self._is_stopping:
             raise Refusal(
                 "not_ready",

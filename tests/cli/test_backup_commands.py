@@ -118,7 +118,7 @@ def test_a_passphrase_is_typed_twice_on_a_terminal_and_not_shown(kept: Kept, tmp
         stdin=theirs,
         stdout=subprocess.PIPE,
         stderr=theirs,
-        start_new_session=True,  # or the prompt would go to the terminal of whoever runs the tests
+        start_new_session=True,  # or the prompt would go to the terminal that runs the tests
     )
     os.close(theirs)
     seen = b""

@@ -1,4 +1,4 @@
-"""What the OpenAPI document says of refusals are the program's own words."""
+"""The OpenAPI document has the refusals in the program's own words."""
 
 import json
 import re
