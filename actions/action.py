@@ -32,11 +32,11 @@ from actions.views import Success
 from core.actors import Actor
 from core.events import Event
 from core.state import State
-from core.user_rows import QuarantinedAct
+from core.user_rows import QuarantinedAct, user_ref
 from grammars.snowflake import is_snowflake
 from kinds.kind import Kind, PartName
 from kinds.registry import KINDS
-from languages.refusals import Invalid
+from languages.refusals import Invalid, Refusal
 from languages.said import Code, Fault
 from listings.rules import listing_of
 from people.permissions import Right
@@ -47,7 +47,6 @@ for another act."""
 F = TypeVar("F")
 V = TypeVar("V", bound=Success)
 M = TypeVar("M")
-Method = Literal["GET", "POST", "PUT", "DELETE"]
 
 
 def _always_allowed() -> None:
@@ -97,6 +96,16 @@ class Call:
         its_id = self.ids[at]
         if not is_snowflake(its_id):
             raise Invalid({"id": Fault("no_snowflake")})
+        return its_id
+
+    def known_user_id(self) -> str:
+        """Return the id of the user in the path, who has a row, or moderates by the settings.
+
+        Raises Refusal, and Invalid as `user_id`.
+        """
+        its_id = self.user_id()
+        if user_ref(its_id) not in self.state.users and not self.tools.moderators.has(its_id):
+            raise Refusal("no_such_user")
         return its_id
 
     def with_id(self, second_id: str) -> "Call":
@@ -190,7 +199,7 @@ class Action(Generic[F, V]):
             action has no form.
         form: the types of the form, if each kind has its own.
         view: the types of the answer, if each kind has its own.
-        path: the path of the management API, with `{id}` and other ids.
+        route: the method and the path of the management API, with `{id}` and other ids.
         finds: looks up what the path names, before the form is read. Without it, these are the listing, if
             any, and the form of the ids of users.
         of: the part that a kind must have; None for all kinds.
@@ -206,8 +215,7 @@ class Action(Generic[F, V]):
     form: Mapping[str, type[F]] | None = None
     view: Mapping[str, type[V]] | None = None
     access: Access = Access()
-    method: Method
-    path: str
+    route: str
     finds: Callable[["Call"], object] | None = None
     of: PartName | None = None
     summary: str
@@ -216,6 +224,14 @@ class Action(Generic[F, V]):
     refuses: tuple[RefusedFor, ...] = ()
     status: int = 200
     command: Command
+
+    @property
+    def method(self) -> str:
+        return self.route.partition(" ")[0]
+
+    @property
+    def path(self) -> str:
+        return self.route.partition(" ")[2]
 
 
 AnyAction = Action[Any, Any]

@@ -208,15 +208,12 @@ def find_webhook(call: Call) -> Webhook:
     return webhook_of(call.state, call.ref)
 
 
-_WEBHOOK = "/manage/{kind}/{id}/webhook"
-
 TEST_WEBHOOK = Action(
     name="test{Thing}Webhook",
     run=test,
     finds=find_webhook,
     access=Access("webhook"),
-    method="POST",
-    path=f"{_WEBHOOK}/test",
+    route="POST /manage/{kind}/{id}/webhook/test",
     summary="Send a test to a {thing}'s webhook",
     about=(
         "Goes the way of a real vote. Answers after the first attempt, whatever became of it, or when it "
@@ -235,8 +232,7 @@ LIST_DELIVERIES = Action(
     name="list{Thing}Deliveries",
     run=index,
     access=Access("webhook"),
-    method="GET",
-    path=f"{_WEBHOOK}/deliveries",
+    route="GET /manage/{kind}/{id}/webhook/deliveries",
     summary="List a {thing}'s deliveries",
     about="What is kept of them, newest first, in pages, with their attempts.",
     outcome="A page of deliveries.",
@@ -247,8 +243,7 @@ REDELIVER = Action(
     run=resend,
     finds=find_webhook,
     access=Access("webhook"),
-    method="POST",
-    path=f"{_WEBHOOK}/deliveries/{{delivery_id}}/redeliver",
+    route="POST /manage/{kind}/{id}/webhook/deliveries/{delivery_id}/redeliver",
     summary="Send a finished delivery again",
     about=(
         "Under its own id, with a new round of attempts. Answers after the first of them, or at once while "
@@ -263,8 +258,7 @@ REDELIVER_FAILED = Action(
     run=resend_failed,
     finds=find_webhook,
     access=Access("webhook"),
-    method="POST",
-    path=f"{_WEBHOOK}/deliveries/redeliver",
+    route="POST /manage/{kind}/{id}/webhook/deliveries/redeliver",
     summary="Send again what has failed",
     about=(
         "Every delivery of the log that has failed since then but tests, in the order of votes, each under "

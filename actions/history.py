@@ -168,8 +168,7 @@ SHOW_HISTORY = Action(
     name="show{Thing}History",
     run=show_history,
     access=Access("review"),
-    method="GET",
-    path="/manage/{kind}/{id}/history",
+    route="GET /manage/{kind}/{id}/history",
     summary="Show who did what with a {thing}",
     about=(
         "Submissions, edits, decisions, keys, limits, the webhook, strikes of votes, and when a server "

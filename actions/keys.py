@@ -129,14 +129,12 @@ OVERLAP = Option(
     default="0",
     help="How long the old one works beside the new one, such as 24h.",
 )
-_KEYS, _KEY = "/manage/{kind}/{id}/keys", "/manage/{kind}/{id}/keys/{key_id}"
 
 ISSUE_KEY = Action(
     name="issueKey",
     run=issue,
     access=Access("keys", fresh=True),
-    method="POST",
-    path=_KEYS,
+    route="POST /manage/{kind}/{id}/keys",
     of="keys",
     summary="Issue an API key",
     about=(
@@ -156,8 +154,7 @@ LIST_KEYS = Action(
     name="listKeys",
     run=index,
     access=Access("keys"),
-    method="GET",
-    path=_KEYS,
+    route="GET /manage/{kind}/{id}/keys",
     of="keys",
     summary="List a {thing}'s API keys",
     about="Without their values, which nobody keeps.",
@@ -168,8 +165,7 @@ ROTATE_KEY = Action(
     name="rotateKey",
     run=rotate,
     access=Access("keys", fresh=True),
-    method="POST",
-    path=f"{_KEY}/rotate",
+    route="POST /manage/{kind}/{id}/keys/{key_id}/rotate",
     of="keys",
     summary="Give an API key a new value",
     about="The old value stops at once, or after an overlap that you choose.",
@@ -186,8 +182,7 @@ DELETE_KEY = Action(
     name="deleteKey",
     run=delete,
     access=Access("keys", fresh=True),
-    method="DELETE",
-    path=_KEY,
+    route="DELETE /manage/{kind}/{id}/keys/{key_id}",
     of="keys",
     summary="Delete an API key",
     about="It stops at once.",

@@ -126,16 +126,13 @@ async def set_limits(call: Call, form: Limits) -> LimitsAnswer:
     )
 
 
-_ALL, _ONE = "/manage/{kind}", "/manage/{kind}/{id}"
-
 SUBMIT = Action(
     name="submit{Thing}",
     run=submit,
     form={kind.plural: kind.submission for kind in KINDS},
     view=ANSWERS,
     access=Access(unless="submit"),
-    method="POST",
-    path=_ALL,
+    route="POST /manage/{kind}",
     summary="Submit a {thing}",
     about={
         kind.plural: "The {thing} is in review until it is approved or denied."
@@ -151,8 +148,7 @@ LIST = Action(
     name="list{Thing}s",
     run=index,
     view={kind: views.page for kind, views in VIEWS.items()},
-    method="GET",
-    path=_ALL,
+    route="GET /manage/{kind}",
     summary="List {kind}",
     about="In the order of their ids as text, in pages.",
     outcome="A page of {kind}.",
@@ -168,8 +164,7 @@ SHOW = Action(
     run=show,
     view={kind: views.shown for kind, views in VIEWS.items()},
     access=Access("see"),
-    method="GET",
-    path=_ONE,
+    route="GET /manage/{kind}/{id}",
     summary="Show a {thing}",
     about="All that is known of the {thing} but its keys, votes and deliveries.",
     outcome={
@@ -184,8 +179,7 @@ EDIT = Action(
     form={kind.plural: kind.edit for kind in KINDS},
     view=ANSWERS,
     access=Access("edit"),
-    method="PUT",
-    path=_ONE,
+    route="PUT /manage/{kind}/{id}",
     summary="Edit a {thing}",
     about=(
         "Replaces what its owner wrote. An approved one stays approved, and has a `change` until a "
@@ -201,8 +195,7 @@ REMOVE = Action(
     name="remove{Thing}",
     run=remove,
     access=Access("remove", fresh=True),
-    method="DELETE",
-    path=_ONE,
+    route="DELETE /manage/{kind}/{id}",
     summary="Remove a {thing}",
     about="Its keys, its webhook, its votes and its deliveries go with it.",
     outcome="It is gone.",
@@ -219,8 +212,7 @@ REMOVE = Action(
 SET_ACTUAL_COUNT = Action(
     name="setActualServerCount",
     run=set_actual_count,
-    method="PUT",
-    path=f"{_ONE}/actual-server-count",
+    route="PUT /manage/{kind}/{id}/actual-server-count",
     of="stats",
     summary="Set how many servers a {thing} is really in",
     about="What the {thing} tells is compared with it, unless the deployment looks the number up elsewhere.",
@@ -230,8 +222,7 @@ SET_ACTUAL_COUNT = Action(
 SET_LIMITS = Action(
     name="setLimits",
     run=set_limits,
-    method="PUT",
-    path=f"{_ONE}/limits",
+    route="PUT /manage/{kind}/{id}/limits",
     of="keys",
     summary="Give a {thing} limits of its own",
     about="Replaces both: a limit left out is the deployment's default again.",

@@ -5,7 +5,6 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from actions.action import Action, Call, Command
-from actions.users import known_id
 from actions.views import ActorName, Count, ListingName, Moment, NoMore, Success, View, example
 from core.due_reminders import due_reminder, ends_ms, standing
 from core.rows import AuditAction
@@ -77,7 +76,7 @@ class UserReminders(Success):
 
 async def notices(call: Call, _: None) -> UserNotices:
     """Return the newest notices of a user."""
-    user_id, ownership = known_id(call), call.tools.ownership
+    user_id, ownership = call.known_user_id(), call.tools.ownership
     await call.tools.in_slices(ownership.survey())
     search = await found_for(call, user_id)
     return UserNotices(unread=search.unread, notices=tuple(map(_notice, search.newest)))
@@ -105,7 +104,7 @@ def _notice(notice: OwnerNotice) -> NoticeView:
 
 def reminders_of(call: Call, _: None) -> UserReminders:
     """Return the reminders of a user. A moderator by the settings who has never signed in has none."""
-    row = call.state.users.get(user_ref(known_id(call)))
+    row = call.state.users.get(user_ref(call.known_user_id()))
     if row is None:
         return UserReminders(reminders=())
     return UserReminders(reminders=tuple(_reminder(call, row, each) for each in standing(call.state, row)))
@@ -136,17 +135,14 @@ def _message_state(message: ReminderMessage | None, end_ms: int | None) -> Remin
 
 async def clear_reminders(call: Call, _: None) -> Success:
     """Turn all reminders of a user off."""
-    events = reminders.clear_reminders(call.state, known_id(call), None, call.now_ms, by=call.by)
+    events = reminders.clear_reminders(call.state, call.known_user_id(), None, call.now_ms, by=call.by)
     return await call.done(events)
 
-
-_REMINDERS = "/manage/users/{id}/reminders"
 
 LIST_NOTICES = Action(
     name="listNotices",
     run=notices,
-    method="GET",
-    path="/manage/users/{id}/notices",
+    route="GET /manage/users/{id}/notices",
     summary="List a user's notices",
     about="What others did with the listings that the user owns, as the user reads it on the site.",
     outcome="The newest notices.",
@@ -156,8 +152,7 @@ LIST_NOTICES = Action(
 LIST_REMINDERS = Action(
     name="listReminders",
     run=reminders_of,
-    method="GET",
-    path=_REMINDERS,
+    route="GET /manage/users/{id}/reminders",
     summary="List a user's reminders",
     about="The listings of which the user wants to be told when they may vote again.",
     outcome="The reminders.",
@@ -167,11 +162,11 @@ LIST_REMINDERS = Action(
 CLEAR_REMINDERS = Action(
     name="clearReminders",
     run=clear_reminders,
-    method="DELETE",
-    path=_REMINDERS,
+    route="DELETE /manage/users/{id}/reminders",
     summary="Turn all reminders of a user off",
     about="The user gets no reminders any more, and may turn them on again.",
     outcome="No reminder is on.",
     refuses=("no_such_user",),
     command=Command("users clear-reminders"),
 )
+NOTICE_ACTIONS = (LIST_NOTICES, LIST_REMINDERS, CLEAR_REMINDERS)

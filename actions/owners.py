@@ -70,7 +70,6 @@ _INVITING = (
     "The user has no rights before they accept. They find the invitation under `/me`: Votegate sends "
     "them no\nmessage."
 )
-_CO_OWNER, _HAND_OVER = "/manage/{kind}/{id}/extra-owners/{user_id}", "/manage/{kind}/{id}/hand-over"
 _SUCCESSOR = {"id": Option(argument="id"), "heir": Option(argument="user_id")}
 _ACCEPTING = (
     "Call it when the heir has agreed on a page of your own. All invitations end. It is refused while the "
@@ -83,8 +82,7 @@ INVITE_CO_OWNER = Action(
     run=invite,
     view=ANSWERS,
     access=Access("own", fresh=True),
-    method="PUT",
-    path=_CO_OWNER,
+    route="PUT /manage/{kind}/{id}/extra-owners/{user_id}",
     of="co_owners",
     summary="Invite a user to manage a {thing}",
     about={
@@ -101,8 +99,7 @@ ACCEPT_INVITATION = Action(
     run=accept_invitation,
     view=ANSWERS,
     access=Access("answer"),
-    method="POST",
-    path=f"{_CO_OWNER}/accept",
+    route="POST /manage/{kind}/{id}/extra-owners/{user_id}/accept",
     of="co_owners",
     summary="Accept an invitation for a user",
     about="Call it when the user has agreed on a page of your own.",
@@ -115,8 +112,7 @@ END_CO_OWNER = Action(
     run=end_co_owner,
     view=ANSWERS,
     access=Access("own", fresh=True),
-    method="DELETE",
-    path=_CO_OWNER,
+    route="DELETE /manage/{kind}/{id}/extra-owners/{user_id}",
     of="co_owners",
     summary="Remove a co-owner, or end an invitation",
     about=(
@@ -132,8 +128,7 @@ OFFER = Action(
     run=offer,
     view=ANSWERS,
     access=Access("own", fresh=True),
-    method="PUT",
-    path=_HAND_OVER,
+    route="PUT /manage/{kind}/{id}/hand-over",
     summary="Offer a {thing} to another owner",
     about=(
         "Nothing changes until the heir accepts, within 7 days. The offer replaces an earlier one. To set an "
@@ -148,8 +143,7 @@ ACCEPT_OFFER = Action(
     run=accept_offer,
     view=ANSWERS,
     access=Access("answer"),
-    method="POST",
-    path=f"{_HAND_OVER}/accept",
+    route="POST /manage/{kind}/{id}/hand-over/accept",
     summary="Accept the offer of a {thing} for the heir",
     about={kind.plural: _ACCEPTING + _STAYING * kind.has("co_owners") for kind in KINDS},
     outcome="The {thing}, with its new owner.",
@@ -161,8 +155,7 @@ END_OFFER = Action(
     run=end_offer,
     view=ANSWERS,
     access=Access("own", fresh=True),
-    method="DELETE",
-    path=_HAND_OVER,
+    route="DELETE /manage/{kind}/{id}/hand-over",
     summary="Withdraw the offer of a {thing}, or decline it",
     about="The owner stays the same.",
     outcome="The {thing}, without the offer.",

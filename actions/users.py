@@ -1,4 +1,6 @@
-"""Users: who they are, who moderates, what is forbidden to them, and to forget one.
+"""Users: show them, appoint moderators, end sessions, impose quarantines, forget one.
+
+Invariant: a session is shown by its id, and its digest never leaves.
 
 A user may be named before the first sign-in, so every well-formed id can be appointed or put under
 quarantine.
@@ -10,6 +12,7 @@ from msgspec import Meta
 from msgspec.structs import asdict
 
 from actions.action import Access, Action, Call, Command, Option
+from actions.notices import NOTICE_ACTIONS
 from actions.query_forms import UsersQuery
 from actions.tools import Tools
 from actions.views import (
@@ -29,11 +32,12 @@ from core.actors import OPERATOR
 from core.user_rows import Quarantine, QuarantinedAct, UserRow, user_ref
 from forms.fields import ABOUT_PROSE, LAST_MS, Form, Nothing
 from forms.rules import IN_PROSE, About, Between, Size
-from languages.refusals import Invalid, Refusal
+from languages.refusals import Invalid
 from languages.said import Fault
 from people import quarantine
 from people.permissions import ModeratorSource
 from people.queries import users_page
+from people.user_sessions import SHOWN_DIGITS, digests_of, end_everyone, end_sessions, session_id
 from votes.rules import erase_user, keep_cooldowns
 
 ACTS: tuple[QuarantinedAct, ...] = get_args(QuarantinedAct)
@@ -43,6 +47,11 @@ Username = Annotated[
     example("ada"),
 ]
 DisplayName = Annotated[str | None, Meta(description="Null for a user who has none, too."), example("Ada")]
+
+
+SESSION_PATTERN = f"^[0-9a-f]{{{SHOWN_DIGITS}}}$"
+USERS_AT_ONCE = 64
+"""Users whose sessions end in one record."""
 
 
 class QuarantineTerms(Form, frozen=True):
@@ -131,6 +140,30 @@ class ModeratorList(Success):
     next: NoMore = None
 
 
+class UserSessionView(View):
+    """A browser that is signed in."""
+
+    id: Annotated[str, Meta(pattern=SESSION_PATTERN), example("4f1d0c9a7b3e5826")]
+    label: Annotated[
+        str, Meta(description="The browser and its system, as it called itself."), example("Firefox on Linux")
+    ]
+    opened_at: Moment
+    seen_at: Annotated[Moment, Meta(description="Its last use, which is written once an hour at most.")]
+
+
+class UserSessions(Success):
+    """The open sessions of a user, the newest first."""
+
+    sessions: tuple[UserSessionView, ...]
+    next: NoMore = None
+
+
+class EndedSessions(Success):
+    """The number of sessions that were ended, including expired ones."""
+
+    ended: Annotated[Count, example(12)]
+
+
 def user_view(tools: Tools, user_id: str, now_ms: int) -> UserView:
     """Return a user, also one of whom nothing is known, or who moderates by the settings without a row."""
     row = _row(tools, user_id)
@@ -171,15 +204,7 @@ def index(call: Call, form: UsersQuery) -> UserPage:
 
 def show(call: Call, _: None) -> UserAnswer:
     """Return the user of the path."""
-    return _answer(call, known_id(call))
-
-
-def known_id(call: Call) -> str:
-    """Return the id of the user in the path, who has a row or is named by the settings. Raises Refusal."""
-    user_id = call.user_id()
-    if _row(call.tools, user_id) is None and not call.tools.moderators.has(user_id):
-        raise Refusal("no_such_user")
-    return user_id
+    return _answer(call, call.known_user_id())
 
 
 def _answer(call: Call, user_id: str) -> UserAnswer:
@@ -232,6 +257,35 @@ def user_and_act(call: Call) -> tuple[str, QuarantinedAct]:
     return user_id, act
 
 
+def sessions_of(call: Call, _: None) -> UserSessions:
+    """Return the open sessions of a user."""
+    row = call.state.users.get(user_ref(call.known_user_id()))
+    found = call.tools.sessions.open_of(row, call.now_ms) if row is not None else ()
+    shown = tuple(
+        UserSessionView(id=session_id(each), label=each.label, opened_at=each.opened_ms, seen_at=each.seen_ms)
+        for each in found
+    )
+    return UserSessions(sessions=shown)
+
+
+async def end_session(call: Call, _: None) -> Success:
+    """End the session that the path names; all sessions of the user if it names none."""
+    user_id, named = call.known_user_id(), call.ids[1:]
+    digests = digests_of(call.state.users.get(user_ref(user_id)), *named) if named else None
+    events = end_sessions(call.state, user_id, digests, call.now_ms, by=call.by)
+    return await call.done(events)
+
+
+async def end_all_sessions(call: Call, _: None) -> EndedSessions:
+    """End the sessions of all users, some users at a time. Those that begin meanwhile stay."""
+    refs, ended = [*dict.fromkeys(call.state.users.by_session.values())], 0
+    for start in range(0, len(refs), USERS_AT_ONCE):
+        events = end_everyone(call.state, refs[start : start + USERS_AT_ONCE], call.now_ms, by=call.by)
+        ended += sum(len(event.digests) for event in events)
+        await call.done(events)
+    return EndedSessions(ended=ended)
+
+
 async def forget(call: Call, _: None) -> Success:
     """Forget a user, but for quarantines in force; and for cooldowns, unless the operator asks.
 
@@ -256,13 +310,10 @@ async def forget(call: Call, _: None) -> Success:
         return await call.done([*cooldowns, *erased, *kept])
 
 
-_USER = "/manage/users/{id}"
-
 LIST_USERS = Action(
     name="listUsers",
     run=index,
-    method="GET",
-    path="/manage/users",
+    route="GET /manage/users",
     summary="List users",
     about=(
         "Those who have signed in, were made moderators, or were put under quarantine. In the order of their "
@@ -278,8 +329,7 @@ LIST_USERS = Action(
 SHOW_USER = Action(
     name="showUser",
     run=show,
-    method="GET",
-    path=_USER,
+    route="GET /manage/users/{id}",
     summary="Show a user",
     about="The name, whether the user moderates, and what is forbidden to the user.",
     outcome="The user.",
@@ -290,8 +340,7 @@ FORGET_USER = Action(
     name="forgetUser",
     run=forget,
     access=Access(fresh=True),
-    method="DELETE",
-    path=_USER,
+    route="DELETE /manage/users/{id}",
     summary="Forget a user",
     about=(
         "Removes all that is known of the user, the user's votes, and every delivery that names the user, "
@@ -307,8 +356,7 @@ FORGET_USER = Action(
 LIST_MODERATORS = Action(
     name="listModerators",
     run=moderators,
-    method="GET",
-    path="/manage/moderators",
+    route="GET /manage/moderators",
     summary="List moderators",
     about="Those whom `web.moderators` names, and those who were appointed.",
     outcome="The moderators.",
@@ -317,8 +365,7 @@ LIST_MODERATORS = Action(
 APPOINT_MODERATOR = Action(
     name="appointModerator",
     run=appoint,
-    method="PUT",
-    path=f"{_USER}/moderator",
+    route="PUT /manage/users/{id}/moderator",
     summary="Make a user a moderator",
     about="Also one who has never signed in. Sessions of moderators end earlier, from now on.",
     outcome="The user.",
@@ -327,8 +374,7 @@ APPOINT_MODERATOR = Action(
 DISMISS_MODERATOR = Action(
     name="dismissModerator",
     run=dismiss,
-    method="DELETE",
-    path=f"{_USER}/moderator",
+    route="DELETE /manage/users/{id}/moderator",
     summary="Take the role of a moderator away",
     about="It holds at once. Succeeds for a user who does not moderate, too.",
     outcome="The user does not moderate.",
@@ -339,8 +385,7 @@ QUARANTINE_USER = Action(
     name="quarantineUser",
     run=impose,
     finds=user_and_act,
-    method="PUT",
-    path=f"{_USER}/quarantines/{{act}}",
+    route="PUT /manage/users/{id}/quarantines/{act}",
     summary="Forbid an act to a user",
     about="""\
 For a time, or until it is lifted; also to a user who has never signed in. It takes the place of an earlier
@@ -358,8 +403,7 @@ A user who may not sign in is signed out everywhere.""",
 LIFT_QUARANTINE = Action(
     name="liftQuarantine",
     run=lift,
-    method="DELETE",
-    path=f"{_USER}/quarantines/{{act}}",
+    route="DELETE /manage/users/{id}/quarantines/{act}",
     summary="Lift a quarantine",
     about="The user may do it again at once.",
     outcome="It is over.",
@@ -369,4 +413,51 @@ LIFT_QUARANTINE = Action(
         "Lift a quarantine. The user may do it again at once.",
         {"act": Option(choices=ACTS)},
     ),
+)
+LIST_SESSIONS = Action(
+    name="listSessions",
+    run=sessions_of,
+    route="GET /manage/users/{id}/sessions",
+    summary="List a user's sessions",
+    about="The browsers that are signed in.",
+    outcome="The open sessions.",
+    refuses=("no_such_user",),
+    command=Command("users sessions"),
+)
+END_SESSIONS = Action(
+    name="endSessions",
+    run=end_session,
+    route="DELETE /manage/users/{id}/sessions",
+    summary="End all sessions of a user",
+    about="The user is signed out everywhere, and may sign in again.",
+    outcome="No browser is signed in.",
+    refuses=("no_such_user",),
+    command=Command("users end-sessions", loses="This signs the user {id} out everywhere."),
+)
+END_ALL_SESSIONS = Action(
+    name="endAllSessions",
+    run=end_all_sessions,
+    route="DELETE /manage/sessions",
+    summary="End the sessions of all users",
+    about=(
+        "Everybody is signed out everywhere, and may sign in again. Sessions that begin meanwhile stay. "
+        "After a 503, send it again."
+    ),
+    outcome="How many sessions it has ended.",
+    command=Command("users end-all-sessions", loses="This signs everybody out everywhere."),
+)
+END_SESSION = Action(
+    name="endSession",
+    run=end_session,
+    route="DELETE /manage/users/{id}/sessions/{session_id}",
+    summary="End a session of a user",
+    about="That browser is signed out.",
+    outcome="It is over.",
+    refuses=("no_such_user", "no_such_session"),
+    command=Command("users end-session", loses="This ends the session {session_id} of the user {id}."),
+)
+USER_ACTIONS = (
+    *(LIST_USERS, SHOW_USER, FORGET_USER, LIST_MODERATORS, APPOINT_MODERATOR, DISMISS_MODERATOR),
+    *(LIST_SESSIONS, *NOTICE_ACTIONS, END_SESSIONS, END_ALL_SESSIONS, END_SESSION),
+    *(QUARANTINE_USER, LIFT_QUARANTINE),
 )

@@ -173,14 +173,11 @@ async def rotate(call: Call, form: Overlap) -> RotatedSecret:
     return await call.commit(events, lambda: RotatedSecret(secret=secret))
 
 
-_WEBHOOK = "/manage/{kind}/{id}/webhook"
-
 SAVE_WEBHOOK = Action(
     name="save{Thing}Webhook",
     run=save,
     access=Access("webhook", fresh=True),
-    method="PUT",
-    path=_WEBHOOK,
+    route="PUT /manage/{kind}/{id}/webhook",
     summary="Set a {thing}'s webhook",
     about=(
         "Replaces url, token, language and events together: what is left out is removed, and without events "
@@ -211,8 +208,7 @@ SHOW_WEBHOOK = Action(
     name="show{Thing}Webhook",
     run=show,
     access=Access("webhook"),
-    method="GET",
-    path=_WEBHOOK,
+    route="GET /manage/{kind}/{id}/webhook",
     summary="Show a {thing}'s webhook",
     about="The token is never shown.",
     outcome="The settings without the token, and how deliveries go.",
@@ -223,8 +219,7 @@ REMOVE_WEBHOOK = Action(
     name="remove{Thing}Webhook",
     run=remove,
     access=Access("webhook", fresh=True),
-    method="DELETE",
-    path=_WEBHOOK,
+    route="DELETE /manage/{kind}/{id}/webhook",
     summary="Remove a {thing}'s webhook",
     about="What is still to be delivered, and the log of what was, go with it.",
     outcome="It is gone.",
@@ -239,8 +234,7 @@ RESUME_WEBHOOK = Action(
     run=resume,
     finds=find_webhook,
     access=Access("webhook"),
-    method="POST",
-    path=f"{_WEBHOOK}/resume",
+    route="POST /manage/{kind}/{id}/webhook/resume",
     summary="Lift a suspension",
     about="What waits is sent at the endpoint's pace, and failures count from none.",
     outcome="The settings, and how deliveries go.",
@@ -252,8 +246,7 @@ PROBE_WEBHOOK = Action(
     run=probe,
     finds=find_webhook,
     access=Access("webhook"),
-    method="POST",
-    path=f"{_WEBHOOK}/probe",
+    route="POST /manage/{kind}/{id}/webhook/probe",
     summary="Probe a suspended endpoint now",
     about=(
         "Sends one of the deliveries that wait. If it is taken, the suspension ends. Answers after the "
@@ -268,8 +261,7 @@ ROTATE_SECRET = Action(
     run=rotate,
     finds=find_webhook,
     access=Access("webhook", fresh=True),
-    method="POST",
-    path=f"{_WEBHOOK}/secret/rotate",
+    route="POST /manage/{kind}/{id}/webhook/secret/rotate",
     summary="Change what requests are signed with",
     about="The old secret stops at once, or signs beside the new one for as long as you ask.",
     outcome="The new secret.",

@@ -46,8 +46,6 @@ GROUPS = {
     "moderators": "Say who moderates.",
     "debug": "Look inside the process.",
 }
-LOST = {call.command.words for call in OPERATIONS if call.command.loses}
-"""Commands that ask before something is lost."""
 _READS: Mapping[str, click.ParamType[Any]] = {
     "text": click.STRING,
     "texts": click.STRING,
@@ -70,7 +68,7 @@ def admin(context: click.Context, /, **options: Any) -> None:
 
     A command ends with 0; with 1 when it is refused or no gateway answers; with 2 when it is typed wrong.
     """
-    context.obj = GatewayCaller(context.find_root().obj, **options)
+    context.obj = GatewayCaller(deployment=context.find_root().obj, **options)
 
 
 def _made_of(rows: Sequence[ApiCall]) -> click.Command:

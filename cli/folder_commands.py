@@ -9,7 +9,6 @@ Results go to standard output, for people or with `--json`; warnings go to stand
 import json
 from collections.abc import Iterable
 from contextlib import ExitStack
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ import click
 import msgspec
 
 from cli.local_folder import DataFolder, json_option, keys_file_option
+from cli.outline import moment
 from cli.settings_port import on_data_folder
 from cli.terminal import bars
 from snapshot.export import TABLES, Format, export_state
@@ -225,7 +225,7 @@ def _line_of(found: Found) -> str:
     if found.position is not None:
         words.append(f"{'from ' if found.kind == 'segment' else ''}position {found.position}")
     if found.created_ms is not None:
-        words.append(f"of {_when(found.created_ms)}")
+        words.append(f"of {moment(found.created_ms)}")
     if found.cut_from is not None:
         words.append(f"cut from {found.cut_from} at byte {found.cut_at}")
     if found.key_id is not None:
@@ -239,10 +239,3 @@ def _contents_line(contents: Contents) -> str:
     counts = msgspec.structs.asdict(contents)
     last = counts.pop("last_position")
     return f"{', '.join(f'{count} {name}' for name, count in counts.items())}, last position {last}"
-
-
-def _when(milliseconds: int) -> str:
-    try:
-        return datetime.fromtimestamp(milliseconds / 1_000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-    except (ValueError, OverflowError, OSError):
-        return "an impossible time"

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from actions.sessions import SESSION_PATTERN
-from actions.users import ACTS
+from actions.users import ACTS, SESSION_PATTERN
 from actions.views import ID_PATTERN
 from core.version import API_VERSION, VERSION, VERSIONS
 from handlers.reply import EVENT_STREAM, JSON, Reply, encode_json, refused

@@ -27,14 +27,13 @@ APPROVE = Action(
     name="approve{Thing}",
     run=approve,
     access=Access("decide"),
-    method="POST",
-    path="/manage/{kind}/{id}/approve",
+    route="POST /manage/{kind}/{id}/approve",
     summary="Approve a {thing} in review",
     about={"bots": "It can have API keys.", "servers": "It can be voted for."},
     outcome="The {thing}.",
     command=Command("{kind} approve"),
 )
-SWEEP = replace(APPROVE, name="sweep", path="/manage/sweep", about="Sweeps.", command=Command("sweep"))
+SWEEP = replace(APPROVE, name="sweep", route="POST /manage/sweep", about="Sweeps.", command=Command("sweep"))
 
 
 def test_an_action_is_one_operation_for_each_kind_of_listing() -> None:

@@ -40,8 +40,7 @@ async def name_it(_: Call, form: KeyName) -> Named:
 NAME = Action(
     name="nameIt",
     run=name_it,
-    method="POST",
-    path="/manage/names",
+    route="POST /manage/names",
     summary="Name it",
     outcome="Named.",
     command=Command("names add"),
