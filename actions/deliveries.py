@@ -21,6 +21,7 @@ from actions.views import (
     Success,
     UserId,
     View,
+    described,
     example,
     including,
 )
@@ -57,14 +58,14 @@ Excerpt = Annotated[
 ]
 OutcomeStatus = Annotated[
     Annotated[int, Meta(ge=100, le=999), example(204)] | None,
-    Meta(description="The answer's status; null when none came."),
+    described("The answer's status; null when none came."),
 ]
 OutcomeError = Annotated[
     ErrorClass | None,
-    Meta(
-        description="Null when delivered; `http_<status>` for a status outside 200 to 299; else why no "
+    described(
+        "Null when delivered; `http_<status>` for a status outside 200 to 299; else why no "
         "answer came, or why nothing was sent.",
-        examples=[None],
+        None,
     ),
 ]
 
@@ -87,15 +88,13 @@ class DeliveryView(View):
     """
 
     id: OurId
-    type: Annotated[
-        WebhookEvent, Meta(description="What it tells of. A test counts as a vote."), example("vote")
-    ]
-    user: Annotated[UserId | None, Meta(description="Null for a decision of a review.")]
+    type: Annotated[WebhookEvent, described("What it tells of. A test counts as a vote.", "vote")]
+    user: Annotated[UserId | None, described("Null for a decision of a review.")]
     test: bool
     state: Annotated[DeliveryState, example("delivered")]
     queued_at: Moment
     next_attempt_at: Annotated[
-        Count | None, Meta(description="Unix time in milliseconds; null once it is finished."), NULL
+        Count | None, described("Unix time in milliseconds; null once it is finished.", None)
     ]
     status: OutcomeStatus
     duration_ms: Annotated[Count | None, example(84)]
@@ -119,7 +118,7 @@ class DeliveryPage(Success):
 class Redelivered(Success):
     """The size of a redelivery."""
 
-    redelivered: Annotated[Count, Meta(description="How many deliveries are sent again.")]
+    redelivered: Annotated[Count, described("How many deliveries are sent again.")]
 
 
 def text_of_error(error: str) -> Words:

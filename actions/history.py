@@ -6,7 +6,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from actions.action import Access, Action, Call, Command
-from actions.views import NULL, ActorName, Count, Moment, NoMore, Success, UserId, View, example
+from actions.views import ActorName, Count, Moment, NoMore, Success, UserId, View, described, example
 from core.actors import Actor, user_of
 from core.audit_log import APART, KEPT
 from core.rows import AuditAction, AuditEntry, Decision, DeliveryState, Listing
@@ -59,16 +59,14 @@ class ActView(View):
     by: ActorName
     deed: Annotated[AuditAction, example("key_issued")]
     about: Annotated[
-        str,
-        Meta(description="Its object, such as the name of a key, or the reason; or empty."),
-        example("production"),
+        str, described("Its object, such as the name of a key, or the reason; or empty.", "production")
     ]
 
 
 Acts = Annotated[
     tuple[ActView, ...],
-    Meta(
-        description=f"The last {KEPT}, and the last {APART} each of its reviews, decisions about changes, "
+    described(
+        f"The last {KEPT}, and the last {APART} each of its reviews, decisions about changes, "
         "strikes of votes, hand-overs, and acts on keys. The newest comes first. Votes and pushes of counts "
         "are not among them."
     ),
@@ -92,22 +90,21 @@ MessageError = Annotated[str, Meta(pattern=f"^(?:http_[0-9]{{3}}|{'|'.join(MESSA
 class OwnerMessageView(View):
     """The direct message that tells the owner of a listing of the last decision."""
 
-    to: Annotated[UserId, Meta(description="The owner at the time of the decision.")]
+    to: Annotated[UserId, described("The owner at the time of the decision.")]
     decision: Decision
     decided_at: Moment
     state: Annotated[DeliveryState, example("delivered")]
     attempts: Count
     told_at: Moment | None
     next_attempt_at: Annotated[
-        Count | None, Meta(description="Unix time in milliseconds; null once it is finished."), NULL
+        Count | None, described("Unix time in milliseconds; null once it is finished.", None)
     ]
-    error: Annotated[MessageError | None, Meta(description="The class of the last attempt's failure."), NULL]
-    why: Annotated[str | None, Meta(description="The same in words."), NULL]
+    error: Annotated[MessageError | None, described("The class of the last attempt's failure.", None)]
+    why: Annotated[str | None, described("The same in words.", None)]
 
 
 OwnerMessageOrNone = Annotated[
-    OwnerMessageView | None,
-    Meta(description="Null if owners are sent none, or nothing is decided yet."),
+    OwnerMessageView | None, described("Null if owners are sent none, or nothing is decided yet.")
 ]
 
 

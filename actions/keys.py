@@ -5,7 +5,20 @@ from typing import Annotated
 from msgspec import UNSET, Meta, UnsetType
 
 from actions.action import Access, Action, Call, Command, Option
-from actions.views import NULL, ActorName, Count, Day, Hint, Moment, NoMore, OurId, Success, View, example
+from actions.views import (
+    NULL,
+    ActorName,
+    Count,
+    Day,
+    Hint,
+    Moment,
+    NoMore,
+    OurId,
+    Success,
+    View,
+    described,
+    example,
+)
 from core.clock import date_of
 from core.rows import Key
 from listings.forms import KeyName, Rotation
@@ -31,17 +44,13 @@ class KeyView(View):
     created_at: Moment
     rotated_at: Annotated[Moment | None, NULL]
     old_key_until: Annotated[
-        Count | None,
-        Meta(description="The time when the key before the rotation stops; null once it has."),
-        NULL,
+        Count | None, described("The time when the key before the rotation stops; null once it has.", None)
     ]
     made_by: Annotated[
         tuple[ActorName, ...],
-        Meta(description="The makers of its value and, after a rotation with overlap, of the old one."),
+        described("The makers of its value and, after a rotation with overlap, of the old one."),
     ]
-    last_used: Annotated[
-        Day | None, Meta(description="The last day on which the key was accepted; null for never.")
-    ]
+    last_used: Annotated[Day | None, described("The last day on which the key was accepted; null for never.")]
 
 
 class KeyList(Success):

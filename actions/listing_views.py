@@ -23,6 +23,7 @@ from actions.views import (
     Success,
     UserId,
     View,
+    described,
     example,
     including,
     view_of,
@@ -46,9 +47,7 @@ class LimitView(View):
     window_seconds: Positive
 
 
-OwnLimit = Annotated[
-    LimitView | None, Meta(description="The bot's own limit; null for the deployment's default.")
-]
+OwnLimit = Annotated[LimitView | None, described("The bot's own limit; null for the deployment's default.")]
 
 
 class OwnLimits(View):
@@ -78,35 +77,31 @@ class _Standing(View):
 
     state: Annotated[Review, example("approved")]
     reason: Annotated[
-        str | None,
-        Meta(description="The reason why the listing was denied, or its approval withdrawn."),
-        NULL,
+        str | None, described("The reason why the listing was denied, or its approval withdrawn.", None)
     ]
     created_at: Moment
     updated_at: Moment
     reviewed_at: Moment | None
     has_webhook: bool
     hand_over: Annotated[
-        HandOverView | None, Meta(description="The offer of the ownership, which may have lapsed."), NULL
+        HandOverView | None, described("The offer of the ownership, which may have lapsed.", None)
     ]
 
 
 class _CoOwned(View):
     """The fields of a listing that can have co-owners."""
 
-    extra_owners: Annotated[tuple[UserId, ...], Meta(description="The co-owners.")]
-    invited: Annotated[tuple[UserId, ...], Meta(description="Users who have not accepted yet."), example([])]
+    extra_owners: Annotated[tuple[UserId, ...], described("The co-owners.")]
+    invited: Annotated[tuple[UserId, ...], described("Users who have not accepted yet.", [])]
 
 
 class _Counted(View):
     """The fields of a listing whose program pushes counts."""
 
-    server_count: Annotated[Count | None, Meta(description="The last that the bot has told."), example(1_200)]
-    command_count: Annotated[Count | None, Meta(description="The last that the bot has told."), example(42)]
+    server_count: Annotated[Count | None, described("The last that the bot has told.", 1_200)]
+    command_count: Annotated[Count | None, described("The last that the bot has told.", 42)]
     counts_updated_at: Moment | None
-    actual_server_count: Annotated[
-        Count | None, Meta(description="The count that the operator has set."), example(1_200)
-    ]
+    actual_server_count: Annotated[Count | None, described("The count that the operator has set.", 1_200)]
 
 
 class _Limited(View):
@@ -118,17 +113,17 @@ class _Limited(View):
 class ChangeView(View):
     """A change of an approved listing, about which no moderator has decided yet."""
 
-    version: Annotated[str, Meta(description="Send it with a decision."), example("5f1e9c02a7d46b83")]
+    version: Annotated[str, described("Send it with a decision.", "5f1e9c02a7d46b83")]
     is_public: Annotated[
         bool,
-        Meta(
-            description="True if everybody sees the proposed version until the decision; false if they see "
+        described(
+            "True if everybody sees the proposed version until the decision; false if they see "
             "the agreed one (`review.edits`)."
         ),
     ]
     sent_by: ActorName
     sent_at: Moment
-    waiting_since: Annotated[Moment, Meta(description="When the first of its edits was sent.")]
+    waiting_since: Annotated[Moment, described("When the first of its edits was sent.")]
 
 
 class ServerCheckView(View, rename={"at_ms": "at"}):
@@ -138,16 +133,14 @@ class ServerCheckView(View, rename={"at_ms": "at"}):
     outcome: Annotated[CheckOutcome, example("pass")]
     have: Annotated[
         Count | None,
-        Meta(
-            description="Members, days of age, NSFW channels that it must not have; else 1 for yes, 0 for "
+        described(
+            "Members, days of age, NSFW channels that it must not have; else 1 for yes, 0 for "
             "no. Null where it is unknown."
         ),
     ]
-    need: Annotated[Count, Meta(description="The least; of `nsfw` the most.")]
+    need: Annotated[Count, described("The least; of `nsfw` the most.")]
     at_ms: Moment
-    channels: Annotated[
-        tuple[str, ...], Meta(description="The first of the NSFW channels, by their names."), example([])
-    ]
+    channels: Annotated[tuple[str, ...], described("The first of the NSFW channels, by their names.", [])]
 
 
 class EligibilityView(
@@ -158,33 +151,24 @@ class EligibilityView(
     outcome: Annotated[CheckOutcome, example("pass")]
     at_ms: Moment
     checks: tuple[ServerCheckView, ...]
-    failing_ms: Annotated[
-        Moment | None, Meta(description="Of an approved server; null while none fails."), NULL
-    ]
+    failing_ms: Annotated[Moment | None, described("Of an approved server; null while none fails.", None)]
     hidden_ms: Annotated[
-        Moment | None,
-        Meta(description="Since when nobody can see it or vote for it; null while they can."),
-        NULL,
+        Moment | None, described("Since when nobody can see it or vote for it; null while they can.", None)
     ]
 
 
 class _Checked(View):
     """The fields of a listing that must meet conditions."""
 
-    eligibility: Annotated[
-        EligibilityView | None, Meta(description="Null for a server that was never checked.")
-    ]
+    eligibility: Annotated[EligibilityView | None, described("Null for a server that was never checked.")]
 
 
 class StatsProblemView(View):
     """A field of a bot's pushes that was not taken."""
 
-    field: Annotated[
-        str,
-        Meta(description=f"Its name, cut after {NAME_CHARACTERS} characters.", examples=["commands_count"]),
-    ]
+    field: Annotated[str, described(f"Its name, cut after {NAME_CHARACTERS} characters.", "commands_count")]
     problem: Problem
-    given: Annotated[JsonType, Meta(description="The type of what it held."), example("number")]
+    given: Annotated[JsonType, described("The type of what it held.", "number")]
     reason: Annotated[str, example("The field is named command_count.")]
     times: Positive
     last_at: Moment
@@ -192,8 +176,8 @@ class StatsProblemView(View):
 
 StatsProblemViews = Annotated[
     tuple[StatsProblemView, ...],
-    Meta(
-        description="Fields of the bot's pushes that were not taken since this process began: the last "
+    described(
+        "Fields of the bot's pushes that were not taken since this process began: the last "
         f"{FIELDS_PER_BOT}, the newest first. Only pushes with a valid key are read, and no value is kept."
     ),
 ]

@@ -2,10 +2,8 @@
 
 from typing import Annotated, Literal
 
-from msgspec import Meta
-
 from actions.action import Action, Call, Command
-from actions.views import ActorName, Count, ListingName, Moment, NoMore, Success, View, example
+from actions.views import ActorName, Count, ListingName, Moment, NoMore, Success, View, described, example
 from core.due_reminders import due_reminder, ends_ms, standing
 from core.rows import AuditAction
 from core.user_rows import Reminder, ReminderMessage, UserRow, user_ref
@@ -16,7 +14,7 @@ NOTICES = 50
 """The notices on one page."""
 ReminderMessageState = Literal["none", "pending", "delivered", "failed"]
 ListingPath = Annotated[
-    str, Meta(description="Its path in this API, such as `bots/<id>`."), example("bots/123456789012345678")
+    str, described("Its path in this API, such as `bots/<id>`.", "bots/123456789012345678")
 ]
 
 
@@ -28,17 +26,15 @@ class NoticeView(View):
     at: Moment
     by: ActorName
     deed: Annotated[AuditAction, example("approved")]
-    about: Annotated[
-        str, Meta(description="Its object, such as the reason of a denial; or empty."), example("")
-    ]
-    is_new: Annotated[bool, Meta(description="True until the user has seen it.")]
+    about: Annotated[str, described("Its object, such as the reason of a denial; or empty.", "")]
+    is_new: Annotated[bool, described("True until the user has seen it.")]
 
 
 class UserNotices(Success):
     """The notices of a user, the newest first."""
 
-    unread: Annotated[Count, Meta(description="All that are new, also those that are not in the list.")]
-    notices: Annotated[tuple[NoticeView, ...], Meta(description=f"The newest {NOTICES}.")]
+    unread: Annotated[Count, described("All that are new, also those that are not in the list.")]
+    notices: Annotated[tuple[NoticeView, ...], described(f"The newest {NOTICES}.")]
     next: NoMore = None
 
 
@@ -47,21 +43,21 @@ class ReminderView(View):
 
     listing: ListingPath
     name: ListingName
-    set_at: Annotated[Moment, Meta(description="When the user turned it on.")]
+    set_at: Annotated[Moment, described("When the user turned it on.")]
     ends_at: Annotated[
         Count | None,
-        Meta(
-            description="The end of the user's last cooldown, in Unix milliseconds; null if there is none, "
+        described(
+            "The end of the user's last cooldown, in Unix milliseconds; null if there is none, "
             "or if it was over before.",
-            examples=[1_750_086_400_000],
+            1_750_086_400_000,
         ),
     ]
-    is_due: Annotated[bool, Meta(description="True if the site shows the user that reminder now.")]
-    is_new: Annotated[bool, Meta(description="True if it is due, until the user has seen it.")]
+    is_due: Annotated[bool, described("True if the site shows the user that reminder now.")]
+    is_new: Annotated[bool, described("True if it is due, until the user has seen it.")]
     message: Annotated[
         ReminderMessageState,
-        Meta(
-            description="The direct message about that end: `none` was attempted yet, or it is `pending`, "
+        described(
+            "The direct message about that end: `none` was attempted yet, or it is `pending`, "
             "`delivered` or `failed`."
         ),
     ]

@@ -12,7 +12,6 @@ from actions.action import Access, Action, Call, Command, Option
 from actions.listing_views import ANSWERS, VIEWS, commit_listing
 from actions.query_forms import IS_CURSOR, PAGE, PageLimit
 from actions.views import (
-    NULL,
     ActorName,
     Count,
     KindName,
@@ -23,6 +22,7 @@ from actions.views import (
     Success,
     UserId,
     View,
+    described,
     example,
 )
 from core.audit_log import NOTES_KEPT
@@ -70,21 +70,19 @@ class WaitingListing(View):
     """A listing that waits for a decision, or a change of it."""
 
     ref: Annotated[
-        str,
-        Meta(description="Its path in the API: the kind, a slash, the id."),
-        example("bots/123456789012345678"),
+        str, described("Its path in the API: the kind, a slash, the id.", "bots/123456789012345678")
     ]
     kind: KindName
     id: Snowflake
     what: Annotated[
         Literal["submission", "change"],
-        Meta(description="`change`: the listing is approved, and what changed waits."),
+        described("`change`: the listing is approved, and what changed waits."),
     ]
-    name: Annotated[ListingName, Meta(description="Of a change, the new name.")]
+    name: Annotated[ListingName, described("Of a change, the new name.")]
     owner_id: UserId
-    since: Annotated[Moment, Meta(description="Unix time in milliseconds since when it waits.")]
-    claimed_by: Annotated[ActorName | None, Meta(description="Who is at it; null for nobody.")]
-    proven: Annotated[bool, Meta(description="True if its owner has proven to control it.")]
+    since: Annotated[Moment, described("Unix time in milliseconds since when it waits.")]
+    claimed_by: Annotated[ActorName | None, described("Who is at it; null for nobody.")]
+    proven: Annotated[bool, described("True if its owner has proven to control it.")]
 
 
 class QueuePage(Success):
@@ -92,24 +90,22 @@ class QueuePage(Success):
 
     usual_wait_ms: Annotated[
         Count | None,
-        Meta(
-            description=f"Half of the last {USUAL_OF} decisions came within this time after the listing was "
+        described(
+            f"Half of the last {USUAL_OF} decisions came within this time after the listing was "
             f"sent; null while fewer than {USUAL_FROM} are known.",
-            examples=[21_600_000],
+            21_600_000,
         ),
     ]
     queue: tuple[WaitingListing, ...]
     next: Annotated[
-        QueueCursor | None,
-        Meta(description="Give it as `after` to get the next page; null on the last one."),
-        NULL,
+        QueueCursor | None, described("Give it as `after` to get the next page; null on the last one.", None)
     ]
 
 
 class ClaimAnswer(Success):
     """Who is at the review."""
 
-    claimed_by: Annotated[ActorName | None, Meta(description="Null for nobody.")]
+    claimed_by: Annotated[ActorName | None, described("Null for nobody.")]
     claimed_at: Moment | None
 
 
@@ -124,7 +120,7 @@ class NoteView(View):
 class NoteList(Success):
     """The notes of moderators on a listing."""
 
-    notes: Annotated[tuple[NoteView, ...], Meta(description=f"The last {NOTES_KEPT}, the newest first.")]
+    notes: Annotated[tuple[NoteView, ...], described(f"The last {NOTES_KEPT}, the newest first.")]
     next: NoMore = None
 
 

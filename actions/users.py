@@ -25,6 +25,7 @@ from actions.views import (
     Success,
     UserId,
     View,
+    described,
     example,
     including,
 )
@@ -42,11 +43,9 @@ from votes.rules import erase_user, keep_cooldowns
 
 ACTS: tuple[QuarantinedAct, ...] = get_args(QuarantinedAct)
 Username = Annotated[
-    str | None,
-    Meta(description="As the chat platform said at the last sign-in; null before the first."),
-    example("ada"),
+    str | None, described("As the chat platform said at the last sign-in; null before the first.", "ada")
 ]
-DisplayName = Annotated[str | None, Meta(description="Null for a user who has none, too."), example("Ada")]
+DisplayName = Annotated[str | None, described("Null for a user who has none, too.", "Ada")]
 
 
 SESSION_PATTERN = f"^[0-9a-f]{{{SHOWN_DIGITS}}}$"
@@ -70,14 +69,15 @@ class QuarantineView(View):
     """An act that is forbidden to a user, or was."""
 
     act: Annotated[QuarantinedAct, example("vote")]
-    reason: Annotated[str, Meta(description="The user may see it."), example("You voted from many accounts.")]
+    reason: Annotated[str, described("The user may see it.", "You voted from many accounts.")]
 
     by: ActorName
     since: Moment
     until: Annotated[
         Count | None,
-        Meta(description="The time when it ends or ended, in Unix milliseconds; null for no end."),
-        example(1_750_604_800_000),
+        described(
+            "The time when it ends or ended, in Unix milliseconds; null for no end.", 1_750_604_800_000
+        ),
     ]
     in_force: Annotated[bool, example(True)]
 
@@ -88,25 +88,22 @@ class UserView(View):
     id: UserId
     username: Username
     display_name: DisplayName
-    locale: Annotated[
-        str | None, Meta(description="The language that the user has chosen there."), example("en-GB")
-    ]
+    locale: Annotated[str | None, described("The language that the user has chosen there.", "en-GB")]
     first_at: Annotated[
         Count | None,
-        Meta(description="The first sign-in, appointment or quarantine; null if there was none."),
-        example(1_747_000_000_000),
+        described("The first sign-in, appointment or quarantine; null if there was none.", 1_747_000_000_000),
     ]
     moderator: Annotated[
         ModeratorSource | None,
-        Meta(
-            description="`settings` for one whom `web.moderators` names, else `appointed`; null for a user "
+        described(
+            "`settings` for one whom `web.moderators` names, else `appointed`; null for a user "
             "who does not moderate.",
-            examples=[None],
+            None,
         ),
     ]
-    sessions: Annotated[Count, Meta(description="How many browsers are signed in.")]
+    sessions: Annotated[Count, described("How many browsers are signed in.")]
     quarantines: Annotated[
-        tuple[QuarantineView, ...], Meta(description="The last of each act, also those that are over.")
+        tuple[QuarantineView, ...], described("The last of each act, also those that are over.")
     ]
 
 
@@ -129,7 +126,7 @@ class ModeratorView(View):
     username: Username
     display_name: DisplayName
     moderator: Annotated[
-        ModeratorSource, Meta(description="`settings` for one whom `web.moderators` names, else `appointed`.")
+        ModeratorSource, described("`settings` for one whom `web.moderators` names, else `appointed`.")
     ]
 
 
@@ -144,11 +141,9 @@ class UserSessionView(View):
     """A browser that is signed in."""
 
     id: Annotated[str, Meta(pattern=SESSION_PATTERN), example("4f1d0c9a7b3e5826")]
-    label: Annotated[
-        str, Meta(description="The browser and its system, as it called itself."), example("Firefox on Linux")
-    ]
+    label: Annotated[str, described("The browser and its system, as it called itself.", "Firefox on Linux")]
     opened_at: Moment
-    seen_at: Annotated[Moment, Meta(description="Its last use, which is written once an hour at most.")]
+    seen_at: Annotated[Moment, described("Its last use, which is written once an hour at most.")]
 
 
 class UserSessions(Success):

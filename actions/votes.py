@@ -16,7 +16,7 @@ from msgspec import Meta
 from msgspec.structs import asdict
 
 from actions.action import Access, Action, Call, Command, Option
-from actions.views import Count, Day, Moment, Month, NoMore, Positive, Snowflake, Success, View
+from actions.views import Count, Day, Moment, Month, NoMore, Positive, Snowflake, Success, View, described
 from core.actors import user_of
 from core.clock import date_of, month_name
 from core.events import Event, VoteFlagged
@@ -34,9 +34,9 @@ from votes.rules import KeptCooldowns, VoteRemoval, cast_vote, remove_votes
 class CastVote(Success, rename={"last_ms": "lastVote", "next_ms": "nextVoteAt"}):
     """The vote that was cast."""
 
-    vote: Annotated[Positive, Meta(description="How often the user has voted, over all time.")]
+    vote: Annotated[Positive, described("How often the user has voted, over all time.")]
     last_ms: Moment
-    next_ms: Annotated[Moment, Meta(description="The time when the user can vote again.")]
+    next_ms: Annotated[Moment, described("The time when the user can vote again.")]
 
 
 class UserVote(View, rename={"last_ms": "lastVote"}):
@@ -95,40 +95,32 @@ class DayPushes(View):
 class ListingNumbers(Success):
     """The votes for a listing by day and month. Votes that were struck out are not among them."""
 
-    total: Annotated[
-        Count, Meta(description="The votes of all time, without those of erased users.", examples=[1_204])
-    ]
+    total: Annotated[Count, described("The votes of all time, without those of erased users.", 1_204)]
     days: Annotated[
         tuple[DayVotes, ...],
-        Meta(
-            description="The last 90 days, the oldest first.", examples=[[{"day": "2026-01-31", "votes": 17}]]
-        ),
+        described("The last 90 days, the oldest first.", [{"day": "2026-01-31", "votes": 17}]),
     ]
     months: Annotated[
         tuple[MonthVotes, ...],
-        Meta(
-            description="The last 24 months, the oldest first.",
-            examples=[[{"month": "2026-01", "votes": 402}]],
-        ),
+        described("The last 24 months, the oldest first.", [{"month": "2026-01", "votes": 402}]),
     ]
     hours: Annotated[
         tuple[HourVoters, ...],
-        Meta(description="The latest vote of each voter, by hour.", examples=[[{"hour": 18, "voters": 64}]]),
+        described("The latest vote of each voter, by hour.", [{"hour": 18, "voters": 64}]),
     ]
     top_voters: Annotated[
         tuple[TopVoterView, ...],
-        Meta(
-            description="Up to 10 who have voted most, of those who let owners see their names. Nobody does "
+        described(
+            "Up to 10 who have voted most, of those who let owners see their names. Nobody does "
             "unless they chose so on their own page.",
-            examples=[[{"user": "444444444444444444", "name": "Ada", "votes": 31}]],
+            [{"user": "444444444444444444", "name": "Ada", "votes": 31}],
         ),
     ]
     pushes: Annotated[
         tuple[DayPushes, ...],
-        Meta(
-            description="The last 90 days on which the bot has pushed counts, the oldest first. A server has "
-            "none.",
-            examples=[[{"day": "2026-01-31", "server_count": 1_250, "command_count": 42}]],
+        described(
+            "The last 90 days on which the bot has pushed counts, the oldest first. A server has none.",
+            [{"day": "2026-01-31", "server_count": 1_250, "command_count": 42}],
         ),
     ]
 
@@ -140,12 +132,12 @@ USERS_AT_ONCE = 100
 class StruckVotes(Success):
     """How much a call has struck out, or would."""
 
-    users: Annotated[Count, Meta(description="How many users' votes.")]
-    votes: Annotated[Count, Meta(description="How many votes these were together.")]
+    users: Annotated[Count, described("How many users' votes.")]
+    votes: Annotated[Count, described("How many votes these were together.")]
     more: Annotated[
         bool,
-        Meta(
-            description="True if there are more within the time: make the call again. One takes those of "
+        described(
+            "True if there are more within the time: make the call again. One takes those of "
             f"{MOST_USERS_REMOVED:,} users."
         ),
     ]

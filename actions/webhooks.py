@@ -11,7 +11,7 @@ from msgspec.structs import asdict
 from actions.action import Access, Action, Call, Command, Option
 from actions.deliveries import ErrorClass, find_webhook
 from actions.keys import OVERLAP
-from actions.views import NULL, Count, Moment, Success, View, example, including
+from actions.views import Count, Moment, Success, View, described, example, including
 from core.rows import Webhook, WebhookEvent
 from forms.fields import Nothing
 from languages.language_names import Language
@@ -30,7 +30,7 @@ class SuspensionView(View):
     """A pause of an endpoint whose events failed again and again."""
 
     since: Moment
-    reason: Annotated[ErrorClass, Meta(description="The error class of the last failure.")]
+    reason: Annotated[ErrorClass, described("The error class of the last failure.")]
     probes_failed: Count
     next_probe_at: Moment
 
@@ -40,37 +40,32 @@ class WebhookView(View):
 
     url: Annotated[
         str,
-        Meta(description="A chat platform's without its last part, which is a password."),
-        example("https://example.com/votes"),
+        described(
+            "A chat platform's without its last part, which is a password.", "https://example.com/votes"
+        ),
     ]
-    has_token: Annotated[bool, Meta(description="True if a token is set; it is never shown."), example(True)]
+    has_token: Annotated[bool, described("True if a token is set; it is never shown."), example(True)]
     language: Annotated[
         Language | None,
-        Meta(description="The language of messages to a chat platform; null for any other URL."),
-        NULL,
+        described("The language of messages to a chat platform; null for any other URL.", None),
     ]
     signed: Annotated[
         bool,
-        Meta(
-            description="True if requests are signed; the secret is shown when it is made, and never again."
-        ),
+        described("True if requests are signed; the secret is shown when it is made, and never again."),
         example(True),
     ]
     old_secret_until: Annotated[
-        Count | None, Meta(description="The time when the secret before the rotation stops signing."), NULL
+        Count | None, described("The time when the secret before the rotation stops signing.", None)
     ]
-    events: Annotated[
-        tuple[WebhookEvent, ...], Meta(description="The events that the endpoint gets."), example(["vote"])
-    ]
+    events: Annotated[tuple[WebhookEvent, ...], described("The events that the endpoint gets.", ["vote"])]
     saved_at: Moment
-    pending: Annotated[Count, Meta(description="Deliveries that wait, or are tried again.")]
+    pending: Annotated[Count, described("Deliveries that wait, or are tried again.")]
     failed_in_a_row: Annotated[
-        Count, Meta(description="Events that failed for good since the last that was delivered."), example(0)
+        Count, described("Events that failed for good since the last that was delivered.", 0)
     ]
     suspension: Annotated[
         SuspensionView | None,
-        Meta(description="The reason why nothing is sent at the moment; null while events flow."),
-        NULL,
+        described("The reason why nothing is sent at the moment; null while events flow.", None),
     ]
 
 
@@ -84,15 +79,14 @@ class SavedWebhook(Success):
     """The settings without the token, and the secret if it is new."""
 
     secret: Annotated[
-        Secret | None,
-        Meta(description="The secret that signs requests, when this call has made it; else null."),
+        Secret | None, described("The secret that signs requests, when this call has made it; else null.")
     ]
 
 
 class RotatedSecret(Success):
     """The new signing secret."""
 
-    secret: Annotated[Secret, Meta(description="Shown in this answer alone.")]
+    secret: Annotated[Secret, described("Shown in this answer alone.")]
 
 
 def webhook_view(webhook: Webhook, pending: int, now_ms: int) -> WebhookView:

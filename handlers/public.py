@@ -23,14 +23,7 @@ from core.ledger import Ledger
 from core.rows import Listing
 from grammars.snowflake import is_snowflake
 from handlers.key_uses import KeyUses
-from handlers.reply import (
-    Reply,
-    encode_json,
-    limited,
-    refused,
-    reply_to,
-    success,
-)
+from handlers.reply import Reply, encode_json, limited, refused, reply_to, success
 from handlers.request import Request, json_object
 from kinds.registry import KINDS
 from languages.refusals import Refusal

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from actions.views import Moment, Success, View
+from actions.views import Moment, Success, View, described
 from core.failures import PlaceLost, SearchUnavailable, Unavailable
 from languages.refusals import Invalid, Refusal
 from languages.said import SAID, Code, Fact, Fault, in_words
@@ -54,7 +54,7 @@ class ErrorBody(View):
     """The common shape of errors."""
 
     success: Annotated[bool, Meta(extra_json_schema={"const": False})] = False
-    error: Annotated[str, Meta(description="What is wrong, in a sentence.")]
+    error: Annotated[str, described("What is wrong, in a sentence.")]
     status: Annotated[int, Meta(ge=400, le=599, description="The HTTP status.")]
 
 

@@ -31,7 +31,7 @@ from typing import Annotated, Literal, NamedTuple, Protocol
 
 from msgspec import Meta
 
-from actions.views import KindName, Moment, Positive, Snowflake, Success, UserId, View
+from actions.views import KindName, Moment, Positive, Snowflake, Success, UserId, View, described
 from core.events import Event, ListingRemoved, UserErased, VoteCast, VotesMerged, VotesRemoved
 from core.failures import PlaceLost
 from core.state import State
@@ -78,20 +78,20 @@ class VoteLine(View):
 
     type: Annotated[
         LineType,
-        Meta(
-            description="`vote`: the user has voted. `standing`: how the user stands with the listing. "
+        described(
+            "`vote`: the user has voted. `standing`: how the user stands with the listing. "
             "`struck`: moderators have struck out the user's votes for the listing. `erased`: all the "
             "user's votes are gone. `removed`: the listing and its votes are gone.",
-            examples=["vote"],
+            "vote",
         ),
     ]
-    kind: Annotated[KindName | None, Meta(description="What the listing is.")] = None
-    id: Annotated[Snowflake | None, Meta(description="The id of the listing.")] = None
+    kind: Annotated[KindName | None, described("What the listing is.")] = None
+    id: Annotated[Snowflake | None, described("The id of the listing.")] = None
     user: UserId | None = None
-    at: Annotated[Moment | None, Meta(description="The time of the vote, or of the latest one.")] = None
+    at: Annotated[Moment | None, described("The time of the vote, or of the latest one.")] = None
     vote: Annotated[
         Positive | None,
-        Meta(description="How often the user has voted for the listing, over all time, with this vote."),
+        described("How often the user has voted for the listing, over all time, with this vote."),
     ] = None
 
 
@@ -100,10 +100,9 @@ class VotePage(Success):
 
     votes: tuple[VoteLine, ...]
     next: Annotated[
-        FeedCursor,
-        Meta(description="Give it as `after` to go on: now, later, or after a restart. Never null."),
+        FeedCursor, described("Give it as `after` to go on: now, later, or after a restart. Never null.")
     ]
-    more: Annotated[bool, Meta(description="False if this was all, for now.")]
+    more: Annotated[bool, described("False if this was all, for now.")]
 
 
 class FeedQuery(Form, frozen=True):
