@@ -31,19 +31,8 @@ from snapshot.inspection import (
     verify_folder,
 )
 from snapshot.recovery import recover
-from snapshot.restore import (
-    Source,
-    read_backup,
-)
-from storage.folder import (
-    KEYS,
-    FolderInUse,
-    FolderUnusable,
-    alone,
-    keep_keys,
-    kept_keys,
-    what_to_do,
-)
+from snapshot.restore import Source, read_backup
+from storage.folder import KEYS, FolderInUse, FolderUnusable, alone, keep_keys, kept_keys, what_to_do
 from storage.sealing import Keyring, new_key
 
 GIVEN = (

@@ -22,14 +22,7 @@ from cli.terminal import bars
 from core.clock import SystemClock
 from snapshot.export import counts_of
 from snapshot.files import SnapshotReader
-from snapshot.restore import (
-    Source,
-    read_backup,
-    read_export,
-    refuse_unless_empty,
-    restore_into,
-    whole_folder,
-)
+from snapshot.restore import Source, read_backup, read_export, refuse_unless_empty, restore_into, whole_folder
 from storage.folder import (
     DIGEST_SECRET,
     KEYS,
