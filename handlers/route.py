@@ -44,7 +44,7 @@ class Endpoints:
     tools: Tools
     feed: VoteFeed
     is_signed_in: Callable[[Request], bool]
-    """True for a browser with a session of the operator, who reads the JSON twins of pages with it."""
+    """True for a browser with a session of the operator, in which it may read the JSON variants of pages."""
 
 
 E = TypeVar("E")
@@ -85,8 +85,8 @@ class RouteOf(Generic[E]):
     has_events: bool = False
 
     @property
-    def is_twin(self) -> bool:
-        """True for the JSON of a page. A visitor who may see the page may read it, too."""
+    def is_of_page(self) -> bool:
+        """True for the JSON variant of a page. A visitor who may see the page may read it, too."""
         return self.method == "GET" and self.path.endswith(".json") and self.access == "operator"
 
     @property
@@ -163,7 +163,7 @@ def bound(routes: Iterable[RouteOf[E]], to: E, callers: Endpoints) -> list[Resou
     for route in routes:
         endpoint = route.endpoint(to)
         if route.access == "operator":
-            known = callers.is_signed_in if route.is_twin else None
+            known = callers.is_signed_in if route.is_of_page else None
             endpoint = callers.operator.only(endpoint, known)
         paths[route.path][route.method] = endpoint
         names[route.path][route.method] = route.name

@@ -14,8 +14,8 @@ A reader begins without a cursor. Its pages have two parts, and the cursor says 
 A line has totals, never "one more". A reader who stores `vote` and `at` of each line, by listing and user,
 has the platform's own numbers, no matter which part the line came from.
 
-A cursor is `<position>-<told>-<proof>`, and `-<kind>-<id>-<user>` while the table is read. All records before
-the position are sent. Of the record at the position, `told` lines are sent, or all if that is 0. The proof
+A cursor is `<position>-<sent>-<proof>`, and `-<kind>-<id>-<user>` while the table is read. All records before
+the position are sent. Of the record at the position, `sent` lines are sent, or all if that is 0. The proof
 ties the cursor to this journal (journal/record_pages.py), so it outlives restarts and belongs to one node.
 Votes that the state no longer has are left out: a journal may still hold votes of users who were erased
 since.
@@ -139,16 +139,16 @@ class Cursor(NamedTuple):
     """The place of a reader. `table` is None once the table was sent."""
 
     position: int
-    told: int
+    sent: int
     proof: int
     table: TableMark | None
 
     def __str__(self) -> str:
-        text = f"{self.position}-{self.told}-{self.proof:08x}"
+        text = f"{self.position}-{self.sent}-{self.proof:08x}"
         return text if self.table is None else f"{text}-{self.table.ref.replace('/', '-')}-{self.table.user}"
 
 
-class ToldLine(NamedTuple):
+class SentLine(NamedTuple):
     """A line, and the cursor behind it."""
 
     line: VoteLine
@@ -156,7 +156,7 @@ class ToldLine(NamedTuple):
 
 
 class Lines(NamedTuple):
-    told: Sequence[ToldLine]
+    sent: Sequence[SentLine]
     cursor: Cursor
     more: bool
 
@@ -233,7 +233,7 @@ class VoteFeed:
             )
         found = await self.lines(self._first(query.after), query.limit)
         return success(
-            VotePage(votes=tuple(each.line for each in found.told), next=str(found.cursor), more=found.more)
+            VotePage(votes=tuple(each.line for each in found.sent), next=str(found.cursor), more=found.more)
         )
 
     def _first(self, after: str | None) -> Cursor:
@@ -263,25 +263,25 @@ class VoteFeed:
         finally:
             self._readers -= 1
 
-    async def _of_log(self, cursor: Cursor, limit: int) -> tuple[list[ToldLine], Cursor, bool]:
+    async def _of_log(self, cursor: Cursor, limit: int) -> tuple[list[SentLine], Cursor, bool]:
         """Return lines of the log, the cursor behind them, and whether these were the last."""
-        again = cursor.told > 0
+        again = cursor.sent > 0
         try:
             page = await self._log.behind(cursor.position, cursor.proof, limit, again=again)
         except OSError as error:
             raise Refusal("not_ready", reason=f"the journal cannot be read ({error.strerror})") from None
-        found: list[ToldLine] = []
+        found: list[SentLine] = []
         for number, record in enumerate(page.records, 1):
-            begin = cursor.told if record.position == cursor.position else 0
+            begin = cursor.sent if record.position == cursor.position else 0
             lines = self._lines_of(record.events)
             # None is a line that the state no longer knows. It counts, so that a cursor means the same later.
-            for told, line in islice(enumerate(lines, 1), begin, None):
+            for sent, line in islice(enumerate(lines, 1), begin, None):
                 if line is None:
                     continue
                 if len(found) >= limit:
                     return found, found[-1].cursor, False
-                found.append(ToldLine(line, Cursor(record.position, told, record.proof, cursor.table)))
-                if told % SLICE == 0:
+                found.append(SentLine(line, Cursor(record.position, sent, record.proof, cursor.table)))
+                if sent % SLICE == 0:
                     await asyncio.sleep(0)
             if found and found[-1].cursor.position == record.position:
                 whole = Cursor(record.position, 0, record.proof, cursor.table)
@@ -317,9 +317,9 @@ class VoteFeed:
         vote = self._state.votes.get(ref, user)
         return _line("standing", ref, str(user), vote[1], vote[0]) if vote is not None else None
 
-    async def _of_table(self, cursor: Cursor, limit: int) -> tuple[list[ToldLine], Cursor]:
+    async def _of_table(self, cursor: Cursor, limit: int) -> tuple[list[SentLine], Cursor]:
         """Return standings behind the mark, and the cursor behind them, once they are durable."""
-        found: list[ToldLine] = []
+        found: list[SentLine] = []
         mark = cursor.table
         for number in range(MOST_LISTINGS):
             if mark is None or len(found) >= limit:
@@ -333,7 +333,7 @@ class VoteFeed:
                     mark = TableMark(mark.ref, user)
                     line = self._standing(mark.ref, user)
                     if line is not None:
-                        found.append(ToldLine(line, cursor._replace(table=mark)))
+                        found.append(SentLine(line, cursor._replace(table=mark)))
                 await asyncio.sleep(0)
             if number % SLICE == 0:
                 await asyncio.sleep(0)
@@ -366,7 +366,7 @@ class VoteFeed:
         ready = asyncio.Event()
         self._streams.add(ready)
         try:
-            yield _heartbeat(lines.cursor) if not lines.told else b"".join(map(_event, lines.told))
+            yield _heartbeat(lines.cursor) if not lines.sent else b"".join(map(_event, lines.sent))
             while not self._is_stopping:
                 if not lines.more and not await self._is_woken(ready):
                     yield _heartbeat(lines.cursor)
@@ -378,8 +378,8 @@ class VoteFeed:
                 except PlaceLost as lost:
                     yield b"event: lost\ndata: %s\n\n" % reply_to(lost).body
                     return
-                if lines.told:
-                    yield b"".join(map(_event, lines.told))
+                if lines.sent:
+                    yield b"".join(map(_event, lines.sent))
         finally:
             self._streams.discard(ready)
 
@@ -400,8 +400,8 @@ def _line(
     )
 
 
-def _event(told: ToldLine) -> bytes:
-    return b"id: %s\ndata: %s\n\n" % (str(told.cursor).encode(), encode_json(told.line))
+def _event(sent: SentLine) -> bytes:
+    return b"id: %s\ndata: %s\n\n" % (str(sent.cursor).encode(), encode_json(sent.line))
 
 
 def _heartbeat(cursor: Cursor) -> bytes:
@@ -413,8 +413,8 @@ def _cursor(text: str, field: str) -> Cursor:
     """Read a cursor. Raises Invalid."""
     if re.fullmatch(_CURSOR, text, re.ASCII) is None:
         raise Invalid({field: Fault("not_an_event_id")})
-    position, told, proof, *table = text.split("-")
+    position, sent, proof, *table = text.split("-")
     mark = TableMark(f"{table[0]}/{table[1]}", int(table[2])) if table else None
     if mark is not None and mark.user > MAX:
         raise Invalid({field: Fault("not_an_event_id")})
-    return Cursor(int(position), int(told), int(proof, 16), mark)
+    return Cursor(int(position), int(sent), int(proof, 16), mark)
