@@ -8,14 +8,14 @@ The function reads the state, calls a rule, and commits. The types of its form a
 the API. It does not know who asked it: the management API, a page or a test. So three things are not in an
 action:
 
-* The right of the caller. The row names it (`Access`), and the surface checks it before. The operator has
-  every right.
-* A guard of one surface, such as the limit of presses on the vote button. It belongs to the page's `Post`
+* The right of the caller. The row names it (`Access`), and the API or the page checks it first. The operator
+  has every right.
+* A guard of one page, such as the limit of presses on the vote button. It belongs to the page's `Post`
   (pages/page.py), which may run a function of its own around the action's.
-* The look of the outcome. The function returns a view; the API encodes it, and a page shows it.
+* The look of the answer. The function returns a view; the API encodes it, and a page shows it.
 
-A function that awaits something else than its commit, such as the chat platform, goes on with
-`call.rechecked()`, and does not await again before it commits: a session may have ended in the meantime.
+A function that awaits anything before its commit, such as the chat platform, goes on with
+`call.rechecked()`, and does not await again before it commits: the session may have ended in the meantime.
 
 Texts of a row may name a kind: `{kind}` is "bots", `{thing}` "bot", and `{Thing}` "Bot". A row whose path
 has `{kind}` is one action for each kind that has the part `of`.
@@ -60,8 +60,8 @@ class Call:
     Args:
         now_ms: the time of the call, read once (Unix ms).
         kind: the kind of the listing; None for an action that is on none.
-        ids: those of the path, in its order. For an action on a listing, the first is that of the listing.
-        still_allowed: raises the refusal of a caller who has lost the access since the call began.
+        ids: the ids of the path, in its order. For an action on a listing, the first is the listing's.
+        still_allowed: raises a refusal if the caller has lost the access since the call began.
     """
 
     tools: Tools
@@ -109,12 +109,14 @@ class Call:
         return its_id
 
     def with_id(self, second_id: str) -> "Call":
-        """Return the call of an action whose path has an id behind that of the listing."""
+        """Return the call of an action whose path has a second id, behind the listing's."""
         return replace(self, ids=(self.ids[0], second_id))
 
     def rechecked(self) -> "Call":
-        """Return the call as of now, after an await and before a commit. Raises the refusal of a caller who
-        has lost the access."""
+        """Return the call with the time of now, after an await and before a commit.
+
+        Raises a refusal if the caller has lost the access.
+        """
         self.still_allowed()
         return replace(self, now_ms=self.tools.clock.now_ms())
 
@@ -141,7 +143,7 @@ class Access:
     Args:
         right: the right on the listing; None if it takes none.
         fresh: true if the person must have signed in within the last hour.
-        unless: the act whose quarantine shuts the person out.
+        unless: what the person must not be under a quarantine for.
     """
 
     right: Right | None = None
@@ -153,7 +155,7 @@ class Option(NamedTuple):
     """A field of the form on the command line: an option, or without `flag` an argument.
 
     Args:
-        argument: the name of the argument, if it is another one than that of the field.
+        argument: the name of the argument, if it is not the field's.
         reads: how it is written: "file" is the name of a file, "texts" an option that may be repeated, "past"
             a time or how long ago it was. Two need no flag: "users" are arguments, or in a file, and "end" is
             a time or how long from now.
@@ -176,7 +178,8 @@ class Command(NamedTuple):
     Args:
         words: such as "keys issue"; with `{kind}`, each kind has a command of its own.
         help: the text of `--help`; without one it is the summary.
-        options: the fields of the form, by name. An id of the path may be among them, to name its argument.
+        options: the fields of the form, by name. An id of the path may be among them, to name its argument or
+            its choices.
         loses: the question that is asked first, if something is lost; a mapping if the kinds differ. It may
             name the ids of the path; or, if the form has `dry_run`, the fields of the answer to a dry run.
         is_whole: true if it shows all pages of a list.
@@ -203,7 +206,7 @@ class Action(Generic[F, V]):
         finds: looks up what the path names, before the form is read. Without it, these are the listing, if
             any, and the form of the ids of users.
         of: the part that a kind must have; None for all kinds.
-        about: more than the summary; a mapping if the kinds differ.
+        about: what the summary does not say; a mapping if the kinds differ.
         outcome: a sentence on what a success means; a mapping if the kinds differ.
         refuses: the codes of the refusals that the function may raise. `Operation.refusals` adds those that
             follow from the path and the commit.

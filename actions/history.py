@@ -14,7 +14,7 @@ from languages.texts import Text, in_english
 from listings.rules import listing_of
 from people.permissions import DEEDS_OF_MODERATORS, unnamed
 
-ACT_NAMES: Mapping[AuditAction, Text] = {
+ACTION_NAMES: Mapping[AuditAction, Text] = {
     "submitted": Text("submitted"),
     "edited": Text("edited"),
     "approved": Text("approved"),
@@ -49,7 +49,7 @@ ACT_NAMES: Mapping[AuditAction, Text] = {
     "shown_again": Text("shown again"),
     "taken_over": Text("taken over"),
 }
-"""The acts of the audit log, as people read them."""
+"""The texts of the actions in the audit log."""
 
 
 class ActView(View):
@@ -83,7 +83,7 @@ MESSAGE_ERRORS: Mapping[str, Text] = {
     "unreadable": Text("the answer of the chat platform cannot be read"),
     "internal": Text("something failed on our side"),
 }
-"""The reasons why an owner is not told. Every other error is a status of the chat platform."""
+"""The reasons why a message did not reach an owner. Any other error is a status of the chat platform."""
 MessageError = Annotated[str, Meta(pattern=f"^(?:http_[0-9]{{3}}|{'|'.join(MESSAGE_ERRORS)})$")]
 
 

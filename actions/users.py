@@ -160,7 +160,7 @@ class EndedSessions(Success):
 
 
 def user_view(tools: Tools, user_id: str, now_ms: int) -> UserView:
-    """Return a user, also one of whom nothing is known, or who moderates by the settings without a row."""
+    """Return the view of a user, who may have no row."""
     row = _row(tools, user_id)
     profile = row.profile if row is not None else None
     return UserView(
@@ -294,7 +294,9 @@ async def forget(call: Call, _: None) -> Success:
         # Cooldowns come first, so that other nodes, too, know of them before they forget the votes.
         cooldowns = (
             keep_cooldowns(
-                *(state, user_id, search.refs, tools.vote_mark), now_ms=now_ms, cooldown_ms=tools.cooldown_ms
+                *(state, user_id, search.refs, tools.vote_pseudonym),
+                now_ms=now_ms,
+                cooldown_ms=tools.cooldown_ms,
             )
             if call.by != OPERATOR
             else []

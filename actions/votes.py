@@ -156,8 +156,8 @@ async def take(call: Call, user: str, rule: FlagRule | None = None) -> CastVote:
     events, claims = _vote(call, user), call.tools.claims
     if claims is None:
         return await _commit(call, user, [*events, *_flag(call, user, rule)])
-    async with claims.holding(call.ref, user, call.now_ms):
-        # Meanwhile the vote or a quarantine may have come from elsewhere, or the listing may have gone.
+    async with claims(call.ref, user, call.now_ms):
+        # While it waited for the claim, another node may have taken the vote or removed the listing.
         return await _commit(call, user, [*_vote(call, user), *_flag(call, user, rule)])
 
 
@@ -177,7 +177,9 @@ def _vote(call: Call, user: str) -> Sequence[Event]:
         tools.new_deliveries(),
         now_ms=now_ms,
         cooldown_ms=tools.cooldown_ms,
-        kept_until_ms=cooldowns.get(tools.vote_mark(ref, user), 0) if cooldowns else 0,  # of an erased vote
+        kept_until_ms=cooldowns.get(tools.vote_pseudonym(ref, user), 0)
+        if cooldowns
+        else 0,  # of an erased vote
     )
 
 
@@ -286,7 +288,7 @@ async def _commit_removal(call: Call, users: Sequence[str], reason: str) -> None
                 call.ref,
                 VoteRemoval(users[start : start + USERS_AT_ONCE], reason, goes_on=position is not None),
                 tools.new_deliveries(),
-                KeptCooldowns(tools.cooldown_ms, tools.vote_mark),
+                KeptCooldowns(tools.cooldown_ms, tools.vote_pseudonym),
                 now_ms=tools.clock.now_ms(),
                 by=call.by,
             )

@@ -2,8 +2,8 @@
 
 Invariant: a file is whole, or not there.
 
-The state comes from the gateway that holds the data folder, through the API. If none holds it, it comes from
-the folder itself, which is locked meanwhile. A file gets its name when it is on disk and was read back.
+The state comes from the gateway that has locked the data folder, through the API. If none has, it comes from
+the folder itself, which is locked until the end. A file gets its name when it is on disk and was read back.
 """
 
 from collections.abc import Callable, Iterator
@@ -96,7 +96,7 @@ def backup(
 
 
 def _refuse_places(data_folder: "DataFolder", file: Path, secrets_file: Path | None) -> None:
-    """Raise FolderUnusable for files that are one, or that lie in the data folder, where no others may be."""
+    """Raise FolderUnusable for two files that are one, and for files in the data folder."""
     from storage.folder import FolderUnusable
 
     for path in (file, secrets_file):
@@ -170,9 +170,9 @@ def _saved(
     keys_file: Path | None,
     is_ours: bool = False,
 ) -> dict[str, object]:
-    """Write the backup and read it back. Returns what to tell about it.
+    """Write the backup and read it back. Return the answer to show.
 
-    With `is_ours` the secrets of the data folder are saved beside it, so they must be those of its gateway.
+    With `is_ours`, the secrets of the data folder are saved, too. So they must open the backup.
     """
     from storage.folder import new_file
 

@@ -153,7 +153,7 @@ class GatewayCaller:
 
 
 def _token_in(path: Path, source: str) -> str:
-    """Read a file. What the source holds is not told, because it may be the token itself by mistake."""
+    """Read a file. An error never shows the content of the source, which may be the token by mistake."""
     try:
         if str(path) == "-":
             return sys.stdin.read().strip()

@@ -1,6 +1,6 @@
-"""`votegate health`: is the gateway well? Invariant: one line and status 0 or 1, within a bounded time.
+"""`votegate health` asks whether the gateway is well. Invariant: one line and status 0 or 1, in bounded time.
 
-It is for a watcher of the process without a shell and without `curl`, such as in a container.
+It is for monitors that have no shell and no `curl`, such as that of a container.
 """
 
 from pathlib import Path

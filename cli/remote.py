@@ -30,11 +30,11 @@ MAX_ANSWER_BYTES = 64 << 20
 BINARY, TEXT = "application/octet-stream", "text/plain"
 PIECE_BYTES = 1 << 16
 _PARTIAL_CHAIN = getattr(ssl, "VERIFY_X509_PARTIAL_CHAIN", 0x80000)
-"""Lets a file name the certificate itself, and not only who has signed it."""
+"""Lets a file have the gateway's own certificate, instead of the authority's."""
 
 
 class Refused(click.ClickException):
-    """The gateway's no, in its own words. `answer` is the body."""
+    """A refusal of the gateway, with its text. `answer` is the body."""
 
     def __init__(self, answer: dict[str, Any], reason: str) -> None:
         fields = answer.get("fields")
@@ -45,7 +45,7 @@ class Refused(click.ClickException):
 
 
 class NoGateway(click.ClickException):
-    """Nobody answers there, or somebody else does."""
+    """No gateway answers at the address."""
 
 
 class Address(NamedTuple):
@@ -132,7 +132,7 @@ class Remote:
             connection.close()
 
     def _connection(self, seconds: float) -> tuple[http.client.HTTPConnection, str]:
-        """Return a connection that is not open yet, and what comes before each path. Raises NoGateway."""
+        """Return a connection that is not open yet, and the prefix of each path. Raises NoGateway."""
         if self.address.url.startswith(UNIX):
             return _UnixConnection(self.address.url.removeprefix(UNIX), seconds), ""
         try:
@@ -234,7 +234,7 @@ _REASONS: list[tuple[type[Exception], Callable[[Any], str]]] = [
     (TimeoutError, lambda _: "it does not answer in time"),
     (OSError, lambda error: error.strerror or str(error)),
 ]
-"""In this order: some of these are of the kind of a later one."""
+"""The first that fits counts: some of these are subclasses of a later one."""
 
 
 def printable(text: str) -> str:

@@ -102,11 +102,11 @@ def open_api(
         moderators=people.moderators,
         sessions=people.sessions,
         ownership=ownership,
-        claims=fleet.claims,
+        claims=fleet.claims.holding if fleet.claims is not None else None,
         pseudonym=fleet.digest_of,
         tells_owners=bool(delivery.direct_messages),
         edits=settings.review.edits,
-        vote_mark=KeyedDigests(callers.digester.secret).vote,
+        vote_pseudonym=KeyedDigests(callers.digester.secret).vote,
     )
     with JournalPages(store.folder, store.journal, VOTE_TAGS) as pages:
         yield Api(

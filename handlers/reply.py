@@ -2,8 +2,8 @@
 
     {"success": false, "error": "<text>", "status": <the HTTP status>}
 
-`languages/said.py` has the status and the text of each code; the headers of some codes, and the bodies that
-say more, are here.
+`languages/said.py` has the status and the text of each code. The headers of some codes, and the bodies with
+more fields, are here.
 """
 
 from collections.abc import AsyncGenerator, Collection, Mapping
@@ -33,10 +33,10 @@ _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 class Reply(Struct, frozen=True):
     """An answer to send.
 
-    `body` goes first, then the pieces of `stream`, if there is one, as they come. `headers`, and those that
-    tell of `limits`, come beside the headers of every answer. Each of `cookies` is the value of a
-    `Set-Cookie`. A page that shows the same reads `view`, the value whose JSON the body is, or
-    `why`, the reason of a refusal. The exception itself would keep its traceback alive, in a cycle.
+    `body` goes first, then the pieces of `stream`, if there is one, as they come. `headers`, and the headers
+    of `limits`, are added to the headers of every answer. Each of `cookies` is the value of a `Set-Cookie`. A
+    page that shows the same reads `view`, the value whose JSON is the body, or `why`, the reason of a
+    refusal. (The exception itself would keep its traceback alive, in a cycle.)
     """
 
     status: int

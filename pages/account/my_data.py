@@ -72,7 +72,7 @@ async def download(page: PageCall) -> Reply:
     call, user_id = page.call, page.person.id
     page.site.accounts.downloads.take(user_id)
     await call.tools.in_slices(call.tools.ownership.survey())
-    known = _Known(call.state, user_id, call.tools.vote_mark)
+    known = _Known(call.state, user_id, call.tools.vote_pseudonym)
     await call.tools.in_slices(known.slices())
     call = call.rechecked()
     await call.tools.in_slices(known.cooldown_slices(call.now_ms))

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from actions.action import Access, AnyAction, Call, Operation
-from actions.history import ACT_NAMES
+from actions.history import ACTION_NAMES
 from actions.review import AGREE, APPROVE, CLAIM, DENY, NOTE, REFUSE, RELEASE, WITHDRAW
 from actions.users import LIFT_QUARANTINE, QUARANTINE_USER, QuarantineTerms, impose, lift
 from actions.views import Success
@@ -88,7 +88,7 @@ async def _html(page: PageCall) -> Mapping[str, Any]:
         "may_decide": "decide" in page.rights,
         "description": await page.site.descriptions.markdown.html(kind.prose(row.latest)),
         "labels": LABELS,
-        "deeds": ACT_NAMES,
+        "deeds": ACTION_NAMES,
         "reasons": _reasons(page),
         "conditions": CONDITIONS,
         "values": page.visit.form() if page.refused.error is not None else {},
