@@ -104,12 +104,6 @@ class _Counted(View):
     actual_server_count: Annotated[Count | None, described("The count that the operator has set.", 1_200)]
 
 
-class _Limited(View):
-    """The fields of a listing with API keys."""
-
-    limits: OwnLimits
-
-
 class ChangeView(View):
     """A change of an approved listing, about which no moderator has decided yet."""
 
@@ -157,10 +151,7 @@ class EligibilityView(
     ]
 
 
-class _Checked(View):
-    """The fields of a listing that must meet conditions."""
-
-    eligibility: Annotated[EligibilityView | None, described("Null for a server that was never checked.")]
+_Eligibility = Annotated[EligibilityView | None, described("Null for a server that was never checked.")]
 
 
 class StatsProblemView(View):
@@ -181,12 +172,6 @@ StatsProblemViews = Annotated[
         f"{FIELDS_PER_BOT}, the newest first. Only pushes with a valid key are read, and no value is kept."
     ),
 ]
-
-
-class _WithProblems(View):
-    """The field of a listing that is shown alone, if its program pushes counts."""
-
-    stats_problems: StatsProblemViews
 
 
 class _WithHint(View):
@@ -245,7 +230,7 @@ def _views_of(kind: Kind) -> KindViews:
     shown = approved = answer
     if kind.stats is not None:
         about = f"The {one}, and recent errors of its pushes."
-        shown = view_of(f"Shown{title}", about, Success, listing, _WithProblems)
+        shown = view_of(f"Shown{title}", about, Success, listing, stats_problems=StatsProblemViews)
     if kind.keys is not None:
         about = f"The {one}, and what it lacks before its first push."
         approved = view_of(f"Approved{title}", about, Success, listing, _WithHint)
@@ -362,8 +347,12 @@ class _Part(NamedTuple):
 _PARTS = (
     _Part("co_owners", _CoOwned, _co_owned),
     _Part("stats", _Counted, _counted),
-    _Part("keys", _Limited, lambda row: {"limits": limits_view(row)}),
-    _Part("checks", _Checked, lambda row: {"eligibility": eligibility_view(row)}),
+    _Part("keys", view_of("Limited", "", limits=OwnLimits), lambda row: {"limits": limits_view(row)}),
+    _Part(
+        "checks",
+        view_of("Checked", "", eligibility=_Eligibility),
+        lambda row: {"eligibility": eligibility_view(row)},
+    ),
 )
 VIEWS: Mapping[str, KindViews] = {kind.plural: _views_of(kind) for kind in KINDS}
 ANSWERS: Mapping[str, type[Any]] = {kind: views.answer for kind, views in VIEWS.items()}

@@ -21,15 +21,15 @@ from cli.backup_commands import admin_backup
 from cli.caller import LONG, CallingCommand, GatewayCaller, connection_options, pass_caller
 from cli.operations import BY_NAME, OPERATIONS, ApiCall
 from cli.parameter_types import (
+    FROM_NOW_MS,
+    JSON_OBJECT,
+    LISTING,
+    PAST_MS,
     SECONDS,
-    FromNowMs,
-    JsonObject,
-    ListingParameter,
+    TEXT_FILE,
+    TIME_MS,
+    TRIMMED_FILE,
     ListingRef,
-    PastMs,
-    TextFile,
-    TimeMs,
-    TrimmedFile,
 )
 from cli.remote import TEXT, printable
 from cli.terminal import bars, terminal_width
@@ -51,8 +51,8 @@ _READS: Mapping[str, click.ParamType[Any]] = {
     "texts": click.STRING,
     "flag": click.BOOL,
     "seconds": SECONDS,
-    "past": PastMs(),
-    "file": TrimmedFile(),
+    "past": PAST_MS,
+    "file": TRIMMED_FILE,
 }
 """The types of the fields of a form on the command line, by `Option.reads`."""
 
@@ -103,7 +103,7 @@ def _made_of(rows: Sequence[ApiCall]) -> click.Command:
 
     params: list[click.Parameter] = [_id(row, name) for name in names[is_of_kinds:]]
     if is_of_kinds:
-        params.insert(0, click.Argument(["listing"], type=ListingParameter()))
+        params.insert(0, click.Argument(["listing"], type=LISTING))
     params += [click.Option([f"--{name}"], help=_QUERY.get(name)) for name in queried]
     params += [param for name, option in fields.items() for param in _params(name, option)]
     if own.loses:
@@ -134,12 +134,12 @@ def _params(name: str, option: Option) -> list[click.Parameter]:
     """Return a field of a form as an argument, or as an option if it has a flag."""
     if option.reads == "users":
         file = click.Option(
-            ["--from", "file"], type=TextFile(), help="File with user ids; - is standard input."
+            ["--from", "file"], type=TEXT_FILE, help="File with user ids; - is standard input."
         )
         return [click.Argument([name], nargs=-1, metavar="[USER_IDS]..."), file]
     if option.reads == "end":
-        end = click.Option([f"--{name}"], type=TimeMs(), help="Its end, such as 2026-01-31T18:00 (UTC).")
-        return [end, click.Option(["--for", "span"], type=FromNowMs(), help="How long it lasts, such as 7d.")]
+        end = click.Option([f"--{name}"], type=TIME_MS, help="Its end, such as 2026-01-31T18:00 (UTC).")
+        return [end, click.Option(["--for", "span"], type=FROM_NOW_MS, help="How long it lasts, such as 7d.")]
     kind = click.Choice(option.choices) if option.choices else _READS[option.reads]
     if not option.flag:
         return [click.Argument([name], type=kind, metavar=option.argument.upper() or None)]
@@ -238,7 +238,7 @@ def _call_of(row: ApiCall) -> click.Command:
     params: list[click.Parameter] = [click.Argument([name]) for name in names]
     params += [click.Option([f"--{name}"], help="See the API's description.") for name in row.query]
     if row.has_body:
-        params.append(click.Option(["--body"], type=JsonObject(), default="{}", show_default=True))
+        params.append(click.Option(["--body"], type=JSON_OBJECT, default="{}", show_default=True))
 
     @pass_caller
     def run(caller: GatewayCaller, /, body: dict[str, Any] | None = None, **values: Any) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from cli.caller import CallingCommand, GatewayCaller, pass_caller
-from cli.parameter_types import JsonObject, ListingParameter, ListingRef, PastMs, RateLimit, TextFile
+from cli.parameter_types import JSON_OBJECT, LISTING, PAST_MS, RATE_LIMIT, TEXT_FILE, ListingRef
 from kinds.kind import Kind
 from kinds.registry import KINDS
 
@@ -35,11 +35,11 @@ def _fields(kind: Kind, verb: str) -> list[click.Parameter]:
         click.Argument(["id"], metavar="ID"),
         click.Option(["--owner", "owner_id"], help="User id of the owner."),
         *(_option(kind, name) for name in head),
-        click.Option(["--description-file", "text"], type=TextFile(), help="- is standard input."),
+        click.Option(["--description-file", "text"], type=TEXT_FILE, help="- is standard input."),
         *(_option(kind, name) for name in needed),
         *(_EXTRA_OWNERS if kind.co_owners is not None and verb == "submit" else ()),
         *(_option(kind, name) for name in others),
-        click.Option(["--from", "given"], type=TextFile(), help="File with the fields as a JSON object."),
+        click.Option(["--from", "given"], type=TEXT_FILE, help="File with the fields as a JSON object."),
     ]
 
 
@@ -60,7 +60,7 @@ def _writing(kind: Kind, verb: str) -> click.Command:
         told = {name: value for name, value in fields.items() if value not in (None, [])}
         if text is not None:
             told["description"] = text.removesuffix("\n")
-        body = {**(JsonObject().convert(given, None, None) if given is not None else {}), **told}
+        body = {**(JSON_OBJECT.convert(given, None, None) if given is not None else {}), **told}
         if verb == "submit":
             caller.show(caller.call(f"submit{kind.title}", {"id": id, **body}))
             return
@@ -90,8 +90,8 @@ def counts(caller: GatewayCaller, bot_id: str, server_count: int | None) -> None
 
 @click.command("limits", cls=CallingCommand)
 @click.argument("bot_id")
-@click.option("--stats", type=RateLimit(), help="Updates of counts, such as 20/2h, or default.")
-@click.option("--voters", type=RateLimit(), help="Vote checks, such as 500/5m, or default.")
+@click.option("--stats", type=RATE_LIMIT, help="Updates of counts, such as 20/2h, or default.")
+@click.option("--voters", type=RATE_LIMIT, help="Vote checks, such as 500/5m, or default.")
 @pass_caller
 def limits(caller: GatewayCaller, /, bot_id: str, **told: Any) -> None:
     """Show a bot's own limits, or set them.
@@ -107,9 +107,9 @@ def limits(caller: GatewayCaller, /, bot_id: str, **told: Any) -> None:
 
 
 @click.command("redeliver", cls=CallingCommand)
-@click.argument("listing", type=ListingParameter())
+@click.argument("listing", type=LISTING)
 @click.argument("delivery_id", required=False)
-@click.option("--failed-since", type=PastMs(), help="Send all that failed since then: a time, or 24h ago.")
+@click.option("--failed-since", type=PAST_MS, help="Send all that failed since then: a time, or 24h ago.")
 @pass_caller
 def redeliver(
     caller: GatewayCaller, listing: ListingRef, delivery_id: str | None, failed_since: int | None
