@@ -241,66 +241,34 @@ AnyAction = Action[Any, Any]
 
 
 class Operation(NamedTuple):
-    """An action on one kind of listing, or on none: what a route, a document and a command see of it."""
+    """An action on one kind of listing, or on none, as a route, a document and a command see it.
+
+    Args:
+        form: the type of the body, or of the query of a GET; None if the action has no form.
+        is_on_listing: true if the first id of the path is that of a listing.
+        users: the numbers of the ids of users in the path.
+    """
 
     action: AnyAction
     kind: Kind | None
-
-    @property
-    def name(self) -> str:
-        return self._said(self.action.name)
-
-    @property
-    def path(self) -> str:
-        return self._said(self.action.path)
-
-    @property
-    def summary(self) -> str:
-        return self._said(self.action.summary)
-
-    @property
-    def about(self) -> str:
-        return self._said(self._own(self.action.about))
-
-    @property
-    def outcome(self) -> str:
-        return self._said(self._own(self.action.outcome))
-
-    @property
-    def command(self) -> Command:
-        """The command with its texts for the kind."""
-        own = self.action.command
-        options = {name: each._replace(help=self._said(each.help)) for name, each in own.options.items()}
-        words, help_text, loses = map(self._said, (own.words, own.help, self._own(own.loses)))
-        return Command(words, help_text, options, loses, own.is_whole)
-
-    @property
-    def form(self) -> type[Any] | None:
-        form: type[Any] | None = self._own(self.action.form) or self._types[1]
-        return form
-
-    @property
-    def view(self) -> type[Success]:
-        view: type[Success] = self._own(self.action.view) or self._types[2]
-        return view
-
-    @property
-    def _types(self) -> tuple[Any, ...]:
-        """The types of the function's call, form and view."""
-        return (*self.action.run.__annotations__.values(),)
-
-    @property
-    def ids(self) -> list[str]:
-        """The names of the ids in the path, in its order."""
-        return re.findall(r"\{(\w+)\}", self.path)
+    name: str
+    path: str
+    summary: str
+    about: str
+    outcome: str
+    command: Command
+    form: type[Any] | None
+    view: type[Success]
+    is_on_listing: bool
+    users: tuple[int, ...]
 
     @property
     def refusals(self) -> tuple[RefusedFor, ...]:
         """The codes of the refusals that a call may get, but for those of a caller and of a form."""
         action = self.action
-        of_ids: list[RefusedFor] = ["no_such_listing"] if self._is_on_listing else []
-        of_ids += ["invalid_id"] if self._users else []
-        of_ids += ["invalid_act"] if "act" in self.ids else []
+        of_ids: list[RefusedFor] = ["no_such_listing"] if self.is_on_listing else []
+        of_ids += ["invalid_id"] if self.users else []
+        of_ids += ["invalid_act"] if "{act}" in self.path else []
         commits = action.method != "GET" and iscoroutinefunction(action.run)  # a commit waits for the disk
         return (*of_ids, *action.refuses, *(("unavailable",) if commits else ()))
 
@@ -309,40 +277,58 @@ class Operation(NamedTuple):
         if self.action.finds is not None:
             self.action.finds(call)
             return
-        if self._is_on_listing:
+        if self.is_on_listing:
             listing_of(call.state, call.ref)
-        for at in self._users:
+        for at in self.users:
             call.user_id(at)
 
-    @property
-    def _is_on_listing(self) -> bool:
-        """True if the first id of the path is that of a listing."""
-        return "/{kind}/{id}" in self.action.path
 
-    @property
-    def _users(self) -> list[int]:
-        """The numbers of the ids of users in the path."""
-        names = {"user_id"} if self._is_on_listing else {"id"}
-        return [at for at, name in enumerate(self.ids) if name in names]
+def form_of(action: AnyAction, kind: Kind | None) -> type[Any] | None:
+    """Return the type of an action's form for a kind, or None if it has no form."""
+    if action.form is not None:
+        return action.form[str(kind)]
+    form: type[Any] | None
+    _, form, _ = action.run.__annotations__.values()
+    return form
 
-    def _own(self, value: Any) -> Any:
-        return value[str(self.kind)] if isinstance(value, Mapping) else value
 
-    def _said(self, text: str) -> str:
-        kind = self.kind
-        if kind is None:
-            return text
+def _operation(action: AnyAction, kind: Kind | None) -> Operation:
+    named = {}
+    if kind is not None:
         named = {"{kind}": kind.plural, "{thing}": kind.singular, "{Thing}": kind.title}
+
+    def said(text: str | Mapping[str, str]) -> str:
+        own = text if isinstance(text, str) else text[str(kind)]
         for place, name in named.items():
-            text = text.replace(place, name)
-        return text
+            own = own.replace(place, name)
+        return own
+
+    command, ids = action.command, re.findall(r"\{(\w+)\}", action.path.replace("{kind}", ""))
+    options = {name: each._replace(help=said(each.help)) for name, each in command.options.items()}
+    is_on_listing = "/{kind}/{id}" in action.path
+    return Operation(
+        action,
+        kind,
+        name=said(action.name),
+        path=said(action.path),
+        summary=said(action.summary),
+        about=said(action.about),
+        outcome=said(action.outcome),
+        command=Command(
+            said(command.words), said(command.help), options, said(command.loses), command.is_whole
+        ),
+        form=form_of(action, kind),
+        view=action.view[str(kind)] if action.view is not None else action.run.__annotations__["return"],
+        is_on_listing=is_on_listing,
+        users=tuple(at for at, name in enumerate(ids) if name == ("user_id" if is_on_listing else "id")),
+    )
 
 
 def operations(actions: Sequence[AnyAction]) -> tuple[Operation, ...]:
     """Return the actions of a group for each kind that has them, kind by kind."""
-    of_none = [Operation(action, None) for action in actions if "{kind}" not in action.path]
+    of_none = [_operation(action, None) for action in actions if "{kind}" not in action.path]
     of_kinds = [
-        Operation(action, kind)
+        _operation(action, kind)
         for kind in KINDS
         for action in actions
         if "{kind}" in action.path and kind.has(action.of)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
-from actions.action import Access, AnyAction, Call, Operation
+from actions.action import Access, AnyAction, Call, form_of
 from actions.history import ACTION_NAMES
 from actions.review import AGREE, APPROVE, CLAIM, DENY, NOTE, REFUSE, RELEASE, WITHDRAW
 from actions.users import LIFT_QUARANTINE, QUARANTINE_USER, QuarantineTerms, impose, lift
@@ -235,7 +235,7 @@ def _decision(
     Args:
         prefix: the beginning of the names of the form's fields.
     """
-    form_type = Operation(action, None).form
+    form_type = form_of(action, None)
     names = form_type.__struct_fields__ if form_type is not None else ()
     takes_reason = "reason" in names
 
