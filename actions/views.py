@@ -6,8 +6,8 @@ answer, except one that may be UNSET. Times are Unix milliseconds; what never ha
 
 The views of a subject are beside its actions, such as in `actions/keys.py`.
 
-The OpenAPI document shows an example of each view, made of those of its fields: `example(...)` says one where
-the type alone would tell nothing.
+The OpenAPI document shows an example of each view, made of those of its fields. `example(...)` and
+`described(...)` note one where the type alone has none.
 """
 
 from collections.abc import Callable, Sequence
