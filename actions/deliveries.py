@@ -182,7 +182,7 @@ async def resend_failed(call: Call, form: FailedSince) -> Redelivered:
 
 async def _attempted(call: Call, delivery_id: str, events: Sequence[Event]) -> DeliveryAnswer:
     """Queue a delivery, and return it after its next attempt. Raises Refusal if it was removed meanwhile."""
-    with call.tools.attempts.expecting(delivery_id) as attempt:
+    with call.tools.expecting(delivery_id) as attempt:
         queued = await call.commit(events, lambda: _answer(call, delivery_id))
         if _is_held(call, delivery_id):
             return queued

@@ -1,7 +1,7 @@
 """The tools of actions. Invariant: an action takes the time, ids and random bytes from here alone."""
 
 from collections.abc import Awaitable, Callable, Iterable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass, field
 
 from msgspec import UNSET, UnsetType
@@ -17,7 +17,6 @@ from listings.webhooks import WebhookPolicy
 from people.permissions import Moderators
 from people.user_sessions import Sessions
 from votes.queries import Searches
-from watchers.attempt_watch import AttemptWatch
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,9 @@ class Tools:
     cooldown_ms: int
     keys_per_listing: int
     webhooks: WebhookPolicy
-    attempts: AttemptWatch
+    expecting: Callable[[str], AbstractContextManager[Callable[[], Awaitable[None]]]]
+    """Takes the id of a delivery, or the ref of a listing for any attempt to its endpoint. Returns a context
+    whose function waits for the first attempt since its start, up to a limit."""
     searches: Searches
     problems: StatsProblems
     missing_count: Callable[[str], str | None]

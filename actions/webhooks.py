@@ -152,7 +152,7 @@ async def resume(call: Call, _: Nothing) -> WebhookAnswer:
 async def probe(call: Call, _: Nothing) -> WebhookAnswer:
     """Probe a suspended endpoint now, and return its health after the attempt."""
     events = probe_endpoint(call.state, call.ref, call.now_ms, by=call.by)
-    with call.tools.attempts.expecting(call.ref) as attempt:
+    with call.tools.expecting(call.ref) as attempt:
         await call.done(events)
         await attempt()
     return show(call, None)

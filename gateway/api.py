@@ -94,7 +94,7 @@ def open_api(
         cooldown_ms=settings.votes.cooldown_ms,
         keys_per_listing=settings.keys.per_listing,
         webhooks=webhook_policy(settings.webhooks, egress.requests, secrets.token_bytes),
-        attempts=watch,
+        expecting=watch.expecting,
         searches=searches,
         in_slices=in_slices,
         problems=public.problems,
