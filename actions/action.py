@@ -25,7 +25,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from inspect import iscoroutinefunction
-from typing import Any, Generic, Literal, NamedTuple, TypeVar
+from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeVar, get_origin
 
 from actions.tools import Tools
 from actions.views import Success
@@ -199,9 +199,7 @@ class Action(Generic[F, V]):
     Args:
         name: the operation's id, of which clients make the names of functions.
         run: the function. The type of its form is that of the body, or of the query of a GET; None if the
-            action has no form.
-        form: the types of the form, if each kind has its own.
-        view: the types of the answer, if each kind has its own.
+            action has no form. Where each kind has a type of its own, it is `Annotated` with a mapping.
         route: the method and the path of the management API, with `{id}` and other ids.
         finds: looks up what the path names, before the form is read. Without it, these are the listing, if
             any, and the form of the ids of users.
@@ -215,8 +213,6 @@ class Action(Generic[F, V]):
 
     name: str
     run: Callable[["Call", F], V | Awaitable[V]]
-    form: Mapping[str, type[F]] | None = None
-    view: Mapping[str, type[V]] | None = None
     access: Access = Access()
     route: str
     finds: Callable[["Call"], object] | None = None
@@ -285,11 +281,14 @@ class Operation(NamedTuple):
 
 def form_of(action: AnyAction, kind: Kind | None) -> type[Any] | None:
     """Return the type of an action's form for a kind, or None if it has no form."""
-    if action.form is not None:
-        return action.form[str(kind)]
-    form: type[Any] | None
-    _, form, _ = action.run.__annotations__.values()
+    _, declared, _ = action.run.__annotations__.values()
+    form: type[Any] | None = _own_type(declared, kind)
     return form
+
+
+def _own_type(declared: Any, kind: Kind | None) -> Any:
+    """Return a type, or that of the kind if it is noted with the types of all kinds."""
+    return declared.__metadata__[0][str(kind)] if get_origin(declared) is Annotated else declared
 
 
 def _operation(action: AnyAction, kind: Kind | None) -> Operation:
@@ -318,7 +317,7 @@ def _operation(action: AnyAction, kind: Kind | None) -> Operation:
             said(command.words), said(command.help), options, said(command.loses), command.is_whole
         ),
         form=form_of(action, kind),
-        view=action.view[str(kind)] if action.view is not None else action.run.__annotations__["return"],
+        view=_own_type(action.run.__annotations__["return"], kind),
         is_on_listing=is_on_listing,
         users=tuple(at for at, name in enumerate(ids) if name == ("user_id" if is_on_listing else "id")),
     )

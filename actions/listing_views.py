@@ -268,7 +268,7 @@ def listing_view(row: Listing) -> Any:
 
 def listing_answer(row: Listing) -> Success:
     """Return the answer that shows a listing and nothing else."""
-    answer: Success = ANSWERS[kind_of(row.ref).plural](**asdict(listing_view(row)))
+    answer: Success = VIEWS[kind_of(row.ref).plural].answer(**asdict(listing_view(row)))
     return answer
 
 
@@ -355,4 +355,8 @@ _PARTS = (
     ),
 )
 VIEWS: Mapping[str, KindViews] = {kind.plural: _views_of(kind) for kind in KINDS}
-ANSWERS: Mapping[str, type[Any]] = {kind: views.answer for kind, views in VIEWS.items()}
+ListingAnswer = Annotated[Success, {kind: views.answer for kind, views in VIEWS.items()}]
+"""The answer of a function that shows a listing: each kind has a view of its own."""
+ShownListing = Annotated[Success, {kind: views.shown for kind, views in VIEWS.items()}]
+ApprovedListing = Annotated[Success, {kind: views.approved for kind, views in VIEWS.items()}]
+ListingPage = Annotated[Success, {kind: views.page for kind, views in VIEWS.items()}]

@@ -4,17 +4,19 @@ Decisions about listings are in the file of the review.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple, get_args
+from typing import Annotated, NamedTuple, get_args
 
 from msgspec.structs import asdict
 
 from actions.action import Access, Action, Call, Command, Option
 from actions.history import SHOW_HISTORY
 from actions.listing_views import (
-    ANSWERS,
     VIEWS,
     LimitsAnswer,
+    ListingAnswer,
+    ListingPage,
     ServerCount,
+    ShownListing,
     commit_listing,
     limits_view,
     listing_answer,
@@ -50,7 +52,11 @@ class CheckedSubmission(NamedTuple):
     approves: bool
 
 
-async def submit(call: Call, form: ListingSubmission) -> Success:
+Submission = Annotated[ListingSubmission, {kind.plural: kind.submission for kind in KINDS}]
+Edit = Annotated[ListingEdit, {kind.plural: kind.edit for kind in KINDS}]
+
+
+async def submit(call: Call, form: Submission) -> ListingAnswer:
     """Submit a listing, and invite the co-owners that it names."""
     kind, by, now_ms = call.listing_kind, call.by, call.now_ms
     ref = kind.ref(form.id)
@@ -76,7 +82,7 @@ async def submit_checked(call: Call, checked: CheckedSubmission) -> Success:
     return await commit_listing(call, ref, events)
 
 
-def index(call: Call, form: ListingsQuery) -> Success:
+def index(call: Call, form: ListingsQuery) -> ListingPage:
     """Return a page of the listings of a kind."""
     kind = call.listing_kind
     rows, following = page(call.state, kind.prefix, after=form.after, review=form.state, limit=form.limit)
@@ -85,7 +91,7 @@ def index(call: Call, form: ListingsQuery) -> Success:
     return listed
 
 
-def show(call: Call, _: None) -> Success:
+def show(call: Call, _: None) -> ShownListing:
     """Return a listing, with the errors of its pushes."""
     row, kind = listing_of(call.state, call.ref), call.listing_kind
     if kind.stats is None:
@@ -95,7 +101,7 @@ def show(call: Call, _: None) -> Success:
     return shown
 
 
-async def edit(call: Call, form: ListingEdit) -> Success:
+async def edit(call: Call, form: Edit) -> ListingAnswer:
     """Edit a listing, unless its owner or the person who edits it may not submit listings."""
     state, ref, now_ms, by = call.state, call.ref, call.now_ms, call.by
     owner = listing_of(state, ref).owner_id
@@ -129,8 +135,6 @@ async def set_limits(call: Call, form: Limits) -> LimitsAnswer:
 SUBMIT = Action(
     name="submit{Thing}",
     run=submit,
-    form={kind.plural: kind.submission for kind in KINDS},
-    view=ANSWERS,
     access=Access(unless="submit"),
     route="POST /manage/{kind}",
     summary="Submit a {thing}",
@@ -147,7 +151,6 @@ SUBMIT = Action(
 LIST = Action(
     name="list{Thing}s",
     run=index,
-    view={kind: views.page for kind, views in VIEWS.items()},
     route="GET /manage/{kind}",
     summary="List {kind}",
     about="In the order of their ids as text, in pages.",
@@ -162,7 +165,6 @@ LIST = Action(
 SHOW = Action(
     name="show{Thing}",
     run=show,
-    view={kind: views.shown for kind, views in VIEWS.items()},
     access=Access("see"),
     route="GET /manage/{kind}/{id}",
     summary="Show a {thing}",
@@ -176,8 +178,6 @@ SHOW = Action(
 EDIT = Action(
     name="edit{Thing}",
     run=edit,
-    form={kind.plural: kind.edit for kind in KINDS},
-    view=ANSWERS,
     access=Access("edit"),
     route="PUT /manage/{kind}/{id}",
     summary="Edit a {thing}",

@@ -4,7 +4,7 @@ The operator may state the consent of a user, who has agreed on a page of the op
 """
 
 from actions.action import Access, Action, Call, Command, Option
-from actions.listing_views import ANSWERS, commit_listing
+from actions.listing_views import ListingAnswer, commit_listing
 from actions.views import Success
 from forms.fields import Nothing
 from kinds.registry import KINDS
@@ -14,32 +14,32 @@ from listings.rules import listing_of
 from people.quarantine import refuse_of_quarantined_owner, refuse_quarantined
 
 
-async def invite(call: Call, _: Nothing) -> Success:
+async def invite(call: Call, _: Nothing) -> ListingAnswer:
     """Invite the user of the path to be a co-owner."""
     row, user = listing_of(call.state, call.ref), call.ids[1]
     events = owners.invite(row, user, call.tools.new_id(), call.now_ms, by=call.by)
     return await commit_listing(call, call.ref, events)
 
 
-async def accept_invitation(call: Call, _: Nothing) -> Success:
+async def accept_invitation(call: Call, _: Nothing) -> ListingAnswer:
     """Make the invited user of the path a co-owner."""
     row, user = listing_of(call.state, call.ref), call.ids[1]
     return await commit_listing(call, call.ref, owners.accept_invitation(row, user, call.now_ms, by=call.by))
 
 
-async def end_co_owner(call: Call, _: None) -> Success:
+async def end_co_owner(call: Call, _: None) -> ListingAnswer:
     """End the invitation or the co-ownership of the user of the path."""
     row, user = listing_of(call.state, call.ref), call.ids[1]
     return await commit_listing(call, call.ref, owners.end_co_owner(row, user, call.now_ms, by=call.by))
 
 
-async def offer(call: Call, form: Heir) -> Success:
+async def offer(call: Call, form: Heir) -> ListingAnswer:
     """Offer the listing to another owner."""
     row = listing_of(call.state, call.ref)
     return await commit_listing(call, call.ref, owners.offer(row, form.heir, call.now_ms, by=call.by))
 
 
-async def accept_offer(call: Call, form: Heir) -> Success:
+async def accept_offer(call: Call, form: Heir) -> ListingAnswer:
     """Hand the listing over, unless its successor or its owner may not submit listings."""
     row, now_ms = listing_of(call.state, call.ref), call.now_ms
     events = owners.accept_offer(row, form.heir, call.tools.new_id(), now_ms, by=call.by)
@@ -48,7 +48,7 @@ async def accept_offer(call: Call, form: Heir) -> Success:
     return await commit_listing(call, call.ref, events)
 
 
-async def end_offer(call: Call, _: None) -> Success:
+async def end_offer(call: Call, _: None) -> ListingAnswer:
     """Withdraw the offer, or decline it."""
     row = listing_of(call.state, call.ref)
     return await commit_listing(call, call.ref, owners.end_offer(row, call.now_ms, by=call.by))
@@ -80,7 +80,6 @@ _STAYING = " The former owner stays as a co-owner if there is room."
 INVITE_CO_OWNER = Action(
     name="inviteExtraOwner",
     run=invite,
-    view=ANSWERS,
     access=Access("own", fresh=True),
     route="PUT /manage/{kind}/{id}/extra-owners/{user_id}",
     of="co_owners",
@@ -97,7 +96,6 @@ INVITE_CO_OWNER = Action(
 ACCEPT_INVITATION = Action(
     name="acceptInvitation",
     run=accept_invitation,
-    view=ANSWERS,
     access=Access("answer"),
     route="POST /manage/{kind}/{id}/extra-owners/{user_id}/accept",
     of="co_owners",
@@ -110,7 +108,6 @@ ACCEPT_INVITATION = Action(
 END_CO_OWNER = Action(
     name="endExtraOwner",
     run=end_co_owner,
-    view=ANSWERS,
     access=Access("own", fresh=True),
     route="DELETE /manage/{kind}/{id}/extra-owners/{user_id}",
     of="co_owners",
@@ -126,7 +123,6 @@ END_CO_OWNER = Action(
 OFFER = Action(
     name="offer{Thing}",
     run=offer,
-    view=ANSWERS,
     access=Access("own", fresh=True),
     route="PUT /manage/{kind}/{id}/hand-over",
     summary="Offer a {thing} to another owner",
@@ -141,7 +137,6 @@ OFFER = Action(
 ACCEPT_OFFER = Action(
     name="accept{Thing}Offer",
     run=accept_offer,
-    view=ANSWERS,
     access=Access("answer"),
     route="POST /manage/{kind}/{id}/hand-over/accept",
     summary="Accept the offer of a {thing} for the heir",
@@ -153,7 +148,6 @@ ACCEPT_OFFER = Action(
 END_OFFER = Action(
     name="end{Thing}Offer",
     run=end_offer,
-    view=ANSWERS,
     access=Access("own", fresh=True),
     route="DELETE /manage/{kind}/{id}/hand-over",
     summary="Withdraw the offer of a {thing}, or decline it",

@@ -9,7 +9,7 @@ from msgspec import Meta
 from msgspec.structs import asdict
 
 from actions.action import Access, Action, Call, Command, Option
-from actions.listing_views import ANSWERS, VIEWS, commit_listing
+from actions.listing_views import VIEWS, ApprovedListing, ListingAnswer, commit_listing
 from actions.query_forms import IS_CURSOR, PAGE, PageLimit
 from actions.views import (
     ActorName,
@@ -198,7 +198,7 @@ def note_views(row: Listing) -> tuple[NoteView, ...]:
     return tuple(NoteView(at=each.at_ms, by=each.by, text=each.text) for each in reversed(row.notes))
 
 
-async def approve(call: Call, _: Nothing) -> Success:
+async def approve(call: Call, _: Nothing) -> ApprovedListing:
     """Approve the listing in review, and return it, with a hint if its first push would fail."""
     answer = await _decide(call, Verdict("approved"))
     kind = call.listing_kind
@@ -208,22 +208,22 @@ async def approve(call: Call, _: Nothing) -> Success:
     return approved
 
 
-async def deny(call: Call, form: Denial) -> Success:
+async def deny(call: Call, form: Denial) -> ListingAnswer:
     """Deny the listing in review, and return it."""
     return await _decide(call, Verdict("denied", form.reason))
 
 
-async def withdraw(call: Call, form: Denial) -> Success:
+async def withdraw(call: Call, form: Denial) -> ListingAnswer:
     """Withdraw the approval of the listing, and return it."""
     return await _decide(call, Verdict("withdrawn", form.reason))
 
 
-async def agree(call: Call, form: ChangeAgreement) -> Success:
+async def agree(call: Call, form: ChangeAgreement) -> ListingAnswer:
     """Agree to the change of the approved listing, and return it."""
     return await _decide(call, Verdict("change_agreed", version=form.version))
 
 
-async def refuse(call: Call, form: ChangeRefusal) -> Success:
+async def refuse(call: Call, form: ChangeRefusal) -> ListingAnswer:
     """Refuse the change of the approved listing, and return it."""
     return await _decide(call, Verdict("change_refused", form.reason, form.version))
 
@@ -310,7 +310,6 @@ NOTE = Action(
 APPROVE = Action(
     name="approve{Thing}",
     run=approve,
-    view={kind: views.approved for kind, views in VIEWS.items()},
     access=Access("decide"),
     route="POST /manage/{kind}/{id}/approve",
     of="review",
@@ -323,7 +322,6 @@ APPROVE = Action(
 DENY = Action(
     name="deny{Thing}",
     run=deny,
-    view=ANSWERS,
     access=Access("decide"),
     route="POST /manage/{kind}/{id}/deny",
     of="review",
@@ -340,7 +338,6 @@ DENY = Action(
 WITHDRAW = Action(
     name="withdraw{Thing}",
     run=withdraw,
-    view=ANSWERS,
     access=Access("decide"),
     route="POST /manage/{kind}/{id}/withdraw",
     of="review",
@@ -362,7 +359,6 @@ WITHDRAW = Action(
 AGREE = Action(
     name="agreeTo{Thing}Change",
     run=agree,
-    view=ANSWERS,
     access=Access("decide"),
     route="POST /manage/{kind}/{id}/change/agree",
     of="review",
@@ -380,7 +376,6 @@ AGREE = Action(
 REFUSE = Action(
     name="refuse{Thing}Change",
     run=refuse,
-    view=ANSWERS,
     access=Access("decide"),
     route="POST /manage/{kind}/{id}/change/refuse",
     of="review",
