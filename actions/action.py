@@ -49,10 +49,6 @@ V = TypeVar("V", bound=Success)
 M = TypeVar("M")
 
 
-def _always_allowed() -> None:
-    """Recheck nothing: the operator's token does not end during a call."""
-
-
 @dataclass(frozen=True)
 class Call:
     """One call of an action: who calls, when, on what, and with which tools.
@@ -61,7 +57,8 @@ class Call:
         now_ms: the time of the call, read once (Unix ms).
         kind: the kind of the listing; None for an action that is on none.
         ids: the ids of the path, in its order. For an action on a listing, the first is the listing's.
-        still_allowed: raises a refusal if the caller has lost the access since the call began.
+        still_allowed: raises a refusal if the caller has lost the access since the call began, which the
+            operator never does.
     """
 
     tools: Tools
@@ -69,7 +66,7 @@ class Call:
     now_ms: int
     kind: Kind | None = None
     ids: tuple[str, ...] = ()
-    still_allowed: Callable[[], None] = _always_allowed
+    still_allowed: Callable[[], None] = lambda: None
 
     @property
     def state(self) -> State:

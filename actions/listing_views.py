@@ -277,10 +277,6 @@ async def commit_listing(call: Call, ref: str, events: Sequence[Event]) -> Succe
     return await call.commit(events, lambda: listing_answer(listing_of(call.state, ref)))
 
 
-def _co_owned(row: Listing) -> dict[str, Any]:
-    return {"extra_owners": row.extra_owners, "invited": row.invited}
-
-
 def _counted(row: Listing) -> dict[str, Any]:
     counts = row.counts
     return {
@@ -345,7 +341,7 @@ class _Part(NamedTuple):
 
 
 _PARTS = (
-    _Part("co_owners", _CoOwned, _co_owned),
+    _Part("co_owners", _CoOwned, lambda row: {"extra_owners": row.extra_owners, "invited": row.invited}),
     _Part("stats", _Counted, _counted),
     _Part("keys", view_of("Limited", "", limits=OwnLimits), lambda row: {"limits": limits_view(row)}),
     _Part(

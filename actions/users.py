@@ -30,7 +30,7 @@ from actions.views import (
     including,
 )
 from core.actors import OPERATOR
-from core.user_rows import Quarantine, QuarantinedAct, UserRow, user_ref
+from core.user_rows import Quarantine, QuarantinedAct, user_ref
 from forms.fields import ABOUT_PROSE, LAST_MS, Form, Nothing
 from forms.rules import IN_PROSE, About, Between, Size
 from languages.refusals import Invalid
@@ -161,7 +161,7 @@ class EndedSessions(Success):
 
 def user_view(tools: Tools, user_id: str, now_ms: int) -> UserView:
     """Return the view of a user, who may have no row."""
-    row = _row(tools, user_id)
+    row = tools.ledger.state.users.get(user_ref(user_id))
     profile = row.profile if row is not None else None
     return UserView(
         id=user_id,
@@ -173,10 +173,6 @@ def user_view(tools: Tools, user_id: str, now_ms: int) -> UserView:
         sessions=len(tools.sessions.open_of(row, now_ms)) if row is not None else 0,
         quarantines=tuple(_quarantine(each, now_ms) for each in row.quarantines) if row is not None else (),
     )
-
-
-def _row(tools: Tools, user_id: str) -> UserRow | None:
-    return tools.ledger.state.users.get(user_ref(user_id))
 
 
 def _quarantine(found: Quarantine, now_ms: int) -> QuarantineView:

@@ -11,7 +11,7 @@ import re
 import textwrap
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 import click
 
@@ -255,17 +255,13 @@ def _build() -> None:
         by_command[row.command.words].append(row)
         if not row.is_file:
             every_call.add_command(_call_of(row))
+    groups = {name: click.Group(name, help=text) for name, text in GROUPS.items()}
+    for group in (*groups.values(), every_call):
+        admin.add_command(group)
     for command, rows in by_command.items():
-        group, _, _ = command.rpartition(" ")
-        into = _subgroup(group) if group else admin
+        words = command.rpartition(" ")[0]
+        into = groups[words] if words else admin
         into.add_command(made.get(command) or _made_of(rows))
-    admin.add_command(every_call)
-
-
-def _subgroup(name: str) -> click.Group:
-    if name not in admin.commands:
-        admin.add_command(click.Group(name, help=GROUPS[name]))
-    return cast(click.Group, admin.commands[name])
 
 
 _build()

@@ -184,7 +184,7 @@ def export(
             raise FolderUnusable(f"nothing was exported: {what_to_do(error, out)}") from None
     rows = msgspec.structs.asdict(manifest.rows)
     told = [f"{name}.{written_as}  {rows[name]} rows" for name in TABLES]
-    _show(manifest, [*told, _end_line(source, manifest.digest)], as_json=as_json)
+    _show(manifest, [*told, f"position {source.position}, digest {manifest.digest}"], as_json=as_json)
     click.echo(READABLE, err=True)
 
 
@@ -203,10 +203,6 @@ def _show(tree: Any, lines: Iterable[str], *, as_json: bool) -> None:
         return
     for line in lines:
         click.echo(line)
-
-
-def _end_line(source: Source, digest: str) -> str:
-    return f"position {source.position}, digest {digest}"
 
 
 def _line_of(found: Found) -> str:

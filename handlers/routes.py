@@ -7,10 +7,10 @@ fills it in.
 """
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from actions.action import AnyAction, Call, Operation, operations
+from actions.action import Call, Operation, operations
 from actions.table import GROUPS
 from actions.tools import Tools
 from actions.views import Success
@@ -37,11 +37,6 @@ TAGS: Mapping[str, str] = {
     "Debug": "The inside of the process, for operators.",
 }
 """The tags in the order of their routes."""
-
-
-def _routes_of(tag: str, actions: Sequence[AnyAction]) -> tuple[Route, ...]:
-    """Return the routes of a group of actions, for each kind that has them."""
-    return tuple(_route(tag, operation) for operation in operations(actions))
 
 
 def _route(tag: str, operation: Operation) -> Route:
@@ -230,7 +225,7 @@ A cursor belongs to one node. It is refused with 410 once the journal no longer 
 _EVERY = (
     *_PUBLIC,
     *_SERVICE,
-    *(route for tag, actions in GROUPS for route in _routes_of(tag, actions)),
+    *(_route(tag, operation) for tag, actions in GROUPS for operation in operations(actions)),
     _FEED,
 )
 ROUTES: tuple[Route, ...] = tuple(sorted(_EVERY, key=lambda route: [*TAGS].index(route.tag)))

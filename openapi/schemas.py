@@ -162,11 +162,8 @@ def query_parameters(query: type[Struct]) -> Iterable[tuple[str, Node]]:
             bare = {**bare, "enum": sorted(bare["enum"])}
         default = {} if others else {"default": each.default}
         ordered = {name: bare[name] for name in _OF_PARAMETERS if name in bare}
-        yield each.name, {**ordered, "description": schema["description"], **_examples(schema), **default}
-
-
-def _examples(schema: Node) -> Node:
-    return {"examples": schema["examples"]} if "examples" in schema else {}
+        examples = {"examples": schema["examples"]} if "examples" in schema else {}
+        yield each.name, {**ordered, "description": schema["description"], **examples, **default}
 
 
 _OF_PARAMETERS = ("$ref", "type", "pattern", "maxLength", "minimum", "maximum", "enum")
