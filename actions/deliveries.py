@@ -13,7 +13,6 @@ from actions.action import Access, Action, Call, Command, Option
 from actions.query_forms import DeliveriesQuery
 from actions.views import (
     NEXT,
-    NULL,
     Count,
     DeliveryCursor,
     Moment,
@@ -112,7 +111,7 @@ class DeliveryPage(Success):
     """Deliveries of an endpoint, newest first."""
 
     deliveries: tuple[DeliveryView, ...]
-    next: Annotated[DeliveryCursor | None, Meta(description=NEXT), NULL]
+    next: Annotated[DeliveryCursor | None, described(NEXT, None)]
 
 
 class Redelivered(Success):

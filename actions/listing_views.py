@@ -7,7 +7,7 @@ line here.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, NamedTuple
 
-from msgspec import UNSET, Meta, UnsetType, convert
+from msgspec import UNSET, UnsetType, convert
 from msgspec.structs import asdict
 
 from actions.action import Call
@@ -239,7 +239,7 @@ def _views_of(kind: Kind) -> KindViews:
         f"{kind.plural.capitalize()} in the order of their ids as text.",
         Success,
         **{kind.plural: tuple.__class_getitem__((listing, ...))},
-        next=Annotated[Snowflake | None, Meta(description=NEXT), NULL],
+        next=Annotated[Snowflake | None, described(NEXT, None)],
     )
     return KindViews(version, change, listing, answer, shown, approved, page)
 

@@ -12,6 +12,7 @@ from actions.action import Access, Action, Call, Command, Option
 from actions.listing_views import VIEWS, ApprovedListing, ListingAnswer, commit_listing
 from actions.query_forms import IS_CURSOR, PAGE, PageLimit
 from actions.views import (
+    NEXT,
     ActorName,
     Count,
     KindName,
@@ -97,9 +98,7 @@ class QueuePage(Success):
         ),
     ]
     queue: tuple[WaitingListing, ...]
-    next: Annotated[
-        QueueCursor | None, described("Give it as `after` to get the next page; null on the last one.", None)
-    ]
+    next: Annotated[QueueCursor | None, described(NEXT, None)]
 
 
 class ClaimAnswer(Success):

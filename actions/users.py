@@ -17,7 +17,6 @@ from actions.query_forms import UsersQuery
 from actions.tools import Tools
 from actions.views import (
     NEXT,
-    NULL,
     ActorName,
     Count,
     Moment,
@@ -116,7 +115,7 @@ class UserPage(Success):
     """Users in the order of their ids as text."""
 
     users: tuple[UserView, ...]
-    next: Annotated[UserId | None, Meta(description=NEXT), NULL]
+    next: Annotated[UserId | None, described(NEXT, None)]
 
 
 class ModeratorView(View):
