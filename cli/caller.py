@@ -18,7 +18,7 @@ import click
 
 from cli.operations import BY_NAME
 from cli.outline import outline, table
-from cli.remote import LONG_SECONDS, TIMEOUT_SECONDS, UNIX, Address, Refused, Remote, printable
+from cli.remote import LONG_SECONDS, TIMEOUT_SECONDS, Refused, Remote, address_of, printable
 from cli.settings_port import SettingsPort, Whereabouts
 from cli.terminal import terminal_width
 
@@ -68,7 +68,8 @@ class GatewayCaller:
 
     @cached_property
     def remote(self) -> Remote:
-        return Remote(self._address(), self._token())
+        address = address_of(self.url, self.unix_socket, self.ca, lambda: self.whereabouts)
+        return Remote(address, self._token())
 
     def call(
         self,
@@ -130,13 +131,6 @@ class GatewayCaller:
             is_meant = typed == wanted
         if not is_meant:
             raise click.ClickException("nothing was changed")
-
-    def _address(self) -> Address:
-        named = f"{UNIX}{self.unix_socket}" if self.unix_socket is not None else self.url
-        if named is not None:
-            return Address(named, self.ca)
-        url, certificate = self.whereabouts.url, self.whereabouts.certificate
-        return Address(url, self.ca or certificate, is_own=self.ca is None and certificate is not None)
 
     def _token(self) -> str:
         """Return the token of the flag, else of the environment, the settings, or the data folder."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from cli.remote import UNIX, Address, Remote, printable
+from cli.remote import Remote, address_of, printable
 from cli.settings_port import SettingsPort
 
 NO_TOKEN = "none"  # noqa: S105 (both paths are open to everybody)
@@ -38,13 +38,6 @@ def health(
     config: Path | None,
 ) -> None:
     """Ask a gateway whether it is well: status 0 if it is, else 1."""
-    if unix_socket is not None:
-        url = f"{UNIX}{unix_socket}"
-    if url is not None:
-        address = Address(url, ca)
-    else:
-        found = settings.whereabouts(config, None)
-        is_own = ca is None and found.certificate is not None
-        address = Address(found.url, ca or found.certificate, is_own)
+    address = address_of(url, unix_socket, ca, lambda: settings.whereabouts(config, None))
     Remote(address, NO_TOKEN).call("GET", "/readyz" if ready else "/healthz", seconds=seconds)
     click.echo(f"{printable(address.url)} is {'ready' if ready else 'well'}")

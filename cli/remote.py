@@ -18,6 +18,7 @@ from urllib.parse import SplitResult, urlsplit
 
 import click
 
+from cli.settings_port import Whereabouts
 from grammars.header_values import is_header_value
 
 UNIX = "unix:"
@@ -59,6 +60,18 @@ class Address(NamedTuple):
     url: str
     trusted: Path | None = None
     is_own: bool = False
+
+
+def address_of(
+    url: str | None, unix_socket: str | None, ca: Path | None, settings: Callable[[], Whereabouts]
+) -> Address:
+    """Return the address that the command line names, else that of the settings."""
+    if unix_socket is not None:
+        return Address(f"{UNIX}{unix_socket}", ca)
+    if url is not None:
+        return Address(url, ca)
+    found = settings()
+    return Address(found.url, ca or found.certificate, is_own=ca is None and found.certificate is not None)
 
 
 class Remote:
