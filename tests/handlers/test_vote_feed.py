@@ -1,4 +1,4 @@
-"""handlers/vote_feed.py over a log in memory: what is a line, and how a stream ends."""
+"""handlers/vote_feed.py over a log in memory: the lines of events, and the end of a stream."""
 
 import asyncio
 import json
@@ -24,7 +24,7 @@ HOURS = 3_600.0
 
 
 class MemoryLog:
-    """The records of a journal in a list. `is_open` unset holds its readers up."""
+    """The records of a journal in a list. Readers wait while `is_open` is unset."""
 
     def __init__(self, state: State) -> None:
         self.state = state
@@ -143,7 +143,7 @@ def test_a_vote_of_another_node_tells_the_count_over_all_nodes() -> None:
     run(main())
 
 
-def test_votes_that_are_struck_out_are_a_line_a_user_and_tell_of_the_votes_before_no_more() -> None:
+def test_a_vote_removal_is_a_line_for_each_user_and_their_votes_before_it_are_none() -> None:
     async def main() -> None:
         place = Place()
         users = [str(FIRST + number) for number in range(3)]
@@ -162,7 +162,7 @@ def test_votes_that_are_struck_out_are_a_line_a_user_and_tell_of_the_votes_befor
     run(main())
 
 
-def test_a_removal_is_a_line_and_what_is_no_vote_is_none() -> None:
+def test_a_removed_listing_is_a_line_and_events_without_votes_are_none() -> None:
     async def main() -> None:
         place = Place()
         place.log.commit(*listed(OTHER_REF))
