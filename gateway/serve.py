@@ -265,7 +265,7 @@ def _served(parts: Parts) -> Served:
         *bound(ROUTES, endpoints, endpoints),
         *bound(OPERATOR_ROUTES, inside, endpoints),
     ]
-    resources = fleet.refusing([*bound_routes, *parts.sites.resources(endpoints, inside)])
+    resources = fleet.refusing([*bound_routes, *parts.sites.resources(inside)])
     edge = ApplicationPolicy(
         settings.server.max_body_bytes,
         settings.server.trusted_proxies,

@@ -12,7 +12,7 @@ from gateway.delivery import Egress
 from gateway.fleet import Fleet
 from gateway.store import Runtime, Store
 from handlers.request import Request
-from handlers.route import Endpoints, Resource
+from handlers.route import Resource
 from operators.gateway_parts import GatewayParts
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Sites:
         """Return true if the operator is signed in with this browser."""
         return self.debug is not None and self.debug.is_signed_in(request)
 
-    def resources(self, endpoints: Endpoints, parts: GatewayParts) -> list[Resource]:
+    def resources(self, parts: GatewayParts) -> list[Resource]:
         """Return every path of the pages. That of people comes last: it has a page for every other path."""
         if self.templates is None:
             return []
@@ -49,7 +49,7 @@ class Sites:
         if self.debug is not None:
             resources += self.debug.resources(parts)
         if self.people is not None:
-            resources += self.people.resources(endpoints)
+            resources += self.people.resources()
         return resources
 
     def running(self, runtime: Runtime) -> list[Coroutine[Any, Any, None]]:

@@ -5,20 +5,18 @@ does, and leads back to the page it came from, with a notice. A form that is ref
 values.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from actions.action import AnyAction, Call, Operation
+from actions.action import AnyAction, Call, Operation, operations
 from actions.deliveries import REDELIVER
 from actions.listings import SET_ACTUAL_COUNT, SET_LIMITS
 from actions.review import APPROVE, DENY, WITHDRAW
 from actions.webhooks import PROBE_WEBHOOK, RESUME_WEBHOOK
 from core.rows import BotLimits, Listing
 from forms.reading import read
-from handlers.action_routes import run_found
 from handlers.reply import SPOKEN, Reply, reply_to
-from kinds.kind import Kind
-from kinds.registry import KINDS
 from languages.refusals import Invalid
 from languages.texts import NO_ERRORS, Words
 from listings.rules import listing_of
@@ -76,15 +74,9 @@ class OperatorAction(NamedTuple):
         return {field.name: field.label for field in self.fields}
 
     @property
-    def kinds(self) -> tuple[Kind | None, ...]:
-        """The kinds whose listings it is for; None if it is on no listing."""
-        if isinstance(self.does, DebugOperation):
-            return (None,)
-        return tuple(kind for kind in KINDS if kind.has(self.does.of))
-
-    def effect(self, kind: Kind | None) -> str:
-        """Return the text of the API about the action."""
-        return self.does.about if isinstance(self.does, DebugOperation) else Operation(self.does, kind).about
+    def operations(self) -> Sequence[Operation | DebugOperation[Any]]:
+        """The operations of the API that do it: one for each kind of listing that has it."""
+        return (self.does,) if isinstance(self.does, DebugOperation) else operations((self.does,))
 
     def body(self, form: FormPost) -> dict[str, Any]:
         """Return the form's JSON. An empty field is left out, and an object without fields is null."""
@@ -193,9 +185,11 @@ ACTIONS = (
 class _Served:
     """An action on one kind of listing, or on none."""
 
-    def __init__(self, action: OperatorAction, kind: Kind | None, parts: GatewayParts) -> None:
+    def __init__(
+        self, action: OperatorAction, operation: Operation | DebugOperation[Any], parts: GatewayParts
+    ) -> None:
         self._action = action
-        self._kind = kind
+        self._operation = operation
         self._parts = parts
 
     def ask(self, visit: OperatorVisit) -> Shown:
@@ -219,21 +213,19 @@ class _Served:
 
     async def _done(self, visit: OperatorVisit, form: FormPost) -> Any:
         """Do it, and return the view, or the reply if that has none."""
-        does, request = self._action.does, visit.request
-        if isinstance(does, DebugOperation):
-            return await answer_of(does.show, self._parts, request)
-        tools, operation = self._parts.tools, Operation(does, self._kind)
-        call = Call(tools, request.by, tools.clock.now_ms(), self._kind, request.params)
+        operation, request, tools = self._operation, visit.request, self._parts.tools
+        if isinstance(operation, DebugOperation):
+            return await answer_of(operation.show, self._parts, request)
+        call = Call(tools, request.by, tools.clock.now_ms(), operation.kind, request.params)
+        operation.find(call)
         form_type = operation.form
-        return await run_found(
-            operation, call, lambda: read(form_type, self._action.body(form)) if form_type else None
-        )
+        made = operation.action.run(call, read(form_type, self._action.body(form)) if form_type else None)
+        return await made if inspect.isawaitable(made) else made
 
     def _listing(self, visit: OperatorVisit) -> Listing | None:
         """Return the listing of the path, if it names one. Raises Refusal."""
-        if self._kind is None:
-            return None
-        return listing_of(self._parts.state, self._kind.ref(visit.request.params[0]))
+        kind = self._operation.kind if isinstance(self._operation, Operation) else None
+        return listing_of(self._parts.state, kind.ref(visit.request.params[0])) if kind is not None else None
 
     def _question(
         self,
@@ -244,7 +236,7 @@ class _Served:
     ) -> Page:
         action = self._action
         title = action.title if listing is None else f"{action.title}: {listing.profile.name}"
-        shown = {"action": action, "what": action.effect(self._kind), "values": values, "errors": errors}
+        shown = {"action": action, "what": self._operation.about, "values": values, "errors": errors}
         return Page("debug/confirm.html", title, {**shown, "back": self._back(listing)}, status)
 
     def _back(self, listing: Listing | None) -> str:
@@ -255,13 +247,14 @@ class _Served:
 def action_rows() -> Iterator[PageRow]:
     """Yield two rows for each action: the question, and the POST that does it."""
     for action in ACTIONS:
-        for kind in action.kinds:
-            path = f"{action.place}/{action.slug}".replace("{kind}", str(kind))
-            yield from _rows(action, kind, path)
+        for operation in action.operations:
+            yield from _rows(action, operation)
 
 
-def _rows(action: OperatorAction, kind: Kind | None, path: str) -> tuple[PageRow, ...]:
+def _rows(action: OperatorAction, operation: Operation | DebugOperation[Any]) -> tuple[PageRow, ...]:
+    kind = operation.kind if isinstance(operation, Operation) else None
+    path = f"{action.place}/{action.slug}".replace("{kind}", str(kind))
     return (
-        PageRow("GET", path, lambda to: _Served(action, kind, to.parts).ask, "operator"),
-        PageRow("POST", path, lambda to: _Served(action, kind, to.parts).act, "operator"),
+        PageRow("GET", path, lambda to: _Served(action, operation, to.parts).ask, "operator"),
+        PageRow("POST", path, lambda to: _Served(action, operation, to.parts).act, "operator"),
     )

@@ -23,11 +23,10 @@ from forms.reading import read
 from languages.texts import Text
 from listings.profile_changes import changed_fields
 from pages.page import Again, Page, PageCall, Post, RefusedPost, Shown
+from pages.shared_texts import LABELS, done
 from ratelimit.bucket import TooManyRequests
 from web.form_posts import FormPost
 from web.pages import Done
-from web.people.listing_forms import LABELS
-from web.people.people_audience import done
 
 OVERTAKEN = Text(
     "Another version was saved meanwhile, by somebody else or in another window, and nothing of yours is. "

@@ -6,7 +6,6 @@ import pytest
 
 from core.failures import Unavailable
 from core.ledger import Ledger
-from kinds.bots import BOTS
 from operators.operator_actions import ACTIONS, DATA, LISTING
 from tests.support.contract import deliveries, webhook
 from tests.support.gateways import BOT, BOT_SUBMISSION, SERVER, SERVER_SUBMISSION, ThreadGateway
@@ -34,7 +33,7 @@ def test_every_action_of_a_listing_asks_first_and_asking_changes_nothing(
         shown = watching.page(path)
         assert f'<form method="post" action="{path}">' in shown
         assert f">{action.title}</button>" in shown
-        effect = action.effect(BOTS if BOTS in action.kinds else None)
+        effect = action.operations[0].about
         assert " ".join(effect.split()) in unescape(words(shown))
         assert not {"$", "{"} & set(effect), "only the OpenAPI document fills in numbers"
     assert once.done("GET", "/debug/overview.json")["positions"]["head"] == head
