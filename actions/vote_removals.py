@@ -14,7 +14,7 @@ from actions.action import Access, Action, Call, Command
 from actions.views import Count, Success
 from core.actors import user_of
 from core.rows import Listing
-from core.vote_port import leaves_of
+from core.vote_table import leaves_of
 from listings.forms import MOST_USERS_REMOVED, Strike
 from listings.rules import listing_of
 from votes.rules import KeptCooldowns, VoteRemoval, remove_votes

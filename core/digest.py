@@ -17,7 +17,7 @@ from core.fleet_table import FleetTable
 from core.listing_table import ListingTable
 from core.user_rows import USERS, UserTable
 from core.vote_counts import VoteCounts
-from core.vote_port import VotesView, leaves_of
+from core.vote_table import VotesView, leaves_of
 
 SLICE_BYTES = 128 << 10
 ROW_COST_BYTES = 8 << 10

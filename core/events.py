@@ -512,7 +512,7 @@ class UserMerged(_Event, frozen=True, tag="user_merged.1"):
 
 
 class VotesMerged(_Event, frozen=True, tag="votes_merged.1"):
-    """Merged votes for a listing, in a leaf as `core/vote_port.py` describes it.
+    """Merged votes for a listing, in a leaf as `core/vote_table.py` describes it.
 
     `nodes` are the labels of the nodes that the leaf numbers. `parts` holds the users who voted at several
     nodes: (user, label, count there, last vote).

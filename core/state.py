@@ -5,7 +5,7 @@ event at any time: one about something gone is a no-op, and one that the state h
 
     event ---> apply ---> listings     rows, refs in order, grants of API keys
                           deliveries   pending ones and the log of finished ones
-                          votes        the vote table, which is handed in
+                          votes        the vote table
                           vote_counts  votes by listing, day and month
                           users        rows of people, and whose a session is
                           cooldowns    those of votes that are gone: erased, or removed
@@ -44,21 +44,21 @@ from core.sharing import newest_ms, shared
 from core.user_changes import changed_user, newest_ms_of_user, without_actor, without_endings
 from core.user_rows import USERS, UserRow, UsersView, UserTable, user_ref
 from core.vote_counts import DAYS, MONTHS, VoteCounts, VoteCountsView, clamped_day
-from core.vote_port import VoteStore, VotesView, counted_in
+from core.vote_table import VotesView, VoteTable, counted_in
 
 
 class State:
-    def __init__(self, votes: VoteStore, deliveries_kept: int) -> None:
+    def __init__(self, deliveries_kept: int) -> None:
         """`deliveries_kept` is the number of finished deliveries that stay, for each listing."""
         self._listings = ListingTable()
         self._deliveries = DeliveryTable(deliveries_kept)
-        self._votes = votes
-        self._vote_counts = VoteCounts(votes)
+        self._votes = VoteTable()
+        self._vote_counts = VoteCounts(self._votes)
         self._users = UserTable()
         self._cooldowns = CooldownTable()
         self._fleet = FleetTable()
         canonical = Canonical(
-            self._listings, self._deliveries, votes, self._vote_counts, self._users, self._fleet
+            self._listings, self._deliveries, self._votes, self._vote_counts, self._users, self._fleet
         )
         self._digest = Digest(canonical.whole)
         self._shared_digest = Digest(canonical.shared)
@@ -68,7 +68,7 @@ class State:
 
         self.listings: ListingsView = self._listings
         self.deliveries: DeliveriesView = self._deliveries
-        self.votes: VotesView = votes
+        self.votes: VotesView = self._votes
         self.vote_counts: VoteCountsView = self._vote_counts
         self.users: UsersView = self._users
         self.cooldowns: Mapping[str, int] = self._cooldowns.ends

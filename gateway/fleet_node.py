@@ -36,7 +36,6 @@ from replication.usage import Usage
 from replication.warnings import Differences, Distance, Eviction, Lag, Silence, Warnings
 from settings.model import RedisSettings, Settings
 from votes.queries import Searches
-from votes.table import VoteTable
 
 READY_SECONDS = 10.0
 
@@ -107,7 +106,7 @@ async def open_node(runtime: Runtime, name: str, store: Store, searches: Searche
         ReadPositions(fleet),
         Applying(ledger, Merge(ledger.state, digests.user), searches),
     )
-    members, provisional = _members(shared), ProvisionalVotes(ledger, VoteTable)
+    members, provisional = _members(shared), ProvisionalVotes(ledger)
     queue, voters = Queue(Capture(ledger.state, digests.user), ledger.head), SharedBuckets()
     publisher = _publisher(shared, queue, provisional)
     streams = _streams(shared, publisher, voters)

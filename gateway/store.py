@@ -40,7 +40,6 @@ from storage.folder import (
     remove_unfinished,
 )
 from storage.sealing import Keyring, keyring_of
-from votes.table import VoteTable
 
 
 @dataclass(frozen=True)
@@ -88,7 +87,7 @@ class Store:
 
 
 def empty_state(deliveries_kept: int) -> EmptyState:
-    return lambda: State(VoteTable(), deliveries_kept)
+    return lambda: State(deliveries_kept)
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from typing import Protocol
 
 from core.clock import NS_PER_SECOND, Clock
 from core.fleet_table import FleetView
-from core.vote_port import VotesView
+from core.vote_table import VotesView
 from languages.refusals import voted_too_soon
 from replication.facts import KeyedDigests
 from replication.redis_link import UNREACHABLE, Link

@@ -8,7 +8,7 @@ is new, restored or a copy, or another process has written to the stream.
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import islice
 
 from core.clock import Clock, month_of_day
@@ -27,7 +27,7 @@ from core.events import (
 from core.fleet_table import FleetView, label_of, name_and_epoch
 from core.ledger import Ledger
 from core.vote_counts import DAYS, MONTHS, clamped_day
-from core.vote_port import VoteStore
+from core.vote_table import VoteTable
 
 
 def node_id_at_start(fleet: FleetView, name: str, now_ms: int) -> str | None:
@@ -73,10 +73,8 @@ class ProvisionalVotes:
     number alone counts.
     """
 
-    def __init__(self, ledger: Ledger, new_table: Callable[[], VoteStore]) -> None:
-        """`new_table` returns an empty table of votes."""
+    def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-        self._new_table = new_table
         self._is_confirmed = False
         self._old_id: str | None = None
         """The node id that the votes move away from."""
@@ -84,9 +82,9 @@ class ProvisionalVotes:
 
     def _clear(self) -> None:
         self._refs: set[str] = set()
-        self._cast = self._new_table()  # counted since the start
-        self._before = self._new_table()  # the counts at the start
-        self._received = self._new_table()  # the counts that others sent of the node id meanwhile
+        self._cast = VoteTable()  # counted since the start
+        self._before = VoteTable()  # the counts at the start
+        self._received = VoteTable()  # the counts that others sent of the node id meanwhile
         self._counts: dict[str, dict[tuple[int, int], _Counted]] = {}
         """The same three of votes by day and month: by ref, then by (DAYS or MONTHS, key)."""
 

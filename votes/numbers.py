@@ -14,7 +14,7 @@ from core.clock import day_of, month_of
 from core.events import Event, VoteCast
 from core.state import State
 from core.user_rows import user_ref
-from core.vote_port import leaves_of
+from core.vote_table import leaves_of
 
 
 class VoteTally:

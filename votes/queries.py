@@ -31,7 +31,7 @@ from core.listing_table import ref_slices
 from core.state import State
 from core.user_changes import has_acted
 from core.user_rows import USERS, user_ref
-from core.vote_port import leaves_of
+from core.vote_table import leaves_of
 
 SLICE_LISTINGS = 256
 

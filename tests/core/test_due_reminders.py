@@ -16,7 +16,6 @@ from core.user_rows import user_ref
 from tests.support.people import signed_in
 from tests.support.sample_rows import BOT_REF, DAY_MS, HOUR_MS, NOW_MS, OTHER_REF, USER, listed, voted
 from tests.support.slots_set import notices_read
-from votes.table import VoteTable
 
 REF = user_ref(USER)
 END_MS = NOW_MS + DAY_MS
@@ -25,7 +24,7 @@ VOTE = voted(int(USER))
 
 
 def state_after(*events: Event) -> State:
-    state = State(VoteTable(), 10)
+    state = State(10)
     for event in (*listed(), signed_in(USER, "d1"), *events):
         state.apply(event)
     return state

@@ -26,7 +26,7 @@ from core.events import (
 from core.ledger import Ledger
 from core.rows import Delivery, Key, Listing, Policy, StatsWindow, Webhook
 from core.state import State
-from core.vote_port import leaves_of
+from core.vote_table import leaves_of
 from tests.support.co_owners import co_owner
 from tests.support.committed_rows import a_delivery, a_finished_delivery, a_key, a_listing, a_webhook
 from tests.support.examples import examples

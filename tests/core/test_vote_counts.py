@@ -21,6 +21,7 @@ from core.ledger import Ledger
 from core.rows import NodeCounts
 from core.state import State
 from core.vote_counts import KEPT, MAX_COUNT, MAX_KEY, VoteCounts
+from core.vote_table import VoteTable
 from core.webhook_events import NewDeliveries
 from tests.support.committed_rows import a_listing
 from tests.support.examples import examples
@@ -28,7 +29,6 @@ from tests.support.memory_ledger import empty_state, state_after
 from tests.support.sample_rows import BOT_REF, DAY_MS, NOW_MS, OTHER_REF, OTHER_USER, USER
 from tests.support.state_laws import picture, reloaded
 from votes.rules import cast_vote
-from votes.table import VoteTable
 
 TODAY = day_of(NOW_MS)
 Told = tuple[int, int, int, int]  # the node, the day, the counts of the day and of the month

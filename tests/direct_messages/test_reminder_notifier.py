@@ -21,6 +21,7 @@ from core.events import (
     VotesRemoved,
 )
 from core.user_rows import ReminderMessage, user_ref
+from core.vote_table import VoteTable
 from direct_messages.message_attempts import MessagePolicy
 from direct_messages.reminder_notifier import SLICE_REMINDERS, ReminderNotifier
 from tests.support.coroutines import run, turns, until
@@ -40,7 +41,6 @@ from tests.support.sample_rows import (
 )
 from tests.support.slots_set import eligibility_checked
 from tests.support.warned import warned
-from votes.table import VoteTable
 
 REF = user_ref(USER)
 POLICY = MessagePolicy(RETRIES, 14 * DAY_MS)

@@ -10,7 +10,6 @@ from languages.refusals import Refusal
 from people.reminders import REMINDERS_MOST, clear_reminders, set_reminder
 from tests.support.people import signed_in
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF, OTHER_USER, SERVER_REF, USER, listed
-from votes.table import VoteTable
 
 BY = user_actor(USER)
 REFS = [f"bots/{number:018}" for number in range(REMINDERS_MOST)]
@@ -18,7 +17,7 @@ REFS = [f"bots/{number:018}" for number in range(REMINDERS_MOST)]
 
 @pytest.fixture
 def state() -> State:
-    state = State(VoteTable(), 10)
+    state = State(10)
     apply(state, [*listed(), *listed(OTHER_REF), signed_in(USER, "d1")])
     return state
 

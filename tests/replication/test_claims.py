@@ -9,6 +9,7 @@ import pytest
 
 from core.clock import NS_PER_MS, FakeClock
 from core.fleet_table import FleetTable
+from core.vote_table import VoteTable
 from languages.refusals import Refusal
 from replication.claims import FIRST_MS, ClaimPolicy, Claims
 from replication.redis_link import Link, RedisPlace
@@ -16,7 +17,6 @@ from tests.support.cutting_proxy import CuttingProxy
 from tests.support.gateways import BOT, USER, WAIT_SECONDS
 from tests.support.memory_nodes import DIGESTS
 from tests.support.redis_server import RedisServer
-from votes.table import VoteTable
 
 REF = f"bot:{BOT}"
 COOLDOWN_MS = 3_600_000

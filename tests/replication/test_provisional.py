@@ -6,6 +6,7 @@ import pytest
 
 from core.events import ListingRemoved, Merged, NodeNamed, UserErased, VoteCast, VotesMerged, VotesRemoved
 from core.failures import Unavailable
+from core.vote_table import VoteTable
 from replication.epochs import MOVED_AT_ONCE, ProvisionalVotes
 from replication.members import ReadUpTo
 from tests.support.committed_rows import a_listing
@@ -14,7 +15,6 @@ from tests.support.memory_nodes import Node, assert_folds, finished
 from tests.support.publishing_node import publishing
 from tests.support.redis_server import RedisServer
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_USER, USER
-from votes.table import VoteTable
 
 OLD, NEW = "a.1", "a.2"
 
@@ -28,7 +28,7 @@ class Restarted:
         if before:
             self.cast(before)
         self.node.restart()
-        self.provisional = ProvisionalVotes(self.node.ledger, VoteTable)
+        self.provisional = ProvisionalVotes(self.node.ledger)
         self.node.ledger.subscribe(self.provisional.on_record)
 
     def cast(self, count: int, user: str = USER) -> None:

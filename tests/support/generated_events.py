@@ -64,11 +64,11 @@ from core.user_rows import (
     UserStamps,
     user_ref,
 )
+from core.vote_table import VoteTable
 from kinds.bots import BotProfile
 from kinds.kind import Profile
 from kinds.servers import ServerProfile
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_USER, SERVER_REF, USER
-from votes.table import VoteTable
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")

@@ -9,7 +9,7 @@ from core.fleet_table import label_of
 from core.ledger import Ledger
 from core.rows import Listing
 from core.state import State
-from core.vote_port import leaves_of
+from core.vote_table import leaves_of
 from replication.applying import Applying
 from replication.capture import Capture
 from replication.facts import Fact, HybridClock, KeyedDigests, ListingFact, VotesFact, VotesRemovedFact

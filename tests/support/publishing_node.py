@@ -18,7 +18,6 @@ from replication.redis_link import Envelopes, Link, RedisPlace, SealedLink, entr
 from tests.support.journals import KEYS, on, recording
 from tests.support.memory_nodes import DIGESTS
 from tests.support.sample_rows import listed, voted
-from votes.table import VoteTable
 
 NAME = "a"
 PREFIX = "votegate"
@@ -86,7 +85,7 @@ async def publishing(
     async with recording(folder) as (ledger, journal), aclosing(sealed_link.link.redis):
         ledger.commit([NodeNamed(f"{NAME}.1")])
         queue = Queue(Capture(ledger.state, DIGESTS.user), ledger.head, most)
-        votes = ProvisionalVotes(ledger, VoteTable)
+        votes = ProvisionalVotes(ledger)
         ledger.subscribe(queue.on_record)
         ledger.subscribe(votes.on_record)
         publisher = Publisher(

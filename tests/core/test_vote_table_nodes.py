@@ -1,4 +1,4 @@
-"""votes/table.py: what several nodes of a fleet have counted. Law: puts commute, and twice is once."""
+"""core/vote_table.py with counts of several nodes: puts commute, and a second one changes nothing."""
 
 import random
 import struct
@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.vote_port import leaves_of as leaves_in
+from core.vote_table import LEAF, MAX_COUNT, MAX_MS, SEVERAL, VoteTable
+from core.vote_table import leaves_of as leaves_in
 from tests.support.examples import examples
 from tests.support.generated_events import histories
 from tests.support.vote_table_model import (
@@ -25,7 +26,6 @@ from tests.support.vote_table_model import (
     reload,
     votes,
 )
-from votes.table import LEAF, MAX_COUNT, MAX_MS, SEVERAL, VoteTable
 
 REF = "bots/1"
 USER = 5

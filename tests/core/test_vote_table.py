@@ -1,4 +1,4 @@
-"""votes/table.py beside its model. What several nodes have counted: test_table_nodes.py."""
+"""core/vote_table.py beside its model. What several nodes have counted: test_vote_table_nodes.py."""
 
 import random
 import sys
@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.vote_port import counted_in
-from core.vote_port import leaves_of as leaves_in
+from core import vote_table
+from core.vote_table import LEAF, MAX_COUNT, MAX_MS, VoteTable, counted_in
+from core.vote_table import leaves_of as leaves_in
 from tests.support.examples import examples
 from tests.support.generated_events import histories
 from tests.support.vote_table_model import (
@@ -29,8 +30,6 @@ from tests.support.vote_table_model import (
     unpacked,
     votes,
 )
-from votes import table
-from votes.table import LEAF, MAX_COUNT, MAX_MS, VoteTable
 
 small_leaves = pytest.mark.parametrize("leaf", [2, 3, 4, 8])
 
@@ -229,7 +228,7 @@ def test_leaves_are_little_endian_on_a_big_endian_machine_too(monkeypatch: pytes
     votes.put("bots/1", 0x0102030405060708, 1, 1)
     assert votes.next_leaf("bots/1", -1) == bytes([8, 7, 6, 5, 4, 3, 2, 1, 1, 0, 0x40, 0, 0, 0, 0, 0])
     # Pretending that the machine's own order is the other one turns every number round, both ways.
-    monkeypatch.setattr(table, "_LITTLE", not table._LITTLE)
+    monkeypatch.setattr(vote_table, "_LITTLE", not vote_table._LITTLE)
     turned = votes.next_leaf("bots/1", -1)
     assert turned == bytes([1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0, 0, 0, 0x40, 0, 1])
     other = VoteTable()
