@@ -13,7 +13,7 @@ derives one field from another, changes a part of a slot, or happens far more of
     of listings     ListingSaved, ListingReviewed, ChangeDecided, SlotsSet, ListingTakenOver, ListingRemoved
     of owners       OwnerSet, CoOwnerSaved, CoOwnersEnded, and the messages to owners
     of keys, votes  KeySaved, StatsUpdated, VoteCast, VoteFlagged, VotesRemoved, ...
-    of webhooks     EndpointHealthSet, EndpointHelped, and the deliveries
+    of webhooks     EndpointHealthSet, and the deliveries
     of users        UserSignedIn, UserSlotsSet, QuarantineSet, UserErased, reminders, ...
     of a fleet      NodeNamed, Merged and the others that end with Merged or Moved: they are what replication
                     makes of other nodes' facts, and name nobody
@@ -22,7 +22,7 @@ In a fleet, a stamp orders the changes of several nodes: see `core/sharing.py`.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Literal, final, get_args
+from typing import final, get_args
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -140,8 +140,9 @@ class ChangeDecided(ManagementEvent, frozen=True, tag="change_decided.1"):
 class SlotsSet(ManagementEvent, frozen=True, tag="slots_set.1"):
     """Slots of a listing were set, each as a whole: None empties a slot, and UNSET leaves it alone.
 
-    With an `action`, the audit log gets an entry that is `about` something, such as the host of a webhook. A
-    webhook that is removed takes its deliveries and their log with it.
+    With an `action`, the audit log gets an entry that is `about` something, such as the host of a webhook. An
+    action that concerns no slot sets none. A webhook that is removed takes its deliveries and their log with
+    it.
     """
 
     ref: str
@@ -234,14 +235,6 @@ class VoteFlagged(Stamped, frozen=True, tag="vote_flagged.1"):
     user: str
     rule: FlagRule
     flag_id: str
-    at_ms: int
-
-
-class EndpointHelped(ManagementEvent, frozen=True, tag="endpoint_helped.1"):
-    """Somebody lifted the suspension of an endpoint, or had it probed. Its new health is an event beside."""
-
-    ref: str
-    action: Literal["suspension_lifted", "endpoint_probed"]
     at_ms: int
 
 
@@ -372,19 +365,12 @@ class QuarantineSet(ManagementEvent, frozen=True, tag="quarantine_set.1"):
 
 
 class ReminderSet(ManagementEvent, frozen=True, tag="reminder_set.1"):
-    """A user wants to be told when they may vote for a listing again, from now on."""
+    """A user wants to be told when they may vote for a listing again, from now on, or no longer wants it."""
 
     ref: str
     listing: str
     at_ms: int
-
-
-class ReminderCleared(ManagementEvent, frozen=True, tag="reminder_cleared.1"):
-    """A user is not told of a listing any more."""
-
-    ref: str
-    listing: str
-    at_ms: int
+    is_on: bool = True
 
 
 class ReminderAttempted(_Event, frozen=True, tag="reminder_attempted.1"):
@@ -400,7 +386,7 @@ class ReminderAttempted(_Event, frozen=True, tag="reminder_attempted.1"):
     next_attempt_ms: int | None
 
 
-ReminderEvent = ReminderSet | ReminderCleared | ReminderAttempted
+ReminderEvent = ReminderSet | ReminderAttempted
 """The events that change the reminders in the row of a user."""
 UserEvent = UserSignedIn | SessionSeen | SessionsEnded | UserSlotsSet | QuarantineSet | ReminderEvent
 """The events that change the row of a user."""
@@ -527,12 +513,14 @@ class VotesMerged(_Event, frozen=True, tag="votes_merged.1"):
 class VotesMoved(_Event, frozen=True, tag="votes_moved.1"):
     """Votes that moved from another node's label to this node's own, because this node had counted them.
 
-    `users` are (user, count under that label now, count under the own label now).
+    `users`, `days` and `months` are (id or key, count under that label now, count under the own label now).
     """
 
     ref: str
     label: str
-    users: tuple[tuple[int, int, int], ...]
+    users: tuple[tuple[int, int, int], ...] = ()
+    days: tuple[tuple[int, int, int], ...] = ()
+    months: tuple[tuple[int, int, int], ...] = ()
 
 
 class VoteCountsMerged(_Event, frozen=True, tag="vote_counts_merged.1"):
@@ -540,18 +528,6 @@ class VoteCountsMerged(_Event, frozen=True, tag="vote_counts_merged.1"):
 
     ref: str
     counts: tuple[NodeCounts, ...]
-
-
-class VoteCountsMoved(_Event, frozen=True, tag="vote_counts_moved.1"):
-    """Counts that moved from another node's label to this node's own, as with `VotesMoved`.
-
-    `days` and `months` are (key, count under that label now, count under the own label now).
-    """
-
-    ref: str
-    label: str
-    days: tuple[tuple[int, int, int], ...]
-    months: tuple[tuple[int, int, int], ...]
 
 
 class DeliveryMerged(_Event, frozen=True, tag="delivery_merged.1"):
@@ -588,46 +564,37 @@ FleetEvent = (
     | VotesMerged
     | VotesMoved
     | VoteCountsMerged
-    | VoteCountsMoved
     | DeliveryMerged
     | DeliveryForgotten
 )
 """The events about other nodes of a fleet."""
-RareEvent = (
-    ListingSaved
-    | OwnerSet
-    | CoOwnerSaved
-    | CoOwnersEnded
+OwnersEvent = OwnerSet | CoOwnerSaved | CoOwnersEnded
+"""The events that change who owns a listing."""
+ManagedRowEvent = (
+    OwnersEvent
     | ListingReviewed
     | ChangeDecided
     | SlotsSet
-    | ListingRemoved
     | KeySaved
-    | KeyUsed
     | KeyDeleted
-    | VoteFlagged
-    | EndpointHelped
     | NoteAdded
     | ListingTakenOver
     | VotesRemoved
-    | OwnerMessageQueued
-    | OwnerMessageAttempted
-    | OwnerMessageTaken
-    | UserSignedIn
-    | SessionSeen
-    | SessionsEnded
-    | UserSlotsSet
+)
+"""The events that change a listing because somebody acts."""
+RowEvent = ManagedRowEvent | VoteFlagged | StatsUpdated | KeyUsed | EndpointHealthSet | OwnerMessageEvent
+"""The events that change a listing that is there, and do nothing when it is not."""
+RareEvent = (
+    RowEvent
+    | UserEvent
+    | ListingSaved
+    | ListingRemoved
     | EndingsForgotten
     | UserDropped
-    | QuarantineSet
-    | ReminderSet
-    | ReminderCleared
-    | ReminderAttempted
     | UserErased
     | CooldownsKept
     | FleetEvent
 )
-
 Event = FrequentEvent | RareEvent
 
 

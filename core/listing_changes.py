@@ -36,29 +36,6 @@ from core.rows import (
 )
 from core.sharing import SET_SLOTS, SLOTS, Latest, in_order, newest_revocations
 
-OwnersEvent = ev.OwnerSet | ev.CoOwnerSaved | ev.CoOwnersEnded
-ManagedRowEvent = (
-    OwnersEvent
-    | ev.ListingReviewed
-    | ev.ChangeDecided
-    | ev.SlotsSet
-    | ev.KeySaved
-    | ev.KeyDeleted
-    | ev.EndpointHelped
-    | ev.NoteAdded
-    | ev.ListingTakenOver
-    | ev.VotesRemoved
-)
-RowEvent = (
-    ManagedRowEvent
-    | ev.VoteFlagged
-    | ev.StatsUpdated
-    | ev.KeyUsed
-    | ev.EndpointHealthSet
-    | ev.OwnerMessageEvent
-)
-"""The events that change a listing that is there, and do nothing when it is not."""
-
 
 def saved(row: Listing | None, event: ev.ListingSaved, stamp: Stamp | None) -> Listing:
     """Return the row as submitted or edited; `row` is the one before, if there is one."""
@@ -100,7 +77,7 @@ def _stamped_change(change: PendingChange | None, stamp: Stamp | None) -> Pendin
     return replace(change, sent_ms=stamp.ms, since_ms=since_ms)
 
 
-def changed(row: Listing, event: RowEvent, stamp: Stamp | None) -> Listing:
+def changed(row: Listing, event: ev.RowEvent, stamp: Stamp | None) -> Listing:
     match event:
         case ev.StatsUpdated():
             return _pushed(row, event, stamp)
@@ -118,7 +95,7 @@ def changed(row: Listing, event: RowEvent, stamp: Stamp | None) -> Listing:
             return _managed(row, event, stamp)
 
 
-def _managed(row: Listing, event: ManagedRowEvent, stamp: Stamp | None) -> Listing:
+def _managed(row: Listing, event: ev.ManagedRowEvent, stamp: Stamp | None) -> Listing:
     match event:
         case ev.OwnerSet() | ev.CoOwnerSaved() | ev.CoOwnersEnded():
             return _with_owners(row, event, stamp)
@@ -130,8 +107,6 @@ def _managed(row: Listing, event: ManagedRowEvent, stamp: Stamp | None) -> Listi
             return _with_slots(row, event, stamp)
         case ev.ListingTakenOver():
             return _taken_over(row, event, stamp)
-        case ev.EndpointHelped():
-            return _logged(row, event, stamp, event.action)
         case ev.NoteAdded():
             at = stamp or Stamp(event.at_ms)
             note = Note(at.ms, event.by, event.text, at.node)
@@ -196,7 +171,7 @@ def _taken_over(row: Listing, event: ev.ListingTakenOver, stamp: Stamp | None) -
 # -- Owners ------------------------------------------------------------------------------------------------
 
 
-def _with_owners(row: Listing, event: OwnersEvent, stamp: Stamp | None) -> Listing:
+def _with_owners(row: Listing, event: ev.OwnersEvent, stamp: Stamp | None) -> Listing:
     # Nobody else is named in the entry: an erasure would have to search for them in its text.
     match event:
         case ev.OwnerSet():
@@ -305,7 +280,7 @@ def _is_local(message: OwnerMessage, decided_ms: int) -> bool:
 
 def _stamped(row: Listing, stamp: Stamp | None, *slots: str) -> Listing:
     """Return the row with the stamp of these slots."""
-    if stamp is None:
+    if stamp is None or not slots:
         return row
     rules = (SLOTS[slot] for slot in slots)
     stamps = {rule.stamp: stamp for rule in rules if isinstance(rule, Latest)}
@@ -314,7 +289,7 @@ def _stamped(row: Listing, stamp: Stamp | None, *slots: str) -> Listing:
 
 def _logged(
     row: Listing,
-    event: ev.ListingSaved | ManagedRowEvent,
+    event: ev.ListingSaved | ev.ManagedRowEvent,
     stamp: Stamp | None,
     action: AuditAction,
     about: str = "",

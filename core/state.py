@@ -35,7 +35,7 @@ from core.events import (
     VoteCast,
 )
 from core.fleet_table import Cooldown, CooldownTable, FleetTable, FleetView
-from core.listing_changes import RowEvent, changed, saved
+from core.listing_changes import changed, saved
 from core.listing_table import ListingsView, ListingTable
 from core.packing import RowCopy, Rows
 from core.push_history import joined_histories
@@ -97,51 +97,21 @@ class State:
             self._apply_rare(event)
 
     def _apply_rare(self, event: ev.RareEvent) -> None:  # noqa: C901 (a case for each event, and none is forgotten)
-        match event:
-            case ev.SlotsSet():
-                self._change(event)
-                if event.webhook is None:
-                    self._deliveries.remove_listing(event.ref)
-            case (
-                ev.ListingReviewed()
-                | ev.ChangeDecided()
-                | ev.ListingTakenOver()
-                | ev.EndpointHelped()
-                | ev.NoteAdded()
-            ):
-                self._change(event)
-            case (
-                ev.OwnerSet()
-                | ev.CoOwnerSaved()
-                | ev.CoOwnersEnded()
-                | ev.KeySaved()
-                | ev.KeyDeleted()
-                | ev.KeyUsed()
-            ):
-                self._change(event)
-            case (
-                ev.OwnerMessageQueued()
-                | ev.OwnerMessageAttempted()
-                | ev.OwnerMessageTaken()
-                | ev.VoteFlagged()
-            ):
-                self._change(event)
-            case ev.VotesRemoved():
+        if isinstance(event, ev.RowEvent):
+            self._change(event)
+            if isinstance(event, ev.VotesRemoved):
                 self._remove_votes(event)
+            elif isinstance(event, ev.SlotsSet) and event.webhook is None:
+                self._deliveries.remove_listing(event.ref)
+            return
+        if isinstance(event, ev.UserEvent):
+            self._change_user(event)
+            return
+        match event:
             case ev.ListingSaved():
                 self._save_listing(event)
             case ev.ListingRemoved():
                 self._remove_listing(event)
-            case (
-                ev.UserSignedIn()
-                | ev.SessionSeen()
-                | ev.SessionsEnded()
-                | ev.UserSlotsSet()
-                | ev.QuarantineSet()
-            ):
-                self._change_user(event)
-            case ev.ReminderSet() | ev.ReminderCleared() | ev.ReminderAttempted():
-                self._change_user(event)
             case ev.EndingsForgotten():
                 self._forget_endings(event)
             case ev.UserDropped():
@@ -171,8 +141,6 @@ class State:
                 self._move_votes(event)
             case ev.VoteCountsMerged():
                 self._merge_vote_counts(event)
-            case ev.VoteCountsMoved():
-                self._move_vote_counts(event)
             case ev.DeliveryTaken():
                 self._changing(event.ref)
                 self._deliveries.take_over(event)
@@ -198,7 +166,7 @@ class State:
         """Return the stamp of a change; None outside of a fleet, where events have no time of a stamp."""
         return self._fleet.stamp(ms) if ms else None
 
-    def _change(self, event: RowEvent) -> None:
+    def _change(self, event: ev.RowEvent) -> None:
         self._changing(event.ref)
         row = self._listings.get(event.ref)
         if row is not None:
@@ -233,7 +201,6 @@ class State:
             self._listings.voted_for(ref)
 
     def _remove_votes(self, event: ev.VotesRemoved) -> None:
-        self._change(event)
         for user in event.users:
             self._votes.remove(event.ref, int(user))
         self._votes_went(event.ref)
@@ -333,6 +300,9 @@ class State:
             for node, part in parts.items():
                 if part:
                     self._votes.put(event.ref, user, part, vote[1], node)
+        moved = [(DAYS, *each) for each in event.days] + [(MONTHS, *each) for each in event.months]
+        if moved:
+            self._vote_counts.move(event.ref, other, own, moved)
 
     def _merge_vote_counts(self, event: ev.VoteCountsMerged) -> None:
         self._changing(event.ref)
@@ -340,11 +310,6 @@ class State:
             self._vote_counts.merge(event.ref, self._fleet.number(counts.node), counts)
         if self._vote_counts.rows(event.ref):
             self._listings.voted_for(event.ref)
-
-    def _move_vote_counts(self, event: ev.VoteCountsMoved) -> None:
-        self._changing(event.ref)
-        moved = [(DAYS, *each) for each in event.days] + [(MONTHS, *each) for each in event.months]
-        self._vote_counts.move(event.ref, self._fleet.number(event.label), self._fleet.own, moved)
 
     # -- snapshots -------------------------------------------------------------------------------------
 

@@ -64,7 +64,7 @@ def changed_user(row: UserRow | None, event: ev.UserEvent, stamp: Stamp | None) 
             new = event.quarantine if stamp is None else replace(event.quarantine, stamp=stamp)
             others = tuple(each for each in row.quarantines if each.act != new.act)
             return replace(row, quarantines=_in_order((*others, new)))
-        case ev.ReminderSet() | ev.ReminderCleared() | ev.ReminderAttempted():
+        case ev.ReminderSet() | ev.ReminderAttempted():
             if row is None:
                 return None
             return replace(row, reminders=changed_reminders(row.reminders, event, stamp))
@@ -193,11 +193,9 @@ def changed_reminders(
     rows = {each.listing: each for each in known}
     match event:
         case ev.ReminderSet():
-            rows[event.listing] = _stamped(Reminder(event.listing, event.at_ms), stamp)
-        case ev.ReminderCleared():
             rows.pop(event.listing, None)
-            if stamp is not None:
-                rows[event.listing] = Reminder(event.listing, event.at_ms, is_on=False, stamp=stamp)
+            if event.is_on or stamp is not None:  # outside of a fleet nobody could bring it back
+                rows[event.listing] = Reminder(event.listing, event.at_ms, event.is_on, stamp)
         case ev.ReminderAttempted():
             row = rows.get(event.listing)
             if row is None or not row.is_on or _is_known(row.message, event):
@@ -241,10 +239,6 @@ def _progress(message: ReminderMessage | None) -> tuple[int, int, bool, bytes]:
 
 def _is_known(message: ReminderMessage | None, event: ev.ReminderAttempted) -> bool:
     return message is not None and (event.ends_ms, event.number) <= (message.ends_ms, message.made)
-
-
-def _stamped(row: Reminder, stamp: Stamp | None) -> Reminder:
-    return replace(row, stamp=stamp) if stamp is not None else row
 
 
 def _kept_reminders(rows: Iterable[Reminder]) -> tuple[Reminder, ...]:

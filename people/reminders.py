@@ -5,7 +5,7 @@ What a reminder says is not kept: `core/due_reminders.py` tells it from the vote
 
 from core.actors import Actor
 from core.due_reminders import due_reminders, holds, standing
-from core.events import Event, ReminderCleared, ReminderSet
+from core.events import Event, ReminderSet
 from core.state import State
 from core.user_rows import UserRow, user_ref
 from languages.refusals import Refusal
@@ -30,7 +30,7 @@ def set_reminder(state: State, user_id: str, listing: str, now_ms: int, *, by: A
     if len(standing(state, row)) >= REMINDERS_MOST:
         raise Refusal("too_many_reminders", most=REMINDERS_MOST)
     over = [each for each in row.reminders_on if not holds(state.listings, each) and each is not known]
-    dropped = [ReminderCleared(row.ref, each.listing, now_ms, by=by) for each in over]
+    dropped = [ReminderSet(row.ref, each.listing, now_ms, is_on=False, by=by) for each in over]
     # The listing may be dated by the clock of another node, which is ahead.
     return [*dropped, ReminderSet(row.ref, listing, max(now_ms, found.created_ms), by=by)]
 
@@ -49,7 +49,7 @@ def clear_reminders(
     row = state.users.get(user_ref(user_id))
     kept = row.reminders_on if row is not None else ()
     return [
-        ReminderCleared(user_ref(user_id), each.listing, now_ms, by=by)
+        ReminderSet(user_ref(user_id), each.listing, now_ms, is_on=False, by=by)
         for each in kept
         if listing is None or each.listing == listing
     ]

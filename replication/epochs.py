@@ -19,7 +19,6 @@ from core.events import (
     UserErased,
     VoteCast,
     VoteCountsMerged,
-    VoteCountsMoved,
     VotesMerged,
     VotesMoved,
     VotesRemoved,
@@ -130,8 +129,8 @@ class ProvisionalVotes:
                 here = state.vote_counts.by_key(ref, state.fleet.own, kind, key)
                 moved[kind].append((key, max(counted.before, counted.received), counted.cast + here))
         if moved[DAYS] and self._old_id is not None:
-            event = VoteCountsMoved(ref, self._old_id, tuple(moved[DAYS]), tuple(moved[MONTHS]))
-            self._ledger.commit([event])
+            days, months = tuple(moved[DAYS]), tuple(moved[MONTHS])
+            self._ledger.commit([VotesMoved(ref, self._old_id, days=days, months=months)])
         self._counts.pop(ref, None)
 
     def on_record(self, _: int, events: Sequence[Event]) -> None:

@@ -17,6 +17,7 @@ from core.events import (
     ListingMerged,
     ListingSaved,
     ListingTakenOver,
+    ManagedRowEvent,
     OwnerMessageQueued,
     OwnerSet,
     QuarantineSet,
@@ -26,7 +27,6 @@ from core.events import (
     VoteFlagged,
     VotesMerged,
 )
-from core.listing_changes import ManagedRowEvent, OwnersEvent
 from core.listing_table import ref_slices
 from core.state import State
 from core.user_changes import has_acted
@@ -151,7 +151,7 @@ class Search:
                     self.refs.add(event.ref)
 
 
-_Naming = ListingSaved | OwnersEvent | ManagedRowEvent | OwnerMessageQueued | UserEvent
+_Naming = ListingSaved | ManagedRowEvent | OwnerMessageQueued | UserEvent
 
 
 def _named(event: _Naming) -> tuple[str, ...]:

@@ -7,7 +7,6 @@ from core.events import (
     Event,
     ListingRemoved,
     ListingReviewed,
-    ReminderCleared,
     ReminderSet,
     UserErased,
 )
@@ -50,7 +49,7 @@ def test_a_reminder_is_due_once_the_cooldown_is_over_and_not_before() -> None:
     [
         (REMIND,),
         (VOTE,),
-        (VOTE, REMIND, ReminderCleared(REF, BOT_REF, NOW_MS + 1)),
+        (VOTE, REMIND, ReminderSet(REF, BOT_REF, NOW_MS + 1, is_on=False)),
         (VOTE, REMIND, ListingRemoved(BOT_REF)),
         (VOTE, REMIND, ListingReviewed(BOT_REF, "denied", "No.", NOW_MS + 1)),
         (VOTE, ReminderSet(REF, BOT_REF, END_MS)),

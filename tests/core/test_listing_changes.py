@@ -13,7 +13,6 @@ from core.events import (
     CoOwnerSaved,
     CoOwnersEnded,
     EndpointHealthSet,
-    EndpointHelped,
     KeyDeleted,
     KeySaved,
     KeyUsed,
@@ -24,11 +23,13 @@ from core.events import (
     NoteAdded,
     OwnerMessageEvent,
     OwnerSet,
+    RowEvent,
+    SlotsSet,
     StatsUpdated,
     VoteFlagged,
     VotesRemoved,
 )
-from core.listing_changes import RowEvent, changed, saved
+from core.listing_changes import changed, saved
 from core.push_history import with_push
 from core.rows import (
     UNSTAMPED,
@@ -137,10 +138,15 @@ def test_an_event_changes_its_part_and_stamps_it_in_a_fleet(
 
 def test_every_event_of_a_row_is_tried_here() -> None:
     without_a_part_of_their_own = {
-        *(KeySaved, KeyDeleted, KeyUsed, EndpointHelped, EndpointHealthSet, NoteAdded, VotesRemoved),
+        *(KeySaved, KeyDeleted, KeyUsed, EndpointHealthSet, NoteAdded, VotesRemoved),
         *(CoOwnerSaved, CoOwnersEnded, ListingTakenOver, VoteFlagged, *get_args(OwnerMessageEvent)),
     }
     assert {type(event) for event, _, _ in PARTS} | without_a_part_of_their_own == set(get_args(RowEvent))
+
+
+def test_an_action_that_concerns_no_slot_stamps_none() -> None:
+    probed = SlotsSet(BOT_REF, NOW_MS, "endpoint_probed")
+    assert changed(ROW, probed, STAMP).stamps is None
 
 
 def test_a_key_bears_its_stamp_itself() -> None:
@@ -240,7 +246,7 @@ ACTS: list[tuple[ManagementEvent, AuditAction, str]] = [
         *("webhook_saved", "receiver.example"),
     ),
     (webhook_removed(BOT_REF, at_ms=NOW_MS + 4), "webhook_removed", ""),
-    (EndpointHelped(BOT_REF, "endpoint_probed", NOW_MS + 4), "endpoint_probed", ""),
+    (SlotsSet(BOT_REF, NOW_MS + 4, "endpoint_probed"), "endpoint_probed", ""),
 ]
 
 

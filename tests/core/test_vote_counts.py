@@ -14,7 +14,7 @@ from core.events import (
     UserErased,
     VoteCast,
     VoteCountsMerged,
-    VoteCountsMoved,
+    VotesMoved,
     decode_record,
 )
 from core.ledger import Ledger
@@ -205,7 +205,7 @@ def test_counts_of_a_node_move_to_its_new_label() -> None:
     state.apply(NodeNamed("a.1"))
     state.apply(VoteCast(BOT_REF, USER, 7, NOW_MS, "b.1", 7, 9))
     month = month_of(NOW_MS)
-    state.apply(VoteCountsMoved(BOT_REF, "b.1", ((TODAY, 5, 2),), ((month, 7, 2),)))
+    state.apply(VotesMoved(BOT_REF, "b.1", days=((TODAY, 5, 2),), months=((month, 7, 2),)))
     assert state.vote_counts.of_nodes(BOT_REF, [*state.fleet.numbers]) == [
         NodeCounts("a.1", ((TODAY, 2),), ((month, 2),)),
         NodeCounts("b.1", ((TODAY, 5),), ((month, 7),)),

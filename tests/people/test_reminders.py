@@ -3,7 +3,7 @@
 import pytest
 
 from core.actors import user_actor
-from core.events import Event, ListingRemoved, ReminderCleared, ReminderSet
+from core.events import Event, ListingRemoved, ReminderSet
 from core.state import State
 from core.user_rows import user_ref
 from languages.refusals import Refusal
@@ -47,7 +47,7 @@ def test_turning_on_is_one_event_and_turning_on_again_is_none(state: State) -> N
 def test_turning_off_is_one_event_and_turning_off_again_is_none(state: State) -> None:
     remind(state, BOT_REF)
     events = clear_reminders(state, USER, BOT_REF, NOW_MS, by=BY)
-    assert events == [ReminderCleared(user_ref(USER), BOT_REF, NOW_MS, by=BY)]
+    assert events == [ReminderSet(user_ref(USER), BOT_REF, NOW_MS, is_on=False, by=BY)]
     apply(state, events)
     assert clear_reminders(state, USER, BOT_REF, NOW_MS, by=BY) == []
     assert clear_reminders(state, OTHER_USER, None, NOW_MS, by=BY) == []
@@ -71,7 +71,10 @@ def test_a_full_list_refuses_one_more_and_changes_nothing(state: State) -> None:
 def test_a_reminder_of_a_listing_that_is_gone_makes_room(state: State) -> None:
     full(state)
     state.apply(ListingRemoved(REFS[0]))
-    assert [type(event) for event in remind(state, BOT_REF)] == [ReminderCleared, ReminderSet]
+    assert [event.is_on for event in remind(state, BOT_REF) if isinstance(event, ReminderSet)] == [
+        False,
+        True,
+    ]
     row = state.users[user_ref(USER)]
     assert len(row.reminders_on) == REMINDERS_MOST
     assert row.reminder(REFS[0]) is None

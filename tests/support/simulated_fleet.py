@@ -455,7 +455,7 @@ _RULES: Mapping[str, Callable[[Node, Step, str], Sequence[ev.Event]]] = {
         node.state, step.user, _now(node), is_allowed=step.number % 2 > 0, by=_by(step)
     ),
     "remind": lambda node, step, _: [ev.ReminderSet(user_ref(step.user), step.ref, _now(node))],
-    "forget": lambda node, step, _: [ev.ReminderCleared(user_ref(step.user), step.ref, _now(node))],
+    "forget": lambda node, step, _: [ev.ReminderSet(user_ref(step.user), step.ref, _now(node), is_on=False)],
     "remind by message": _remind,
     "attempt": _attempt,
     "take": _take,
