@@ -12,8 +12,7 @@ from core.clock import Clock
 from core.events import NodeNamed
 from core.rows import Policy
 from core.state import State
-from gateway.fleet import Fleet
-from gateway.readers import FleetReaders
+from gateway.fleet import Fleet, FleetReaders
 from gateway.store import Runtime, Store
 from ratelimit.bucket import SharedBuckets
 from replication.applying import Applying

@@ -3,20 +3,21 @@
 import asyncio
 import gc
 import secrets
+from dataclasses import dataclass
 from functools import partial
 
 from chatplatform.listing_checks import ServerConditions
 from chatplatform.listing_icons import ListingIcons
 from chatplatform.platform_client import ChatPlatform
-from core.clock import MS_PER_DAY
+from core.clock import MS_PER_DAY, Clock
 from core.ledger import Ledger
 from core.rows import Policy
+from core.state import State
 from gateway.api import Api
 from gateway.delivery import USER_AGENT
 from gateway.fleet import Fleet
-from gateway.readers import PeopleReaders
 from gateway.store import Runtime
-from handlers.route import Endpoints, Resource
+from handlers.route import Resource
 from handlers.slices import in_slices
 from listings.owners import CodeOf, code_maker
 from listings.review import PresetReason
@@ -58,7 +59,7 @@ from web.people.server_lists import ServerLists
 from web.people.server_rechecks import ServerRechecks
 from web.people.sweeping import EVERY_SECONDS, sweep
 from web.people.user_limit import UserLimit
-from web.people.visitors import People
+from web.people.visitors import People, Person
 from web.sign_in_cookie import SignInSeal
 from web.site import Site
 from web.templates import Templates
@@ -70,105 +71,116 @@ SIGN_INS = Policy(20, 300)
 """The sign-ins that an address may begin, and those that it may come back from."""
 
 
+@dataclass(frozen=True)
+class PeopleReaders:
+    """The readers of the log that a gateway has with pages for people."""
+
+    voted: VotedListings
+    catalogue: Catalogue
+    index: SearchIndex
+
+
+@dataclass(frozen=True)
 class PeopleSite:
     """The pages of people who sign in through the chat platform."""
 
-    def __init__(
-        self,
-        runtime: Runtime,
-        ledger: Ledger,
-        fleet: Fleet,
-        api: Api,
-        platform: ChatPlatform,
-        templates: Templates,
-        markdown: Markdown,
-    ) -> None:
-        settings, clock, digester = runtime.settings, runtime.clock, api.callers.digester
-        web, state = settings.web, ledger.state
-        self.readers = PeopleReaders(VotedListings(state), Catalogue(state), SearchIndex(state))
-        cdn_url = settings.chat_platform.cdn_url
-        self._actions = api.managed
-        people = People(api.managed, cdn_url)
-        cookies = people_cookies(round(web.session_seconds), are_secure=not web.insecure_cookies)
-        self._accounts = Accounts(people, cookies, UserLimit(DOWNLOADS, clock))
-        authorize_url = settings.chat_platform.authorize_url
-        acts = UserLimit(Policy(web.acts_per_minute, 60), clock)
-        notices = Notices(cookies.notice, digester.secret, clock, secrets.token_bytes)
-        audience = people_audience(
-            *(cookies, notices, people.known, acts),
-            *(web.public_url or "", authorize_url, cdn_url),
-        )
-        self._voting = Voting(
-            VoteGuards(_guard_policy(settings.votes), clock),
-            VotedRefs(self.readers.voted),
-            VoteChallenges(digester.secret, clock),
-            settings.votes.challenge,
-            with_trusted_types(audience.headers["content-security-policy"], "votegate-worker"),
-        )
-        self._addresses = Addresses(web.public_url or "", authorize_url, cdn_url)
-        self._site = Site(templates, audience, clock)
-        client_id = settings.chat_platform.client_id or ""
-        self._submissions = _submissions(runtime, platform, code_maker(digester.digest))
-        checking, grace_ms = self._submissions.checking, self._submissions.grace_ms
-        self._rechecks = ServerRechecks(ledger, clock, checking, grace_ms, fleet.asks)
-        first_use = fleet.claims.first_use if fleet.claims is not None else None
-        guards = SignInGuards(SIGN_INS, clock, first_use)
-        seal = SignInSeal(digester.secret)
-        self._sign_in = SigningIn(platform, client_id, web.redirect_uri or "", seal, guards)
-        self._access = ListingAccess(state, clock)
-        self._descriptions = Descriptions(markdown, UserLimit(PREVIEWS, clock))
-        self._ownership = api.ownership
-        orders = ListOrders(self.readers.catalogue, state.vote_counts, secrets.randbits(40))
-        self.readers.catalogue.watchers.append(orders.moved)
-        self._icons = ListingIcons(platform, clock, cdn_url)
-        keeper = ListKeeper(orders, clock, in_slices)
-        self._public = PublicSite(self.readers.catalogue, keeper, self.readers.index)
-        self._ledger = ledger
-        self._reviewing = Reviewing(
-            platform,
-            [PresetReason(each.key, each.title, each.text, each.kind) for each in settings.review.reasons],
-        )
+    site: Site[Person]
+    tools: SiteTools
+    readers: PeopleReaders
+    rechecks: ServerRechecks
 
-    def _tools(self, endpoints: Endpoints) -> SiteTools:
-        return SiteTools(
-            endpoints.tools,
-            self._site.visitor,
-            self._access,
-            self._addresses,
-            self._ownership,
-            self._icons,
-            self._voting,
-            partial(curl_command, user_agent=USER_AGENT),
-            self._submissions,
-            self._reviewing,
-            self._descriptions,
-            self._accounts,
-            self._sign_in,
-            self._public,
-        )
-
-    def resources(self, endpoints: Endpoints) -> list[Resource]:
-        """Return every path of the pages. What they do, the endpoints do."""
-        return self._site.resources(PEOPLE_PAGES, self._tools(endpoints))
+    def resources(self) -> list[Resource]:
+        """Return every path of the pages."""
+        return self.site.resources(PEOPLE_PAGES, self.tools)
 
     async def run(self, stop: asyncio.Event, observers: Observers) -> None:
         """Survey the catalogue and the owners of listings. Then end expired sessions and check servers again
         until `stop` is set. Loops beside it make orders of lists, answer searches and ask for icons."""
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(observers.run("list_orders", self._public.keeper.run))
-            tasks.create_task(observers.run("listing_icons", self._icons.run))
+            tasks.create_task(observers.run("list_orders", self.tools.public.keeper.run))
+            tasks.create_task(observers.run("listing_icons", self.tools.icons.run))
             tasks.create_task(observers.run("search_index", self.readers.index.run))
             await in_slices(self.readers.catalogue.survey())
             tasks.create_task(self._prepare(observers))
-            await in_slices(self._ownership.survey())
-            tasks.create_task(self._rechecks.run(stop))
-            await in_rounds(partial(sweep, self._actions), EVERY_SECONDS, stop)
+            await in_slices(self.tools.ownership.survey())
+            tasks.create_task(self.rechecks.run(stop))
+            await in_rounds(partial(sweep, self.tools.actions), EVERY_SECONDS, stop)
 
     async def _prepare(self, observers: Observers) -> None:
         """Make the orders of the first page. Nothing else waits for them."""
-        await observers.once("list_orders", partial(self._public.keeper.prepare, HOME_ORDERS))
+        await observers.once("list_orders", partial(self.tools.public.keeper.prepare, HOME_ORDERS))
         if gc.get_freeze_count():  # the state is spared collections, and so is what was learned from it
             gc.freeze()
+
+
+def people_site(
+    runtime: Runtime,
+    ledger: Ledger,
+    fleet: Fleet,
+    api: Api,
+    platform: ChatPlatform,
+    templates: Templates,
+    markdown: Markdown,
+) -> PeopleSite:
+    settings, clock, digester, state = runtime.settings, runtime.clock, api.callers.digester, ledger.state
+    web, places = settings.web, settings.chat_platform
+    readers = PeopleReaders(VotedListings(state), Catalogue(state), SearchIndex(state))
+    people = People(api.managed, places.cdn_url)
+    cookies = people_cookies(round(web.session_seconds), are_secure=not web.insecure_cookies)
+    addresses = Addresses(web.public_url or "", places.authorize_url, places.cdn_url)
+    audience = people_audience(
+        cookies,
+        Notices(cookies.notice, digester.secret, clock, secrets.token_bytes),
+        people.known,
+        UserLimit(Policy(web.acts_per_minute, 60), clock),
+        *(addresses.public_url, addresses.authorize_url, addresses.cdn_url),
+    )
+    site = Site(templates, audience, clock)
+    submissions = _submissions(runtime, platform, code_maker(digester.digest))
+    tools = SiteTools(
+        api.managed,
+        site.visitor,
+        ListingAccess(state, clock),
+        addresses,
+        api.ownership,
+        ListingIcons(platform, clock, places.cdn_url),
+        Voting(
+            VoteGuards(_guard_policy(settings.votes), clock),
+            VotedRefs(readers.voted),
+            VoteChallenges(digester.secret, clock),
+            settings.votes.challenge,
+            with_trusted_types(audience.headers["content-security-policy"], "votegate-worker"),
+        ),
+        partial(curl_command, user_agent=USER_AGENT),
+        submissions,
+        Reviewing(
+            platform,
+            [PresetReason(each.key, each.title, each.text, each.kind) for each in settings.review.reasons],
+        ),
+        Descriptions(markdown, UserLimit(PREVIEWS, clock)),
+        Accounts(people, cookies, UserLimit(DOWNLOADS, clock)),
+        _sign_in(runtime, fleet, platform, digester.secret),
+        _public(readers, state, clock),
+    )
+    rechecks = ServerRechecks(ledger, clock, submissions.checking, submissions.grace_ms, fleet.asks)
+    return PeopleSite(site, tools, readers, rechecks)
+
+
+def _sign_in(runtime: Runtime, fleet: Fleet, platform: ChatPlatform, secret: bytes) -> SigningIn:
+    first_use = fleet.claims.first_use if fleet.claims is not None else None
+    return SigningIn(
+        platform,
+        runtime.settings.chat_platform.client_id or "",
+        runtime.settings.web.redirect_uri or "",
+        SignInSeal(secret),
+        SignInGuards(SIGN_INS, runtime.clock, first_use),
+    )
+
+
+def _public(readers: PeopleReaders, state: State, clock: Clock) -> PublicSite:
+    orders = ListOrders(readers.catalogue, state.vote_counts, secrets.randbits(40))
+    readers.catalogue.watchers.append(orders.moved)
+    return PublicSite(readers.catalogue, ListKeeper(orders, clock, in_slices), readers.index)
 
 
 def _guard_policy(votes: VotesSettings) -> GuardPolicy:

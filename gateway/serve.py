@@ -22,13 +22,14 @@ from pydantic import SecretStr
 from core.clock import Clock
 from core.ledger import Ledger
 from core.version import VERSION
-from gateway.api import Api, all_endpoints, open_api
-from gateway.delivery import Delivering, Egress, delivering, open_egress
+from gateway.api import all_endpoints, open_api
+from gateway.delivery import Egress, delivering, open_egress
 from gateway.fleet import Fleet
 from gateway.front import Front, Reloading, http_server, metrics_servers, open_front
-from gateway.observing import Instruments, instruments, loops, operator_parts
-from gateway.readers import Readers, subscribe
-from gateway.sites import Sites, sites_of
+from gateway.observing import loops, operator_parts
+from gateway.parts import Parts, instruments
+from gateway.readers import subscribe
+from gateway.sites import sites_of
 from gateway.store import Runtime, Store, empty_state, held_folder, open_store
 from handlers.route import bound
 from handlers.routes import ROUTES
@@ -114,21 +115,6 @@ class Gateway:
     digester: KeyDigester
     reload: Callable[[Settings | None], None]
     """Reads the certificate again and, with valid settings, the operator's tokens and the sealing keys."""
-
-
-@dataclass(frozen=True)
-class Parts:
-    """The parts of a gateway, as the builders return them."""
-
-    runtime: Runtime
-    front: Front
-    store: Store
-    egress: Egress
-    fleet: Fleet
-    delivery: Delivering
-    api: Api
-    sites: Sites
-    measured: Instruments
 
 
 @dataclass(frozen=True)
@@ -220,26 +206,9 @@ async def _built(
     delivery = delivering(runtime, store, fleet, egress)
     api = stack.enter_context(open_api(runtime, store, fleet, egress, delivery, searches))
     sites, measured = sites_of(runtime, store, fleet, api, egress), instruments(runtime, store, errors)
-    readers = Readers(
-        delivery.webhooks,
-        delivery.suspensions,
-        delivery.direct_messages,
-        searches,
-        api.public,
-        fleet.readers,
-        measured.failing,
-        api.ownership,
-        measured.tail,
-        measured.votes,
-        measured.attempts,
-        measured.messages,
-        sites.readers,
-        api.watch,
-        api.feed,
-        egress.guild_counts.platform,
-    )
-    subscribe(readers, store.ledger, store.journal, runtime.observers)
-    return Parts(runtime, front, store, egress, fleet, delivery, api, sites, measured)
+    parts = Parts(runtime, front, store, egress, searches, fleet, delivery, api, sites, measured)
+    subscribe(parts)
+    return parts
 
 
 @asynccontextmanager
@@ -259,7 +228,7 @@ def _served(parts: Parts) -> Served:
     """Make the servers, and what they answer."""
     runtime, front, fleet, api, measured = parts.runtime, parts.front, parts.fleet, parts.api, parts.measured
     settings = runtime.settings
-    inside = operator_parts(runtime, parts.store, fleet, parts.delivery, api, measured, lambda: http.tally())
+    inside = operator_parts(parts, lambda: http.tally())
     endpoints = all_endpoints(settings, api, parts.sites.is_signed_in)
     bound_routes = [
         *bound(ROUTES, endpoints, endpoints),
@@ -295,13 +264,12 @@ def _open(parts: Parts, servers: Sequence[WireServer]) -> None:
 def _timers(parts: Parts) -> list[Coroutine[Any, Any, None]]:
     """Return the loops that a stop cancels."""
     runtime, store, api = parts.runtime, parts.store, parts.api
-    observing = loops(runtime, store, parts.egress, api, parts.front, parts.measured)
     return [
         store.snapshotter.run(),
         api.feed.run(runtime.stop),
         *([parts.fleet.node.run()] if parts.fleet.node is not None else []),
         *parts.sites.running(runtime),
-        *(runtime.observers.run(name, loop) for name, loop in observing.items()),
+        *(runtime.observers.run(name, loop) for name, loop in loops(parts).items()),
     ]
 
 

@@ -17,8 +17,7 @@ from operators.gateway_parts import GatewayParts
 
 if TYPE_CHECKING:
     from gateway.debug_site import DebugSite
-    from gateway.people_site import PeopleSite
-    from gateway.readers import PeopleReaders
+    from gateway.people_site import PeopleReaders, PeopleSite
     from web.templates import Templates
 
 
@@ -39,7 +38,7 @@ class Sites:
         """Return true if the operator is signed in with this browser."""
         return self.debug is not None and self.debug.is_signed_in(request)
 
-    def resources(self, endpoints: Endpoints, parts: GatewayParts) -> list[Resource]:
+    def resources(self, endpoints: Endpoints, inside: GatewayParts) -> list[Resource]:
         """Return every path of the pages. That of people comes last: it has a page for every other path."""
         if self.templates is None:
             return []
@@ -47,9 +46,9 @@ class Sites:
 
         resources = [static_resource()]
         if self.debug is not None:
-            resources += self.debug.resources(endpoints, parts)
+            resources += self.debug.resources(endpoints, inside)
         if self.people is not None:
-            resources += self.people.resources(endpoints)
+            resources += self.people.resources()
         return resources
 
     def running(self, runtime: Runtime) -> list[Coroutine[Any, Any, None]]:
@@ -73,7 +72,7 @@ def sites_of(runtime: Runtime, store: Store, fleet: Fleet, api: Api, egress: Egr
         secret = api.callers.digester.secret
         debug = DebugSite(settings.debug, runtime.clock, api.callers.operator, secret, templates, markdown)
     if platform is not None:
-        from gateway.people_site import PeopleSite
+        from gateway.people_site import people_site
 
-        people = PeopleSite(runtime, store.ledger, fleet, api, platform, templates, markdown)
+        people = people_site(runtime, store.ledger, fleet, api, platform, templates, markdown)
     return Sites(templates, debug, people)
