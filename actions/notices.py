@@ -11,7 +11,7 @@ from core.due_reminders import due_reminder, ends_ms, standing
 from core.rows import AuditAction
 from core.user_rows import Reminder, ReminderMessage, UserRow, user_ref
 from listings.notices import NoticeSearch, OwnerNotice
-from people import reminders
+from people import choices
 
 NOTICES = 50
 """The notices on one page."""
@@ -136,7 +136,7 @@ def _message_state(message: ReminderMessage | None, end_ms: int | None) -> Remin
 
 async def clear_reminders(call: Call, _: None) -> Success:
     """Turn all reminders of a user off."""
-    events = reminders.clear_reminders(call.state, known_id(call), None, call.now_ms, by=call.by)
+    events = choices.clear_reminders(call.state, known_id(call), None, call.now_ms, by=call.by)
     return await call.commit(events, Success)
 
 

@@ -33,7 +33,7 @@ from languages.refusals import Invalid, Refusal
 from languages.said import Fault
 from people import quarantine
 from people.permissions import ModeratorSource
-from people.queries import users_page
+from search.paging import page_of, rows_behind
 from votes.rules import erase_user, keep_cooldowns
 
 ACTS: tuple[QuarantinedAct, ...] = get_args(QuarantinedAct)
@@ -164,9 +164,11 @@ def _quarantine(found: Quarantine, now_ms: int) -> QuarantineView:
 
 def index(call: Call, form: UsersQuery) -> UserPage:
     """Return a page of users."""
-    rows, following = users_page(call.state, after=form.after, limit=form.limit)
-    users = tuple(user_view(call.tools, row.id, call.now_ms) for row in rows)
-    return UserPage(users=users, next=following)
+    users = call.state.users
+    behind = rows_behind(users.refs, user_ref(form.after or ""))
+    rows, following = page_of((users[ref] for ref in behind), form.limit, lambda row: row.id)
+    views = tuple(user_view(call.tools, row.id, call.now_ms) for row in rows)
+    return UserPage(users=views, next=following)
 
 
 def show(call: Call, _: None) -> UserAnswer:

@@ -38,6 +38,7 @@ from core.rows import (
     StatsWindow,
     Takeover,
     Webhook,
+    greatest_of_each,
 )
 
 REVOCATIONS_KEPT = 1_000  # of one listing
@@ -104,17 +105,13 @@ def joined_keys(one: Iterable[Key], other: Iterable[Key]) -> tuple[Key, ...]:
 
 
 def joined_co_owners(one: Iterable[CoOwner], other: Iterable[CoOwner]) -> tuple[CoOwner, ...]:
-    known: dict[str, CoOwner] = {}
-    for each in (*one, *other):
-        known[each.id] = max(known.get(each.id, each), each, key=lambda it: (it.stamp, _encode(it)))
-    return in_order(known.values())
+    return in_order(
+        greatest_of_each((*one, *other), lambda each: each.id, lambda each: (each.stamp, _encode(each)))
+    )
 
 
 def joined_windows(one: Iterable[NodeWindow], other: Iterable[NodeWindow]) -> tuple[NodeWindow, ...]:
-    windows: dict[str, NodeWindow] = {}
-    for window in (*one, *other):
-        windows[window.node] = max(window, windows.get(window.node, window))
-    return tuple(sorted(windows.values()))
+    return tuple(sorted(greatest_of_each((*one, *other), lambda each: each.node, lambda each: each)))
 
 
 def joined_messages(one: OwnerMessage | None, other: OwnerMessage | None) -> OwnerMessage | None:

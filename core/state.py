@@ -46,6 +46,9 @@ from core.user_rows import USERS, UserRow, UsersView, UserTable, user_ref
 from core.vote_counts import DAYS, MONTHS, VoteCounts, VoteCountsView, clamped_day
 from core.vote_table import VotesView, VoteTable, counted_in
 
+_OfNoSingleRef = ev.UserErased | ev.CooldownsKept | ev.NodeNamed | ev.Merged
+"""The events about several listings and users, or about the node."""
+
 
 class State:
     def __init__(self, deliveries_kept: int) -> None:
@@ -89,11 +92,14 @@ class State:
             self._changing(event.ref)
             self._deliveries.attempt(event)
         elif type(event) is StatsUpdated or type(event) is EndpointHealthSet:
+            self._changing(event.ref)
             self._change(event)
         elif type(event) is DeliveryDropped:
             self._changing(event.ref)
             self._deliveries.give_up(event)
         else:
+            if not isinstance(event, _OfNoSingleRef):
+                self._changing(event.ref)
             self._apply_rare(event)
 
     def _apply_rare(self, event: ev.RareEvent) -> None:  # noqa: C901 (a case for each event, and none is forgotten)
@@ -113,9 +119,9 @@ class State:
             case ev.ListingRemoved():
                 self._remove_listing(event)
             case ev.EndingsForgotten():
-                self._forget_endings(event)
+                if (user := self._users.get(event.ref)) is not None:
+                    self._users.put(without_endings(user, event.before_ms))
             case ev.UserDropped():
-                self._changing(event.ref)
                 self._users.remove(event.ref)
             case ev.UserErased():
                 self._erase_user(event)
@@ -142,14 +148,11 @@ class State:
             case ev.VoteCountsMerged():
                 self._merge_vote_counts(event)
             case ev.DeliveryTaken():
-                self._changing(event.ref)
                 self._deliveries.take_over(event)
             case ev.DeliveryMerged():
-                self._changing(event.ref)
                 if event.ref in self._listings:
                     self._deliveries.merge(event.row)
             case ev.DeliveryForgotten():
-                self._changing(event.ref)
                 self._deliveries.forget(event)
             case _:
                 assert_never(event)
@@ -167,19 +170,16 @@ class State:
         return self._fleet.stamp(ms) if ms else None
 
     def _change(self, event: ev.RowEvent) -> None:
-        self._changing(event.ref)
         row = self._listings.get(event.ref)
         if row is not None:
             stamp = self._stamp(event.stamp_ms) if isinstance(event, ev.Stamped) else None
             self._listings.put(changed(row, event, stamp))
 
     def _save_listing(self, event: ev.ListingSaved) -> None:
-        self._changing(event.ref)
         before = self._listings.get(event.ref)
         self._listings.put(saved(before, event, self._stamp(event.stamp_ms)))
 
     def _remove_listing(self, event: ev.ListingRemoved) -> None:
-        self._changing(event.ref)
         if event.stamp_ms:
             self._fleet.removed_at(event.ref, event.stamp_ms)
         self._listings.remove(event.ref)
@@ -240,17 +240,10 @@ class State:
             self._users.put(without_actor(row, user_actor(event.user), event.stamp_ms or None))
 
     def _change_user(self, event: ev.UserEvent) -> None:
-        self._changing(event.ref)
         stamp = self._stamp(event.stamp_ms) if isinstance(event, ev.Stamped) else None
         row = changed_user(self._users.get(event.ref), event, stamp)
         if row is not None:
             self._users.put(row)
-
-    def _forget_endings(self, event: ev.EndingsForgotten) -> None:
-        self._changing(event.ref)
-        row = self._users.get(event.ref)
-        if row is not None:
-            self._users.put(without_endings(row, event.before_ms))
 
     # -- events about other nodes ----------------------------------------------------------------------
 
@@ -266,7 +259,6 @@ class State:
                     self._listings.put(replace(shared(row, before), webhook=row.webhook))
 
     def _merge_listing(self, event: ev.ListingMerged) -> None:
-        self._changing(event.ref)
         row, known = event.row, self._listings.get(event.ref)
         if known is not None:
             row = replace(row, pushed=joined_histories(known.pushed, row.pushed))
@@ -274,12 +266,10 @@ class State:
         self._listings.put(row)
 
     def _merge_user(self, event: ev.UserMerged) -> None:
-        self._changing(event.ref)
         self._fleet.stamped(newest_ms_of_user(event.row))
         self._users.put(event.row)
 
     def _merge_votes(self, event: ev.VotesMerged) -> None:
-        self._changing(event.ref)
         numbers = [self._fleet.number(label) for label in event.nodes]
         self._votes.merge(event.ref, event.leaf, numbers)
         for user, label, count, last_ms in event.parts:
@@ -288,7 +278,6 @@ class State:
             self._listings.voted_for(event.ref)
 
     def _move_votes(self, event: ev.VotesMoved) -> None:
-        self._changing(event.ref)
         other, own = self._fleet.number(event.label), self._fleet.own
         for user, kept, count in event.users:
             vote = self._votes.get(event.ref, user)
@@ -305,7 +294,6 @@ class State:
             self._vote_counts.move(event.ref, other, own, moved)
 
     def _merge_vote_counts(self, event: ev.VoteCountsMerged) -> None:
-        self._changing(event.ref)
         for counts in event.counts:
             self._vote_counts.merge(event.ref, self._fleet.number(counts.node), counts)
         if self._vote_counts.rows(event.ref):

@@ -31,7 +31,7 @@ PURE = [
     ),
     *(f"outbound/{name}.py" for name in ("proxies", "result", "slots", "targets", "tls_records")),
     *(f"replication/{name}.py" for name in ("facts", "capture", "merge")),
-    *(f"search/{name}.py" for name in ("catalogue", "finding", "list_orders", "long_lists", "paging")),
+    *(f"search/{name}.py" for name in ("catalogue", "finding", "list_orders", "paging")),
     *(f"wire/{name}.py" for name in ("parser", "phases")),
 ]
 IMPURE_MODULES = {

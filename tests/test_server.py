@@ -247,7 +247,7 @@ def demo(tmp_path: Path) -> Iterator[ProcessGateway]:
 
 
 def answers_of_the_demo(demo: ProcessGateway) -> list[Any]:
-    """What the requests answer that it prints."""
+    """Send the requests that the demo prints, and return their answers."""
     return [
         json.loads(subprocess.run(["curl", "--silent", *shlex.split(options)], capture_output=True).stdout)
         for options in re.findall(r"^  curl (.+)$", demo.log, re.MULTILINE)

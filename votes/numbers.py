@@ -86,7 +86,7 @@ class VoterSurvey:
 
     @property
     def top(self) -> tuple[TopVoter, ...]:
-        """Those who have voted most, of those who let owners see their names."""
+        """The voters with the most votes, of all who let owners see their names."""
         found = []
         for votes, user in self._top:
             row = self._state.users.get(user_ref(str(user)))

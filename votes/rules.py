@@ -82,7 +82,7 @@ class VoteRemoval(NamedTuple):
 
 
 class KeptCooldowns(NamedTuple):
-    """How cooldowns are kept whose votes are gone."""
+    """The cooldown of a vote, and the pseudonym under which it runs on when the vote is gone."""
 
     cooldown_ms: int
     pseudonym_of: Callable[[str, str], str]
@@ -101,8 +101,8 @@ def remove_votes(
 ) -> list[Event]:
     """Remove all votes of the users for the listing. Raises Refusal.
 
-    The cooldowns of the votes run on. The endpoint is told of each user, if it takes that. In a fleet a user
-    without a vote is among them, too, because another node may know of one.
+    The cooldowns of the votes run on. The endpoint gets an event for each user, if it takes such events. In a
+    fleet the event also names users without a vote here, because another node may know of one.
     """
     users, reason = removal.users, removal.reason
     listing = state.listings.get(ref)
@@ -166,7 +166,7 @@ def keep_cooldowns(
 
 
 def _kept(ends: Mapping[str, int], now_ms: int) -> list[Event]:
-    """Keep those of the cooldowns that run, by pseudonym."""
+    """Keep the cooldowns that still run. `ends` are by pseudonym."""
     running = tuple((pseudonym, end_ms) for pseudonym, end_ms in ends.items() if now_ms < end_ms)
     return [CooldownsKept(running, now_ms)] if running else []
 

@@ -30,7 +30,7 @@ from pages.voting.tellings import (
     text_for_voters,
 )
 from pages.voting.vote_guards import Tripped
-from people.reminders import is_reminded
+from people.choices import is_reminded
 from web.pages import see_other
 
 FROM_SIGN_IN = "from=sign-in"

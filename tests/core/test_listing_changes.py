@@ -230,7 +230,7 @@ def test_a_listing_that_is_edited_keeps_its_owner_and_its_review_only_if_it_was_
     assert saved(approved, replace(new, review="approved"), None) == approved
 
 
-ACTS: list[tuple[ManagementEvent, AuditAction, str]] = [
+ACTIONS: list[tuple[ManagementEvent, AuditAction, str]] = [
     (ListingReviewed(BOT_REF, "approved", None, NOW_MS + 4), "approved", ""),
     (ListingReviewed(BOT_REF, "denied", "Too quiet.", NOW_MS + 4), "denied", "Too quiet."),
     (ListingReviewed(BOT_REF, "denied", "Spam.", NOW_MS + 4, withdraws=True), "withdrawn", "Spam."),
@@ -251,18 +251,18 @@ ACTS: list[tuple[ManagementEvent, AuditAction, str]] = [
 
 
 @pytest.mark.parametrize("by", [OPERATOR, user_actor(OWNER)])
-@pytest.mark.parametrize(("event", "deed", "about"), ACTS)
-def test_an_act_is_in_the_trail_with_its_actor_and_its_time(
-    event: ManagementEvent, deed: AuditAction, about: str, by: Actor
+@pytest.mark.parametrize(("event", "action", "about"), ACTIONS)
+def test_an_action_is_in_the_audit_log_with_its_actor_and_its_time(
+    event: ManagementEvent, action: AuditAction, about: str, by: Actor
 ) -> None:
     event = replace(event, by=by)
     assert isinstance(event, RowEvent)
-    assert changed(ROW, event, None).audit_log == (AuditEntry(NOW_MS + 4, by, deed, about),)
-    assert changed(ROW, event, STAMP).audit_log == (AuditEntry(STAMP.ms, by, deed, about, STAMP.node),)
+    assert changed(ROW, event, None).audit_log == (AuditEntry(NOW_MS + 4, by, action, about),)
+    assert changed(ROW, event, STAMP).audit_log == (AuditEntry(STAMP.ms, by, action, about, STAMP.node),)
 
 
-@pytest.mark.parametrize("event", [event for event, _, _ in ACTS])
-def test_an_act_that_is_applied_again_is_in_the_trail_once(event: ManagementEvent) -> None:
+@pytest.mark.parametrize("event", [event for event, _, _ in ACTIONS])
+def test_an_action_that_is_applied_again_is_in_the_audit_log_once(event: ManagementEvent) -> None:
     assert isinstance(event, RowEvent)
     once = changed(ROW, event, STAMP)
     assert changed(once, event, STAMP).audit_log == once.audit_log

@@ -27,7 +27,7 @@ PASSWORD = "password-of-the-proxy"
 
 
 async def found(folder: Path, **settings: object) -> Findings:
-    """What is found with these settings and a name server that answers, unless they have another."""
+    """Return the findings about these settings, with a name server that answers unless they name another."""
     async with naming("NXDOMAIN") as names:
         usual = {"data_dir": folder, "server.port": 0, "webhooks.name_servers": names.address}
         loaded = load_settings(None, {}, {**usual, **settings})

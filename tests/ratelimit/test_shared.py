@@ -81,10 +81,10 @@ def test_what_is_heard_is_not_told_on() -> None:
     assert buckets.told() == {}
 
 
-def tell(teller: SharedBuckets, nodes: list[SharedBuckets]) -> None:
-    for key, used in teller.told().items():
+def tell(sender: SharedBuckets, nodes: list[SharedBuckets]) -> None:
+    for key, used in sender.told().items():
         for node in nodes:
-            if node is not teller:
+            if node is not sender:
                 node.heard(key, MANY, 0, used)
 
 

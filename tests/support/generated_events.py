@@ -240,7 +240,7 @@ server_checks = st.lists(
 
 @st.composite
 def push_histories(draw: st.DrawFn) -> bytes:
-    """That of a few pushes, or of none."""
+    """The history of a few pushes, or of none."""
     history = b""
     for push in draw(st.lists(st.tuples(days, counts, counts), max_size=3)):
         history = with_push(history, *push)

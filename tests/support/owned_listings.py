@@ -23,7 +23,7 @@ def list_bot(
     decision: str | None = None,
     **profile: object,
 ) -> None:
-    """List a bot anew; the users of `extra` have accepted to own it, too. `decision` is "approve", "deny" or
+    """List a bot again; the users of `extra` have accepted to own it, too. `decision` is "approve", "deny" or
     none yet."""
     gateway.operate("DELETE", f"/manage/bots/{bot}")
     own = {"id": bot, "owner_id": owner, **profile}
@@ -37,7 +37,7 @@ def list_bot(
 
 
 def list_server(gateway: PeopleGateway, owner: str = ADA, **profile: object) -> None:
-    """List a server anew."""
+    """List a server again."""
     gateway.operate("DELETE", f"/manage/servers/{SERVER}")
     gateway.done("POST", "/manage/servers", {**SERVER_SUBMISSION, "owner_id": owner, **profile})
 

@@ -22,7 +22,7 @@ from kinds.bots import BOTS
 from languages.refusals import Refusal
 from listings import eligibility, keys, owners, rules, stats, webhooks
 from listings.forms import Limit, Limits, WebhookSettings
-from people.naming import set_naming
+from people.choices import set_naming
 from people.permissions import Moderators
 from people.quarantine import after_erasure, impose
 from people.user_sessions import Sessions, end_sessions

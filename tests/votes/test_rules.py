@@ -354,7 +354,7 @@ def test_the_endpoint_is_told_of_each_user_who_had_a_vote(ledger: Ledger) -> Non
     assert told == [DeliveryQueued("d1", BOT_REF, USER, False, NOW_MS, "vote.struck", "Bought.")]
 
 
-def test_an_act_in_several_records_is_one_in_the_trail(ledger: Ledger, state: State) -> None:
+def test_an_action_in_several_records_is_one_entry_in_the_audit_log(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     cast(ledger)
     cast(ledger, user=OTHER_USER)

@@ -83,10 +83,10 @@ def test_found_are_listings_with_votes_or_deliveries_of_the_user(ledger: Ledger,
 
 
 def test_votes_that_came_before_their_listing_are_found(ledger: Ledger, searches: Searches) -> None:
-    orphan = "bots/999999999999999999"
-    ledger.commit([Merged("other.1", 1), VoteCast(orphan, USER, 1, NOW_MS, node="other.1")])
+    unlisted = "bots/999999999999999999"
+    ledger.commit([Merged("other.1", 1), VoteCast(unlisted, USER, 1, NOW_MS, node="other.1")])
     with searches.of(USER) as search:
-        assert run(search) == {orphan}
+        assert run(search) == {unlisted}
 
 
 @pytest.mark.parametrize(

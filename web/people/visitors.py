@@ -15,7 +15,7 @@ from core.failures import Unavailable
 from core.user_rows import UserProfile
 from languages.language_names import Language, language_of
 from languages.refusals import Refusal
-from people.reminders import unread_reminders
+from people.choices import unread_reminders
 from people.user_sessions import Known, end_sessions, seen
 from web.sessions import VALUE_CHARACTERS
 

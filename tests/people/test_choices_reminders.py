@@ -1,4 +1,4 @@
-"""people/reminders.py: reminders are turned on and off, and there are so many at most."""
+"""people/choices.py: reminders are turned on and off, and there are so many at most."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from core.events import Event, ListingRemoved, ReminderSet
 from core.state import State
 from core.user_rows import user_ref
 from languages.refusals import Refusal
-from people.reminders import REMINDERS_MOST, clear_reminders, set_reminder
+from people.choices import REMINDERS_MOST, clear_reminders, set_reminder
 from tests.support.people import signed_in
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF, OTHER_USER, SERVER_REF, USER, listed
 
