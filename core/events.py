@@ -27,34 +27,9 @@ from typing import final, get_args
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from core import rows
 from core.actors import OPERATOR, Actor
 from core.fleet_table import Cooldown
-from core.rows import (
-    Attempt,
-    AuditAction,
-    BotLimits,
-    Claim,
-    CoOwner,
-    CoOwnersAction,
-    Decision,
-    Delivery,
-    Dropped,
-    Eligibility,
-    FlagRule,
-    HandOver,
-    Key,
-    Listing,
-    NodeCounts,
-    Outcome,
-    OwnerAction,
-    PendingChange,
-    Proof,
-    Review,
-    StatsWindow,
-    Suspension,
-    Webhook,
-    WebhookEvent,
-)
 from core.user_rows import Naming, Quarantine, Role, UserProfile, UserRow, UserSession
 from kinds.registry import AnyProfile
 
@@ -84,9 +59,9 @@ class ListingSaved(ManagementEvent, frozen=True, tag="listing_saved.1"):
     ref: str
     owner_id: str
     profile: AnyProfile
-    review: Review
+    review: rows.Review
     at_ms: int
-    change: PendingChange | None = None
+    change: rows.PendingChange | None = None
 
 
 class OwnerSet(ManagementEvent, frozen=True, tag="owner_set.1"):
@@ -94,8 +69,8 @@ class OwnerSet(ManagementEvent, frozen=True, tag="owner_set.1"):
 
     ref: str
     owner_id: str
-    hand_over: HandOver | None
-    action: OwnerAction
+    hand_over: rows.HandOver | None
+    action: rows.OwnerAction
     at_ms: int
 
 
@@ -103,7 +78,7 @@ class CoOwnerSaved(ManagementEvent, frozen=True, tag="co_owner_saved.1"):
     """A user was invited to be a co-owner, or has become one."""
 
     ref: str
-    co_owner: CoOwner
+    co_owner: rows.CoOwner
     at_ms: int
 
 
@@ -112,7 +87,7 @@ class CoOwnersEnded(ManagementEvent, frozen=True, tag="co_owners_ended.1"):
 
     ref: str
     ids: tuple[str, ...]
-    action: CoOwnersAction
+    action: rows.CoOwnersAction
     at_ms: int
 
 
@@ -120,7 +95,7 @@ class ListingReviewed(ManagementEvent, frozen=True, tag="listing_reviewed.1"):
     """A listing was approved or denied, or its approval was withdrawn, which ends a change of it."""
 
     ref: str
-    review: Review
+    review: rows.Review
     reason: str | None
     at_ms: int
     withdraws: bool = False
@@ -147,14 +122,14 @@ class SlotsSet(ManagementEvent, frozen=True, tag="slots_set.1"):
 
     ref: str
     at_ms: int
-    action: AuditAction | None = None
+    action: rows.AuditAction | None = None
     about: str = ""
     actual: int | UnsetType | None = UNSET
-    limits: BotLimits | UnsetType | None = UNSET
-    webhook: Webhook | UnsetType | None = UNSET
-    claim: Claim | UnsetType | None = UNSET
-    proof: Proof | UnsetType | None = UNSET
-    eligibility: Eligibility | UnsetType | None = UNSET
+    limits: rows.BotLimits | UnsetType | None = UNSET
+    webhook: rows.Webhook | UnsetType | None = UNSET
+    claim: rows.Claim | UnsetType | None = UNSET
+    proof: rows.Proof | UnsetType | None = UNSET
+    eligibility: rows.Eligibility | UnsetType | None = UNSET
 
 
 class ListingRemoved(ManagementEvent, frozen=True, tag="listing_removed.1"):
@@ -168,12 +143,12 @@ class KeySaved(ManagementEvent, frozen=True, tag="key_saved.1"):
     """A key was issued or rotated."""
 
     ref: str
-    key: Key
+    key: rows.Key
     at_ms: int = 0
 
 
 class KeyUsed(_Event, frozen=True, tag="key_used.1"):
-    """A key was accepted on this day for the first time: `day` counts as that of `Key`."""
+    """A key was accepted on this day for the first time. `core/clock.day_of` counts days."""
 
     ref: str
     key_id: str
@@ -193,7 +168,7 @@ class StatsUpdated(Stamped, frozen=True, tag="stats_updated.1"):
     ref: str
     server_count: int | None
     command_count: int | None
-    window: StatsWindow
+    window: rows.StatsWindow
     at_ms: int
 
 
@@ -203,7 +178,7 @@ class EndpointHealthSet(_Event, frozen=True, tag="endpoint_health_set.1"):
 
     ref: str
     failed: int
-    suspension: Suspension | None
+    suspension: rows.Suspension | None
 
 
 @final
@@ -233,7 +208,7 @@ class VoteFlagged(Stamped, frozen=True, tag="vote_flagged.1"):
 
     ref: str
     user: str
-    rule: FlagRule
+    rule: rows.FlagRule
     flag_id: str
     at_ms: int
 
@@ -248,10 +223,10 @@ class NoteAdded(ManagementEvent, frozen=True, tag="note_added.1"):
 
 class VotesRemoved(ManagementEvent, frozen=True, tag="votes_removed.1"):
     """A moderator has removed all votes of these users for a listing. The reason is for its owner; it is
-    empty in further parts of one act.
+    empty in further parts of one removal.
 
-    The node has now removed `of_all` votes for the listing, and of the last votes of users, by day: (day,
-    those of that day, those of its month).
+    `of_all` is the number of votes for the listing that the node has removed so far. `days` counts the last
+    votes of the users among them: (day, votes of that day, votes of its month).
     """
 
     ref: str
@@ -273,12 +248,12 @@ class ListingTakenOver(ManagementEvent, frozen=True, tag="listing_taken_over.1")
 
 
 class OwnerMessageQueued(Stamped, frozen=True, tag="owner_message_queued.1"):
-    """A decision was made, and a direct message is to tell the owner, from now on. It takes the place of the
-    one of an earlier decision."""
+    """A decision was made, and a direct message will tell the owner. It replaces the message of an earlier
+    decision."""
 
     ref: str
     to: Actor
-    decision: Decision
+    decision: rows.Decision
     reason: str | None
     at_ms: int
 
@@ -290,8 +265,8 @@ class OwnerMessageAttempted(_Event, frozen=True, tag="owner_message_attempted.1"
     ref: str
     decided_ms: int
     number: int
-    attempt: Attempt
-    outcome: Outcome
+    attempt: rows.Attempt
+    outcome: rows.Outcome
     next_attempt_ms: int | None
 
 
@@ -340,7 +315,7 @@ class EndingsForgotten(_Event, frozen=True, tag="endings_forgotten.1"):
 
 
 class UserDropped(_Event, frozen=True, tag="user_dropped.1"):
-    """This node has no use any more for the row of a user: nothing in it holds."""
+    """This node dropped the row of a user, because nothing in it is in force any more."""
 
     ref: str
 
@@ -365,7 +340,7 @@ class QuarantineSet(ManagementEvent, frozen=True, tag="quarantine_set.1"):
 
 
 class ReminderSet(ManagementEvent, frozen=True, tag="reminder_set.1"):
-    """A user wants to be told when they may vote for a listing again, from now on, or no longer wants it."""
+    """A user turned the reminder of a listing on or off."""
 
     ref: str
     listing: str
@@ -381,8 +356,8 @@ class ReminderAttempted(_Event, frozen=True, tag="reminder_attempted.1"):
     listing: str
     ends_ms: int
     number: int
-    attempt: Attempt
-    outcome: Outcome
+    attempt: rows.Attempt
+    outcome: rows.Outcome
     next_attempt_ms: int | None
 
 
@@ -406,7 +381,7 @@ class UserErased(ManagementEvent, frozen=True, tag="user_erased.1"):
 
 
 class CooldownsKept(_Event, frozen=True, tag="cooldowns_kept.1"):
-    """Cooldowns run on of votes that an erasure removes; those that are over at `at_ms` are dropped. See
+    """The cooldowns of votes that are removed run on. Those that are over at `at_ms` are dropped. See
     core/fleet_table.py."""
 
     cooldowns: tuple[Cooldown, ...]
@@ -423,7 +398,7 @@ class DeliveryQueued(_Event, frozen=True, tag="delivery_queued.1"):
     user: str
     test: bool
     at_ms: int
-    kind: WebhookEvent = "vote"
+    kind: rows.WebhookEvent = "vote"
     reason: str | None = None
 
 
@@ -434,8 +409,8 @@ class DeliveryAttempted(_Event, frozen=True, tag="delivery_attempted.1"):
     delivery_id: str
     ref: str
     number: int
-    attempt: Attempt
-    outcome: Outcome
+    attempt: rows.Attempt
+    outcome: rows.Outcome
     next_attempt_ms: int | None
 
 
@@ -446,7 +421,7 @@ class DeliveryDropped(_Event, frozen=True, tag="delivery_dropped.1"):
     delivery_id: str
     ref: str
     made: int
-    reason: Dropped
+    reason: rows.Dropped
     at_ms: int
 
 
@@ -479,7 +454,7 @@ class ListingMerged(_Event, frozen=True, tag="listing_merged.1"):
     """A merged listing, as a whole row, but for `pushed`: it has only days that the merge told of, and those
     that are known stay. `updates` counts stats updates of other nodes that are new here."""
 
-    row: Listing
+    row: rows.Listing
     updates: int = 0
 
     @property
@@ -527,13 +502,13 @@ class VoteCountsMerged(_Event, frozen=True, tag="vote_counts_merged.1"):
     """Merged counts of a listing's votes by day and month, of other nodes or of this one."""
 
     ref: str
-    counts: tuple[NodeCounts, ...]
+    counts: tuple[rows.NodeCounts, ...]
 
 
 class DeliveryMerged(_Event, frozen=True, tag="delivery_merged.1"):
     """A merged delivery, as a whole row."""
 
-    row: Delivery
+    row: rows.Delivery
 
     @property
     def ref(self) -> str:

@@ -148,7 +148,7 @@ class ListingTable(ListingsView):
         self._reviews.changed(row.ref, _row_standing(before), _row_standing(row))
 
     def remove(self, ref: str) -> None:
-        """Forget the row, and that votes without a row are of the ref."""
+        """Forget the row of a ref, and that the ref has votes without a row."""
         row = self.get(ref)
         if row is not None:
             del self._rows[ref]

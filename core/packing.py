@@ -175,8 +175,8 @@ class RowCopy:
     """
 
     def __init__(self, refs: Sequence[Sequence[str]], rows_of: Callable[[str], Rows]) -> None:
-        """`refs` are of tables, each sorted and behind those of the table before. So they stay while they
-        change."""
+        """`refs` has the sorted refs of each table. Those of one table come behind those of the table before.
+        They stay sorted while rows change."""
         self._refs = refs
         self._rows_of = rows_of
         self._after = ""

@@ -67,7 +67,7 @@ class State:
         self._shared_digest = Digest(canonical.shared)
         self._copy: RowCopy | None = None
         self._loaded_refs: dict[str, str] = {}
-        """During a load, refs of listings by themselves: one string serves all tables."""
+        """The refs of listings during a load, so that all tables share one string for each."""
 
         self.listings: ListingsView = self._listings
         self.deliveries: DeliveriesView = self._deliveries

@@ -99,7 +99,7 @@ def open_api(
         searches=searches,
         in_slices=in_slices,
         problems=public.problems,
-        missing_count=egress.guild_counts.counts.missing,
+        missing_count=egress.guild_counts.missing,
         moderators=people.moderators,
         sessions=people.sessions,
         ownership=ownership,
@@ -156,7 +156,7 @@ def _public_api(runtime: Runtime, store: Store, callers: Callers, egress: Egress
             Policy(limits.voters.requests, limits.voters.window_seconds),
             voters=fleet.voters,
         ),
-        egress.guild_counts.counts,
+        egress.guild_counts,
         PublicBounds(settings.votes.window_ms, settings.stats.max_difference, settings.server.max_body_bytes),
     )
 

@@ -35,6 +35,7 @@ def operator_parts(parts: Parts, connections: Callable[[], dict[str, int]]) -> G
         outbox=parts.delivery.outbox,
         public=api.public,
         user=partial(user_view, api.managed),
+        ownership=api.ownership,
         window_ms=runtime.settings.votes.window_ms,
         process=process,
         lag=measured.lag,
@@ -115,7 +116,7 @@ def loops(parts: Parts) -> Loops:
     }
     if parts.front.access is not None:
         found["access_log"] = parts.front.access.run
-    platform, counts = parts.egress.platform, parts.egress.guild_counts.platform
+    platform, counts = parts.egress.platform, parts.egress.asked_counts
     if counts is not None and platform is not None:
         found["server_counts"] = partial(counts.run, platform.guild_count)
     return found

@@ -41,7 +41,7 @@ def subscribe(parts: Parts) -> None:
 def _of_records(parts: Parts) -> list[Reader]:
     delivery, api, measured = parts.delivery, parts.api, parts.measured
     observing = parts.runtime.observers.calling
-    fleet, people, counts = parts.fleet.readers, parts.sites.readers, parts.egress.guild_counts.platform
+    fleet, people, counts = parts.fleet.readers, parts.sites.readers, parts.egress.asked_counts
     return [
         delivery.webhooks.on_record,
         observing("suspension_log", delivery.suspensions.on_record),

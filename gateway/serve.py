@@ -17,8 +17,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from pydantic import SecretStr
-
 from core.clock import Clock
 from core.ledger import Ledger
 from core.version import VERSION
@@ -30,7 +28,7 @@ from gateway.observing import loops, operator_parts
 from gateway.parts import Parts, instruments
 from gateway.readers import subscribe
 from gateway.sites import sites_of
-from gateway.store import Runtime, Store, empty_state, held_folder, open_store
+from gateway.store import Runtime, Store, empty_state, given_secrets, held_folder, open_store
 from handlers.route import bound
 from handlers.routes import ROUTES
 from listings.keys import KeyDigester
@@ -65,13 +63,15 @@ def start_lines(
 ) -> list[str]:
     """Return the lines of a gateway that serves `paths` on `urls`, and the metrics alone on others."""
     pages = ", ".join(path for path in PAGES if path in paths)
+    given = given_secrets(settings)
+    places = {name: f"file {name}" if given[name] is None else "in the settings" for name in given}
     redirect_uri = settings.web.redirect_uri
     return [
         f"Votegate {VERSION} at position {position}",
         f"data folder: {settings.data_dir.absolute()}",
-        f"operator token: {_place(settings.operator.token, OPERATOR_TOKEN)}",
-        f"sealing keys: {_place(settings.sealing.keys, KEYS)}",
-        f"digest secret: {_place(settings.keys.digest_secret, DIGEST_SECRET)}",
+        f"operator token: {places[OPERATOR_TOKEN]}",
+        f"sealing keys: {places[KEYS]}",
+        f"digest secret: {places[DIGEST_SECRET]}",
         "keep copies of both apart from the data",
         f"fleet: {_fleet(settings.redis)}",
         f"pages: {pages}",
@@ -87,10 +87,6 @@ def warn_of_insecurity(settings: Settings) -> None:
         log.warning(
             "web.insecure_cookies is on: anybody on the network path can take over sign-ins of people"
         )
-
-
-def _place(given: SecretStr | None, file: str) -> str:
-    return "in the settings" if given is not None else f"file {file}"
 
 
 def _fleet(redis: RedisSettings) -> str:

@@ -9,22 +9,9 @@ from bisect import bisect_left, insort
 from collections.abc import Iterator, Sequence
 from statistics import median
 
+from core import events as ev
 from core.actors import Actor, user_of
-from core.events import (
-    FREQUENT,
-    ChangeDecided,
-    CoOwnerSaved,
-    CoOwnersEnded,
-    Event,
-    ListingMerged,
-    ListingRemoved,
-    ListingReviewed,
-    ListingSaved,
-    ListingTakenOver,
-    OwnerSet,
-    SlotsSet,
-    UserErased,
-)
+from core.events import FREQUENT
 from core.listing_table import survey
 from core.state import State
 from listings.review import claim_of, place_ms, waited_ms
@@ -34,8 +21,14 @@ USUAL_OF, USUAL_FROM = 20, 5
 DECIDED_KEPT = 100
 """The decisions that are kept. One that is taken back leaves a gap, because older ones are forgotten."""
 _CHANGING = (
-    *(ListingSaved, ListingReviewed, ListingRemoved, ListingMerged, SlotsSet, ListingTakenOver),
-    *(OwnerSet, CoOwnerSaved, CoOwnersEnded, ChangeDecided),
+    ev.OwnersEvent
+    | ev.ListingSaved
+    | ev.ListingReviewed
+    | ev.ChangeDecided
+    | ev.SlotsSet
+    | ev.ListingTakenOver
+    | ev.ListingRemoved
+    | ev.ListingMerged
 )
 
 
@@ -150,12 +143,12 @@ class Ownership:
             yield from survey(self._listings.refs, self._look)
             self.is_complete = True
 
-    def on_record(self, _: int, events: Sequence[Event]) -> None:
+    def on_record(self, _: int, events: Sequence[ev.Event]) -> None:
         """Read a committed record."""
         for event in events:
             if type(event) not in FREQUENT and isinstance(event, _CHANGING):
                 self._look(event.ref)
-            elif isinstance(event, UserErased):
+            elif isinstance(event, ev.UserErased):
                 for ref in event.refs:
                     if ref in self._listings:
                         self._look(ref)
