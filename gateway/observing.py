@@ -35,7 +35,7 @@ def operator_parts(parts: Parts, connections: Callable[[], dict[str, int]]) -> G
         outbox=parts.delivery.outbox,
         public=api.public,
         user=partial(user_view, api.managed),
-        ownership=api.ownership,
+        ownership=api.managed.ownership,
         window_ms=runtime.settings.votes.window_ms,
         process=process,
         lag=measured.lag,

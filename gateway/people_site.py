@@ -142,7 +142,7 @@ def people_site(
         site.visitor,
         ListingAccess(state, clock),
         addresses,
-        api.ownership,
+        api.managed.ownership,
         ListingIcons(platform, clock, places.cdn_url),
         Voting(
             VoteGuards(_guard_policy(settings.votes), clock),

@@ -50,7 +50,7 @@ def _of_records(parts: Parts) -> list[Reader]:
         api.public.on_record,
         *([fleet.forgetting.on_record, fleet.queue.on_record, fleet.provisional.on_record] if fleet else []),
         observing("failing_endpoints", measured.failing.on_record),
-        api.ownership.on_record,
+        api.managed.ownership.on_record,
         observing("journal_tail", measured.tail.on_record),
         observing("security_log", security_log.on_record),
         observing("vote_tally", measured.votes.on_record),

@@ -200,7 +200,7 @@ def parts_of_a_gateway(attributes: set[str]) -> set[str]:
             if isinstance(each, ast.AnnAssign | ast.FunctionDef)
             and (hint := each.annotation if isinstance(each, ast.AnnAssign) else each.returns) is not None
         }
-        for path in sources("gateway")
+        for path in EVERYWHERE
         for node in parsed(path).body
         if isinstance(node, ast.ClassDef)
     }
