@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from core.clock import FakeClock
 from gateway import start_check
 from gateway.start_check import Findings, start_findings
 from server import cli
@@ -17,6 +16,7 @@ from settings.model import load_settings
 from storage.folder import DIGEST_SECRET, KEYS, OPERATOR_TOKEN, keep_keys
 from storage.sealing import Keyring, new_key
 from tests.support.coroutines import run
+from tests.support.fake_clock import FakeClock
 from tests.support.forked_gateway import ended
 from tests.support.gateways import ProcessGateway
 from tests.support.name_server import naming

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.clock import FakeClock
 from core.events import ListingMerged
 from core.ledger import Ledger
 from core.rows import BotCounts, Listing, NodeWindow, Policy, Reviewed, StatsWindow
@@ -16,6 +15,7 @@ from listings.stats import StatsUpdate, check_difference, committed_window, read
 from ratelimit.bucket import Buckets
 from tests.support.committed_rows import a_listing
 from tests.support.examples import examples
+from tests.support.fake_clock import FakeClock
 from tests.support.memory_ledger import MemoryJournal, empty_state, fold
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, HOUR_MS, NOW_MS, OWNER
 

@@ -7,13 +7,14 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from core.clock import NS_PER_MS, FakeClock
+from core.clock import NS_PER_MS
 from core.fleet_table import FleetTable
 from core.vote_table import VoteTable
 from languages.refusals import Refusal
 from replication.claims import FIRST_MS, ClaimPolicy, Claims
 from replication.redis_link import Link, RedisPlace
 from tests.support.cutting_proxy import CuttingProxy
+from tests.support.fake_clock import FakeClock
 from tests.support.gateways import BOT, USER, WAIT_SECONDS
 from tests.support.memory_nodes import DIGESTS
 from tests.support.redis_server import RedisServer

@@ -3,10 +3,10 @@
 import asyncio
 from contextlib import AsyncExitStack, aclosing
 
-from core.clock import FakeClock
 from core.fleet_table import FleetTable
 from replication.redis_link import Link, RedisPlace
 from replication.succession import LeaderLease
+from tests.support.fake_clock import FakeClock
 from tests.support.redis_server import RedisServer
 
 LEASE_SECONDS = 3_600.0

@@ -4,13 +4,13 @@ import asyncio
 
 import pytest
 
-from core.clock import FakeClock
 from handlers.slices import in_slices
 from languages.refusals import Invalid
 from search.catalogue import Catalogue, IndexKey
 from search.list_keeper import ListKeeper
 from search.list_orders import FRESH_SECONDS, STALE_SECONDS, ListOrder, ListOrders
 from tests.support.coroutines import run, turns
+from tests.support.fake_clock import FakeClock
 from tests.support.memory_ledger import state_after
 from tests.support.sample_rows import BOT_REF, OTHER_REF, listed, voted
 

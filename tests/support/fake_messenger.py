@@ -5,10 +5,10 @@ from abc import abstractmethod
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
-from core.clock import FakeClock
 from core.events import Event
 from core.ledger import Ledger
 from core.state import State
+from tests.support.fake_clock import FakeClock
 from tests.support.memory_ledger import MemoryJournal, empty_state, fold
 from tests.support.sample_rows import NOW_MS
 from webhook.attempts import RetryPolicy

@@ -22,7 +22,6 @@ from typing import Any, ClassVar, Protocol, TypeVar
 import requests
 import uvloop
 
-from core.clock import FakeClock
 from core.state import State
 from gateway.serve import Gateway, serve
 from journal.segments import list_segments
@@ -30,6 +29,7 @@ from serving.log_output import LogOutput
 from settings.model import Settings, load_settings
 from snapshot.recovery import recover
 from storage.folder import KEYS, Folder, kept_keys
+from tests.support.fake_clock import FakeClock
 from watchers.recent_errors import RecentErrors
 from watchers.redaction import Redactor
 

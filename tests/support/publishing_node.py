@@ -5,7 +5,6 @@ from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.clock import FakeClock
 from core.events import NodeNamed
 from core.ledger import Ledger
 from replication.capture import Capture
@@ -15,6 +14,7 @@ from replication.loops import Pacing
 from replication.members import KnownElsewhere, ReadUpTo
 from replication.publisher import Entry, JournalRecords, Outgoing, OwnStream, Publisher, Queue
 from replication.redis_link import Envelopes, Link, RedisPlace, SealedLink, entry_id_of
+from tests.support.fake_clock import FakeClock
 from tests.support.journals import KEYS, on, recording
 from tests.support.memory_nodes import DIGESTS
 from tests.support.sample_rows import listed, voted

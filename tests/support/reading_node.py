@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 
-from core.clock import FakeClock
 from core.fleet_table import FleetTable, FleetView
 from replication.follower import Follower, ReadStreams
 from replication.gaps import Gaps, ReadPositions
@@ -12,6 +11,7 @@ from replication.loops import Pacing
 from replication.members import Registry, Report
 from replication.redis_link import Envelopes, Link, RedisPlace, SealedLink
 from replication.usage import Usage
+from tests.support.fake_clock import FakeClock
 from tests.support.journals import KEYS
 from tests.support.memory_nodes import DIGESTS, Node
 

@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
-from core.clock import FakeClock
 from core.rows import Policy
 from pages.account import sign_in_guards
 from pages.account.sign_in_guards import FirstInFleet, SignInGuards
+from tests.support.fake_clock import FakeClock
 from web.cookies import SIGN_IN_SECONDS
 
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from core.clock import FakeClock
 from core.rows import Policy
 from pages.voting import vote_guards
 from pages.voting.vote_guards import CROWD_SECONDS, GuardPolicy, Tripped, VoteGuards
+from tests.support.fake_clock import FakeClock
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF
 from web.json_answers import AnswerRefused
 

@@ -2,7 +2,6 @@
 
 import pytest
 
-from core.clock import FakeClock
 from core.events import CoOwnerSaved, ListingSaved
 from core.ledger import Ledger
 from core.state import State
@@ -10,6 +9,7 @@ from handlers.request import Request
 from languages.refusals import Refusal
 from people.permissions import Right
 from tests.support.co_owners import co_owner
+from tests.support.fake_clock import FakeClock
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OTHER_USER, OWNER, USER
 from web.pages import Instead, Visit
 from web.people.listing_access import FRESH_MS, ListingAccess

@@ -1,7 +1,8 @@
 """web/people/server_lists.py: lists of servers are kept in memory, for a while, and not too many."""
 
 from chatplatform.answers import PlatformServer
-from core.clock import NS_PER_SECOND, FakeClock
+from core.clock import NS_PER_SECOND
+from tests.support.fake_clock import FakeClock
 from tests.support.sample_rows import OTHER_USER, USER
 from web.people.server_lists import KEPT_NS, MOST_USERS, ServerLists
 

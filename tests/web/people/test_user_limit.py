@@ -2,8 +2,8 @@
 
 import pytest
 
-from core.clock import FakeClock
 from core.rows import Policy
+from tests.support.fake_clock import FakeClock
 from tests.support.sample_rows import NOW_MS, OTHER_USER, USER
 from web.json_answers import AnswerRefused
 from web.people.user_limit import UserLimit
