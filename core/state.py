@@ -98,12 +98,11 @@ class State:
             self._changing(event.ref)
             self._deliveries.give_up(event)
         else:
-            if not isinstance(event, _OfNoSingleRef):
-                self._changing(event.ref)
             self._apply_rare(event)
 
     def _apply_rare(self, event: ev.RareEvent) -> None:  # noqa: C901 (a case for each event, and none is forgotten)
         if isinstance(event, ev.RowEvent):
+            self._changing(event.ref)
             self._change(event)
             if isinstance(event, ev.VotesRemoved):
                 self._remove_votes(event)
@@ -111,8 +110,11 @@ class State:
                 self._deliveries.remove_listing(event.ref)
             return
         if isinstance(event, ev.UserEvent):
+            self._changing(event.ref)
             self._change_user(event)
             return
+        if not isinstance(event, _OfNoSingleRef):
+            self._changing(event.ref)
         match event:
             case ev.ListingSaved():
                 self._save_listing(event)
