@@ -1,4 +1,4 @@
-"""core/due_reminders.py: one reminder for each vote, told from the votes alone."""
+"""core/due_reminders.py: each vote has one reminder, which follows from the votes alone."""
 
 import pytest
 

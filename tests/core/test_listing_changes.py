@@ -1,4 +1,4 @@
-"""core/listing_changes.py: an event changes its part of a row, and stamps that part alone."""
+"""core/listing_changes.py: an event changes its slots of a row, and stamps those alone."""
 
 from typing import Literal, get_args
 

@@ -1,4 +1,4 @@
-"""core/packing.py: what was packed from rows of this shape is unpacked as it was."""
+"""core/packing.py: unpacking a packed row gives an equal row."""
 
 import msgspec
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""core/state.py: the events by which a node takes what other nodes of a fleet tell."""
+"""core/state.py: the events by which a node merges changes of other nodes."""
 
 import pytest
 from msgspec.structs import replace

@@ -1,4 +1,4 @@
-"""Reminders of users: the reminders of a user after events, and two rows of one user as one.
+"""core/user_changes.py: the reminders of a user after events, and those of two rows joined.
 
 The laws of both, over anything that may happen, are in test_state_laws.py and in
 tests/replication/test_merge_laws.py.

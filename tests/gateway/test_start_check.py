@@ -1,4 +1,4 @@
-"""`check-config` tries what a start would, says everything that is wrong at once, and changes nothing."""
+"""gateway/start_check.py: it reports everything wrong at once, and changes nothing."""
 
 import os
 import socket
@@ -43,7 +43,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def mistake(folder: Path, **settings: object) -> str:
-    """The one thing that is wrong, without a warning."""
+    """Return the only mistake, of findings without a warning."""
     mistakes, warnings = run(found(folder, **settings))
     assert warnings == []
     (only,) = mistakes

@@ -86,7 +86,7 @@ def test_there_is_room_for_so_many_invitations_and_co_owners(ledger: Ledger, sta
     for user in users:
         invite(ledger, user)
     join(ledger, users[0])
-    invite(ledger, users[1])  # who is invited takes no more room
+    invite(ledger, users[1])  # an invitation takes its place only once
     assert len(row_of(state).co_owners) == MOST
     with pytest.raises(Refusal, match="too_many_owners"):
         invite(ledger, USER)

@@ -1,4 +1,4 @@
-"""listings/notices.py: an owner is told what others did, and no more than that."""
+"""listings/notices.py: notices tell an owner of the actions of others, and of nothing else."""
 
 from core.actors import user_actor
 from core.events import ChangeDecided, ListingReviewed, ListingSaved, OwnerSet, UserSignedIn

@@ -1,4 +1,4 @@
-"""listings/rules.py: what may happen to a listing."""
+"""listings/rules.py: the rules of the life of a listing."""
 
 from collections.abc import Callable
 

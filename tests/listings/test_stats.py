@@ -1,4 +1,4 @@
-"""listings/stats.py: all of an update is right, or none of it is written."""
+"""listings/stats.py: an update with one wrong field changes nothing."""
 
 from typing import Any
 
@@ -47,7 +47,7 @@ def update(
     window_ms: int = NOW_MS,
     now_ms: int = NOW_MS,
 ) -> StatsWindow:
-    """Commits an update and returns the window it was counted in."""
+    """Commit an update, and return the window that it was counted in."""
     events = update_stats(
         ledger.state,
         BOT_REF,
@@ -239,14 +239,14 @@ def test_an_update_counts_what_this_node_has_committed_alone(ledger: Ledger) -> 
 steps = st.tuples(
     st.integers(0, WINDOW_SECONDS),  # seconds that pass
     st.integers(-WINDOW_SECONDS * 200, WINDOW_SECONDS * 200),  # how wrong the wall clock is then, in ms
-    st.booleans(),  # whether the update is refused
+    st.booleans(),  # true if the update is refused
 )
 
 
 @examples(200)
 @given(st.lists(steps, max_size=20))
 def test_the_committed_windows_are_the_limiters(history: list[tuple[int, int, bool]]) -> None:
-    """So that a restart can take the limiter's windows up from the listing."""
+    """A restart restores the limiter's windows from the listing."""
     journal, clock, buckets = MemoryJournal(), FakeClock(), Buckets()
     ledger, policy = Ledger(empty_state(), journal, head=0), Policy(3, WINDOW_SECONDS)
     a_listing(ledger)

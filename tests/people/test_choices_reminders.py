@@ -1,4 +1,4 @@
-"""people/choices.py: reminders are turned on and off, and there are so many at most."""
+"""people/choices.py: turning reminders on and off, and their bound."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""people/permissions.py: the table as SITE's sentence on roles says it."""
+"""people/permissions.py: the rights of each relation to a listing."""
 
 from typing import get_args
 

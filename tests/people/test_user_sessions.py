@@ -1,4 +1,4 @@
-"""people/user_sessions.py: who a browser belongs to, and for how long."""
+"""people/user_sessions.py: the user that a browser is signed in as, and the end of sessions."""
 
 import pytest
 from msgspec.structs import replace

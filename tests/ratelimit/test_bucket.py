@@ -30,7 +30,7 @@ class Window:
 
 
 class Model:
-    """The documented law, in the plainest words."""
+    """The model: it follows the documentation word by word."""
 
     def __init__(self) -> None:
         self.windows: dict[str, Window] = {}

@@ -1,4 +1,4 @@
-"""search/finding.py: searches through all listings."""
+"""search/finding.py: the search of the operator through all listings."""
 
 from collections.abc import Iterator
 

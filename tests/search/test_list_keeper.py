@@ -1,4 +1,4 @@
-"""search/list_keeper.py: who asks waits only for an order that there is not yet."""
+"""search/list_keeper.py: a reader waits only if there is no order to show."""
 
 import asyncio
 
@@ -18,7 +18,7 @@ ORDER, BY_NAME = ListOrder(IndexKey("bots/"), "votes"), ListOrder(IndexKey("bots
 
 
 class SlowVotes:
-    """Votes of which each look takes long, by the clock."""
+    """Numbers of votes: each look at them takes a long time of the clock."""
 
     def __init__(self, clock: FakeClock) -> None:
         self._clock = clock

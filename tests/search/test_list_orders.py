@@ -1,4 +1,4 @@
-"""search/list_orders.py: orders that stand still while somebody reads them, and those that follow."""
+"""search/list_orders.py: an order does not change while somebody pages through it."""
 
 import contextlib
 from base64 import urlsafe_b64encode

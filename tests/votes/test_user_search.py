@@ -1,4 +1,4 @@
-"""votes/queries.py: who knows a user, while others go on."""
+"""votes/queries.py: a search finds everything that names a user, while the log grows."""
 
 import pytest
 
@@ -49,7 +49,7 @@ def run(search: Search) -> set[str]:
 
 
 def a_leaf(user: str) -> bytes:
-    """The votes of a listing for which this user alone has voted."""
+    """Return the votes of a listing for which this user alone has voted."""
     other = empty_state()
     other.apply(VoteCast(BOT_REF, user, 1, NOW_MS, node="other.1"))
     leaf = other.votes.next_leaf(BOT_REF, -1)

@@ -1,4 +1,4 @@
-"""votes/voted.py: what a user has voted for, and nothing missing while a search runs."""
+"""votes/voted.py: a search for the votes of a user misses none, while the log grows."""
 
 from collections.abc import Sequence
 
