@@ -14,7 +14,7 @@ from core.actors import Actor
 from core.audit_log import actors_of
 from core.packing import Brief, PackedRow, brief_of, unpack
 from core.rows import KeyGrant, Listing, OwnerMessage, Review, VoteFlag
-from kinds.registry import KINDS
+from kinds.registry import KINDS, kind_of
 
 Reader = Callable[[Listing], None]
 T = TypeVar("T")
@@ -87,7 +87,7 @@ class ListingsView(Mapping[str, Listing]):
     def brief(self, ref: str) -> Brief:
         """Return the part of a row that a search looks at; a packed row stays packed. Raises KeyError."""
         content = self._packed.get(ref)
-        return brief_of(self._rows[ref]) if content is None else PackedRow(ref, content).brief
+        return brief_of(self._rows[ref], kind_of(ref)) if content is None else PackedRow(ref, content).brief
 
     def has_acted(self, ref: str, actor: Actor) -> bool:
         """Return true if the listing is there and its row names the actor; a packed row stays packed."""

@@ -113,14 +113,6 @@ class Gateway:
     """Reads the certificate again and, with valid settings, the operator's tokens and the sealing keys."""
 
 
-@dataclass(frozen=True)
-class Served:
-    """The servers of a gateway, the main one first, and the paths that it answers."""
-
-    servers: Sequence[WireServer]
-    paths: Sequence[str]
-
-
 def tune_interpreter() -> None:
     """Tune a process that does nothing but serve, once the state is recovered.
 
@@ -167,21 +159,29 @@ async def serve(
         egress = await stack.enter_async_context(open_egress(runtime, store.ledger.state, own))
         await stack.enter_async_context(tasks)  # they end before what they use is closed
         parts = await _built(runtime, front, store, egress, errors, stack)
-        served = _served(parts)
-        _open(parts, served.servers)
+        servers, paths = _served(parts)
+        _open(parts, servers)
 
         timers = [runtime.spawn(each) for each in _timers(parts)]
         reporting = runtime.observers.run("supervisor", partial(supervisor.run, parts.api.readiness))
         supervising = runtime.spawn(reporting)
-        _log_start(parts, served.paths)
+        _log_start(parts, paths)
         operator = parts.api.callers.operator
         reloading = Reloading(front, store, operator, output, supervisor, runtime.spawn)
-        await started(_gateway(parts, reloading))
+        gateway = Gateway(
+            front.urls[0],
+            clock,
+            store.ledger,
+            parts.delivery.senders,
+            parts.api.callers.digester,
+            reloading.reload,
+        )
+        await started(gateway)
         await stop.wait()
 
         log.info("stopping")
         supervisor.stopping()
-        await _drain(parts, served.servers, timers)
+        await _drain(parts, servers, timers)
         supervising.cancel()
     log.info("stopped at position %d", store.ledger.head)
 
@@ -220,8 +220,8 @@ async def _opened_fleet(runtime: Runtime, store: Store, searches: Searches) -> A
         yield fleet
 
 
-def _served(parts: Parts) -> Served:
-    """Make the servers, and what they answer."""
+def _served(parts: Parts) -> tuple[Sequence[WireServer], Sequence[str]]:
+    """Return the servers, the main one first, and the paths that they answer."""
     runtime, front, fleet, api, measured = parts.runtime, parts.front, parts.fleet, parts.api, parts.measured
     settings = runtime.settings
     inside = operator_parts(parts, lambda: http.tally())
@@ -244,7 +244,7 @@ def _served(parts: Parts) -> Served:
     http = http_server(runtime, front, make_application(resources, edge), api, measured.traffic)
     fleet.switch_direct_route(http)
     servers = [http, *metrics_servers(front, settings.server, inside.scraping, edge, api.public)]
-    return Served(servers, [each.path for each in resources])
+    return servers, [each.path for each in resources]
 
 
 def _open(parts: Parts, servers: Sequence[WireServer]) -> None:
@@ -275,18 +275,6 @@ def _log_start(parts: Parts, paths: Sequence[str]) -> None:
     for line in start_lines(settings, parts.store.ledger.head, front.urls, paths, metrics_urls):
         log.info("%s", line)
     warn_of_insecurity(settings)
-
-
-def _gateway(parts: Parts, reloading: Reloading) -> Gateway:
-    ledger, delivery, api = parts.store.ledger, parts.delivery, parts.api
-    return Gateway(
-        parts.front.urls[0],
-        parts.runtime.clock,
-        ledger,
-        delivery.senders,
-        api.callers.digester,
-        reloading.reload,
-    )
 
 
 async def _dispatch(sender: Sender[Any], fleet: Fleet, stop: asyncio.Event) -> None:

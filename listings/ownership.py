@@ -13,6 +13,7 @@ from core import events as ev
 from core.actors import Actor, user_of
 from core.events import FREQUENT
 from core.listing_table import survey
+from core.packing import Brief
 from core.state import State
 from listings.review import claim_of, place_ms, waited_ms
 
@@ -30,6 +31,8 @@ _CHANGING = (
     | ev.ListingRemoved
     | ev.ListingMerged
 )
+_GONE = Brief("", (), "approved", None, 0, (), ())
+"""The part of a listing that is gone."""
 
 
 class _ByTime:
@@ -155,18 +158,17 @@ class Ownership:
 
     def _look(self, ref: str) -> None:
         self._waits = None
-        brief = self._listings.brief(ref) if ref in self._listings else None
-        self._owned.put(ref, brief.owners if brief is not None else ())
-        lost_by = user_of(Actor(brief.lost_by)) if brief is not None else None
+        brief = self._listings.brief(ref) if ref in self._listings else _GONE
+        self._owned.put(ref, brief.owners)
+        lost_by = user_of(Actor(brief.lost_by))
         self._lost.put(ref, (lost_by,) if lost_by is not None else ())
-        self._asked.put(ref, brief.asked if brief is not None else ())
-        is_in_review = brief is not None and brief.state == "in_review"
-        is_waiting = is_in_review or (brief is not None and brief.changed_ms is not None)
-        row = self._listings.peek(ref) if is_waiting else None
+        self._asked.put(ref, brief.asked)
+        is_in_review = brief.state == "in_review"
+        row = self._listings.peek(ref) if is_in_review or brief.changed_ms is not None else None
         self._waiting.put(ref, place_ms(row) if row is not None else None)
         claim = claim_of(row) if row is not None else None
         if claim is not None:
             self._claimers[ref] = claim.by
         else:
             self._claimers.pop(ref, None)
-        self._decided.put(ref, brief.decided_ms if brief is not None and not is_in_review else None)
+        self._decided.put(ref, None if is_in_review else brief.decided_ms)

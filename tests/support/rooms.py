@@ -14,7 +14,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "settings": {"grammars", "languages"},
     "core": set(),
     "votes": {"core", "search"},
-    "people": {"core", "search"},
+    "people": {"core"},
     "search": {"core"},
     "listings": {"core", "search"},
     "outbound": {"core"},
