@@ -21,9 +21,9 @@ from wire.http_server import WireServer
 if TYPE_CHECKING:
     from replication.claims import Claims
     from replication.copies import Forgetting
-    from replication.epochs import ProvisionalVotes
+    from replication.epochs import Identity
     from replication.node import Node
-    from replication.publisher import Publisher, Queue
+    from replication.publisher import Outgoing, Publisher
     from replication.readiness import Isolation
 
 ALONE = ("/healthz", "/readyz", "/openapi.json", "/docs", "/metrics", "/debug", "/static/")
@@ -36,8 +36,8 @@ class FleetReaders:
     """The readers of the log that a gateway has as a node of a fleet."""
 
     forgetting: "Forgetting"
-    queue: "Queue"
-    provisional: "ProvisionalVotes"
+    outgoing: "Outgoing"
+    identity: "Identity"
     publisher: "Publisher"
 
 

@@ -9,10 +9,9 @@ from functools import partial
 from chatplatform.listing_checks import ServerConditions
 from chatplatform.listing_icons import ListingIcons
 from chatplatform.platform_client import ChatPlatform
-from core.clock import MS_PER_DAY, Clock
+from core.clock import MS_PER_DAY
 from core.ledger import Ledger
 from core.rows import Policy
-from core.state import State
 from gateway.api import Api
 from gateway.delivery import USER_AGENT
 from gateway.fleet import Fleet
@@ -22,23 +21,24 @@ from handlers.slices import in_slices
 from listings.owners import CodeOf, code_maker
 from listings.review import PresetReason
 from pages.account.my_data import DOWNLOADS
-from pages.account.sign_in_guards import SignInGuards
+from pages.account.sign_in_guards import SignInGuards, SignInSeal
+from pages.platform_facts import Applications, ServerChecking, ServerLists
 from pages.public.lists import HOME_ORDERS
+from pages.rounds import SWEEP_EVERY_SECONDS, ServerRechecks, in_rounds, sweep
 from pages.site_tools import (
     Accounts,
     Addresses,
     Descriptions,
     PublicSite,
-    Reviewing,
     SigningIn,
     SiteTools,
     Submissions,
     Voting,
 )
 from pages.table import PEOPLE_PAGES
+from pages.visitors import People, VisitorLimit, people_audience
 from pages.voting.vote_challenges import VoteChallenges
 from pages.voting.vote_guards import GuardPolicy, VoteGuards
-from pages.voting.voted_refs import VotedRefs
 from search.catalogue import Catalogue
 from search.index import SearchIndex
 from search.list_keeper import ListKeeper
@@ -46,21 +46,9 @@ from search.list_orders import ListOrders
 from serving.observers import Observers
 from settings.model import VotesSettings
 from votes.voted import VotedListings
-from web.cookies import people_cookies
+from web.cookies import Notices, people_cookies
 from web.markdown import Markdown
-from web.notice_cookie import Notices
-from web.page_policy import with_trusted_types
-from web.people.applications import Applications
-from web.people.listing_access import ListingAccess
-from web.people.people_audience import people_audience
-from web.people.rounds import in_rounds
-from web.people.server_checking import ServerChecking
-from web.people.server_lists import ServerLists
-from web.people.server_rechecks import ServerRechecks
-from web.people.sweeping import EVERY_SECONDS, sweep
-from web.people.user_limit import UserLimit
-from web.people.visitors import People, Person
-from web.sign_in_cookie import SignInSeal
+from web.other_sites import with_trusted_types
 from web.site import Site
 from web.templates import Templates
 from webhook.messages import curl_command
@@ -80,107 +68,90 @@ class PeopleReaders:
     index: SearchIndex
 
 
-@dataclass(frozen=True)
 class PeopleSite:
     """The pages of people who sign in through the chat platform."""
 
-    site: Site[Person]
-    tools: SiteTools
-    readers: PeopleReaders
-    rechecks: ServerRechecks
+    def __init__(
+        self,
+        runtime: Runtime,
+        ledger: Ledger,
+        fleet: Fleet,
+        api: Api,
+        platform: ChatPlatform,
+        templates: Templates,
+        markdown: Markdown,
+    ) -> None:
+        settings, clock, digester = runtime.settings, runtime.clock, api.callers.digester
+        web, places, state = settings.web, settings.chat_platform, ledger.state
+        self.readers = PeopleReaders(VotedListings(state), Catalogue(state), SearchIndex(state))
+        addresses = Addresses(web.public_url or "", places.authorize_url, places.cdn_url)
+        people = People(api.managed, places.cdn_url)
+        cookies = people_cookies(round(web.session_seconds), are_secure=not web.insecure_cookies)
+        audience = people_audience(
+            cookies,
+            Notices(cookies.notice, digester.secret, clock, secrets.token_bytes),
+            people.known,
+            VisitorLimit(Policy(web.acts_per_minute, 60), clock),
+            *(addresses.public_url, addresses.authorize_url, addresses.cdn_url),
+        )
+        self._site = Site(templates, audience, clock)
+        orders = ListOrders(self.readers.catalogue, state.vote_counts, secrets.randbits(40))
+        self.readers.catalogue.watchers.append(orders.moved)
+        first_use = fleet.claims.first_use if fleet.claims is not None else None
+        self._tools = SiteTools(
+            actions=api.managed,
+            addresses=addresses,
+            platform=platform,
+            icons=ListingIcons(platform, clock, places.cdn_url),
+            voting=Voting(
+                VoteGuards(_guard_policy(settings.votes), clock),
+                self.readers.voted,
+                VoteChallenges(digester.secret, clock),
+                settings.votes.challenge,
+                with_trusted_types(audience.headers["content-security-policy"], "votegate-worker"),
+            ),
+            curl=partial(curl_command, user_agent=USER_AGENT),
+            submissions=_submissions(runtime, platform, code_maker(digester.digest)),
+            reasons=[
+                PresetReason(each.key, each.title, each.text, each.kind) for each in settings.review.reasons
+            ],
+            descriptions=Descriptions(markdown, VisitorLimit(PREVIEWS, clock)),
+            accounts=Accounts(people, cookies, VisitorLimit(DOWNLOADS, clock)),
+            sign_in=SigningIn(
+                places.client_id or "",
+                web.redirect_uri or "",
+                SignInSeal(digester.secret),
+                SignInGuards(SIGN_INS, clock, first_use),
+            ),
+            public=PublicSite(
+                self.readers.catalogue, ListKeeper(orders, clock, in_slices), self.readers.index
+            ),
+        )
+        submissions = self._tools.submissions
+        self._rechecks = ServerRechecks(ledger, clock, submissions.checking, submissions.grace_ms, fleet.asks)
 
     def resources(self) -> list[Resource]:
         """Return every path of the pages."""
-        return self.site.resources(PEOPLE_PAGES, self.tools)
+        return self._site.resources(PEOPLE_PAGES, self._tools)
 
     async def run(self, stop: asyncio.Event, observers: Observers) -> None:
         """Survey the catalogue and the owners of listings. Then end expired sessions and check servers again
         until `stop` is set. Loops beside it make orders of lists, answer searches and ask for icons."""
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(observers.run("list_orders", self.tools.public.keeper.run))
-            tasks.create_task(observers.run("listing_icons", self.tools.icons.run))
+            tasks.create_task(observers.run("list_orders", self._tools.public.keeper.run))
+            tasks.create_task(observers.run("listing_icons", self._tools.icons.run))
             tasks.create_task(observers.run("search_index", self.readers.index.run))
             await in_slices(self.readers.catalogue.survey())
             tasks.create_task(self._prepare(observers))
-            await in_slices(self.tools.ownership.survey())
-            tasks.create_task(self.rechecks.run(stop))
-            await in_rounds(partial(sweep, self.tools.actions), EVERY_SECONDS, stop)
+            await in_slices(self._tools.actions.ownership.survey())
+            tasks.create_task(self._rechecks.run(stop))
+            await in_rounds(partial(sweep, self._tools.actions), SWEEP_EVERY_SECONDS, stop)
 
     async def _prepare(self, observers: Observers) -> None:
         """Make the orders of the first page. Nothing else waits for them."""
-        await observers.once("list_orders", partial(self.tools.public.keeper.prepare, HOME_ORDERS))
+        await observers.once("list_orders", partial(self._tools.public.keeper.prepare, HOME_ORDERS))
         if gc.get_freeze_count():  # the state is spared collections, and so is what was learned from it
             gc.freeze()
-
-
-def people_site(
-    runtime: Runtime,
-    ledger: Ledger,
-    fleet: Fleet,
-    api: Api,
-    platform: ChatPlatform,
-    templates: Templates,
-    markdown: Markdown,
-) -> PeopleSite:
-    settings, clock, digester, state = runtime.settings, runtime.clock, api.callers.digester, ledger.state
-    web, places = settings.web, settings.chat_platform
-    readers = PeopleReaders(VotedListings(state), Catalogue(state), SearchIndex(state))
-    people = People(api.managed, places.cdn_url)
-    cookies = people_cookies(round(web.session_seconds), are_secure=not web.insecure_cookies)
-    addresses = Addresses(web.public_url or "", places.authorize_url, places.cdn_url)
-    audience = people_audience(
-        cookies,
-        Notices(cookies.notice, digester.secret, clock, secrets.token_bytes),
-        people.known,
-        UserLimit(Policy(web.acts_per_minute, 60), clock),
-        *(addresses.public_url, addresses.authorize_url, addresses.cdn_url),
-    )
-    site = Site(templates, audience, clock)
-    submissions = _submissions(runtime, platform, code_maker(digester.digest))
-    tools = SiteTools(
-        api.managed,
-        site.visitor,
-        ListingAccess(state, clock),
-        addresses,
-        api.managed.ownership,
-        ListingIcons(platform, clock, places.cdn_url),
-        Voting(
-            VoteGuards(_guard_policy(settings.votes), clock),
-            VotedRefs(readers.voted),
-            VoteChallenges(digester.secret, clock),
-            settings.votes.challenge,
-            with_trusted_types(audience.headers["content-security-policy"], "votegate-worker"),
-        ),
-        partial(curl_command, user_agent=USER_AGENT),
-        submissions,
-        Reviewing(
-            platform,
-            [PresetReason(each.key, each.title, each.text, each.kind) for each in settings.review.reasons],
-        ),
-        Descriptions(markdown, UserLimit(PREVIEWS, clock)),
-        Accounts(people, cookies, UserLimit(DOWNLOADS, clock)),
-        _sign_in(runtime, fleet, platform, digester.secret),
-        _public(readers, state, clock),
-    )
-    rechecks = ServerRechecks(ledger, clock, submissions.checking, submissions.grace_ms, fleet.asks)
-    return PeopleSite(site, tools, readers, rechecks)
-
-
-def _sign_in(runtime: Runtime, fleet: Fleet, platform: ChatPlatform, secret: bytes) -> SigningIn:
-    first_use = fleet.claims.first_use if fleet.claims is not None else None
-    return SigningIn(
-        platform,
-        runtime.settings.chat_platform.client_id or "",
-        runtime.settings.web.redirect_uri or "",
-        SignInSeal(secret),
-        SignInGuards(SIGN_INS, runtime.clock, first_use),
-    )
-
-
-def _public(readers: PeopleReaders, state: State, clock: Clock) -> PublicSite:
-    orders = ListOrders(readers.catalogue, state.vote_counts, secrets.randbits(40))
-    readers.catalogue.watchers.append(orders.moved)
-    return PublicSite(readers.catalogue, ListKeeper(orders, clock, in_slices), readers.index)
 
 
 def _guard_policy(votes: VotesSettings) -> GuardPolicy:

@@ -11,7 +11,7 @@ observer (`serving/observers.py`):
 3. The searches come before anything that answers requests: no erasure may leave a voter behind.
 4. The public endpoints forget buckets of what was removed and count what other nodes counted.
 5. The fleet is told last of all that acts: it captures facts as they are after the record. `Forgetting`
-   and `ProvisionalVotes` stand beside the queue, because a copy or a new epoch concerns the same records.
+   and `Identity` are beside it, because a copy or a new epoch concerns the same records.
 6. `Ownership` remembers who owns listings. `FailingEndpoints`, `JournalTail`, the security log, `VoteTally`,
    `AttemptTally` and `MessageTally` are observers, as `SuspensionLog` and `SearchIndex` are: they only
    remember, tell or count what pages and the operator may ask for.
@@ -48,7 +48,7 @@ def _of_records(parts: Parts) -> list[Reader]:
         *(each.on_record for each in delivery.direct_messages),
         parts.searches.on_record,
         api.public.on_record,
-        *([fleet.forgetting.on_record, fleet.queue.on_record, fleet.provisional.on_record] if fleet else []),
+        *([fleet.forgetting.on_record, fleet.outgoing.on_record, fleet.identity.on_record] if fleet else []),
         observing("failing_endpoints", measured.failing.on_record),
         api.managed.ownership.on_record,
         observing("journal_tail", measured.tail.on_record),

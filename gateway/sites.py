@@ -72,7 +72,7 @@ def sites_of(runtime: Runtime, store: Store, fleet: Fleet, api: Api, egress: Egr
         secret = api.callers.digester.secret
         debug = DebugSite(settings.debug, runtime.clock, api.callers.operator, secret, templates, markdown)
     if platform is not None:
-        from gateway.people_site import people_site
+        from gateway.people_site import PeopleSite
 
-        people = people_site(runtime, store.ledger, fleet, api, platform, templates, markdown)
+        people = PeopleSite(runtime, store.ledger, fleet, api, platform, templates, markdown)
     return Sites(templates, debug, people)
