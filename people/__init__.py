@@ -4,5 +4,6 @@ In: the state, a time, and a request of somebody. Out: events, the identity of a
 Everything is pure. The callers check the permissions.
 
 Reading order: `permissions` (rights and moderators), `quarantine` (acts that are forbidden to a user),
-`user_sessions` (the users that browsers are signed in as), `choices` (what users set for themselves), `queries` (pages of users).
+`user_sessions` (the users that browsers are signed in as), `choices` (what users set for themselves),
+`queries` (pages of users).
 """
