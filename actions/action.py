@@ -211,7 +211,12 @@ class Operation(NamedTuple):
 
     @property
     def name(self) -> str:
-        return self._said(self.action.name)
+        """The operation's id. One that names no kind is that of the first kind which has the part."""
+        name, kind = self.action.name, self.kind
+        if "{Thing}" not in name and kind is not None:
+            first = next(each for each in KINDS if each.has(self.action.of))
+            name += "Of{Thing}" if kind is not first else ""
+        return self._said(name)
 
     @property
     def path(self) -> str:

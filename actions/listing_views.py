@@ -23,6 +23,7 @@ from actions.views import (
     UserId,
     View,
     example,
+    id_view,
     including,
     view_of,
 )
@@ -65,9 +66,8 @@ class HandOverView(View):
 
 
 class _Owned(View):
-    """The first fields of every listing."""
+    """The first field of every listing behind its id."""
 
-    id: Snowflake
     owner_id: Annotated[Snowflake, example("223456789012345678")]
 
 
@@ -251,7 +251,7 @@ def _views_of(kind: Kind) -> KindViews:
     listing = view_of(
         f"{title}View",
         f"A {one} as the management API shows it. Its profile is what everybody sees.",
-        *(_Owned, kind.profile, _Standing),
+        *(view_of("Identified", "", id=id_view(kind)), _Owned, kind.profile, _Standing),
         view_of("Changed", "", change=Annotated[change | None, NULL]),
         *(part.fields for part in _PARTS if kind.has(part.name)),
     )
@@ -268,7 +268,7 @@ def _views_of(kind: Kind) -> KindViews:
         f"{kind.plural.capitalize()} in the order of their ids as text.",
         Success,
         **{kind.plural: tuple.__class_getitem__((listing, ...))},
-        next=Annotated[Snowflake | None, Meta(description=NEXT), NULL],
+        next=Annotated[id_view(kind) | None, Meta(description=NEXT), NULL],
     )
     return KindViews(version, change, listing, answer, shown, approved, page)
 

@@ -10,6 +10,7 @@ from actions.views import ActorName, Count, ListingName, Moment, NoMore, Success
 from core.due_reminders import due_reminder, ends_ms, standing
 from core.rows import AuditAction
 from core.user_rows import Reminder, ReminderMessage, UserRow, user_ref
+from kinds.registry import KINDS, SAMPLE_REF
 from listings.notices import NoticeSearch, OwnerNotice
 from people import reminders
 
@@ -17,7 +18,7 @@ NOTICES = 50
 """The notices on one page."""
 ReminderMessageState = Literal["none", "pending", "delivered", "failed"]
 ListingPath = Annotated[
-    str, Meta(description="Its path in this API, such as `bots/<id>`."), example("bots/123456789012345678")
+    str, Meta(description=f"Its path in this API, such as `{KINDS[0]}/<id>`."), example(SAMPLE_REF)
 ]
 
 

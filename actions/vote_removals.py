@@ -116,6 +116,7 @@ REMOVE_VOTES = Action(
     access=Access("decide"),
     method="POST",
     path="/manage/{kind}/{id}/votes/strike",
+    of="votes",
     tag="Votes",
     summary="Strike votes for a {thing} out",
     about=f"""\

@@ -86,7 +86,7 @@ def _generic(command: str, rows: Sequence[ApiCall]) -> click.Command:
         operation = row
         ids: dict[str, Any] = {name: values[name] for name in names if name in values}
         if listing is not None:
-            operation = next(each for each in rows if listing.thing in each.name)
+            operation = next(each for each in rows if f"/{listing.kind}/" in each.path)
             ids["id"] = listing.id
         if command in LOST and not caller.is_sure:
             _confirm(caller, command, ids)
@@ -102,7 +102,7 @@ def _generic(command: str, rows: Sequence[ApiCall]) -> click.Command:
         if answer.get("equal") is False:
             raise click.exceptions.Exit(1)
 
-    summary = rows[0].summary.replace("a bot", "a listing") if is_of_kinds else row.summary
+    summary = rows[0].summary.replace(KINDS[0].one, "a listing") if is_of_kinds else row.summary
     return CallingCommand(command.split()[-1], callback=run, params=params, help=row.help or f"{summary}.")
 
 

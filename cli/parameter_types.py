@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import click
 
 from core.clock import SystemClock
+from kinds.kind import Kind
 from kinds.registry import BY_PLURAL, KINDS
 
 _UNITS = {"": 1, "s": 1, "m": 60, "min": 60, "h": 3_600, "d": 86_400}
@@ -18,10 +19,15 @@ _DURATION = re.compile(rf"(\d{{1,9}}) ?({'|'.join(_UNITS)})", re.ASCII)
 
 
 class ListingRef(NamedTuple):
-    """A listing. `thing` is the kind as operations are named: Bot or Server."""
+    """A listing, by its kind and its id."""
 
-    thing: str
+    kind: Kind
     id: str
+
+    @property
+    def thing(self) -> str:
+        """The kind as operations are named: Bot or Server."""
+        return self.kind.title
 
 
 class ParameterType(click.ParamType[Any]):
@@ -110,7 +116,7 @@ class ListingParameter(ParameterType):
             first, *others = KINDS
             refs = " or ".join(f"{each.plural}/ID" for each in (first, *others))
             raise ValueError(f"{text!r} is no listing: a {first.singular}'s id, {refs}")
-        return ListingRef(found.title, listing_id)
+        return ListingRef(found, listing_id)
 
 
 class JsonObject(ParameterType):

@@ -29,7 +29,7 @@ from typing import Annotated, Literal, NamedTuple, Protocol
 
 from msgspec import Meta
 
-from actions.views import KindName, Moment, Positive, Snowflake, Success, UserId, View
+from actions.views import KindName, ListingId, Moment, Positive, Success, UserId, View
 from core.events import Event, ListingRemoved, UserErased, VoteCast, VotesMerged, VotesRemoved
 from core.failures import PlaceLost
 from core.state import State
@@ -84,7 +84,7 @@ class VoteLine(View):
         ),
     ]
     kind: Annotated[KindName | None, Meta(description="What the listing is.")] = None
-    id: Annotated[Snowflake | None, Meta(description="The id of the listing.")] = None
+    id: Annotated[ListingId | None, Meta(description="The id of the listing.")] = None
     user: UserId | None = None
     at: Annotated[Moment | None, Meta(description="The time of the vote, or of the latest one.")] = None
     vote: Annotated[

@@ -1,10 +1,11 @@
 """A kind of listing as one value. A part that a kind lacks is None: its listings cannot do that.
 
 A listing of the kind `bots` is at `/bots/<id>`, and its ref is `bots/<id>`. A submission has the owner, the
-fields of the profile and the id. An edit has no id. Both are forms made of the profile's declaration.
+fields of the profile, and the id if it is `Given`. An edit has no id. Both are forms made of the profile's
+declaration.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, cast, get_args
@@ -14,7 +15,7 @@ from msgspec import NODEFAULT, Struct
 
 from forms.declared import Declared, declared_fields, unwrapped
 from forms.fields import Form, Snowflake
-from forms.rules import UNIQUE, About, Beside, Display, OneOf, Part, Sample, Size, Widget
+from forms.rules import UNIQUE, About, Beside, Display, OneOf, Part, Sample, Size, Widget, matching
 from languages.said import Fault
 from languages.texts import Text
 
@@ -34,7 +35,10 @@ class ListingEdit(Form, frozen=True):
 
 
 class ListingSubmission(ListingEdit, frozen=True):
-    """The base of submissions: those of an edit, and the id. `extra_owners` is for kinds with co-owners."""
+    """The base of submissions: the fields of an edit and two more.
+
+    `id` is for kinds whose ids are given, and `extra_owners` for kinds with co-owners.
+    """
 
     if TYPE_CHECKING:
         id: str
@@ -50,7 +54,7 @@ class Nouns:
         newest: the heading of the newest listings.
         search: the link to a search in the listings of the kind.
         remove: the heading of the question before a listing is removed.
-        submit: the link to the page on which a listing is submitted; None without such a page.
+        submit: the link to the page on which a listing is submitted.
         submit_one: the same link in few words.
     """
 
@@ -60,8 +64,51 @@ class Nouns:
     newest: Text
     search: Text
     remove: Text
-    submit: Text | None = None
-    submit_one: Text | None = None
+    submit: Text
+    submit_one: Text
+
+
+ID = Text("Id")
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """The id of something that exists elsewhere, such as at the chat platform. A submission names it.
+
+    Args:
+        label: the label of the field that asks for it.
+        type: the type of the id, with its rules.
+        sample: an id in examples of documents.
+    """
+
+    label: Text = ID
+    hint: Text | None = None
+    type: Any = Snowflake
+    sample: str = "823456789012345678"
+
+
+@dataclass(frozen=True, eq=False)
+class Made:
+    """A random id of so many bytes, written in hexadecimal. The gateway makes it at a submission."""
+
+    byte_count: int
+
+    @cached_property
+    def type(self) -> Any:
+        digits = 2 * self.byte_count
+        return Annotated[str, About(f"{digits} hexadecimal digits."), matching(f"^[0-9a-f]{{{digits}}}$")]
+
+    @property
+    def sample(self) -> str:
+        return "3c9a51e07f24b8d60f4c81b2a95d3e6f"[: 2 * self.byte_count]
+
+
+@dataclass(frozen=True, eq=False)
+class OfUser:
+    """The id of the user who owns the listing: each user has one at most."""
+
+    type: Any = Snowflake
+    sample: str = "223456789012345678"
 
 
 @dataclass(frozen=True)
@@ -137,14 +184,13 @@ class Kind:
     Args:
         plural: the name in paths and refs, such as "bots".
         singular: the name in texts of the API, such as "bot".
-        sample_id: an id in examples of documents.
     """
 
     plural: str
     singular: str
     nouns: Nouns
     profile: type[Profile]
-    sample_id: str = "823456789012345678"
+    id: Given | Made | OfUser
     review: ReviewPart | None = None
     votes: VotesPart | None = None
     keys: KeysPart | None = None
@@ -161,9 +207,14 @@ class Kind:
         """Return true if listings of this kind have a part; None is what all have."""
         return part is None or getattr(self, part) is not None
 
+    @property
+    def object(self) -> PlatformObject | None:
+        """The object of the chat platform that a listing stands for; None if it stands for none."""
+        return self.facts.question if self.facts is not None else None
+
     def is_a(self, known: PlatformObject) -> bool:
         """Return true if a listing stands for such an object of the chat platform."""
-        return self.facts is not None and self.facts.question == known
+        return self.object == known
 
     @property
     def prefix(self) -> str:
@@ -183,6 +234,21 @@ class Kind:
     def ref(self, listing_id: str) -> str:
         """Return the ref of a listing."""
         return self.prefix + listing_id
+
+    @property
+    def has_snowflakes(self) -> bool:
+        """True if the ids of its listings are numbers that the chat platform made."""
+        return self.id.type is Snowflake
+
+    def new_ref(self, form: ListingSubmission, random: Callable[[int], bytes]) -> str:
+        """Return the ref of a new listing. `random(n)` gives n random bytes."""
+        match self.id:
+            case Given():
+                return self.ref(form.id)
+            case Made(byte_count=count):
+                return self.ref(random(count).hex())
+            case OfUser():
+                return self.ref(form.owner_id)
 
     @cached_property
     def fields(self) -> Mapping[str, Declared]:
@@ -210,6 +276,13 @@ class Kind:
         """An example of a profile, for documents."""
         samples = {name: field.note(Sample) for name, field in self.fields.items()}
         return self.profile(**{name: sample.value for name, sample in samples.items() if sample is not None})
+
+    @cached_property
+    def labels(self) -> Mapping[str, Text]:
+        """The labels of the fields of a submission."""
+        asked = {"id": self.id.label} if isinstance(self.id, Given) else {}
+        shown = {name: shown.label for name, shown in self.shown.items()}
+        return {**asked, **shown, "extra_owners": Text("Co-owners")}
 
     def choices(self, name: str) -> Mapping[str, Text]:
         """Return the choices of a field, with their names for people."""
@@ -300,7 +373,9 @@ class Kind:
     @cached_property
     def submission(self) -> type[ListingSubmission]:
         """The form of a submission."""
-        fields: list[Any] = [("owner_id", Snowflake), *map(_defined, self.fields.values()), ("id", Snowflake)]
+        fields: list[Any] = [("owner_id", Snowflake), *map(_defined, self.fields.values())]
+        if isinstance(self.id, Given):
+            fields.append(("id", self.id.type))
         if self.co_owners is not None:
             fields.append(("extra_owners", _extra_owners(self), ()))
         made = msgspec.defstruct(

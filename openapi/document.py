@@ -16,6 +16,7 @@ from actions.sessions import SESSION_PATTERN
 from actions.users import ACTS
 from actions.views import ID_PATTERN
 from core.version import API_VERSION, VERSION, VERSIONS
+from forms.schema import type_schema
 from handlers.reply import EVENT_STREAM, JSON, Reply, encode_json, refused
 from handlers.route import Access, AnyRoute
 from handlers.routes import TAGS
@@ -266,7 +267,9 @@ _PARAMETERS: Node = {
     **_OF_WEBHOOKS,
     **{
         f"{kind.singular}Id": _parameter(
-            "id", "path", f"The {kind.singular}'s id.", _SNOWFLAKE, kind.sample_id
+            *("id", "path", f"The {kind.singular}'s id."),
+            _SNOWFLAKE if kind.has_snowflakes else type_schema(kind.id.type),
+            kind.id.sample,
         )
         for kind in KINDS
     },

@@ -20,6 +20,7 @@ from actions.views import (
     NULL,
     Count,
     KindName,
+    ListingId,
     ListingName,
     Moment,
     Positive,
@@ -71,7 +72,7 @@ class ListingHit(View):
     """A listing that was found."""
 
     kind: Annotated[KindName, Meta(description="The kind of listing.")]
-    id: Snowflake
+    id: ListingId
     name: ListingName
     state: Review
 
@@ -252,7 +253,7 @@ class VoteOfUser(View):
     """A user's votes for one listing."""
 
     kind: Annotated[KindName, Meta(description="The kind of listing.")]
-    id: Snowflake
+    id: ListingId
     name: ListingName
     voted: Voted
     votes: Annotated[Positive, Meta(description="How often the user has voted, over all time.")]

@@ -23,7 +23,7 @@ from typing import Any, Generic, TypeVar
 from actions.action import Access, Action, Call
 from core.rows import Listing
 from handlers.reply import NO_HEADERS, Reply
-from kinds.kind import Kind, PartName
+from kinds.kind import PartName, PlatformObject
 from languages.said import Code
 from languages.texts import NO_ERRORS, Words
 from pages.site_tools import SiteTools
@@ -211,7 +211,7 @@ class Page(Generic[V]):
 
     Args:
         path: with `{kind}` it is a page for each kind that has the part `of`.
-        kind: the kind of a page whose path names one, such as `/servers/new`.
+        known_as: the object of the chat platform that listings of the kind must stand for, too.
         access: what a person needs, beside being one of the `visitors`, to see the page.
         show: returns the page, or a file or redirect. None for a path that takes posts alone.
         visitors: the kind of visitor who may come here.
@@ -227,7 +227,7 @@ class Page(Generic[V]):
     access: Access = ANYTHING
     visitors: Visitors = "signed in"
     of: PartName | None = None
-    kind: Kind | None = None
+    known_as: PlatformObject | None = None
     tab: str = ""
     template: str = ""
     has_get: bool = True

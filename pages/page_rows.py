@@ -20,7 +20,7 @@ from languages.texts import Words
 from pages.page import Again, Answer, AnyPage, PageCall, Post, RefusedPost, Show, Shown, run_post
 from pages.site_tools import SiteTools
 from people.quarantine import refuse_quarantined
-from web.error_pages import error_text, field_texts
+from web.error_pages import by_field, error_text, field_texts
 from web.etags import tagged
 from web.form_posts import FormPost
 from web.json_answers import AnswerRefused
@@ -29,7 +29,6 @@ from web.pages import PageRow
 from web.pages import Shown as SiteAnswer
 from web.people.listing_access import STALE, ask_stale
 from web.people.listing_access import Access as ListingRights
-from web.people.listing_forms import by_field
 from web.people.listing_tabs import tab_title, tab_values
 from web.people.people_audience import PersonVisit, signed_in
 
@@ -42,12 +41,12 @@ TELLS_WHEN = {429, 503}
 
 def rows_of(pages: Sequence[AnyPage]) -> tuple[PageRow, ...]:
     """Return the routes of pages, for each kind that has them."""
-    of_none = [row for page in pages if "{kind}" not in page.path for row in _rows(page, page.kind)]
+    of_none = [row for page in pages if "{kind}" not in page.path for row in _rows(page, None)]
     of_kinds = [
         row
         for kind in KINDS
         for page in pages
-        if "{kind}" in page.path and kind.has(page.of)
+        if "{kind}" in page.path and kind.has(page.of) and page.known_as in {None, kind.object}
         for row in _rows(page, kind)
     ]
     return (*of_none, *of_kinds)

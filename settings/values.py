@@ -13,13 +13,14 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from difflib import get_close_matches
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, PlainValidator, SecretStr
 
 from grammars.header_values import is_header_value
 from grammars.http_urls import PORT
 from grammars.service_urls import read_platform_url, read_proxy_url, read_public_url, read_redis_url
+from kinds.registry import KINDS
 from languages.said import in_words
 from settings.sources import FILE_SUFFIX, variable_of
 
@@ -239,7 +240,10 @@ def _line(most: int) -> AfterValidator:
 ReasonKey = Annotated[str, _matching(r"[a-z0-9-]{1,32}", "must be 1 to 32 characters of a-z, 0-9 and -")]
 ReasonTitle = Annotated[str, _line(80)]
 ReasonText = Annotated[str, _line(400)]
-ListingKind = Literal["bots", "servers", "both"]
+if TYPE_CHECKING:
+    ListingKind = str
+else:
+    ListingKind = Literal[(*(kind.plural for kind in KINDS), "both")]
 
 
 def _off(value: object) -> object:

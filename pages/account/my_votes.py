@@ -17,6 +17,7 @@ from actions.views import NEXT, Count, Success, View
 from core import due_reminders
 from core.rows import Listing
 from core.user_rows import user_ref
+from kinds.registry import KINDS
 from languages.refusals import Refusal
 from languages.texts import Text
 from pages.page import AnyPage, Page, PageCall, Post, Shown
@@ -49,7 +50,7 @@ class MyVote(NamedTuple):
 class MyVoteView(View):
     """The votes of a user for a listing."""
 
-    listing: Annotated[str, Meta(description="Its path in this API, such as `bots/<id>`.")]
+    listing: Annotated[str, Meta(description=f"Its path in this API, such as `{KINDS[0]}/<id>`.")]
     name: Annotated[str | None, Meta(description="Null for a listing that is not public.")]
     votes: Count
     last_at: Count | None

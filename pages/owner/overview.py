@@ -14,7 +14,6 @@ from actions.history import ACT_NAMES, ActView, act_views
 from actions.listing_views import listing_view
 from actions.views import Count, KindName, Moment, View
 from core.rows import Listing
-from kinds.bots import BOTS
 from kinds.registry import kind_of
 from listings.owners import is_proven, prove_ownership
 from listings.review import review_of, waiting_since, waits
@@ -106,7 +105,7 @@ def gaps_of(row: Listing) -> tuple[Gap, ...]:
     found: tuple[tuple[Gap, bool], ...] = (
         ("ownership", kind.is_a("application") and not is_proven(row)),
         ("key", kind.has("keys") and is_approved and not row.keys),
-        ("webhook", is_approved and row.webhook is None),
+        ("webhook", kind.has("webhook") and is_approved and row.webhook is None),
         ("counts", kind.has("stats") and is_approved and row.counts is None),
     )
     return tuple(gap for gap, is_missing in found if is_missing)
@@ -114,8 +113,8 @@ def gaps_of(row: Listing) -> tuple[Gap, ...]:
 
 OVERVIEW = Page(path="/{kind}/{id}/manage", tab="overview", access=Access("see"), show=show)
 PROOF = Page(
-    path=f"/{BOTS}/{{id}}/manage/prove",
-    kind=BOTS,
+    path="/{kind}/{id}/manage/prove",
+    known_as="application",
     tab="overview",
     show=show,
     has_get=False,

@@ -26,7 +26,6 @@ from pages.page import Again, Page, PageCall, Post, RefusedPost, Shown
 from web.form_posts import FormPost
 from web.json_answers import AnswerRefused
 from web.pages import Done
-from web.people.listing_forms import LABELS
 from web.people.people_audience import done
 
 OVERTAKEN = Text(
@@ -43,7 +42,7 @@ def show(page: PageCall) -> Shown[None]:
         html={
             "values": page.refused.typed or asdict(page.row.latest),
             "version": found.get("version") or page.typed("version", version),
-            "labels": LABELS,
+            "labels": page.call.listing_kind.labels,
             "preview": found.get("preview"),
             "others": found.get("others", ()),
             "edits": page.call.tools.edits,
@@ -84,7 +83,8 @@ async def preview(page: PageCall, _: None) -> Markup:
         page.site.descriptions.previews.take(page.person.id)
     except AnswerRefused as refused:
         raise Again(refused) from refused
-    return await page.site.descriptions.markdown.html(page.visit.form().get("description", ""))
+    text = page.visit.form().get(page.call.listing_kind.prose_name or "", "")
+    return await page.site.descriptions.markdown.html(text)
 
 
 def previewed(page: PageCall, html: Markup) -> Shown[None]:

@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 from msgspec import Meta
 
 from actions.query_forms import PageLimit
-from actions.views import Count, KindName, Moment, Snowflake, Success, View
+from actions.views import Count, KindName, ListingId, Moment, Success, View
 from core.clock import month_of
 from core.rows import Listing
 from forms.fields import Form
@@ -29,7 +29,6 @@ from ratelimit.address import address_key
 from search.catalogue import IndexKey, folded
 from search.list_orders import SORTS, ListOrder, Sort
 from web.etags import NO_VARY
-from web.people.listing_forms import CATEGORIES
 
 LISTED = 24
 """The listings of one page."""
@@ -63,7 +62,7 @@ class PublicCard(View):
     """A listing in a list. A server's text is its description."""
 
     kind: KindName
-    id: Snowflake
+    id: ListingId
     name: str
     text: str
     categories: tuple[str, ...]
@@ -237,7 +236,7 @@ def _total(page: PageCall, order: ListOrder) -> int:
 
 
 def _whole(page: PageCall) -> Mapping[str, Any]:
-    return {"is_complete": page.site.public.catalogue.is_complete, "category_name": CATEGORIES.get}
+    return {"is_complete": page.site.public.catalogue.is_complete}
 
 
 def _title(wanted: Wanted) -> Text:

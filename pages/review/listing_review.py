@@ -30,7 +30,6 @@ from pages.page import Again, Answer, Page, PageCall, Post, Show, Shown
 from pages.review.listing_view import ReviewView, platform_view, review_view
 from web.error_pages import error_text
 from web.form_posts import FormPost
-from web.people.listing_forms import LABELS
 from web.people.people_audience import done
 from web.people.server_checking import CONDITIONS
 
@@ -87,7 +86,7 @@ async def _html(page: PageCall) -> Mapping[str, Any]:
         "lengths": LENGTHS,
         "may_decide": "decide" in page.rights,
         "description": await page.site.descriptions.markdown.html(kind.prose(row.latest)),
-        "labels": LABELS,
+        "labels": kind.labels,
         "deeds": ACT_NAMES,
         "reasons": _reasons(page),
         "conditions": CONDITIONS,
@@ -143,7 +142,7 @@ def _refuse_unseen(page: PageCall) -> None:
 
 def _guard_approval(page: PageCall) -> None:
     _refuse_unseen(page)
-    if not is_proven(page.row) and not page.visit.form().text("confirmed"):
+    if page.call.listing_kind.facts and not is_proven(page.row) and not page.visit.form().text("confirmed"):
         raise Again(errors={"confirmed": UNCONFIRMED}, status=400)
 
 

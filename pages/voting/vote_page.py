@@ -246,6 +246,7 @@ async def _html(page: PageCall, row: Listing, standing: _Standing) -> Mapping[st
 
 VOTE_PAGE = Page(
     path="/{kind}/{id}/vote",
+    of="votes",
     template="vote",
     visitors="anyone",
     show=show,

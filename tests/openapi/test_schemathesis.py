@@ -82,7 +82,7 @@ SETTINGS: dict[str, object] = {
 }
 KNOWN_IDS = {
     "bots": BOT,
-    "servers": SERVERS.sample_id,
+    "servers": SERVERS.id.sample,
     "users": USER,
     "keys": KEY_ID,
     "deliveries": DELIVERY_ID,

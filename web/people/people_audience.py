@@ -5,6 +5,7 @@ from urllib.parse import urlsplit
 
 from core.actors import user_actor
 from handlers.reply import NO_HEADERS
+from kinds.registry import KINDS
 from languages.language_names import DEFAULT_LANGUAGE, OWN_NAMES, Language, accepted, named
 from languages.refusals import Refusal
 from languages.texts import Text
@@ -15,7 +16,6 @@ from web.error_pages import ErrorText, ErrorTexts
 from web.notice_cookie import Notices
 from web.page_policy import page_headers
 from web.pages import Done, Notice, Visit
-from web.people.listing_forms import LABELS
 from web.people.user_limit import UserLimit
 from web.people.visitors import Person
 
@@ -87,7 +87,7 @@ NOTICES: Mapping[str, Notice] = {
 """The notices of all actions, by name."""
 
 FIELD_LABELS: Mapping[str, Text] = {
-    **LABELS,
+    **{name: label for kind in reversed(KINDS) for name, label in kind.labels.items()},
     "words": Text("In your words"),
     "withdraw_reason": Text("Reason"),
     "withdraw_words": Text("In your words"),

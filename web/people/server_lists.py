@@ -11,10 +11,12 @@ from typing import NamedTuple
 
 from chatplatform.answers import PlatformServer
 from core.clock import NS_PER_SECOND, Clock
+from kinds.registry import KINDS
 
 KEPT_NS = 600 * NS_PER_SECOND
 MOST_USERS = 1_000
-_PAGES = re.compile(r"/servers/(new|[0-9]+/(?:manage|take-over))(?=[/?#]|$)")
+_SERVERS = "|".join(kind.plural for kind in KINDS if kind.is_a("server"))
+_PAGES = re.compile(rf"/(?:{_SERVERS})/(new|[0-9]+/(?:manage|take-over))(?=[/?#]|$)")
 
 
 class ServerList(NamedTuple):

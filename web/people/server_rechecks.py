@@ -10,7 +10,7 @@ round begins behind that server: one of which there is never an answer stops no 
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from chatplatform.platform_client import PlatformAway
 from core.actors import GATEWAY
@@ -19,7 +19,7 @@ from core.failures import Unavailable
 from core.ledger import Ledger
 from core.listing_table import ref_slices
 from core.rows import Listing
-from kinds.servers import SERVERS
+from kinds.registry import KINDS
 from listings.eligibility import check
 from web.people.rounds import in_rounds
 from web.people.server_checking import ServerChecking
@@ -27,6 +27,7 @@ from web.people.server_checking import ServerChecking
 AGE_MS = MS_PER_DAY
 """How old a check is when the next one is due."""
 EVERY_SECONDS = 600.0
+_CHECKED = sorted(kind.prefix for kind in KINDS if kind.has("checks"))
 
 
 class ServerRechecks:
@@ -50,8 +51,8 @@ class ServerRechecks:
         self._checking = checking
         self._grace_ms = grace_ms
         self._asks = asks
-        self._after = SERVERS.prefix
-        """Where the next round begins: behind this listing, or before all servers."""
+        self._after = ""
+        """The listing behind which the next round begins."""
 
     async def run(self, stop: asyncio.Event) -> None:
         """Make a round now and then, until `stop` is set."""
@@ -63,25 +64,28 @@ class ServerRechecks:
         begin = self._after
         try:
             await self._check_between(begin, "")
-            await self._check_between(SERVERS.prefix, begin)
+            await self._check_between("", begin)
         except (PlatformAway, Unavailable):
             return
-        self._after = SERVERS.prefix
+        self._after = ""
 
     async def _check_between(self, after: str, last: str) -> None:
         """Check what is due of the servers behind one up to another, which is the last one if it is empty.
         Raises PlatformAway and Unavailable."""
+        for prefix in _CHECKED:
+            for refs in ref_slices(self._ledger.state.listings.refs, max(after, prefix)):
+                wanted = [ref for ref in refs if ref.startswith(prefix) and (not last or ref <= last)]
+                await self._check_due(wanted)
+                if len(wanted) < len(refs):
+                    break
+                await asyncio.sleep(0)
+
+    async def _check_due(self, refs: Sequence[str]) -> None:
         listings = self._ledger.state.listings
-        for refs in ref_slices(listings.refs, after):
-            wanted = [ref for ref in refs if ref.startswith(SERVERS.prefix) and (not last or ref <= last)]
-            due = [ref for ref in wanted if self._is_due(listings.peek(ref))]
-            for ref in due:
-                self._after = ref
-                if ref in listings:
-                    await self._check(ref)
-            if len(wanted) < len(refs):
-                return
-            await asyncio.sleep(0)
+        for ref in [ref for ref in refs if self._is_due(listings.peek(ref))]:
+            self._after = ref
+            if ref in listings:
+                await self._check(ref)
 
     def _is_due(self, row: Listing) -> bool:
         known, now_ms = row.eligibility, self._clock.now_ms()
@@ -93,7 +97,7 @@ class ServerRechecks:
 
     async def _check(self, ref: str) -> None:
         """Check one listing. Raises PlatformAway and Unavailable."""
-        now = await self._checking.look(ref.removeprefix(SERVERS.prefix))
+        now = await self._checking.look(ref.partition("/")[2])
         if ref not in self._ledger.state.listings:
             return  # removed while the platform was asked
         events = check(self._ledger.state, ref, now, self._clock.now_ms(), self._grace_ms, by=GATEWAY)
