@@ -2,7 +2,7 @@
 
     async def show(page: PageCall) -> Shown[KeyList]: ...
 
-    KEYS = Page(path="/{kind}/{id}/manage/keys", of="keys", tab="keys", access=Access("keys"), show=show,
+    KEYS = Page(path="/{kind}/{id}/manage/keys", tab="keys", access=Access("keys"), show=show,
                 posts=(Post(action=ISSUE_KEY, reads=..., then=...),))
 
     GET   access of the page -> show -> drawn, or its value as JSON under the same path with `.json`
@@ -27,6 +27,7 @@ from kinds.kind import PartName, PlatformObject
 from languages.said import Code
 from languages.texts import NO_ERRORS, Words
 from pages.site_tools import SiteTools
+from pages.tabs import TABS
 from people.permissions import Right
 from ratelimit.bucket import Decision
 from web.form_posts import FormPost
@@ -210,7 +211,8 @@ class Page(Generic[V]):
     """A row of the table of pages.
 
     Args:
-        path: with `{kind}` it is a page for each kind that has the part `of`.
+        path: with `{kind}` it is a page for each kind that has the part.
+        of: the part that a kind must have, for a page under no tab; a tab names the part of its pages.
         known_as: the object of the chat platform that listings of the kind must stand for, too.
         access: what a person needs, beside being one of the `visitors`, to see the page.
         show: returns the page, or a file or redirect. None for a path that takes posts alone.
@@ -234,6 +236,11 @@ class Page(Generic[V]):
     has_json: bool = True
     posts: tuple[Post[Any], ...] = ()
     gives_back: bool = False
+
+    @property
+    def part(self) -> PartName | None:
+        """The part that a kind must have."""
+        return TABS[self.tab].of if self.tab else self.of
 
 
 AnyPage = Page[Any]

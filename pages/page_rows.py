@@ -19,6 +19,7 @@ from languages.refusals import Invalid, Refusal
 from languages.texts import Words
 from pages.page import Again, Answer, AnyPage, PageCall, Post, RefusedPost, Show, Shown, run_post
 from pages.site_tools import SiteTools
+from pages.tabs import tab_title, tab_values
 from people.quarantine import refuse_quarantined
 from web.error_pages import by_field, error_text, field_texts
 from web.etags import tagged
@@ -29,7 +30,6 @@ from web.pages import PageRow
 from web.pages import Shown as SiteAnswer
 from web.people.listing_access import STALE, ask_stale
 from web.people.listing_access import Access as ListingRights
-from web.people.listing_tabs import tab_title, tab_values
 from web.people.people_audience import PersonVisit, signed_in
 
 AGAIN = frozenset({400, 403, 409, 503})
@@ -46,7 +46,7 @@ def rows_of(pages: Sequence[AnyPage]) -> tuple[PageRow, ...]:
         row
         for kind in KINDS
         for page in pages
-        if "{kind}" in page.path and kind.has(page.of) and page.known_as in {None, kind.object}
+        if "{kind}" in page.path and kind.has(page.part) and page.known_as in {None, kind.object}
         for row in _rows(page, kind)
     ]
     return (*of_none, *of_kinds)

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from kinds.kind import PartName
 from languages.texts import Text
 from pages.page import Again, Page, PageCall, Post, Shown, run_post
 
@@ -46,7 +45,7 @@ class Question(NamedTuple):
 
 
 def question_page(
-    *, path: str, asks: Callable[[PageCall], Question], post: Post[Any], tab: str, of: PartName | None = None
+    *, path: str, asks: Callable[[PageCall], Question], post: Post[Any], tab: str
 ) -> Page[None]:
     """Return the page of a question before a post. It takes the same access as the post's action.
 
@@ -71,7 +70,6 @@ def question_page(
 
     return Page(
         path=path,
-        of=of,
         tab=tab,
         template="manage_question",
         access=post.needs,

@@ -112,7 +112,6 @@ _DELIVERIES = "/{kind}/{id}/manage/webhook/deliveries"
 DELIVERY_PAGES = (
     Page(
         path=_DELIVERIES,
-        of="webhook",
         tab="webhook",
         template="delivery_log",
         access=LIST_DELIVERIES.access,
@@ -128,7 +127,6 @@ DELIVERY_PAGES = (
     ),
     Page(
         path=f"{_DELIVERIES}/{{delivery_id}}",
-        of="webhook",
         tab="webhook",
         template="delivery",
         access=LIST_DELIVERIES.access,

@@ -125,7 +125,6 @@ OWNER_PAGES = (
     ),
     question_page(
         path="/{kind}/{id}/manage/leave",
-        of="co_owners",
         tab="leave",
         asks=ask_to_leave,
         post=Post(access=Access("leave"), run=leave, then=lambda *_: done("/me", "left")),

@@ -194,22 +194,15 @@ def _shown(page: PageCall, title: Text, secret: str) -> Shown[None]:
 def _button(name: str, post: Post[Any]) -> Page[WebhookAnswer | None]:
     """Return the address of a button on the page of the webhook, which shows a refusal."""
     return Page(
-        path=f"{_WEBHOOK}/{name}",
-        of="webhook",
-        tab="webhook",
-        access=post.needs,
-        show=show,
-        has_get=False,
-        posts=(post,),
+        path=f"{_WEBHOOK}/{name}", tab="webhook", access=post.needs, show=show, has_get=False, posts=(post,)
     )
 
 
 _WEBHOOK = "/{kind}/{id}/manage/webhook"
 WEBHOOK_PAGES = (
-    Page(path=_WEBHOOK, of="webhook", tab="webhook", access=SHOW_WEBHOOK.access, show=show),
+    Page(path=_WEBHOOK, tab="webhook", access=SHOW_WEBHOOK.access, show=show),
     Page(
         path=f"{_WEBHOOK}/settings",
-        of="webhook",
         tab="webhook",
         template="webhook_settings",
         access=SAVE_WEBHOOK.access,
@@ -219,7 +212,6 @@ WEBHOOK_PAGES = (
     ),
     question_page(
         path=f"{_WEBHOOK}/secret",
-        of="webhook",
         tab="webhook",
         asks=ask_rotation,
         post=Post(
@@ -230,7 +222,6 @@ WEBHOOK_PAGES = (
     ),
     question_page(
         path=f"{_WEBHOOK}/remove",
-        of="webhook",
         tab="webhook",
         asks=ask_removal,
         post=Post(action=REMOVE_WEBHOOK, then=lambda page, _: done(_here(page), "webhook-removed")),

@@ -3,8 +3,8 @@
 from core.rows import Listing, Reviewed
 from languages.texts import Text
 from pages.secrets_shown import ShownOnce, shown_once
+from pages.tabs import tab_values
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OWNER
-from web.people.listing_tabs import tab_values
 from web.templates import load_drawing
 
 ROW = Listing(BOT_REF, OWNER, BOT_PROFILE, NOW_MS, NOW_MS, Reviewed("approved", NOW_MS))

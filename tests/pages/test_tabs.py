@@ -1,4 +1,4 @@
-"""web/people/listing_tabs.py: a page has the tabs that its visitor may open."""
+"""pages/tabs.py: a page has the tabs that its visitor may open."""
 
 import re
 
