@@ -30,7 +30,7 @@ from core.actors import Actor
 from core.events import Event
 from core.state import State
 from core.user_rows import QuarantinedAct
-from grammars.snowflake import is_snowflake
+from grammars.patterns import is_snowflake
 from kinds.kind import Kind, PartName
 from kinds.registry import KINDS
 from languages.refusals import Invalid

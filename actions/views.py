@@ -17,8 +17,7 @@ from msgspec import NODEFAULT, Meta, Struct, StructMeta, defstruct
 from msgspec.structs import FieldInfo, fields
 
 from forms.schema import type_schema
-from grammars.patterns import SNOWFLAKE
-from grammars.snowflake import MAX
+from grammars.patterns import MAX_SNOWFLAKE, SNOWFLAKE
 from kinds.kind import Kind
 from kinds.registry import KINDS
 
@@ -44,7 +43,7 @@ Snowflake = Annotated[
     Meta(
         title="Snowflake",  # a schema with a title is a component of the document
         pattern=SNOWFLAKE,
-        description=f"A number of 17 to 20 digits, up to {MAX}.",
+        description=f"A number of 17 to 20 digits, up to {MAX_SNOWFLAKE}.",
         examples=["123456789012345678"],
     ),
 ]

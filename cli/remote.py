@@ -18,7 +18,7 @@ from urllib.parse import SplitResult, urlsplit
 
 import click
 
-from grammars.header_values import is_header_value
+from grammars.patterns import is_header_value
 
 UNIX = "unix:"
 TIMEOUT_SECONDS = 15

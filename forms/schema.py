@@ -9,8 +9,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from msgspec import Struct
 
-from forms.declared import declared_fields, unwrapped
-from forms.fields import Form
+from forms.fields import Form, declared_fields, unwrapped
 from forms.rules import About, Between, Component, OneOf, Rule, Size
 
 Node = dict[str, Any]

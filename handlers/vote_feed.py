@@ -36,7 +36,7 @@ from core.state import State
 from forms.fields import Form
 from forms.reading import read_query
 from forms.rules import About, Between, Says, matching
-from grammars.snowflake import MAX
+from grammars.patterns import MAX_SNOWFLAKE
 from handlers.reply import EVENT_STREAM, Reply, encode_json, reply_to, success
 from handlers.request import Request
 from kinds.registry import KINDS, kind_of
@@ -416,6 +416,6 @@ def _cursor(text: str, field: str) -> Cursor:
         raise Invalid({field: Fault("not_an_event_id")})
     position, told, proof, *table = text.split("-")
     mark = TableMark(f"{table[0]}/{table[1]}", int(table[2])) if table else None
-    if mark is not None and mark.user > MAX:
+    if mark is not None and mark.user > MAX_SNOWFLAKE:
         raise Invalid({field: Fault("not_an_event_id")})
     return Cursor(int(position), int(told), int(proof, 16), mark)

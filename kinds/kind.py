@@ -11,10 +11,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, cast, get_args
 
 import msgspec
-from msgspec import NODEFAULT, Struct
+from msgspec import Struct
 
-from forms.declared import Declared, declared_fields, unwrapped
-from forms.fields import Form, Snowflake
+from forms.fields import Declared, Form, Snowflake, declared_fields, unwrapped
 from forms.rules import UNIQUE, About, Beside, Display, OneOf, Part, Sample, Size, Widget, matching
 from languages.said import Fault
 from languages.texts import Text
@@ -208,13 +207,13 @@ class Kind:
         return part is None or getattr(self, part) is not None
 
     @property
-    def object(self) -> PlatformObject | None:
+    def known_as(self) -> PlatformObject | None:
         """The object of the chat platform that a listing stands for; None if it stands for none."""
         return self.facts.question if self.facts is not None else None
 
     def is_a(self, known: PlatformObject) -> bool:
         """Return true if a listing stands for such an object of the chat platform."""
-        return self.object == known
+        return self.known_as == known
 
     @property
     def prefix(self) -> str:
@@ -258,12 +257,8 @@ class Kind:
     @cached_property
     def shown(self) -> Mapping[str, Display]:
         """The looks of the fields of a profile, in their order."""
-        found: dict[str, Display] = {}
-        for name, field in self.fields.items():
-            note = field.note(Display)
-            if note is not None:
-                found[name] = note
-        return found
+        notes = {name: field.note(Display) for name, field in self.fields.items()}
+        return {name: note for name, note in notes.items() if note is not None}
 
     @cached_property
     def in_order(self) -> Sequence[str]:
@@ -359,35 +354,36 @@ class Kind:
     @cached_property
     def edit(self) -> type[ListingEdit]:
         """The form of an edit."""
-        made = msgspec.defstruct(
-            f"{self.title}Edit",
-            [("owner_id", Snowflake), *map(_defined, self.fields.values())],
-            bases=(ListingEdit,),
-            namespace={"__doc__": f"A {self.singular}'s profile, written by its owner.", "of_kind": self},
-            module=__name__,
-            frozen=True,
-            kw_only=True,
-        )
+        made = self._form("Edit", f"A {self.singular}'s profile, written by its owner.", ListingEdit)
         return cast(type[ListingEdit], made)
 
     @cached_property
     def submission(self) -> type[ListingSubmission]:
         """The form of a submission."""
-        fields: list[Any] = [("owner_id", Snowflake), *map(_defined, self.fields.values())]
-        if isinstance(self.id, Given):
-            fields.append(("id", self.id.type))
+        own: list[Any] = [("id", self.id.type)] if isinstance(self.id, Given) else []
         if self.co_owners is not None:
-            fields.append(("extra_owners", _extra_owners(self), ()))
-        made = msgspec.defstruct(
-            f"{self.title}Submission",
-            fields,
-            bases=(ListingSubmission,),
-            namespace={"__doc__": f"A new {self.singular} with its profile.", "of_kind": self},
+            size = Size(0, self.co_owners.most)
+            about = About(f"Other users than the owner, who are invited to manage the {self.singular}.")
+            others = Annotated[tuple[Snowflake, ...], size, about, UNIQUE, Beside(_not_the_owner)]
+            own.append(("extra_owners", others, ()))
+        made = self._form("Submission", f"A new {self.singular} with its profile.", ListingSubmission, own)
+        return cast(type[ListingSubmission], made)
+
+    def _form(self, name: str, about: str, base: type[Form], own: Sequence[Any] = ()) -> object:
+        """Return a form with the owner, the fields of the profile, and others of its own."""
+        written = (
+            (each.name, each.annotation, *(() if each.is_required else (each.default,)))
+            for each in self.fields.values()
+        )
+        return msgspec.defstruct(
+            f"{self.title}{name}",
+            [("owner_id", Snowflake), *written, *own],
+            bases=(base,),
+            namespace={"__doc__": about, "of_kind": self},
             module=__name__,
             frozen=True,
             kw_only=True,
         )
-        return cast(type[ListingSubmission], made)
 
     def profile_of(self, form: ListingEdit) -> Profile:
         """Return the profile that a form holds."""
@@ -409,20 +405,5 @@ def choices_of(field: Declared) -> Mapping[str, Text]:
     return next((note.choices for note in (*notes, *entries) if isinstance(note, OneOf)), {})
 
 
-def _defined(field: Declared) -> Any:
-    """Return a field as `defstruct` takes it."""
-    return (
-        (field.name, field.annotation)
-        if field.default is NODEFAULT
-        else (field.name, field.annotation, field.default)
-    )
-
-
 def _not_the_owner(owners: tuple[str, ...], before: Mapping[str, Any]) -> Fault | None:
     return Fault("names_the_owner") if before.get("owner_id") in owners else None
-
-
-def _extra_owners(kind: Kind) -> Any:
-    about = About(f"Other users than the owner, who are invited to manage the {kind.singular}.")
-    most = kind.co_owners.most if kind.co_owners is not None else 0
-    return Annotated[tuple[Snowflake, ...], Size(0, most), about, UNIQUE, Beside(_not_the_owner)]

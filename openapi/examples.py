@@ -13,8 +13,7 @@ from msgspec import Struct, to_builtins
 
 from core.actors import OPERATOR
 from core.user_rows import Quarantine
-from forms.declared import declared_fields
-from forms.fields import Form
+from forms.fields import Form, declared_fields
 from forms.rules import About
 from kinds.kind import Given, Kind
 from kinds.registry import KINDS

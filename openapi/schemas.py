@@ -13,8 +13,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType, defstruct
 
 from actions.views import Moment, Snowflake, id_view
 from core.rows import WebhookEvent
-from forms.declared import declared_fields
-from forms.fields import Form
+from forms.fields import Form, declared_fields
 from forms.schema import COMPONENTS, form_components, type_schema
 from handlers.reply import ErrorBody, InvalidFieldsBody, QuarantinedBody, VotedTooSoonBody
 from handlers.route import AnyRoute

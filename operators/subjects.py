@@ -38,7 +38,7 @@ from core.rows import Listing, Review
 from core.state import State
 from forms.fields import Form
 from forms.rules import About, Says, Size
-from grammars.snowflake import is_snowflake
+from grammars.patterns import is_snowflake
 from handlers.request import Request
 from handlers.slices import in_slices
 from kinds.kind import Kind

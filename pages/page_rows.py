@@ -46,7 +46,7 @@ def rows_of(pages: Sequence[AnyPage]) -> tuple[PageRow, ...]:
         row
         for kind in KINDS
         for page in pages
-        if "{kind}" in page.path and kind.has(page.part) and page.known_as in {None, kind.object}
+        if "{kind}" in page.path and kind.has(page.part) and page.known_as in {None, kind.known_as}
         for row in _rows(page, kind)
     ]
     return (*of_none, *of_kinds)

@@ -18,8 +18,7 @@ from msgspec.structs import asdict
 from actions.listings import EDIT, edit
 from actions.views import Success
 from core.rows import Listing
-from forms.posts import posted
-from forms.reading import read
+from forms.reading import posted, read
 from languages.texts import Text
 from listings.profile_changes import changed_fields
 from pages.page import Again, Page, PageCall, Post, RefusedPost, Shown

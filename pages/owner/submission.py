@@ -26,9 +26,8 @@ from chatplatform.listing_checks import Obstacle, obstacles
 from chatplatform.platform_client import PlatformAway
 from core.failures import Unavailable
 from core.rows import CheckOutcome, Eligibility, Listing, ServerCheck
-from forms.posts import posted
-from forms.reading import read
-from grammars.snowflake import is_snowflake
+from forms.reading import posted, read
+from grammars.patterns import is_snowflake
 from handlers.reply import Reply
 from kinds.kind import Given, Kind, ListingSubmission, Made, OfUser, PlatformObject
 from languages.language_names import OWN_NAMES
@@ -114,7 +113,7 @@ def show_preview(page: PageCall, html: Markup) -> Shown[None]:
 
 
 def _way_of(page: PageCall) -> _Way:
-    return _WAYS[page.call.listing_kind.object]
+    return _WAYS[page.call.listing_kind.known_as]
 
 
 def _ref(page: PageCall, listing_id: str) -> str:

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from grammars.header_values import HEADER_VALUE, is_header_value
+from grammars.patterns import HEADER_VALUE, is_header_value
 
 
 @pytest.mark.parametrize("text", ["!", "~", "a b", "Bearer ~!"])

@@ -29,7 +29,7 @@ def reason_against(url: str) -> str | None:
 
 
 def agrees(url: str) -> bool:
-    """Whether the pattern takes the URL when the reading does."""
+    """Return true if the pattern takes the URL when `read_url` does, and refuses it when that does."""
     fits = len(url) <= MAX_URL_CHARACTERS  # the length is `maxLength`, beside the pattern
     return bool(fits and re.fullmatch(HTTP_URL, url)) == (reason_against(url) is None)
 

@@ -49,7 +49,7 @@ SEEN_FORMATS = {
 IGNORABLE = (
     "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\ufe00\ufe0f\uffa0\U000e0100\U000e01ef"
 )
-"""What is Default_Ignorable_Code_Point and of another category than Cf."""
+"""Characters that are Default_Ignorable_Code_Point, of other categories than Cf."""
 EMOJI = [
     "👩‍💻 Coder",
     "❤️",

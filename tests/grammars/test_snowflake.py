@@ -1,4 +1,4 @@
-"""grammars/snowflake.py: one spelling per id."""
+"""grammars/patterns.py: one spelling per id."""
 
 import re
 
@@ -6,18 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grammars.snowflake import MAX, is_snowflake
+from grammars.patterns import MAX_SNOWFLAKE, is_snowflake
 from tests.support.examples import examples
 
 
 @examples(200)
-@given(st.integers(10**16, MAX))
+@given(st.integers(10**16, MAX_SNOWFLAKE))
 def test_every_64_bit_number_of_17_to_20_digits_is_a_snowflake(number: int) -> None:
     assert is_snowflake(str(number))
 
 
 @examples(200)
-@given(st.integers(0, 10**16 - 1) | st.integers(MAX + 1, 10**25))
+@given(st.integers(0, 10**16 - 1) | st.integers(MAX_SNOWFLAKE + 1, 10**25))
 def test_no_other_number_is_a_snowflake(number: int) -> None:
     assert not is_snowflake(str(number))
 

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forms.declared import declared_fields
-from forms.fields import Form, Nothing
+from forms.fields import Form, Nothing, declared_fields
 from forms.reading import read
 from forms.schema import form_schema
 from kinds.bots import BOTS

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
-from grammars.snowflake import is_snowflake
+from grammars.patterns import is_snowflake
 from listings.review import denial_text
 from settings.model import ChatPlatformSettings, Settings, SettingsError, load_settings
 from tests.support.examples import examples

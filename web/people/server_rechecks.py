@@ -1,12 +1,12 @@
-"""Every listed server, checked once a day. Law: one question at a time, and none that must wait.
+"""The daily checks of listed servers. Invariant: one question at a time, and no request waits for one.
 
-A round walks through the listings of servers that were checked before, in slices; a listing that came without
-a check, such as an operator's, is never hidden for one. Of each that was last checked a day ago, the
-deployment's bot is asked; without a bot, or while it is not in the server, what was known stays known. In a
-fleet one node asks, and the others merge what it found.
+A round walks in slices through the listings that were checked before. A listing without a check, such as one
+that the operator submitted, is never hidden. The platform is asked about each server whose last check is a
+day old, with the deployment's bot. Without a bot, or while it is not in the server, the last facts stay. In a
+fleet one node asks, and the others merge its answers.
 
-The first question without an answer ends a round, so that a platform that is away is not asked on. The next
-round begins behind that server: one of which there is never an answer stops no other.
+The first question without an answer ends a round, because the platform is away. The next round begins behind
+that server, so a server without an answer does not stop the others.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ from web.people.rounds import in_rounds
 from web.people.server_checking import ServerChecking
 
 AGE_MS = MS_PER_DAY
-"""How old a check is when the next one is due."""
+"""The age of a check at which the next one is due."""
 EVERY_SECONDS = 600.0
 _CHECKED = sorted(kind.prefix for kind in KINDS if kind.has("checks"))
 
