@@ -25,12 +25,6 @@ def form_components(forms: Iterable[type[Struct]]) -> dict[str, Node]:
     return dict(sorted(found.items()))
 
 
-def form_schema(form: type[Struct]) -> Node:
-    """Return the schema of a form with the components that it names, as one document."""
-    others = form_components([form])
-    return {**others[form.__name__], "components": {"schemas": others}}
-
-
 def type_schema(declared: Any) -> Node:
     """Return the schema of a type with its notes."""
     return _of(declared, {})

@@ -127,14 +127,14 @@ class KeysPart:
 
 @dataclass(frozen=True)
 class StatsPart:
-    """A listing's program pushes counts: `most` by their names."""
+    """A listing's program pushes counts. `most` has the greatest value of each by its name."""
 
     most: Mapping[str, int]
 
 
 @dataclass(frozen=True)
 class CoOwnersPart:
-    """Owners invite others, who own the listing together with them: `most` is that of both together."""
+    """Owners invite others to manage the listing with them. `most` counts co-owners and invitations."""
 
     most: int
 
@@ -173,7 +173,7 @@ class ChecksPart:
 
 
 PartName = Literal["review", "votes", "keys", "stats", "co_owners", "webhook", "facts", "checks"]
-"""The name of a part, for a declaration that is for all kinds that have it."""
+"""The name of a part. A page or an action that names one is for the kinds that have it."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -40,7 +40,7 @@ class Question(NamedTuple):
     is_grave: bool = False
 
     def is_confirmed(self, text: str) -> bool:
-        """Tell whether the text is what one has to type. A browser shows any white space as one space."""
+        """Return true if the text is the one to type. A browser shows any white space as one space."""
         return self.typed is None or text.split() == self.typed.split()
 
 

@@ -10,13 +10,12 @@ import pytest
 
 from forms.fields import Form
 from forms.reading import read
-from forms.schema import form_schema
 from grammars import patterns
 from kinds.bots import BOTS
 from kinds.servers import SERVERS
 from languages.refusals import Invalid
 from listings.forms import Denial, KeyName
-from tests.support.form_bodies import BOT_BODY, SERVER_BODY, Body, without, wrong_fields
+from tests.support.form_bodies import BOT_BODY, SERVER_BODY, Body, form_schema, without, wrong_fields
 
 BOT_EDIT, SERVER_EDIT = without(BOT_BODY, "id"), without(SERVER_BODY, "id")
 ONE_LINE: list[tuple[type[Form], Body, str]] = [

@@ -26,6 +26,7 @@ from tests.support.platform_stand_in import ADA, BEN, CLEO, standing_in
 from tests.support.redis_server import RedisServer
 from tests.support.webhook_receiver import Receiver
 
+REASONS = '[{"key": "dull", "title": "It is dull", "text": "Nobody smiles.", "kind": "stickers"}]'
 LAUNCHER = "tests.support.eighth_kind.launcher"
 
 
@@ -73,7 +74,7 @@ def fleet(tmp_path_factory: pytest.TempPathFactory, redis_of_module: RedisServer
         port = held.getsockname()[1]
         home = f"http://127.0.0.1:{port}"
         stand_in = stack.enter_context(standing_in(f"{home}/signin/callback"))
-        site = site_settings(home, stand_in)
+        site = {**site_settings(home, stand_in), "review.reasons": REASONS}
         rome = StickerNode(place / "rome", "rome", redis_of_module, **{"server.port": port, **site})
         stack.callback(rome.close)
         rome.start()
@@ -183,6 +184,7 @@ def test_moderators_review_it(fleet: Fleet) -> None:
     desk = words(cleo.page(f"/review/stickers/{sticker}"))
     assert "Winking cat" in desk
     assert "Mood Happy" in desk
+    assert "It is dull" in desk
     assert "Ownership" not in desk
     assert "Age" not in desk
     assert cleo.post(f"/review/stickers/{sticker}/approve", seen).status_code == 303
