@@ -1,4 +1,4 @@
-"""The pages of listings for their owners: who may open which, for every row."""
+"""Each page of a listing for its owners opens for those visitors alone who have the right."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""pages/owner/overview.py: how a listing stands, what happened to it, and whose it is."""
+"""pages/owner/overview.py: the state of a listing, its history, and the proof of its ownership."""
 
 import json
 import re
