@@ -20,11 +20,11 @@ from languages.refusals import Invalid, Refusal
 from languages.said import Fault
 from languages.texts import Text
 from listings.owners import keys_of_others, most_co_owners, open_offer
+from pages.dialogs import Question, question_page
 from pages.page import Again, Answer, Page, PageCall, Post, Shown
-from pages.question_pages import Question, question_page
+from pages.shared_texts import done
+from people.queries import names_of
 from web.pages import see_other
-from web.people.people_audience import done
-from web.people.user_names import names_of
 
 OTHER_NAME = Text("This is another name. Nothing has been removed.")
 LEAVING = Text(

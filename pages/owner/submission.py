@@ -10,7 +10,7 @@ Invariants. An obstacle that the platform names refuses an application; what is 
 because a moderator looks at it. A user who manages a server lists it, and it was checked. A submission that
 is refused comes back with all that was typed.
 
-The servers that a user manages came with the sign-in (`web/people/server_lists.py`). A list that is too old
+The servers that a user manages came with the sign-in (`pages/platform_facts.py`). A list that is too old
 sends nobody away: the form comes back, and says how to read the list again.
 """
 
@@ -37,12 +37,11 @@ from languages.texts import Text, Words
 from listings.forms import WebhookSettings
 from pages.owner.profile import preview
 from pages.page import Again, Answer, Page, PageCall, Post, RefusedPost, Shown
+from pages.platform_facts import ServerList
+from pages.shared_texts import CONDITIONS, done
+from ratelimit.bucket import TooManyRequests
 from web.form_posts import FormPost
-from web.json_answers import AnswerRefused
 from web.pages import see_other
-from web.people.people_audience import done
-from web.people.server_checking import CONDITIONS
-from web.people.server_lists import ServerList
 
 OBSTACLES: Mapping[Obstacle, Text] = {
     "no_application": Text(
@@ -137,7 +136,7 @@ def _form(page: PageCall, values: Mapping[str, Any], **html: Any) -> Shown[None]
         "values": values,
         "labels": {**kind.labels, "webhook_url": Text("Webhook"), "language": Text("Language")},
         "kind": kind,
-        "usual_wait_ms": page.site.ownership.usual_wait_ms,
+        "usual_wait_ms": page.call.tools.ownership.usual_wait_ms,
         "is_listed": _ref(page, values["id"]) in page.call.state.listings,
         "preview": page.refused.found.get("preview"),
         **html,
@@ -231,7 +230,7 @@ async def send_application(page: PageCall) -> Answer:
     form = _read(page, typed(page, page.visit.form()))
     try:
         found = await _obstacles(page, form.id)
-    except AnswerRefused as refused:
+    except TooManyRequests as refused:
         raise Again(refused) from refused
     if found:
         raise Again(errors={"id": _in_words(found)}, status=409)
@@ -317,7 +316,7 @@ async def send_server(page: PageCall) -> Answer:
             raise Again(errors={"": NOT_ELIGIBLE}, status=409, found={"checks": checks})
         checked = CheckedSubmission(form, checks, webhook, page.site.submissions.approves_servers)
         return _sent(page, await submit_checked(page.call.rechecked(), checked))
-    except (Refusal, Unavailable, AnswerRefused) as error:
+    except (Refusal, Unavailable, TooManyRequests) as error:
         if not (isinstance(error, Refusal) and error.code == "listing_exists"):
             raise Again(error, found={"checks": checks}) from error
         ref = _ref(page, server_id)

@@ -181,12 +181,12 @@ def test_moderators_review_it(fleet: Fleet) -> None:
     seen = {"seen": fleet.rome.done("GET", path)["updated_at"]}
     cleo = person(fleet.rome, CLEO)
     assert "Winking cat Sticker" in words(cleo.page("/review"))
-    desk = words(cleo.page(f"/review/stickers/{sticker}"))
-    assert "Winking cat" in desk
-    assert "Mood Happy" in desk
-    assert "It is dull" in desk
-    assert "Ownership" not in desk
-    assert "Age" not in desk
+    review_page = words(cleo.page(f"/review/stickers/{sticker}"))
+    assert "Winking cat" in review_page
+    assert "Mood Happy" in review_page
+    assert "It is dull" in review_page
+    assert "Ownership" not in review_page
+    assert "Age" not in review_page
     assert cleo.post(f"/review/stickers/{sticker}/approve", seen).status_code == 303
     assert fleet.rome.done("GET", path)["state"] == "approved"
     change = {"owner_id": ADA, "name": "Winking cat", "description": "It winks at everybody.", "mood": "Sad"}
