@@ -168,6 +168,9 @@ def test_a_recipe_is_listed_by_its_code(fleet: Fleet) -> None:
     fleet.rome.done("POST", "/manage/recipes/0042/approve", {})
     listed = eventually(lambda: ada.get("/recipes.json?sort=name").json()["listings"][1:])
     assert [each["id"] for each in listed] == ["Soup42"]
+    assert "Votes this month" not in ada.page("/recipes")
+    assert {"popular_stickers", "new_recipes"} <= (home := ada.get("/index.json").json()).keys()
+    assert "popular_recipes" not in home
     page = fleet.rome.done("GET", "/manage/recipes?limit=1")
     assert (page["recipes"][0]["id"], page["next"]) == ("0042", "0042")
     assert fleet.rome.done("GET", "/manage/recipes?after=0042")["recipes"][0]["id"] == "Soup42"
