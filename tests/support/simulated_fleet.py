@@ -193,7 +193,7 @@ def _by(step: Step) -> Actor:
 
 def _submit(node: Node, step: Step, _: str) -> Sequence[ev.Event]:
     form = read(BOTS.submission, {"id": step.ref.partition("/")[2], **_WRITTEN[step.number]})
-    submitted = rules.submit(node.state, form, _now(node), by=_by(step))
+    submitted = rules.submit(node.state, step.ref, form, _now(node), by=_by(step))
     approved = ev.ListingReviewed(step.ref, "approved", None, node.clock.now_ms())
     return [*submitted, approved] if step.number else submitted
 
