@@ -20,7 +20,7 @@ from core.state import State
 from tests.support.committed_rows import a_delivery, a_finished_delivery, a_listing
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_USER, REFUSED, SERVER_REF, USER
 from tests.support.slots_set import webhook_removed
-from tests.support.state_laws import assert_indexes_agree
+from tests.support.state_invariants import assert_indexes_agree
 
 LATER_MS = NOW_MS + 1_000
 ELSEWHERE = Delivery("d", BOT_REF, USER, False, NOW_MS, NOW_MS, owner="b.1")

@@ -1,6 +1,6 @@
 """core/user_changes.py: the row after an event, and two rows of one user as one.
 
-The laws of both, over anything that may happen, are in test_state_laws.py and in
+Their invariants, after any sequence of events, are in test_state_invariants.py and in
 tests/replication/test_merge_laws.py.
 """
 

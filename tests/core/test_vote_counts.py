@@ -26,7 +26,7 @@ from tests.support.committed_rows import a_listing
 from tests.support.examples import examples
 from tests.support.memory_ledger import empty_state, state_after
 from tests.support.sample_rows import BOT_REF, DAY_MS, NOW_MS, OTHER_REF, OTHER_USER, USER
-from tests.support.state_laws import picture, reloaded
+from tests.support.state_invariants import picture, reloaded
 from votes.rules import cast_vote
 from votes.table import VoteTable
 

@@ -50,16 +50,10 @@ class Voting:
         self._thread.join()
 
 
-@pytest.fixture(params=["source", "binary"])
-def program(request: pytest.FixtureRequest) -> Sequence[str]:
-    """The command that serves: the binary too, if `make binary` has built it."""
-    if request.param == "source":
-        return FROM_SOURCE
-    if not BINARY.exists():
-        pytest.skip("`make binary` has not been run")
-    return [str(BINARY), "serve"]
+COMMANDS = [FROM_SOURCE, *([[str(BINARY), "serve"]] if BINARY.exists() else [])]
 
 
+@pytest.mark.parametrize("program", COMMANDS, ids=["source", "binary"][: len(COMMANDS)])
 def test_an_upgrade_under_load_refuses_nobody_and_forgets_no_vote(
     tmp_path: Path, program: Sequence[str]
 ) -> None:
