@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.activated_gateway import FROM_SOURCE, Activated
 from tests.support.gateways import BOT, Client, eventually
 from tests.support.installed_gateway import BINARY
 from tests.support.raw_http_client import Asking
+from tests.support.socket_activation import FROM_SOURCE, Activated
 from wire.listening import listen
 
 FIRST_USER = 700_000_000_000_000_000

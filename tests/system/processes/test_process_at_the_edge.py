@@ -12,12 +12,12 @@ from urllib.parse import unquote
 
 import pytest
 
-from tests.support.activated_gateway import Activated
 from tests.support.certificate_files import HOST, Files, trusting
 from tests.support.forked_gateway import ForkedGateway
 from tests.support.gateways import BOT, USER, WAIT_SECONDS, ProcessGateway, eventually
 from tests.support.raw_http import END, converse
 from tests.support.raw_http_client import HEALTH, Asking, Caller, calling, request
+from tests.support.socket_activation import Activated
 from wire.listening import listen
 
 CHECK = f"/bots/{BOT}/voters/{USER}"
