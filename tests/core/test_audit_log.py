@@ -37,7 +37,7 @@ trails = st.integers(0, KEPT + 20).flatmap(
 
 @examples(200)
 @given(trails, trails, trails)
-def test_trails_are_joined_alike_in_any_order_and_however_often(
+def test_two_audit_logs_merge_alike_in_any_order_and_any_number_of_times(
     one: tuple[AuditEntry, ...], two: tuple[AuditEntry, ...], three: tuple[AuditEntry, ...]
 ) -> None:
     joined = newest((*newest((*one, *two)), *three))
@@ -48,7 +48,7 @@ def test_trails_are_joined_alike_in_any_order_and_however_often(
 
 @examples(200)
 @given(trails, trails, st.integers(0, 30))
-def test_a_user_is_struck_out_alike_before_and_after_two_trails_are_joined(
+def test_an_erasure_before_or_after_a_merge_gives_the_same_audit_log(
     one: tuple[AuditEntry, ...], two: tuple[AuditEntry, ...], until_ms: int
 ) -> None:
     def struck(trail: tuple[AuditEntry, ...]) -> tuple[AuditEntry, ...]:
@@ -75,7 +75,7 @@ def test_the_oldest_acts_are_forgotten() -> None:
     assert [act.at_ms - NOW_MS for act in trail] == list(range(5, KEPT + 5))
 
 
-def test_a_user_is_struck_out_and_the_act_stays() -> None:
+def test_an_erased_user_loses_the_name_and_the_entry_stays() -> None:
     trail = (
         AuditEntry(NOW_MS, ME, "submitted"),
         AuditEntry(NOW_MS + 1, OTHER, "edited"),

@@ -82,7 +82,7 @@ def test_it_is_new_until_it_was_read() -> None:
     assert [each.is_new for each in due(state, END_MS)] == [False]
 
 
-def test_a_listing_that_is_submitted_anew_under_the_id_reminds_nobody_of_the_old_one() -> None:
+def test_a_new_listing_under_the_same_id_has_no_reminders_of_the_old_one() -> None:
     later_ms = NOW_MS + DAY_MS
     state = state_after(VOTE, REMIND, ListingRemoved(BOT_REF))
     for event in listed():

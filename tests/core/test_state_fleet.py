@@ -287,7 +287,7 @@ def test_a_removal_takes_votes_that_came_before_their_listing_too(ledger: Ledger
     [UserErased(USER, (BOT_REF,)), VotesRemoved(BOT_REF, (USER,), "Bought.", NOW_MS)],
     ids=["erased", "struck out"],
 )
-def test_what_has_lost_its_only_vote_before_it_came_waits_for_nothing(
+def test_an_unlisted_listing_that_has_lost_its_only_vote_is_forgotten(
     ledger: Ledger, state: State, end: Event
 ) -> None:
     ledger.commit([NAMED, VoteCast(BOT_REF, USER, 3, NOW_MS, "b.1"), end])

@@ -201,7 +201,7 @@ def test_a_digest_changes_when_anything_changes(ledger: Ledger, state: State, ev
     assert state.digest() != before
 
 
-def test_whatever_is_loaded_shows_in_the_digest(ledger: Ledger, state: State) -> None:
+def test_everything_that_is_loaded_changes_the_digest(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     ledger.commit([VoteCast(BOT_REF, USER, 1, NOW_MS)])
     a_finished_delivery(ledger, "finished")

@@ -101,7 +101,7 @@ def test_counts_that_are_merged_whole_are_those_that_came_one_by_one(
     assert alone.canonical(BOT_REF) == counts.canonical(BOT_REF)
 
 
-def test_votes_that_are_struck_out_are_no_longer_counted() -> None:
+def test_removed_votes_are_no_longer_counted() -> None:
     table = VoteTable()
     counts = VoteCounts(table)
     for number in (1, 2):

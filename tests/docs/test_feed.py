@@ -43,7 +43,7 @@ def free_port() -> int:
         return port
 
 
-def test_what_its_commands_show_comes_out_of_them(gateway: ThreadGateway) -> None:
+def test_its_commands_print_the_shown_output(gateway: ThreadGateway) -> None:
     gateway.list_bot()
     gateway.cast(VOTER)
     environment = {

@@ -55,7 +55,7 @@ def test_a_file_that_is_missing_is_a_mistake(files: Files, missing: str) -> None
     assert findings(files) == Findings([mistake], [])
 
 
-def test_two_files_that_are_missing_are_told_at_once(files: Files) -> None:
+def test_two_missing_files_are_reported_at_once(files: Files) -> None:
     files.certificate.unlink()
     files.key.unlink()
     (mistake,) = findings(files).mistakes

@@ -147,7 +147,7 @@ def test_other_events_are_described_as_they_are_sent(
     assert json.loads(sent) == shown
 
 
-def test_every_event_that_an_endpoint_may_be_told_of_is_described() -> None:
+def test_every_event_of_an_endpoint_is_described() -> None:
     schema = COMPONENTS["schemas"]["ListingEvent"]
     kinds = {kind for each in schema["oneOf"] for kind in found(each)["properties"]["type"]["enum"]}
     assert kinds == {*get_args(WebhookEvent)} - {"vote"}

@@ -42,6 +42,6 @@ def test_a_choice_can_be_taken_back(state: State) -> None:
     assert not state.users.named
 
 
-def test_who_has_never_signed_in_has_no_name_to_show(state: State) -> None:
+def test_a_user_who_has_never_signed_in_has_no_name_to_show(state: State) -> None:
     with pytest.raises(Refusal, match="no_such"):
         set_naming(state, OTHER_USER, NOW_MS, is_allowed=True, by=BY)

@@ -40,7 +40,7 @@ def test_everybody_may_do_what_the_table_says(user: str, is_moderator: bool, all
 
 
 @pytest.mark.parametrize("row", [INVITING, OFFERED], ids=["invited", "heir"])
-def test_who_is_named_may_answer_and_a_moderator_keeps_every_right(row: Listing) -> None:
+def test_an_invited_user_may_answer_and_a_moderator_keeps_every_right(row: Listing) -> None:
     assert rights(OTHER_USER, row, is_moderator=False) == {"answer"}
     assert rights(OTHER_USER, row, is_moderator=True) == {"answer", *OF_MODERATORS}
 

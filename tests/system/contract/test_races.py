@@ -56,7 +56,7 @@ def test_a_key_deleted_during_the_look_up_updates_nothing(
     assert looking_up.done("GET", f"/manage/bots/{BOT}")["server_count"] is None
 
 
-def test_a_bot_listed_anew_during_the_look_up_is_not_updated_by_its_old_key(
+def test_a_bot_that_is_listed_again_during_the_lookup_is_not_updated_by_its_old_key(
     looking_up: ThreadGateway, receiver: Receiver
 ) -> None:
     key = looking_up.list_bot(actual=None)

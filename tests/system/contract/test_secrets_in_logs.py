@@ -46,7 +46,7 @@ SECRET = 'a-secret/with "all"'
 @pytest.mark.parametrize(
     "written", [SECRET, quote(SECRET, ""), doubly(SECRET), json.dumps(SECRET), repr(SECRET)]
 )
-def test_the_search_finds_a_secret_however_it_is_written(written: str) -> None:
+def test_the_search_finds_a_secret_in_every_encoding(written: str) -> None:
     searched = SearchedLogs()
     searched.add(SECRET, "short")
     assert used(searched, "a short line", "another") == []

@@ -268,7 +268,7 @@ def test_webhooks_that_were_pending_when_the_process_was_killed_are_delivered_af
     assert served.done("POST", "/debug/verify")["equal"] is True
 
 
-def test_a_kill_in_the_middle_of_a_write_is_told_and_the_gateway_serves(served: ProcessGateway) -> None:
+def test_a_kill_in_the_middle_of_a_write_is_logged_and_the_gateway_serves(served: ProcessGateway) -> None:
     served.cast()
     eventually(lambda: pending(served) == 0 and idle(served))
     digest = served.done("GET", "/debug/data.json")["digest"]

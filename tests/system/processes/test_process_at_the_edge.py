@@ -49,7 +49,7 @@ def calling_securely(gateway: ProcessGateway, certificate: bytes) -> Iterator[Ca
         yield caller
 
 
-def test_a_renewed_certificate_is_served_after_a_hangup_and_a_broken_one_is_told(
+def test_a_renewed_certificate_is_served_after_a_hangup_and_a_broken_one_is_logged(
     secured: ProcessGateway, files: Files
 ) -> None:
     assert secured.base_url.startswith("https://")
@@ -146,7 +146,7 @@ def logged(gateway: ProcessGateway) -> list[dict[str, Any]]:
     return [line for line in lines if line["logger"] == "votegate.access"]
 
 
-def test_every_answer_is_logged_once_whoever_made_it(process: ProcessGateway) -> None:
+def test_every_answer_of_every_part_is_logged_once(process: ProcessGateway) -> None:
     process.environment["VOTEGATE_LOG__FORM"] = "json"
     process.start()
     key = f"Authorization: {process.list_bot()}"
