@@ -13,6 +13,7 @@ import gateway.serve as composition
 from core.rows import Delivery, WebhookEvent
 from handlers.reply import JSON
 from handlers.route import Resource
+from kinds.registry import KINDS
 from kinds.servers import SERVERS
 from openapi.examples import BOT, DELIVERY_ID, NOW_MS, USER
 from serving.application import ApplicationPolicy, make_application
@@ -130,11 +131,14 @@ def test_the_webhook_is_described_as_it_is_sent(name: str, ref: str, test: bool)
     assert json.loads(sent) == described("vote", name)
 
 
+LAST = [kind for kind in KINDS if kind.has("webhook")][-1]
+
+
 @pytest.mark.parametrize(
     ("name", "ref", "user", "kind"),
     [
         ("botApproved", f"bots/{BOT}", "", "review.approved"),
-        ("serverDenied", f"servers/{SERVERS.sample_id}", "", "review.denied"),
+        (f"{LAST.singular}Denied", f"{LAST.plural}/{LAST.sample_id}", "", "review.denied"),
         ("voteStruck", f"bots/{BOT}", USER, "vote.struck"),
     ],
 )

@@ -7,9 +7,12 @@ from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
 from requests import Response
 
-from tests.support.gateways import BOT, SERVER, USER, Client, ThreadGateway, eventually, running
+from kinds.kind import Kind
+from kinds.registry import KINDS
+from tests.support.gateways import BOT, OWNER, SERVER, USER, Client, ThreadGateway, eventually, running
 from tests.support.webhook_receiver import Answer, Receiver
 
 BOT_PATH = f"/manage/bots/{BOT}"
@@ -35,6 +38,8 @@ MALFORMED_IDS = {
 }
 """Ids as in a path, by their fault."""
 
+LISTED: Mapping[str, str] = {"bots": BOT, "servers": SERVER}
+"""The ids of the listings that `serving` serves. Of every other kind it serves a sample."""
 SHORT_DRAIN_SECONDS = 0.1
 """`drain_seconds` of a gateway that a test stops while a receiver hangs."""
 
@@ -46,8 +51,7 @@ class Limit(NamedTuple):
 
 
 class Served(NamedTuple):
-    """A gateway with an approved bot, its key, an approved server and a moderator; both listings have
-    webhooks."""
+    """A gateway with a moderator, and an approved listing of each kind with a webhook; `key` is the bot's."""
 
     gateway: ThreadGateway
     key: str
@@ -81,15 +85,32 @@ def serving(folder: Path) -> Iterator[Served]:
     with running(folder, **patient) as gateway:
         gateway.list_server()
         served = Served(gateway, gateway.list_bot())
-        for path in (BOT_PATH, f"/manage/servers/{SERVER}"):
-            set_webhook(gateway, "http://127.0.0.1:9/", path)
+        for kind in KINDS:
+            if kind.plural not in LISTED:
+                list_sample(gateway, kind)
+            if kind.has("webhook"):
+                set_webhook(gateway, "http://127.0.0.1:9/", f"/manage/{kind.plural}/{listed_id(kind)}")
         gateway.done("PUT", f"/manage/users/{USER}/moderator")
         yield served
 
 
+def listed_id(kind: Kind) -> str:
+    """Return the id of the listing of a kind that `serving` serves."""
+    return LISTED.get(kind.plural, kind.sample_id)
+
+
+def list_sample(gateway: ThreadGateway, kind: Kind) -> None:
+    """List an approved sample of a kind."""
+    sample = {name: getattr(kind.sample, name) for name in kind.fields}
+    path = f"/manage/{kind.plural}"
+    gateway.done("POST", path, {"id": kind.sample_id, "owner_id": OWNER, **msgspec.to_builtins(sample)})
+    gateway.done("POST", f"{path}/{kind.sample_id}/approve", {})
+
+
 def filled(template: str, **ids: str) -> str:
     """Return a path with ids: the given ones, or those of `serving`; keys and deliveries are unknown ones."""
-    thing = SERVER if "/servers/" in template else USER if "/users/" in template else BOT
+    of_kind = [listed_id(kind) for kind in KINDS if f"/{kind.plural}/" in template]
+    thing = USER if "/users/" in template else of_kind[0] if of_kind else BOT
     known = {"id": thing, "user_id": USER, "act": "vote"}
     known |= dict.fromkeys(("key_id", "delivery_id", "session_id"), "none")
     return template.format(**{**known, **ids})
