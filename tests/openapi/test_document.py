@@ -102,7 +102,7 @@ def test_every_route_is_described_and_nothing_else(tmp_path: Path, monkeypatch: 
     assert {(method, route.path) for route in served for method in route.endpoints} == set(OPERATIONS)
 
 
-def test_every_path_tells_its_methods(gateway: ThreadGateway) -> None:
+def test_every_path_lists_its_methods(gateway: ThreadGateway) -> None:
     for path, item in DOCUMENT["paths"].items():
         described = {*map(str.upper, item), "OPTIONS", *(["HEAD"] if "get" in item else [])}
         response = gateway.request("OPTIONS", filled(path))

@@ -27,10 +27,10 @@ class Vote(NamedTuple):
     at_ms: int
     life: int
     forgotten: int
-    struck: int
+    removed_ms: int
 
 
-class Struck:
+class Removed:
     """Votes that a node has removed, by day and by month."""
 
     def __init__(self) -> None:
@@ -62,7 +62,7 @@ class Book:
         self.windows: dict[Life, dict[str, StatsWindow]] = defaultdict(dict)
         self.pushed: dict[Life, dict[int, Pushed]] = defaultdict(dict)
         """The greatest counts of each day."""
-        self.struck: dict[Life, dict[str, Struck]] = defaultdict(lambda: defaultdict(Struck))
+        self.removed: dict[Life, dict[str, Removed]] = defaultdict(lambda: defaultdict(Removed))
         """The votes that each node has removed."""
         self.erased: set[str] = set()
         self.sign_ins: list[SignIn] = []
@@ -84,7 +84,7 @@ class Book:
                 case ev.SessionsEnded():
                     self.ended.update(event.digests)
                 case ev.VotesRemoved():
-                    self._note_struck(self.struck[self._life(node, event.ref)][node.label], event)
+                    self._note_removed(self.removed[self._life(node, event.ref)][node.label], event)
                 case ev.UserErased():
                     self.erased.add(event.user)
                 case ev.KeyDeleted() | ev.CoOwnersEnded():
@@ -101,11 +101,11 @@ class Book:
     def _note_vote(self, node: Node, event: ev.VoteCast) -> None:
         life, pseudonym = self._life(node, event.ref)[1], DIGESTS.user(event.user)
         forgotten = node.state.fleet.erased.get(pseudonym, 0)
-        struck = node.state.fleet.removed_votes.get(event.ref, {}).get(event.user, 0)
-        self.votes.append(Vote(event.ref, event.user, event.at_ms, life, forgotten, struck))
+        removed_ms = node.state.fleet.removed_votes.get(event.ref, {}).get(event.user, 0)
+        self.votes.append(Vote(event.ref, event.user, event.at_ms, life, forgotten, removed_ms))
 
     @staticmethod
-    def _note_struck(of_node: Struck, event: ev.VotesRemoved) -> None:
+    def _note_removed(of_node: Removed, event: ev.VotesRemoved) -> None:
         for day, of_day, of_month in event.days:
             of_node.days[day] = max(of_day, of_node.days[day])
             month = month_of_day(day)

@@ -1,7 +1,7 @@
 """Markdown and HTML that try to run scripts, to leave their place in the page, to deceive, or to take too
 long."""
 
-from web.prose import MOST_CHARACTERS
+from web.markdown import MOST_CHARACTERS
 
 ADDRESSES = [
     "javascript:alert(1)",

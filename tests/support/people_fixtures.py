@@ -1,4 +1,4 @@
-"""Fixtures for tests of people's pages: a whole gateway, a site with the sign-in alone, and visitors."""
+"""Fixtures of tests of people's pages: a gateway, a site with the sign-in alone, and their visitors."""
 
 from collections.abc import Iterator
 
