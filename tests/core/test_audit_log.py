@@ -1,4 +1,4 @@
-"""core/audit_log.py: the same entries at all nodes, in whichever order they heard of them."""
+"""core/audit_log.py: the same entries at all nodes, in any order of arrival."""
 
 import pytest
 from hypothesis import given

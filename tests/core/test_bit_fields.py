@@ -1,4 +1,4 @@
-"""core/bit_fields.py: what is put is read."""
+"""core/bit_fields.py: a field reads back its value."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""core/digest.py: equal states have equal digests, whatever led to them and whatever happened meanwhile."""
+"""core/digest.py: equal states have equal digests, with any history."""
 
 from itertools import islice
 

@@ -1,4 +1,4 @@
-"""core/digest.py: the digest that all nodes of a fleet share once they have heard of the same changes."""
+"""core/digest.py: the digest that all nodes of a fleet share after the same changes."""
 
 import random
 
@@ -43,7 +43,7 @@ def state_after(*events: Event) -> State:
 
 
 def two_nodes(*of_a: Event, of_b: tuple[Event, ...]) -> tuple[str, str]:
-    """The shared digests of a and of b after what each has heard."""
+    """Return the shared digests of a and b after they have read their facts."""
     first, second = state_after(NAMED, *of_a), state_after(NodeNamed("b.1"), *of_b)
     return first.shared_digest(), second.shared_digest()
 

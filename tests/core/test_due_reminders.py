@@ -1,4 +1,4 @@
-"""core/due_reminders.py: one reminder for each vote, told from the votes alone."""
+"""core/due_reminders.py: one reminder for each vote, computed from the votes alone."""
 
 import pytest
 

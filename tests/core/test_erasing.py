@@ -1,4 +1,4 @@
-"""core/audit_log.py: who is named in a row, and what is left when a name goes."""
+"""core/audit_log.py: the names in a row, and the row after an erasure."""
 
 from msgspec.structs import replace
 

@@ -1,4 +1,4 @@
-"""Messages to owners: what events and other nodes make of the message to an owner."""
+"""Messages to owners: the effect of events and of other nodes on the message of a listing."""
 
 import pytest
 from msgspec.structs import replace

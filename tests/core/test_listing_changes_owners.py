@@ -1,4 +1,4 @@
-"""Co-owners in the row of a listing: those who have left stay away."""
+"""Co-owners in the row of a listing: co-owners who have left stay away."""
 
 from msgspec.structs import replace
 

@@ -1,4 +1,4 @@
-"""A listing is unpacked when it is first asked for; what differs is when, and nothing else."""
+"""A listing is unpacked at the first request for it, with the same result as before."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""core/packing.py: what was packed from rows of this shape is unpacked as it was."""
+"""core/packing.py: packed rows of this version unpack to the same rows."""
 
 import msgspec
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""core/packing.py: a copy of the rows is of the moment it began, whatever happens while it is taken."""
+"""core/packing.py: a copy of the rows has the moment at which it began, with any changes meanwhile."""
 
 from itertools import islice
 

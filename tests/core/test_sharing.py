@@ -1,4 +1,4 @@
-"""core/sharing.py: what is only of one node is left out of a shared listing, or named after it."""
+"""core/sharing.py: fields of one node are left out of a shared listing, or named after the node."""
 
 import pytest
 from hypothesis import given

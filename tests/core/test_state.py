@@ -1,4 +1,4 @@
-"""core/state.py: what each event does to the tables. Its invariants: test_state_invariants.py.
+"""core/state.py: the effect of each event on the tables. Its invariants: test_state_invariants.py.
 
 For deliveries see test_state_deliveries.py.
 """

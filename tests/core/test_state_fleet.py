@@ -1,4 +1,4 @@
-"""core/state.py: the events by which a node takes what other nodes of a fleet tell."""
+"""core/state.py: events with changes of other nodes of a fleet."""
 
 import pytest
 from msgspec.structs import replace

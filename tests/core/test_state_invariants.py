@@ -105,7 +105,7 @@ def test_every_event_of_a_history_applied_twice_is_the_history(sequence: list[Ev
 @examples(150)
 @given(sequences, st.data())
 def test_a_state_folds_from_its_records(sequence: list[Event], cuts: st.DataObject) -> None:
-    """However the events are spread over records, and whenever digests were asked for."""
+    """Check any split of events into records, with digests at any time."""
     state, records, start = empty_state(), [], 0
     while start < len(sequence):
         end = cuts.draw(st.integers(start + 1, len(sequence)))

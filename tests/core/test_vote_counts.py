@@ -39,7 +39,7 @@ votes = st.lists(st.tuples(nodes, spread), max_size=150)
 
 
 def told(cast: Sequence[tuple[int, int]]) -> list[Told]:
-    """Return the counts that each node tells with each of its votes."""
+    """Return the counts in each node's facts about its votes."""
     days, months = Counter[tuple[int, int]](), Counter[tuple[int, int]]()
     found = []
     for node, day in cast:

@@ -1,4 +1,4 @@
-"""An upgrade: the old process ends, the new one takes its socket, and nobody is refused or forgotten.
+"""An upgrade: the old process ends, the new one takes its socket, and no request or vote is lost.
 
 The listening socket stays open all the while, as systemd keeps it. The new process starts when the old one
 has ended and given the data folder back. Meanwhile connections wait in the socket.

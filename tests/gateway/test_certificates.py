@@ -1,4 +1,5 @@
-"""`check-config` reads the certificates and keys that are named, and tells what a peer would refuse, too."""
+"""`check-config` reads the named certificates and keys, and also reports certificates that a peer would
+refuse."""
 
 from datetime import UTC, datetime
 from pathlib import Path

@@ -1,4 +1,5 @@
-"""gateway/delivery.py: the settings decide where the platform is asked, as whom, how, and for how long."""
+"""gateway/delivery.py: the settings decide the address, the proxy, the secret and the timeout of the
+platform."""
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager

@@ -1,4 +1,4 @@
-"""gateway/serve.py: a start says what it is, where its secrets are, and how to reach it."""
+"""gateway/serve.py: a start logs its version, the places of its secrets, and its addresses."""
 
 import json
 import signal

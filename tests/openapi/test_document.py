@@ -1,4 +1,4 @@
-"""The OpenAPI document is right: valid, whole, and true to what is served and sent."""
+"""The OpenAPI document is valid and complete, and agrees with the served routes and the sent webhooks."""
 
 import json
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""people/naming.py: owners see no name of a voter who has not asked for it."""
+"""people/naming.py: owners see the name of a voter only if the voter allows it."""
 
 import pytest
 

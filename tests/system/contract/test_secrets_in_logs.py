@@ -1,5 +1,4 @@
-"""Secrets where a caller should never put them, and what the log holds of them. The fixture of this folder
-searches the log of every other module in the same way."""
+"""Secrets in places where a caller should never put them, and the log lines about them."""
 
 import json
 from pathlib import Path

@@ -41,7 +41,7 @@ class Told:
         return [json.loads(line) for line in text.splitlines()]
 
     def only(self, answer: requests.Response) -> Line:
-        """The one line, which an answer has caused, without what every line has."""
+        """Return the one line that an answer has caused, without the fields of every line."""
         (line,) = self.lines()
         assert line.pop("request") == answer.headers["X-Request-Id"]
         assert line.pop("address") == ADDRESS

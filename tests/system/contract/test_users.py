@@ -1,4 +1,4 @@
-"""Users as the operator sees them: who moderates, who is signed in, and what is forbidden to whom."""
+"""Users as the operator sees them: moderators, sessions, quarantines."""
 
 import json
 from collections.abc import Iterator

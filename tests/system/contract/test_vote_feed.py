@@ -75,7 +75,7 @@ def stream(
 
 
 def has_room(gateway: ThreadGateway) -> bool:
-    """Tell whether a stream can be opened."""
+    """Return true if a stream can be opened."""
     with requests.Session() as session:
         session.trust_env = False
         url = f"{gateway.base_url}{FEED}?after=now"

@@ -1,4 +1,4 @@
-"""Webhooks that are told of decisions on their listing, if they ask for it."""
+"""Webhooks that take events about decisions on their listing."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Names whose servers never answer: they hold up nobody's votes but their own."""
+"""Names whose servers never answer: they delay only their own votes."""
 
 import socket
 from collections.abc import Iterator

@@ -193,7 +193,7 @@ def test_every_answer_of_every_part_is_logged_once(process: ProcessGateway) -> N
 
 @pytest.fixture
 def broken(tmp_path: Path) -> Iterator[ForkedGateway]:
-    """A gateway with a bug that quotes what it was sent."""
+    """A gateway with a bug that quotes its request."""
     gateway = ForkedGateway(tmp_path / "data", VOTEGATE_LOG__LEVEL="DEBUG")
     gateway.bug = "handlers.public.PublicApi.stats"
     yield gateway
