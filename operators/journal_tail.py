@@ -22,6 +22,7 @@ from core.events import Event, ManagementEvent, UserErased
 from core.rows import Policy
 from forms.fields import Form
 from forms.rules import Between
+from kinds.registry import KINDS, SAMPLE_REF
 
 EVENTS = 500
 PAGE_EVENTS = 100
@@ -44,11 +45,9 @@ SHOWN: Mapping[type[Event], Sequence[str]] = {
         *("action", "actual", "limits.stats", "limits.voters", "webhook.host", "webhook.language"),
         *("eligibility.failing_ms", "eligibility.hidden_ms", "by"),
     ),
-    ev.EndpointHelped: ("action", "by"),
     ev.EndpointHealthSet: ("failed", "suspension.reason", "suspension.times"),
     ev.VoteCast: ("user", "count", "node"),
     ev.VoteCountsMerged: (),
-    ev.VoteCountsMoved: ("label",),
     ev.VoteFlagged: ("user", "rule"),
     ev.NoteAdded: ("by",),
     ev.ListingTakenOver: ("owner_id", "lost_by", "by"),
@@ -62,8 +61,7 @@ SHOWN: Mapping[type[Event], Sequence[str]] = {
     ev.EndingsForgotten: ("before_ms",),
     ev.UserDropped: (),
     ev.UserSlotsSet: ("role", "naming.is_allowed", "by"),
-    ev.ReminderSet: ("listing",),
-    ev.ReminderCleared: ("listing",),
+    ev.ReminderSet: ("listing", "is_on"),
     ev.ReminderAttempted: (
         *("listing", "number", "outcome"),
         *("attempt.status", "attempt.error", "attempt.duration_ms"),
@@ -83,7 +81,7 @@ SHOWN: Mapping[type[Event], Sequence[str]] = {
     ev.ListingMerged: ("row.profile.name", "row.state", "updates"),
     ev.UserMerged: ("row.role",),
     ev.VotesMerged: ("nodes", "leaf"),
-    ev.VotesMoved: ("label", "users"),
+    ev.VotesMoved: ("label", "users", "days"),
     ev.DeliveryMerged: ("row.id", "row.owner"),
     ev.DeliveryForgotten: ("delivery_id",),
 }
@@ -104,8 +102,8 @@ class EventView(View):
     type: Annotated[str, Meta(description="Its name and version."), example("vote_cast.1")]
     ref: Annotated[
         str | None,
-        Meta(description="The listing that it is about: `bots/<id>` or `servers/<id>`."),
-        example("bots/123456789012345678"),
+        Meta(description=f"The listing that it is about: {' or '.join(f'`{kind}/<id>`' for kind in KINDS)}."),
+        example(SAMPLE_REF),
     ]
     text: Annotated[
         str,

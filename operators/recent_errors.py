@@ -11,6 +11,7 @@ from msgspec import Meta
 
 from actions.views import NULL, Moment, Success, View, example
 from core.actors import REQUEST_ID
+from kinds.registry import SAMPLE_REF
 from watchers.redaction import Redactor
 
 LINES = 100
@@ -30,7 +31,7 @@ class ErrorLineView(View):
         str,
         Meta(
             examples=[
-                "the endpoint of bots/123456789012345678 is suspended: http_500; its webhooks wait, and one "
+                f"the endpoint of {SAMPLE_REF} is suspended: http_500; its webhooks wait, and one "
                 "probes it in 60 s"
             ]
         ),

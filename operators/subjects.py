@@ -20,6 +20,7 @@ from actions.views import (
     NULL,
     Count,
     KindName,
+    ListingId,
     ListingName,
     Moment,
     Positive,
@@ -36,7 +37,7 @@ from core.listing_table import ref_slices
 from core.rows import Review
 from forms.fields import Form
 from forms.rules import About, Says, Size
-from grammars.snowflake import is_snowflake
+from grammars.patterns import is_snowflake
 from handlers.request import Request
 from handlers.slices import in_slices
 from kinds.kind import Kind
@@ -45,7 +46,7 @@ from languages.refusals import Invalid
 from languages.said import Fault
 from listings.rules import listing_of
 from operators.gateway_parts import GatewayParts
-from search.finding import Hit, ListingSearch, OwnedListings
+from search.finding import Hit, ListingSearch
 from votes.queries import RecentVotes, Voted, vote_status
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ class ListingHit(View):
     """A listing that was found."""
 
     kind: Annotated[KindName, Meta(description="The kind of listing.")]
-    id: Snowflake
+    id: ListingId
     name: ListingName
     state: Review
 
@@ -226,7 +227,7 @@ class VoteOfUser(View):
     """A user's votes for one listing."""
 
     kind: Annotated[KindName, Meta(description="The kind of listing.")]
-    id: Snowflake
+    id: ListingId
     name: ListingName
     voted: Voted
     votes: Annotated[Positive, Meta(description="How often the user has voted, over all time.")]
@@ -251,21 +252,22 @@ async def user_inside(parts: GatewayParts, user: str) -> UserInside:
     """Return all that is known of a user. Raises Invalid for a text that is no id."""
     if not is_snowflake(user):
         raise Invalid({"id": Fault("no_snowflake")})
-    state, now_ms = parts.state, parts.tools.clock.now_ms()
-    owned, votes = OwnedListings(state, user, SHOWN), list[VoteOfUser]()
+    state, ownership, now_ms = parts.state, parts.tools.ownership, parts.tools.clock.now_ms()
+    votes = list[VoteOfUser]()
 
     def slices() -> Iterator[None]:
         for refs in ref_slices(state.listings.refs):
-            owned.look(refs)
             found = (_vote_of(parts, ref, user, now_ms) for ref in refs)
             votes.extend(vote for vote in found if vote is not None)
             yield
 
+    await in_slices(ownership.survey())
     await in_slices(slices())
+    owned = ownership.refs_of(user)
     return UserInside(
         **asdict(user_view(parts.tools, user, now_ms)),
-        listings=tuple(map(hit_view, owned.found)),
-        listings_count=owned.count,
+        listings=tuple(hit_view(Hit(ref, state.listings.brief(ref))) for ref in owned[:SHOWN]),
+        listings_count=len(owned),
         votes=tuple(votes[:SHOWN]),
         votes_count=len(votes),
     )

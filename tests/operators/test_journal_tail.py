@@ -8,7 +8,6 @@ from msgspec import Struct
 from msgspec.structs import fields
 
 from core.actors import user_actor
-from core.clock import FakeClock
 from core.events import (
     DeliveryMerged,
     DeliveryQueued,
@@ -20,6 +19,7 @@ from core.events import (
 )
 from core.rows import Policy, Webhook
 from operators.journal_tail import EVENTS, PAGE_EVENTS, SHOWN, EventView, JournalPage, JournalTail
+from tests.support.fake_clock import FakeClock
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_USER, USER, voted
 from tests.support.slots_set import limits_set, webhook_saved
 

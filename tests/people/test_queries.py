@@ -1,4 +1,4 @@
-"""people/queries.py: users in pages, and names of those who have signed in."""
+"""people/queries.py: users in pages, and names of users who have signed in."""
 
 from core.actors import OPERATOR, user_actor
 from core.events import Event, UserSignedIn
