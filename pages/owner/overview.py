@@ -23,8 +23,8 @@ from pages.owner.server_checks import bot_link, hides_ms
 from pages.owner.take_over import description_now
 from pages.page import Page, PageCall, Post, Shown
 from pages.shared_texts import CONDITIONS, done
+from pages.visitors import names_of
 from people.permissions import Right
-from people.queries import names_of
 
 Gap = Literal["ownership", "key", "webhook", "counts"]
 """What a listing could have, and has not."""
