@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from actions.action import Access, Call, Operation
+from actions.action import Access, Call, form_of
 from core.failures import Unavailable
 from core.rows import Listing
 from core.state import State
@@ -239,7 +239,7 @@ async def _made(show: Show[Any] | None, call: PageCall) -> Answer:
 
 async def _ran(post: Post[Any], call: PageCall, typed: Mapping[str, Any]) -> Any:
     """Run a post, and return its view. Raises the refusals of its action, and Again."""
-    form_type = Operation(post.action, call.call.kind).form if post.action is not None else None
+    form_type = form_of(post.action, call.call.kind) if post.action is not None else None
     form = read(form_type, typed) if form_type is not None and post.reads is not None else None
     made = run_post(post, call, form)
     return await made if inspect.isawaitable(made) else made

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 
 from actions.action import Access
-from actions.history import ACT_NAMES, ActView, act_views
+from actions.history import ACTION_NAMES, ActView, act_views
 from actions.listing_views import listing_view
 from actions.views import Count, KindName, Moment, View
 from core.rows import Listing
@@ -64,7 +64,7 @@ def show(page: PageCall) -> Shown[ListingStanding]:
         "gaps": [gap for gap in standing.missing if _WHO_FILLS[gap] in page.rights],
         "owners": owners,
         "names": names_of(page.call.state, owners),
-        "act_names": ACT_NAMES,
+        "act_names": ACTION_NAMES,
         "me": f"users/{page.person.id}",
         "conditions": CONDITIONS,
         "hides_ms": hides_ms(asked, row),

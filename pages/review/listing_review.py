@@ -12,8 +12,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
-from actions.action import Access, AnyAction, Call, Operation
-from actions.history import ACT_NAMES
+from actions.action import Access, AnyAction, Call, form_of
+from actions.history import ACTION_NAMES
 from actions.review import AGREE, APPROVE, CLAIM, DENY, NOTE, REFUSE, RELEASE, WITHDRAW
 from actions.users import LIFT_QUARANTINE, QUARANTINE_USER, QuarantineTerms, impose, lift
 from actions.views import Success
@@ -86,7 +86,7 @@ async def _html(page: PageCall) -> Mapping[str, Any]:
         "may_decide": "decide" in page.rights,
         "description": await page.site.descriptions.markdown.html(kind.prose(row.latest)),
         "labels": LABELS,
-        "deeds": ACT_NAMES,
+        "deeds": ACTION_NAMES,
         "reasons": _reasons(page),
         "conditions": CONDITIONS,
         "values": page.visit.form() if page.refused.error is not None else {},
@@ -233,7 +233,7 @@ def _decision(
     Args:
         prefix: the beginning of the names of the form's fields.
     """
-    form_type = Operation(action, None).form
+    form_type = form_of(action, None)
     names = form_type.__struct_fields__ if form_type is not None else ()
     takes_reason = "reason" in names
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any, NamedTuple
 from msgspec import Meta
 
 from actions.views import ActorName, Count, Moment, Success, View
-from actions.vote_removals import REMOVE_VOTES, StruckVotes, remove
+from actions.votes import REMOVE_VOTES, StruckVotes, remove
 from core.actors import user_of
 from core.audit_log import FLAGS_KEPT
 from core.rows import FlagRule, Listing, VoteFlag

@@ -40,12 +40,7 @@ async def name_it(_: Call, form: KeyName) -> Named:
 NAME = Action(
     name="nameIt",
     run=name_it,
-    form=KeyName,
-    view=Named,
-    access=Access(),
-    method="POST",
-    path="/manage/names",
-    tag="Names",
+    route="POST /manage/names",
     summary="Name it",
     outcome="Named.",
     command=Command("names add"),

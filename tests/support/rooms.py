@@ -21,7 +21,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "guild_counts": {"chatplatform", "core", "outbound"},
     "chatplatform": {"core", "outbound"},
     "journal": {"core", "storage"},
-    "webhook": {"core", "outbound"},
+    "webhook": {"chatplatform", "core", "outbound"},
     "direct_messages": {"chatplatform", "core", "webhook"},
     "snapshot": {"core", "journal", "storage"},
     "replication": {"core", "journal", "storage"},

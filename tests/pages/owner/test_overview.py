@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 
-from actions.history import ACT_NAMES
+from actions.history import ACTION_NAMES
 from core.rows import AuditAction
 from tests.support.gateways import BOT
 from tests.support.owned_listings import SERVER, TYPED, describe, list_bot, list_server
@@ -164,4 +164,4 @@ def test_the_platform_is_not_asked_without_end(gateway: PeopleGateway, ada: Pers
 
 
 def test_every_act_has_a_name() -> None:
-    assert ACT_NAMES.keys() == {*get_args(AuditAction)}
+    assert ACTION_NAMES.keys() == {*get_args(AuditAction)}

@@ -1,4 +1,4 @@
-"""actions/vote_removals.py: nothing is removed for a moderator who was signed out during the search."""
+"""actions/votes.py: nothing is removed for a moderator who was signed out during the search."""
 
 from collections.abc import Iterable
 from types import SimpleNamespace
@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from actions.action import Call
-from actions.vote_removals import remove
+from actions.votes import remove
 from core.actors import user_actor
 from core.clock import FakeClock
 from core.ledger import Ledger

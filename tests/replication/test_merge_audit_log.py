@@ -1,4 +1,4 @@
-"""replication/merge.py: who did what with a listing, when nodes hear of each other."""
+"""replication/merge.py: the audit log of a listing, when nodes hear from each other."""
 
 from core.actors import ERASED, OPERATOR, user_actor
 from tests.support.memory_nodes import DIGESTS, Node, meet
@@ -6,22 +6,22 @@ from tests.support.sample_rows import BOT_REF, HOUR_MS, NOW_MS, OTHER_USER, USER
 from tests.support.slots_set import actual_count_set, limits_set
 from votes.rules import erase_user
 
-DEEDS = {"actual_count_set", "limits_set"}
+ACTIONS = {"actual_count_set", "limits_set"}
 
 
-def trail(node: Node) -> list[tuple[str, str]]:
-    return [(act.by, act.action) for act in node.listing().audit_log if act.action in DEEDS]
+def audit_log(node: Node) -> list[tuple[str, str]]:
+    return [(act.by, act.action) for act in node.listing().audit_log if act.action in ACTIONS]
 
 
-def test_acts_of_two_nodes_become_one_trail(a: Node, b: Node) -> None:
+def test_actions_of_two_nodes_become_one_audit_log(a: Node, b: Node) -> None:
     a.commit(actual_count_set(BOT_REF, 5, at_ms=NOW_MS, by=user_actor(USER)))
     b.commit(limits_set(BOT_REF, None, None, at_ms=NOW_MS, by=OPERATOR))
     meet(a, b)
-    assert trail(a) == trail(b)
-    assert set(trail(a)) == {(user_actor(USER), "actual_count_set"), (OPERATOR, "limits_set")}
+    assert audit_log(a) == audit_log(b)
+    assert set(audit_log(a)) == {(user_actor(USER), "actual_count_set"), (OPERATOR, "limits_set")}
 
 
-def test_a_user_who_is_erased_at_one_node_is_struck_out_at_both(a: Node, b: Node) -> None:
+def test_a_user_who_is_erased_at_one_node_is_named_at_neither(a: Node, b: Node) -> None:
     b.hear(a)
     b.commit(actual_count_set(BOT_REF, 5, at_ms=NOW_MS, by=user_actor(USER)))
     unheard = b.told[-1].facts
@@ -29,13 +29,16 @@ def test_a_user_who_is_erased_at_one_node_is_struck_out_at_both(a: Node, b: Node
     a.commit(*erase_user(USER, {BOT_REF}, DIGESTS.user(USER), now_ms=NOW_MS, by=OPERATOR))
     meet(a, b)
     a.merge_facts(unheard, "b.1")
-    assert trail(a) == trail(b) == [(ERASED, "actual_count_set")]
+    assert audit_log(a) == audit_log(b) == [(ERASED, "actual_count_set")]
 
 
-def test_an_act_after_the_erasure_stays_and_so_do_those_of_others(a: Node, b: Node) -> None:
+def test_actions_after_the_erasure_and_those_of_others_stay(a: Node, b: Node) -> None:
     b.hear(a)
     a.commit(actual_count_set(BOT_REF, 4, at_ms=NOW_MS, by=user_actor(OTHER_USER)))
     a.commit(*erase_user(USER, {BOT_REF}, DIGESTS.user(USER), now_ms=NOW_MS, by=OPERATOR))
     a.commit(actual_count_set(BOT_REF, 5, at_ms=NOW_MS, by=user_actor(USER)))
     meet(a, b)
-    assert trail(b) == [(user_actor(OTHER_USER), "actual_count_set"), (user_actor(USER), "actual_count_set")]
+    assert audit_log(b) == [
+        (user_actor(OTHER_USER), "actual_count_set"),
+        (user_actor(USER), "actual_count_set"),
+    ]
