@@ -11,7 +11,6 @@ import logging
 from core.clock import NS_PER_SECOND, Clock
 from core.fleet_table import FleetView, label_of, name_and_epoch
 from replication.applying import Applying
-from replication.loops import Pacing
 from replication.members import RefusedNodes, Registry
 from replication.merge import FactSource
 from replication.publisher import Entry
@@ -170,7 +169,6 @@ class Follower:
         applying: Applying,
         usage: Usage,
         clock: Clock,
-        pacing: Pacing,
     ) -> None:
         self.refused = RefusedNodes(registry.name)
         self._link = link
@@ -179,19 +177,17 @@ class Follower:
         self._applying = applying
         self._usage = usage
         self._clock = clock
-        self._pacing = pacing
         self._not_before_ns: dict[str, int] = {}
 
-    async def step(self) -> None:
-        """Read once. Raises UNREACHABLE."""
-        await self._pacing.turn()
+    async def step(self) -> bool:
+        """Read once. Return True if entries were found, and no stream had as many as a step can take. Raises
+        UNREACHABLE."""
         uses = self._link.key("uses")
         names = {self._link.key("stream", name): name for name in self._open()}
         cursors = {stream: str(self._gaps.read_to(name)) for stream, name in names.items()}
         cursors[uses] = await self._usage.cursor()
         found = await self._link.read(cursors, ENTRIES_AT_ONCE)
-        if found:
-            self._pacing.began(full=any(len(entries) >= ENTRIES_AT_ONCE for entries in found.values()))
+        is_batch = bool(found) and all(len(entries) < ENTRIES_AT_ONCE for entries in found.values())
         self._usage.receive(found.pop(uses, ()))
         for stream, name in names.items():
             if stream not in found:
@@ -199,6 +195,7 @@ class Follower:
             for id_, envelope in found.get(stream, ()):
                 if not await self._take(name, entry_id_of(id_), envelope):
                     break
+        return is_batch
 
     def _open(self) -> list[str]:
         """Return the nodes whose streams may be read on."""

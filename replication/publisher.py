@@ -27,7 +27,6 @@ from journal.segments import JournalCorrupt, JournalReader
 from replication.capture import Capture
 from replication.epochs import Identity
 from replication.facts import Fact, ListingFact
-from replication.loops import Pacing
 from replication.members import KnownElsewhere
 from replication.redis_link import ENVELOPE, EntryId, Foreign, Link, entry_id_of
 from storage.folder import Folder
@@ -232,7 +231,6 @@ class Publisher:
         outgoing: Outgoing,
         identity: Identity,
         known_elsewhere: Callable[[], KnownElsewhere],
-        pacing: Pacing,
     ) -> None:
         self.top: int | None = None
         """The newest position in the stream; None while that is not known."""
@@ -244,7 +242,6 @@ class Publisher:
         self._outgoing = outgoing
         self._identity = identity
         self._known_elsewhere = known_elsewhere
-        self._pacing = pacing
         self._has_entries = False
         """The stream of this epoch has entries: it may not become empty any more."""
         self._announced = ledger.head
@@ -275,16 +272,14 @@ class Publisher:
         self._announced = max(position, self._announced)
 
     async def wait(self) -> None:
-        """Return when there may be something to send and the pace allows a step."""
+        """Return when there may be something to send."""
         await self._work.wait()
-        await self._pacing.turn()
 
     def close(self) -> None:
         self._outgoing.close()
 
     async def step(self) -> None:
         """Send what there is. Raises UNREACHABLE and Unavailable."""
-        self._pacing.began()
         self._work.clear()
         try:
             if self._must_reconcile:
@@ -296,7 +291,10 @@ class Publisher:
             self.recheck()
             if not (isinstance(error, ResponseError) and TOO_SMALL in str(error)):
                 raise
-            await self._refused_as_old()
+            # The last id of the stream is higher than its newest entry, if that was cut off: begin a new one.
+            self._refusals += 1
+            if self._refusals > 1:
+                await self._link.redis.delete(self._stream)
 
     async def is_reconciled(self) -> bool:
         """Tell if the stream still ends where this node left it, and no node knows more than it announced.
@@ -326,12 +324,6 @@ class Publisher:
             kept = max(await redis.xlen(self._stream) * most_bytes // used, 1)
             log.warning("the stream takes %d bytes: a node that has not read it yet will take a copy", used)
             await redis.xtrim(self._stream, maxlen=kept, approximate=False)
-
-    async def _refused_as_old(self) -> None:
-        """The last id of the stream is higher than its newest entry, if that was cut off: begin a new one."""
-        self._refusals += 1
-        if self._refusals > 1:
-            await self._link.redis.delete(self._stream)
 
     # -- finding the position --------------------------------------------------------------------------
 

@@ -34,7 +34,7 @@ class Asked:
     async def _drop_idle(self) -> None:
         self.calls.append("dropped")
 
-    async def step(self) -> None:
+    async def step(self) -> float:
         self.seen.append(self.contact.failure)
         self.clock.advance(1)
         try:
@@ -43,6 +43,7 @@ class Asked:
             raise asyncio.CancelledError from None
         if outcome is not None:
             raise outcome
+        return 0
 
     def run(self) -> None:
         with pytest.raises(asyncio.CancelledError):
@@ -99,7 +100,7 @@ def test_who_is_cancelled_ends_although_what_it_asked_has_swallowed_that(
     async def story() -> None:
         asking, asked = asyncio.Event(), list[str]()
 
-        async def step() -> None:
+        async def step() -> float:
             asked.append("once more")
             asking.set()
             try:
@@ -109,6 +110,7 @@ def test_who_is_cancelled_ends_although_what_it_asked_has_swallowed_that(
                     raise
                 if takes_it_for is not None:
                     raise takes_it_for from None
+            return 0
 
         task = asyncio.create_task(Asked().contact.run(step))
         await asking.wait()

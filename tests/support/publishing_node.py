@@ -11,7 +11,6 @@ from core.ledger import Ledger
 from replication.capture import Capture
 from replication.epochs import Identity
 from replication.facts import VoteFact
-from replication.loops import Pacing
 from replication.members import KnownElsewhere, ReadUpTo
 from replication.publisher import Entry, Outgoing, Publisher
 from replication.redis_link import Link, entry_id_of
@@ -73,9 +72,7 @@ class Publishing:
 
 
 @asynccontextmanager
-async def publishing(
-    folder: Path, url: str, most: int = 1_000, pace_seconds: float = 0
-) -> AsyncIterator[Publishing]:
+async def publishing(folder: Path, url: str, most: int = 1_000) -> AsyncIterator[Publishing]:
     """A node with a bot that is in its stream already. `most` records are queued at most."""
     link, clock, others = link_to(url), FakeClock(), Others()
     async with recording(folder) as (ledger, journal), aclosing(link.redis):
@@ -91,7 +88,6 @@ async def publishing(
             outgoing,
             identity,
             others.known_elsewhere,
-            Pacing(clock, pace_seconds),
         )
         node = Publishing(ledger, outgoing, publisher, link, clock, others)
         await ledger.durable(ledger.commit(listed()))
