@@ -402,8 +402,8 @@ def _with_removed_votes(facts: Sequence[Fact], source: FactSource) -> FactSource
 
 
 def _is_outdated(fact: Fact, known: Mapping[str, int], fleet: FleetView) -> bool:
-    """Tell if the fact is of a delivery of which this node has read more than the donor's `known`: it may
-    have forgotten the delivery since, because it is finished."""
+    """Return True for a delivery of which this node has read more than the donor's `known`: it may have
+    forgotten the delivery since, because it is finished."""
     if not isinstance(fact, DeliveryFact):
         return False
     owner = fact.row.owner

@@ -71,7 +71,7 @@ class Gaps:
         return self.read_to(name) >= newest
 
     def is_merged(self, node_id: str, position: int) -> bool:
-        """Tell if this node has merged the other one up to there, from its stream or from a copy."""
+        """Return True if this node has merged the other one up to there, from its stream or from a copy."""
         return position <= self._fleet.cursors.get(node_id, 0)
 
     def missing(self) -> dict[str, int]:
@@ -100,11 +100,11 @@ class Gaps:
         return bool(self._closed)
 
     def is_closed(self, name: str) -> bool:
-        """Tell if nothing may be read of the node for now."""
+        """Return True if nothing may be read of the node for now."""
         return any(name_and_epoch(node_id)[0] == name for node_id in self._closed)
 
     def is_before(self, node_id: str, before: int) -> bool:
-        """Tell if a gap lies before an entry that begins behind this position; then close the stream."""
+        """Return True if a gap lies before an entry that begins behind this position, and close the stream."""
         if before <= self._fleet.cursors.get(node_id, 0):
             return False
         if node_id not in self._lost:
@@ -112,14 +112,14 @@ class Gaps:
         return True
 
     def is_unconfirmed(self, name: str, epoch: int) -> bool:
-        """Tell if the node's status of that epoch is still to be read. Until then, nobody knows that its
-        entries are of this fleet; of a node that is gone, they are taken for that."""
+        """Return True if the node's status of that epoch is still to be read. Until then, nobody knows that
+        its entries are of this fleet; those of a node that is gone are taken for that."""
         if self._registry.confirms(name, epoch):
             return False
         return name not in self._registry.others or self._registry.silent_ns(name) < self._lost_ns
 
     def is_lost(self, node_id: str) -> bool:
-        """Tell if the node's stream is read on behind its gap."""
+        """Return True if the node's stream is read on behind its gap."""
         return node_id in self._lost
 
     def donor(self) -> str | None:
@@ -207,7 +207,7 @@ class Follower:
         ]
 
     async def _take(self, name: str, id_: EntryId, envelope: bytes) -> bool:
-        """Merge the entry. Returns True if the next one may be read."""
+        """Merge the entry. Return True if the next one may be read."""
         node_id = label_of(name, id_.epoch)
         if self._gaps.is_merged(node_id, id_.position):
             self._gaps.move(name, id_)

@@ -315,7 +315,7 @@ class Merge:
         return [ev.DeliveryForgotten(fact.delivery_id, fact.ref)]
 
     def _is_forgotten(self, user: str, forgotten: int) -> bool:
-        """Tell if this node has erased the user later than the author knew."""
+        """Return True if this node has erased the user later than the author knew."""
         erased = self._state.fleet.erased
         return bool(erased) and forgotten < erased.get(self._digest_of(user), 0)
 

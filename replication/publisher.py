@@ -142,8 +142,8 @@ class Outgoing:
         )
 
     async def is_of_this_journal(self, position: int, proof: bytes) -> bool:
-        """Tell if an entry with this position and proof can be of this node's journal. If the disk no longer
-        has the record, assume so."""
+        """Return True if an entry with this position and proof can be of this node's journal. If the disk no
+        longer has the record, assume so."""
         if position > self._ledger.head:
             return False
         try:
@@ -297,8 +297,8 @@ class Publisher:
                 await self._link.redis.delete(self._stream)
 
     async def is_reconciled(self) -> bool:
-        """Tell if the stream still ends where this node left it, and no node knows more than it announced.
-        Raises UNREACHABLE."""
+        """Return True if the stream still ends where this node left it, and no node knows more than it
+        announced. Raises UNREACHABLE."""
         known, left, epoch = self._known_elsewhere(), self.top, self._identity.epoch
         if known.newest_epoch > epoch or (left is None and self._must_reconcile):
             return False
@@ -383,7 +383,7 @@ class Publisher:
     # -- sending ---------------------------------------------------------------------------------------
 
     async def _send(self, top: int) -> bool:
-        """Send a batch. Returns True if there is more."""
+        """Send a batch. Return True if there is more."""
         if self._outgoing.has_overflowed:
             self.recheck()
             return False

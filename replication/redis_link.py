@@ -26,7 +26,7 @@ write to Redis can put an old one back.
 import logging
 from collections.abc import Mapping
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar
 
@@ -36,7 +36,7 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError, ResponseError
 
-from storage.sealing import KEY_ID_BYTES, SALT_BYTES, KeyMissing, Keyring, Seal, Unsealable
+from storage.sealing import KEY_ID_BYTES, SALT_BYTES, KeyMissing, Keyring, Unsealable
 
 SEALS_KEPT = 256
 T = TypeVar("T")
@@ -52,7 +52,7 @@ class Envelopes:
     def __init__(self, keys: Keyring) -> None:
         self._keys = keys
         self._newest = keys.new_seal()
-        self._seal = lru_cache(SEALS_KEPT)(self._seal_of)
+        self._seal = lru_cache(SEALS_KEPT)(partial(keys.seal_of, Path("redis")))
 
     def seal(self, content: Any, place: str) -> bytes:
         if self._newest.key_id != self._keys.newest:
@@ -75,9 +75,6 @@ class Envelopes:
             raise Foreign(f"{place} does not open with this node's sealing.keys") from None
         except (msgspec.DecodeError, UnicodeDecodeError):
             raise Foreign(f"{place} was written by another version of Votegate") from None
-
-    def _seal_of(self, key_id: bytes, salt: bytes) -> Seal:
-        return self._keys.seal_of(Path("redis"), key_id, salt)
 
 
 log = logging.getLogger(__name__)

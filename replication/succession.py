@@ -74,7 +74,7 @@ class Succession:
         return member.status.label != node_id
 
     async def has_read_gone(self) -> bool:
-        """Tell if nothing is unread of nodes that are silent. Raises UNREACHABLE."""
+        """Return True if nothing is unread of nodes that are silent. Raises UNREACHABLE."""
         for name in [*self._registry.others]:
             if not self._registry.is_there(name):
                 newest = await self._link.newest(self._link.key("stream", name))
@@ -83,7 +83,7 @@ class Succession:
         return True
 
     async def _succeeds(self, node_id: str) -> bool:
-        """Tell if this node is the successor."""
+        """Return True if this node is the successor."""
         name, epoch = name_and_epoch(node_id)
         newest = await self._link.newest(self._link.key("stream", name))
         if newest is not None and name != self._registry.name:
