@@ -104,7 +104,7 @@ class Gaps:
         return any(name_and_epoch(node_id)[0] == name for node_id in self._closed)
 
     def is_before(self, node_id: str, before: int) -> bool:
-        """Return True if a gap lies before an entry that begins behind this position, and close the stream."""
+        """Return True for a gap before an entry that begins behind this position, and close the stream."""
         if before <= self._fleet.cursors.get(node_id, 0):
             return False
         if node_id not in self._lost:

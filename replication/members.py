@@ -198,7 +198,7 @@ class Registry:
         return "there" if self.is_there(name) else "silent"
 
     def is_chosen(self, thing: str) -> bool:
-        """Return True if this node does work that one node does for the fleet, such as asking the chat platform
+        """Return True if this node does work that one node does for all, such as asking the chat platform
         about a listing. All that are there choose the same one of them; while nobody is heard, nobody does.
 
         Two nodes may choose differently for a moment: what must happen once needs a lease, as `LeaderLease`.
@@ -217,7 +217,7 @@ class Registry:
         return member is not None and epoch <= name_and_epoch(member.status.label)[1]
 
     def is_foreign(self, node_id: str) -> bool:
-        """Return True if the node had another secret under this node id: its entries are not of this fleet."""
+        """Return True if the node had another secret under this node id: it was not of this fleet."""
         return node_id in self._foreign
 
     # -- what they know --------------------------------------------------------------------------------

@@ -179,9 +179,17 @@ class Link:
         }
 
     async def drop_idle(self) -> None:
-        """Close idle connections: after an outage they may be dead unnoticed."""
-        with suppress(*UNREACHABLE):
-            await self.redis.connection_pool.disconnect(inuse_connections=False)
+        """Close idle connections: after an outage they may be dead unnoticed.
+
+        Each leaves the pool first. The pool's own `disconnect` may close a connection that another command
+        has just taken. redis-py fails with an AttributeError then, which is no outage.
+        """
+        pool: Any = self.redis.connection_pool
+        (idle, _), _ = pool.get_connection_count()
+        for connection in [pool.get_available_connection() for _ in range(idle)]:
+            with suppress(*UNREACHABLE):
+                await connection.disconnect(nowait=True)
+            await pool.release(connection)
 
 
 def _sealed_entry(entry: tuple[bytes, Mapping[bytes, bytes]]) -> SealedEntry:

@@ -162,3 +162,21 @@ def test_what_redis_says_of_a_command_in_a_pipeline_is_told_without_the_command(
     assert SECRET in str(error)  # or this would show nothing
     assert SECRET not in described(error)
     assert "WRONGTYPE" in described(error)
+
+
+# -- idle connections --------------------------------------------------------------------------------------
+
+
+def test_a_command_beside_the_closing_of_idle_connections_is_answered(redis_server: RedisServer) -> None:
+    async def story() -> None:
+        link = link_to(redis_server.url)
+        async with aclosing(link.redis):
+            for turns in range(20):
+                await asyncio.gather(*(link.redis.ping() for _ in range(3)))  # three are idle now
+                closing = asyncio.create_task(link.drop_idle())
+                for _ in range(turns % 5):
+                    await asyncio.sleep(0)
+                await asyncio.gather(*(link.redis.ping() for _ in range(3)))
+                await closing
+
+    run(story())
