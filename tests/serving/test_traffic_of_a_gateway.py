@@ -1,4 +1,4 @@
-"""Counts of answers on every way that a request can take through a gateway."""
+"""Counts of answers, on every path of a request through a gateway."""
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -27,7 +27,7 @@ class Watched:
         return {series: each for series, each in look.by_series.items() if each.count}
 
     def counted(self, ask: Callable[[], object]) -> dict[tuple[str, str], int]:
-        """What a request adds."""
+        """Return the answers that a request adds."""
         before = self.counts()
         ask()
         eventually(lambda: self.counts() != before)
@@ -99,7 +99,7 @@ def test_a_duration_is_of_the_monotonic_clock(watched: Watched, monkeypatch: pyt
         clock.advance_ms(300)
         return failure(503, "slow")
 
-    monkeypatch.setattr("handlers.service.success", slowly)
+    monkeypatch.setattr("handlers.routes.success", slowly)
     asked = watched.counted(lambda: watched.gateway.request("GET", "/healthz"))
     assert asked == {("isAlive", "5xx"): 1}
     assert watched.counts()[Series("isAlive", "5xx")].total_ns == 300 * NS_PER_MS
