@@ -14,7 +14,7 @@ from replication.applying import Applying
 from replication.members import RefusedNodes, Registry
 from replication.merge import FactSource
 from replication.publisher import Entry
-from replication.redis_link import EntryId, Foreign, Link, entry_id_of
+from replication.redis_link import EntryId, Foreign, Link
 from replication.usage import Usage
 
 log = logging.getLogger(__name__)
@@ -184,7 +184,7 @@ class Follower:
         UNREACHABLE."""
         uses = self._link.key("uses")
         names = {self._link.key("stream", name): name for name in self._open()}
-        cursors = {stream: str(self._gaps.read_to(name)) for stream, name in names.items()}
+        cursors = {stream: self._gaps.read_to(name) for stream, name in names.items()}
         cursors[uses] = await self._usage.cursor()
         found = await self._link.read(cursors, ENTRIES_AT_ONCE)
         is_batch = bool(found) and all(len(entries) < ENTRIES_AT_ONCE for entries in found.values())
@@ -193,7 +193,7 @@ class Follower:
             if stream not in found:
                 self.refused.understood(name)  # the refused entry is gone
             for id_, envelope in found.get(stream, ()):
-                if not await self._take(name, entry_id_of(id_), envelope):
+                if not await self._take(name, id_, envelope):
                     break
         return is_batch
 

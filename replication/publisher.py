@@ -28,7 +28,7 @@ from replication.capture import Capture
 from replication.epochs import Identity
 from replication.facts import Fact, ListingFact
 from replication.members import KnownElsewhere
-from replication.redis_link import ENVELOPE, EntryId, Foreign, Link, entry_id_of
+from replication.redis_link import ENVELOPE, EntryId, Foreign, Link
 from storage.folder import Folder
 from storage.sealing import KeyMissing
 
@@ -309,7 +309,7 @@ class Publisher:
         newest = await self._link.newest_of_ours(self._stream)
         if newest is None:
             return False
-        end = entry_id_of(newest.id)  # a step may be sending
+        end = newest.id  # a step may be sending
         return EntryId(epoch, left) <= end <= EntryId(epoch, self._announced)
 
     async def trim(self, most_bytes: int) -> None:
@@ -359,9 +359,9 @@ class Publisher:
         newest = await self._link.newest_of_ours(self._stream)
         if newest is None:
             return None
-        id_ = entry_id_of(newest.id)
+        id_, envelope = newest
         try:
-            entry = self._link.open(newest.envelope, f"{self._stream}/{id_}", Entry)
+            entry = self._link.open(envelope, f"{self._stream}/{id_}", Entry)
         except Foreign as foreign:
             log.error("%s: this node begins a new stream", foreign)
             await self._link.redis.delete(self._stream)

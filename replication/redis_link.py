@@ -88,15 +88,8 @@ UNREACHABLE = (RedisError, OSError, TimeoutError, RuntimeError)
 was idle raises RuntimeError ("the handler is closed")."""
 
 
-class SealedEntry(NamedTuple):
-    """An entry of any stream as Redis has it; the envelope is empty if a stranger wrote the entry."""
-
-    id: str
-    envelope: bytes
-
-
 class EntryId(NamedTuple):
-    """The id of an entry: its author's epoch, and the newest position of the author's journal in it."""
+    """The id of an entry. In the stream of a node: its epoch, and the newest position in the entry."""
 
     epoch: int
     position: int
@@ -105,9 +98,14 @@ class EntryId(NamedTuple):
         return f"{self.epoch}-{self.position}"
 
 
-def entry_id_of(text: str) -> EntryId:
-    epoch, _, position = text.partition("-")
-    return EntryId(int(epoch), int(position))
+BEGINNING = EntryId(0, 0)
+
+
+class SealedEntry(NamedTuple):
+    """An entry of any stream as Redis has it; the envelope is empty if a stranger wrote the entry."""
+
+    id: EntryId
+    envelope: bytes
 
 
 def connection(url: str, options: Mapping[str, Any]) -> Redis:
@@ -169,10 +167,10 @@ class Link:
             await self.redis.delete(stream)
             return None
 
-    async def read(self, cursors: Mapping[str, str], count: int) -> dict[str, list[SealedEntry]]:
+    async def read(self, cursors: Mapping[str, EntryId], count: int) -> dict[str, list[SealedEntry]]:
         """Return the entries behind the cursors, at most `count` of each stream. Waits up to `BLOCK_MS` for
         the first one."""
-        streams: Any = dict(cursors)
+        streams: Any = {stream: str(cursor) for stream, cursor in cursors.items()}
         found: Any = await self.redis.xread(streams, count=count, block=BLOCK_MS)
         return {
             stream.decode(): [_sealed_entry(entry) for entry in entries] for stream, entries in found or ()
@@ -194,4 +192,5 @@ class Link:
 
 def _sealed_entry(entry: tuple[bytes, Mapping[bytes, bytes]]) -> SealedEntry:
     id_, fields = entry
-    return SealedEntry(id_.decode(), fields.get(ENVELOPE, b""))
+    epoch, position = id_.split(b"-")
+    return SealedEntry(EntryId(int(epoch), int(position)), fields.get(ENVELOPE, b""))

@@ -116,7 +116,7 @@ def fault_of(text: str) -> Fault:
     return Fault(Point(point), Action(action), Moment(moment), int(nth), int(times))
 
 
-class FailingDisk:
+class FailingDisk(Disk):
     """Hands every call on to another disk, except where a fault of the plan says otherwise."""
 
     def __init__(self, plan: Iterable[Fault] = (), inner: Disk = OS_DISK) -> None:

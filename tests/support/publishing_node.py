@@ -13,7 +13,7 @@ from replication.epochs import Identity
 from replication.facts import VoteFact
 from replication.members import KnownElsewhere, ReadUpTo
 from replication.publisher import Entry, Outgoing, Publisher
-from replication.redis_link import Link, entry_id_of
+from replication.redis_link import BEGINNING, Link
 from tests.support.journals import on, recording
 from tests.support.memory_nodes import DIGESTS
 from tests.support.reading_node import link_to
@@ -64,9 +64,9 @@ class Publishing:
     async def stream(self) -> list[tuple[int, Entry]]:
         """(position, entry) for all that the stream holds."""
         stream = self.link.key("stream", NAME)
-        found = await self.link.read({stream: "0-0"}, 1_000)
+        found = await self.link.read({stream: BEGINNING}, 1_000)
         return [
-            (entry_id_of(id_).position, self.link.open(envelope, f"{stream}/{id_}", Entry))
+            (id_.position, self.link.open(envelope, f"{stream}/{id_}", Entry))
             for id_, envelope in found.get(stream, ())
         ]
 

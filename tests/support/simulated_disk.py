@@ -77,7 +77,7 @@ Change = Write | Truncate | Create | Rename | Unlink
 Call = Change | Sync | SyncFolder | Promise
 
 
-class RecordingDisk:
+class RecordingDisk(Disk):
     """Does every call for real, and keeps it. What is in the folder to begin with is on the disk."""
 
     def __init__(self, folder: Path, inner: Disk = OS_DISK) -> None:

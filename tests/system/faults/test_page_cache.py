@@ -11,13 +11,13 @@ from core.clock import SystemClock
 from core.failures import Unavailable
 from journal.journal import Journal
 from journal.segments import JournalReader, list_segments
-from storage.disk import OsDisk
+from storage.disk import Disk
 from storage.folder import Folder
 from tests.support.coroutines import run
 from tests.support.journals import KEYS, POLICY
 
 
-class PageCache(OsDisk):
+class PageCache(Disk):
     """Files hold what was written; `on_disk` what a power cut would leave of it."""
 
     def __init__(self) -> None:
