@@ -67,7 +67,7 @@ def test_entries_of_a_node_that_is_gone_are_merged_although_its_last_status_was_
     asyncio.run(story())
 
 
-def test_what_a_node_sent_while_it_had_another_secret_is_skipped_when_it_has_the_right_one(
+def test_entries_of_a_node_with_another_secret_are_skipped_when_it_has_the_right_one(
     redis_server: RedisServer,
 ) -> None:
     async def story() -> None:

@@ -94,7 +94,7 @@ def test_a_bug_is_no_outage() -> None:
 
 
 @pytest.mark.parametrize("takes_it_for", [TimeoutError(), None])
-def test_who_is_cancelled_ends_although_what_it_asked_has_swallowed_that(
+def test_a_cancelled_loop_ends_although_its_step_has_swallowed_that(
     takes_it_for: Exception | None,
 ) -> None:
     async def story() -> None:
@@ -143,7 +143,7 @@ def test_an_error_without_words_is_described_by_its_kind(words: str) -> None:
     assert described(TimeoutError(words)) == "TimeoutError"
 
 
-def test_what_redis_says_of_a_command_in_a_pipeline_is_told_without_the_command(
+def test_an_error_of_a_command_in_a_pipeline_is_described_without_the_command(
     redis_server: RedisServer,
 ) -> None:
     async def errors() -> Iterable[Exception]:

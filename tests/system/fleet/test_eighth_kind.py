@@ -219,7 +219,7 @@ def restored(node: StickerNode, source: Path, folder: Path) -> Path:
     return folder
 
 
-def test_it_is_in_exports_and_in_what_is_restored(fleet: Fleet, tmp_path: Path) -> None:
+def test_the_kind_is_in_exports_and_in_restored_folders(fleet: Fleet, tmp_path: Path) -> None:
     path = approved(fleet.rome, sticker := "710000000000000008", "Old friend")
     fleet.rome.cast(path=path)
     backup, export = tmp_path / "votegate.backup", tmp_path / "export"
