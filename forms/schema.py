@@ -26,12 +26,6 @@ def form_components(forms: Iterable[type[Struct]]) -> dict[str, Node]:
     return dict(sorted(found.items()))
 
 
-def form_schema(form: type[Struct]) -> Node:
-    """Return the schema of a form with the components that it names, as one document."""
-    others = form_components([form])
-    return {**others[form.__name__], "components": {"schemas": others}}
-
-
 def value_schema(declared: Declared) -> Node:
     """Return the schema of a field's value, without its default."""
     return _of(declared.annotation, {})

@@ -2,15 +2,15 @@
 
 from typing import Annotated, Any
 
-import jsonschema_rs
 import pytest
 
 from forms.fields import Form, Name, Snowflake
 from forms.reading import read
 from forms.rules import UNIQUE, About, Between, OneOf, Size
-from forms.schema import form_components, form_schema
+from forms.schema import form_components
 from languages.refusals import Invalid
 from languages.texts import Text
+from tests.support.form_bodies import validator_of
 
 
 class Window(Form, frozen=True):
@@ -75,7 +75,7 @@ def test_a_form_is_described_with_the_components_that_it_names() -> None:
     ],
 )
 def test_the_schema_refuses_what_the_reader_refuses(change: dict[str, Any]) -> None:
-    validator = jsonschema_rs.validator_for(form_schema(Rules))
+    validator = validator_of(Rules)
     assert validator.is_valid(GOOD)
     read(Rules, GOOD)
     assert not validator.is_valid({**GOOD, **change})

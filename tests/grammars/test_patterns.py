@@ -5,18 +5,16 @@ import sys
 import unicodedata
 from pathlib import Path
 
-import jsonschema_rs
 import pytest
 
 from forms.fields import Form
 from forms.reading import read
-from forms.schema import form_schema
 from grammars import patterns
 from kinds.bots import BOTS
 from kinds.servers import SERVERS
 from languages.refusals import Invalid
 from listings.forms import Denial, KeyName
-from tests.support.form_bodies import BOT_BODY, SERVER_BODY, Body, without, wrong_fields
+from tests.support.form_bodies import BOT_BODY, SERVER_BODY, Body, validator_of, without, wrong_fields
 
 BOT_EDIT, SERVER_EDIT = without(BOT_BODY, "id"), without(SERVER_BODY, "id")
 ONE_LINE: list[tuple[type[Form], Body, str]] = [
@@ -158,7 +156,7 @@ def test_emoji_with_joiners_and_variation_selectors_stay_allowed(rule: tuple[typ
 @pytest.mark.parametrize("form", [BOTS.submission, SERVERS.submission, Denial, KeyName])
 def test_the_json_schema_refuses_the_same_characters_everywhere_in_unicode(form: type[Form]) -> None:
     """Both engines read the classes alike, beyond U+FFFF too."""
-    schema = jsonschema_rs.validator_for(form_schema(form))
+    schema = validator_of(form)
     of_kinds: dict[type[Form], Body] = {BOTS.submission: BOT_BODY, SERVERS.submission: SERVER_BODY}
     body = of_kinds.get(form, {})
     (name,) = {"name", "reason"} & set(form.__struct_fields__)

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from forms.declared import declared_fields
 from forms.fields import Form, Nothing
 from forms.reading import read
-from forms.schema import form_schema
 from kinds.bots import BOTS
 from kinds.servers import SERVERS
 from languages.refusals import Invalid
@@ -27,7 +26,15 @@ from listings.forms import (
     WebhookSettings,
 )
 from tests.support.examples import examples
-from tests.support.form_bodies import BOT_BODY, SERVER_BODY, Body, as_body, without, wrong_fields
+from tests.support.form_bodies import (
+    BOT_BODY,
+    SERVER_BODY,
+    Body,
+    as_body,
+    validator_of,
+    without,
+    wrong_fields,
+)
 from tests.support.sample_rows import OTHER_USER, OWNER, USER
 
 URL = "https://receiver.example/votes"
@@ -220,7 +227,7 @@ def test_any_json_object_is_read_or_refused(form: type[Form], choice: st.DataObj
 
 
 SCHEMAS: dict[type[Form], jsonschema_rs.Validator] = {
-    form: jsonschema_rs.validator_for(form_schema(form))
+    form: validator_of(form)
     for form in (
         BOTS.submission,
         SERVERS.submission,

@@ -2,19 +2,17 @@
 
 from typing import Any
 
-import jsonschema_rs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from forms.reading import read
-from forms.schema import form_schema
 from kinds.bots import BOTS
 from languages.refusals import Invalid
 from languages.said import in_words
 from listings.forms import WebhookSettings
 from tests.support.examples import examples
-from tests.support.form_bodies import as_body
+from tests.support.form_bodies import as_body, validator_of
 from tests.support.sample_rows import OWNER
 
 BOT = {
@@ -35,8 +33,8 @@ GOOD_URLS = [
     "http://h/" + "x" * 2_039,
 ]
 
-INVITE_SCHEMA = jsonschema_rs.validator_for(form_schema(BOTS.edit))
-WEBHOOK_SCHEMA = jsonschema_rs.validator_for(form_schema(WebhookSettings))
+INVITE_SCHEMA = validator_of(BOTS.edit)
+WEBHOOK_SCHEMA = validator_of(WebhookSettings)
 url_texts = st.text(st.sampled_from("htps:/[]@%?#.-_\\ 1zF\n"), max_size=14).map("http://".__add__)
 
 

@@ -2,12 +2,14 @@
 
 from typing import Any
 
+import jsonschema_rs
 import msgspec
 import pytest
 from msgspec import Struct
 
 from forms.fields import Form
 from forms.reading import read
+from forms.schema import form_components
 from languages.refusals import Invalid
 from languages.said import in_words
 from tests.support.sample_rows import OWNER
@@ -47,3 +49,9 @@ def wrong_fields(form: type[Form], body: Body) -> dict[str, str]:
     with pytest.raises(Invalid) as refusal:
         read(form, body)
     return {name: in_words(*fault) for name, fault in refusal.value.faults.items()}
+
+
+def validator_of(form: type[Struct]) -> jsonschema_rs.Validator:
+    """Return a validator of the schema of a form, with the components that it names."""
+    schemas = form_components([form])
+    return jsonschema_rs.validator_for({**schemas[form.__name__], "components": {"schemas": schemas}})
