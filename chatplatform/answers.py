@@ -1,13 +1,13 @@
 """Answers of the chat platform, as facts.
 
-Invariant: no answer raises, or becomes a yes that it does not state. A fact is
-what the platform said, or unknown; it is never guessed.
+Invariants. No answer raises. A fact that the platform does not state is unknown: it is never guessed.
 
-A field that is missing, or of a wrong type, is unknown, and the others still count. An answer without its id,
-or with another id than the one that was asked for, is no answer. Only ids and hashes that were read go into
-the addresses of pictures.
+A field that is missing or of a wrong type is unknown, and the other fields still count. That is why no
+`Struct` decodes answers: one wrong field would spoil all of them. An answer without its id, or with the id of
+something else, is no answer. Only checked ids and hashes go into the addresses of pictures.
 """
 
+import math
 import re
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -16,15 +16,14 @@ import msgspec
 
 from grammars.snowflake import is_snowflake
 
-PLATFORM_EPOCH_MS = (
-    1_420_070_400_000  # the first second of 2015: a snowflake holds the milliseconds since then
-)
+PLATFORM_EPOCH_MS = 1_420_070_400_000
+"""The first second of 2015. A snowflake has the milliseconds since then."""
 
 Answer = Literal["yes", "no", "unknown"]
 
 
 class PlatformUser(msgspec.Struct, frozen=True, gc=False):
-    """A user who has signed in. `avatar` is the hash that the picture's address is made of."""
+    """A user who has signed in. `avatar` is the hash in the address of the picture."""
 
     id: str
     username: str
@@ -48,10 +47,10 @@ class PlatformServer(msgspec.Struct, frozen=True, gc=False):
 
 
 class InnerServer(msgspec.Struct, frozen=True, gc=False):
-    """A server as a bot sees it that is in it.
+    """A server as a bot inside sees it.
 
     `is_nsfw`: the platform marks the whole server so. `needs_two_factor`: moderators must have a second
-    factor. `everyone` holds the permissions of everyone on the server, as bits.
+    factor. `everyone` has the permissions of everyone on the server, as bits.
     """
 
     id: str
@@ -75,7 +74,7 @@ class ServerChannel(msgspec.Struct, frozen=True, gc=False):
 
 
 class PlatformApplication(msgspec.Struct, frozen=True, gc=False):
-    """An application, which is what the platform calls a bot that can be added to servers.
+    """An application: a bot that can be added to servers.
 
     `is_inviteable`: everybody may add it to a server. `has_commands`: it has slash commands that work on
     every server; the platform does not mention commands that are for one server alone.
@@ -108,7 +107,7 @@ DEFAULT_AVATARS = 6
 
 
 def avatar_url(cdn_url: str, user_id: str, avatar: str | None) -> str:
-    """Return the address of a user's picture; of one of the platform's own for a user without one."""
+    """Return the address of a user's picture; without one, that of one of the platform's own pictures."""
     if avatar is None:
         return f"{cdn_url}/embed/avatars/{(int(user_id) >> 22) % DEFAULT_AVATARS}.png"
     return f"{cdn_url}/avatars/{user_id}/{avatar}.png?size={SIZE}"
@@ -138,19 +137,15 @@ _LOCALE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})?")
 _EMAIL = re.compile(r"[^\s@]{1,64}@[^\s@]{1,255}")
 _ADMINISTRATOR, _MANAGE_GUILD, _VIEW_CHANNEL = 1 << 3, 1 << 5, 1 << 10
 _TWO_FACTOR: Mapping[int, Answer] = {0: "no", 1: "yes"}  # mfa_level
-_NSFW_LEVELS: Mapping[int, Answer] = {
-    0: "no",
-    1: "yes",
-    2: "no",
-    3: "yes",
-}  # default, explicit, safe, age-restricted
+# Default, explicit, safe, age-restricted.
+_NSFW_LEVELS: Mapping[int, Answer] = {0: "no", 1: "yes", 2: "no", 3: "yes"}
 _WITHOUT_TALK = {4, 14}  # categories and directories, which hold channels or servers and no messages
 _HAS_COMMANDS = 1 << 23  # APPLICATION_COMMAND_BADGE
 
 
 def read_user(answer: object) -> PlatformUser | None:
     """Read `GET /users/@me`. None if it does not say who the user is."""
-    fields = _fields(answer)
+    fields = fields_of(answer)
     user_id, username = _snowflake(fields, "id"), _text(fields, "username")
     if user_id is None or not username:
         return None
@@ -173,7 +168,7 @@ def read_servers(answer: object) -> tuple[PlatformServer, ...] | None:
 
 
 def _read_server(answer: object) -> PlatformServer | None:
-    fields = _fields(answer)
+    fields = fields_of(answer)
     server_id, name = _snowflake(fields, "id"), _text(fields, "name")
     if server_id is None or not name:
         return None
@@ -193,7 +188,7 @@ def _read_server(answer: object) -> PlatformServer | None:
 
 def read_inner_server(answer: object, asked: str) -> InnerServer | None:
     """Read `GET /guilds/{id}`. None if it is not about the id that was asked for."""
-    fields = _fields(answer)
+    fields = fields_of(answer)
     name = _text(fields, "name")
     if _snowflake(fields, "id") != asked or not name:
         return None
@@ -215,7 +210,7 @@ def read_server_channels(answer: object, server: InnerServer) -> tuple[ServerCha
     """Read `GET /guilds/{id}/channels`. None if it is no list; a channel that says nothing is unknown."""
     if not isinstance(answer, list) or len(answer) > MOST_CHANNELS:
         return None
-    return tuple(_read_server_channel(_fields(each), server) for each in answer)
+    return tuple(_read_server_channel(fields_of(each), server) for each in answer)
 
 
 def _read_server_channel(fields: Mapping[str, Any], server: InnerServer) -> ServerChannel:
@@ -229,8 +224,8 @@ def _read_server_channel(fields: Mapping[str, Any], server: InnerServer) -> Serv
 
 
 def _is_open(fields: Mapping[str, Any], server: InnerServer) -> Answer:
-    """Return if everyone sees a channel. Start with the permissions of everyone, take away those that the
-    channel denies, and add those that it allows. An administrator sees all channels.
+    """Return "yes" if everyone sees a channel. Start with the permissions of everyone, take away those that
+    the channel denies, and add those that it allows. An administrator sees all channels.
 
     https://docs.discord.com/developers/topics/permissions#permission-overwrites
     """
@@ -238,7 +233,7 @@ def _is_open(fields: Mapping[str, Any], server: InnerServer) -> Answer:
     if not isinstance(overwrites, list):
         return "unknown"
     allowed = denied = 0
-    for each in map(_fields, overwrites):
+    for each in map(fields_of, overwrites):
         whose = _snowflake(each, "id")
         if whose is None:
             return "unknown"
@@ -259,7 +254,7 @@ def _is_open(fields: Mapping[str, Any], server: InnerServer) -> Answer:
 def _everyone(fields: Mapping[str, Any], server_id: str) -> int | None:
     """Return the permissions of the role that everyone has: its id is that of the server."""
     roles = fields.get("roles")
-    found = map(_fields, roles) if isinstance(roles, list) else ()
+    found = map(fields_of, roles) if isinstance(roles, list) else ()
     return next((_bits(role, "permissions") for role in found if _snowflake(role, "id") == server_id), None)
 
 
@@ -271,17 +266,17 @@ def _has_icon(fields: Mapping[str, Any]) -> Answer:
 
 def read_channel(answer: object) -> str | None:
     """Read the id of a channel, `POST /users/@me/channels`."""
-    return _snowflake(_fields(answer), "id")
+    return _snowflake(fields_of(answer), "id")
 
 
 def read_code(answer: object) -> int:
     """Read the platform's number for an error; 0 if it says none."""
-    return _count(_fields(answer), "code") or 0
+    return _count(fields_of(answer), "code") or 0
 
 
 def read_application(answer: object, asked: str) -> PlatformApplication | None:
     """Read `GET /applications/{id}/rpc`. None if it is not about the id that was asked for."""
-    fields = _fields(answer)
+    fields = fields_of(answer)
     name = _text(fields, "name")
     if _snowflake(fields, "id") != asked or not name:
         return None
@@ -298,10 +293,10 @@ def read_application(answer: object, asked: str) -> PlatformApplication | None:
 def read_reach(answer: object, asked: str) -> ApplicationReach | None:
     """Read `GET /application-directory-static/applications/{id}`, or `GET /applications/@me`. None if it is
     not about the id that was asked for."""
-    fields = _fields(answer)
+    fields = fields_of(answer)
     if _snowflake(fields, "id") != asked:
         return None
-    listed = _count(_fields(fields.get("directory_entry")), "guild_count")
+    listed = _count(fields_of(fields.get("directory_entry")), "guild_count")
     return ApplicationReach(
         asked, listed if listed is not None else _count(fields, "approximate_guild_count")
     )
@@ -324,10 +319,57 @@ def _commands(fields: Mapping[str, Any]) -> Answer:
     return "yes" if flags & _HAS_COMMANDS else "no"
 
 
-# -- Fields of an answer ----------------------------------------------------------------------------------
+# -- rate limits ---------------------------------------------------------------------------------------------
+# https://docs.discord.com/developers/topics/rate-limits
+
+TOO_MANY = 429
+LONGEST_SECONDS = 3_600.0
+"""The longest wait that is believed. A longer one is a mistake of the platform."""
+_SECONDS = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 
 
-def _fields(answer: object) -> Mapping[str, Any]:
+def asked_seconds(status: int, headers: Mapping[str, str], body: object) -> float | None:
+    """Return how long an answer asks to wait, None if it does not. The longest wait that it states counts.
+
+    The names of `headers` are in lower case. A value that makes no sense counts as none.
+    """
+    asked: list[float | None] = []
+    if headers.get("x-ratelimit-remaining") == "0":
+        asked.append(_in_header(headers.get("x-ratelimit-reset-after")))
+    if status == TOO_MANY:
+        # The body is finer than the header, which is rounded.
+        asked += [_in_header(headers.get("retry-after")), _believed(fields_of(body).get("retry_after"))]
+    return max((seconds for seconds in asked if seconds is not None), default=None)
+
+
+def is_global(headers: Mapping[str, str], body: object) -> bool:
+    """Return true if the answer 429 is about everything on the platform."""
+    return headers.get("x-ratelimit-global", "").lower() == "true" or fields_of(body).get("global") is True
+
+
+def _in_header(text: str | None) -> float | None:
+    return _believed(float(text)) if text is not None and _SECONDS.fullmatch(text) else None
+
+
+def _believed(seconds: object) -> float | None:
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds < math.inf:
+        return None
+    return min(seconds, LONGEST_SECONDS)
+
+
+# -- the fields of an answer ---------------------------------------------------------------------------------
+
+
+def decoded(content: bytes) -> object:
+    """Return the decoded content; None if it is no JSON, such as the error page of a proxy."""
+    try:
+        return msgspec.json.decode(content)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def fields_of(answer: object) -> Mapping[str, Any]:
+    """Return the fields of an answer; none if it is no object."""
     return answer if isinstance(answer, dict) else {}
 
 
@@ -337,7 +379,7 @@ def _snowflake(fields: Mapping[str, Any], name: str) -> str | None:
 
 
 def _text(fields: Mapping[str, Any], name: str) -> str | None:
-    """Return a text on one line that people can read, cut; None for an empty one."""
+    """Return a text as one readable line, cut if it is long; None for an empty one."""
     value = fields.get(name)
     if not isinstance(value, str):
         return None

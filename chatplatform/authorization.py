@@ -14,6 +14,8 @@ from collections.abc import Mapping
 from typing import Literal, NamedTuple
 from urllib.parse import urlencode
 
+from chatplatform.answers import fields_of
+
 SCOPES = ("identify", "email", "guilds")
 RANDOM_BYTES = 32
 """The random bytes behind a state or a verifier."""
@@ -53,8 +55,8 @@ def sign_in_url(
     """Return the address to which the browser goes.
 
     Args:
-        redirect_uri: where the platform sends the browser back, as it is registered there letter by letter.
-        asks_again: false to come back at once, if the user has said yes before.
+        redirect_uri: where the platform sends the browser back, exactly as it is registered there.
+        asks_again: false to come back at once if the user has agreed before.
     """
     query = {
         "response_type": "code",
@@ -107,8 +109,7 @@ def token_form(code: str, redirect_uri: str, request: SignIn) -> dict[str, str]:
 
 def read_token(answer: object) -> str:
     """Return the access token of an answer to the form. Raises SignInFailed, also without `identify`."""
-    fields = answer if isinstance(answer, dict) else {}
-    token, kind, scope = (fields.get(name) for name in ("access_token", "token_type", "scope"))
+    token, kind, scope = (fields_of(answer).get(name) for name in ("access_token", "token_type", "scope"))
     if not isinstance(token, str) or not _TOKEN.fullmatch(token):
         raise SignInFailed("platform")
     if not isinstance(kind, str) or kind.lower() != "bearer":

@@ -1,8 +1,8 @@
 """The conditions of the chat platform for a listing: for servers, and for bots.
 
-A server meets a condition only if the platform says so. Facts come from two sides: what the signed-in user
-sees, and what the deployment's bot sees where it is in the server. The bot sees more, so its answer wins
-where both have one. A condition without an answer is unknown.
+A server meets a condition only if the platform says so. Facts come from two sides: from the view of the
+signed-in user, and from that of the deployment's bot if it is in the server. The bot sees more, so its answer
+counts if both have one. A condition without an answer is unknown.
 
     condition     the user's answer   the bot's answer   the id alone
     members               x                  x
@@ -10,8 +10,8 @@ where both have one. A condition without an answer is unknown.
     icon, community       x                  x
     two_factor, nsfw                         x
 
-A bot is refused only for a plain no of the platform. Where the platform is away, or says less than it did, a
-moderator looks.
+A bot is refused only if the platform plainly says no. If the platform is away, or no longer states a fact, a
+moderator decides.
 """
 
 from collections.abc import Iterator, Sequence
@@ -120,7 +120,7 @@ def _nsfw(rule: NsfwRule, facts: ServerFacts, now_ms: int) -> ServerCheck:
 
 
 def _counts(rule: NsfwRule, channel: ServerChannel) -> Answer:
-    """Tell whether a channel fails its server."""
+    """Return "yes" if a channel fails its server."""
     if channel.is_nsfw == "no" or (rule == "visible" and channel.is_open == "no"):
         return "no"
     if channel.is_nsfw == "yes" and (rule == "any" or channel.is_open == "yes"):

@@ -1,9 +1,9 @@
-"""Icons of listings, which the chat platform has. Invariant: no page waits for one, and many pages ask for a
-listing no more often than one page does.
+"""Icons of listings, from the chat platform. Invariant: no page waits for an icon, and many pages ask for one
+no more often than a single page.
 
-A listing that is shown is noted if the last answer about its icon is a day old, or if there is none. `run`
-asks the platform about one noted listing after the other, with a pause between them. Nothing is kept on disk:
-after a start, icons come back as listings are shown.
+When a page shows a listing, it is noted if the last answer about its icon is a day old, or if there is none.
+`run` asks the platform about one noted listing after the other, with a pause between them. Nothing is kept on
+disk: after a start, icons come back as pages show listings.
 """
 
 import asyncio
@@ -12,6 +12,7 @@ from typing import NamedTuple
 from chatplatform.answers import application_icon_url, server_icon_url
 from chatplatform.platform_client import ChatPlatform, PlatformAway
 from core.clock import MS_PER_DAY, Clock
+from core.newest import Newest
 from kinds.registry import kind_of
 
 HOLDS_MS = MS_PER_DAY
@@ -47,7 +48,7 @@ class ListingIcons:
         self._cdn_url = cdn_url
         self._pause_seconds = pause_seconds
         self._away_seconds = away_seconds
-        self._servers: dict[str, _Known] = {}
+        self._servers = Newest[str, _Known](MOST_SERVERS)
         self._noted: dict[str, None] = {}
         self._woken = asyncio.Event()
 
@@ -59,7 +60,7 @@ class ListingIcons:
         return known.url if known is not None else None
 
     async def run(self) -> None:
-        """Ask about what is noted, until it is cancelled. It may run again after a failure."""
+        """Ask about the noted listings until it is cancelled. It may run again after a failure."""
         while True:
             while self._noted:
                 ref = next(iter(self._noted))
@@ -89,22 +90,17 @@ class ListingIcons:
             self._woken.set()
 
     async def _ask(self, ref: str) -> bool:
-        """Ask the platform. Returns False if it does not answer questions about others either."""
+        """Ask the platform. Returns False if it answers no questions at all now."""
         try:
             if kind_of(ref).is_a("application"):
                 await self._platform.application(_id(ref))
             else:
                 server = await self._platform.server(_id(ref))
-                self._know(ref, server_icon_url(self._cdn_url, server) if server is not None else None)
+                url = server_icon_url(self._cdn_url, server) if server is not None else None
+                self._servers[ref] = _Known(url, self._clock.now_ms())
         except PlatformAway as away:
             return away.reason == "refused"
         return True
-
-    def _know(self, ref: str, url: str | None) -> None:
-        self._servers.pop(ref, None)
-        self._servers[ref] = _Known(url, self._clock.now_ms())
-        if len(self._servers) > MOST_SERVERS:
-            del self._servers[next(iter(self._servers))]
 
 
 def _id(ref: str) -> str:

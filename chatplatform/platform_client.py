@@ -2,8 +2,8 @@
 
     question -> cached? -> the route's turn -> the platform's limits -> exchange -> facts
 
-Callers with the same question at the same time share it. Few questions of a route are under way, because the
-platform's limits are known only after an answer; the limit of one user's token stops nobody else. A question
+Callers with the same question at the same time share it. Few questions of a route run at once, because the
+platform's limits are known only after an answer. The limit of one user's token delays nobody else. A question
 that would have to wait beyond its deadline is not sent. No redirect is followed, and no answer is read beyond
 its bound.
 """
@@ -11,9 +11,8 @@ its bound.
 import asyncio
 import base64
 import hashlib
-import math
-from collections import OrderedDict, defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -25,11 +24,15 @@ from urllib.parse import urlencode
 import msgspec
 
 from chatplatform.answers import (
+    TOO_MANY,
     InnerServer,
     PlatformApplication,
     PlatformServer,
     PlatformUser,
     ServerChannel,
+    asked_seconds,
+    decoded,
+    is_global,
     read_application,
     read_channel,
     read_code,
@@ -41,19 +44,15 @@ from chatplatform.answers import (
 )
 from chatplatform.authorization import SignInFailed, read_token
 from core.clock import NS_PER_SECOND, Clock
+from core.newest import Newest
 from core.version import VERSION
 from grammars.service_urls import TunnelProxy
 from outbound.client import HttpClient, open_client
 from outbound.targets import AnyTarget
 
-K = TypeVar("K")
-V = TypeVar("V")
 MOST_BUCKETS = 1_024
-LONGEST_SECONDS = 3_600.0
-"""The longest wait that is believed. A longer one is a mistake of the platform."""
 UNSAID_SECONDS = 5.0
-"""The wait after an answer 429 without one."""
-TOO_MANY = 429
+"""The wait after an answer 429 that states none."""
 
 
 class PlatformQuestion(NamedTuple):
@@ -64,20 +63,18 @@ class PlatformQuestion(NamedTuple):
 
 
 class PlatformLimits:
-    """Rate limits of the chat platform, as its answers state them. Invariant: a question that must wait is
-    not sent.
+    """The limits of our questions. Invariant: a question that must wait is not sent.
 
     The platform counts questions in buckets, which it names in its answers, and all of them together. Nobody
     knows the bucket of a route before its first answer: until then the route is a bucket of its own. Each
     user's token has its own bucket of the same name. Times are monotonic seconds.
-    https://docs.discord.com/developers/topics/rate-limits
     """
 
     def __init__(self) -> None:
-        self._names: OrderedDict[str, str] = OrderedDict()
-        """The bucket of each route that has been asked, the latest last."""
-        self._until: OrderedDict[tuple[str, str], float] = OrderedDict()
-        """The time before which a bucket is empty, by its name and whose it is."""
+        self._names = Newest[str, str](MOST_BUCKETS)
+        """The bucket of each route that has been asked."""
+        self._until = Newest[tuple[str, str], float](MOST_BUCKETS)
+        """The time until which a bucket is empty, by its name and owner."""
         self._all_until = 0.0
 
     def wait_seconds(self, question: PlatformQuestion, now: float) -> float:
@@ -88,47 +85,21 @@ class PlatformLimits:
     def answered(
         self, question: PlatformQuestion, status: int, headers: Mapping[str, str], body: object, now: float
     ) -> None:
-        """Read the limits in an answer. The names of `headers` are in lower case."""
+        """Read the limits in an answer."""
         name = headers.get("x-ratelimit-bucket", "")[:64] or question.route
-        _keep(self._names, question.route, name)
-        bucket = name, question.whose
-        if status == TOO_MANY:
-            self._refused(bucket, headers, body, now)
-        elif headers.get("x-ratelimit-remaining", "").strip() == "0":
-            seconds = _seconds(headers.get("x-ratelimit-reset-after"))
-            if seconds is not None:
-                _keep(self._until, bucket, now + seconds)
-
-    def _refused(self, bucket: tuple[str, str], headers: Mapping[str, str], body: object, now: float) -> None:
-        fields = body if isinstance(body, dict) else {}
-        told = [_seconds(fields.get("retry_after")), _seconds(headers.get("retry-after"))]
-        # The body is finer than the header, which is rounded; the longer wait is the safe one.
-        until = now + max((seconds for seconds in told if seconds is not None), default=UNSAID_SECONDS)
-        if fields.get("global") is True or headers.get("x-ratelimit-global", "").lower() == "true":
+        self._names[question.route] = name
+        seconds = asked_seconds(status, headers, body)
+        if seconds is None and status != TOO_MANY:
+            return
+        until = now + (UNSAID_SECONDS if seconds is None else seconds)
+        if status == TOO_MANY and is_global(headers, body):
             self._all_until = max(self._all_until, until)
         else:
-            _keep(self._until, bucket, until)
-
-
-def _keep(table: OrderedDict[K, V], key: K, value: V) -> None:
-    table[key] = value
-    table.move_to_end(key)
-    if len(table) > MOST_BUCKETS:
-        table.popitem(last=False)
-
-
-def _seconds(value: object) -> float | None:
-    """Return a number of seconds, at most the longest that is believed; None for what is none."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return None
-    try:
-        seconds = float(value)
-    except (ValueError, OverflowError):
-        return None
-    return min(seconds, LONGEST_SECONDS) if math.isfinite(seconds) and seconds >= 0 else None
+            self._until[name, question.whose] = until
 
 
 READ_BYTES = 256 * 1024
+"""The longest answer that is read."""
 MORE_BYTES: Mapping[str, int] = {"server": 1024 * 1024, "server channels": 1024 * 1024}
 """The routes with longer answers: a server with all its roles, or its channels. They are no longer, because
 the loop decodes an answer in one piece."""
@@ -147,8 +118,8 @@ on."""
 
 T = TypeVar("T")
 Reason = Literal["limited", "timeout", "unreachable", "refused", "unreadable"]
-"""`limited`: it must not be asked before some time. `refused`: it answered with an error. `unreadable`: it
-answered something else than it should."""
+"""`limited`: a rate limit forbids the question for now. `refused`: the platform answered with an error.
+`unreadable`: its answer is not as documented."""
 
 
 class PlatformAway(Exception):
@@ -170,11 +141,11 @@ class PlatformAway(Exception):
 
 @dataclass(frozen=True)
 class PlatformAccess:
-    """Where the platform is, and how this deployment is known there.
+    """The address of the platform, and the names of this deployment there.
 
     Args:
         api_url: the address of its API with the version, without a slash at the end.
-        public_url: of this deployment; the platform wants to know who asks.
+        public_url: of this deployment; it names the client to the platform.
         bot_token: of the deployment's bot, which sends direct messages; empty without one.
     """
 
@@ -186,7 +157,7 @@ class PlatformAccess:
 
 
 class Told(NamedTuple):
-    """The platform's answer about an application, and its time (Unix ms). None: there is no such one."""
+    """The platform's answer about an application, and its time (Unix ms). None: it does not exist."""
 
     application: PlatformApplication | None
     at_ms: int
@@ -240,10 +211,10 @@ class ChatPlatform:
         self._limits = PlatformLimits()
         self._turns = defaultdict[str, asyncio.Semaphore](partial(asyncio.Semaphore, AT_ONCE))
         """By route."""
-        self._told: dict[str, tuple[Told, int]] = {}
+        self._told = Newest[str, tuple[Told, int]](MOST_CACHED)
         """By application: the answer, and its time (monotonic ns)."""
         self._asking: dict[str, asyncio.Task[Told]] = {}
-        self._denied: dict[str, int] = {}
+        self._denied = Newest[str, int](MOST_CACHED)
         """By server that the bot is not in: when that was said (monotonic ns)."""
 
     @property
@@ -276,7 +247,7 @@ class ChatPlatform:
         return await self._read("servers", "/users/@me/guilds?with_counts=true", token, read_servers)
 
     async def inside(self, server_id: str) -> Inside:
-        """Return what the deployment's bot sees of a server. Raises PlatformAway.
+        """Return a server as the deployment's bot sees it. Raises PlatformAway.
 
         Only a deployment with a bot asks.
         """
@@ -296,15 +267,9 @@ class ChatPlatform:
         except PlatformAway as away:
             if away.code not in {UNKNOWN_SERVER, NO_ACCESS}:
                 raise
-            self._denied.pop(server_id, None)
             self._denied[server_id] = self._clock.monotonic_ns()
-            if len(self._denied) > MOST_CACHED:
-                del self._denied[next(iter(self._denied))]
             return None
-        server = read_inner_server(answer.body, server_id)
-        if server is None:
-            raise PlatformAway("unreadable")
-        return server
+        return _readable(read_inner_server(answer.body, server_id))
 
     async def _channels(self, server: InnerServer) -> tuple[ServerChannel, ...] | None:
         """Return the channels of a server; None where the bot may not read them. Raises PlatformAway."""
@@ -319,10 +284,7 @@ class ChatPlatform:
     async def channel(self, user_id: str) -> str:
         """Open the channel of direct messages with a user, and return its id. Raises PlatformAway."""
         answer = await self._as_bot("channel", "/users/@me/channels", {"recipient_id": user_id})
-        channel_id = read_channel(answer.body)
-        if channel_id is None:
-            raise PlatformAway("unreadable")
-        return channel_id
+        return _readable(read_channel(answer.body))
 
     async def post(self, channel_id: str, content: str, nonce: str) -> None:
         """Post a message that mentions nobody. Raises PlatformAway.
@@ -362,25 +324,19 @@ class ChatPlatform:
 
     async def _application(self, application_id: str) -> Told:
         answer = await self._ask(PlatformQuestion("application"), f"/applications/{application_id}/rpc")
-        is_unknown = isinstance(answer.body, dict) and answer.body.get("code") == UNKNOWN_APPLICATION
         application = None
-        if not (answer.status == HTTPStatus.NOT_FOUND and is_unknown):
-            application = read_application(_good(answer).body, application_id)
-            if application is None:
-                raise PlatformAway("unreadable")
+        if answer.status != HTTPStatus.NOT_FOUND or read_code(answer.body) != UNKNOWN_APPLICATION:
+            application = _readable(read_application(_good(answer).body, application_id))
         told = Told(application, self._clock.now_ms())
-        self._told.pop(application_id, None)
         self._told[application_id] = told, self._clock.monotonic_ns()
-        if len(self._told) > MOST_CACHED:
-            del self._told[next(iter(self._told))]
         return told
 
     async def guild_count(self, application_id: str) -> int | None:
-        """Return how many servers an application is in, roughly; None if the platform does not tell. Raises
+        """Return how many servers an application is in, roughly; None if the platform does not say. Raises
         PlatformAway.
 
-        It tells this of the deployment's own application to its bot, and of those in its directory to
-        everyone. The second call is not a part of its documented API, and can vanish.
+        It says so to the deployment's bot about its own application, and to everyone about those in its
+        directory. The second call is not a part of its documented API, and can vanish.
         """
         if application_id == self._access.client_id and self.has_bot:
             reach = read_reach(
@@ -392,24 +348,17 @@ class ChatPlatform:
         answer = await self._ask(PlatformQuestion("directory"), path)
         if answer.status in NOT_LISTED and read_code(answer.body):
             return None
-        reach = read_reach(_good(answer).body, application_id)
-        if reach is None:
-            raise PlatformAway("unreadable")
-        return reach.servers
+        return _readable(read_reach(_good(answer).body, application_id)).servers
 
     async def _read(self, route: str, path: str, token: str, read: Callable[[object], T | None]) -> T:
         """Ask as a user, whom the platform limits alone."""
         question = PlatformQuestion(route, hashlib.blake2b(token.encode(), digest_size=8).hexdigest())
         answer = await self._ask(question, path, {"Authorization": f"Bearer {token}"})
-        found = read(_good(answer).body)
-        if found is None:
-            raise PlatformAway("unreadable")
-        return found
+        return _readable(read(_good(answer).body))
 
     async def _as_bot(self, route: str, path: str, body: Mapping[str, Any] | None = None) -> _Answer:
-        """Ask as the bot: with a body something is posted. The platform limits each channel and server by
-        itself; here one limit holds for all of a route, which may wait longer than it must and needs no
-        memory of them."""
+        """Ask as the bot. A body is posted. The platform has a limit for each channel and server. Here one
+        limit counts for the whole route: a question may wait longer than it must, and fewer are kept."""
         headers = {"Authorization": f"Bot {self._access.bot_token}"}
         given = _Body(msgspec.json.encode(body), "application/json") if body is not None else None
         return _good(await self._ask(PlatformQuestion(route), path, headers, given))
@@ -423,25 +372,16 @@ class ChatPlatform:
     ) -> _Answer:
         try:
             async with asyncio.timeout(self._deadline_seconds) as deadline, self._turns[question.route]:
-                exchange = partial(self._exchange, question, path, headers, body)
-                return await self._in_turn(question, exchange, deadline)
+                while True:
+                    wait = self._limits.wait_seconds(question, self._clock.monotonic_ns() / NS_PER_SECOND)
+                    if wait > (deadline.when() or 0) - asyncio.get_running_loop().time():
+                        raise PlatformAway("limited", wait)
+                    await asyncio.sleep(wait)
+                    answer = await self._exchange(question, path, headers, body)
+                    if answer.status != TOO_MANY:
+                        return answer
         except TimeoutError:
             raise PlatformAway("timeout") from None
-
-    async def _in_turn(
-        self,
-        question: PlatformQuestion,
-        exchange: Callable[[], Awaitable[_Answer]],
-        deadline: asyncio.Timeout,
-    ) -> _Answer:
-        while True:
-            wait = self._limits.wait_seconds(question, self._clock.monotonic_ns() / NS_PER_SECOND)
-            if wait > _left(deadline):
-                raise PlatformAway("limited", wait)
-            await asyncio.sleep(wait)
-            answer = await exchange()
-            if answer.status != HTTPStatus.TOO_MANY_REQUESTS:
-                return answer
 
     async def _exchange(
         self, question: PlatformQuestion, path: str, headers: Mapping[str, str], body: _Body | None
@@ -455,7 +395,7 @@ class ChatPlatform:
             raise PlatformAway("unreadable")
         if result.status is None or not result.is_whole:
             raise PlatformAway("timeout" if result.error == "timeout" else "unreachable")
-        answer = _Answer(result.status, _json(result.body))
+        answer = _Answer(result.status, decoded(result.body))
         now = self._clock.monotonic_ns() / NS_PER_SECOND
         self._limits.answered(question, answer.status, result.headers, answer.body, now)
         return answer
@@ -467,17 +407,10 @@ def _good(answer: _Answer) -> _Answer:
     raise PlatformAway("refused", status=answer.status, code=read_code(answer.body))
 
 
-def _json(content: bytes) -> object:
-    """Return the decoded content; None if it is no JSON, such as the error page of a proxy."""
-    try:
-        return msgspec.json.decode(content)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
-
-
-def _left(deadline: asyncio.Timeout) -> float:
-    at = deadline.when()
-    return at - asyncio.get_running_loop().time() if at is not None else 0.0
+def _readable(found: T | None) -> T:
+    if found is None:
+        raise PlatformAway("unreadable")
+    return found
 
 
 @asynccontextmanager

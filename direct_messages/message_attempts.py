@@ -1,11 +1,11 @@
-"""Attempts at direct messages: how one is made, and what follows from it.
+"""Attempts at direct messages, and their outcomes.
 
     open the channel -> is the message still due? -> post it -> outcome
 
-The platform limits all messages together, so one attempt runs at a time. A refusal of the platform is for
-good: its bot may not write to this user, there is no such user, or the bot token is wrong. After any other
-failure the next attempt comes as for a webhook: some retries, each a fixed delay after the failure before it,
-and then the pauses of a suspended endpoint, up to the age at which a webhook expires. A limit of the platform
+The platform limits all messages together, so one attempt runs at a time. A refusal of the platform is final:
+its bot may not write to this user, there is no such user, or the bot token is wrong. After any other failure
+the next attempt comes as for a webhook: some retries, each a fixed delay after the failure before it, and
+then the pauses of a suspended endpoint, up to the age at which a webhook expires. A limit of the platform
 uses up no try.
 """
 
@@ -17,6 +17,7 @@ from typing import NamedTuple, Protocol
 from chatplatform.platform_client import PlatformAway
 from core.clock import NS_PER_MS, Clock
 from core.rows import Attempt, Outcome
+from direct_messages.message_text import Message
 from webhook.attempts import LEAST_BACKOFF_MS, RetryPolicy, ended_ms
 from webhook.sender import Trouble, log_bug
 
@@ -25,13 +26,6 @@ log = logging.getLogger(__name__)
 CANNOT_MESSAGE = {50_007, 50_278}
 """The platform's numbers for a user who takes no messages of the bot, or shares no server with it."""
 WORTH_ANOTHER_TRY = {408, *range(500, 600)}
-
-
-class MessagePolicy(NamedTuple):
-    """The schedule of webhooks, and the age at which a message is given up."""
-
-    retries: RetryPolicy
-    kept_ms: int
 
 
 class Failure(NamedTuple):
@@ -66,7 +60,7 @@ class Fate(NamedTuple):
 
 
 def fate_of(
-    policy: MessagePolicy, tries: int, since_ms: int, failure: Failure | None, at_ms: int, duration_ms: int
+    policy: RetryPolicy, tries: int, since_ms: int, failure: Failure | None, at_ms: int, duration_ms: int
 ) -> Fate:
     """Return the outcome of an attempt.
 
@@ -82,14 +76,14 @@ def fate_of(
         return Fate(attempt, "failed", None)
     if failure.error == "limited":
         return Fate(attempt, "held", ended_ms(attempt) + max(failure.wait_ms, LEAST_BACKOFF_MS))
-    return Fate(attempt, "retry", ended_ms(attempt) + _pause_ms(policy.retries, tries + 1))
+    return Fate(attempt, "retry", ended_ms(attempt) + _pause_ms(policy, tries + 1))
 
 
-def _pause_ms(retries: RetryPolicy, failed: int) -> int:
+def _pause_ms(policy: RetryPolicy, failed: int) -> int:
     """Return the wait after so many attempts that failed."""
-    if failed <= retries.retries:
-        return retries.retry_delay_ms
-    return retries.length_ms(failed - retries.retries)
+    if failed <= policy.retries:
+        return policy.retry_delay_ms
+    return policy.length_ms(failed - policy.retries)
 
 
 class Messenger(Protocol):
@@ -99,23 +93,16 @@ class Messenger(Protocol):
     async def post(self, channel_id: str, content: str, nonce: str) -> None: ...
 
 
-class Message(NamedTuple):
-    """A message. All attempts at it have the same nonce, which the platform posts once."""
-
-    text: str
-    nonce: str
-
-
 class Messages:
     """Makes the attempts at one kind of messages."""
 
     def __init__(
-        self, name: str, failing: Trouble, messenger: Messenger, policy: MessagePolicy, clock: Clock
+        self, name: str, failing: Trouble, messenger: Messenger, policy: RetryPolicy, clock: Clock
     ) -> None:
         """Make attempts at messages that the log calls `name`.
 
         Args:
-            failing: the platform fails; the first line has a place for the error.
+            failing: the lines for a platform that fails; the first one has a place for the error.
         """
         self.policy = policy
         self._name = name
@@ -155,7 +142,7 @@ class Messages:
         return fate_of(self.policy, tries, since_ms, failure, at_ms, duration_ms)
 
     def _log(self, failure: Failure | None) -> None:
-        """Tell the operator when the platform fails and works again."""
+        """Log when the platform begins to fail, and when it works again."""
         was_failing, self._is_failing = self._is_failing, failure is not None and not failure.is_final
         if failure is not None and self._is_failing and not was_failing:
             log.warning(self._failing.begins, failure.error)

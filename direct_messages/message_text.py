@@ -1,10 +1,10 @@
-"""The texts of direct messages, in English. Each says what happened, why, and where to go on.
+"""The texts of direct messages, in English. Each says what happened, why, and on which page to go on.
 
 Names and reasons are shown as text, and never as markup.
 """
 
 import hashlib
-from typing import assert_never
+from typing import NamedTuple, assert_never
 
 from core import rows
 from core.rows import Listing, OwnerMessage
@@ -15,8 +15,30 @@ NAME_UNITS, MOST_UNITS = 256, 2_000  # UTF-16 code units
 NONCE_BYTES = 12  # the platform takes 25 characters
 
 
-def message_text(listing: Listing, message: OwnerMessage, public_url: str) -> str:
-    """Return the text for the owner of a listing."""
+class Message(NamedTuple):
+    """A message. All attempts at it have the same nonce, under which the platform posts it once."""
+
+    text: str
+    nonce: str
+
+
+def owner_message(listing: Listing, message: OwnerMessage, public_url: str) -> Message:
+    """Return the message to the owner of a listing."""
+    stamp = message.stamp or rows.UNSTAMPED
+    about = f"{listing.ref} {message.decided_ms} {stamp.ms} {stamp.node}"
+    return Message(_owner_text(listing, message, public_url), _nonce(about))
+
+
+def reminder_message(user_ref: str, listing: Listing, ends_ms: int, public_url: str) -> Message:
+    """Return the message to a user who may vote for the listing again, since the cooldown ended."""
+    text = (
+        f"You can vote for the {_named(listing)} again: <{public_url}/{listing.ref}/vote>\n\n"
+        f"You have asked to be reminded. You can turn that off: <{public_url}/me/reminders/{listing.ref}>"
+    )
+    return Message(text, _nonce(f"reminder {user_ref} {listing.ref} {ends_ms}"))
+
+
+def _owner_text(listing: Listing, message: OwnerMessage, public_url: str) -> str:
     named = _named(listing)
     page = f"<{public_url}/{listing.ref}/manage>"  # the brackets keep the platform from drawing the page
     again = f"You can edit it and send it again: {page}"
@@ -40,28 +62,9 @@ def message_text(listing: Listing, message: OwnerMessage, public_url: str) -> st
     return "\n\n".join(part for part in (head, reason, foot) if part)
 
 
-def reminder_text(listing: Listing, public_url: str) -> str:
-    """Return the text for a user who may vote for the listing again."""
-    return (
-        f"You can vote for the {_named(listing)} again: <{public_url}/{listing.ref}/vote>\n\n"
-        f"You have asked to be reminded. You can turn that off: <{public_url}/me/reminders/{listing.ref}>"
-    )
-
-
 def _named(listing: Listing) -> str:
     name = shown_as_text(plain_line(listing.profile.name) or listing.id, NAME_UNITS)
     return f"{kind_of(listing.ref).singular} {name}"
-
-
-def reminder_nonce(user_ref: str, listing: str, ends_ms: int) -> str:
-    """Return the same text for every attempt at the reminder of this end, and for no other message."""
-    return _nonce(f"reminder {user_ref} {listing} {ends_ms}")
-
-
-def nonce_of(ref: str, message: OwnerMessage) -> str:
-    """Return the same text for every attempt at a message, and for no other message."""
-    stamp = message.stamp or rows.UNSTAMPED
-    return _nonce(f"{ref} {message.decided_ms} {stamp.ms} {stamp.node}")
 
 
 def _nonce(about: str) -> str:

@@ -1,4 +1,4 @@
-"""Messages that tell owners of decisions, as a `Sender` sends them (webhook/sender.py).
+"""Messages to owners about decisions, as a `Sender` sends them (webhook/sender.py).
 
 A message is a part of the listing's row (core/owner_messages.py). A later decision replaces the message of an
 earlier one that was not delivered. All times of `_Waiting` are steady time (core/clock.py).
@@ -11,7 +11,7 @@ from functools import partial
 from typing import NamedTuple
 
 from core.actors import user_of
-from core.clock import Clock, Moment, moment
+from core.clock import Clock, moment
 from core.events import (
     Event,
     ListingMerged,
@@ -24,9 +24,9 @@ from core.events import (
 )
 from core.rows import OwnerMessage
 from core.state import State
-from direct_messages.message_attempts import Message, MessagePolicy, Messages, Messenger
-from direct_messages.message_text import message_text, nonce_of
-from webhook.attempts import ended_ms
+from direct_messages.message_attempts import Messages, Messenger
+from direct_messages.message_text import Message, owner_message
+from webhook.attempts import RetryPolicy, due_at_ms
 from webhook.sender import Outcome, Trouble
 
 log = logging.getLogger(__name__)
@@ -56,7 +56,7 @@ class OwnerNotifier:
     )
 
     def __init__(
-        self, state: State, messenger: Messenger, policy: MessagePolicy, public_url: str, clock: Clock
+        self, state: State, messenger: Messenger, policy: RetryPolicy, public_url: str, clock: Clock
     ) -> None:
         """Take over the messages that wait.
 
@@ -74,17 +74,17 @@ class OwnerNotifier:
         self._look(position=0)
 
     def on_durable(self) -> None:
-        """Look again at what waits, if anything does: hardly any record has a decision."""
+        """Look again if any message waits: few records have a decision."""
         if self._waiting:
             self.wake.set()
 
     def on_record(self, position: int, events: Sequence[Event]) -> None:
-        """Read a committed record. Whatever an event changes, `untold` has the messages that wait now."""
+        """Read a committed record. The state's `untold` has the messages that wait now."""
         if any(type(event) in _CHANGING for event in events):
             self._look(position)
 
     def _look(self, position: int) -> None:
-        """Note what waits after the record at a position. What was known before stays as it is."""
+        """Note the messages that wait after the record at a position. A known message keeps its time."""
         now, before = moment(self._clock), self._waiting
         self._waiting = {}
         for ref, message in self._state.listings.untold.items():
@@ -92,7 +92,8 @@ class OwnerNotifier:
             if known is not None and known.message == message:
                 self._waiting[ref] = known
             elif not message.node:
-                self._waiting[ref] = _Waiting(message, _due_ms(message, now), position)
+                at_ms = due_at_ms(message.next_attempt_ms or 0, message.last, now)
+                self._waiting[ref] = _Waiting(message, at_ms, position)
 
     def take(self, now_ms: int, durable: int) -> Sequence[str]:
         """Return the ref of the listing whose message is due first."""
@@ -134,12 +135,4 @@ class OwnerNotifier:
         """Return the message, or None if its user was erased or another decision was made meanwhile."""
         if self._state.listings.untold.get(ref) != message:
             return None
-        text = message_text(self._state.listings[ref], message, self._public_url)
-        return Message(text, nonce_of(ref, message))
-
-
-def _due_ms(message: OwnerMessage, now: Moment) -> int:
-    """Return the steady time at which a message is due. The wait is at most what its last attempt set."""
-    next_ms = message.next_attempt_ms or 0
-    longest_ms = max(next_ms - ended_ms(message.last), 0) if message.last is not None else 0
-    return now.steady_ms + min(max(next_ms - now.wall_ms, 0), longest_ms)
+        return owner_message(self._state.listings[ref], message, self._public_url)

@@ -1,11 +1,11 @@
-"""Messages that tell users that they may vote again, as a `Sender` sends them (webhook/sender.py).
+"""Reminders to users that they may vote again, as a `Sender` sends them (webhook/sender.py).
 
     vote, reminder --record--> timer -> due? -> attempt -> outcome --record-->
 
-A message is a fact first: the reminder is on, and the cooldown of the last vote is over
-(core/due_reminders.py). A timer only says when to look; the rows as they are then decide what is sent. So a
-crash forgets nothing: after a start all reminders are looked at, in slices. The outcome of an attempt is kept
-in the user's row, under the end of the cooldown that it is about.
+A message is due if the reminder is on and the cooldown of the last vote is over (core/due_reminders.py). A
+timer only says when to look; the rows at that time decide what is sent. So a crash forgets nothing: after a
+start all reminders are looked at, in slices. The outcome of an attempt is kept in the user's row, with the
+end of the cooldown that it is about.
 
 A user who takes no messages is not asked again before they turn a reminder on again. In a fleet, the node
 with the lease for reminders sends them. All times of `_Timer` are steady time (core/clock.py).
@@ -40,9 +40,9 @@ from core.events import (
 )
 from core.ledger import Ledger
 from core.user_rows import USERS, Reminder, ReminderMessage, UserRow, user_ref
-from direct_messages.message_attempts import Message, MessagePolicy, Messages, Messenger
-from direct_messages.message_text import reminder_nonce, reminder_text
-from webhook.attempts import ended_ms
+from direct_messages.message_attempts import Messages, Messenger
+from direct_messages.message_text import Message, reminder_message
+from webhook.attempts import RetryPolicy, due_at_ms
 from webhook.sender import Outcome, Trouble
 
 SLICE_REMINDERS, PAUSE_MS = 128, 1
@@ -64,7 +64,7 @@ class _Timer(NamedTuple):
 
 
 class _Due(NamedTuple):
-    """A message that is due now. `message` has the result of the attempts before it."""
+    """A message that is due now. `message` has the results of earlier attempts."""
 
     user: str
     listing: str
@@ -82,7 +82,7 @@ class ReminderNotifier:
         self,
         ledger: Ledger,
         messenger: Messenger,
-        policy: MessagePolicy,
+        policy: RetryPolicy,
         public_url: str,
         cooldown_ms: int,
         clock: Clock,
@@ -102,11 +102,11 @@ class ReminderNotifier:
         self._clock = clock
         self._timers: dict[_Key, _Timer] = {}
         self._heap: list[tuple[int, _Key]] = []
-        """The timers by their times. An entry whose timer has moved is passed over."""
+        """The timers by their times. An entry whose timer has moved is skipped."""
         self._hidden: defaultdict[str, set[str]] = defaultdict(set)
-        """By listing that is not public now: the users with a reminder of it that is due."""
+        """By listing that is not public now: the users with a due reminder of it."""
         self._looking = deque([self._look_at_all()])
-        """The looks at many reminders that are under way, each of which yields after a slice."""
+        """The running looks at many reminders. Each yields after a slice."""
         self._looks_again = False
         self._is_running = False
         self._now_ms = self._durable = 0
@@ -200,8 +200,7 @@ class ReminderNotifier:
             return now.steady_ms + max(end_ms - now.wall_ms, 0)
         if message.next_attempt_ms is None:
             return None
-        longest_ms = max(message.next_attempt_ms - ended_ms(message.last), 0)
-        return now.steady_ms + min(max(message.next_attempt_ms - now.wall_ms, 0), longest_ms)
+        return due_at_ms(message.next_attempt_ms, message.last, now)
 
     # -- attempts --------------------------------------------------------------------------------------
 
@@ -215,7 +214,7 @@ class ReminderNotifier:
         return bool(self._looking)
 
     def take(self, now_ms: int, durable: int) -> Sequence[_Due]:
-        """Return the message that is due, if no attempt is under way. Look at a slice of reminders before."""
+        """Return the message that is due, if no attempt runs. Look at a slice of reminders before."""
         self._now_ms, self._durable = now_ms, durable
         if self.look() or self._is_running:
             return []
@@ -259,7 +258,7 @@ class ReminderNotifier:
         return first[0]
 
     def _due(self, key: _Key, now_ms: int) -> _Due | None:
-        """Return the message that a reminder is due to send now; None if there is none."""
+        """Return the message of a reminder that is due now; None if there is none."""
         row = self._state.users.get(key[0])
         reminder = row.reminder(key[1]) if row is not None else None
         if row is None or reminder is None:
@@ -274,9 +273,9 @@ class ReminderNotifier:
         return _Due(*key, due.ends_ms, message) if message.next_attempt_ms is not None else None
 
     def _put_off(self, key: _Key, now_ms: int) -> None:
-        """Take away a timer that has ended while there is nothing to send, until there is.
+        """Remove a timer that is over while there is nothing to send. It is set again once there is.
 
-        `now_ms` is the time at which there was nothing: a moment later the end may have come.
+        `now_ms` is the time at which there was nothing to send: the cooldown may end a moment later.
         """
         del self._timers[key]
         row, listing = self._state.users.get(key[0]), self._state.listings.get(key[1])
@@ -303,11 +302,11 @@ class ReminderNotifier:
         return lambda: [event] if self._is_on(due) else []
 
     def _composed(self, due: _Due) -> Message | None:
-        """Return the message; None if it is not due any more. Much may happen while the platform answers."""
+        """Return the message; None if it is not due any more, now that the platform has answered."""
         if self._due((due.user, due.listing), self._clock.now_ms()) != due:
             return None
-        text = reminder_text(self._state.listings[due.listing], self._public_url)
-        return Message(text, reminder_nonce(due.user, due.listing, due.ends_ms))
+        listing = self._state.listings[due.listing]
+        return reminder_message(due.user, listing, due.ends_ms, self._public_url)
 
     def _is_on(self, due: _Due) -> bool:
         row = self._state.users.get(due.user)

@@ -12,14 +12,12 @@ from chatplatform.platform_client import ChatPlatform, PlatformAccess, open_chat
 from core.clock import Clock, moment
 from core.state import State
 from core.version import VERSION
-from direct_messages.message_attempts import MessagePolicy
 from direct_messages.owner_notifier import OwnerNotifier
 from direct_messages.reminder_notifier import ReminderNotifier
 from gateway.fleet import Fleet
 from gateway.store import Runtime, Store
 from grammars.service_urls import read_proxy_url
-from guild_counts.counts import NoCounts, OperatorCounts, open_http_counts
-from guild_counts.platform_counts import PlatformCounts
+from guild_counts.counts import NoCounts, OperatorCounts, PlatformCounts, open_http_counts
 from handlers.public import GuildCounts
 from listings.webhooks import WebhookPolicy
 from outbound.client import HttpClient, open_client
@@ -163,10 +161,9 @@ def delivering(runtime: Runtime, store: Store, fleet: Fleet, egress: Egress) -> 
     if egress.platform is None or settings.chat_platform.bot_token is None:
         return Delivering(outbox, suspensions, webhooks, (), senders)
     public_url = settings.web.public_url or ""
-    policy = MessagePolicy(retries, round(settings.webhooks.kept_seconds * 1_000))
-    owners = OwnerNotifier(ledger.state, egress.platform, policy, public_url, clock)
+    owners = OwnerNotifier(ledger.state, egress.platform, retries, public_url, clock)
     reminders = ReminderNotifier(
-        ledger, egress.platform, policy, public_url, settings.votes.cooldown_ms, clock
+        ledger, egress.platform, retries, public_url, settings.votes.cooldown_ms, clock
     )
     senders += [sender(owners, fleet.may_send_webhooks), sender(reminders, fleet.may_send_reminders)]
     return Delivering(outbox, suspensions, webhooks, (owners, reminders), senders)
@@ -207,7 +204,6 @@ def outbox_policy(webhooks: WebhooksSettings) -> OutboxPolicy:
         webhooks.in_flight,
         webhooks.in_flight_per_endpoint,
         catch_up_gap_ms=math.ceil(1_000 / webhooks.catch_up_per_second),
-        kept_ms=round(webhooks.kept_seconds * 1_000),
         look_ups=webhooks.look_ups,
     )
 
@@ -219,4 +215,5 @@ def retry_policy(webhooks: WebhooksSettings) -> RetryPolicy:
         webhooks.suspend_after,
         round(webhooks.suspension_seconds * 1_000),
         round(webhooks.longest_suspension_seconds * 1_000),
+        round(webhooks.kept_seconds * 1_000),
     )

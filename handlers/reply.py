@@ -18,7 +18,7 @@ from actions.views import Moment, Success, View, described
 from core.failures import PlaceLost, SearchUnavailable, Unavailable
 from languages.refusals import Invalid, Refusal
 from languages.said import SAID, Code, Fact, Fault, in_words
-from ratelimit.bucket import Decision
+from ratelimit.bucket import Decision, TooManyRequests
 
 encode_json = msgspec.json.Encoder().encode
 
@@ -132,8 +132,8 @@ BODIES: Mapping[Code, type[ErrorBody]] = {
     "quarantined": QuarantinedBody,
     "quarantined_without_end": QuarantinedBody,
 }
-Spoken = Refusal | Unavailable | SearchUnavailable | PlaceLost
-SPOKEN = (Refusal, Unavailable, SearchUnavailable, PlaceLost)
+Spoken = Refusal | TooManyRequests | Unavailable | SearchUnavailable | PlaceLost
+SPOKEN = (Refusal, TooManyRequests, Unavailable, SearchUnavailable, PlaceLost)
 """Every exception that has an answer; any other is a bug."""
 
 
@@ -150,13 +150,16 @@ def reply_to(error: Spoken) -> Reply:
     headers = _HEADERS.get(code, NO_HEADERS)
     if "retry_seconds" in facts:
         headers = {"retry-after": str(facts["retry_seconds"])}
-    return Reply(status, encode_json(body), headers, why=why)
+    limits = error.limits if isinstance(error, TooManyRequests) else None
+    return Reply(status, encode_json(body), headers, limits, why=why)
 
 
 def _why(error: Spoken) -> Fault:
     match error:
         case Refusal():
             return Fault(error.code, error.facts)
+        case TooManyRequests():
+            return Fault("too_many_requests")
         case Unavailable():
             return Fault("unavailable", {"reason": error.reason})
         case SearchUnavailable():

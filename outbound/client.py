@@ -65,16 +65,14 @@ class ConnectionPool:
 
     def give(self, origin: Origin, connection: ClientConnection, now_ns: int) -> None:
         """Keep an idle connection. If there are too many, close the oldest one."""
-        connections = self._of_origin.setdefault(origin, [])
+        connections = self._of_origin.get(origin, [])
         if len(connections) >= self._per_origin:
             self._drop(connections[0])
-            connections = self._of_origin.setdefault(origin, [])
         elif len(self._idle) >= self._total:
             self._drop(next(iter(self._idle)))
-            connections = self._of_origin.setdefault(origin, [])
-        connections.append(connection)
+        self._of_origin.setdefault(origin, []).append(connection)
         self._idle[connection] = origin, now_ns
-        connection.when_lost(self._forget)
+        connection.on_lost = self._forget
 
     def sweep(self, now_ns: int) -> float | None:
         """Close the connections that have been idle for too long.
@@ -131,7 +129,6 @@ class HttpClient:
         self,
         guard: Guard,
         dialler: Dialler,
-        pool: ConnectionPool,
         clock: Clock,
         timeout_seconds: float,
         user_agent: str,
@@ -140,7 +137,7 @@ class HttpClient:
         # Without the cache, half of the time of an exchange. The guard's answer for a URL never changes.
         self._prepare = lru_cache(URLS_KEPT)(self._prepared)
         self._dialler = dialler
-        self._pool = pool
+        self._pool = ConnectionPool(IDLE_SECONDS)
         self._clock = clock
         self._timeout_seconds = timeout_seconds
         self._fixed_headers = (
@@ -181,11 +178,9 @@ class HttpClient:
         if self._closed:
             return _CLIENT_CLOSED
         deadline = asyncio.timeout(self._timeout_seconds)
-        progress = (
-            ExchangeProgress(partial(self._looking_up, slot, deadline))
-            if slot is not None
-            else ExchangeProgress()
-        )
+        progress = ExchangeProgress()
+        if slot is not None:
+            progress.looking_up = partial(self._looking_up, slot, deadline)
         self._deadlines.add(deadline)
         try:
             async with deadline:
@@ -326,7 +321,7 @@ async def open_client(
     clock: Clock | None = None,
     read_bytes: int = READ_BYTES,
 ) -> AsyncIterator[HttpClient]:
-    """A client that closes with the context, and all its connections with it.
+    """Open a client that closes with the context, and all its connections with it.
 
     Args:
         timeout_seconds: the time for a whole exchange.
@@ -339,8 +334,7 @@ async def open_client(
     tls = client_tls(os.environ.get("SSL_CERT_FILE"))
     resolver = Resolver(name_servers)
     dialler = Dialler(guard, resolver, tls, proxy, read_bytes)
-    pool = ConnectionPool(IDLE_SECONDS)
-    client = HttpClient(guard, dialler, pool, clock or SystemClock(), timeout_seconds, user_agent)
+    client = HttpClient(guard, dialler, clock or SystemClock(), timeout_seconds, user_agent)
     try:
         yield client
     finally:

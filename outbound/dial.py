@@ -12,7 +12,6 @@ import weakref
 from collections import deque
 from collections.abc import Sequence
 from functools import partial
-from ipaddress import ip_address
 from typing import Protocol, cast
 
 from grammars.http_urls import Target, UrlRefused
@@ -21,6 +20,7 @@ from outbound.http1 import ClientConnection
 from outbound.proxies import TunnelHandshake
 from outbound.resolver import Resolver
 from outbound.result import READ_BYTES, TIMED_OUT, AtFault, ExchangeFailed, ExchangeProgress
+from outbound.targets import ip_literal
 from outbound.tls_stream import HandshakeThreads, TlsStream
 
 HEAD_START_SECONDS = 0.25  # before the next address is tried as well (RFC 8305, 5)
@@ -98,7 +98,7 @@ class Dialler:
 
     async def _addresses(self, target: Target, progress: ExchangeProgress) -> list[str]:
         """Return the addresses of the target that the guard allows."""
-        if _is_address(target.host):
+        if ip_literal(target.host) is not None:
             self._guard.check_address(target, target.host)
             return [target.host]
         progress.hung = ("resolver", AtFault.UNKNOWN)
@@ -199,8 +199,8 @@ class Dialler:
         """Connect to the proxy and begin the conversation that opens the tunnel."""
         tunnel = TunnelProtocol(self._loop, handshake)
         try:
-            literal = _is_address(proxy.host)
-            addresses = [proxy.host] if literal else await self._resolver.resolve(proxy.host)
+            is_name = ip_literal(proxy.host) is None
+            addresses = await self._resolver.resolve(proxy.host) if is_name else [proxy.host]
             sock = await self._connect(addresses, proxy.port)
             if proxy.scheme != "https":
                 transport, _ = await self._loop.create_connection(lambda: tunnel, sock=sock)
@@ -212,7 +212,7 @@ class Dialler:
         return tls, tunnel
 
     async def _connect(self, addresses: Sequence[str], port: int) -> socket.socket:
-        """Return the first socket that connects. Raises the OSError that tells most about the endpoint."""
+        """Return the first socket that connects. Raises the OSError that says most about the endpoint."""
         if len(addresses) == 1:
             return await self._connect_to(addresses[0], port)
         waiting, running = deque(addresses), set[asyncio.Task[socket.socket]]()
@@ -306,14 +306,6 @@ class TunnelProtocol(asyncio.Protocol):
 def _close_late(connecting: asyncio.Task[socket.socket]) -> None:
     if not connecting.cancelled() and connecting.exception() is None:
         connecting.result().close()
-
-
-def _is_address(host: str) -> bool:
-    try:
-        ip_address(host)
-    except ValueError:
-        return False
-    return True
 
 
 def _not_connected(error: OSError) -> ExchangeFailed:

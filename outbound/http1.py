@@ -1,5 +1,5 @@
-"""HTTP/1.1 over one connection, one exchange at a time. Invariant: the client reads a bounded part of what
-the peer sends, and nothing after the result is known.
+"""HTTP/1.1 over one connection, one exchange at a time. Invariant: the client reads a bounded part of a
+response, and nothing after its result is known.
 
 Responses follow RFC 9112, parsed by llhttp (httptools) without its lenient modes. The status counts as soon
 as the head is complete. The way in which the body ends only decides if the connection can be used again. The
@@ -31,7 +31,7 @@ from typing import cast
 
 import httptools
 
-from outbound.result import READ_BYTES, ExchangeFailed, HttpResult
+from outbound.result import BYTES_EACH, READ_BYTES, ExchangeFailed, HttpResult
 
 HEAD_BYTES = 32 * 1024
 """The longest head, 1xx responses included."""
@@ -45,9 +45,6 @@ MAX_CHUNKS = 100
 MAX_PIECES = 24
 """The most reads from the socket for one response: each costs about as much as 20 header lines. A server that
 writes each header in a packet of its own stays below. The rest of a body in more pieces is not read."""
-BYTES_EACH = 512
-"""The bytes of a long response that allow one more chunk and one more read. A packet of the network has
-more."""
 _SLICE = 4 * 1024
 """The most bytes that the parser gets at once. The event loop may deliver 256 KiB at once."""
 
@@ -236,7 +233,6 @@ class _Use(Enum):
 
 _BEGINS = {_Use.FRESH: _Use.FIRST, _Use.IDLE: _Use.LATER}
 """The uses that may begin an exchange, and the use during it."""
-_IDLE = tuple(_BEGINS)
 
 
 class ClientConnection(asyncio.Protocol):
@@ -249,18 +245,15 @@ class ClientConnection(asyncio.Protocol):
         self._loop = loop
         self._read_bytes = read_bytes
         self._use = _Use.OPENING
-        self._on_lost: Callable[[ClientConnection], None] | None = None
+        self.on_lost: Callable[[ClientConnection], None] | None = None
+        """Called if the peer closes the connection, or sends bytes, while the connection is idle."""
         self._response: ResponseReader | None = None
         self._waiter: asyncio.Future[HttpResult] | None = None
 
     @property
     def idle(self) -> bool:
         """True if an exchange may begin."""
-        return self._use in _IDLE
-
-    def when_lost(self, call: "Callable[[ClientConnection], None]") -> None:
-        """Call `call` if the peer closes the connection, or sends bytes, while the connection is idle."""
-        self._on_lost = call
+        return self._use in _BEGINS
 
     def exchange(self, request: bytes) -> "asyncio.Future[HttpResult]":
         """Send the request. Once the future is done, the connection is idle or aborted.
@@ -311,8 +304,8 @@ class ClientConnection(asyncio.Protocol):
         if response is None:
             if self.idle:
                 self.abort()
-                if self._on_lost is not None:
-                    self._on_lost(self)
+                if self.on_lost is not None:
+                    self.on_lost(self)
         elif response.status is not None:
             self._settle(response, ended=True)
         elif self._use is _Use.LATER and not response.began:

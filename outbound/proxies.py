@@ -70,15 +70,9 @@ def _connect(proxy: TunnelProxy, address: str, port: int) -> _Conversation:
     if status is None:
         raise ExchangeFailed("proxy", AtFault.UNKNOWN)
     if not 200 <= int(status[1]) <= 299:
-        raise _connect_refused(int(status[1]))
+        raise ExchangeFailed("proxy", AtFault.PROXY if status[1] == b"407" else AtFault.UNKNOWN)
     if reply.partition(b"\r\n\r\n")[2]:
         raise ExchangeFailed("protocol")  # the endpoint has sent data before any request
-
-
-def _connect_refused(status: int) -> ExchangeFailed:
-    if status == 407:
-        return ExchangeFailed("proxy", AtFault.PROXY)
-    return ExchangeFailed("proxy", AtFault.UNKNOWN)
 
 
 def _socks5(proxy: TunnelProxy, address: str, port: int) -> _Conversation:

@@ -6,12 +6,16 @@ proxy, protocol, internal, and connect for every other failure to connect.
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
 from typing import NamedTuple
 
 READ_BYTES = 16 * 1024
 """The longest part of a response body that the client keeps, unless its maker wants more."""
+BYTES_EACH = 512
+"""The bytes of a long response that allow one more chunk, one more read, and one more TLS record. A packet of
+the network has more."""
 
 
 class AtFault(Enum):
@@ -54,6 +58,7 @@ class ExchangeFailed(Exception):
         self.fault = fault
 
 
+@dataclass(slots=True)
 class ExchangeProgress:
     """The step that an exchange waits for.
 
@@ -61,8 +66,5 @@ class ExchangeProgress:
     which the name of the endpoint is resolved.
     """
 
-    __slots__ = ("hung", "looking_up")
-
-    def __init__(self, looking_up: Callable[[], AbstractAsyncContextManager[None]] = nullcontext) -> None:
-        self.hung = TIMED_OUT
-        self.looking_up = looking_up
+    hung: tuple[str, AtFault] = TIMED_OUT
+    looking_up: Callable[[], AbstractAsyncContextManager[None]] = nullcontext

@@ -68,7 +68,7 @@ class Slot:
         self._look_ups = look_ups
         self._left = left
         self._looks_up = False
-        self._arrived: Callable[[], None] = _nobody
+        self._arrived: Callable[[], None]  # while it waits
 
     def look_up(self) -> None:
         """Begin a look-up. The caller calls `found` at its end."""
@@ -99,7 +99,3 @@ class Slot:
         self._slots.take(slow=self.slow)
         self.held = True
         self._arrived()
-
-
-def _nobody() -> None:
-    pass

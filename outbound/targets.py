@@ -2,15 +2,15 @@
 
 A name may resolve to another address tomorrow. So the guard is asked three times: `check_url` when a URL is
 saved and before each exchange, `check_address` for each address just before a connection to it, and
-`check_ends` for the two ends of each new connection. The last check does not depend on what is known of this
+`check_ends` for the two ends of each new connection. The last check does not depend on knowledge of this
 machine.
 
 The tables of ranges follow the IANA IPv4 and IPv6 Special-Purpose Address Registries (RFC 6890). They include
-the globally reachable entries, because no public endpoint lives there. They add what the registries leave
-out: multicast, the metadata addresses of cloud providers, and every form of IPv6 address that carries an IPv4
-address. IANA assigns global IPv6 addresses from 2000::/3 only. No table can list a NAT64 prefix that a
-network has chosen for itself. `ipaddress.is_global` is not enough: its answers change between patch releases,
-and it takes multicast, NAT64, IPv4-compatible and unassigned addresses for public ones.
+the globally reachable entries, because no public endpoint lives there. They add ranges that the registries
+leave out: multicast, the metadata addresses of cloud providers, and every form of IPv6 address that carries
+an IPv4 address. IANA assigns global IPv6 addresses from 2000::/3 only. No table can list a NAT64 prefix that
+a network has chosen for itself. `ipaddress.is_global` is not enough: its answers change between patch
+releases, and it takes multicast, NAT64, IPv4-compatible and unassigned addresses for public ones.
 """
 
 from collections.abc import Callable, Collection
@@ -54,7 +54,7 @@ class TargetGuard:
     def check_url(self, url: str) -> Target:
         """Read a URL and check all that needs no name resolution. Raises UrlRefused with the reason."""
         target = read_url(url)
-        if _literal(target.host) is not None:
+        if ip_literal(target.host) is not None:
             self.check_address(target, target.host)
         else:
             self._check_name(target)
@@ -69,7 +69,7 @@ class TargetGuard:
 
         A name may have several addresses: the caller skips those that are refused.
         """
-        parsed = _literal(address)
+        parsed = ip_literal(address)
         if parsed is None:
             raise UrlRefused("not_an_address")
         if not self.allow_private and (name := special_range(parsed)) is not None:
@@ -124,7 +124,8 @@ class AnyTarget:
         pass
 
 
-def _literal(host: str) -> Address | None:
+def ip_literal(host: str) -> Address | None:
+    """Return the address that a host is, or None for a name."""
     try:
         return ip_address(host)
     except ValueError:

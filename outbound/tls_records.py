@@ -1,7 +1,7 @@
 """The TLS records of a peer, split and counted. Invariant: a peer that sends more than an honest one, or asks
 for expensive work, is refused before OpenSSL reads it.
 
-The header of a record tells its length in the clear (RFC 8446, 5.1), and only OpenSSL can read its content.
+The header of a record has its length in the clear (RFC 8446, 5.1), and only OpenSSL can read its content.
 So this module counts records and bytes. The caller reports records without data for the application through
 `silent`.
 """
@@ -9,12 +9,12 @@ So this module counts records and bytes. The caller reports records without data
 import ssl
 import struct
 
+from outbound.result import BYTES_EACH
+
 HANDSHAKE_BYTES = 32 * 1024
 """The longest handshake. Most peers send 2 to 6 KiB; with post-quantum signatures, about 20 KiB."""
 RECORDS = 128
 """The most records of a handshake, and of the response to a request. A usual response has one or two."""
-BYTES_EACH = 512
-"""The bytes of a long response that allow one more record."""
 SILENT_RECORDS = 16
 SILENT_BYTES = 8 * 1024
 """The most tickets, key updates, warnings, requests to renegotiate and empty records. OpenSSL would read them

@@ -1,19 +1,18 @@
 """The access log. Invariant: no response waits for the log.
 
-The event loop only collects what it has answered. A few times a second, a thread formats the collected lines,
+The event loop only collects the answers. A few times a second, a thread formats the collected lines,
 without queries and secrets, and writes them at once.
 """
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import starmap
-from typing import NamedTuple
 
 from core.clock import Clock
 from serving.direct import request_id
-from serving.log_output import Form, LogOutput, json_head, quoted, text_head
+from serving.log_output import LINES, LogOutput
 
 WRITE_SECONDS = 0.2
 LAST_SECONDS = 2
@@ -25,7 +24,7 @@ WAITING = 50_000
 PATH = 256
 """The characters of a path that are logged."""
 KEPT = 4 * PATH
-"""The characters of a path that are collected: enough that a secret cut off at the end lies behind the logged
+"""The characters of a path that are collected: so many that a secret cut off at the end is behind the logged
 part."""
 FAILED = 400
 """The lowest status of a failure."""
@@ -49,7 +48,7 @@ class AccessLog:
     ) -> None:
         """Beyond `waiting` collected responses, further ones are only counted."""
         self._clock = clock
-        self._form = _FORMS[output.form]
+        self._lines = LINES[output.form]
         self._redactor = output.redactor
         self._sample = sample
         self._passed_over = sample - 1  # the first one is logged
@@ -90,7 +89,7 @@ class AccessLog:
             raise
 
     async def step(self) -> None:
-        """Write what is collected, and a line with the number of dropped responses. Returns after the
+        """Write the collected responses, and a line with the number of dropped responses. Returns after the
         write."""
         if not self._waiting and not self._dropped:
             return
@@ -111,57 +110,16 @@ class AccessLog:
     def _line(
         self, now_ms: int, status: int, method: str, path: str, address: str, duration_ns: int, number: int
     ) -> str:
-        behind = KEPT - PATH if len(path) == KEPT else 0  # not logged: a secret may be cut off at its end
+        behind = KEPT - PATH if len(path) == KEPT else 0  # not logged: the end may be a part of a secret
         method, path = self._redactor(method), self._redactor(path)
         path = path[: max(len(path) - behind, 0)]
         path = path.partition("?")[0][:PATH]  # a query may hold private values
-        head = self._form.head(now_ms, "INFO", LOGGER, request_id(number))
-        return head + self._form.answer(status, method, path, address, duration_ns / 1e6)
+        head = self._lines.head(now_ms, "INFO", LOGGER, request_id(number))
+        return head + self._lines.answer(status, method, path, address, duration_ns / 1e6)
 
     def _write(self, batch: Sequence[_Answer], dropped: int, now_ms: int) -> bool:
         """Write a batch. Returns False if the stream takes it no more; the next batch tries it again."""
         text = "".join(starmap(self._line, batch))
         if dropped:
-            text += self._form.head(now_ms, "WARNING", LOGGER, "") + self._form.dropped(dropped)
+            text += self._lines.head(now_ms, "WARNING", LOGGER, "") + self._lines.dropped(dropped)
         return self._output.write(text.encode(), FULL_SECONDS)
-
-
-def _text_answer(status: int, method: str, path: str, address: str, ms: float) -> str:
-    return f"{status} {_one_word(method)} {_one_word(path)} {_one_word(address)} {ms:.1f}ms\n"
-
-
-def _json_answer(status: int, method: str, path: str, address: str, ms: float) -> str:
-    message = quoted(f"{status} {method} {path}")
-    return (
-        f', "message": {message}, "status": {status}, "method": {quoted(method)}, "path": {quoted(path)}, '
-        f'"address": {quoted(address)}, "ms": {ms:.3f}}}\n'
-    )
-
-
-def _text_dropped(dropped: int) -> str:
-    return f"{dropped} answers were not logged\n"
-
-
-def _json_dropped(dropped: int) -> str:
-    return f', "message": "{dropped} answers were not logged"}}\n'
-
-
-class _Form(NamedTuple):
-    """The parts of the lines of a form."""
-
-    head: Callable[[int, str, str, str], str]
-    answer: Callable[[int, str, str, str, float], str]
-    dropped: Callable[[int], str]
-
-
-_FORMS: dict[Form, _Form] = {
-    "text": _Form(text_head, _text_answer, _text_dropped),
-    "json": _Form(json_head, _json_answer, _json_dropped),
-}
-
-
-def _one_word(text: str) -> str:
-    """Escape all but visible ASCII without spaces, so that a client can forge no line and no field."""
-    if text.isascii() and text.isprintable() and " " not in text and "\\" not in text:
-        return text
-    return text.encode("unicode_escape").decode("ascii").replace(" ", "\\x20")

@@ -1,4 +1,4 @@
-"""The Tornado application. Invariant: it translates requests and replies, and decides nothing.
+"""The Tornado application. It translates requests and replies, and decides nothing.
 
 One handler class serves every route. `set_default_headers` sets the headers that every response must have,
 because Tornado's `send_error` clears all others.
@@ -32,10 +32,10 @@ DISCARD_BYTES = 4 << 20
 STALLED_SECONDS = 30
 """The longest wait for a client to read one piece of a stream."""
 HTTPS_ALONE = f"max-age={365 * 86_400}"
-"""A year (RFC 6797), for this host alone: others may serve the names below it. No browser asks for vote
-checks, so their answers do without it."""
+"""A year (RFC 6797), for this host alone: other servers may have the names below it. Browsers send no vote
+checks, so answers to these go without."""
 _WITHOUT_BODY = {204, 304}
-_NO_ADDRESS = {"", "0.0.0.0"}  # noqa: S104 (what Tornado calls the peer of a Unix socket)
+_NO_ADDRESS = {"", "0.0.0.0"}  # noqa: S104 (Tornado's names for the peer of a Unix socket)
 CUT_OFF: tuple[type[Exception], ...] = (OSError, *SPOKEN)
 """Errors that end a stream and are no bug. OSError includes the TimeoutError of a client that does not
 read."""
@@ -78,7 +78,7 @@ class ApplicationPolicy:
     traffic: Traffic
     answered: Answered | None
     is_https: bool = False
-    """True if browsers reach the gateway by https. Then they are to come back so alone."""
+    """True if browsers reach the gateway by https. Then they must come back by https only."""
 
 
 def _unknown(_: Request, __: Reply) -> Reply:
@@ -99,7 +99,7 @@ class EndpointHandler(RequestHandler):
         self._size = 0
         self._pieces: list[bytes] = []
         self._began_ns = policy.clock.monotonic_ns()
-        self._watched_ns: int | None = None  # when an event stream began: how long it lasts is no latency
+        self._watched_ns: int | None = None  # when an event stream began: its duration is no latency
         self._sending: asyncio.Task[Any] | None = None  # while a stream is sent
         self._is_left = False  # the client is gone
         policy.running.begin(self)  # before anything can end the request
@@ -152,7 +152,7 @@ class EndpointHandler(RequestHandler):
         """Send no ETag: no response is worth a conditional request."""
 
     def write_error(self, status_code: int, **_: Any) -> None:
-        """Answer what Tornado itself refuses, such as an unknown method, and a bug outside of all
+        """Answer a request that Tornado itself refuses, such as an unknown method, and a bug outside of all
         endpoints."""
         reply = self._refused(status_code) if status_code < 500 else self._bug()
         self._send(self._resource.finish(self._request_value(None), reply))
@@ -161,7 +161,7 @@ class EndpointHandler(RequestHandler):
         if self._is_left:  # before its turn came
             self._auto_finish = False
             return
-        REQUEST_ID.set(self.request_id)  # of this request's task alone, and of those that it starts
+        REQUEST_ID.set(self.request_id)  # for the task of this request, and those that it starts
         request = self._request_value(body)
         ADDRESS.set(request.address)
         try:

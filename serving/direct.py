@@ -2,9 +2,8 @@
 
 Invariant: the bytes equal those of a Tornado handler. No two requests have the same id.
 
-The id of a request is a word for the process and a number. A vote check takes only the number: its text is
-made where somebody reads it, in the response and in the access log. The server writes the status line and the
-Date.
+The id of a request is a word for the process and a number. A vote check takes only the number. The text of
+the id is made in the response and in the access log. The server writes the status line and the Date.
 """
 
 import itertools

@@ -1,8 +1,8 @@
-"""The log's two forms, and its way out: text for people, JSON for machines.
+"""The log: its two forms, text for people and JSON for machines, and the stream that takes its lines.
 
-Invariant: all that the process says on standard error goes through here, in one form. That
-includes the records of libraries, Python's warnings, and errors that nobody has caught. No writer waits for
-another one, or for a pipe that nobody reads, unless it asks to.
+Invariants. Everything that the process writes to standard error goes through here, in one form. That includes
+the records of libraries, Python's warnings, and errors that nobody has caught. No writer waits for another
+one, or for a pipe that nobody reads, unless it asks to.
 
     text  2026-09-21 14:13:20,042 WARNING watchers.refused_addresses[5f2c81d310000042]: the address ...
     json  {"time": "2026-09-21T14:13:20.042Z", "level": "WARNING", "logger": "watchers.refused_addresses",
@@ -37,23 +37,8 @@ quoted = encode_basestring_ascii
 """Returns a text as JSON, in ASCII: no text can break a line or leave its quotes."""
 
 
-def text_head(now_ms: int, level: str, logger: str, request: str) -> str:
-    """Return the beginning of a line of text."""
-    cause = f"[{request}]" if request else ""
-    return f"{_local_second(now_ms // 1_000)},{now_ms % 1_000:03} {level} {logger}{cause}: "
-
-
-def json_head(now_ms: int, level: str, logger: str, request: str) -> str:
-    """Return the beginning of a JSON object: more fields, a brace and a line feed must follow."""
-    cause = f', "request": "{request}"' if request else ""
-    return (
-        f'{{"time": "{_utc_second(now_ms // 1_000)}.{now_ms % 1_000:03}Z", "level": "{level}", '
-        f'"logger": {quoted(logger)}{cause}'
-    )
-
-
 class _Lines(logging.Formatter):
-    """Formats records without secrets, in the form of a subclass."""
+    """Formats records and lines of the access log, without secrets, in the form of a subclass."""
 
     def __init__(self, redactor: Redactor) -> None:
         super().__init__()
@@ -66,16 +51,53 @@ class _Lines(logging.Formatter):
 
 
 class TextLines(_Lines):
+    @staticmethod
+    def head(now_ms: int, level: str, logger: str, request: str) -> str:
+        """Return the beginning of a line."""
+        cause = f"[{request}]" if request else ""
+        return f"{_local_second(now_ms // 1_000)},{now_ms % 1_000:03} {level} {logger}{cause}: "
+
+    @staticmethod
+    def answer(status: int, method: str, path: str, address: str, ms: float) -> str:
+        """Return the rest of a line about an answer."""
+        return f"{status} {_one_word(method)} {_one_word(path)} {_one_word(address)} {ms:.1f}ms\n"
+
+    @staticmethod
+    def dropped(number: int) -> str:
+        """Return the rest of a line about answers that were not logged."""
+        return f"{number} answers were not logged\n"
+
     def format(self, record: logging.LogRecord) -> str:
-        head = text_head(_ms(record), record.levelname, record.name, REQUEST_ID.get())
+        head = self.head(_ms(record), record.levelname, record.name, REQUEST_ID.get())
         traceback = self._traceback(record)
         return self._redactor(head + _message(record) + (f"\n{traceback}" if traceback else ""))
 
 
 class JsonLines(_Lines):
+    @staticmethod
+    def head(now_ms: int, level: str, logger: str, request: str) -> str:
+        """Return the beginning of an object: more fields, a brace and a line feed must follow."""
+        cause = f', "request": "{request}"' if request else ""
+        return (
+            f'{{"time": "{_utc_second(now_ms // 1_000)}.{now_ms % 1_000:03}Z", "level": "{level}", '
+            f'"logger": {quoted(logger)}{cause}'
+        )
+
+    @staticmethod
+    def answer(status: int, method: str, path: str, address: str, ms: float) -> str:
+        message = quoted(f"{status} {method} {path}")
+        return (
+            f', "message": {message}, "status": {status}, "method": {quoted(method)}, '
+            f'"path": {quoted(path)}, "address": {quoted(address)}, "ms": {ms:.3f}}}\n'
+        )
+
+    @staticmethod
+    def dropped(number: int) -> str:
+        return f', "message": "{number} answers were not logged"}}\n'
+
     def format(self, record: logging.LogRecord) -> str:
-        # Each text is redacted before it is quoted: what replaces a secret must not break the object.
-        head = json_head(_ms(record), record.levelname, record.name, REQUEST_ID.get())
+        # Each text is redacted before it is quoted: a replaced secret must not break the object.
+        head = self.head(_ms(record), record.levelname, record.name, REQUEST_ID.get())
         line = f'{head}, "message": {quoted(self._redactor(_message(record)))}'
         fields: Mapping[str, str] = getattr(record, "fields", {})
         line += "".join(f', "{name}": {quoted(self._redactor(value))}' for name, value in fields.items())
@@ -83,7 +105,14 @@ class JsonLines(_Lines):
         return f'{line}, "traceback": {quoted(self._redactor(traceback))}}}' if traceback else f"{line}}}"
 
 
-LINES: dict[Form, type[_Lines]] = {"text": TextLines, "json": JsonLines}
+LINES: dict[Form, type[TextLines | JsonLines]] = {"text": TextLines, "json": JsonLines}
+
+
+def _one_word(text: str) -> str:
+    """Escape all but visible ASCII without spaces, so that a client can forge no line and no field."""
+    if text.isascii() and text.isprintable() and " " not in text and "\\" not in text:
+        return text
+    return text.encode("unicode_escape").decode("ascii").replace(" ", "\\x20")
 
 
 def _ms(record: logging.LogRecord) -> int:
@@ -135,8 +164,8 @@ class LogOutput(NamedTuple):
         return True
 
     def _write_some(self, content: bytes) -> int:
-        """Return how much is written: whole lines if there is room for one. Nobody takes the room between the
-        question for it and the write, or writes into a line."""
+        """Return how much is written: whole lines if there is room for one. No other writer takes the room
+        in between, or writes into a line."""
         at = 0
         with _one_at_a_time:
             while at < len(content) and (room := _room(self.stream)):
@@ -167,12 +196,12 @@ class _Writing(logging.Handler):
 
 
 def standard_error() -> BinaryIO:
-    """Return standard error without a buffer: what it cannot take would make the exit status 120."""
+    """Return standard error without a buffer: unwritten bytes in one would make the exit status 120."""
     return open(sys.stderr.fileno(), "wb", buffering=0, closefd=False)
 
 
 def _room(stream: BinaryIO, seconds: float = 0) -> int:
-    """Return how many bytes the stream takes at once. If it is full, wait so long for a reader."""
+    """Return how many bytes the stream takes at once. If it is full, wait up to `seconds` for a reader."""
     try:
         if stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
             return sys.maxsize
@@ -188,7 +217,7 @@ def begin_logging(output: LogOutput, level: str) -> None:
     logging.basicConfig(level=level, handlers=[output.handler()])
     # Its INFO lines quote malformed requests, and a malformed request may hold a secret.
     logging.getLogger("tornado.general").setLevel(max(logging.WARNING, logging.getLogger().level))
-    logging.getLogger(SECURITY).setLevel(logging.INFO)  # whatever the level of all else
+    logging.getLogger(SECURITY).setLevel(logging.INFO)  # at every level of all other lines
     logging.captureWarnings(capture=True)
     sys.excepthook = _stopped_by
     threading.excepthook = _thread_stopped_by

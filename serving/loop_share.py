@@ -3,8 +3,7 @@
 A vote check takes microseconds and is answered in the call that brings it. Any other request is a coroutine,
 and a step of it, from one suspension to the next, may take milliseconds. With hundreds of them ready at once,
 one turn of the loop would take all of these steps. Here the steps of a turn have a bounded time. A request
-that finds it used up waits in a queue and goes on in a later turn, so all of them share the time that
-there is.
+that finds it used up waits in a queue and goes on in a later turn. So all requests share the time.
 
 Invariant: no step begins in a turn in which others have used up the time. Steps begin in the order in which
 they came. While nothing waits and there is time, a step begins at once.

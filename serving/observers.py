@@ -2,9 +2,9 @@
 fails, nothing else does.
 
 The machine may refuse an observer `/proc`, a file descriptor or a thread. An observer may also have a bug.
-Every observer therefore runs through here: as a loop, or as a call, such as a reader of the log or a look at
-a number. A failure becomes a line of the log with a traceback, at most one a minute for each observer, a
-count in `/metrics`, and a concern on `/debug`. The observer goes on.
+Every observer therefore runs through here: as a loop, or as a call, such as a reader of the log or the
+reading of a number. A failure becomes a line of the log with a traceback, at most one a minute for each
+observer, a count in `/metrics`, and a concern on `/debug`. The observer goes on.
 
 The other loops and readers are no observers, because votes and replies depend on them: their failure ends the
 process. `docs/architecture.md` lists both, under "What may fail".

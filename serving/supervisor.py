@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 
 class Supervisor:
-    """The socket of the supervisor, and the state that it was told."""
+    """The socket of the supervisor, and the state that it knows."""
 
     def __init__(self, environment: MutableMapping[str, str], clock: Clock) -> None:
         """Take the supervisor's variables out of `os.environ`: child processes must not send messages too."""
@@ -49,7 +49,7 @@ class Supervisor:
             await asyncio.sleep(seconds)
 
     def step(self, why_not_ready: str | None) -> None:
-        """Report what has changed, and that the loop runs. The next step repeats what could not be sent."""
+        """Report changes, and that the loop runs. The next step repeats a report that could not be sent."""
         said = {}
         is_ready = self._is_ready or why_not_ready is None
         if is_ready and not self._is_ready:

@@ -1,7 +1,4 @@
-"""The health of the process now and in the last minutes: memory, the delay of the event loop, traffic.
-
-Invariant: no request pays for a point of the timeline.
-"""
+"""The health of the process now and in the last minutes: memory, the delay of the event loop, traffic."""
 
 import asyncio
 from collections import deque
@@ -79,7 +76,7 @@ class Point(NamedTuple):
     p99_ms: float | None
     loop_lag_ms: float
     resident_bytes: int | None
-    """None while the kernel does not tell."""
+    """None while the kernel does not say."""
 
 
 class EndpointUse(NamedTuple):
@@ -168,7 +165,7 @@ class Timeline:
         self._points.append(point)
 
     def last_minute(self) -> Sequence[EndpointUse]:
-        """Return what was answered in the last minute, the most first."""
+        """Return the answers of the last minute, the most frequent first."""
         period = self._looks[-1].since(self._looks[0])
         uses = [
             EndpointUse(

@@ -1,10 +1,10 @@
-"""Counts of what was answered, by endpoint and status class, with how long it took.
+"""Counts and durations of answers, by endpoint and status class.
 
 Invariant: the set of series is fixed before the first request, and counting one makes no object that outlives
 it.
 
 An endpoint is known by the operation's id of its route. Whatever no route has answered (an unknown path, a
-wrong method) is counted together, and so is what the server itself refuses before anybody reads it.
+wrong method) is counted together, and so are requests that the server itself refuses before it reads them.
 
 Readers compare two looks: `traffic.look(now_ns)` copies the counts, and `later.since(earlier)` holds the
 answers between them.
@@ -49,7 +49,7 @@ class Period:
         return durations.count / self.seconds if self.seconds > 0 else 0.0
 
     def of_all(self) -> Durations:
-        """Return the durations of all endpoints; without what the server refused, which has none."""
+        """Return the durations of all endpoints. Requests that the server refused have none."""
         timed = [each for series, each in self.by_series.items() if series.endpoint != REFUSED]
         return sum(timed, NO_DURATIONS)
 
@@ -88,7 +88,7 @@ class EndpointTraffic:
     def add(self, status: int, taken_ns: int) -> None:
         """Count an answer. A vote check pays for this one."""
         counts = self.classes[status // 100]
-        # DurationCounts.add, written out: the call would cost as much as what it does.
+        # DurationCounts.add, written out: the call would cost as much as its work.
         counts.total_ns += taken_ns
         # Nearly every vote check is in the first bucket, and a search would be half of the cost.
         counts.buckets[0 if taken_ns <= _SHORTEST_NS else bisect_left(BOUNDS_NS, taken_ns)] += 1

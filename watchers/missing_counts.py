@@ -6,9 +6,9 @@ A bot's first correct push is answered 500 then, and its owner can do nothing ab
 """
 
 import logging
-from collections import OrderedDict
 
 from core.clock import NS_PER_SECOND, Clock
+from core.newest import Newest
 
 QUIET_SECONDS = 86_400
 MAX_BOTS = 10_000
@@ -20,8 +20,7 @@ class MissingCounts:
 
     def __init__(self, clock: Clock, bots: int = MAX_BOTS) -> None:
         self._clock = clock
-        self._room = bots
-        self._told: OrderedDict[str, int] = OrderedDict()  # ref -> monotonic ns, the latest last
+        self._told = Newest[str, int](bots)  # ref -> monotonic ns
 
     def tell(self, ref: str, why: str | None) -> None:
         """Log a push that found no actual count. `why` is the reason that the source of counts gives."""
@@ -29,7 +28,4 @@ class MissingCounts:
         if told_ns is not None and now_ns - told_ns < QUIET_SECONDS * NS_PER_SECOND:
             return
         self._told[ref] = now_ns
-        self._told.move_to_end(ref)
-        if len(self._told) > self._room:
-            self._told.popitem(last=False)
         log.warning("a push of %s was answered 500: %s", ref, why or "the look-up of its server count fails.")

@@ -1,11 +1,11 @@
-"""The rules on attempts: retries and suspension. Invariant: a delivery and its endpoint pay only for the
-endpoint's failures.
+"""The rules on attempts: retries and suspension. Invariant: only failures of the endpoint count against a
+delivery and its endpoint.
 
 A delivery has a first attempt and some retries, each a fixed delay after the failure before it. Then it has
-failed for good. An endpoint is suspended after a number of deliveries in a row that failed for good, or when
-it says that it is gone. During a suspension nothing is lost: a delivery that fails is held. Now and then one
-delivery probes the endpoint; the time between probes doubles. The first delivery that succeeds ends the
-suspension.
+failed for good. An endpoint is suspended after a number of consecutive deliveries that failed for good, or
+when it answers that it is gone. During a suspension nothing is lost: a delivery that fails is held. Now and
+then one delivery probes the endpoint; the time between probes doubles. The first delivery that succeeds ends
+the suspension.
 
 A failure of our proxy or resolver, and a chat platform's rate limit, use up no try of the delivery and do not
 count against the endpoint. A test does not count against the endpoint either, because it is no vote.
@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from core.clock import Moment
 from core.events import DeliveryAttempted, EndpointHealthSet, Event
 from core.rows import Attempt, Delivery, Outcome, Suspension, Webhook
 
@@ -28,7 +29,8 @@ class RetryPolicy:
     """The numbers of the rules.
 
     `retries` may follow a failed first attempt. After `suspend_after` deliveries that failed for good, an
-    endpoint is suspended for `suspension_ms`, which doubles up to `longest_suspension_ms`.
+    endpoint is suspended for `suspension_ms`, which doubles up to `longest_suspension_ms`. A delivery or a
+    message expires after `kept_ms`.
     """
 
     retries: int
@@ -36,9 +38,10 @@ class RetryPolicy:
     suspend_after: int
     suspension_ms: int
     longest_suspension_ms: int
+    kept_ms: int
 
     def length_ms(self, times: int) -> int:
-        """Return the length of an endpoint's suspension number `times` in a row."""
+        """Return the length of the suspension number `times` since the endpoint last worked."""
         return min(self.suspension_ms << min(times - 1, 40), self.longest_suspension_ms)
 
     def longest_to_probe_ms(self, times: int) -> int:
@@ -47,7 +50,7 @@ class RetryPolicy:
 
 
 class AttemptResult(NamedTuple):
-    """The result of an attempt, and what it says of the endpoint.
+    """The result of an attempt, and its meaning for the endpoint.
 
     `charged` is True if a failure is the endpoint's. `gone` is True if the endpoint refuses all further
     deliveries. `wait_ms` is the wait that the endpoint asks for; `everywhere` extends it to all chat
@@ -81,9 +84,8 @@ def attempt_events(
     if delivery.test:
         return _failed(policy, delivery, None, attempt)
     if webhook is None:
-        return [
-            _attempted(delivery, attempt, "held", ended_ms(attempt))
-        ]  # the new endpoint has not been asked
+        # The new endpoint has not been asked.
+        return [_attempted(delivery, attempt, "held", ended_ms(attempt))]
     if webhook.suspension is not None or result.gone:
         return _suspended(policy, delivery, webhook, attempt, probe=probe)
     return _failed(policy, delivery, webhook, attempt)
@@ -140,6 +142,19 @@ def _backoff_ms(policy: RetryPolicy, delivery: Delivery, attempt: Attempt) -> in
 def ended_ms(attempt: Attempt) -> int:
     """Return the wall time at which an attempt ended."""
     return attempt.at_ms + attempt.duration_ms
+
+
+def due_at_ms(next_ms: int, last: Attempt | None, now: Moment) -> int:
+    """Return the steady time of an attempt that is due at the wall time `next_ms`: now, if it is the first.
+
+    The wait is at most as long as `last`, the attempt before, has set it.
+    """
+    return to_steady_ms(next_ms, next_ms - ended_ms(last) if last is not None else 0, now)
+
+
+def to_steady_ms(wall_ms: int, longest_ms: int, now: Moment) -> int:
+    """Convert a wall time to steady time: not before now, and at most `longest_ms` later."""
+    return now.steady_ms + max(min(wall_ms - now.wall_ms, longest_ms), 0)
 
 
 def _attempted(

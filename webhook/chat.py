@@ -1,4 +1,4 @@
-"""Chat-platform webhooks, in the form of Discord's. Invariant: an owner's words are shown as text, and never
+"""Chat-platform webhooks, in the form of Discord's. Invariant: texts of owners are shown as text, and never
 as markup.
 
 The URL of a chat webhook is a password: everybody who has the token, its last part, may write to the channel.
@@ -11,10 +11,11 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from gettext import NullTranslations
-from typing import Any, NamedTuple, assert_never
+from typing import NamedTuple, assert_never
 
 import msgspec
 
+from chatplatform.answers import TOO_MANY, asked_seconds, decoded, is_global, read_code
 from core.rows import Delivery, Listing
 from grammars.http_urls import Target, UrlRefused
 from kinds.registry import kind_of
@@ -23,7 +24,6 @@ from languages.language_names import DEFAULT_LANGUAGE, LANGUAGES
 
 TITLE_UNITS = 256  # of an embed, in UTF-16 code units
 REASON_UNITS = 2_000  # of a description, which may have 4,096
-LONGEST_WAIT_SECONDS = 3_600
 UNKNOWN_WEBHOOK = 10_015
 # Below version 8, and without a version, the platform gives waits in milliseconds.
 API_VERSION, FIRST_VERSION_IN_SECONDS = 10, 8
@@ -38,10 +38,8 @@ _INVISIBLE = re.compile(
 )
 _JOINERS = "\u200c\u200d"  # words and emoji may contain them; a name of these alone is invisible
 _SYNTAX = re.compile(r"[\\`*_~|<>@#:/\[\]()+.-]")
-_SECONDS = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 
 _encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder().decode
 
 
 @dataclass(frozen=True)
@@ -127,7 +125,7 @@ def _words(delivery: Delivery, say: Callable[[str], str]) -> tuple[str, str]:
 
 
 def plain_line(name: str) -> str:
-    """Return the text on one line, without what nobody sees. It may be empty then."""
+    """Return the text as one line without invisible characters. It may be empty."""
     line = _INVISIBLE.sub("", " ".join(name.split())).strip()
     return line if line.strip(_JOINERS) else ""
 
@@ -161,37 +159,12 @@ def utf16_units(text: str) -> int:
 
 def chat_limits(status: int, headers: Mapping[str, str], body: bytes) -> ChatLimits:
     """Read the limits of a response. Header names are in lower case. A malformed limit counts as none."""
-    answer = _object(body) if status in {404, 429} else {}
-    waits = [0]
-    if headers.get("x-ratelimit-remaining") == "0":
-        waits.append(_wait_ms(headers.get("x-ratelimit-reset-after")))
-    if status == 429:
-        waits += [_wait_ms(headers.get("retry-after")), _number_ms(answer.get("retry_after"))]
-    stated = headers.get("x-ratelimit-global", "").lower() == "true" or answer.get("global") is True
+    answer = decoded(body) if status in {404, TOO_MANY} else None
     return ChatLimits(
-        max(waits),
-        everywhere=status == 429 and stated,
-        gone=status == 404 and answer.get("code") == UNKNOWN_WEBHOOK,
+        math.ceil((asked_seconds(status, headers, answer) or 0) * 1_000),
+        everywhere=status == TOO_MANY and is_global(headers, answer),
+        gone=status == 404 and read_code(answer) == UNKNOWN_WEBHOOK,
     )
-
-
-def _object(body: bytes) -> dict[str, Any]:
-    try:
-        answer = _decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return {}
-    return answer if isinstance(answer, dict) else {}
-
-
-def _wait_ms(header: str | None) -> int:
-    return _number_ms(float(header)) if header is not None and _SECONDS.fullmatch(header) else 0
-
-
-def _number_ms(seconds: object) -> int:
-    """Convert seconds to milliseconds, rounded up and bounded. Returns 0 for a value that is no number."""
-    if isinstance(seconds, bool) or not isinstance(seconds, int | float):
-        return 0
-    return math.ceil(min(max(0, seconds), LONGEST_WAIT_SECONDS) * 1_000)
 
 
 # -- languages -----------------------------------------------------------------------------------------------

@@ -1,9 +1,9 @@
-"""The requests of deliveries, and the part of a response that is kept. Invariant: neither log shows a
-webhook's secrets.
+"""The requests of deliveries, and the part of a response that is kept. Invariant: the kept part shows no
+secret of a webhook.
 
 All attempts of a delivery have the same id and the same body. Each has its own timestamp, and so its own
 signature. The body of a vote or a test has exactly the fields of the contract. The bodies of other events
-have a `type`, which those have not.
+have a `type` as well.
 
 Signatures follow the Standard Webhooks specification (github.com/standard-webhooks/standard-webhooks), in its
 symmetric scheme: `v1,` and the base64 of HMAC-SHA256 over `<id>.<timestamp>.<body>`. The key is the decoded
@@ -18,7 +18,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-import msgspec
 from msgspec import json
 
 from core.rows import Attempt, Delivery, Listing, Webhook
@@ -75,7 +74,7 @@ class RequestBuilder:
 
 
 def attempt_result(result: HttpResult, webhook: Webhook, at_ms: int, duration_ms: int) -> AttemptResult:
-    """Return what a result shows of the attempt, the delivery and its endpoint."""
+    """Return the meaning of a result for the attempt, the delivery and its endpoint."""
     attempt = Attempt(at_ms, duration_ms, result.status, result.error, _excerpt(result.body, webhook))
     charged = result.fault is AtFault.ENDPOINT
     if result.status is None:
@@ -141,7 +140,7 @@ def _shown(character: str) -> str:
 
 # -- JSON bodies ---------------------------------------------------------------------------------------------
 
-_encode = msgspec.json.Encoder().encode
+_encode = json.Encoder().encode
 
 
 def payload(delivery: Delivery) -> bytes:

@@ -1,14 +1,13 @@
-"""Webhooks as `sender` sends them: which delivery is attempted, and what its result means for the others.
+"""Webhooks as `sender` sends them: which delivery is attempted, and how its result delays the others.
 
 The outbox says which delivery is due. A failure of the proxy stops all deliveries, a rate limit of the chat
 platform those to all chat webhooks, and a slow, limited or unknown failure those to one endpoint.
 
-An attempt runs long after the request that queued its delivery. `Origins` keeps the id of that request, so
-that the lines of the attempt are found under it.
+An attempt runs long after the request that queued its delivery. `Origins` keeps the id of that request for
+the log lines of the attempt.
 """
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Protocol
@@ -16,6 +15,7 @@ from typing import Protocol
 from core.actors import REQUEST_ID
 from core.clock import NS_PER_MS, Clock, Moment, moment
 from core.events import DeliveryAttempted, DeliveryDropped, DeliveryQueued, Event
+from core.newest import Newest
 from core.rows import Delivery, Listing, Webhook
 from core.state import State
 from grammars.http_urls import UrlRefused
@@ -143,7 +143,8 @@ class WebhookNotifier:
             return HttpResult(None, "internal", AtFault.UNKNOWN)
 
     def _stop_or_go(self, result: HttpResult, at_ms: int, now_ms: int) -> None:
-        """Stop or resume all deliveries, by what an attempt that began at `at_ms` says of the proxy."""
+        """Stop all deliveries if the proxy fails, and resume them if it works. The attempt began at
+        `at_ms`."""
         if result.fault is not AtFault.PROXY:
             if result.error not in SHORT_OF_PROXY:
                 self._proxy_failures = self._proxy_until_ms = 0
@@ -157,7 +158,7 @@ class WebhookNotifier:
     def _slow_down(self, ref: str, result: HttpResult, found: AttemptResult, now_ms: int) -> None:
         """Delay further deliveries to the endpoint, as the result demands."""
         if result.fault is AtFault.PROXY:
-            return  # which says nothing of the endpoint
+            return  # a failure of the proxy says nothing of the endpoint
         if result.fault is AtFault.UNKNOWN or (not found.charged and not found.wait_ms):
             delay_ms = max(self._policy.retry_delay_ms, LEAST_BACKOFF_MS)
             self._outbox.hold_longer(ref, now_ms, delay_ms, LONGEST_BACKOFF_MS)
@@ -200,8 +201,7 @@ class Origins:
     """The requests that queued the latest deliveries. They do not outlive the process."""
 
     def __init__(self, kept: int = ORIGINS_KEPT) -> None:
-        self._kept = kept
-        self._requests: OrderedDict[str, str] = OrderedDict()  # delivery id -> request id
+        self._requests = Newest[str, str](kept)  # delivery id -> request id
 
     def on_record(self, events: Sequence[Event]) -> None:
         """Read a record that the request of this context has just committed, if there is one."""
@@ -210,14 +210,11 @@ class Origins:
             if isinstance(event, DeliveryQueued):
                 if request:
                     self._requests[event.delivery_id] = request
-                    self._requests.move_to_end(event.delivery_id)
             elif isinstance(event, DeliveryDropped) or (
                 isinstance(event, DeliveryAttempted) and event.next_attempt_ms is None
             ):
                 self._requests.pop(event.delivery_id, None)
-        while len(self._requests) > self._kept:
-            self._requests.popitem(last=False)
 
     def enter(self, delivery_id: str) -> None:
-        """Make the request of a delivery the cause of what happens in the present task."""
+        """Make the log lines of the present task those of the request of a delivery."""
         REQUEST_ID.set(self._requests.get(delivery_id, ""))

@@ -1,8 +1,7 @@
 """The order in which deliveries are due. The state has the pending deliveries; the outbox only orders them.
 
 The outbox reads the log. A delivery enters with the position of its record: when it is queued, and when it is
-to be attempted again. It may leave once that position is durable, its time has come, and its endpoint has
-room.
+to be attempted again. It may leave once that position is durable, it is due, and its endpoint has room.
 
 Each endpoint has a queue of its own, in the order of votes, and endpoints take turns. An endpoint has room
 unless it is suspended (then it gets one probe at a time), has asked for a wait, has as many running attempts
@@ -10,16 +9,15 @@ as it may have, or catches up at its pace. An endpoint whose last attempt took l
 all of these together get half of the slots, so slow endpoints never use up the slots of quick ones. A test
 goes before the endpoint's queue.
 
-All times are steady time (core/clock.py), except those of facts in the log. A fact's time is converted when
-its delivery enters, together with the longest possible wait. So setting the wall clock, even while a fact is
-written, neither delays a delivery for long, nor lets it leave early, nor makes it expire.
+All times are steady time (core/clock.py), except those of facts in the log. The time of a fact is converted
+when its delivery enters, and bounded by the longest possible wait. So setting the wall clock, even while a
+fact is written, neither delays a delivery for long, nor lets it leave early, nor makes it expire.
 """
 
 import heapq
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Container, Sequence
-from dataclasses import dataclass
-from enum import Enum, auto
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from core.clock import Moment
@@ -36,17 +34,9 @@ from core.events import (
 from core.rows import Delivery, Suspension, Webhook
 from core.state import State
 from outbound.slots import Slots
-from webhook.attempts import RetryPolicy, ended_ms
+from webhook.attempts import RetryPolicy, due_at_ms, to_steady_ms
 
 PATIENT_PROBES = 5  # with the oldest delivery: half an hour, if the first suspension takes a minute
-
-
-class Turn(Enum):
-    """The queue of the outbox in which an endpoint waits for its turn."""
-
-    NONE = auto()
-    QUICK = auto()
-    SLOW = auto()
 
 
 class QueueEntry(NamedTuple):
@@ -57,51 +47,29 @@ class QueueEntry(NamedTuple):
     delivery_id: str
 
 
+_NO_ENTRY = QueueEntry(0, 0, "")
+
+
+@dataclass(slots=True)
 class EndpointQueue:
-    """The queue of one endpoint, and what is known of the endpoint.
+    """The queue of one endpoint, and the facts about the endpoint.
 
-    Four facts decide if a delivery may leave. Each may change alone, in any state of the others:
-
-        probe_ms         the time of the next probe while the endpoint is suspended, else None
-        not_before_ms    the end of the wait that the endpoint, or a failure, has asked for
-        in_flight        the number of running attempts; `urgent_in_flight` if one of them is a test
-        slow             the last attempt took long; then one attempt at a time
-
-    `turn` tells in which queue of the outbox the endpoint waits for its turn. `to_catch_up` counts the
-    deliveries that leave at the endpoint's pace, because they had to wait. `misses` counts failures in a row
-    with an unknown party at fault. `gone` is True once the webhook is removed, until a delivery enters again.
+    Four facts decide if a delivery may leave: `probe_ms`, `not_before_ms`, `in_flight` and `slow`. Each may
+    change alone, in any state of the others.
     """
 
-    __slots__ = (
-        "gone",
-        "in_flight",
-        "misses",
-        "not_before_ms",
-        "probe_ms",
-        "probed",
-        "probes",
-        "slow",
-        "to_catch_up",
-        "turn",
-        "urgent",
-        "urgent_in_flight",
-        "waiting",
-    )
-
-    def __init__(self) -> None:
-        self.waiting: list[QueueEntry] = []  # a heap
-        self.urgent: deque[QueueEntry] = deque()
-        self.probes = 0
-        self.probed = QueueEntry(0, 0, "")  # the entry that left last
-        self.urgent_in_flight = False
-        self.in_flight = 0
-        self.slow = False
-        self.probe_ms: int | None = None
-        self.not_before_ms = 0
-        self.to_catch_up = 0
-        self.misses = 0
-        self.turn = Turn.NONE
-        self.gone = False
+    waiting: list[QueueEntry] = field(default_factory=list)  # a heap
+    urgent: deque[QueueEntry] = field(default_factory=deque)
+    probe_ms: int | None = None  # the time of the next probe while the endpoint is suspended
+    probes: int = 0
+    probed: QueueEntry = _NO_ENTRY  # the entry that left last
+    not_before_ms: int = 0  # the end of the wait that the endpoint, or a failure, has asked for
+    in_flight: int = 0  # running attempts
+    urgent_in_flight: bool = False  # one of them is a test
+    slow: bool = False  # the last attempt took long; then one attempt at a time
+    to_catch_up: int = 0  # deliveries that leave at the endpoint's pace, because they had to wait
+    misses: int = 0  # consecutive failures with an unknown party at fault
+    gone: bool = False  # the webhook is removed, and no delivery has entered since
 
     @property
     def is_idle(self) -> bool:
@@ -189,14 +157,12 @@ class OutboxPolicy:
     """The limits of the outbox.
 
     `in_flight` attempts may run at once, `in_flight_per_endpoint` of them to one endpoint. `look_ups` more
-    may resolve a name. An endpoint that catches up gets a delivery each `catch_up_gap_ms`. A delivery expires
-    after `kept_ms`.
+    may resolve a name. An endpoint that catches up gets a delivery each `catch_up_gap_ms`.
     """
 
     in_flight: int
     in_flight_per_endpoint: int
     catch_up_gap_ms: int
-    kept_ms: int
     look_ups: int
 
 
@@ -216,7 +182,7 @@ class Due(NamedTuple):
 
 
 class EndpointStanding(NamedTuple):
-    """The attempts that run to an endpoint, whether its last one took long, and the wait until the next."""
+    """The number of running attempts to an endpoint, its slowness, and the wait until the next attempt."""
 
     in_flight: int
     slow: bool
@@ -237,8 +203,9 @@ class Outbox:
         self._due: list[tuple[int, int, QueueEntry]] = []
         self._timers: list[tuple[int, str]] = []
         self._queues: dict[str, EndpointQueue] = {}
-        self._ready: deque[str] = deque()
-        self._slow_ready: deque[str] = deque()
+        self._ready: OrderedDict[str, None] = OrderedDict()
+        """The endpoints that wait for their turn, but for the slow ones."""
+        self._slow_ready: OrderedDict[str, None] = OrderedDict()
         self._slow_turn = False
         self._in_flight = 0
         self.slots, self.look_ups = Slots(policy.in_flight), Slots(policy.look_ups)
@@ -271,7 +238,7 @@ class Outbox:
         return [ref for ref, queue in self._queues.items() if queue.probe_ms is not None]
 
     def standing(self, ref: str, now_ms: int) -> EndpointStanding:
-        """Return how the outbox stands with the endpoint of a listing."""
+        """Return the running attempts and the wait of a listing's endpoint."""
         queue = self._queues.get(ref)
         if queue is None:
             return EndpointStanding(0, slow=False, wait_ms=0)
@@ -320,7 +287,7 @@ class Outbox:
     def _set_suspension(self, ref: str, suspension: Suspension | None, now: Moment) -> None:
         if suspension is not None:
             longest_ms = self._retries.longest_to_probe_ms(suspension.times)
-            probe_ms = now.steady_ms + _wait_ms(suspension.probe_ms, longest_ms, now)
+            probe_ms = to_steady_ms(suspension.probe_ms, longest_ms, now)
             self._queues.setdefault(ref, EndpointQueue()).suspend(probe_ms, suspension.times)
             heapq.heappush(self._timers, (probe_ms, ref))
         elif ref in self._queues:
@@ -330,13 +297,9 @@ class Outbox:
     def _forget_pace(self, ref: str) -> None:
         """Forget the pace of an endpoint with new settings, and take it out of the queue of slow
         endpoints."""
-        queue = self._queues.get(ref)
-        if queue is None:
-            return
-        if queue.slow and queue.turn is Turn.SLOW:
-            self._slow_ready.remove(ref)
-            queue.turn = Turn.NONE
-        queue.forget_pace()
+        if ref in self._queues:
+            self._slow_ready.pop(ref, None)
+            self._queues[ref].forget_pace()
 
     # -- attempts --------------------------------------------------------------------------------------
 
@@ -347,7 +310,7 @@ class Outbox:
             self._make_ready(heapq.heappop(self._timers)[1])
         taken: list[Due] = []
         while self._has_place(now_ms) and (refs := self._next_turns()):
-            due = self._next(refs.popleft(), now_ms)
+            due = self._next(refs.popitem(last=False)[0], now_ms)
             if due is not None:
                 taken.append(due)
         return taken
@@ -380,13 +343,13 @@ class Outbox:
         self._entries.pop(delivery_id, None)
 
     def hold_longer(self, ref: str, now_ms: int, delay_ms: int, longest_ms: int) -> None:
-        """Let nothing leave for the endpoint for `delay_ms`, doubled for each miss in a row."""
+        """Let nothing leave for the endpoint for `delay_ms`, doubled for each consecutive miss."""
         queue = self._queues.setdefault(ref, EndpointQueue())
         self.hold(ref, now_ms + min(delay_ms << queue.misses, longest_ms))
         queue.misses = min(queue.misses + 1, 20)
 
     def understood(self, ref: str) -> None:
-        """End the row of misses: the party at fault is known, or there was no failure."""
+        """Count misses from zero again: the party at fault is known, or there was no failure."""
         if ref in self._queues:
             self._queues[ref].misses = 0
 
@@ -442,16 +405,10 @@ class Outbox:
 
     def _make_ready(self, ref: str) -> None:
         queue = self._queues.get(ref)
-        if queue is None or queue.turn is not Turn.NONE:
-            return
-        if queue.slow:
-            queue.turn = Turn.SLOW
-            self._slow_ready.append(ref)
-        else:
-            queue.turn = Turn.QUICK
-            self._ready.append(ref)
+        if queue is not None and ref not in self._ready and ref not in self._slow_ready:
+            (self._slow_ready if queue.slow else self._ready)[ref] = None
 
-    def _next_turns(self) -> deque[str]:
+    def _next_turns(self) -> OrderedDict[str, None]:
         """Return the queue of endpoints whose turn it is, the quick or the slow one. Empty for none."""
         if self._slow_ready and self.slots.is_free(slow=True) and (self._slow_turn or not self._ready):
             self._slow_turn = False
@@ -466,9 +423,7 @@ class Outbox:
 
     def _next(self, ref: str, now_ms: int) -> Due | None:
         """Take the endpoint's next delivery, if it has room. Then the endpoint waits for its next turn."""
-        queue = self._queues[ref]
-        queue.turn = Turn.NONE
-        due = None
+        queue, due = self._queues[ref], None
         if queue.not_before_ms <= now_ms:
             due = self._next_due(ref, queue, now_ms)
         if due is None:
@@ -493,7 +448,7 @@ class Outbox:
         if queue.slow and not self.slots.is_free(slow=True):
             self._make_ready(ref)  # it has become slow while it waited for its turn
             return None
-        kept_since_ms = now_ms - self._policy.kept_ms
+        kept_since_ms = now_ms - self._retries.kept_ms
         if urgent is not None:
             entry, probe = queue.urgent.popleft(), False
         else:
@@ -503,19 +458,13 @@ class Outbox:
         return Due(entry.delivery_id, ref, probe, queue.slow, urgent is not None, expired)
 
 
-def _wait_ms(until_ms: int, longest_ms: int, now: Moment) -> int:
-    """Return the wait until the time of a fact, at most `longest_ms`."""
-    return min(max(until_ms - now.wall_ms, 0), longest_ms)
-
-
 def _since_ms(row: Delivery, now: Moment) -> int:
     """Return the steady time at which the delivery's round of attempts began."""
     return now.steady_ms - max(now.wall_ms - row.since_ms, 0)
 
 
 def _due_ms(row: Delivery, now: Moment) -> int:
-    """Return the steady time at which the delivery is due. The wait is at most what its last attempt set."""
+    """Return the steady time at which the delivery is due: now, if it has just been queued."""
     next_ms = row.next_attempt_ms or 0
-    if not row.attempts or next_ms == row.since_ms:
-        return now.steady_ms  # it has been queued, and is due at once
-    return now.steady_ms + _wait_ms(next_ms, max(next_ms - ended_ms(row.attempts[-1]), 0), now)
+    is_queued = not row.attempts or next_ms == row.since_ms
+    return due_at_ms(next_ms, None if is_queued else row.attempts[-1], now)

@@ -1,8 +1,8 @@
-"""The loop that sends: webhooks, messages to owners, and reminders. A `Notifier` says what is sent.
+"""The loop that sends: webhooks, messages to owners, and reminders. A `Notifier` chooses the items.
 
     due -> slot -> attempt -> outcome as events, committed -> the next time -> due ...
 
-The state has what waits, and a notifier orders it. `take` returns the items whose time has come and
+The state has the waiting items, and a notifier orders them. `take` returns the items whose time has come and
 whose record is durable, and gives each a slot. Each attempt is a task of its own. It ends with an outcome:
 the events that say how the attempt went and when the next one is due. The sender commits them, and the
 notifier reads them from the log, as it reads everything else.
@@ -13,10 +13,10 @@ notifier reads them from the log, as it reads everything else.
   record.
 * *A removal.* An outcome becomes events when it is written. If its item is gone by then, there are none.
 * *A clock that jumps* moves no attempt: waits are steady time (core/clock.py), and a notifier bounds each
-  wait by what the attempt before has set. The loop looks again after LONGEST_SLEEP_SECONDS, whatever the
-  clocks do.
-* *A fleet.* While other nodes may send or may have sent what is due here, `may_send` is false and nothing
-  starts.
+  wait by the time that the attempt before has set. The loop looks again after LONGEST_SLEEP_SECONDS, whatever
+  the clocks do.
+* *A fleet.* While other nodes may send or may have sent the items of this one, `may_send` is false and
+  nothing starts.
 * *A stop* has phases, each after the one before it:
 
       RUNNING -> STOPPING      no attempt starts any more; `idle` waits for those that run
@@ -41,7 +41,7 @@ log = logging.getLogger(__name__)
 
 UNRECORDED_SECONDS = 1.0  # between tries to write outcomes that wait
 HELD_BACK_SECONDS = 0.25  # between questions whether the node may send
-LONGEST_SLEEP_SECONDS = 60.0  # between two looks at what is due
+LONGEST_SLEEP_SECONDS = 60.0  # between two looks
 
 Item = TypeVar("Item")
 Outcome = Callable[[], Sequence[Event]]
@@ -107,7 +107,7 @@ class Sender(Generic[Item]):
         Args:
             durable: returns the newest durable position.
             spawn: starts a task that belongs to the caller.
-            may_send: returns False while other nodes may send, or may have sent, what is due.
+            may_send: returns False while other nodes may send, or may have sent, these items.
         """
         self._notifier = notifier
         self._ledger = ledger

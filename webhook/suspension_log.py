@@ -2,8 +2,8 @@
 begins, and one when it ends.
 
 A probe is the attempt that tests whether a suspended endpoint works again. An endpoint recovers from the end
-of its suspension until each webhook that waited for that end was attempted, or is gone. Without a webhook
-that waited there is no recovery, and no line. The lines show no URL and no response, because both may contain
+of its suspension until each webhook that waited for that end was attempted, or is removed. If no webhook has
+waited, there is no recovery, and no line. The lines show no URL and no response, because both may contain
 secrets.
 """
 
@@ -37,7 +37,7 @@ class SuspensionLog:
         self._recoveries = Recoveries(state)
 
     def __len__(self) -> int:
-        """Return the number of endpoints that are suspended, without walking over all that have a queue."""
+        """Return the number of suspended endpoints. It does not look at every queue."""
         return len(self._suspended)
 
     def on_record(self, _: int, events: Sequence[Event]) -> None:
@@ -75,7 +75,7 @@ class SuspensionLog:
 
 
 class Recoveries:
-    """The endpoints that recover, each with the deliveries that have waited and are not attempted yet."""
+    """The endpoints that recover, each with the waiting deliveries that were not attempted yet."""
 
     def __init__(self, state: State) -> None:
         self._state = state

@@ -1,22 +1,24 @@
-"""Admission of connections when there is not room for all. Invariant: no connection is ended for a newcomer
-after its request has come as a whole and before it is answered, unless its client leaves the answer unread.
-No newcomer is refused while another connection is idle or unread, and no address has more than its share.
+"""Admission of connections when there is not room for all.
+
+Invariants. No connection is ended for a newcomer while a complete request of it is unanswered, unless its
+client leaves the answer unread. No newcomer is refused while another connection is idle or unread. No address
+has more connections than its share.
 
 A connection is *unfinished* from its beginning, or from the first byte of a later request, until that request
-has come as a whole. One byte protects nobody: unfinished connections are ended first, the one that has waited
-the longest before all others. Then come those that were answered, the longest idle first.
+is complete. One byte protects nobody: unfinished connections are ended first, the longest waiting one before
+all others. Answered connections are next, the longest idle one first.
 
-A newcomer that shakes hands or sends its request at this moment is unfinished too. Where many idle
-connections fill the house, it would be ended for the next newcomer. So an unfinished connection has a moment
+A newcomer that shakes hands or sends its request at this moment is unfinished too. When many idle connections
+take all the room, it would be ended for the next newcomer. So an unfinished connection has a moment
 (`MOMENT_SECONDS`) in which one that has been idle for longer is ended in its place.
 
 A connection is *unread* while its client does not keep up with the answers. If no connection is idle, the one
-that has been unread for the longest is ended, once it has been so for a moment. A client that reads little
-and never enough would otherwise keep its place for as long as it likes.
+that has been unread for the longest is ended, once it has been so for a moment. Otherwise a client that reads
+a little, and never enough, could keep its place without end.
 
 Answered connections are in a heap by their deadline. The deadline is noted when a connection is looked at and
-not with each request, so a request costs nothing here. A noted deadline is never later than the real one, so
-the connection on top is the longest idle one as soon as all above it are noted again.
+not with each request, so a request costs nothing here. A noted deadline is never later than the real one. So
+the connection on top is the longest idle one, once its noted deadline is the real one.
 """
 
 import heapq
@@ -29,10 +31,9 @@ from typing import NamedTuple, Protocol
 LOOKS = 256
 """The most connections that are looked at to find an idle one: a newcomer must not cost much."""
 MOMENT_SECONDS = 1.0
-"""The time in which a client that means to ask has sent its request, handshake included. A client that means
-to read has taken some of its answer."""
+"""The time in which an honest client sends its request, handshake included, or takes some of its answer."""
 QUIET_SECONDS = 60
-"""A time without refusals that ends a warning; the next refusal begins another."""
+"""The time without refusals after which the next refusal is logged again."""
 _SLACK = 64
 
 CountedAs = Callable[[str], str | None]
@@ -52,11 +53,11 @@ class Guest(Protocol):
     """A connection."""
 
     deadline: float
-    """The idle connection with the earlier deadline has been idle for longer."""
+    """An idle connection with an earlier deadline has been idle for longer."""
 
     @property
     def idle(self) -> bool:
-        """True when the connection can be ended and nobody misses an answer."""
+        """True when the connection can be ended without the loss of an answer."""
 
     def make_room(self) -> None:
         """End at once."""
@@ -73,9 +74,8 @@ class Admission:
         self._unread: OrderedDict[Guest, float] = OrderedDict()  # with the beginning; the earliest first
         self._asked: list[tuple[float, int, Guest]] = []  # a heap by deadline as noted; some have left
         self._order = itertools.count()
-        self._turned_away: OrderedDict[str, tuple[str, int, float]] = (
-            OrderedDict()
-        )  # who, how many, last when
+        self._turned_away: OrderedDict[str, tuple[str, int, float]] = OrderedDict()
+        """The text of a warning, the number of refusals, and the time of the last one, the earliest first."""
         self.refused = self.ended = 0
 
     def admits(self, guest: Guest, peer: str, now: float, idle_deadline: float) -> bool:
@@ -100,14 +100,15 @@ class Admission:
         return True
 
     def begins(self, guest: Guest, now: float) -> None:
-        """Note that a connection waits for the rest of a request; until `asked`, only the first time counts.
+        """Note that a connection waits for the rest of a request, or only for its end.
 
-        So does a connection that waits for nothing but its end."""
+        Until `asked`, only the first call counts.
+        """
         if guest in self._inside and guest not in self._unfinished:
             self._unfinished[guest] = _Since(now, is_first=False)
 
     def asked(self, guest: Guest, idle_deadline: float) -> None:
-        """Note that a request has come as a whole."""
+        """Note that a request is complete."""
         since = self._unfinished.pop(guest, None)
         if since is None or not since.is_first:
             return
@@ -117,7 +118,7 @@ class Admission:
         heapq.heappush(self._asked, (idle_deadline, next(self._order), guest))
 
     def unread(self, guest: Guest, now: float) -> None:
-        """Note that a client does not keep up. Until `reads`, only the first time counts."""
+        """Note that a client does not keep up. Until `reads`, only the first call counts."""
         if guest in self._inside:
             self._unread.setdefault(guest, now)
 
@@ -176,7 +177,9 @@ class Admission:
             guest = next(iter(self._unfinished))
             if guest.idle:
                 return guest
-            self._unfinished.move_to_end(guest)  # its next bytes are there already, or its last answer is not
+            self._unfinished.move_to_end(
+                guest
+            )  # its next bytes have come, or it has not taken its last answer
         return None
 
     def _longest_unread(self, now: float) -> Guest | None:

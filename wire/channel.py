@@ -1,16 +1,16 @@
 """The socket of a connection: writing, flow control, and its end.
 
-Invariant: an answer that was written is not lost to the way in which the connection is closed, and a client
-that does not read holds a bounded number of bytes.
+Invariants. Closing the connection loses no answer that was written. A client that does not read makes the
+process hold a bounded number of bytes.
 
 The two halves are two small machines. *Reading* goes FLOWING <-> WAITING, and from either to ENDED, for good.
 *Writing* goes FLOWING <-> BLOCKED, and from either to SHUT and to GONE.
 
-Lingering: our side of the socket is shut down, and what the client still sends is read and dropped, because
+Lingering: our side of the socket is shut down, and further bytes of the client are read and dropped, because
 closing a socket with unread bytes would reset it and take the answer with it (RFC 9112, 9.6).
 
-The kernel tells if closing now could lose data of a client: what it still holds counts, too. A TLS
-transport tells of no buffer but its own.
+Bytes that the kernel still holds for the client could be lost, too, so the kernel is asked for them. A TLS
+transport only knows its own buffer.
 """
 
 import asyncio
@@ -23,36 +23,36 @@ from typing import cast
 
 from tornado.iostream import StreamClosedError
 
-from wire.parser import PROGRESS_BYTES
-
 UNIX_PEER = "unix"
 """The address of every client on a Unix socket."""
+PROGRESS_BYTES = 1_024
+"""The bytes of its answers that a client has to read in `write_seconds` to stay."""
 _BYTES_ACKED = 120  # where struct tcp_info has tcpi_bytes_acked (linux/tcp.h)
 
 
 class Reading(Enum):
     FLOWING = auto()
-    WAITING = auto()  # what comes stays in the kernel
+    WAITING = auto()  # further bytes stay in the kernel
     ENDED = auto()  # the client has sent its last
 
 
 class Writing(Enum):
     FLOWING = auto()
     BLOCKED = auto()  # the client does not keep up
-    SHUT = auto()  # our last word is written
+    SHUT = auto()  # everything is written
     GONE = auto()
 
 
 class Channel:
-    """An asyncio transport, and what it does not keep."""
+    """An asyncio transport with the state of both halves."""
 
     __slots__ = ("_drained", "_loop", "_taken", "_transport", "peer", "reading", "secure", "send", "writing")
 
     def __init__(self, transport: asyncio.BaseTransport, loop: asyncio.AbstractEventLoop) -> None:
         self._transport = cast(asyncio.Transport, transport)
         self._loop = loop
-        self._drained: list[asyncio.Future[None]] | None = None
-        self._taken: int | None = None  # by the client, when it was last looked at
+        self._drained: list[asyncio.Future[None]] = []  # done when the client keeps up again
+        self._taken: int | None = None  # by the client, at the last `watch`
         self.reading = Reading.FLOWING
         self.writing = Writing.FLOWING
         self.send = self._transport.write
@@ -76,12 +76,10 @@ class Channel:
             return not_written()
         future = self._loop.create_future()
         self._transport.write(data)
-        if not self.blocked:
-            future.set_result(None)
-        elif self._drained is None:
-            self._drained = [future]
-        else:
+        if self.blocked:
             self._drained.append(future)
+        else:
+            future.set_result(None)
         return future
 
     def block(self) -> None:
@@ -96,7 +94,7 @@ class Channel:
         self._release(None)
 
     def _release(self, error: Exception | None) -> None:
-        futures, self._drained = self._drained or (), None
+        futures, self._drained = self._drained, []
         for future in futures:
             _settle(future, error)
 
@@ -125,7 +123,7 @@ class Channel:
             self._transport.write_eof()
 
     def abort(self) -> None:
-        """Close now; what is not sent yet never will be."""
+        """Close now, and drop everything that is not sent yet."""
         self._transport.abort()
 
     def lost(self, error: Exception | None) -> None:
@@ -135,14 +133,14 @@ class Channel:
 
     @property
     def closed(self) -> bool:
-        """The loop has closed the socket, and says so presently."""
+        """The loop has closed the socket, and will report it soon."""
         return self._transport.get_extra_info("socket") is None
 
     # Bytes under way.
 
     @property
     def unsent(self) -> bool:
-        """Closing now could take something from the client: if more came from it, the kernel would reset the
+        """Closing now could lose an answer: if more bytes came from the client, the kernel would reset the
         connection."""
         end = 1 if self.writing is Writing.SHUT else 0  # TCP's own
         return self._transport.get_write_buffer_size() > 0 or _queued(self._descriptor) > end
@@ -171,13 +169,13 @@ class Channel:
 
     @property
     def progressed(self) -> bool:
-        """The client has taken enough since it was last looked at, or it was not looked at."""
+        """The client has taken enough since `watch`, or nobody watches it."""
         return self._taken is None or self._taken_now() >= self._taken + PROGRESS_BYTES
 
     def _taken_now(self) -> int:
         """Return a number that grows by the bytes that the client takes."""
         sock = self._transport.get_extra_info("socket")
-        if sock.family == socket.AF_UNIX:  # nothing is sent while the client is waited for
+        if sock.family == socket.AF_UNIX:  # nothing more is written while the client has to read
             return -self._transport.get_write_buffer_size() - _queued(sock.fileno())
         acknowledged = slice(_BYTES_ACKED, _BYTES_ACKED + 8)
         return int.from_bytes(
@@ -200,7 +198,7 @@ def _settle(future: "asyncio.Future[None]", error: Exception | None) -> None:
         future.set_result(None)
     else:
         future.set_exception(error)
-        future.exception()  # nobody has to look at it
+        future.exception()  # asyncio would log it if nobody looked at it
 
 
 def _queued(descriptor: int) -> int:
@@ -209,5 +207,5 @@ def _queued(descriptor: int) -> int:
 
 
 def unread(descriptor: int) -> int:
-    """Return the bytes that the kernel holds of the client (SIOCINQ: tcp(7), unix(7))."""
+    """Return the bytes that the kernel holds from the client (SIOCINQ: tcp(7), unix(7))."""
     return int.from_bytes(fcntl.ioctl(descriptor, termios.FIONREAD, bytes(4)), sys.byteorder)

@@ -1,7 +1,7 @@
 """One client's connection: its bytes become requests, and its answers go back in their order. Invariant:
-nothing is answered twice, and nothing that was asked as a whole is left unanswered, whatever comes behind it.
+every complete request is answered once, whatever comes behind it.
 
-A connection composes four parts, and is itself only the phase that they are in together (`phases.py`):
+A connection joins four parts. Its own state is the phase that they are in together (`phases.py`):
 
     parser    bytes in, events out (`parser.py`)
     channel   the socket: flow control and its end (`channel.py`)
@@ -9,20 +9,22 @@ A connection composes four parts, and is itself only the phase that they are in 
     server    limits, the application, the direct route, the time (`ServerSide`)
 
 A request that the direct route answers takes one call from its last byte to `transport.write`: no task, no
-future, no Tornado object. Every other becomes an exchange with the application, one at a time. What comes
-before its turn stays unparsed, and what is more than one read of it stays in the socket.
+future, no Tornado object. Every other request becomes an exchange with the application, one at a time. Bytes
+that come too early stay unparsed, and all that are more than one read stay in the socket.
 
 Three things wait for their turn: the exchanges that were parsed together with the present one, then a refusal
 of the bytes behind them (nothing is read after that), or else bytes that are not parsed yet.
 
 Bytes are parsed in slices, and a slice ends behind the first head in it. So a client that sends many requests
-at once has a few of them answered, and then the others have their turn (`WireServer.go_on_later`).
+at once has a few of them answered, and then other clients have their turn (`WireServer.go_on_later`).
 """
 
 import asyncio
 import contextlib
 import logging
 import socket
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from tornado.httputil import HTTPInputError, HTTPServerConnectionDelegate
@@ -31,17 +33,11 @@ from wire.admission import Admission
 from wire.channel import Channel, Reading, unread
 from wire.exchange import Exchange
 from wire.parser import (
-    CLOSES,
-    DRAIN_SECONDS,
     HEAD_END,
-    LINGER_SECONDS,
     MALFORMED,
-    NEVER,
     SLICE_BYTES,
-    SLICES_AT_ONCE,
     START,
     TARGET_AT,
-    TOO_SLOW,
     BodyPart,
     ConnectionLimits,
     DirectRoute,
@@ -55,8 +51,8 @@ from wire.parser import (
 )
 from wire.phases import Phase, Step, after
 
-# Names of their own: Python 3.11 calls two functions to look a member up in its enum. Tuples, since a set
-# would call the hash, which is a function in Python too.
+# Names of their own: Python 3.11 calls two functions to look up a member in its enum. Tuples, because a set
+# would call the hash, which is a Python function too.
 OPENING, FRESH, IDLE, HEAD, HELD = Phase.OPENING, Phase.FRESH, Phase.IDLE, Phase.HEAD, Phase.HELD
 BODY, ANSWERING, LAST = Phase.BODY, Phase.ANSWERING, Phase.LAST
 LINGERING, CLOSED = Phase.LINGERING, Phase.CLOSED
@@ -68,6 +64,17 @@ ENDED = (OPENING, LINGERING, CLOSED)
 """The phases in which nothing begins."""
 
 log = logging.getLogger(__name__)
+
+CLOSES = b"Connection: close\r\n"
+TOO_SLOW = (408, "The request took too long to arrive.")
+SLICES_AT_ONCE = 4
+"""The slices of one connection that are parsed before other connections have their turn."""
+LINGER_SECONDS = 1.0
+"""The time that a client has to close first, once our side is shut down."""
+DRAIN_SECONDS = 0.5
+"""The time that a stop waits for the next request of a connection, or for the rest of a head."""
+NEVER = float("inf")
+"""The deadline of a connection that may take any time."""
 
 
 class ServerSide(Protocol):
@@ -100,43 +107,30 @@ class ServerSide(Protocol):
     def disconnected(self, connection: "Connection", /) -> None: ...
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Connection(asyncio.Protocol):
     """The protocol of one accepted socket, TLS or not.
 
     `deadline` is a time of the loop; the server watches it.
     """
 
-    __slots__ = (
-        "_channel",
-        "_held",
-        "_parser",
-        "_phase",
-        "_queue",
-        "_receiving",
-        "_refusal",
-        "_send",
-        "_server",
-        "_turn",
-        "accepted",
-        "deadline",
-        "protocol",
-        "remote_ip",
-    )
+    _server: ServerSide
+    _phase: Phase = OPENING
+    _parser: RequestParser = field(init=False)
+    _channel: Channel = field(init=False)  # once it is open
+    _send: Callable[[bytes], None] = field(init=False)  # of the channel
+    accepted: socket.socket | None = None  # while it is being opened
+    remote_ip: str = ""
+    protocol: str = "http"
+    deadline: float = NEVER
+    _held: bytearray = field(default_factory=bytearray)  # not parsed yet
+    _receiving: Exchange | None = None  # whose body is arriving
+    _turn: Exchange | None = None
+    _queue: list[Exchange] = field(default_factory=list)  # behind it
+    _refusal: tuple[int, str, bytes] | None = None  # behind these
 
-    def __init__(self, server: ServerSide) -> None:
-        self._server = server
-        self._phase = Phase.OPENING
-        self._parser = RequestParser(server.limits)
-        self._channel: Channel  # once it is open
-        self.accepted: socket.socket | None = None  # while it is being opened
-        self.remote_ip = ""
-        self.protocol = "http"
-        self.deadline = NEVER
-        self._held = bytearray()  # not parsed yet
-        self._receiving: Exchange | None = None  # whose body is arriving
-        self._turn: Exchange | None = None
-        self._queue: list[Exchange] = []  # behind it
-        self._refusal: tuple[int, str, bytes] | None = None  # behind these
+    def __post_init__(self) -> None:
+        self._parser = RequestParser(self._server.limits)
 
     # Phases.
 
@@ -145,8 +139,8 @@ class Connection(asyncio.Protocol):
 
     @property
     def opened(self) -> bool:
-        """The loop has told of the connection, once and for good."""
-        return self._phase is not Phase.OPENING
+        """True from the moment when the loop reports the connection."""
+        return self._phase is not OPENING
 
     @property
     def application(self) -> HTTPServerConnectionDelegate:
@@ -161,17 +155,16 @@ class Connection(asyncio.Protocol):
 
     @property
     def idle(self) -> bool:
-        """Everything that was asked as a whole is answered, as far as anybody here can know.
+        """Every complete request is answered, as far as this process can know.
 
-        A handshake asks for nothing, and a part of a request asks for nothing yet: both may never end. An
-        answer that the kernel has held for a while counts no more: the kernel sends it behind our end too,
-        and the client may never take it.
+        A handshake, or a part of a request, may never end. An answer that the kernel has held for a while
+        does not count: the kernel sends it after our end too, and the client may never take it.
         """
         if not self.opened:
             descriptor = -1 if self.accepted is None else self.accepted.fileno()
             return descriptor < 0 or not unread(descriptor)  # closed: its handshake has just failed
         if self.accepted is not None and self._server.secure:
-            return False  # what came with the end of its handshake is read in a moment
+            return False  # bytes that came with the end of its handshake are read in a moment
         phase, turn = self._phase, self._turn
         if phase is LINGERING:
             return not self._channel.closed and not self._channel.unsent
@@ -193,7 +186,7 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._channel = channel = Channel(transport, self._server.loop)
-        self._send = channel.send  # once more: the hot path takes no step aside
+        self._send = channel.send  # saves the hot path a look-up
         self.remote_ip = channel.peer
         if channel.secure:
             self.protocol = "https"
@@ -213,7 +206,7 @@ class Connection(asyncio.Protocol):
             self.go_on()
 
     def eof_received(self) -> bool:
-        """Take in that the client sends no more. What it has sent as a whole is answered."""
+        """Note that the client sends no more. Its complete requests are answered."""
         self._channel.reading = Reading.ENDED
         if self._phase in ENDED or self._channel.secure:
             return False  # uvloop's TLS ends both ways at once
@@ -253,7 +246,7 @@ class Connection(asyncio.Protocol):
     # Bytes.
 
     def _recognised(self, data: bytes) -> bool:
-        """Answer one request whose head is known; return whether it was one."""
+        """Answer one request whose head is known. Return False if it is none."""
         server = self._server
         direct = server.direct
         if direct is None or not data.startswith(START):
@@ -264,7 +257,7 @@ class Connection(asyncio.Protocol):
         if caller is None:
             return False
         status = self._answer(direct, data[TARGET_AT:end], caller)
-        if status == 401:  # the key is no good any more, and what holds it goes
+        if status == 401:  # the key is no longer valid
             server.known.pop(head)
         return status is not None
 
@@ -287,7 +280,7 @@ class Connection(asyncio.Protocol):
         return status
 
     def go_on(self) -> None:
-        """Parse what is held, as far as it is its turn; read on when nothing is left."""
+        """Parse the held bytes whose turn it is. Read on when none are left."""
         if self._phase in ENDED:
             return
         self._settle()
@@ -315,7 +308,7 @@ class Connection(asyncio.Protocol):
 
     @property
     def _takes_bytes(self) -> bool:
-        """It is the turn of the next bytes, and something takes them."""
+        """It is the turn of the next bytes, and they can be taken."""
         if self._phase is BODY and self._turn is not None:
             return not self._turn.blocked and not self._channel.blocked
         return self._phase in AT_ONCE
@@ -330,17 +323,17 @@ class Connection(asyncio.Protocol):
         return bool(self._held or self._queue or self._refusal)
 
     def _settle(self) -> None:
-        """Take the steps that follow from the other machines when nothing has its turn any more."""
+        """Take the steps that follow from the other machines when no exchange has its turn any more."""
         if self._phase is HELD and not self._channel.blocked:
             self._step(Step.FREE)
         if self._phase is IDLE and self._parser.midway:
             self._step(Step.HEAD_PART)
 
     def _hold(self) -> None:
-        """Have bytes wait for others to have their turn."""
+        """Let bytes wait while others have their turn."""
         if self._phase is IDLE:
             self._step(Step.HOLD)
-        elif self._phase is FRESH:  # empty lines without end: they are of its head
+        elif self._phase is FRESH:  # empty lines without end count as a part of its head
             self._step(Step.HEAD_PART)
 
     def _end_if_over(self) -> None:
@@ -354,7 +347,7 @@ class Connection(asyncio.Protocol):
             self.drain()
 
     def _give_up(self) -> None:
-        """End in the middle of a request: what is missing will never come."""
+        """End in the middle of a request: the rest of it will never come."""
         if self._turn is not None and self._turn.head_written:
             self.abort()  # so that the client sees that its answer is not whole
         else:
@@ -412,7 +405,7 @@ class Connection(asyncio.Protocol):
 
     def _take_end(self) -> None:
         receiving, self._receiving = self._receiving, None
-        if receiving is None:  # it was answered directly, or its answer was the last
+        if receiving is None:  # it was answered directly, or an answer before it was the last
             return
         if receiving is self._turn:
             self._step(Step.WHOLE)
@@ -437,7 +430,7 @@ class Connection(asyncio.Protocol):
             self._refuse(*MALFORMED, exchange.target)
 
     def exchange_over(self, *, keep_alive: bool) -> None:
-        """Go on behind the exchange whose turn it is: its answer has been written as a whole."""
+        """Go on after the exchange whose turn it is: its whole answer is written."""
         if keep_alive:
             self._server.loop.call_soon(self._next)
         else:
@@ -452,7 +445,7 @@ class Connection(asyncio.Protocol):
         self._advance()
 
     def _advance(self) -> None:
-        """Begin what is next; a client that does not read has to read first."""
+        """Begin the next exchange, refusal or bytes. A client that does not read has to read first."""
         if self._phase in ENDED:
             return
         if self._channel.blocked:
@@ -472,7 +465,7 @@ class Connection(asyncio.Protocol):
             self.go_on()
 
     def _refuse(self, status: int, text: str, target: bytes) -> None:
-        """Read nothing more; speak the refusal when it is its turn."""
+        """Read nothing more, and write the refusal when it is its turn."""
         if self._phase in ENDED:
             return
         broken, self._receiving = self._receiving, None
@@ -502,7 +495,7 @@ class Connection(asyncio.Protocol):
     # Deadlines.
 
     def _set_deadline(self) -> None:
-        """Set the deadline by what is waited for."""
+        """Set the deadline of the present phase."""
         server, phase = self._server, self._phase
         if phase in ENDED:
             return
@@ -526,7 +519,7 @@ class Connection(asyncio.Protocol):
         self.deadline = self._server.now + self._server.limits.write_seconds
 
     def expired(self) -> None:
-        """Do what is to be done when the deadline has passed."""
+        """End the connection after its deadline, or give it more time."""
         channel = self._channel
         if self._phase is CLOSED or channel.closed:
             return
@@ -545,18 +538,18 @@ class Connection(asyncio.Protocol):
         elif not self._channel.quiet:
             return  # its next request is here, and read in a moment
         elif self._server.draining:
-            self.abort()  # it has everything: a stop need not wait for it to close first
+            self.abort()  # it has every answer: a stop need not wait for it to close first
         else:
             self.linger()
 
     # The end.
 
     def drain(self) -> None:
-        """End the connection once what was asked over it is answered.
+        """End the connection once its requests are answered.
 
-        A request may be on its way, and its client would not know what became of it. So a silent connection
-        ends a moment later. A request that comes in the meantime is answered, and its answer says that it is
-        the last.
+        A request may be on its way, and its client would not know its outcome. So a silent connection ends a
+        moment later. A request that comes in the meantime is answered, and its answer says that it is the
+        last.
         """
         if self._phase in AT_ONCE or (self._phase is HELD and self._parser.midway):
             self.deadline = min(self.deadline, self._server.now + DRAIN_SECONDS)
@@ -577,11 +570,11 @@ class Connection(asyncio.Protocol):
             self.abort()
 
     def abort(self) -> None:
-        """Close now, opened or not; what is not sent yet never will be."""
+        """Close now, opened or not, and drop everything that is not sent yet."""
         if self._phase is OPENING:
             if self.accepted is not None:
-                # Its end is met as any client's would be. The opening is not cancelled: uvloop never tells of
-                # the end of a connection that was cancelled just before or after it told of its beginning.
+                # The loop then meets the end of a client. The opening is not cancelled: uvloop never reports
+                # the end of a connection that was cancelled just before or after it reported its beginning.
                 with contextlib.suppress(OSError):  # the client has gone
                     self.accepted.shutdown(socket.SHUT_RDWR)
         elif self._phase is not CLOSED:
@@ -589,12 +582,12 @@ class Connection(asyncio.Protocol):
             self._channel.abort()
 
     def make_room(self) -> None:
-        """End now. What is idle loses nothing by it, and what is unread loses what its client left."""
+        """End now. An idle client loses nothing, and an unread one the answers that it left."""
         self.deadline = NEVER
         self.abort()
 
 
 def _slice_of(data: bytearray) -> int:
-    """Return how many of these bytes are parsed together: to the end of the first head, if it is near."""
+    """Return how many of these bytes are parsed together: at most those to the end of the first head."""
     end = data.find(HEAD_END, 0, SLICE_BYTES)
     return end + len(HEAD_END) if end >= 0 else min(len(data), SLICE_BYTES)

@@ -1,11 +1,10 @@
 """One request and its answer, as Tornado's applications know them. Invariant: the application sees exactly
-what it would see on Tornado's own server: headers, the body in pieces at the pace that it takes them, then
-one end.
+the same as on Tornado's own server: headers, the body in pieces at the pace that it takes them, then one end.
 
-There the end of what a client sends is the end of the connection. Here such a client still gets its answer,
-unless that is a stream of events, which has no end of its own: its client is taken to be gone.
+Tornado's server ends a connection when the client sends no more. Here such a client still gets its answer,
+unless that is a stream of events, which never ends: then the client counts as gone.
 
-An exchange is fed by its connection with what was parsed, and begun when the exchanges before it are over.
+The connection feeds an exchange with the parsed pieces, and begins it when the exchanges before it are over.
 
 Interfaces: tornado.httputil.HTTPConnection, HTTPMessageDelegate and HTTPServerConnectionDelegate. Framing of
 answers: RFC 9112, 6 and 7.
@@ -35,8 +34,8 @@ log = logging.getLogger(__name__)
 
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 JOINED_BYTES = 16 * 1024
-"""The longest body that is written as one piece with its head. A longer one is written as it is: many clients
-may be reading the same bytes, and as long as they do, each copy takes memory."""
+"""The longest body that is written as one piece with its head. A longer one is not copied: many clients may
+be reading the same bytes, and each copy would take memory until its client has read it."""
 EVENTS = "text/event-stream"
 BODILESS = {HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED}
 
@@ -60,14 +59,14 @@ class Speaker(Protocol):
 
     @property
     def holds_bytes(self) -> bool:
-        """More bytes of the client are here that are not parsed yet."""
+        """More bytes of the client have come and are not parsed yet."""
 
     def write(self, data: bytes) -> "asyncio.Future[None]": ...
     def go_on(self) -> None:
         """Take more of the client's bytes."""
 
     def exchange_over(self, *, keep_alive: bool) -> None:
-        """Go on behind the exchange whose turn it is: its answer has been written as a whole."""
+        """Go on after the exchange whose turn it is: its whole answer is written."""
 
     def abort(self) -> None: ...
 
@@ -102,7 +101,7 @@ class Exchange(HTTPConnection):
 
     @property
     def blocked(self) -> bool:
-        """The application has to do something before it can take more of the connection's bytes."""
+        """The application has to go on before it can take more of the connection's bytes."""
         return self._waiting is not None or self.whole
 
     # From the connection.
@@ -152,7 +151,7 @@ class Exchange(HTTPConnection):
             callback()
 
     def _deliver(self) -> None:
-        """Give the application what it has not got, as far as it takes it now."""
+        """Give the application the next pieces, as long as it takes them."""
         while self._inbox and self._waiting is None:
             piece = self._inbox.popleft()
             if not self.answered:
@@ -164,7 +163,7 @@ class Exchange(HTTPConnection):
             self._delegate.finish()
         elif self._expects_continue:
             self._expects_continue = False
-            if not self.head_written and not self._connection.holds_bytes:  # else its body is coming already
+            if not self.head_written and not self._connection.holds_bytes:  # else its body has begun to come
                 self._connection.write(CONTINUE)
 
     def _wait_for(self, doing: Awaitable[None] | None) -> None:
@@ -187,7 +186,7 @@ class Exchange(HTTPConnection):
         except asyncio.CancelledError:  # the loop ends
             self._connection.abort()
         except Exception:
-            # A bug outside of the application's own error handling: nobody knows what was sent.
+            # A bug outside of the application's own error handling. Some of an answer may be written.
             log.exception("an application failed")
             self._connection.abort()
 
@@ -198,7 +197,7 @@ class Exchange(HTTPConnection):
     # From the application: tornado.httputil.HTTPConnection.
 
     def set_close_callback(self, callback: Callable[[], None] | None) -> None:
-        """Set what is called, once, when the client goes away before it has its answer."""
+        """Set the callback for a client that goes away before it has its answer. It is called once."""
         self._close_callback = callback
 
     def write_headers(
@@ -224,7 +223,7 @@ class Exchange(HTTPConnection):
         return written
 
     def _frame(self, status: int, headers: HTTPHeaders) -> None:
-        """Decide how the answer's end is told, and whether another may follow it."""
+        """Set the headers that say where the answer ends, and whether another may follow it."""
         _, __, version = self._start_line
         if self._start_line.method == "HEAD" or status in BODILESS:
             self._bytes_left = 0
@@ -237,7 +236,7 @@ class Exchange(HTTPConnection):
                 headers["Transfer-Encoding"] = "chunked"
             else:
                 self.keep_alive = False
-        # The rest of a request is not waited for once its answer leaves.
+        # Once the answer leaves, nothing waits for the rest of its request.
         self.keep_alive = self.keep_alive and self.whole and not self._connection.closing
         if not self.keep_alive:
             headers["Connection"] = "close"
@@ -249,7 +248,7 @@ class Exchange(HTTPConnection):
             self._bytes_left -= len(chunk)
             if self._bytes_left < 0:
                 self._connection.abort()
-                raise HTTPOutputError("more was written than Content-Length tells")
+                raise HTTPOutputError("the body is longer than its Content-Length")
         return b"%x\r\n%b\r\n" % (len(chunk), chunk) if self._chunked and chunk else chunk
 
     def write(self, chunk: bytes) -> "asyncio.Future[None]":
@@ -264,7 +263,7 @@ class Exchange(HTTPConnection):
             return
         if self._bytes_left:
             self._connection.abort()
-            raise HTTPOutputError("less was written than Content-Length tells")
+            raise HTTPOutputError("the body is shorter than its Content-Length")
         self.answered = True
         if self._chunked:
             self._connection.write(b"0\r\n\r\n")
@@ -273,5 +272,5 @@ class Exchange(HTTPConnection):
         self._connection.exchange_over(keep_alive=self.keep_alive)
 
     def close(self) -> None:
-        """Break the answer off, so that its reader sees that it is not whole."""
+        """Break off the answer, so that the client sees that it is incomplete."""
         self._connection.abort()

@@ -1,9 +1,9 @@
-"""Accepts connections and watches over them. Invariant: nobody is turned away while there is room or somebody
-is idle, and what runs out (file descriptors, memory for sockets) stops the accepting for a moment, never the
-serving.
+"""The server that accepts connections and watches them. Invariants: no client is turned away while there is
+room or another connection is idle. A lack of file descriptors or memory for sockets stops the accepting for a
+moment, and never the serving.
 
-It does what Tornado's HTTPServer does (`add_sockets`, `stop`, `close_all_connections`), on any asyncio loop;
-uvloop's is the one that it is measured on.
+It has the methods of Tornado's HTTPServer (`add_sockets`, `stop`, `close_all_connections`), and runs on any
+asyncio loop. It is measured on that of uvloop.
 """
 
 import asyncio
@@ -21,16 +21,8 @@ from tornado.httputil import HTTPServerConnectionDelegate
 
 from wire.admission import Admission, CountedAs
 from wire.channel import UNIX_PEER
-from wire.connection import Connection
-from wire.parser import (
-    CLOSES,
-    CONNECTIONS_AT_ONCE,
-    DRAIN_SECONDS,
-    ConnectionLimits,
-    DirectRoute,
-    KnownHeads,
-    path_of,
-)
+from wire.connection import CLOSES, DRAIN_SECONDS, Connection
+from wire.parser import ConnectionLimits, DirectRoute, KnownHeads, path_of
 
 log = logging.getLogger(__name__)
 
@@ -38,16 +30,18 @@ TICK_SECONDS = 0.5
 """The precision of time-outs and of the Date of answers."""
 STOP_TICK_SECONDS = 0.05
 """The same while a stop waits for connections."""
+CONNECTIONS_AT_ONCE = 16
+"""The connections with more slices that go on in one turn of the loop."""
 ACCEPTS_AT_ONCE = 64
-ROUNDS = 64  # of those, at most, that a stop accepts
+ROUNDS = 64  # the most calls of `_accept` for one socket in a stop
 RETRY_SECONDS = 0.2
 WARN_SECONDS = 10
 TLS_SHUTDOWN_SECONDS = 86_400  # the connection has its own deadlines, which know whether the client reads
 EXHAUSTED = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 
 Refuser = Callable[[int, str, str, bytes], bytes]
-"""The answer to a request that gets no further, from its header lines on. It gets the status, a text, the
-client's address, and what is known of the target's path."""
+"""Returns the answer to a request that gets no further, from its header lines on. Takes the status, a text,
+the client's address, and the known part of the target's path."""
 
 
 class _StatusLines(dict[int, bytes]):
@@ -91,7 +85,7 @@ class WireServer:
         self._tick_seconds = min(TICK_SECONDS, shortest / 4)
 
     def add_sockets(self, sockets: Iterable[socket.socket]) -> None:
-        """Serves what comes in on listening sockets, in the running loop."""
+        """Serve listening sockets in the running loop."""
         self.loop = asyncio.get_running_loop()
         self._listening = list(sockets)
         for listening in self._listening:
@@ -108,7 +102,7 @@ class WireServer:
         self.ending = True
 
     def stop(self) -> None:
-        """Accepts what has already come, then no more. Connections end once what they asked is answered."""
+        """Accept the connections that wait, and then no more. Each ends once its requests are answered."""
         self.end_soon()
         for listening in self._listening:
             for _ in range(ROUNDS):
@@ -128,11 +122,11 @@ class WireServer:
         self._tell_if_empty()
 
     async def finished(self) -> None:
-        """After `stop`: returns when the last connection has ended."""
+        """Wait for the end of the last connection, after `stop`."""
         await self._empty.wait()
 
     async def close_all_connections(self) -> None:
-        """After `stop`: ends what is left."""
+        """End the connections that are left, after `stop`."""
         for connection in list(self._connections):
             connection.abort()
         await self._empty.wait()
@@ -158,7 +152,7 @@ class WireServer:
         return self.status_lines[status] + CLOSES + said
 
     def tally(self) -> dict[str, int]:
-        """Connections: those that are open, and how many never were or no longer are because of others."""
+        """Return how many connections are open, were refused, and were closed to make room for others."""
         admission = self.admission
         return {
             "open": len(self._connections),
@@ -203,7 +197,7 @@ class WireServer:
             self.loop.remove_reader(listening)
 
     def _accept(self, listening: socket.socket) -> bool:
-        """Accept what waits. Return True when there may be more."""
+        """Accept waiting connections. Return True when there may be more."""
         for _ in range(ACCEPTS_AT_ONCE):
             try:
                 accepted, address = listening.accept()
@@ -216,7 +210,7 @@ class WireServer:
                         self._warn_at = self.now + WARN_SECONDS
                     self._accept_off()
                     self.loop.call_later(RETRY_SECONDS, self._accept_on)
-                else:  # what became of the connection before it was accepted (accept(2))
+                else:  # an error of the connection before it was accepted (accept(2))
                     log.info("a connection was not accepted: %s", error.strerror)
                 return False
             connection = Connection(self)

@@ -1,11 +1,11 @@
 """Sockets to serve on, and TLS for them.
 
-Invariant: a socket that listens is taken from nobody, and one that is returned listens. A certificate is
-served only after it was found to fit its key.
+Invariants. Every returned socket listens, and none is taken from another process. A served certificate fits
+its key.
 
-A socket is bound to an address, or to a path as a Unix socket, or was bound by systemd, which hands over its
-own. Certificate and key are read at the start and whenever they are asked to be, so that a renewed
-certificate needs no restart and a broken one changes nothing.
+A socket is bound to an address, or to a path as a Unix socket, or systemd hands over one that it has bound.
+Certificate and key are read at the start and at each `reload`. So a renewed certificate needs no restart, and
+a broken one changes nothing.
 """
 
 import contextlib
@@ -24,11 +24,11 @@ CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"  # of TLS 1.2: forward secrecy, and no C
 
 
 class CertificateUnusable(OSError):
-    """Names the file and says what is wrong with it."""
+    """The text names the file and the fault."""
 
 
 class Certificates:
-    """A certificate with its chain, and its key, as they are in two PEM files."""
+    """A certificate with its chain, and its key, from two PEM files."""
 
     def __init__(self, certificate: Path, key: Path) -> None:
         """Raises CertificateUnusable."""
@@ -40,11 +40,11 @@ class Certificates:
 
     @property
     def context(self) -> ssl.SSLContext:
-        """Good for as long as the process lives: each handshake is given the certificate last read."""
+        """One context for the life of the process: each handshake gets the certificate that was read last."""
         return self._served
 
     def reload(self) -> None:
-        """Reads both files again. Raises CertificateUnusable, and then the ones before it stay in use."""
+        """Read both files again. Raises CertificateUnusable; then the previous certificate stays in use."""
         self._current = self._read()
 
     def _use_current(self, handshake: ssl.SSLObject, _: str | None, __: ssl.SSLContext) -> None:
@@ -64,7 +64,7 @@ class Certificates:
             context.load_cert_chain(self._certificate, self._key, password=self._refuse_passphrase)
         except CertificateUnusable:
             raise
-        except (OSError, ValueError) as error:  # what ssl.SSLError is
+        except (OSError, ValueError) as error:  # ssl.SSLError is both
             raise CertificateUnusable(self._blame(error)) from None
         return context
 
@@ -79,7 +79,7 @@ class Certificates:
             ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(self._certificate)
         except (OSError, ValueError):
             return f"{self._certificate}: holds no certificate in PEM"
-        reason = getattr(error, "reason", None)  # not always told: then the text is OpenSSL's line number
+        reason = getattr(error, "reason", None)  # may be missing: then the text is OpenSSL's line number
         why = f" ({reason})" if reason else ""
         return f"{self._key}: has no key in PEM that fits {self._certificate}{why}"
 
@@ -100,18 +100,18 @@ FIRST_DESCRIPTOR = 3  # SD_LISTEN_FDS_START
 _ACTIVATION = ("LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES")
 _NOT_HERE = (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)
 _STREAMS = (socket.AF_INET, socket.AF_INET6, socket.AF_UNIX)
-_ALL_IPV4, _ALL_IPV6 = "0.0.0.0", "::"  # noqa: S104 (what the operator asks for by its name)
+_ALL_IPV4, _ALL_IPV6 = "0.0.0.0", "::"  # noqa: S104 (the operator asks for it by its name)
 
 
 class CannotListen(OSError):
-    """Says where and why. It has no errno: what to do about one depends on the place."""
+    """The text names the place and the cause. It has no errno, because the cure depends on the place."""
 
 
 def listen(address: str, port: int) -> list[socket.socket]:
-    """Sockets that listen there, one for each address of a name, on the same port. Raises CannotListen.
+    """Return listening sockets, one for each address of a name, on the same port. Raises CannotListen.
 
-    The address "::" means all addresses: those of IPv4 on a socket of their own, so that clients have the
-    address that they know, and the one family that there is on a machine without the other.
+    The address "::" means all addresses. Those of IPv4 get a socket of their own: then clients have IPv4
+    addresses there, and a machine needs only one of the two families.
     """
     sockets: list[socket.socket] = []
     absent: OSError | None = None
@@ -144,11 +144,11 @@ def listen(address: str, port: int) -> list[socket.socket]:
 
 
 def listen_unix(path: Path) -> list[socket.socket]:
-    """A Unix socket that listens there; closing it removes its file. Raises CannotListen.
+    """Return a listening Unix socket. Closing it removes its file. Raises CannotListen.
 
-    The file of a process that is gone is replaced; any other, and one that somebody listens on, is left as
-    it is. Owner and group may connect (mode 0660): a proxy belongs in the gateway's group, and needs the
-    right to pass through the folders above.
+    The socket file of a process that is gone is replaced. Any other file, and a socket that a process listens
+    on, is left alone. Owner and group may connect (mode 0660): a proxy belongs in the gateway's group, and
+    needs the right to pass through the folders above.
     """
     path = path.absolute()
     listening = _UnixSocket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -168,10 +168,9 @@ def listen_unix(path: Path) -> list[socket.socket]:
 
 
 def activated(environment: Mapping[str, str]) -> list[socket.socket]:
-    """The sockets that systemd opened for this process; none when it was started without.
+    """Return the sockets that systemd opened for this process, if any. Raises CannotListen for an unfit one.
 
-    They are descriptors from 3 on, as sd_listen_fds(3) has it. To be called once: each call takes them
-    over. Raises CannotListen for one that cannot be served on.
+    They are descriptors from 3 on (sd_listen_fds(3)). Call this once: each call takes them over.
     """
     if environment.get("LISTEN_PID") != str(os.getpid()):
         return []
@@ -189,7 +188,7 @@ def activated(environment: Mapping[str, str]) -> list[socket.socket]:
 
 
 def forget_activation(environment: MutableMapping[str, str]) -> None:
-    """Take out of `os.environ` what `activated` reads, so that no child process believes it is meant."""
+    """Take the variables of `activated` out of `os.environ`: child processes must not read them."""
     for name in _ACTIVATION:
         environment.pop(name, None)
 
@@ -215,7 +214,7 @@ def _places(address: str, port: int) -> list[tuple[socket.AddressFamily, tuple[A
 
 
 class _UnixSocket(socket.socket):
-    """Removes its file when it is closed, unless another has taken the place meanwhile."""
+    """A socket that removes its file when it is closed, unless another socket has taken the place."""
 
     file: tuple[Path, tuple[int, ...]] | None = None
 
@@ -229,7 +228,7 @@ class _UnixSocket(socket.socket):
 
 
 def _identity(path: Path) -> tuple[int, ...]:
-    """Identify a file. Its time is a part, because the system gives the number of a deleted file again."""
+    """Identify a file. The time is a part, because the system reuses the number of a deleted file."""
     found = path.lstat()
     return found.st_dev, found.st_ino, found.st_mtime_ns
 

@@ -1,31 +1,29 @@
-"""Requests out of bytes: bytes in, events out, within the limits of a connection.
+"""The parser of requests: bytes in, events out, within the limits of a connection.
 
-Invariant: what two readers could read in two ways is refused. The same bytes in the same slices give the same
-events. Whatever a client does or omits, what it can make this process hold is bounded: bytes, requests and
-seconds.
+Invariants. A request that two readers could read in two ways is refused. The same bytes in the same slices
+give the same events. The parser holds a bounded number of bytes.
 
-llhttp (httptools) reads the bytes, without its leniencies: it refuses bare CR and LF, spaces before colons,
-folded lines, two lengths or a length beside chunks. This file adds what llhttp lacks: the grammar and the
-limits of a head, a limit of a body's framing, an answer to offers to upgrade, which are declined, and the end
-of a connection's requests. What llhttp lets through and RFC 9112 does not ask of an origin server is refused:
-other versions, authorities as targets, codings other than chunked. A target in absolute form, as clients of a
-proxy send it, becomes a path, and what it names becomes the Host (RFC 9112, 3.2.2): behind here there is one
-form, and one place that names the host.
+llhttp (httptools) reads the bytes, without its lenient modes: it refuses bare CR and LF, spaces before
+colons, folded lines, two lengths, and a length beside chunks. This file adds the grammar and the limits of a
+head, a limit of a body's framing, the refusal of offers to upgrade, and the end of a connection's requests.
+It also refuses what llhttp allows and an origin server need not read (RFC 9112): other versions, authorities
+as targets, codings other than chunked. Clients of a proxy send targets in absolute form. Such a target
+becomes a path, and its host becomes the Host (RFC 9112, 3.2.2): so all later code sees one form.
 
 The events of one message, in their order:
 
     HeadPart?    a head has begun, and its end is not among the bytes
-    RequestHead  the head is complete, and is one that this server reads
+    RequestHead  the head is complete, and this server reads it
     BodyPart*    bytes of its body: all that were in one slice, in one event
     RequestEnd   the message is complete
 
-`Malformed` takes the place of any of them. It is the last event that a parser ever gives, as is the
-`RequestEnd` of a message that no other may follow. `Unread` ends a slice early.
+`Malformed` takes the place of any of them. It is the last event of a parser, as is the `RequestEnd` of a
+message that no other may follow. `Unread` ends a slice early.
 """
 
 import re
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any, Protocol
 
@@ -35,34 +33,17 @@ import msgspec
 SLICE_BYTES = 4_096
 """The most bytes that are parsed at once. A slice ends behind the first head, so it holds one or two
 requests."""
-SLICES_AT_ONCE = 4
-"""Slices of one connection that are parsed before other connections have their turn."""
-CONNECTIONS_AT_ONCE = 16
-"""Connections with more slices that go on in one turn of the loop."""
 FRAMING = 16
-"""Bytes that a body in chunks may take for each byte of its own."""
-LINGER_SECONDS = 1.0
-"""Time that a client has to close first, once our side is shut down."""
-DRAIN_SECONDS = 0.5
-"""Time that a stop waits for the next request of a connection, or for the rest of a head."""
-PROGRESS_BYTES = 1_024
-"""Bytes of its answers that a client has to read in `write_seconds` to stay."""
-NEVER = float("inf")
-"""The deadline of who may take any time."""
+"""The most bytes of a body in chunks for each byte of its content."""
 
 
 @dataclass(frozen=True)
 class ConnectionLimits:
-    """The bounds of one connection, and of all together. Invariant: whatever a client does or omits, what it
-    can make this process hold is bounded: bytes, requests and seconds.
-
-    The settings fix what an operator may choose (`ConnectionLimits`); the constants are sizes of the
-    machinery itself, which nobody has a reason to change.
-    """
+    """The limits that the settings set, for one connection and for all together."""
 
     connections: int
     header_bytes: int
-    """Request line included; at least `SLICE_BYTES`, so that a head of one slice is never too long."""
+    """The longest head with its request line; at least `SLICE_BYTES`, so a head of one slice always fits."""
     headers: int
     header_seconds: float
     body_seconds: float
@@ -72,15 +53,13 @@ class ConnectionLimits:
 
 
 Fields = list[tuple[bytes, bytes]]
-"""Names and values as they came, in their order."""
+"""Names and values as the client sent them, in their order."""
 
 MALFORMED = (400, "The HTTP request is malformed.")
-TOO_SLOW = (408, "The request took too long to arrive.")
 HEADERS_TOO_LARGE = (431, "The request's headers are too large.")
 NOT_IMPLEMENTED = (501, "This method is not implemented.")
 
 HEAD_END = b"\r\n\r\n"
-CLOSES = b"Connection: close\r\n"
 QUERY_FIELDS = 100
 """The most fields of a query. Tornado reads them all before others have their turn, about 2 us each."""
 _LINE_BYTES = len("METHOD  HTTP/1.1\r\n\r\n")
@@ -107,7 +86,7 @@ class HeadRefused(Exception):
 def checked_head(
     method: str, target: bytes, version: str, fields: Fields, limits: ConnectionLimits
 ) -> tuple[bytes, Fields]:
-    """Return the target in origin form, and the fields that go with it. Raises HeadRefused."""
+    """Return the target in origin form, and the fields with its host. Raises HeadRefused."""
     size = _LINE_BYTES + len(target) + sum(len(name) + len(value) + 4 for name, value in fields)
     if size > limits.header_bytes or len(fields) > limits.headers:
         raise HeadRefused(*HEADERS_TOO_LARGE)
@@ -124,7 +103,7 @@ def checked_head(
 def _from_absolute(method: str, target: bytes, version: str, fields: Fields) -> tuple[bytes, Fields]:
     """Return path and fields of a request with a target in absolute form. Raises HeadRefused.
 
-    The Host that came is replaced, but it has to be valid all the same.
+    The host of the target replaces the Host field, which has to be valid all the same.
     """
     found = _ABSOLUTE.fullmatch(target)
     if found is None or method == "CONNECT" or not _AUTHORITY.fullmatch(found[1]):
@@ -147,17 +126,17 @@ def _from_absolute(method: str, target: bytes, version: str, fields: Fields) -> 
 
 
 def path_of(target: bytes) -> bytes:
-    """Return what may be told of a target, read to its end or not: its path, and never a user in it."""
+    """Return the part of a target that may be logged: its path, and never a user in it. It may be cut off."""
     found = _ABSOLUTE.match(target)
     path = found[2] if found is not None else target
     return path if path.startswith((b"/", b"*")) else b""
 
 
 def plain_fields(target: bytes, fields: Fields, limits: ConnectionLimits) -> dict[bytes, bytes] | None:
-    """Return the fields by their names in lower case, if nothing in the head needs a second look.
+    """Return the fields by their names in lower case, or None for a head that `checked_head` has to check.
 
-    That is a path as target, one valid Host, no name twice, no body, no expectation, no upgrade. Such a head
-    passes `checked_head` too, if it came in one slice: that is never too long.
+    The target is a path. There is one valid Host, no name twice, no body, no expectation, no upgrade. Such a
+    head passes `checked_head` too, if it came in one slice: then it is not too long.
     """
     if not target.startswith(b"/") or _has_many_fields(target):
         return None
@@ -172,20 +151,20 @@ def _has_many_fields(target: bytes) -> bool:
 
 
 def body_fields(fields: Fields) -> bytes:
-    """Return the lines that tell of a body and its length; nothing without one."""
+    """Return the lines that announce a body and its length; nothing without a body."""
     return b"".join(b"%b: %b\r\n" % field for field in fields if field[0].lower() in _FRAMING)
 
 
 def target_of_line(data: bytes) -> bytes | None:
-    """Return the target, if bytes in which llhttp finds no method begin with a request line all the same."""
+    """Return the target if the bytes begin with a request line, of a method that llhttp does not know."""
     line = _REQUEST_LINE.match(data)
     return line[1] if line is not None else None
 
 
 HEADS = 16_384
-"""Heads that are kept; the first to come is forgotten first."""
+"""The most heads that are kept; the oldest is forgotten first."""
 HEAD_BYTES = 1_024
-"""Bytes of the longest request whose head is kept."""
+"""The longest request whose head is kept."""
 START = b"GET "
 TARGET_AT = len(START)
 _END = b" HTTP/1.1\r\n"
@@ -195,38 +174,37 @@ class DirectRoute(Protocol):
     """A route that gives the same answers as the application, without it."""
 
     def caller(self, named: dict[bytes, bytes], peer: str) -> Any:
-        """Return the caller by the fields of a GET, names in lower case; None leaves it to the application.
+        """Return the caller by the fields of a GET, names in lower case. None: the application is to answer.
 
         The caller is used again for later requests of the same peer with the same fields."""
 
     def answer(self, target: bytes, caller: Any) -> tuple[int, bytes] | None:
         """Return the status, and the rest of the answer from its header lines on.
 
-        None leaves it to the application, as it must for a target with anything in it that may not stand in
-        one."""
+        None: the application is to answer. It must, if the target has characters that no target may have."""
 
 
 class KnownHeads(OrderedDict[tuple[bytes, str], Any]):
     """Callers, by the peer and the bytes behind the target (from the space behind it on).
 
-    A bot asks again and again with the same head but for the target. Once such a head was parsed and its
-    request succeeded, the bytes behind the target are kept beside the caller. When the same bytes follow a
-    target again, they mean the same. Only success is kept, so that nobody without a key can crowd the others
-    out. The heads hold the keys that their callers sent, so they are never shown.
+    The heads of a bot's requests differ in the target alone. Once such a head was parsed and its request
+    succeeded, the bytes behind the target are kept with the caller. The same bytes behind another target mean
+    the same. Only heads of successful requests are kept, so clients without a key cannot crowd out others.
+    The heads contain the keys of their callers, so they are never shown.
     """
 
     def __repr__(self) -> str:
         return f"<{len(self)} known heads>"
 
     def learn(self, data: bytes, target: bytes, peer: str, caller: Any) -> None:
-        """Keep the head of a request with that target, if the bytes were this one request and no more.
+        """Keep the head of a request, if the bytes are this one request and no more.
 
-        The request must have begun with the first of these bytes.
+        The request begins with the first of the bytes.
         """
         start = START + target
         if len(data) > HEAD_BYTES or not data.startswith(start + _END):
             return
-        if data.find(b"\r\n\r\n") != len(data) - 4:
+        if data.find(HEAD_END) != len(data) - len(HEAD_END):
             return
         self[data[len(start) :], peer] = caller
         if len(self) > HEADS:
@@ -243,7 +221,7 @@ class RequestHead(msgspec.Struct, frozen=True, gc=False):
     keep_alive: bool
     """Another request may follow on the connection."""
     plain: dict[bytes, bytes] | None
-    """The fields by name, of a head that the direct route may look at: see `head.plain_fields`."""
+    """The fields by name, for the direct route: see `plain_fields`."""
 
 
 class HeadPart(msgspec.Struct, frozen=True):
@@ -265,7 +243,7 @@ class Unread(msgspec.Struct, frozen=True):
 
 
 class Malformed(msgspec.Struct, frozen=True):
-    """A request that cannot be read: its answer, and what is known of its target."""
+    """A request that cannot be read: its answer, and the known part of its target."""
 
     status: int
     text: str
@@ -283,45 +261,34 @@ class Stage(Enum):
     BETWEEN = auto()  # to no message yet; empty lines may come
     HEAD = auto()
     BODY = auto()  # or to the framing of one, or to the trailers behind it
-    DECLINING = auto()  # to a head of ours, which tells a new llhttp of the body that was announced
+    DECLINING = auto()  # to a head of ours, which announces the body to a new llhttp
     OVER = auto()  # to nothing that is read
 
 
-# Names of their own: Python 3.11 calls two functions to look a member up in its enum.
+# Names of their own: Python 3.11 calls two functions to look up a member in its enum.
 BETWEEN, HEAD, BODY, DECLINING, OVER = Stage
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class RequestParser:
     """The requests of one connection. `feed` is its only input."""
 
-    __slots__ = (
-        "_announced",
-        "_body_bytes",
-        "_events",
-        "_fields",
-        "_head_bytes",
-        "_keep_alive",
-        "_limits",
-        "_llhttp",
-        "_pieces",
-        "_wire_bytes",
-        "stage",
-        "target",
-    )
+    _limits: ConnectionLimits
+    _llhttp: httptools.HttpRequestParser = field(init=False)
+    _events: list[Event] = field(default_factory=list)
+    stage: Stage = BETWEEN
+    # The message that is being parsed.
+    target: bytes = b""  # as far as it has come
+    _fields: Fields = field(default_factory=list)
+    _head_bytes: int = 0  # of the slices before, with the empty lines before the head
+    _keep_alive: bool = False
+    _announced: bytes = b""  # the fields that announce the body behind an offer to upgrade
+    _wire_bytes: int = 0  # of its body, as sent
+    _body_bytes: int = 0  # of its body, without framing
+    _pieces: list[bytes] = field(default_factory=list)  # of its body, in no event yet
 
-    def __init__(self, limits: ConnectionLimits) -> None:
-        self._limits = limits
+    def __post_init__(self) -> None:
         self._llhttp = httptools.HttpRequestParser(self)
-        self._events: list[Event] = []
-        self.stage = BETWEEN
-        # The message that is being parsed.
-        self.target = b""  # as far as it has come
-        self._fields: Fields = []
-        self._head_bytes = 0  # of the slices before, with the empty lines before the head
-        self._keep_alive = False
-        self._announced = b""  # the fields that announce the body behind an offer to upgrade
-        self._wire_bytes = self._body_bytes = 0  # of its body: as sent, and as meant
-        self._pieces: list[bytes] = []  # of its body, in no event yet
 
     @property
     def midway(self) -> bool:
@@ -342,14 +309,14 @@ class RequestParser:
         return events
 
     def close(self) -> None:
-        """Give up llhttp, which holds this parser as this parser holds it."""
+        """Drop llhttp: it and this parser refer to each other."""
         del self._llhttp
 
     def _decline_upgrade(self, rest: bytes) -> None:
-        """Go on as if nothing had been offered.
+        """Go on as if the client had offered no upgrade.
 
-        llhttp stops behind the head, whatever body that announces. A new one learns of the body by a head of
-        ours.
+        llhttp stops behind the head, even if that announces a body. A head of ours announces the body to a
+        new llhttp.
         """
         if self.stage is OVER:
             return
@@ -364,7 +331,7 @@ class RequestParser:
             self._events.append(Unread(rest))
 
     def _fail(self, error: httptools.HttpParserError, data: bytes) -> None:
-        """Turn an error into an event. Raises what a callback of ours has raised by mistake."""
+        """Turn an error into an event. Raises the error of a callback that has a bug."""
         cause = error.__context__
         if isinstance(cause, HeadRefused):
             self._refuse(cause.status, cause.text)
@@ -382,9 +349,9 @@ class RequestParser:
             self._events.append(Malformed(status, text, self.target))
 
     def _measure(self, size: int) -> None:
-        """Count a slice to what it belongs to. What is never complete has limits too."""
+        """Count the bytes of a slice, so that a head or a body that never ends has a limit, too."""
         if self.stage is BETWEEN:
-            if not self._events:  # empty lines, which begin no request
+            if not self._events:  # empty lines before a request
                 self._count_head(size)
         elif self.stage is BODY:
             if self._pieces:
@@ -453,7 +420,7 @@ class RequestParser:
         self._pieces.append(piece)
 
     def on_message_complete(self) -> None:
-        if self._announced or self.stage is OVER:  # llhttp takes what offers an upgrade for complete
+        if self._announced or self.stage is OVER:  # llhttp takes a head that offers an upgrade for a message
             return
         if self._pieces:
             self._collect()

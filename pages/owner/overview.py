@@ -22,10 +22,9 @@ from listings.rules import listing_of
 from pages.owner.server_checks import bot_link, hides_ms
 from pages.owner.take_over import description_now
 from pages.page import Page, PageCall, Post, Shown
+from pages.shared_texts import CONDITIONS, done
 from people.permissions import Right
-from web.people.people_audience import done
-from web.people.server_checking import CONDITIONS
-from web.people.user_names import names_of
+from people.queries import names_of
 
 Gap = Literal["ownership", "key", "webhook", "counts"]
 """What a listing could have, and has not."""
@@ -86,7 +85,7 @@ async def prove(page: PageCall, _: None) -> None:
 
 
 def _standing(page: PageCall) -> ListingStanding:
-    row, ownership = page.row, page.site.ownership
+    row, ownership = page.row, page.call.tools.ownership
     return ListingStanding(
         kind=kind_of(row.ref).plural,
         listing=listing_view(row),

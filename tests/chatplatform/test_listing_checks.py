@@ -1,5 +1,6 @@
-"""chatplatform/listing_checks.py: each condition by itself, and no yes that no answer states."""
+"""chatplatform/listing_checks.py: each condition alone, and no yes that no answer states."""
 
+import itertools
 from typing import Any
 
 import pytest
@@ -8,7 +9,9 @@ from hypothesis import strategies as st
 
 from chatplatform.answers import (
     MOST_CHANNELS,
+    Answer,
     InnerServer,
+    PlatformApplication,
     PlatformServer,
     ServerChannel,
     created_ms,
@@ -21,6 +24,7 @@ from chatplatform.listing_checks import (
     MOST_NAMED,
     ServerConditions,
     ServerFacts,
+    obstacles,
     server_checks,
 )
 from core.rows import CheckOutcome, Eligibility, ServerCheck
@@ -62,7 +66,7 @@ def overwrite(whose: str = SERVER_ID, *, allow: object = "0", deny: object = "0"
 
 
 def facts_of(seen: object, inside: object, channels: object) -> ServerFacts:
-    """The facts of three answers, as the program reads them."""
+    """Return the facts of three answers, as the program reads them."""
     servers = read_servers(seen) or ()
     inner = read_inner_server(inside, SERVER_ID)
     return ServerFacts(
@@ -325,3 +329,20 @@ def test_facts_of_two_sides_have_times_of_their_own() -> None:
         **{"members": 5, "icon": 5, "community": 5},
         **{"two_factor": 7, "nsfw": 7, "age": NOW_MS},
     }
+
+
+# -- Bots -------------------------------------------------------------------------------------------------
+
+ANSWERS: tuple[Answer, ...] = ("yes", "no", "unknown")
+
+
+@pytest.mark.parametrize(("inviteable", "commands"), [*itertools.product(ANSWERS, ANSWERS)])
+def test_each_plain_no_is_an_obstacle_and_nothing_else_is(inviteable: Answer, commands: Answer) -> None:
+    found = obstacles(PlatformApplication("1", "A bot", is_inviteable=inviteable, has_commands=commands))
+    assert ("not_inviteable" in found) == (inviteable == "no")
+    assert ("no_commands" in found) == (commands == "no")
+    assert len(found) == (inviteable, commands).count("no")
+
+
+def test_an_application_that_is_not_there_is_an_obstacle() -> None:
+    assert obstacles(None) == ["no_application"]

@@ -1,4 +1,4 @@
-"""chatplatform/platform_client.py, against the stand-in: what is asked, how often, and every fault."""
+"""chatplatform/platform_client.py, against the stand-in: its questions, their number, and every fault."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
@@ -62,7 +62,7 @@ async def asking(
 
 
 async def signed_in(stand_in: StandIn, platform: ChatPlatform, user_id: str = ADA) -> str:
-    """The token of a user who has said yes."""
+    """Return the token of a user who has said yes."""
     code = read_callback(stand_in.decide(SIGN_IN, user_id), SIGN_IN)
     return await platform.token(token_form(code, BACK, SIGN_IN))
 

@@ -1,4 +1,4 @@
-"""chatplatform/answers.py: facts of answers as the platform documents them, and of any others."""
+"""chatplatform/answers.py: the facts of documented answers, and of any others."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""examples/chat_platform.py: its answers are what the platform's published description says of them.
+"""examples/chat_platform.py: its answers follow the description that the platform has published.
 
 The description (OpenAPI, https://github.com/discord/discord-api-spec) names the fields below, their types,
 and which of them are always there. It says nothing of `/applications/{id}/rpc`, the directory and tokens.

@@ -1,4 +1,4 @@
-"""chatplatform/platform_client.py: nothing is asked before the platform lets it be asked."""
+"""chatplatform/platform_client.py: no question is sent before its limits allow it."""
 
 from typing import Any
 
@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chatplatform.answers import LONGEST_SECONDS
 from chatplatform.platform_client import (
-    LONGEST_SECONDS,
     MOST_BUCKETS,
     UNSAID_SECONDS,
     PlatformLimits,

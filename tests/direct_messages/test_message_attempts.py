@@ -1,16 +1,13 @@
-"""direct_messages/message_attempts.py: what is tried again, when, and what is given up."""
+"""direct_messages/message_attempts.py: when a failed message is tried again, and when it is given up."""
 
 import pytest
 
 from chatplatform.platform_client import PlatformAway
 from core.rows import Attempt
-from direct_messages.message_attempts import INTERNAL, Failure, Fate, MessagePolicy, failure_of, fate_of
+from direct_messages.message_attempts import INTERNAL, Failure, Fate, failure_of, fate_of
 from tests.support.sample_rows import NOW_MS
-from webhook.attempts import RetryPolicy
+from tests.support.sender_stage import RETRY as POLICY
 
-RETRIES = RetryPolicy(3, 5_000, suspend_after=10, suspension_ms=60_000, longest_suspension_ms=3_600_000)
-DAY_MS = 86_400_000
-POLICY = MessagePolicy(RETRIES, 14 * DAY_MS)
 SLOW = Failure("timeout")
 
 

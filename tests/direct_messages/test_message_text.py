@@ -1,4 +1,4 @@
-"""direct_messages/message_text.py: what an owner reads, whatever others have written."""
+"""direct_messages/message_text.py: names and reasons are shown as text, whatever they contain."""
 
 import re
 
@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from core.actors import user_actor
 from core.rows import Listing, OwnerMessage, Reviewed, Stamp
-from direct_messages.message_text import MOST_UNITS, message_text, nonce_of
+from direct_messages.message_text import MOST_UNITS, owner_message
 from tests.support.examples import examples
 from tests.support.sample_rows import (
     BOT_PROFILE,
@@ -28,8 +28,16 @@ APPROVED = OwnerMessage(user_actor(OWNER), "approved", None, NOW_MS, NOW_MS)
 DENIED = replace(APPROVED, decision="denied", reason="It is silent. Nobody\nanswers!")
 
 
+def text_of(listing: Listing, message: OwnerMessage) -> str:
+    return owner_message(listing, message, URL).text
+
+
+def nonce_of(listing: Listing, message: OwnerMessage) -> str:
+    return owner_message(listing, message, URL).nonce
+
+
 def read(text: str) -> str:
-    """What the platform shows of a text."""
+    """Return a text as the platform shows it."""
     return re.sub(r"\\([^0-9A-Za-z\s])", r"\1", text)
 
 
@@ -41,11 +49,11 @@ def read(text: str) -> str:
     ],
 )
 def test_an_approval_says_what_was_approved_and_where_its_page_is(listing: Listing, first: str) -> None:
-    assert message_text(listing, APPROVED, URL).splitlines() == [first, f"<{URL}/{listing.ref}/manage>"]
+    assert text_of(listing, APPROVED).splitlines() == [first, f"<{URL}/{listing.ref}/manage>"]
 
 
 def test_a_denial_says_why_and_what_to_do() -> None:
-    assert read(message_text(BOT, DENIED, URL)) == (
+    assert read(text_of(BOT, DENIED)) == (
         "Your bot Test bot was denied.\n\n"
         "It is silent. Nobody\nanswers!\n\n"
         f"You can edit it and send it again: <{URL}/{BOT_REF}/manage>"
@@ -53,7 +61,7 @@ def test_a_denial_says_why_and_what_to_do() -> None:
 
 
 def test_a_withdrawn_approval_says_that_it_is_not_listed_any_more() -> None:
-    assert read(message_text(BOT, replace(DENIED, decision="withdrawn", reason="Spam."), URL)) == (
+    assert read(text_of(BOT, replace(DENIED, decision="withdrawn", reason="Spam."))) == (
         "The approval of your bot Test bot was withdrawn: it is not listed any more.\n\n"
         "Spam.\n\n"
         f"You can edit it and send it again: <{URL}/{BOT_REF}/manage>"
@@ -61,11 +69,11 @@ def test_a_withdrawn_approval_says_that_it_is_not_listed_any_more() -> None:
 
 
 def test_a_decision_about_a_change_says_which_version_is_listed() -> None:
-    agreed = message_text(BOT, replace(APPROVED, decision="change_agreed"), URL)
+    agreed = text_of(BOT, replace(APPROVED, decision="change_agreed"))
     assert agreed == (
         f"The change of your bot Test bot was agreed to: everybody sees it.\n<{URL}/{BOT_REF}/manage>"
     )
-    assert read(message_text(BOT, replace(DENIED, decision="change_refused", reason="Spam."), URL)) == (
+    assert read(text_of(BOT, replace(DENIED, decision="change_refused", reason="Spam."))) == (
         "The change of your bot Test bot was refused.\n\n"
         "Spam.\n\n"
         f"The previous version is listed. You can change it again: <{URL}/{BOT_REF}/manage>"
@@ -73,7 +81,7 @@ def test_a_decision_about_a_change_says_which_version_is_listed() -> None:
 
 
 def test_a_denial_of_an_older_version_may_have_no_reason() -> None:
-    text = message_text(BOT, replace(DENIED, reason=None), URL)
+    text = text_of(BOT, replace(DENIED, reason=None))
     assert text == (
         f"Your bot Test bot was denied.\n\nYou can edit it and send it again: <{URL}/{BOT_REF}/manage>"
     )
@@ -81,7 +89,7 @@ def test_a_denial_of_an_older_version_may_have_no_reason() -> None:
 
 def test_a_name_that_shows_nothing_is_the_id() -> None:
     blank = replace(BOT, profile=replace(BOT_PROFILE, name="\u200b"))
-    assert f"Your bot {BOT.id} was approved" in message_text(blank, APPROVED, URL)
+    assert f"Your bot {BOT.id} was approved" in text_of(blank, APPROVED)
 
 
 names = st.text(min_size=1, max_size=40) | st.sampled_from(["@everyone", "[a](https://evil)", "*" * 32])
@@ -95,7 +103,7 @@ reasons = st.text(max_size=1_000) | st.sampled_from(
 def test_it_is_never_too_long_and_no_word_of_others_is_markup(name: str, reason: str) -> None:
     listing = replace(BOT, profile=replace(BOT_PROFILE, name=name))
     for message in (APPROVED, replace(DENIED, reason=reason)):
-        text = message_text(listing, message, URL)
+        text = text_of(listing, message)
         assert 0 < len(text.encode("utf-16-le", "surrogatepass")) // 2 <= MOST_UNITS
         ours = text.replace(f"<{URL}/{BOT_REF}/manage>", "").replace("again:", "").replace("approved:", "")
         unescaped = re.sub(r"\\[^0-9A-Za-z\s]", "", ours)
@@ -103,13 +111,13 @@ def test_it_is_never_too_long_and_no_word_of_others_is_markup(name: str, reason:
 
 
 def test_all_attempts_at_a_message_have_one_nonce_and_other_messages_have_others() -> None:
-    nonce = nonce_of(BOT_REF, APPROVED)
+    nonce = nonce_of(BOT, APPROVED)
     assert len(nonce) <= 25
-    assert nonce_of(BOT_REF, replace(APPROVED, made=3, node="b.1", taken_ms=5)) == nonce
+    assert nonce_of(BOT, replace(APPROVED, made=3, node="b.1", taken_ms=5)) == nonce
     others = [
-        nonce_of(OTHER_REF, APPROVED),
-        nonce_of(BOT_REF, replace(APPROVED, decided_ms=NOW_MS + 1)),
-        nonce_of(BOT_REF, replace(APPROVED, stamp=Stamp(NOW_MS, "a.1"))),
-        nonce_of(BOT_REF, replace(APPROVED, stamp=Stamp(NOW_MS, "b.1"))),
+        nonce_of(replace(BOT, ref=OTHER_REF), APPROVED),
+        nonce_of(BOT, replace(APPROVED, decided_ms=NOW_MS + 1)),
+        nonce_of(BOT, replace(APPROVED, stamp=Stamp(NOW_MS, "a.1"))),
+        nonce_of(BOT, replace(APPROVED, stamp=Stamp(NOW_MS, "b.1"))),
     ]
     assert len({nonce, *others}) == 5

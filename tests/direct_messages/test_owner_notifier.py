@@ -1,4 +1,4 @@
-"""direct_messages/owner_notifier.py: when owners are told, over a platform, a journal and a clock in
+"""direct_messages/owner_notifier.py: when owners get messages, over a platform, a journal and a clock in
 memory."""
 
 import asyncio
@@ -10,17 +10,15 @@ from chatplatform.platform_client import PlatformAway
 from core.actors import OPERATOR, user_actor
 from core.events import ListingMerged, OwnerMessageTaken, UserErased
 from core.rows import OwnerMessage
-from direct_messages.message_attempts import MessagePolicy
 from direct_messages.owner_notifier import OwnerNotifier
 from listings import rules
 from tests.support.committed_rows import a_listing
 from tests.support.coroutines import run, turns, until
-from tests.support.fake_messenger import RETRIES, URL, MessageStage
+from tests.support.fake_messenger import POLICY, URL, MessageStage
 from tests.support.memory_ledger import fold
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF, OWNER, SERVER_REF
 from tests.support.warned import warned
 
-POLICY = MessagePolicy(RETRIES, 14 * 86_400_000)
 CHANNEL = f"channel of {OWNER}"
 
 
@@ -29,7 +27,7 @@ class Stage(MessageStage[OwnerNotifier]):
         return OwnerNotifier(self.ledger.state, self.messenger, POLICY, URL, self.clock)
 
     def decided(self, ref: str = BOT_REF, *, is_durable: bool = True) -> None:
-        """An approval that the owner is to be told of."""
+        """Commit an approval that its owner gets a message about."""
         a_listing(self.ledger, ref, review="in_review")
         now_ms = self.clock.now_ms()
         self.ledger.commit(

@@ -1,4 +1,4 @@
-"""direct_messages/reminder_notifier.py: when users are reminded, over a platform, a journal and a clock in
+"""direct_messages/reminder_notifier.py: when users get reminders, over a platform, a journal and a clock in
 memory."""
 
 import asyncio
@@ -21,10 +21,9 @@ from core.events import (
     VotesRemoved,
 )
 from core.user_rows import ReminderMessage, user_ref
-from direct_messages.message_attempts import MessagePolicy
 from direct_messages.reminder_notifier import SLICE_REMINDERS, ReminderNotifier
 from tests.support.coroutines import run, turns, until
-from tests.support.fake_messenger import RETRIES, URL, MessageStage
+from tests.support.fake_messenger import POLICY, URL, MessageStage
 from tests.support.memory_ledger import fold
 from tests.support.people import signed_in
 from tests.support.sample_rows import (
@@ -43,7 +42,6 @@ from tests.support.warned import warned
 from votes.table import VoteTable
 
 REF = user_ref(USER)
-POLICY = MessagePolicy(RETRIES, 14 * DAY_MS)
 CLOSED = PlatformAway("refused", status=403, code=50_007)
 
 
@@ -60,7 +58,7 @@ class Stage(MessageStage[ReminderNotifier]):
             self.journal.durable_position = self.ledger.head
 
     def reminded(self, ref: str = BOT_REF, user: str = USER) -> None:
-        """A vote of a user, who is to be reminded of the listing."""
+        """Commit a vote of a user with a reminder of the listing."""
         events = [] if user_ref(user) in self.ledger.state.users else [signed_in(user, f"d{user}")]
         at_ms = self.clock.now_ms()
         vote = voted(int(user), 1, at_ms, ref)

@@ -1,4 +1,4 @@
-"""One exchange with a receiver: whatever the receiver does, it ends in an answer."""
+"""One exchange with a receiver: whatever the receiver does, the exchange ends in a result."""
 
 import asyncio
 import contextlib
@@ -158,7 +158,7 @@ def test_an_attempt_that_is_cancelled_ends_at_once(run: Run) -> None:
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
 def test_the_end_of_the_sender_ends_what_is_under_way(run: Run, scheme: str) -> None:
-    """To a port that speaks no TLS, the one with https hangs in its handshake."""
+    """The port speaks no TLS, so the exchange with https hangs in its handshake."""
 
     async def main() -> list[HttpResult]:
         async with receiving(hang) as peer:
@@ -174,10 +174,10 @@ def test_the_end_of_the_sender_ends_what_is_under_way(run: Run, scheme: str) -> 
 
 
 def sockets_to(port: int) -> int:
-    """How many sockets of this process are connected to the port."""
+    """Return how many sockets of this process are connected to the port."""
     count = 0
     for descriptor in Path("/proc/self/fd").iterdir():
-        with contextlib.suppress(OSError):  # the one that lists them is gone
+        with contextlib.suppress(OSError):  # the descriptor that lists them is closed
             if descriptor.readlink().name.startswith("socket:"):
                 with socket.socket(fileno=os.dup(int(descriptor.name))) as found:
                     count += found.getpeername() == ("127.0.0.1", port)

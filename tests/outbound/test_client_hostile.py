@@ -1,4 +1,4 @@
-"""Receivers that do what no receiver should: it ends in an answer, and soon."""
+"""Receivers that break every rule: each exchange ends in a result, and soon."""
 
 import asyncio
 from collections.abc import Callable, Iterable
@@ -32,7 +32,7 @@ SHORT = 0.2
 
 
 def drips(piece: bytes) -> Iterable[bytes]:
-    """Nearly as many pieces as an answer may have, and then nothing for ever."""
+    """Send nearly as many pieces as an answer may have, and then nothing."""
     return chain([piece] * (MAX_PIECES - 2), repeat(b""))
 
 

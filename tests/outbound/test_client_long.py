@@ -1,4 +1,4 @@
-"""Long answers of services that the operator chooses: read whole, and bounded in all their parts."""
+"""Long answers of services that the operator chooses: read to the end, and bounded in all their parts."""
 
 import asyncio
 import contextlib
@@ -10,8 +10,8 @@ import pytest
 
 from grammars.service_urls import read_proxy_url
 from outbound.client import HttpClient, open_client
-from outbound.http1 import BYTES_EACH, HEAD_BYTES, MAX_CHUNKS, MAX_HEADERS, MAX_PIECES
-from outbound.result import HttpResult
+from outbound.http1 import HEAD_BYTES, MAX_CHUNKS, MAX_HEADERS, MAX_PIECES
+from outbound.result import BYTES_EACH, HttpResult
 from outbound.targets import AnyTarget
 from tests.support.certificate_authority import trusted
 from tests.support.coroutines import run
@@ -44,7 +44,7 @@ async def asking(
 
 
 def results(answer: Answering, times: int = 1) -> list[HttpResult]:
-    """The results of some requests, one after the other over one connection."""
+    """Return the results of some requests, one after the other over one connection."""
 
     async def main() -> list[HttpResult]:
         async with serving(answer) as origin, asking() as client:
@@ -56,13 +56,13 @@ def results(answer: Answering, times: int = 1) -> list[HttpResult]:
 
 
 def in_drips(head: bytes, drip: bytes, times: int) -> Answering:
-    """Writes so many pieces, each in a packet of its own."""
+    """Write so many pieces, each in a packet of its own."""
 
     async def answer(writer: asyncio.StreamWriter) -> None:
         writer.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         writer.write(head)
         for _ in range(times):
-            await asyncio.sleep(0.001)  # the rate; that there are too many is the point
+            await asyncio.sleep(0.001)  # sets the rate; the test is about their number
             writer.write(drip)
         await asyncio.Event().wait()
 

@@ -1,4 +1,4 @@
-"""A name is looked up without a slot of those under way; what an exchange waits for then is not counted."""
+"""An exchange gives up its slot while it looks up a name, and the wait to get it back counts nowhere."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -27,7 +27,7 @@ OK = (200, None)
 
 
 class Post:
-    """One attempt over the only slot, to a name that is not found before the name server speaks."""
+    """One attempt with the only slot, to a name that is unknown until the name server answers."""
 
     def __init__(self, sender: HttpClient, names: NameServer, peer: Peer) -> None:
         self.sender, self.names, self.peer = sender, names, peer
@@ -43,7 +43,7 @@ class Post:
         await until(lambda: len(self.names.unanswered) == 2)
 
     async def find(self, *addresses: str) -> None:
-        """The name is found, and the attempt comes back, or fails."""
+        """Let the name server answer: the attempt comes back, or fails."""
         self.names.says = lambda _, __: list(addresses)
         self.names.speak()
         await until(self.look_ups.is_free)

@@ -1,4 +1,4 @@
-"""outbound/client.py: how many connections are kept, for whom, and for how long."""
+"""outbound/client.py: the pool bounds idle connections in number and in time."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Which address is dialled."""
+"""outbound/dial.py: which address a connection goes to."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -31,11 +31,11 @@ NAME = "receiver.example"
 SHORT = 0.3
 OK = (200, None)
 PRIVATE = Allowing("127.0.0.1")
-"""Here 127.0.0.1 stands for the public addresses, and every other for what is not."""
+"""Here 127.0.0.1 stands for the public addresses, and all others for private ones."""
 
 
 class Noting(Allowing):
-    """Notes what it is asked about."""
+    """Notes the addresses that it is asked about."""
 
     def __init__(self, *addresses: str) -> None:
         super().__init__(*addresses)
@@ -49,7 +49,7 @@ class Noting(Allowing):
 async def posted_to(
     says: Callable[[str, str], Says] | Says, guard: Allowing = PRIVATE
 ) -> tuple[HttpResult, int]:
-    """The answer of a name's receiver on 127.0.0.1, and how many connections reached it."""
+    """Return the answer of the receiver on 127.0.0.1, and how many connections have reached it."""
     async with (
         naming(says) as names,
         receiving(answering()) as peer,
@@ -104,7 +104,7 @@ def test_an_address_in_the_url_is_checked_too(run: Run, host: str) -> None:
 
 
 def test_a_name_that_is_bound_again_to_a_private_address_is_blocked(run: Run) -> None:
-    """127.0.0.1 stands for the public address, 127.0.0.2 for the private one that the name leads to next."""
+    """127.0.0.1 stands for the public address, and 127.0.0.2 for the private one that the name has next."""
 
     async def main() -> tuple[list[HttpResult], list[int]]:
         answers = {"A": chain([["127.0.0.1"]], repeat(["127.0.0.2"])), "AAAA": repeat([])}
@@ -171,7 +171,7 @@ def test_a_host_that_cannot_be_reached_is_a_failure_to_connect(run: Run) -> None
 
 
 class Outside(Allowing):
-    """Notes the two ends of a connection, and refuses one that has not left its address."""
+    """Notes the two ends of a connection, and refuses one whose ends have the same address."""
 
     def __init__(self, *addresses: str) -> None:
         super().__init__(*addresses)

@@ -1,4 +1,4 @@
-"""What is proven where a connection leads to."""
+"""outbound/dial.py: the server of a TLS connection proves its name."""
 
 import asyncio
 import socket
@@ -40,7 +40,7 @@ def authority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Authority:
 
 
 async def posted_securely(tls: ssl.SSLContext, name: str = NAME) -> tuple[HttpResult, HttpResult, int]:
-    """Two answers, and over how many connections."""
+    """Return two answers, and how many connections they took."""
     async with (
         naming(["127.0.0.1"]) as names,
         receiving(answering(), tls) as peer,
@@ -93,7 +93,7 @@ def test_an_authority_that_is_not_ours_is_not_trusted(run: Run, tmp_path: Path) 
 
 @contextmanager
 def refusing_clients(tls: ssl.SSLContext) -> Iterator[int]:
-    """A port whose server wants a certificate, and tells who has none; the loop's servers only hang up."""
+    """A port whose server sends clients without a certificate an alert. The loop's servers only hang up."""
     tls.verify_mode = ssl.CERT_REQUIRED
 
     def serve() -> None:
@@ -103,7 +103,7 @@ def refusing_clients(tls: ssl.SSLContext) -> Iterator[int]:
                 with pytest.raises(ssl.SSLError):
                     secured.do_handshake()
                 while raw.recv(1_000):
-                    pass  # to close with something unread would be a reset
+                    pass  # closing with unread bytes would be a reset
 
     with socket.create_server(("127.0.0.1", 0)) as listener, ThreadPoolExecutor(1) as thread:
         served = thread.submit(serve)
@@ -115,7 +115,7 @@ def refusing_clients(tls: ssl.SSLContext) -> Iterator[int]:
 def test_a_server_that_wants_a_certificate_of_ours_is_a_tls_failure(
     run: Run, authority: Authority, version: ssl.TLSVersion
 ) -> None:
-    """In TLS 1.3 it says so after the handshake, when the request is out."""
+    """In TLS 1.3 the server refuses after the handshake, when the request is sent."""
     tls = authority.server("127.0.0.1")
     tls.minimum_version = tls.maximum_version = version
 

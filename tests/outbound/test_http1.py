@@ -37,7 +37,7 @@ CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
 class Counting(ResponseReader):
-    """Counts what the parser tells."""
+    """Counts the calls of the parser."""
 
     told = 0
 
@@ -51,7 +51,7 @@ class Counting(ResponseReader):
 
 
 def read(*pieces: bytes) -> tuple[HttpResult, bool]:
-    """The answer, and whether the connection may be used again."""
+    """Return the answer, and true if the connection may be used again."""
     response = ResponseReader()
     over = [response.feed(piece) for piece in pieces]
     assert over == [False] * (len(pieces) - 1) + [True]
@@ -60,7 +60,7 @@ def read(*pieces: bytes) -> tuple[HttpResult, bool]:
 
 @pytest.mark.parametrize("size", [1, 2, 7, 1_000])
 def test_a_response_may_come_in_any_pieces(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("outbound.http1.MAX_PIECES", 1_000)  # their number is bounded below
+    monkeypatch.setattr("outbound.http1.MAX_PIECES", 1_000)  # other tests check their limit
     whole = CONTINUE + OK + b"Transfer-Encoding: chunked\r\nA: b\r\n\r\n3\r\nabc\r\n0\r\nT: x\r\n\r\n"
     pieces = [whole[at : at + size] for at in range(0, len(whole), size)]
     headers = {"transfer-encoding": "chunked", "a": "b"}
@@ -161,7 +161,7 @@ def test_a_response_with_something_behind_it_does_not(said: bytes) -> None:
 
 
 async def connections(peer: Peer, sender: HttpClient, *answers: Answering) -> list[int]:
-    """How many connections there have been after each of the answers."""
+    """Return the number of connections after each of the answers."""
     counts = []
     for answer in answers:
         peer.answer = answer

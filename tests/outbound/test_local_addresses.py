@@ -1,4 +1,4 @@
-"""This machine's addresses, asked of the kernel; and of a kernel of the test's, whose addresses change."""
+"""outbound/local_addresses.py: it asks the kernel, and a kernel of the test whose addresses change."""
 
 import re
 import shutil
@@ -78,7 +78,7 @@ def test_a_question_is_answered_however_often_it_is_asked(machine: LocalAddresse
 
 
 def test_an_address_that_comes_or_goes_while_the_gateway_runs_is_known_at_once() -> None:
-    """Second addresses of an interface, and routes that make a whole network local, are too."""
+    """Second addresses of an interface are local, and so are routes that make a whole network local."""
     unshare = [shutil.which("unshare") or "unshare", "--user", "--map-root-user", "--net"]
     try:
         subprocess.run([*unshare, "ip", "link"], check=True, capture_output=True, timeout=WAIT_SECONDS)

@@ -1,4 +1,4 @@
-"""Through a proxy or not at all: every connection is a tunnel to an address that was checked."""
+"""With a proxy, every connection is a tunnel through it, to an address that the guard has checked."""
 
 import logging
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Tunnels that are not granted, or lead nowhere: whose failure that is."""
+"""Tunnels that the proxy refuses, or that lead nowhere: the party at fault."""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Names to addresses, asked of a name server of the test's."""
+"""outbound/resolver.py, against a name server of the test."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -97,7 +97,7 @@ def test_the_addresses_of_one_family_do_not_wait_for_the_other(
     async def ask(resolver: Resolver, server: NameServer) -> Found:
         answer = await found(resolver)
         if says is None:
-            assert server.questions.count((NAME, ill)) == 1  # and not yet the second try
+            assert server.questions.count((NAME, ill)) == 1  # the second try is yet to come
         return answer
 
     assert run(asked(lambda _, kind: says if kind == ill else [address], ask)) == [address]
@@ -131,7 +131,7 @@ def test_a_second_name_server_is_asked_when_the_first_fails(run: Run) -> None:
 
 
 def test_a_name_that_nobody_answers_for_delays_no_other(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resolver_module, "TRY_SECONDS", 10.0)  # none is given up meanwhile on a busy machine
+    monkeypatch.setattr(resolver_module, "TRY_SECONDS", 10.0)  # a busy machine must not reach it
 
     async def ask(resolver: Resolver, _: NameServer) -> Found:
         waiting = [asyncio.create_task(found(resolver, f"dead{number}.example")) for number in range(100)]
@@ -151,7 +151,7 @@ def test_those_who_ask_for_one_name_at_a_time_share_one_question(run: Run) -> No
     async def ask(resolver: Resolver, server: NameServer) -> Found:
         first, *others = [asyncio.create_task(found(resolver)) for _ in range(20)]
         await asyncio.sleep(0)
-        first.cancel()  # and who gives up takes it from nobody
+        first.cancel()  # the others still get the answer
         answers = {tuple(answer) for answer in await asyncio.gather(*others)}
         assert sorted(server.questions) == [(NAME, "A"), (NAME, "AAAA")]
         assert first.cancelled()

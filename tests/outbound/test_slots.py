@@ -1,4 +1,4 @@
-"""outbound/slots.py: how many attempts are under way, and who comes next."""
+"""outbound/slots.py: the number of running attempts, and the order of those that wait."""
 
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -10,7 +10,7 @@ NUMBER, LOOK_UPS = 4, 3
 
 
 class Attempts:
-    """Attempts over some slots; `order` are those that came back, in that order."""
+    """Attempts that share some slots. `order` has those that came back, in their order."""
 
     def __init__(self, number: int = NUMBER, look_ups: int = LOOK_UPS) -> None:
         self.slots, self.look_ups = Slots(number), Slots(look_ups)
@@ -117,7 +117,7 @@ def test_an_attempt_that_ends_while_it_waits_takes_no_slot() -> None:
 
 
 class SlotsMachine(RuleBasedStateMachine):
-    """Whatever attempts do, as many are under way as may be, and nobody waits for a slot that is free."""
+    """Whatever attempts do, the slots bound their number, and none waits for a slot that is free."""
 
     def __init__(self) -> None:
         super().__init__()

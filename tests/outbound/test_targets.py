@@ -1,4 +1,4 @@
-"""outbound/targets.py: where webhooks may go. Which addresses are public: test_ranges.py."""
+"""outbound/targets.py: where webhooks may go. `test_targets_ranges.py` tests which addresses are public."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -23,7 +23,7 @@ HTTP = Target("http", "receiver.example", 80, "/")
 
 
 def reason_against(guard: TargetGuard, url: str) -> str | None:
-    """Why the guard refuses the URL, or None."""
+    """Return the reason why the guard refuses the URL, or None."""
     try:
         assert guard.check_url(url) == read_url(url)
     except UrlRefused as refusal:
@@ -32,7 +32,7 @@ def reason_against(guard: TargetGuard, url: str) -> str | None:
 
 
 def reason_to_stay(guard: TargetGuard, target: Target, address: str) -> str | None:
-    """Why the guard refuses to dial the address, or None."""
+    """Return the reason why the guard refuses the address, or None."""
     try:
         guard.check_address(target, address)
     except UrlRefused as refusal:

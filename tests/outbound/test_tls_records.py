@@ -1,4 +1,4 @@
-"""Cutting a TLS peer's bytes into records, and counting them."""
+"""outbound/tls_records.py: the bytes of a peer are split into records and counted."""
 
 import contextlib
 import ssl
@@ -101,7 +101,7 @@ def test_what_is_no_record_is_refused_by_its_first_bytes(said: bytes) -> None:
 
 
 def retry(group: int, session: bytes = b"", *before: bytes) -> bytes:
-    """A hello that asks for ours again, with a key of this group."""
+    """Return a hello that asks for ours again, with a key of this group."""
     random = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c")
     share = struct.pack("!HHH", 51, 2, group)
     extensions = b"".join(before) + share

@@ -1,4 +1,4 @@
-"""Receivers whose TLS does what no TLS should: it ends in an answer, and the loop turns meanwhile."""
+"""Receivers whose TLS breaks every rule: each exchange ends in a result, and the event loop keeps running."""
 
 import asyncio
 import os
@@ -131,7 +131,7 @@ def test_a_server_that_wants_another_handshake_gets_none(
 def test_what_honest_servers_say_beside_an_answer_does_no_harm(
     run: Run, authority: Authority, tmp_path: Path
 ) -> None:
-    """Tickets, new keys and empty records come now and then, and before as behind an answer."""
+    """Tickets, new keys and empty records come now and then, before and after an answer."""
     few = [*[seal(HANDSHAKE, TICKET)] * 4, update, seal(APPLICATION, b"")]
     server = Secured(
         authority.server("127.0.0.1"), tmp_path / "keys", saying(*few, seal(APPLICATION, EMPTY), *few)
@@ -148,7 +148,7 @@ def test_what_honest_servers_say_beside_an_answer_does_no_harm(
 def test_a_connection_that_is_talked_on_while_it_is_idle_is_closed(
     run: Run, authority: Authority, tmp_path: Path
 ) -> None:
-    """However little there is in what is said."""
+    """However small the records are."""
     talked_on = asyncio.Event()
 
     async def talk_on(writer: asyncio.StreamWriter, sealing: Sealing) -> None:
@@ -222,7 +222,7 @@ def test_an_answer_may_come_in_large_records(
 def test_a_long_chain_is_looked_at_beside_the_loop_and_holds_up_no_other_handshake(
     run: Run, authority: Authority, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A chain that takes for ever stands for one that takes long."""
+    """A chain whose check never ends stands for one that takes long."""
     at_work, enough = threading.Event(), threading.Event()
     on_the_loop = threading.get_ident()
 
@@ -328,7 +328,7 @@ def test_who_is_kept_waiting_by_our_threads_until_time_is_up_is_not_to_blame(
 def test_a_request_waits_while_what_came_before_it_is_looked_at_in_a_thread(
     run: Run, authority: Authority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing else touches OpenSSL meanwhile: it would be memory that two threads write to."""
+    """Nothing else calls OpenSSL meanwhile: two threads would write to the same memory."""
     at_work, enough = threading.Event(), threading.Event()
     steps: list[str] = []
 
@@ -373,7 +373,7 @@ def test_a_request_waits_while_what_came_before_it_is_looked_at_in_a_thread(
 def test_a_server_that_hangs_up_behind_a_certificate_that_proves_nothing_is_a_tls_failure(
     run: Run, authority: Authority, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It has hung up before its certificate is looked at."""
+    """The peer hangs up before a thread checks its certificate."""
     hung_up = threading.Event()
     lose = TlsStream.connection_lost
 
@@ -464,7 +464,7 @@ def test_the_threads_end_with_the_sender(run: Run, authority: Authority) -> None
 def test_bytes_that_come_one_by_one_are_not_a_turn_of_the_loop_each(
     run: Run, authority: Authority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, secure: bool
 ) -> None:
-    """Reads are counted until reading rests; a rest that never ends stands for ten milliseconds."""
+    """Reads are counted until the stream rests. A rest that never ends stands for ten milliseconds."""
     reads: list[int] = []
     receive = TlsStream.data_received
 

@@ -1,4 +1,4 @@
-"""The access log's lines: what is in them, what is never in them, and whose time they cost."""
+"""serving/access_log.py: its lines have no secret and no query, and no response waits for one."""
 
 import json
 import logging

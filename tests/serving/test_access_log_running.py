@@ -1,4 +1,4 @@
-"""The access log at work: when it writes, and that no stream it writes to can hurt the gateway."""
+"""serving/access_log.py: it writes in batches, and no stream that it writes to can stop the gateway."""
 
 import asyncio
 import errno
@@ -87,7 +87,7 @@ def test_a_stream_whose_reader_has_gone_or_that_is_closed_disturbs_nobody(pipe: 
 
 
 def writers(before: Sequence[threading.Thread]) -> list[threading.Thread]:
-    """The threads of access logs that were not there before."""
+    """Return the threads of access logs that have begun since."""
     return [each for each in threading.enumerate() if "access-log" in each.name and each not in before]
 
 

@@ -27,7 +27,7 @@ ASKED = request("GET", "/watched")
 
 
 class Watched:
-    """A stream whose news come when they are told to, and a server that sends it."""
+    """A stream whose news the test releases, and a server that sends it."""
 
     def __init__(self, content_type: str = EVENT_STREAM) -> None:
         self.content_type = content_type
@@ -76,7 +76,7 @@ class Client:
         self._writer.write(ASKED)
 
     async def watch(self) -> None:
-        """Ask, and read what comes at once."""
+        """Send a request, and read the first piece of the answer."""
         self.ask()
         await self.reader.readuntil(HERE)
 

@@ -1,4 +1,4 @@
-"""serving/log_output.py: whatever a process says on standard error is a line of its log."""
+"""serving/log_output.py: everything that a process writes to standard error is a line of its log."""
 
 import json
 import subprocess
@@ -60,7 +60,7 @@ asyncio.run(main())
 
 @pytest.fixture(scope="module")
 def logs() -> Mapping[str, list[str]]:
-    """The log of each program. They run beside each other: starting an interpreter is most of their time."""
+    """Return the log of each program. They run side by side, because interpreters take long to start."""
     running = {
         name: subprocess.Popen(
             [sys.executable, "-c", BEGUN + said], cwd=ROOT, stderr=subprocess.PIPE, text=True

@@ -28,7 +28,7 @@ TURN_MS = TURN_NS // NS_PER_MS
 
 
 class Share:
-    """A share, and requests whose steps take as long as they say."""
+    """A share, and requests whose steps take as long as the test says."""
 
     def __init__(self) -> None:
         self.clock = FakeClock()
@@ -54,7 +54,7 @@ class Share:
 
     @property
     def in_turns(self) -> list[int]:
-        """The number of steps of each turn in which there were any."""
+        """Return the number of steps in each turn that has any."""
         return list(Counter(turn for _, turn in self.steps).values())
 
 
@@ -142,7 +142,7 @@ def test_a_request_whose_client_has_left_does_not_wait() -> None:
 
 
 class Pages:
-    """A server whose pages take five times as long as a turn has time."""
+    """A server whose pages take five times as long as the time of a turn."""
 
     def __init__(self) -> None:
         self.clock = FakeClock()

@@ -44,7 +44,7 @@ def environment(heard: socket.socket, **others: str) -> dict[str, str]:
 
 
 def next_of(heard: socket.socket) -> dict[str, str]:
-    """The next message; none if nothing was said."""
+    """Return the next message, empty if there is none."""
     with contextlib.suppress(BlockingIOError):
         return dict(line.split("=", 1) for line in heard.recv(4_096).decode().splitlines())
     return {}
@@ -98,7 +98,7 @@ def test_a_stop_is_told(supervisor: Supervisor, heard: socket.socket) -> None:
 def test_a_watchdog_of_another_process_is_not_fed(heard: socket.socket, clock: FakeClock) -> None:
     given = environment(heard, WATCHDOG_USEC="10000000", WATCHDOG_PID="1")
     supervisor = Supervisor(given, clock)
-    assert given == {}  # so that no child process believes it is meant
+    assert given == {}  # child processes must not send messages too
     supervisor.step(None)
     next_of(heard)
     clock.advance(WATCHDOG_SECONDS)

@@ -1,4 +1,4 @@
-"""Counts of answers: the right bucket, the right series, and what two looks tell."""
+"""serving/traffic.py: each answer counts in its series and bucket, and two looks show the difference."""
 
 import pytest
 
@@ -16,7 +16,7 @@ def traffic() -> Traffic:
 
 
 def only(traffic: Traffic) -> tuple[Series, Durations]:
-    """The one series that has counted anything."""
+    """Return the one series that has counted an answer."""
     ((series, durations),) = [
         (series, each) for series, each in traffic.look(0).by_series.items() if each.count
     ]

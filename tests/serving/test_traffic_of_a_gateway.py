@@ -1,4 +1,4 @@
-"""Counts of answers on every way that a request can take through a gateway."""
+"""Counts of answers, on every path of a request through a gateway."""
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -27,7 +27,7 @@ class Watched:
         return {series: each for series, each in look.by_series.items() if each.count}
 
     def counted(self, ask: Callable[[], object]) -> dict[tuple[str, str], int]:
-        """What a request adds."""
+        """Return the answers that a request adds."""
         before = self.counts()
         ask()
         eventually(lambda: self.counts() != before)

@@ -1,4 +1,4 @@
-"""The vital numbers of the process."""
+"""serving/timeline.py: the delay of the event loop, and resident memory."""
 
 import asyncio
 import re
@@ -18,7 +18,7 @@ def short_samples(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def sample(lag: LoopLag, clock: FakeClock, milliseconds: float) -> None:
-    """One sample, of a sleep that seems to take so long."""
+    """Take one sample, of a sleep that seems to take so long."""
     sampling = asyncio.create_task(lag.step())
     await asyncio.sleep(0)
     clock.advance(milliseconds / 1_000)

@@ -147,9 +147,10 @@ def test_the_defaults_are_those_of_the_contract() -> None:
         suspend_after=10,
         suspension_ms=60_000,
         longest_suspension_ms=3_600_000,
+        kept_ms=14 * 86_400_000,
     )
     assert outbox_policy(settings.webhooks) == OutboxPolicy(
-        in_flight=1_000, in_flight_per_endpoint=1, catch_up_gap_ms=20, kept_ms=14 * 86_400_000, look_ups=1_000
+        in_flight=1_000, in_flight_per_endpoint=1, catch_up_gap_ms=20, look_ups=1_000
     )
     assert policy_of(settings.webhooks).pending_per_endpoint == 10_000
 
@@ -175,10 +176,8 @@ def test_every_setting_has_its_effect() -> None:
         "refused_ports": [8_443],
     }
     settings = load_settings(None, {}, {f"webhooks.{name}": value for name, value in given.items()})
-    assert retry_policy(settings.webhooks) == RetryPolicy(1, 500, 2, 3_000, 4_000)
-    assert outbox_policy(settings.webhooks) == OutboxPolicy(
-        7, 8, catch_up_gap_ms=10_000, kept_ms=5_000, look_ups=9
-    )
+    assert retry_policy(settings.webhooks) == RetryPolicy(1, 500, 2, 3_000, 4_000, 5_000)
+    assert outbox_policy(settings.webhooks) == OutboxPolicy(7, 8, catch_up_gap_ms=10_000, look_ups=9)
     policy = policy_of(settings.webhooks)
     assert (policy.pending_per_endpoint, policy.pending_in_all) == (6, 9)
     assert policy.is_chat("https://chat.example/api/webhooks/123/token")

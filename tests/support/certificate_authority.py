@@ -14,6 +14,18 @@ from cryptography.x509.oid import NameOID
 
 BEGIN = datetime(2020, 1, 1, tzinfo=UTC)
 END = datetime(2120, 1, 1, tzinfo=UTC)
+SIGNS = x509.KeyUsage(
+    key_cert_sign=True,
+    crl_sign=True,
+    digital_signature=False,
+    content_commitment=False,
+    key_encipherment=False,
+    data_encipherment=False,
+    key_agreement=False,
+    encipher_only=False,
+    decipher_only=False,
+)
+"""Python 3.13 wants an authority to say what its key is for, and a certificate to say who has signed it."""
 
 
 class Authority:
@@ -27,6 +39,8 @@ class Authority:
         certificate = (
             _builder(self._name, self._name, self._key, END)
             .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+            .add_extension(SIGNS, critical=True)
+            .add_extension(x509.SubjectKeyIdentifier.from_public_key(self._key.public_key()), critical=False)
             .sign(self._key, hashes.SHA256())
         )
         self.file.write_bytes(certificate.public_bytes(Encoding.PEM))
@@ -45,6 +59,9 @@ class Authority:
         certificate = (
             _builder(subject, issuer, key, end)
             .add_extension(x509.SubjectAlternativeName([_general(name) for name in names]), critical=False)
+            .add_extension(
+                x509.AuthorityKeyIdentifier.from_issuer_public_key(signer.public_key()), critical=False
+            )
             .sign(signer, hashes.SHA256())
         )
         file = self._folder / f"{certificate.serial_number}.pem"

@@ -175,8 +175,7 @@ class CuttingProxy:
                 self._accept, HOST, self.port, ssl=self._tls, reuse_address=True
             )
         elif not listens and self._listener is not None:
-            self._listener.close()
-            await self._listener.wait_closed()
+            self._listener.close()  # from Python 3.12 on, `wait_closed` would also wait for the connections
             self._listener = None
 
     async def _run(self) -> None:

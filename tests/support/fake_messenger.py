@@ -3,6 +3,7 @@
 import asyncio
 from abc import abstractmethod
 from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import replace
 from typing import Any, Generic, Protocol, TypeVar
 
 from core.clock import FakeClock
@@ -11,10 +12,10 @@ from core.ledger import Ledger
 from core.state import State
 from tests.support.memory_ledger import MemoryJournal, empty_state, fold
 from tests.support.sample_rows import NOW_MS
-from webhook.attempts import RetryPolicy
+from tests.support.sender_stage import RETRY
 from webhook.sender import Notifier, Sender
 
-RETRIES = RetryPolicy(1, 5_000, suspend_after=10, suspension_ms=60_000, longest_suspension_ms=3_600_000)
+POLICY = replace(RETRY, retries=1)
 URL = "https://bots.example"
 
 

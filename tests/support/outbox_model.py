@@ -1,6 +1,6 @@
 """An outbox at work, with everything around it made of memory; and a model of it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 
 from hypothesis.stateful import RuleBasedStateMachine
@@ -11,16 +11,13 @@ from core.ledger import Ledger
 from core.rows import Attempt, Suspension
 from tests.support.memory_ledger import MemoryJournal, empty_state
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF, SERVER_REF, listed
-from tests.support.sender_stage import KEPT_MS, RETRY, URL
+from tests.support.sender_stage import RETRY, URL
 from webhook.outbox import PATIENT_PROBES, Due, Outbox, OutboxPolicy
 
-ONE_EACH = OutboxPolicy(
-    in_flight=4, in_flight_per_endpoint=1, catch_up_gap_ms=20, kept_ms=KEPT_MS, look_ups=4
-)
-WIDE = OutboxPolicy(
-    in_flight=1_000, in_flight_per_endpoint=1_000, catch_up_gap_ms=20, kept_ms=KEPT_MS, look_ups=4
-)
-POLICY = OutboxPolicy(in_flight=4, in_flight_per_endpoint=2, catch_up_gap_ms=5, kept_ms=60, look_ups=4)
+ONE_EACH = OutboxPolicy(in_flight=4, in_flight_per_endpoint=1, catch_up_gap_ms=20, look_ups=4)
+WIDE = OutboxPolicy(in_flight=1_000, in_flight_per_endpoint=1_000, catch_up_gap_ms=20, look_ups=4)
+POLICY = OutboxPolicy(in_flight=4, in_flight_per_endpoint=2, catch_up_gap_ms=5, look_ups=4)
+SHORT = replace(RETRY, kept_ms=60)
 REFS = [BOT_REF, OTHER_REF, SERVER_REF]
 
 
@@ -152,7 +149,7 @@ class OutboxModel(RuleBasedStateMachine):
         self.paced: set[str] = set()  # endpoints that have ever been caught up with
         self.left_ms: dict[str, int] = {}
         self.stopped_until: int | None = None
-        self.outbox = Outbox(POLICY, RETRY, self.state, self.now)
+        self.outbox = Outbox(POLICY, SHORT, self.state, self.now)
         for ref in REFS:
             self.commit(*listed(ref, url=URL))
 
@@ -194,7 +191,7 @@ class OutboxModel(RuleBasedStateMachine):
         for ref in self.state.listings.refs:
             if (suspension := self.suspension(ref)) is not None:
                 self.probes[ref] = self.now_ms + max(suspension.probe_ms - wall_ms, 0)
-        self.outbox = Outbox(POLICY, RETRY, self.state, self.now)
+        self.outbox = Outbox(POLICY, SHORT, self.state, self.now)
 
     def suspension(self, ref: str) -> Suspension | None:
         webhook = self.state.listings[ref].webhook
@@ -206,7 +203,7 @@ class OutboxModel(RuleBasedStateMachine):
         suspension, (since_ms, _) = self.suspension(ref), self.places[votes[0]]
         if suspension is None or suspension.times <= PATIENT_PROBES:
             return votes[0]
-        if since_ms <= self.now_ms - POLICY.kept_ms:
+        if since_ms <= self.now_ms - SHORT.kept_ms:
             return votes[0]
         last = self.left.get(ref, (0, 0))
         return next((name for name in votes if self.places[name] > last), votes[0])

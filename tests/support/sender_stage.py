@@ -29,9 +29,14 @@ ACCEPTED = HttpResult(204, None)
 FAILED = HttpResult(500, "http_500", body=b"oops")
 DELIVERIES_KEPT = 100
 KEPT_MS = 14 * 86_400_000
-POLICY = OutboxPolicy(in_flight=4, in_flight_per_endpoint=2, catch_up_gap_ms=20, kept_ms=KEPT_MS, look_ups=4)
+POLICY = OutboxPolicy(in_flight=4, in_flight_per_endpoint=2, catch_up_gap_ms=20, look_ups=4)
 RETRY = RetryPolicy(
-    retries=3, retry_delay_ms=5_000, suspend_after=10, suspension_ms=60_000, longest_suspension_ms=3_600_000
+    retries=3,
+    retry_delay_ms=5_000,
+    suspend_after=10,
+    suspension_ms=60_000,
+    longest_suspension_ms=3_600_000,
+    kept_ms=KEPT_MS,
 )
 
 

@@ -1,4 +1,4 @@
-"""Numbers of webhook attempts since the start."""
+"""webhook/attempt_tally.py: the numbers of webhook attempts since the start."""
 
 import re
 from pathlib import Path

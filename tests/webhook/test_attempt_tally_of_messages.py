@@ -1,4 +1,4 @@
-"""webhook/attempt_tally.py: the numbers of attempts since the start."""
+"""webhook/attempt_tally.py: the numbers of attempts at direct messages since the start."""
 
 from typing import get_args
 

@@ -1,5 +1,6 @@
-"""webhook/attempts.py: what an attempt means for its delivery and its endpoint."""
+"""webhook/attempts.py: the outcome of an attempt, for its delivery and its endpoint."""
 
+import dataclasses
 from collections.abc import Sequence
 
 import pytest
@@ -15,12 +16,10 @@ from tests.support.committed_rows import a_listing
 from tests.support.examples import examples
 from tests.support.memory_ledger import MemoryJournal, empty_state, fold
 from tests.support.sample_rows import BOT_REF, NOW_MS, USER
+from tests.support.sender_stage import RETRY as POLICY
 from tests.support.slots_set import webhook_saved
-from webhook.attempts import LONGEST_BACKOFF_MS, AttemptResult, RetryPolicy, attempt_events
+from webhook.attempts import LONGEST_BACKOFF_MS, AttemptResult, attempt_events
 
-POLICY = RetryPolicy(
-    retries=3, retry_delay_ms=5_000, suspend_after=10, suspension_ms=60_000, longest_suspension_ms=3_600_000
-)
 WEBHOOK = Webhook("https://receiver.example/votes", NOW_MS)
 ROW = Delivery("first", BOT_REF, USER, test=False, queued_ms=NOW_MS, next_attempt_ms=NOW_MS)
 LAST_TRY = replace(ROW, tries=POLICY.retries, made=POLICY.retries)
@@ -41,7 +40,7 @@ def uncharged(error: str, wait_ms: int = 0) -> AttemptResult:
 def told(
     delivery: Delivery, webhook: Webhook | None, finding: AttemptResult, *, probe: bool = False
 ) -> list[object]:
-    """The verdict in short: the outcome and the wait, and the endpoint's health if it is said."""
+    """Return the outcome, the wait, and the health of the endpoint if the events set it."""
     events = attempt_events(POLICY, delivery, webhook, finding, probe=probe)
     attempted = events[0]
     assert isinstance(attempted, DeliveryAttempted)
@@ -171,7 +170,7 @@ def test_the_waits_after_failures_of_nobody_s_fault_double_up_to_five_minutes(er
 def test_whatever_the_delay_of_retries_the_waits_are_from_a_second_to_five_minutes(
     delay_ms: int, wait_ms: int
 ) -> None:
-    policy = RetryPolicy(3, delay_ms, 10, 60_000, 3_600_000)
+    policy = dataclasses.replace(POLICY, retry_delay_ms=delay_ms)
     (held,) = attempt_events(policy, ROW, WEBHOOK, uncharged("proxy"), probe=False)
     assert isinstance(held, DeliveryAttempted)
     assert held.next_attempt_ms == ENDED_MS + wait_ms
@@ -241,7 +240,7 @@ attempts = st.tuples(st.integers(0, 4), findings, st.booleans(), st.booleans())
 def test_whatever_happens_no_delivery_is_lost(
     steps: list[tuple[int, AttemptResult, bool, bool]], retries: int, suspend_after: int
 ) -> None:
-    policy = RetryPolicy(retries, 5_000, suspend_after, 60_000, 3_600_000)
+    policy = dataclasses.replace(POLICY, retries=retries, suspend_after=suspend_after)
     journal = MemoryJournal()
     ledger = Ledger(empty_state(), journal, head=0)
     queued(ledger, ["a", "b", "c", "d"])

@@ -1,4 +1,4 @@
-"""webhook/chat.py: what a chat platform is sent, and who may know the token."""
+"""webhook/chat.py: the messages to a chat platform, and no token where it does not belong."""
 
 import json
 import re
@@ -31,7 +31,7 @@ def named(url: str) -> ChatUrl | None:
 
 
 def sent(*, name: str = "Test bot", server: bool = False, test: bool = False, language: str = "en") -> Any:
-    """The message about a vote, read back."""
+    """Return the message about a vote, decoded."""
     profile = SERVER_PROFILE if server else BOT_PROFILE
     kind = SERVER_REF if server else BOT_REF
     listing = Listing(kind, OWNER, type(profile)(**{**_fields(profile), "name": name}), 0, 0)
@@ -49,7 +49,7 @@ def title(name: str, language: str = "en") -> str:
 
 
 def rendered(text: str) -> str:
-    """What a reader sees of a text in which all syntax is escaped; fails if some is not."""
+    """Return a text as the platform shows it. Fails if some of its syntax is not escaped."""
     assert not re.search(r"[\\`*_~|<>@#:/\[\]()+.-]", re.sub(r"\\[^0-9A-Za-z\s]", "", text)), text
     return re.sub(r"\\([^0-9A-Za-z\s])", r"\1", text)
 

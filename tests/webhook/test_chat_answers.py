@@ -1,4 +1,4 @@
-"""webhook/chat.py: what a chat platform's answers mean. Hostile ones mean little, and none raises."""
+"""webhook/chat.py: the limits in a chat platform's answers. A hostile answer states none and never raises."""
 
 import json
 

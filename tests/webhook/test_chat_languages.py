@@ -1,4 +1,4 @@
-"""webhook/chat.py: every text of the messages is there in every language."""
+"""webhook/chat.py: every text of the messages is translated into every language."""
 
 import io
 from pathlib import Path
@@ -22,7 +22,7 @@ TEXTS = sorted([*SAID, *(kind.webhook.voted for kind in KINDS if kind.webhook is
 
 
 def messages(language: str) -> list[Message]:
-    """The catalog's texts, without its header."""
+    """Return the texts of the catalog, without its header."""
     po = LOCALES / language.replace("-", "_") / "LC_MESSAGES/votegate.po"
     return [message for message in read_po(io.BytesIO(po.read_bytes())) if message.id]
 

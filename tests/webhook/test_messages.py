@@ -1,4 +1,4 @@
-"""webhook/messages.py: what is sent for a delivery, and what is kept of the answer."""
+"""webhook/messages.py: the request of a delivery, and the part of the answer that is kept."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""webhook/messages.py: the command sends what was sent, without its secrets."""
+"""webhook/messages.py: the command sends the same request, without its secrets."""
 
 import shlex
 import subprocess
@@ -26,7 +26,7 @@ CHAT = Webhook(CHAT_URL, NOW_MS, language="de")
 
 
 def said(command: str) -> tuple[str, dict[str, str], str]:
-    """The address, the headers and the body that a shell reads in the command."""
+    """Return the address, the headers and the body, as a shell reads them in the command."""
     assert "\x00" not in command
     program, *arguments = shlex.split(command.replace(" \\\n", " "))
     assert program == "curl"

@@ -1,4 +1,4 @@
-"""webhook/messages.py: signatures are those of Standard Webhooks, whoever computes them."""
+"""webhook/messages.py: signatures equal those of Standard Webhooks in every implementation."""
 
 import hashlib
 from base64 import b64decode, b64encode
@@ -16,7 +16,7 @@ keys = st.binary(min_size=24, max_size=64)
 
 
 def hmac_sha256(key: bytes, content: bytes) -> bytes:
-    """HMAC as RFC 2104 writes it down, for keys of up to one block."""
+    """Compute HMAC as RFC 2104 defines it, for keys of up to one block."""
     block = key.ljust(64, b"\0")
     inner = hashlib.sha256(bytes(byte ^ 0x36 for byte in block) + content).digest()
     return hashlib.sha256(bytes(byte ^ 0x5C for byte in block) + inner).digest()

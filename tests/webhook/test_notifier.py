@@ -1,4 +1,4 @@
-"""From the outbox to receivers and back: every attempt becomes an event, or is made again."""
+"""webhook/notifier.py: every attempt of the outbox becomes an event, or is made again."""
 
 import asyncio
 

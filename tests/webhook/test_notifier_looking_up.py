@@ -1,5 +1,4 @@
-"""The sender of webhooks and names that nobody answers for: they hold up no webhook that could just be
-sent."""
+"""webhook/notifier.py: names that no name server answers delay no webhook that needs no look-up."""
 
 import asyncio
 from dataclasses import replace
@@ -21,8 +20,8 @@ def url_of(ref: str) -> str:
 
 
 class Looking(Stage):
-    """Its attempts run at once. Beside LATE there is an endpoint, BOT_REF, whose name needs no look-up. No
-    receiver answers before it is told to."""
+    """Attempts that run at once. Beside LATE there is an endpoint, BOT_REF, whose name needs no look-up.
+    Receivers answer when the test says so."""
 
     def __init__(self, in_flight: int = 4, look_ups: int = len(LATE)) -> None:
         policy = replace(POLICY, in_flight=in_flight, in_flight_per_endpoint=1, look_ups=look_ups)
@@ -39,19 +38,19 @@ class Looking(Stage):
         await self.go()
 
     async def find(self, *refs: str) -> None:
-        """The look-ups of these endpoints' names are over, and all later ones."""
+        """Answer the look-ups of these endpoints, now and later."""
         for ref in refs:
             self.client.names[url_of(ref)].set()
         await self.go()
 
     async def answer(self) -> None:
-        """The receivers answer what they have been sent so far."""
+        """Let the receivers answer the requests that they have got so far."""
         self.client.may_answer.set()
         self.client.may_answer.clear()
         await self.go()
 
     async def go(self) -> None:
-        """Lets everything run that can."""
+        """Let everything run that can."""
         await turns()
         self.journal.durable_position = self.ledger.head
         while self.step():
@@ -60,7 +59,7 @@ class Looking(Stage):
             await turns()
 
     async def end(self) -> None:
-        """Everything arrives, and no place is left taken."""
+        """Check that every webhook arrives, and that no slot stays taken."""
         await self.find(*LATE)
         self.client.may_answer.set()
         await self.go()
@@ -76,7 +75,7 @@ class Looking(Stage):
 
     @property
     def sent(self) -> list[str]:
-        """Where webhooks went: the endpoints, in order."""
+        """The endpoints that got webhooks, in order."""
         refs = {url_of(ref): ref for ref in [BOT_REF, *LATE]}
         return [refs[sent.url] for sent in self.client.sent]
 

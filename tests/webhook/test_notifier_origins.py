@@ -1,4 +1,4 @@
-"""webhook/notifier.py: an attempt is told under the request that queued its delivery."""
+"""webhook/notifier.py: the log lines of an attempt have the id of the request that queued its delivery."""
 
 from contextvars import copy_context
 

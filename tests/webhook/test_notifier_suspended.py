@@ -1,4 +1,4 @@
-"""Suspended endpoints, failing proxies and resolvers, waits of chat platforms: what waits, what goes on."""
+"""webhook/notifier.py: suspended endpoints, failing proxies and resolvers, waits of chat platforms."""
 
 import asyncio
 
@@ -28,7 +28,7 @@ def suspended(stage: Stage, for_ms: int = 60_000) -> None:
 
 
 async def until_finished(stage: Stage) -> None:
-    """Lets time pass until nothing waits."""
+    """Let time pass until nothing waits."""
     while stage.ledger.state.deliveries.pending:
         if not await stage.attempt():
             due_ms = stage.outbox.next_due_ms()

@@ -1,4 +1,4 @@
-"""Which delivery is due: nothing early, nothing beyond the caps, nothing forgotten."""
+"""webhook/outbox.py: no delivery leaves early or beyond a limit, and none is forgotten."""
 
 from collections import Counter
 
@@ -15,7 +15,7 @@ from core.events import (
 )
 from core.rows import Attempt, Delivery, Outcome, Suspension, Webhook
 from tests.support.examples import affordable
-from tests.support.outbox_model import POLICY, REFS, WIDE, OutboxModel, Post, Waiting
+from tests.support.outbox_model import POLICY, REFS, SHORT, WIDE, OutboxModel, Post, Waiting
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF
 from tests.support.sender_stage import URL
 from tests.support.slots_set import webhook_removed, webhook_saved
@@ -31,7 +31,7 @@ class OutboxMachine(OutboxModel):
     The pace of catching up is tested by example: here an endpoint that has recovered may or may not wait.
     """
 
-    # -- what may happen -------------------------------------------------------------------------------
+    # -- steps -----------------------------------------------------------------------------------------
 
     @rule(ref=refs, test=st.sampled_from([False, False, True]), number=st.integers(1, 3))
     def events_are_queued(self, ref: str, test: bool, number: int) -> None:
@@ -131,7 +131,7 @@ class OutboxMachine(OutboxModel):
     def the_wall_clock_is_set(self, by_ms: int) -> None:
         self.ahead_ms += by_ms
 
-    # -- what must come of it --------------------------------------------------------------------------
+    # -- invariants ------------------------------------------------------------------------------------
 
     @rule(passed_ms=st.integers(0, 8), back=st.integers(0, 2))
     def deliveries_are_taken_some_time_later(self, passed_ms: int, back: int) -> None:
@@ -157,13 +157,13 @@ class OutboxMachine(OutboxModel):
         assert due.urgent == (due.delivery_id in self.tests)
         assert due.probe == (not due.urgent and self.suspension(ref) is not None)
         row = self.state.deliveries.pending.get(due.delivery_id)
-        assert due.expired == (self.places[due.delivery_id][0] <= self.now_ms - POLICY.kept_ms)
+        assert due.expired == (self.places[due.delivery_id][0] <= self.now_ms - SHORT.kept_ms)
         if due.urgent:
             assert not self.tests_in_flight(ref)
             tests = {name: one.arrived or 0 for name, one in self.line(ref) if name in self.tests}
             assert tests[due.delivery_id] == min(tests.values())
         else:
-            # One that was removed may have its turn as a probe, for nothing.
+            # A removed delivery may still have a turn as a probe.
             assert due.delivery_id == self.next_vote(ref) or (due.probe and row is None)
             self.left[ref] = self.places[due.delivery_id]
         assert due.urgent or self.tests_in_flight(ref) or len(self.votes(ref)) == len(self.line(ref))
@@ -196,7 +196,7 @@ class OutboxMachine(OutboxModel):
         assert self.outbox.stopped == (self.stopped_until is not None)
 
     def teardown(self) -> None:
-        """Everything leaves in the end, without another word from outside."""
+        """Every delivery leaves in the end, without another event from outside."""
         self.durable = self.ledger.head
         for _ in range(20 * (len(self.state.deliveries.pending) + len(REFS)) + 20):
             self.take()

@@ -1,4 +1,4 @@
-"""A wall clock that is set moves no delivery that waits, and one that was wrong parks none after a start."""
+"""webhook/outbox.py: a wall clock that is set moves no waiting delivery, and delays none after a start."""
 
 import pytest
 

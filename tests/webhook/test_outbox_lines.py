@@ -1,4 +1,4 @@
-"""The order in which deliveries leave, told by example: turns, probes, the slow, and catching up."""
+"""webhook/outbox.py: the order of deliveries in turns, probes, slow endpoints and catching up."""
 
 from collections import Counter
 
@@ -15,7 +15,7 @@ from core.events import (
 from core.rows import Webhook
 from tests.support.outbox_model import ONE_EACH, WIDE, Post
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF, SERVER_REF
-from tests.support.sender_stage import KEPT_MS, URL
+from tests.support.sender_stage import URL
 from tests.support.slots_set import webhook_removed, webhook_saved
 from webhook.outbox import PATIENT_PROBES, Due, OutboxPolicy
 
@@ -75,9 +75,7 @@ def test_an_endpoint_with_a_long_backlog_does_not_delay_another_s_single_vote() 
 
 
 def test_endpoints_take_turns_when_there_are_fewer_places_than_events() -> None:
-    post = Post(
-        OutboxPolicy(1, 1, catch_up_gap_ms=20, kept_ms=KEPT_MS, look_ups=4), BOT_REF, OTHER_REF, SERVER_REF
-    )
+    post = Post(OutboxPolicy(1, 1, catch_up_gap_ms=20, look_ups=4), BOT_REF, OTHER_REF, SERVER_REF)
     for ref, names in ((BOT_REF, "abc"), (OTHER_REF, "de"), (SERVER_REF, "f")):
         post.queue(*names, ref=ref)
     assert post.left() == ["a", "d", "f", "b", "e", "c"]
@@ -199,9 +197,7 @@ def test_all_slow_endpoints_together_take_at_most_half_of_the_places() -> None:
 
 @pytest.mark.parametrize("in_flight", [1, 2, 4, 7])
 def test_slow_endpoints_with_backlogs_have_the_same_share_of_attempts(in_flight: int) -> None:
-    policy = OutboxPolicy(
-        in_flight, in_flight_per_endpoint=2, catch_up_gap_ms=20, kept_ms=KEPT_MS, look_ups=4
-    )
+    policy = OutboxPolicy(in_flight, in_flight_per_endpoint=2, catch_up_gap_ms=20, look_ups=4)
     post = Post(policy, *SLOW[:3])
     post.make_slow(*SLOW[:3])
     for ref in SLOW[:3]:
@@ -291,7 +287,7 @@ def test_a_slow_endpoint_that_is_removed_is_forgotten() -> None:
 
 
 def test_while_every_slot_is_taken_no_time_is_due() -> None:
-    policy = OutboxPolicy(1, in_flight_per_endpoint=2, catch_up_gap_ms=20, kept_ms=KEPT_MS, look_ups=4)
+    policy = OutboxPolicy(1, in_flight_per_endpoint=2, catch_up_gap_ms=20, look_ups=4)
     post = Post(policy, BOT_REF)
     post.queue("running", "waiting")
     (running,) = post.take()

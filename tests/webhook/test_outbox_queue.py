@@ -1,4 +1,4 @@
-"""webhook/outbox.py: what waits for one endpoint."""
+"""webhook/outbox.py: the queue of one endpoint."""
 
 from functools import partial
 from random import Random
@@ -77,7 +77,7 @@ def test_who_leaves_takes_along_the_place_to_come_back_to() -> None:
 
 
 def probed(line: EndpointQueue, number: int, kept_since_ms: int = NEVER) -> list[str]:
-    """The next probes; each of them fails and comes back."""
+    """Return the next probes. Each fails and comes back."""
     names = []
     for _ in range(number):
         line.suspend(probe_ms=5, probes=line.probes + 1)

@@ -1,4 +1,4 @@
-"""The sender at work: what wakes it, what holds it up, and how it stops."""
+"""webhook/sender.py: it wakes when something is due, waits for the disk, and stops in phases."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Attempts while the wall clock is set: facts are dated by it, and waits do not look at it."""
+"""webhook/sender.py: a wall clock that is set dates attempts, and moves no wait."""
 
 import asyncio
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""webhook/suspension_log.py: a suspension is told of when it begins and when it ends, and not in between."""
+"""webhook/suspension_log.py: a suspension has a line when it begins and when it ends, and none in between."""
 
 import re
 
@@ -18,13 +18,13 @@ ENDS = f"the endpoint of {BOT_REF} is no longer suspended: "
 
 
 def told(caplog: pytest.LogCaptureFixture) -> list[str]:
-    """The lines about suspensions; those about probes and recoveries have tests of their own."""
+    """Return the lines about suspensions. Other files test those about probes and recoveries."""
     lines = [record.getMessage() for record in caplog.records if record.name == "webhook.suspension_log"]
     return [line for line in lines if re.match(r"the endpoint of \S+ is ", line)]
 
 
 async def suspended() -> Stage:
-    """Its endpoint has just said that it is gone."""
+    """A sender whose endpoint has just answered that it is gone."""
     stage = staged()
     stage.commit(webhook_saved(BOT_REF, Webhook(SECRET_URL, NOW_MS)))
     stage.client.answers = [HttpResult(410, "http_410", body=b"a secret")]

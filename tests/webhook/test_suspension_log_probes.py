@@ -28,7 +28,7 @@ def told(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 
 async def suspended(*answers: HttpResult | Exception) -> Stage:
-    """Its endpoint has just said that it is gone; the answers are those to probes."""
+    """A sender whose endpoint has just answered that it is gone. The next answers are to probes."""
     stage = staged()
     stage.commit(webhook_saved(BOT_REF, Webhook(SECRET_URL, NOW_MS)))
     stage.client.answers = [HttpResult(410, "http_410", body=b"a secret"), *answers]

@@ -31,7 +31,7 @@ def ends(cause: str) -> str:
 
 
 async def suspended(waiting: int) -> Stage:
-    """Its endpoint has said that it is gone, and so many webhooks wait."""
+    """Make a sender whose endpoint has answered that it is gone, with so many waiting webhooks."""
     stage = staged()
     stage.client.answers = [GONE]
     stage.queue("first")
@@ -43,7 +43,7 @@ async def suspended(waiting: int) -> Stage:
 
 
 async def attempted(stage: Stage) -> None:
-    """Deliveries leave; of what waited, each leaves at a pace."""
+    """Let deliveries leave. Those that waited leave at the pace of the endpoint."""
     stage.clock.advance(1)
     assert await stage.attempt()
 

@@ -1,4 +1,4 @@
-"""Who is ended for whom, and who is turned away: wire/admission.py by itself."""
+"""wire/admission.py: which connections are ended for others, and which are turned away."""
 
 import logging
 
@@ -29,7 +29,7 @@ class Visitor:
 
 
 class House:
-    """An admission whose time goes by as its visitors ask."""
+    """An admission whose clock moves on with each request."""
 
     def __init__(self, room: int, per_address: int = MANY) -> None:
         self.admission = Admission(room, per_address, lambda peer: None if peer == "proxy" else peer)
@@ -37,7 +37,7 @@ class House:
         self.visitors: list[Visitor] = []
 
     def comes(self, name: str = "", peer: str = "proxy") -> Visitor | None:
-        """The newcomer, if it may stay."""
+        """Return the newcomer, if it may stay."""
         visitor = Visitor(name)
         if not self.admission.admits(visitor, peer, self.now, self.now + 75):
             return None
@@ -60,7 +60,7 @@ class House:
 
 
 def full(room: int, *, asked: bool, **options: int) -> tuple[House, list[Visitor]]:
-    """A house without room for more, and who is in it."""
+    """Return a house without room for more, and its visitors."""
     house = House(room, **options)
     inside = [house.comes(str(number)) for number in range(room)]
     for visitor in inside:
@@ -160,7 +160,7 @@ def test_if_nobody_is_idle_the_one_that_has_left_its_answers_unread_for_the_long
         house.now += 0.1
     assert house.comes("early") is None, "a client has a moment to read"
     house.now += MOMENT_SECONDS
-    house.admission.unread(inside[1], house.now)  # the first time counts
+    house.admission.unread(inside[1], house.now)  # only the first call counts
     new = house.comes("new")
     assert new is not None
     assert house.ended() == ["1"]

@@ -1,4 +1,4 @@
-"""How connections end: by either side, at any moment, with nothing lost and nothing left behind."""
+"""Connections end by either side, at any moment, with nothing lost and nothing left behind."""
 
 import asyncio
 import contextlib
@@ -28,7 +28,7 @@ NO_CHUNK = request("POST", "/healthz", "Transfer-Encoding: chunked") + b"x\r\n"
 
 @pytest.fixture
 def served(gateway: ThreadGateway, caplog: pytest.LogCaptureFixture) -> Iterator[Served]:
-    """A gateway that has nothing to complain of, and leaves no request unfinished when it stops."""
+    """A gateway that logs no error, and leaves no request unfinished when it stops."""
     with caplog.at_level(logging.INFO):
         yield Served(gateway, gateway.list_bot())
         with calling(gateway.base_url) as caller:
@@ -56,7 +56,7 @@ def held(served: Served, receiver: Receiver) -> Receiver:
 
 
 def let_it_read(served: Served) -> None:
-    """Returns when the gateway has read what was sent before."""
+    """Return when the gateway has read everything that was sent before."""
     for _ in range(3):
         served.gateway.on_loop(lambda: None)
 
@@ -158,7 +158,7 @@ def test_a_request_that_is_refused_in_the_middle_is_over(url: str, data: bytes) 
 def test_an_answer_before_the_end_of_a_body_is_received_whole(url: str, size: int) -> None:
     with calling(url) as caller:
         caller.send(request("POST", "/healthz", f"Content-Length: {size}"))
-        with contextlib.suppress(ConnectionError):  # it has sent more than anybody waits for
+        with contextlib.suppress(ConnectionError):  # it has sent more than the gateway reads
             caller.send(b"x" * size)
         answer = caller.answer()
     assert (answer.status, answer.closes) == (405, True)

@@ -1,7 +1,7 @@
 """The same bytes to two gateways, one on `wire/` and one on Tornado's server: the same answers, every field.
 
-Hypothesis makes the conversations. Where the servers differ, `DIFFERENCES` says how and why; what is
-generated keeps clear of these cases and of nothing else.
+Hypothesis makes the conversations. `DIFFERENCES` says where the servers differ, and why. The conversations
+avoid these cases and no others.
 """
 
 from collections import Counter
@@ -42,16 +42,16 @@ class Twins(NamedTuple):
     tornado: ThreadGateway
 
     def heard(self, pieces: Sequence[bytes], methods: Sequence[str] = ()) -> list[list[Answer]]:
-        """What each of them answers."""
+        """Return the answers of each gateway."""
         return [answers_in(converse(each.base_url, pieces), methods) for each in self]
 
     def forget(self) -> None:
-        """Lets all windows end."""
+        """Let all windows end."""
         for each in self:
             each.clock.advance(WINDOW_SECONDS)
 
     def heads(self) -> list[int]:
-        """How many records each has written."""
+        """Return how many records each has written."""
         return [each.gateway.ledger.head for each in self]
 
     def digests(self) -> set[str]:
@@ -66,7 +66,7 @@ def demonstrate(gateway: ThreadGateway) -> None:
 
 @pytest.fixture(scope="module")
 def twins(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Twins]:
-    """Two gateways that know the same."""
+    """Two gateways with the same state."""
     folder = tmp_path_factory.mktemp("twins")
     with ExitStack() as stack:
         twins = Twins(
@@ -79,7 +79,7 @@ def twins(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Twins]:
 
 
 def compared(asked: Asked, answer: Answer) -> tuple[int, list[tuple[str, str]], bytes]:
-    """An answer without what may differ."""
+    """Return an answer without the parts that may differ."""
     refused = answer.status in {400, 431} and answer.body != b""  # that of a HEAD is the handler's
     unread = refused and error_text(answer) in UNREAD
     kept = []
@@ -88,9 +88,9 @@ def compared(asked: Asked, answer: Answer) -> tuple[int, list[tuple[str, str]], 
             value = "some"
         elif name == "connection":
             value = value.lower()
-        # Tornado's server refuses without a date, and cannot say what is left to whom.
+        # Tornado's server refuses without a date and without limits.
         dropped = unread and (name == "date" or name.startswith("ratelimit-"))
-        # HTTP/1.0 closes unless it is told otherwise; the wire says so all the same.
+        # HTTP/1.0 closes by default; the wire says so all the same.
         if not dropped and (asked.version, name, value) != ("1.0", "connection", "close"):
             kept.append((name, value))
     return answer.status, sorted(kept), answer.body
@@ -141,7 +141,7 @@ def test_the_servers_do_not_differ_in_what_is_seldom_asked(twins: Twins, request
 
 
 def test_nothing_behind_a_request_that_closes_is_done(twins: Twins) -> None:
-    """RFC 9112, 9.6. Tornado does it, though nobody hears of it."""
+    """RFC 9112, 9.6. Tornado does it, but sends no answer."""
     twins.forget()
     wire, tornado = twins.heads()
     change = f"{PATCH}Content-Length: 22\r\n\r\n{BODY}"
@@ -155,7 +155,7 @@ def test_nothing_behind_a_request_that_closes_is_done(twins: Twins) -> None:
 
 @pytest.mark.parametrize("version", ["1.1", "1.0"])
 def test_who_waits_for_a_100_gets_it_before_the_body_is_sent(twins: Twins, version: str) -> None:
-    """RFC 9110, 10.1.1. A client of HTTP/1.0 is told nothing by the wire; Tornado tells it all the same."""
+    """RFC 9110, 10.1.1. The wire sends no 100 to a client of HTTP/1.0; Tornado does."""
     twins.forget()
     head = f"{PATCH}Expect: 100-continue\r\nContent-Length: 22\r\n\r\n".replace("HTTP/1.1", f"HTTP/{version}")
     for gateway, told in zip(twins, (version == "1.1", True), strict=True):

@@ -1,4 +1,4 @@
-"""Answers that are long: wire/exchange.py by itself."""
+"""wire/exchange.py: long answers."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Clients that send many requests at once: others have their turn between, and unread answers stop them."""
+"""Clients that send many requests at once: others have turns in between, and unread answers stop them."""
 
 import asyncio
 import contextlib
@@ -8,7 +8,8 @@ from collections import Counter
 from pathlib import Path
 
 from tests.support.server_in_loop import Place, asking, numbers_in, run
-from wire.parser import CONNECTIONS_AT_ONCE, SLICES_AT_ONCE
+from wire.connection import SLICES_AT_ONCE
+from wire.http_server import CONNECTIONS_AT_ONCE
 
 ANSWER_BYTES = 100  # at least, each
 

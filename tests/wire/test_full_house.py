@@ -1,4 +1,4 @@
-"""Connections without end, over real sockets: who is closed for a newcomer, and who is turned away."""
+"""More connections than there is room for, over real sockets: some are closed or turned away."""
 
 import contextlib
 import json
@@ -23,13 +23,13 @@ REFUSED = "connections from 127.0.0.1 are closed as they come: it has 3 (server.
 
 @pytest.fixture(autouse=True)
 def _no_moment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The order does not depend on how long a test takes: see the tests of `wire.admission` for that."""
+    """The order must not depend on how long a test takes. `test_admission.py` tests the moment."""
     monkeypatch.setattr("wire.admission.MOMENT_SECONDS", 0)
 
 
 @pytest.fixture
 def small(tmp_path: Path) -> Iterator[ThreadGateway]:
-    """A gateway with room for a few connections, in which no time-out helps anybody."""
+    """A gateway with room for a few connections, whose time-outs are too long to matter."""
     patient = {f"server.{name}_seconds": 3_600 for name in ("header", "body", "idle")}
     with running(tmp_path / "data", **patient, **{"server.connections": ROOM}) as gateway:
         yield gateway
@@ -37,7 +37,7 @@ def small(tmp_path: Path) -> Iterator[ThreadGateway]:
 
 @pytest.fixture
 def divided(tmp_path: Path) -> Iterator[ThreadGateway]:
-    """A gateway of which every address has a share."""
+    """A gateway that gives every address a share."""
     share = {"server.connections_per_address": SHARE, "server.trusted_proxies": PROXY}
     with running(tmp_path / "data", **share) as gateway:
         yield gateway
@@ -51,7 +51,7 @@ def stack() -> Iterator[contextlib.ExitStack]:
 
 @pytest.fixture
 def said(caplog: pytest.LogCaptureFixture) -> Callable[[], list[str]]:
-    """What `wire.admission` has said so far."""
+    """Return the lines that `wire.admission` has logged so far."""
     return lambda: [each.getMessage() for each in caplog.records if each.name == "wire.admission"]
 
 
@@ -61,7 +61,7 @@ def called(gateway: ThreadGateway, stack: contextlib.ExitStack, source: str = "1
 
 
 def is_served(caller: Caller) -> bool:
-    """Whether it is answered; it is closed without a word otherwise."""
+    """Return true if it is answered; else it is closed without an answer."""
     try:
         return caller.ask(HEALTH).status == 200
     except (AssertionError, ConnectionError):
@@ -69,7 +69,7 @@ def is_served(caller: Caller) -> bool:
 
 
 def newcomer(gateway: ThreadGateway, stack: contextlib.ExitStack) -> Caller:
-    """One that is served, as soon as somebody has all of its answer: a client may take its time to say so."""
+    """Return a connection that is served, as soon as another has taken its answer: clients confirm late."""
 
     def served() -> Caller | None:
         caller = called(gateway, stack)
@@ -81,7 +81,7 @@ def newcomer(gateway: ThreadGateway, stack: contextlib.ExitStack) -> Caller:
 
 
 def closed(callers: list[Caller]) -> list[int]:
-    """Which of them the gateway has closed by now."""
+    """Return the callers that the gateway has closed by now."""
     found = []
     for number, caller in enumerate(callers):
         caller.socket.setblocking(False)
@@ -93,7 +93,7 @@ def closed(callers: list[Caller]) -> list[int]:
 
 
 def let_it_read(gateway: ThreadGateway) -> None:
-    """Returns when the gateway has read what was sent before."""
+    """Return when the gateway has read everything that was sent before."""
     for _ in range(3):
         gateway.on_loop(lambda: None)
 
@@ -261,7 +261,7 @@ def test_answers_that_nobody_reads_keep_nobody_out(small: ThreadGateway, stack: 
 
 
 def test_refusals_that_are_read_keep_nobody_out(small: ThreadGateway, stack: contextlib.ExitStack) -> None:
-    """Not for the second in which their connections linger."""
+    """Not even for the second in which their connections linger."""
     refused = [called(small, stack) for _ in range(ROOM)]
     for caller in refused:
         caller.send(b"\0")

@@ -1,5 +1,5 @@
-"""Whatever bytes come, in whatever slices, with whatever between them: requests that came as a whole are
-answered once and in order, what is no request is refused or dropped, no bug is logged, and nothing hangs.
+"""Random bytes, in random slices, with random pauses: complete requests are answered once and in order,
+all other bytes are refused or dropped, no bug is logged, and nothing hangs.
 """
 
 import asyncio
@@ -31,10 +31,11 @@ from tests.support.wire_stories import (
     refuse,
     stories,
 )
+from wire.connection import TOO_SLOW
 from wire.http_server import WireServer
-from wire.parser import HEADERS_TOO_LARGE, MALFORMED, NOT_IMPLEMENTED, TOO_SLOW
+from wire.parser import HEADERS_TOO_LARGE, MALFORMED, NOT_IMPLEMENTED
 
-# Streams are long, and a story that is told with its note has to be printed as a whole.
+# Streams are long, and hypothesis prints a whole story with its note.
 pytestmark = pytest.mark.filterwarnings("ignore:Generating overly large repr")
 
 PATIENCE_SECONDS = 400.0
@@ -43,7 +44,7 @@ REFUSED = {text for _, text in (MALFORMED, HEADERS_TOO_LARGE, NOT_IMPLEMENTED, T
 
 
 def told(story: Story) -> Pipe:
-    """Lives through the story, until the connection is gone."""
+    """Play the story until the connection is gone."""
     loop = PipeLoop(tls=story.tls, late=story.late)
     with asyncio.Runner(loop_factory=lambda: loop) as runner:
         return runner.run(_told(story, loop.pipe))
@@ -75,7 +76,7 @@ async def _told(story: Story, connected: asyncio.Future[Pipe]) -> Pipe:
         assert asyncio.get_running_loop().time() < until, "the connection hangs"
     server.stop()
     await server.close_all_connections()
-    await asyncio.sleep(2 * SLOW_SECONDS)  # what still runs comes to its end
+    await asyncio.sleep(2 * SLOW_SECONDS)  # requests that still run end
     return pipe
 
 
@@ -127,7 +128,7 @@ def check(story: Story, pipe: Pipe) -> None:
     whole = [b"%d" % number for number in range(story.whole)]
     assert numbers[: story.whole] == whole[: len(numbers)]
     if not story.hurried:
-        # An answer that leaves before its request has come as a whole may be the last.
+        # An answer that leaves before its request is complete may be the last.
         early = [
             number + 1
             for number, each in enumerate(story.asked[: story.whole])
@@ -143,7 +144,7 @@ def expected(asked: Asked) -> bytes:
 
 
 class Complaints(logging.Handler):
-    """What was logged as an error."""
+    """Return the lines that were logged as errors."""
 
     def __init__(self) -> None:
         super().__init__(logging.ERROR)
@@ -195,7 +196,7 @@ def test_an_answer_is_broken_off_when_its_request_is_never_finished(number: int)
 def test_what_is_no_request_behind_an_answer_that_closes_breaks_nothing_off(
     complaints: list[logging.LogRecord],
 ) -> None:
-    """The answer began before its request had come as a whole, and so it is the last."""
+    """The answer began before its request was complete, so it is the last."""
     begun = b"POST /duplex/0 HTTP/1.1\r\nHost: g\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n"
     steps = [Step(begun, 0, 1.0), Step(b"0\r\n\r\n\0nonsense", 0, 1.0)]
     pipe = told(Story([Asked("duplex", begun, b"a")], 0, steps, tls=False, late=False))
@@ -205,7 +206,7 @@ def test_what_is_no_request_behind_an_answer_that_closes_breaks_nothing_off(
 
 
 def test_a_head_that_is_never_finished_behind_a_running_answer_is_not_waited_for() -> None:
-    """Nor is it refused: what is missing will never come."""
+    """Nor is it refused: the rest of it will never come."""
     begun = b"GET /big/0 HTTP/1.1\r\nHost: g\r\n\r\nGET /echo"
     steps = [Step("stall", 0, 0.0), Step(begun, 0, 1.0), Step("end", 0, 1.0)]
     pipe = told(Story([], 0, steps, tls=False, late=False))

@@ -1,6 +1,6 @@
 """wire/parser.py: a head is recognised by its bytes, and only after it led to a success.
 
-That what is recognised is answered like what is parsed is shown by the differential tests.
+The differential tests show that recognised and parsed heads get the same answers.
 """
 
 import re
@@ -92,7 +92,7 @@ def test_a_target_with_a_trailing_slash_is_answered_without_the_application(
     gateway: ThreadGateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     key = gateway.list_bot()
-    monkeypatch.setattr("serving.application.EndpointHandler.get", None)  # whatever comes to it fails
+    monkeypatch.setattr("serving.application.EndpointHandler.get", None)  # a request that reaches it fails
     with calling(gateway.base_url) as caller:
 
         def status_of(end: str) -> int:
@@ -104,14 +104,14 @@ def test_a_target_with_a_trailing_slash_is_answered_without_the_application(
 
 
 def asked(gateway: ThreadGateway, *pieces: str) -> list[int]:
-    """The statuses of the answers to each piece of bytes, sent once the one before it has arrived."""
+    """Return the statuses of the answers to each piece, sent once the one before it has arrived."""
     host, port = gateway.base_url.removeprefix("http://").split(":")
     received = b""
     with socket.create_connection((host, int(port)), WAIT_SECONDS) as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         for piece in pieces:
             connection.sendall(piece.encode())
-            gateway.request("GET", "/healthz")  # what was sent before it has been read
+            gateway.request("GET", "/healthz")  # everything that was sent before it is read
         connection.shutdown(socket.SHUT_WR)
         while read := connection.recv(65_536):
             received += read

@@ -1,4 +1,4 @@
-"""The end of a server as its clients see it: the last answer of a connection says so, and none is missing."""
+"""A server stops: the last answer of each connection says that it is the last, and none is missing."""
 
 import asyncio
 import socket

@@ -1,4 +1,4 @@
-"""What one client may send: so many bytes and fields of a head, so large a body, so many requests at once."""
+"""The limits of one client: the bytes and fields of a head, the size of a body, the requests at once."""
 
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler
@@ -28,7 +28,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 def padded(method: str, target: str, size: int, *lines: str) -> bytes:
-    """A head of exactly so many bytes."""
+    """Return a head of exactly so many bytes."""
     empty = request(method, target, *lines, "X-Padding: ")
     return request(method, target, *lines, f"X-Padding: {'x' * (size - len(empty))}")
 

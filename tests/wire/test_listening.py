@@ -1,4 +1,4 @@
-"""Where it listens: real addresses and real files."""
+"""wire/listening.py: sockets at real addresses and real files."""
 
 import errno
 import os
@@ -16,7 +16,7 @@ from wire.listening import CannotListen, listen, listen_unix, url_of
 
 
 def served_by(listening: socket.socket, client: socket.socket) -> bool:
-    """Whether a client that has connected is accepted there."""
+    """Return true if a client that has connected is accepted there."""
     listening.settimeout(WAIT_SECONDS)
     connection, _ = listening.accept()
     with closing(connection):
@@ -87,7 +87,7 @@ def test_a_name_with_several_addresses_is_listened_on_at_one_port() -> None:
 
 
 def families(address: str) -> list[socket.AddressFamily]:
-    """Those in which a client on this machine is served at the address, by one port of it."""
+    """Return the families in which one port of the address serves a client on this machine."""
     loopback = {socket.AF_INET: "127.0.0.1", socket.AF_INET6: "::1"}
     with ExitStack() as stack:
         sockets = [stack.enter_context(listening) for listening in listen(address, 0)]
@@ -100,7 +100,7 @@ def families(address: str) -> list[socket.AddressFamily]:
 
 
 def without(family: socket.AddressFamily, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Makes this a machine whose kernel knows no such addresses."""
+    """Make the kernel of this machine refuse such addresses."""
     create = socket.create_server
 
     def create_server(place: Any, **options: Any) -> socket.socket:

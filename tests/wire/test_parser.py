@@ -36,7 +36,7 @@ OFFER = ((b"Connection", b"upgrade"), (b"Upgrade", b"h2c"))
 
 
 def fed(parser: RequestParser, pieces: Iterable[bytes]) -> list[Event]:
-    """The events of the pieces, in slices; the unread rest of one is fed again, as a connection does it."""
+    """Return the events of the pieces. The unread rest of a slice is fed again, as a connection does it."""
     events: list[Event] = []
     waiting = list(pieces)
     while waiting:
@@ -56,7 +56,7 @@ def parsed(*pieces: bytes) -> list[Event]:
 
 
 def joined(events: Iterable[Event]) -> list[Event]:
-    """The events without what depends on where the bytes were split."""
+    """Return the events without those parts that depend on where the bytes were split."""
     found: list[Event] = []
     for event in events:
         if isinstance(event, BodyPart) and found and isinstance(found[-1], BodyPart):

@@ -1,4 +1,4 @@
-"""What two readers could read in two ways is refused, and nothing behind it is taken for a request."""
+"""A head that two readers could read in two ways is refused, and nothing behind it is taken for a request."""
 
 import pytest
 
@@ -10,7 +10,7 @@ POST = f"POST /manage/bots/{BOT}/votes HTTP/1.1\r\nHost: gateway\r\n{OPERATOR}\r
 VOTE = b'{"user": "777777777777777777"}'
 CHUNKED_VOTE = chunked([VOTE])
 BEHIND = request("POST", f"/manage/bots/{BOT}/votes", OPERATOR, body=VOTE)
-"""What an attacker would have a gateway take for the next request of somebody else."""
+"""The bytes that an attacker wants a gateway to take for the next request of somebody else."""
 
 
 @pytest.fixture
@@ -171,7 +171,7 @@ def test_the_body_of_an_offer_to_upgrade_is_never_taken_for_a_request(url: str, 
 @pytest.mark.parametrize("coding", ["chunked", "CHUNKED", "\tchunked"])
 @pytest.mark.parametrize("size", ["2", "02", "2;a", "2;a=b;c", '2;a="b c"'])
 def test_chunks_are_read_and_what_extends_them_is_dropped(served: Served, coding: str, size: str) -> None:
-    """Both are RFC 9112's: white space around a value, and extensions, which a reader ignores."""
+    """RFC 9112 allows both: white space around a value, and extensions, which a reader ignores."""
     head = request("PATCH", STATS, f"Authorization: {served.key}", f"Transfer-Encoding:{coding}")
     with calling(served.gateway.base_url) as caller:
         answer = caller.ask(head + f"{size}\r\n{{}}\r\n0\r\n\r\n".encode())
@@ -252,13 +252,13 @@ def test_small_chunks_are_no_fault(url: str) -> None:
 
 
 def test_a_line_in_the_middle_of_a_head_is_never_taken_for_the_whole_of_one(served: Served) -> None:
-    """The gateway knows heads again that it has read; this one ends in what could be another."""
+    """The gateway recognises heads that it has read; this one ends in bytes that could be another."""
     bare = f"GET /bots/{BOT}/voters/{USER} HTTP/1.1\r\n\r\n".encode()
     begun = request("GET", f"/bots/{BOT}/voters/{USER}", f"Authorization: {served.key}", "X-Open: ")[:-4]
     with calling(served.gateway.base_url) as caller:
         caller.send(begun)
         for _ in range(3):
-            served.gateway.on_loop(lambda: None)  # what was sent has been read
+            served.gateway.on_loop(lambda: None)  # everything that was sent is read
         assert caller.ask(bare).status == 200
         assert caller.ask(bare).refusal == (400, MALFORMED)
 

@@ -1,4 +1,4 @@
-"""Requests and answers one after the other on a connection: framing, order, and what ends it."""
+"""Requests and answers one after the other on a connection: framing, order, and its end."""
 
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
@@ -210,7 +210,7 @@ def test_a_method_that_is_none_of_http_is_501(caller: Caller) -> None:
 
 
 def shape(answer: Answer) -> tuple[int, list[str], dict[str, str], bytes]:
-    """All that two answers to the same question must have in common."""
+    """Return everything that two answers to the same question must have in common."""
     own = {"date", "x-request-id", "ratelimit-remaining"}
     assert len(answer.headers["x-request-id"]) == 16
     headers = {name: value for name, value in answer.headers.items() if name not in own}
@@ -225,7 +225,7 @@ def shape(answer: Answer) -> tuple[int, list[str], dict[str, str], bytes]:
 def test_both_ways_to_answer_a_vote_check_look_the_same(
     served: Served, key: str, bot: str, user: str, authorized: bool
 ) -> None:
-    """The second is Tornado's: whoever expects anything is not answered directly."""
+    """Tornado gives the second answer: a request with an Expect field is not answered directly."""
     lines = [key] if authorized else []
     target = f"/bots/{bot}/voters/{user}"
     with calling(served.gateway.base_url) as caller:

@@ -1,6 +1,6 @@
 """Targets in absolute form, as clients send them that take the gateway for a proxy (RFC 9112, 3.2.2).
 
-Those that are refused are among the heads with two readings, in `test_smuggling.py`.
+Refused targets are among the heads with two readings, in `test_smuggling.py`.
 """
 
 import asyncio
@@ -91,14 +91,14 @@ def test_a_refusal_of_a_public_path_in_absolute_form_has_limits_too(caller: Call
 
 
 class Host(RequestHandler):
-    """Answers with the host, as the application is told of it, and every Host among the fields."""
+    """Answers with the host as the application sees it, and every Host among the fields."""
 
     def get(self) -> None:
         self.write("|".join([self.request.host, *self.request.headers.get_list("Host")]))
 
 
 async def converse(*requests: bytes) -> bytes:
-    """All that is answered."""
+    """Return all answers."""
     application = Application([("/host", Host)], log_function=lambda _: None)
     server = WireServer(application, LIMITS, refuse)
     server.add_sockets(listening := listen("127.0.0.1", 0))

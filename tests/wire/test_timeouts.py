@@ -1,4 +1,4 @@
-"""What a client omits: the rest of its head or body, its next request, reading what it asked for."""
+"""Clients that omit the rest of a head or body, send no next request, or do not read their answers."""
 
 import contextlib
 import json
@@ -25,7 +25,7 @@ from tests.support.webhook_receiver import Receiver, accept_when_released
 DOCS = request("GET", "/docs")
 BACKUP = request("GET", "/debug/snapshot", OPERATOR)
 KERNEL_BYTES = 212_992
-"""What Linux keeps of a Unix socket's bytes until they are read (net.core.wmem_default)."""
+"""The most bytes that Linux keeps of a Unix socket until they are read (net.core.wmem_default)."""
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 @pytest.fixture(scope="module")
 def patient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """Waits long for a next request."""
+    """A gateway that waits long for a next request."""
     seconds = {"server.header_seconds": 0.3, "server.idle_seconds": 3_600}
     with running(tmp_path_factory.mktemp("patient") / "data", **seconds) as gateway:
         yield Served(gateway, "")
@@ -146,7 +146,7 @@ def test_a_request_that_runs_has_the_time_it_needs_and_so_has_what_waits_behind_
 
 
 def was_cut_off(caller: Caller) -> bool:
-    """Whether the connection is gone, without reading from it."""
+    """Return true if the connection is gone, without reading from it."""
     poll = select.poll()
     poll.register(caller.socket, 0)
     return bool(poll.poll(0))
@@ -186,7 +186,7 @@ def test_a_client_that_reads_nothing_is_cut_off_and_has_made_the_gateway_hold_li
 
 @pytest.mark.parametrize("requests", [100, 300, 600])
 def test_a_client_that_leaves_a_little_unread_is_cut_off_too(on_unix: ProcessGateway, requests: int) -> None:
-    """The kernel has it all, or the gateway keeps the rest, or so much that it stops reading."""
+    """The kernel holds all of it, or the gateway holds the rest, or so much that it stops reading."""
     with calling(on_unix.base_url) as caller:
         caller.send(HEALTH * requests)
         eventually(lambda: was_cut_off(caller))
@@ -207,7 +207,7 @@ def test_a_client_that_reads_slowly_but_steadily_gets_the_whole_of_large_answers
 
 
 def test_what_the_kernel_holds_for_a_steady_reader_is_not_held_against_it(tmp_path: Path) -> None:
-    """Over TCP that is megabytes, and the gateway gets to send more only when a third of them is read."""
+    """Over TCP the kernel holds megabytes, and takes more only when a third of them is read."""
     with (
         running(tmp_path / "data", **{"server.write_seconds": 1}) as gateway,
         calling(gateway.base_url, receive_bytes=65_536) as caller,

@@ -1,4 +1,4 @@
-"""Certificates in real files, and real handshakes with a server that runs all the while."""
+"""Certificates in real files, and real handshakes with a server that keeps running."""
 
 import asyncio
 import os
@@ -43,7 +43,7 @@ def files(tmp_path: Path) -> Files:
 def serving(
     context: ssl.SSLContext, loop_factory: Callable[[], asyncio.AbstractEventLoop] = asyncio.new_event_loop
 ) -> Iterator[int]:
-    """A port where a server greets whoever completes a handshake."""
+    """Return a port where a server greets each client that completes a handshake."""
     ready, ports, loop = Event(), list[int](), loop_factory()
 
     async def greet(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -82,7 +82,7 @@ def handshake(port: int, client: ssl.SSLContext, name: str | None = HOST) -> Ite
 
 
 def is_trusted(port: int, certificate: bytes, name: str | None = HOST) -> bool:
-    """Whether the server proves that it has this very certificate; asked by name, or without one."""
+    """Return true if the server, asked by name or without one, proves that it has this certificate."""
     client = trusting(certificate)
     client.check_hostname = name is not None
     try:
@@ -233,7 +233,7 @@ def test_nobody_is_asked_for_a_passphrase_on_the_terminal(files: Files) -> None:
     try:
         while select.select([terminal], [], [], WAIT_SECONDS)[0]:
             shown += os.read(terminal, 4_096)
-    except OSError:  # how a terminal says that its child has gone
+    except OSError:  # the terminal's sign that its child has gone
         pass
     os.close(terminal)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

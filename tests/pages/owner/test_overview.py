@@ -116,7 +116,7 @@ def test_the_owner_proves_with_the_code_in_the_public_description(
     refused = ada.post(HERE + "/prove")
     assert (refused.status_code, "does not hold the code" in refused.text) == (409, True)
     describe(gateway, f"A bot. {code}, and more.")
-    assert "It is proven that the bot is yours." in words(ada.acted(HERE + "/prove"))
+    assert "The ownership is verified." in words(ada.acted(HERE + "/prove"))
     assert "votegate-" not in ada.page(HERE)
     assert json.loads(ada.get(HERE + ".json").content)["is_proven"] is True
 
