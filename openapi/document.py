@@ -15,8 +15,7 @@ import msgspec
 from actions.users import ACTS, SESSION_PATTERN
 from actions.views import ID_PATTERN
 from core.version import API_VERSION, VERSION, VERSIONS
-from handlers.reply import BODIES as ERROR_BODIES
-from handlers.reply import EVENT_STREAM, JSON, ErrorBody, Reply, encode_json, refused
+from handlers.reply import ERROR_BODIES, EVENT_STREAM, JSON, ErrorBody, Reply, encode_json, refused
 from handlers.route import Access, AnyRoute
 from handlers.routes import TAGS
 from kinds.registry import KINDS
