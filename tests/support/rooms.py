@@ -5,7 +5,7 @@ DECLARATIONS = {"forms", "grammars", "kinds", "languages"}
 # Package or module -> the packages of ours that it may import.
 MAY_IMPORT: dict[str, set[str]] = {
     "languages": set(),
-    "forms": {"core", "grammars", "languages"},
+    "forms": {"grammars", "languages"},
     "kinds": {"forms", "languages"},
     "grammars": {"languages"},
     "ratelimit": set(),
