@@ -426,7 +426,7 @@ def _common_headers(route: AnyRoute, status: int) -> Sequence[str]:
 
 
 def _error_schema(status: int, replies: Iterable[Reply]) -> Node:
-    """Return the shapes of the errors, the longest first, with the status that they have here."""
+    """Return the shapes of errors with the status, the shapes with the most fields first."""
     shapes = dict.fromkeys(sorted((_shape(reply) for reply in replies), key=_SHAPES.index))
     refs = [{**ref(shape), "properties": {"status": {"const": status}}} for shape in shapes]
     return refs[0] if len(refs) == 1 else {"anyOf": refs}

@@ -195,7 +195,7 @@ def _structs(types: Iterable[type[Struct]]) -> Node:
 
 
 def _shown(struct_name: str) -> str:
-    """Return a struct's name for the world: views and bodies are called as what they show."""
+    """Return the public name of a struct: a view or a body is named after its content."""
     return struct_name.removesuffix("View").removesuffix("Body")
 
 
