@@ -31,7 +31,7 @@ def no_settings_around(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def votegate(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Runs `server.py` to its end."""
+    """Run `server.py` to its end."""
     return subprocess.run(
         [sys.executable, "server.py", *arguments],
         cwd=ROOT,
@@ -43,7 +43,7 @@ def votegate(*arguments: str, **environment: str) -> subprocess.CompletedProcess
 
 
 def refusal(folder: Path, *arguments: str) -> str:
-    """The one line with which `serve` ends when it cannot serve from the folder."""
+    """Return the one line with which `serve` ends when it cannot serve from the folder."""
     refused = ended(["serve", "--data-dir", str(folder), "--port", "0", *arguments], {})
     assert (refused.returncode, refused.stdout) == (1, ""), refused
     (line,) = refused.stderr.splitlines()
@@ -77,7 +77,7 @@ def test_a_data_folder_where_no_files_are_kept_is_refused_before_a_port_is_taken
 
 
 def put_secret(path: Path, secret: str) -> None:
-    """As an operator restores one, for one user only."""
+    """Write a secret as an operator restores it: one user alone may read it."""
     path.touch(mode=0o600)
     path.write_text(secret)
 
@@ -90,7 +90,7 @@ def test_version_is_a_command_and_an_option() -> None:
 
 
 def imported_by(*arguments: object) -> set[str]:
-    """The modules that a command has imported when it ends."""
+    """Return the modules that a command has imported at its end."""
     command = [sys.executable, "-X", "importtime", "server.py", *map(str, arguments)]
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=WAIT_SECONDS)
     return {line.rpartition("|")[2].strip() for line in ended.stderr.splitlines() if "import time:" in line}
@@ -247,7 +247,7 @@ def demo(tmp_path: Path) -> Iterator[ProcessGateway]:
 
 
 def answers_of_the_demo(demo: ProcessGateway) -> list[Any]:
-    """What the requests answer that it prints."""
+    """Send the requests that the demo prints, and return their answers."""
     return [
         json.loads(subprocess.run(["curl", "--silent", *shlex.split(options)], capture_output=True).stdout)
         for options in re.findall(r"^  curl (.+)$", demo.log, re.MULTILINE)

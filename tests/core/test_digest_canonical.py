@@ -43,7 +43,7 @@ def state_after(*events: Event) -> State:
 
 
 def two_nodes(*of_a: Event, of_b: tuple[Event, ...]) -> tuple[str, str]:
-    """The shared digests of a and of b after what each has heard."""
+    """Return the shared digests of nodes a and b after the events that each has heard."""
     first, second = state_after(NAMED, *of_a), state_after(NodeNamed("b.1"), *of_b)
     return first.shared_digest(), second.shared_digest()
 

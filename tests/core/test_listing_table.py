@@ -1,4 +1,4 @@
-"""A listing is unpacked when it is first asked for; what differs is when, and nothing else."""
+"""core/listing_table.py: a packed listing is unpacked at the first look, and is like any other."""
 
 import pytest
 from hypothesis import given

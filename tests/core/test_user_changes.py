@@ -1,4 +1,4 @@
-"""core/user_changes.py: the row after an event, and two rows of one user as one.
+"""core/user_changes.py: the row of a user after an event, and two rows of one user joined.
 
 The laws of both, over anything that may happen, are in test_state_laws.py and in
 tests/replication/test_merge_laws.py.

@@ -2,6 +2,7 @@
 
 from typing import Annotated, Any
 
+import jsonschema_rs
 import pytest
 
 from forms.fields import Form, Name, Snowflake
@@ -10,7 +11,7 @@ from forms.rules import UNIQUE, About, Between, OneOf, Size
 from forms.schema import form_components
 from languages.refusals import Invalid
 from languages.texts import Text
-from tests.support.form_bodies import validator_of
+from tests.support.form_bodies import form_schema
 
 
 class Window(Form, frozen=True):
@@ -75,7 +76,7 @@ def test_a_form_is_described_with_the_components_that_it_names() -> None:
     ],
 )
 def test_the_schema_refuses_what_the_reader_refuses(change: dict[str, Any]) -> None:
-    validator = validator_of(Rules)
+    validator = jsonschema_rs.validator_for(form_schema(Rules))
     assert validator.is_valid(GOOD)
     read(Rules, GOOD)
     assert not validator.is_valid({**GOOD, **change})

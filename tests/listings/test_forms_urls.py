@@ -1,7 +1,8 @@
-"""listings/forms.py: which URLs a listing may name."""
+"""listings/forms.py: the URLs that a listing may name."""
 
 from typing import Any
 
+import jsonschema_rs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +13,7 @@ from languages.refusals import Invalid
 from languages.said import in_words
 from listings.forms import WebhookSettings
 from tests.support.examples import examples
-from tests.support.form_bodies import as_body, validator_of
+from tests.support.form_bodies import as_body, form_schema
 from tests.support.sample_rows import OWNER
 
 BOT = {
@@ -33,8 +34,8 @@ GOOD_URLS = [
     "http://h/" + "x" * 2_039,
 ]
 
-INVITE_SCHEMA = validator_of(BOTS.edit)
-WEBHOOK_SCHEMA = validator_of(WebhookSettings)
+INVITE_SCHEMA = jsonschema_rs.validator_for(form_schema(BOTS.edit))
+WEBHOOK_SCHEMA = jsonschema_rs.validator_for(form_schema(WebhookSettings))
 url_texts = st.text(st.sampled_from("htps:/[]@%?#.-_\\ 1zF\n"), max_size=14).map("http://".__add__)
 
 
@@ -43,7 +44,7 @@ def bot(url: str) -> dict[str, Any]:
 
 
 def reason_against(url: str) -> str | None:
-    """Why the URL is refused as an invite and as a webhook's, or None."""
+    """Return the faults of the URL as an invite and as a webhook's; None where it is accepted."""
     try:
         invite = as_body(read(BOTS.edit, bot(url)))["support_invite"]
     except Invalid as refusal:

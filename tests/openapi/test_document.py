@@ -121,7 +121,7 @@ def described(webhook: str, name: str) -> Any:
     ("name", "ref", "test"),
     [
         ("botVote", f"bots/{BOT}", False),
-        ("serverVote", f"servers/{SERVERS.sample_id}", False),
+        ("serverVote", f"servers/{SERVERS.id.sample}", False),
         ("testVote", "", True),
     ],
 )
@@ -134,7 +134,7 @@ def test_the_webhook_is_described_as_it_is_sent(name: str, ref: str, test: bool)
     ("name", "ref", "user", "kind"),
     [
         ("botApproved", f"bots/{BOT}", "", "review.approved"),
-        ("serverDenied", f"servers/{SERVERS.sample_id}", "", "review.denied"),
+        ("serverDenied", f"servers/{SERVERS.id.sample}", "", "review.denied"),
         ("voteStruck", f"bots/{BOT}", USER, "vote.struck"),
     ],
 )

@@ -42,7 +42,7 @@ def unlist(gateway: PeopleGateway, *servers: str) -> None:
 def listed(
     gateway: PeopleGateway, server: str = GOOD_SERVER, *, decision: str | None = None, **typed: str
 ) -> Person:
-    """List a server anew through the pages. Return the browser of its owner."""
+    """List a server again through the pages. Return the browser of its owner."""
     unlist(gateway, server)
     person = reader(gateway)
     answer = person.post(NEW, {**TYPED, "id": server, **typed})

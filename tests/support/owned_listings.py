@@ -23,8 +23,12 @@ def list_bot(
     decision: str | None = None,
     **profile: object,
 ) -> None:
-    """List a bot anew; the users of `extra` have accepted to own it, too. `decision` is "approve", "deny" or
-    none yet."""
+    """List a bot again.
+
+    Args:
+        extra: users who become co-owners.
+        decision: "approve", "deny", or None for a bot that stays in review.
+    """
     gateway.operate("DELETE", f"/manage/bots/{bot}")
     own = {"id": bot, "owner_id": owner, **profile}
     gateway.done("POST", "/manage/bots", {**BOT_SUBMISSION, **own})
@@ -37,13 +41,13 @@ def list_bot(
 
 
 def list_server(gateway: PeopleGateway, owner: str = ADA, **profile: object) -> None:
-    """List a server anew."""
+    """List a server again."""
     gateway.operate("DELETE", f"/manage/servers/{SERVER}")
     gateway.done("POST", "/manage/servers", {**SERVER_SUBMISSION, "owner_id": owner, **profile})
 
 
 def forbid_to_submit(gateway: PeopleGateway, user: str, seconds: int) -> None:
-    """Put a user under quarantine, for so long."""
+    """Put a user under quarantine for a time."""
     ledger, now_ms = gateway.gateway.ledger, gateway.clock.now_ms()
     why, until_ms = "It was <b>spam</b>.", now_ms + seconds * 1_000
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from core.rows import Delivery, KeyGrant, Listing, OwnerMessage
 from core.state import State
 from core.user_rows import UserRow
-from core.vote_port import leaves_of
+from core.vote_table import leaves_of
 from tests.support.memory_ledger import empty_state
 
 Picture = tuple[object, ...]
@@ -21,7 +21,7 @@ def picture(state: State) -> Picture:
 
 
 def digested(state: State) -> Picture:
-    """What the digest is of: not what came before its listing, nor at which nodes votes were cast."""
+    """Return everything that the digest covers: no votes without a listing, and no nodes of votes."""
     votes = {ref: list(state.votes.votes(ref)) for ref in state.listings.refs if state.votes.voters(ref)}
     counts = {ref: state.vote_counts.summed(ref) for ref in state.listings.refs}
     return (*rows_of(state), votes, counts)
