@@ -200,8 +200,8 @@ class WebhookNotifier:
 class Origins:
     """The requests that queued the latest deliveries. They do not outlive the process."""
 
-    def __init__(self, kept: int = ORIGINS_KEPT) -> None:
-        self._requests = Newest[str, str](kept)  # delivery id -> request id
+    def __init__(self) -> None:
+        self._requests = Newest[str, str](ORIGINS_KEPT)  # delivery id -> request id
 
     def on_record(self, events: Sequence[Event]) -> None:
         """Read a record that the request of this context has just committed, if there is one."""
