@@ -2,39 +2,43 @@
 
     async def issue(call: Call, form: KeyName) -> IssuedKey: ...
 
-    ISSUE_KEY = Action(name="issueKey", run=issue, form=KeyName, view=IssuedKey, ...)
+    ISSUE_KEY = Action(name="issueKey", run=issue, ...)
 
-The function reads the state, calls a rule, and commits. It does not know who asked it: the management API, a
-page or a test. So three things are not in an action:
+The function reads the state, calls a rule, and commits. The types of its form and of its view are those of
+the API. It does not know who asked it: the management API, a page or a test. So three things are not in an
+action:
 
-* The right of the caller. The row names it (`Access`), and the surface checks it before. The operator has
-  every right.
-* A guard of one surface, such as the limit of presses on the vote button. It belongs to the page's `Post`
+* The right of the caller. The row names it (`Access`), and the API or the page checks it first. The operator
+  has every right.
+* A guard of one page, such as the limit of presses on the vote button. It belongs to the page's `Post`
   (pages/page.py), which may run a function of its own around the action's.
-* The look of the outcome. The function returns a view; the API encodes it, and a page shows it.
+* The look of the answer. The function returns a view; the API encodes it, and a page shows it.
 
-A function that awaits something else than its commit, such as the chat platform, goes on with
-`call.rechecked()`, and does not await again before it commits: a session may have ended in the meantime.
+A function that awaits anything before its commit, such as the chat platform, goes on with
+`call.rechecked()`, and does not await again before it commits: the session may have ended in the meantime.
 
 Texts of a row may name a kind: `{kind}` is "bots", `{thing}` "bot", and `{Thing}` "Bot". A row whose path
 has `{kind}` is one action for each kind that has the part `of`.
 """
 
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Generic, Literal, NamedTuple, TypeVar
+from inspect import iscoroutinefunction
+from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeVar, get_origin
 
 from actions.tools import Tools
 from actions.views import Success
 from core.actors import Actor
 from core.events import Event
 from core.state import State
-from core.user_rows import QuarantinedAct
+from core.user_rows import QuarantinedAct, user_ref
 from grammars.snowflake import is_snowflake
 from kinds.kind import Kind, PartName
 from kinds.registry import KINDS
-from languages.refusals import Invalid
+from languages.refusals import Invalid, Refusal
 from languages.said import Code, Fault
+from listings.rules import listing_of
 from people.permissions import Right
 
 RefusedFor = Code | Literal["invalid_id", "invalid_act", "invalid_query", "owner_quarantined"]
@@ -43,11 +47,6 @@ for another act."""
 F = TypeVar("F")
 V = TypeVar("V", bound=Success)
 M = TypeVar("M")
-Method = Literal["GET", "POST", "PUT", "DELETE"]
-
-
-def _always_allowed() -> None:
-    """Recheck nothing: the operator's token does not end during a call."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +56,9 @@ class Call:
     Args:
         now_ms: the time of the call, read once (Unix ms).
         kind: the kind of the listing; None for an action that is on none.
-        ids: those of the path, in its order. For an action on a listing, the first is that of the listing.
-        still_allowed: raises the refusal of a caller who has lost the access since the call began.
+        ids: the ids of the path, in its order. For an action on a listing, the first is the listing's.
+        still_allowed: raises a refusal if the caller has lost the access since the call began, which the
+            operator never does.
     """
 
     tools: Tools
@@ -66,7 +66,7 @@ class Call:
     now_ms: int
     kind: Kind | None = None
     ids: tuple[str, ...] = ()
-    still_allowed: Callable[[], None] = _always_allowed
+    still_allowed: Callable[[], None] = lambda: None
 
     @property
     def state(self) -> State:
@@ -95,13 +95,25 @@ class Call:
             raise Invalid({"id": Fault("no_snowflake")})
         return its_id
 
+    def known_user_id(self) -> str:
+        """Return the id of the user in the path, who has a row, or moderates by the settings.
+
+        Raises Refusal, and Invalid as `user_id`.
+        """
+        its_id = self.user_id()
+        if user_ref(its_id) not in self.state.users and not self.tools.moderators.has(its_id):
+            raise Refusal("no_such_user")
+        return its_id
+
     def with_id(self, second_id: str) -> "Call":
-        """Return the call of an action whose path has an id behind that of the listing."""
+        """Return the call of an action whose path has a second id, behind the listing's."""
         return replace(self, ids=(self.ids[0], second_id))
 
     def rechecked(self) -> "Call":
-        """Return the call as of now, after an await and before a commit. Raises the refusal of a caller who
-        has lost the access."""
+        """Return the call with the time of now, after an await and before a commit.
+
+        Raises a refusal if the caller has lost the access.
+        """
         self.still_allowed()
         return replace(self, now_ms=self.tools.clock.now_ms())
 
@@ -116,6 +128,10 @@ class Call:
         await ledger.durable(position)
         return made
 
+    async def done(self, events: Sequence[Event]) -> Success:
+        """Commit, and return a success that says no more. Raises Unavailable."""
+        return await self.commit(events, Success)
+
 
 @dataclass(frozen=True)
 class Access:
@@ -124,7 +140,7 @@ class Access:
     Args:
         right: the right on the listing; None if it takes none.
         fresh: true if the person must have signed in within the last hour.
-        unless: the act whose quarantine shuts the person out.
+        unless: what the person must not be under a quarantine for.
     """
 
     right: Right | None = None
@@ -136,15 +152,21 @@ class Option(NamedTuple):
     """A field of the form on the command line: an option, or without `flag` an argument.
 
     Args:
-        argument: the name of the argument, if it is another one than that of the field.
-        reads: how it is written: "file" is the name of a file, and "texts" an option that may be repeated.
+        argument: the name of the argument, if it is not the field's.
+        reads: how it is written: "file" is the name of a file, "texts" an option that may be repeated, "past"
+            a time or how long ago it was. Two need no flag: "users" are arguments, or in a file, and "end" is
+            a time or how long from now.
+        choices: the texts that it may be, if not every text.
+        needed: true if the command must get it. An argument always must, but for users.
     """
 
     flag: str = ""
     argument: str = ""
-    reads: Literal["text", "seconds", "file", "texts"] = "text"
+    reads: Literal["text", "texts", "file", "flag", "seconds", "past", "users", "end"] = "text"
+    choices: tuple[str, ...] = ()
     default: str | None = None
-    help: str | None = None
+    needed: bool = False
+    help: str = ""
 
 
 class Command(NamedTuple):
@@ -153,15 +175,18 @@ class Command(NamedTuple):
     Args:
         words: such as "keys issue"; with `{kind}`, each kind has a command of its own.
         help: the text of `--help`; without one it is the summary.
-        options: the fields of the form, by name. An id of the path may be among them, to name its argument.
+        options: the fields of the form, by name. An id of the path may be among them, to name its argument or
+            its choices.
         loses: the question that is asked first, if something is lost; a mapping if the kinds differ. It may
-            name the ids of the path.
+            name the ids of the path; or, if the form has `dry_run`, the fields of the answer to a dry run.
+        is_whole: true if it shows all pages of a list.
     """
 
     words: str
     help: str = ""
     options: Mapping[str, Option] = {}
     loses: str | Mapping[str, str] = ""
+    is_whole: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,28 +195,25 @@ class Action(Generic[F, V]):
 
     Args:
         name: the operation's id, of which clients make the names of functions.
-        run: the function; it gets None if there is no form.
-        form: the type of the body, or of the query of a GET; a mapping if each kind has its own.
-        view: the type of the answer; a mapping if each kind has its own.
-        path: the path of the management API, with `{id}` and other ids.
-        finds: looks up what the path names, before the form is read. Without it, that is the listing, if any.
+        run: the function. The type of its form is that of the body, or of the query of a GET; None if the
+            action has no form. Where each kind has a type of its own, it is `Annotated` with a mapping.
+        route: the method and the path of the management API, with `{id}` and other ids.
+        finds: looks up what the path names, before the form is read. Without it, these are the listing, if
+            any, and the form of the ids of users.
         of: the part that a kind must have; None for all kinds.
-        about: more than the summary; a mapping if the kinds differ.
+        about: what the summary does not say; a mapping if the kinds differ.
         outcome: a sentence on what a success means; a mapping if the kinds differ.
-        refuses: the codes of the refusals that the function may raise.
+        refuses: the codes of the refusals that the function may raise. `Operation.refusals` adds those that
+            follow from the path and the commit.
         status: the status of a success.
     """
 
     name: str
     run: Callable[["Call", F], V | Awaitable[V]]
-    form: type[F] | Mapping[str, type[F]] | None = None
-    view: type[V] | Mapping[str, type[V]]
-    access: Access
-    method: Method
-    path: str
+    access: Access = Access()
+    route: str
     finds: Callable[["Call"], object] | None = None
     of: PartName | None = None
-    tag: str
     summary: str
     about: str | Mapping[str, str] = ""
     outcome: str | Mapping[str, str]
@@ -199,81 +221,110 @@ class Action(Generic[F, V]):
     status: int = 200
     command: Command
 
+    @property
+    def method(self) -> str:
+        return self.route.partition(" ")[0]
+
+    @property
+    def path(self) -> str:
+        return self.route.partition(" ")[2]
+
 
 AnyAction = Action[Any, Any]
 
 
 class Operation(NamedTuple):
-    """An action on one kind of listing, or on none: what a route, a document and a command see of it."""
+    """An action on one kind of listing, or on none, as a route, a document and a command see it.
+
+    Args:
+        form: the type of the body, or of the query of a GET; None if the action has no form.
+        is_on_listing: true if the first id of the path is that of a listing.
+        users: the numbers of the ids of users in the path.
+    """
 
     action: AnyAction
     kind: Kind | None
+    name: str
+    path: str
+    summary: str
+    about: str
+    outcome: str
+    command: Command
+    form: type[Any] | None
+    view: type[Success]
+    is_on_listing: bool
+    users: tuple[int, ...]
 
     @property
-    def name(self) -> str:
-        return self._said(self.action.name)
+    def refusals(self) -> tuple[RefusedFor, ...]:
+        """The codes of the refusals that a call may get, but for those of a caller and of a form."""
+        action = self.action
+        of_ids: list[RefusedFor] = ["no_such_listing"] if self.is_on_listing else []
+        of_ids += ["invalid_id"] if self.users else []
+        of_ids += ["invalid_act"] if "{act}" in self.path else []
+        commits = action.method != "GET" and iscoroutinefunction(action.run)  # a commit waits for the disk
+        return (*of_ids, *action.refuses, *(("unavailable",) if commits else ()))
 
-    @property
-    def path(self) -> str:
-        return self._said(self.action.path)
+    def find(self, call: Call) -> None:
+        """Look up what the path names. Raises Refusal."""
+        if self.action.finds is not None:
+            self.action.finds(call)
+            return
+        if self.is_on_listing:
+            listing_of(call.state, call.ref)
+        for at in self.users:
+            call.user_id(at)
 
-    @property
-    def summary(self) -> str:
-        return self._said(self.action.summary)
 
-    @property
-    def about(self) -> str:
-        return self._said(self._own(self.action.about))
+def form_of(action: AnyAction, kind: Kind | None) -> type[Any] | None:
+    """Return the type of an action's form for a kind, or None if it has no form."""
+    _, declared, _ = action.run.__annotations__.values()
+    form: type[Any] | None = _own_type(declared, kind)
+    return form
 
-    @property
-    def outcome(self) -> str:
-        return self._said(self._own(self.action.outcome))
 
-    @property
-    def command(self) -> str:
-        return self._said(self.action.command.words)
+def _own_type(declared: Any, kind: Kind | None) -> Any:
+    """Return a type, or that of the kind if it is noted with the types of all kinds."""
+    return declared.__metadata__[0][str(kind)] if get_origin(declared) is Annotated else declared
 
-    @property
-    def help(self) -> str:
-        return self._said(self.action.command.help)
 
-    @property
-    def loses(self) -> str:
-        return self._said(self._own(self.action.command.loses))
-
-    @property
-    def form(self) -> type[Any] | None:
-        form: type[Any] | None = self._own(self.action.form)
-        return form
-
-    @property
-    def view(self) -> type[Success]:
-        view: type[Success] = self._own(self.action.view)
-        return view
-
-    @property
-    def is_on_listing(self) -> bool:
-        """True if the first id of the path is that of a listing."""
-        return "/{kind}/{id}" in self.action.path
-
-    def _own(self, value: Any) -> Any:
-        return value[str(self.kind)] if isinstance(value, Mapping) else value
-
-    def _said(self, text: str) -> str:
-        kind = self.kind
-        if kind is None:
-            return text
+def _operation(action: AnyAction, kind: Kind | None) -> Operation:
+    named = {}
+    if kind is not None:
         named = {"{kind}": kind.plural, "{thing}": kind.singular, "{Thing}": kind.title}
+
+    def said(text: str | Mapping[str, str]) -> str:
+        own = text if isinstance(text, str) else text[str(kind)]
         for place, name in named.items():
-            text = text.replace(place, name)
-        return text
+            own = own.replace(place, name)
+        return own
+
+    command, ids = action.command, re.findall(r"\{(\w+)\}", action.path.replace("{kind}", ""))
+    options = {name: each._replace(help=said(each.help)) for name, each in command.options.items()}
+    is_on_listing = "/{kind}/{id}" in action.path
+    return Operation(
+        action,
+        kind,
+        name=said(action.name),
+        path=said(action.path),
+        summary=said(action.summary),
+        about=said(action.about),
+        outcome=said(action.outcome),
+        command=Command(
+            said(command.words), said(command.help), options, said(command.loses), command.is_whole
+        ),
+        form=form_of(action, kind),
+        view=_own_type(action.run.__annotations__["return"], kind),
+        is_on_listing=is_on_listing,
+        users=tuple(at for at, name in enumerate(ids) if name == ("user_id" if is_on_listing else "id")),
+    )
 
 
 def operations(actions: Sequence[AnyAction]) -> tuple[Operation, ...]:
     """Return the actions of a group for each kind that has them, kind by kind."""
-    of_none = [Operation(action, None) for action in actions if "{kind}" not in action.path]
+    of_none = [_operation(action, None) for action in actions if "{kind}" not in action.path]
     of_kinds = [
-        Operation(action, kind)
+        _operation(action, kind)
         for kind in KINDS
         for action in actions
         if "{kind}" in action.path and kind.has(action.of)

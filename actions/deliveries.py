@@ -13,7 +13,6 @@ from actions.action import Access, Action, Call, Command, Option
 from actions.query_forms import DeliveriesQuery
 from actions.views import (
     NEXT,
-    NULL,
     Count,
     DeliveryCursor,
     Moment,
@@ -21,6 +20,7 @@ from actions.views import (
     Success,
     UserId,
     View,
+    described,
     example,
     including,
 )
@@ -57,14 +57,14 @@ Excerpt = Annotated[
 ]
 OutcomeStatus = Annotated[
     Annotated[int, Meta(ge=100, le=999), example(204)] | None,
-    Meta(description="The answer's status; null when none came."),
+    described("The answer's status; null when none came."),
 ]
 OutcomeError = Annotated[
     ErrorClass | None,
-    Meta(
-        description="Null when delivered; `http_<status>` for a status outside 200 to 299; else why no "
+    described(
+        "Null when delivered; `http_<status>` for a status outside 200 to 299; else why no "
         "answer came, or why nothing was sent.",
-        examples=[None],
+        None,
     ),
 ]
 
@@ -87,15 +87,13 @@ class DeliveryView(View):
     """
 
     id: OurId
-    type: Annotated[
-        WebhookEvent, Meta(description="What it tells of. A test counts as a vote."), example("vote")
-    ]
-    user: Annotated[UserId | None, Meta(description="Null for a decision of a review.")]
+    type: Annotated[WebhookEvent, described("What it tells of. A test counts as a vote.", "vote")]
+    user: Annotated[UserId | None, described("Null for a decision of a review.")]
     test: bool
     state: Annotated[DeliveryState, example("delivered")]
     queued_at: Moment
     next_attempt_at: Annotated[
-        Count | None, Meta(description="Unix time in milliseconds; null once it is finished."), NULL
+        Count | None, described("Unix time in milliseconds; null once it is finished.", None)
     ]
     status: OutcomeStatus
     duration_ms: Annotated[Count | None, example(84)]
@@ -113,13 +111,13 @@ class DeliveryPage(Success):
     """Deliveries of an endpoint, newest first."""
 
     deliveries: tuple[DeliveryView, ...]
-    next: Annotated[DeliveryCursor | None, Meta(description=NEXT), NULL]
+    next: Annotated[DeliveryCursor | None, described(NEXT, None)]
 
 
 class Redelivered(Success):
     """The size of a redelivery."""
 
-    redelivered: Annotated[Count, Meta(description="How many deliveries are sent again.")]
+    redelivered: Annotated[Count, described("How many deliveries are sent again.")]
 
 
 def text_of_error(error: str) -> Words:
@@ -168,7 +166,7 @@ def index(call: Call, form: DeliveriesQuery) -> DeliveryPage:
     return DeliveryPage(deliveries=tuple(delivery_view(row, webhook) for row in found), next=following)
 
 
-async def resend(call: Call, _: object) -> DeliveryAnswer:
+async def resend(call: Call, _: Nothing) -> DeliveryAnswer:
     """Send a finished delivery again, and return it after its first new attempt."""
     delivery_id = call.ids[1]
     events = redeliver(call.state, call.ref, delivery_id, call.tools.webhooks, call.now_ms)
@@ -183,7 +181,7 @@ async def resend_failed(call: Call, form: FailedSince) -> Redelivered:
 
 async def _attempted(call: Call, delivery_id: str, events: Sequence[Event]) -> DeliveryAnswer:
     """Queue a delivery, and return it after its next attempt. Raises Refusal if it was removed meanwhile."""
-    with call.tools.attempts.expecting(delivery_id) as attempt:
+    with call.tools.expecting(delivery_id) as attempt:
         queued = await call.commit(events, lambda: _answer(call, delivery_id))
         if _is_held(call, delivery_id):
             return queued
@@ -208,25 +206,19 @@ def find_webhook(call: Call) -> Webhook:
     return webhook_of(call.state, call.ref)
 
 
-_WEBHOOK = "/manage/{kind}/{id}/webhook"
-
 TEST_WEBHOOK = Action(
     name="test{Thing}Webhook",
     run=test,
     finds=find_webhook,
-    form=Voter,
-    view=DeliveryAnswer,
     access=Access("webhook"),
-    method="POST",
-    path=f"{_WEBHOOK}/test",
-    tag="Webhooks",
+    route="POST /manage/{kind}/{id}/webhook/test",
     summary="Send a test to a {thing}'s webhook",
     about=(
         "Goes the way of a real vote. Answers after the first attempt, whatever became of it, or when it "
         "takes too long."
     ),
     outcome="The delivery after its first attempt.",
-    refuses=("no_such_listing", "no_such_webhook", "too_many_tests", "unavailable"),
+    refuses=("no_such_webhook", "too_many_tests"),
     command=Command(
         "webhook test",
         "Send a test to the webhook of a listing.\n\nIt names USER_ID as the voter. The answer comes after "
@@ -237,57 +229,41 @@ TEST_WEBHOOK = Action(
 LIST_DELIVERIES = Action(
     name="list{Thing}Deliveries",
     run=index,
-    form=DeliveriesQuery,
-    view=DeliveryPage,
     access=Access("webhook"),
-    method="GET",
-    path=f"{_WEBHOOK}/deliveries",
-    tag="Webhooks",
+    route="GET /manage/{kind}/{id}/webhook/deliveries",
     summary="List a {thing}'s deliveries",
     about="What is kept of them, newest first, in pages, with their attempts.",
     outcome="A page of deliveries.",
-    refuses=("no_such_listing",),
     command=Command("webhook deliveries"),
 )
 REDELIVER = Action(
     name="redeliver{Thing}Delivery",
     run=resend,
     finds=find_webhook,
-    form=Nothing,
-    view=DeliveryAnswer,
     access=Access("webhook"),
-    method="POST",
-    path=f"{_WEBHOOK}/deliveries/{{delivery_id}}/redeliver",
-    tag="Webhooks",
+    route="POST /manage/{kind}/{id}/webhook/deliveries/{delivery_id}/redeliver",
     summary="Send a finished delivery again",
     about=(
         "Under its own id, with a new round of attempts. Answers after the first of them, or at once while "
         "the endpoint is suspended."
     ),
     outcome="The delivery after its first new attempt.",
-    refuses=(
-        *("no_such_listing", "no_such_webhook", "no_such_delivery", "delivery_pending"),
-        *("too_many_pending", "unavailable"),
-    ),
+    refuses=("no_such_webhook", "no_such_delivery", "delivery_pending", "too_many_pending"),
     command=Command("webhook redeliver"),
 )
 REDELIVER_FAILED = Action(
     name="redeliverFailed{Thing}Deliveries",
     run=resend_failed,
     finds=find_webhook,
-    form=FailedSince,
-    view=Redelivered,
     access=Access("webhook"),
-    method="POST",
-    path=f"{_WEBHOOK}/deliveries/redeliver",
-    tag="Webhooks",
+    route="POST /manage/{kind}/{id}/webhook/deliveries/redeliver",
     summary="Send again what has failed",
     about=(
         "Every delivery of the log that has failed since then but tests, in the order of votes, each under "
         "its own id, as many as may wait. Answers at once; the log shows what becomes of them."
     ),
     outcome="How many there are.",
-    refuses=("no_such_listing", "no_such_webhook", "unavailable"),
+    refuses=("no_such_webhook",),
     command=Command("webhook redeliver"),
 )
 DELIVERY_ACTIONS = (TEST_WEBHOOK, LIST_DELIVERIES, REDELIVER, REDELIVER_FAILED)

@@ -6,7 +6,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from actions.action import Access, Action, Call, Command
-from actions.views import NULL, ActorName, Count, Moment, NoMore, Success, UserId, View, example
+from actions.views import ActorName, Count, Moment, NoMore, Success, UserId, View, described, example
 from core.actors import Actor, user_of
 from core.audit_log import APART, KEPT
 from core.rows import AuditAction, AuditEntry, Decision, DeliveryState, Listing
@@ -14,7 +14,7 @@ from languages.texts import Text, in_english
 from listings.rules import listing_of
 from people.permissions import DEEDS_OF_MODERATORS, unnamed
 
-ACT_NAMES: Mapping[AuditAction, Text] = {
+ACTION_NAMES: Mapping[AuditAction, Text] = {
     "submitted": Text("submitted"),
     "edited": Text("edited"),
     "approved": Text("approved"),
@@ -49,7 +49,7 @@ ACT_NAMES: Mapping[AuditAction, Text] = {
     "shown_again": Text("shown again"),
     "taken_over": Text("taken over"),
 }
-"""The acts of the audit log, as people read them."""
+"""The texts of the actions in the audit log."""
 
 
 class ActView(View):
@@ -59,16 +59,14 @@ class ActView(View):
     by: ActorName
     deed: Annotated[AuditAction, example("key_issued")]
     about: Annotated[
-        str,
-        Meta(description="Its object, such as the name of a key, or the reason; or empty."),
-        example("production"),
+        str, described("Its object, such as the name of a key, or the reason; or empty.", "production")
     ]
 
 
 Acts = Annotated[
     tuple[ActView, ...],
-    Meta(
-        description=f"The last {KEPT}, and the last {APART} each of its reviews, decisions about changes, "
+    described(
+        f"The last {KEPT}, and the last {APART} each of its reviews, decisions about changes, "
         "strikes of votes, hand-overs, and acts on keys. The newest comes first. Votes and pushes of counts "
         "are not among them."
     ),
@@ -85,29 +83,28 @@ MESSAGE_ERRORS: Mapping[str, Text] = {
     "unreadable": Text("the answer of the chat platform cannot be read"),
     "internal": Text("something failed on our side"),
 }
-"""The reasons why an owner is not told. Every other error is a status of the chat platform."""
+"""The reasons why a message did not reach an owner. Any other error is a status of the chat platform."""
 MessageError = Annotated[str, Meta(pattern=f"^(?:http_[0-9]{{3}}|{'|'.join(MESSAGE_ERRORS)})$")]
 
 
 class OwnerMessageView(View):
     """The direct message that tells the owner of a listing of the last decision."""
 
-    to: Annotated[UserId, Meta(description="The owner at the time of the decision.")]
+    to: Annotated[UserId, described("The owner at the time of the decision.")]
     decision: Decision
     decided_at: Moment
     state: Annotated[DeliveryState, example("delivered")]
     attempts: Count
     told_at: Moment | None
     next_attempt_at: Annotated[
-        Count | None, Meta(description="Unix time in milliseconds; null once it is finished."), NULL
+        Count | None, described("Unix time in milliseconds; null once it is finished.", None)
     ]
-    error: Annotated[MessageError | None, Meta(description="The class of the last attempt's failure."), NULL]
-    why: Annotated[str | None, Meta(description="The same in words."), NULL]
+    error: Annotated[MessageError | None, described("The class of the last attempt's failure.", None)]
+    why: Annotated[str | None, described("The same in words.", None)]
 
 
 OwnerMessageOrNone = Annotated[
-    OwnerMessageView | None,
-    Meta(description="Null if owners are sent none, or nothing is decided yet."),
+    OwnerMessageView | None, described("Null if owners are sent none, or nothing is decided yet.")
 ]
 
 
@@ -167,17 +164,13 @@ def show_history(call: Call, _: None) -> History:
 SHOW_HISTORY = Action(
     name="show{Thing}History",
     run=show_history,
-    view=History,
     access=Access("review"),
-    method="GET",
-    path="/manage/{kind}/{id}/history",
-    tag="Listings",
+    route="GET /manage/{kind}/{id}/history",
     summary="Show who did what with a {thing}",
     about=(
         "Submissions, edits, decisions, keys, limits, the webhook, strikes of votes, and when a server "
         "ceased to meet the conditions. A user who is erased is struck out."
     ),
     outcome="The newest acts.",
-    refuses=("no_such_listing",),
     command=Command("{kind} history"),
 )

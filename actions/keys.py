@@ -5,7 +5,20 @@ from typing import Annotated
 from msgspec import UNSET, Meta, UnsetType
 
 from actions.action import Access, Action, Call, Command, Option
-from actions.views import NULL, ActorName, Count, Day, Hint, Moment, NoMore, OurId, Success, View, example
+from actions.views import (
+    NULL,
+    ActorName,
+    Count,
+    Day,
+    Hint,
+    Moment,
+    NoMore,
+    OurId,
+    Success,
+    View,
+    described,
+    example,
+)
 from core.clock import date_of
 from core.rows import Key
 from listings.forms import KeyName, Rotation
@@ -31,17 +44,13 @@ class KeyView(View):
     created_at: Moment
     rotated_at: Annotated[Moment | None, NULL]
     old_key_until: Annotated[
-        Count | None,
-        Meta(description="The time when the key before the rotation stops; null once it has."),
-        NULL,
+        Count | None, described("The time when the key before the rotation stops; null once it has.", None)
     ]
     made_by: Annotated[
         tuple[ActorName, ...],
-        Meta(description="The makers of its value and, after a rotation with overlap, of the old one."),
+        described("The makers of its value and, after a rotation with overlap, of the old one."),
     ]
-    last_used: Annotated[
-        Day | None, Meta(description="The last day on which the key was accepted; null for never.")
-    ]
+    last_used: Annotated[Day | None, described("The last day on which the key was accepted; null for never.")]
 
 
 class KeyList(Success):
@@ -120,7 +129,7 @@ async def rotate(call: Call, form: Rotation) -> RotatedKey:
 
 async def delete(call: Call, _: None) -> Success:
     """Delete a key."""
-    return await call.commit(delete_key(call.state, call.ref, call.ids[1], call.now_ms, by=call.by), Success)
+    return await call.done(delete_key(call.state, call.ref, call.ids[1], call.now_ms, by=call.by))
 
 
 OVERLAP = Option(
@@ -129,25 +138,20 @@ OVERLAP = Option(
     default="0",
     help="How long the old one works beside the new one, such as 24h.",
 )
-_KEYS, _KEY = "/manage/{kind}/{id}/keys", "/manage/{kind}/{id}/keys/{key_id}"
 
 ISSUE_KEY = Action(
     name="issueKey",
     run=issue,
-    form=KeyName,
-    view=IssuedKey,
     access=Access("keys", fresh=True),
-    method="POST",
-    path=_KEYS,
+    route="POST /manage/{kind}/{id}/keys",
     of="keys",
-    tag="Keys",
     summary="Issue an API key",
     about=(
         "For an approved {thing}, which has $keys_per_listing keys at most. Keep the value: it is shown in "
         "this answer alone."
     ),
     outcome="The key with its value.",
-    refuses=("no_such_listing", "keys_need_approval", "too_many_keys", "unavailable"),
+    refuses=("keys_need_approval", "too_many_keys"),
     status=201,
     command=Command(
         "keys issue",
@@ -158,32 +162,24 @@ ISSUE_KEY = Action(
 LIST_KEYS = Action(
     name="listKeys",
     run=index,
-    view=KeyList,
     access=Access("keys"),
-    method="GET",
-    path=_KEYS,
+    route="GET /manage/{kind}/{id}/keys",
     of="keys",
-    tag="Keys",
     summary="List a {thing}'s API keys",
     about="Without their values, which nobody keeps.",
     outcome="The keys.",
-    refuses=("no_such_listing",),
     command=Command("keys list"),
 )
 ROTATE_KEY = Action(
     name="rotateKey",
     run=rotate,
-    form=Rotation,
-    view=RotatedKey,
     access=Access("keys", fresh=True),
-    method="POST",
-    path=f"{_KEY}/rotate",
+    route="POST /manage/{kind}/{id}/keys/{key_id}/rotate",
     of="keys",
-    tag="Keys",
     summary="Give an API key a new value",
     about="The old value stops at once, or after an overlap that you choose.",
     outcome="The key with its new value.",
-    refuses=("no_such_listing", "no_such_key", "unavailable"),
+    refuses=("no_such_key",),
     command=Command(
         "keys rotate",
         "Give an API key a new value.\n\nThe old value stops at once, unless you name an overlap. The new "
@@ -194,16 +190,13 @@ ROTATE_KEY = Action(
 DELETE_KEY = Action(
     name="deleteKey",
     run=delete,
-    view=Success,
     access=Access("keys", fresh=True),
-    method="DELETE",
-    path=_KEY,
+    route="DELETE /manage/{kind}/{id}/keys/{key_id}",
     of="keys",
-    tag="Keys",
     summary="Delete an API key",
     about="It stops at once.",
     outcome="It is gone.",
-    refuses=("no_such_listing", "no_such_key", "unavailable"),
+    refuses=("no_such_key",),
     command=Command("keys revoke", loses="This stops the key {key_id} at once."),
 )
 KEY_ACTIONS = (ISSUE_KEY, LIST_KEYS, ROTATE_KEY, DELETE_KEY)

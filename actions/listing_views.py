@@ -7,9 +7,10 @@ line here.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, NamedTuple
 
-from msgspec import UNSET, Meta, UnsetType, convert
+from msgspec import UNSET, UnsetType, convert
 from msgspec.structs import asdict
 
+from actions.action import Call
 from actions.views import (
     NEXT,
     NULL,
@@ -22,15 +23,17 @@ from actions.views import (
     Success,
     UserId,
     View,
+    described,
     example,
     including,
     view_of,
 )
 from core.actors import user_of
+from core.events import Event
 from core.rows import BotLimits, CheckOutcome, HandOver, Listing, Review
 from kinds.kind import CheckName, Kind, PartName
 from kinds.registry import KINDS, kind_of
-from listings.rules import change_version
+from listings.rules import change_version, listing_of
 from listings.stats_problems import FIELDS_PER_BOT, NAME_CHARACTERS, JsonType, Problem, StatsProblem
 from watchers.redaction import Redactor
 
@@ -44,9 +47,7 @@ class LimitView(View):
     window_seconds: Positive
 
 
-OwnLimit = Annotated[
-    LimitView | None, Meta(description="The bot's own limit; null for the deployment's default.")
-]
+OwnLimit = Annotated[LimitView | None, described("The bot's own limit; null for the deployment's default.")]
 
 
 class OwnLimits(View):
@@ -76,57 +77,47 @@ class _Standing(View):
 
     state: Annotated[Review, example("approved")]
     reason: Annotated[
-        str | None,
-        Meta(description="The reason why the listing was denied, or its approval withdrawn."),
-        NULL,
+        str | None, described("The reason why the listing was denied, or its approval withdrawn.", None)
     ]
     created_at: Moment
     updated_at: Moment
     reviewed_at: Moment | None
     has_webhook: bool
     hand_over: Annotated[
-        HandOverView | None, Meta(description="The offer of the ownership, which may have lapsed."), NULL
+        HandOverView | None, described("The offer of the ownership, which may have lapsed.", None)
     ]
 
 
 class _CoOwned(View):
     """The fields of a listing that can have co-owners."""
 
-    extra_owners: Annotated[tuple[UserId, ...], Meta(description="The co-owners.")]
-    invited: Annotated[tuple[UserId, ...], Meta(description="Users who have not accepted yet."), example([])]
+    extra_owners: Annotated[tuple[UserId, ...], described("The co-owners.")]
+    invited: Annotated[tuple[UserId, ...], described("Users who have not accepted yet.", [])]
 
 
 class _Counted(View):
     """The fields of a listing whose program pushes counts."""
 
-    server_count: Annotated[Count | None, Meta(description="The last that the bot has told."), example(1_200)]
-    command_count: Annotated[Count | None, Meta(description="The last that the bot has told."), example(42)]
+    server_count: Annotated[Count | None, described("The last that the bot has told.", 1_200)]
+    command_count: Annotated[Count | None, described("The last that the bot has told.", 42)]
     counts_updated_at: Moment | None
-    actual_server_count: Annotated[
-        Count | None, Meta(description="The count that the operator has set."), example(1_200)
-    ]
-
-
-class _Limited(View):
-    """The fields of a listing with API keys."""
-
-    limits: OwnLimits
+    actual_server_count: Annotated[Count | None, described("The count that the operator has set.", 1_200)]
 
 
 class ChangeView(View):
     """A change of an approved listing, about which no moderator has decided yet."""
 
-    version: Annotated[str, Meta(description="Send it with a decision."), example("5f1e9c02a7d46b83")]
+    version: Annotated[str, described("Send it with a decision.", "5f1e9c02a7d46b83")]
     is_public: Annotated[
         bool,
-        Meta(
-            description="True if everybody sees the proposed version until the decision; false if they see "
+        described(
+            "True if everybody sees the proposed version until the decision; false if they see "
             "the agreed one (`review.edits`)."
         ),
     ]
     sent_by: ActorName
     sent_at: Moment
-    waiting_since: Annotated[Moment, Meta(description="When the first of its edits was sent.")]
+    waiting_since: Annotated[Moment, described("When the first of its edits was sent.")]
 
 
 class ServerCheckView(View, rename={"at_ms": "at"}):
@@ -136,16 +127,14 @@ class ServerCheckView(View, rename={"at_ms": "at"}):
     outcome: Annotated[CheckOutcome, example("pass")]
     have: Annotated[
         Count | None,
-        Meta(
-            description="Members, days of age, NSFW channels that it must not have; else 1 for yes, 0 for "
+        described(
+            "Members, days of age, NSFW channels that it must not have; else 1 for yes, 0 for "
             "no. Null where it is unknown."
         ),
     ]
-    need: Annotated[Count, Meta(description="The least; of `nsfw` the most.")]
+    need: Annotated[Count, described("The least; of `nsfw` the most.")]
     at_ms: Moment
-    channels: Annotated[
-        tuple[str, ...], Meta(description="The first of the NSFW channels, by their names."), example([])
-    ]
+    channels: Annotated[tuple[str, ...], described("The first of the NSFW channels, by their names.", [])]
 
 
 class EligibilityView(
@@ -156,33 +145,21 @@ class EligibilityView(
     outcome: Annotated[CheckOutcome, example("pass")]
     at_ms: Moment
     checks: tuple[ServerCheckView, ...]
-    failing_ms: Annotated[
-        Moment | None, Meta(description="Of an approved server; null while none fails."), NULL
-    ]
+    failing_ms: Annotated[Moment | None, described("Of an approved server; null while none fails.", None)]
     hidden_ms: Annotated[
-        Moment | None,
-        Meta(description="Since when nobody can see it or vote for it; null while they can."),
-        NULL,
+        Moment | None, described("Since when nobody can see it or vote for it; null while they can.", None)
     ]
 
 
-class _Checked(View):
-    """The fields of a listing that must meet conditions."""
-
-    eligibility: Annotated[
-        EligibilityView | None, Meta(description="Null for a server that was never checked.")
-    ]
+_Eligibility = Annotated[EligibilityView | None, described("Null for a server that was never checked.")]
 
 
 class StatsProblemView(View):
     """A field of a bot's pushes that was not taken."""
 
-    field: Annotated[
-        str,
-        Meta(description=f"Its name, cut after {NAME_CHARACTERS} characters.", examples=["commands_count"]),
-    ]
+    field: Annotated[str, described(f"Its name, cut after {NAME_CHARACTERS} characters.", "commands_count")]
     problem: Problem
-    given: Annotated[JsonType, Meta(description="The type of what it held."), example("number")]
+    given: Annotated[JsonType, described("The type of what it held.", "number")]
     reason: Annotated[str, example("The field is named command_count.")]
     times: Positive
     last_at: Moment
@@ -190,17 +167,11 @@ class StatsProblemView(View):
 
 StatsProblemViews = Annotated[
     tuple[StatsProblemView, ...],
-    Meta(
-        description="Fields of the bot's pushes that were not taken since this process began: the last "
+    described(
+        "Fields of the bot's pushes that were not taken since this process began: the last "
         f"{FIELDS_PER_BOT}, the newest first. Only pushes with a valid key are read, and no value is kept."
     ),
 ]
-
-
-class _WithProblems(View):
-    """The field of a listing that is shown alone, if its program pushes counts."""
-
-    stats_problems: StatsProblemViews
 
 
 class _WithHint(View):
@@ -259,7 +230,7 @@ def _views_of(kind: Kind) -> KindViews:
     shown = approved = answer
     if kind.stats is not None:
         about = f"The {one}, and recent errors of its pushes."
-        shown = view_of(f"Shown{title}", about, Success, listing, _WithProblems)
+        shown = view_of(f"Shown{title}", about, Success, listing, stats_problems=StatsProblemViews)
     if kind.keys is not None:
         about = f"The {one}, and what it lacks before its first push."
         approved = view_of(f"Approved{title}", about, Success, listing, _WithHint)
@@ -268,7 +239,7 @@ def _views_of(kind: Kind) -> KindViews:
         f"{kind.plural.capitalize()} in the order of their ids as text.",
         Success,
         **{kind.plural: tuple.__class_getitem__((listing, ...))},
-        next=Annotated[Snowflake | None, Meta(description=NEXT), NULL],
+        next=Annotated[Snowflake | None, described(NEXT, None)],
     )
     return KindViews(version, change, listing, answer, shown, approved, page)
 
@@ -297,12 +268,13 @@ def listing_view(row: Listing) -> Any:
 
 def listing_answer(row: Listing) -> Success:
     """Return the answer that shows a listing and nothing else."""
-    answer: Success = ANSWERS[kind_of(row.ref).plural](**asdict(listing_view(row)))
+    answer: Success = VIEWS[kind_of(row.ref).plural].answer(**asdict(listing_view(row)))
     return answer
 
 
-def _co_owned(row: Listing) -> dict[str, Any]:
-    return {"extra_owners": row.extra_owners, "invited": row.invited}
+async def commit_listing(call: Call, ref: str, events: Sequence[Event]) -> Success:
+    """Commit, and return the answer that shows the listing. Raises Unavailable."""
+    return await call.commit(events, lambda: listing_answer(listing_of(call.state, ref)))
 
 
 def _counted(row: Listing) -> dict[str, Any]:
@@ -369,10 +341,18 @@ class _Part(NamedTuple):
 
 
 _PARTS = (
-    _Part("co_owners", _CoOwned, _co_owned),
+    _Part("co_owners", _CoOwned, lambda row: {"extra_owners": row.extra_owners, "invited": row.invited}),
     _Part("stats", _Counted, _counted),
-    _Part("keys", _Limited, lambda row: {"limits": limits_view(row)}),
-    _Part("checks", _Checked, lambda row: {"eligibility": eligibility_view(row)}),
+    _Part("keys", view_of("Limited", "", limits=OwnLimits), lambda row: {"limits": limits_view(row)}),
+    _Part(
+        "checks",
+        view_of("Checked", "", eligibility=_Eligibility),
+        lambda row: {"eligibility": eligibility_view(row)},
+    ),
 )
 VIEWS: Mapping[str, KindViews] = {kind.plural: _views_of(kind) for kind in KINDS}
-ANSWERS: Mapping[str, type[Any]] = {kind: views.answer for kind, views in VIEWS.items()}
+ListingAnswer = Annotated[Success, {kind: views.answer for kind, views in VIEWS.items()}]
+"""The answer of a function that shows a listing: each kind has a view of its own."""
+ShownListing = Annotated[Success, {kind: views.shown for kind, views in VIEWS.items()}]
+ApprovedListing = Annotated[Success, {kind: views.approved for kind, views in VIEWS.items()}]
+ListingPage = Annotated[Success, {kind: views.page for kind, views in VIEWS.items()}]

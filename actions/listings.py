@@ -4,17 +4,20 @@ Decisions about listings are in the file of the review.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Annotated, NamedTuple, get_args
 
 from msgspec.structs import asdict
 
-from actions.action import Access, Action, Call, Command
+from actions.action import Access, Action, Call, Command, Option
 from actions.history import SHOW_HISTORY
 from actions.listing_views import (
-    ANSWERS,
     VIEWS,
     LimitsAnswer,
+    ListingAnswer,
+    ListingPage,
     ServerCount,
+    ShownListing,
+    commit_listing,
     limits_view,
     listing_answer,
     listing_view,
@@ -23,8 +26,8 @@ from actions.listing_views import (
 from actions.query_forms import ListingsQuery
 from actions.views import Success
 from core.actors import user_of
-from core.events import Event, ListingSaved
-from core.rows import ServerCheck
+from core.events import ListingSaved
+from core.rows import Review, ServerCheck
 from kinds.kind import ListingEdit, ListingSubmission
 from kinds.registry import KINDS
 from listings import eligibility, rules
@@ -49,14 +52,18 @@ class CheckedSubmission(NamedTuple):
     approves: bool
 
 
-async def submit(call: Call, form: ListingSubmission) -> Success:
+Submission = Annotated[ListingSubmission, {kind.plural: kind.submission for kind in KINDS}]
+Edit = Annotated[ListingEdit, {kind.plural: kind.edit for kind in KINDS}]
+
+
+async def submit(call: Call, form: Submission) -> ListingAnswer:
     """Submit a listing, and invite the co-owners that it names."""
     kind, by, now_ms = call.listing_kind, call.by, call.now_ms
     ref = kind.ref(form.id)
     events = rules.submit(call.state, form, now_ms, by=by)
     if kind.co_owners is not None:
         events += invited_at_submission(ref, form.extra_owners, call.tools.new_id, now_ms, by=by)
-    return await _commit(call, ref, events)
+    return await commit_listing(call, ref, events)
 
 
 async def submit_checked(call: Call, checked: CheckedSubmission) -> Success:
@@ -72,10 +79,10 @@ async def submit_checked(call: Call, checked: CheckedSubmission) -> Success:
     )
     if checked.webhook is not None:
         events += first_chat_webhook(ref, checked.webhook, tools.webhooks, now_ms, by=by)
-    return await _commit(call, ref, events)
+    return await commit_listing(call, ref, events)
 
 
-def index(call: Call, form: ListingsQuery) -> Success:
+def index(call: Call, form: ListingsQuery) -> ListingPage:
     """Return a page of the listings of a kind."""
     kind = call.listing_kind
     rows, following = page(call.state, kind.prefix, after=form.after, review=form.state, limit=form.limit)
@@ -84,7 +91,7 @@ def index(call: Call, form: ListingsQuery) -> Success:
     return listed
 
 
-def show(call: Call, _: None) -> Success:
+def show(call: Call, _: None) -> ShownListing:
     """Return a listing, with the errors of its pushes."""
     row, kind = listing_of(call.state, call.ref), call.listing_kind
     if kind.stats is None:
@@ -94,7 +101,7 @@ def show(call: Call, _: None) -> Success:
     return shown
 
 
-async def edit(call: Call, form: ListingEdit) -> Success:
+async def edit(call: Call, form: Edit) -> ListingAnswer:
     """Edit a listing, unless its owner or the person who edits it may not submit listings."""
     state, ref, now_ms, by = call.state, call.ref, call.now_ms, call.by
     owner = listing_of(state, ref).owner_id
@@ -102,12 +109,12 @@ async def edit(call: Call, form: ListingEdit) -> Success:
     if any(isinstance(event, ListingSaved) for event in events):
         refuse_quarantined(state, user_of(by) or owner, "submit", now_ms)
         refuse_of_quarantined_owner(state, owner, now_ms, by=by)
-    return await _commit(call, ref, events)
+    return await commit_listing(call, ref, events)
 
 
 async def remove(call: Call, _: None) -> Success:
     """Remove a listing with all that belongs to it."""
-    return await call.commit(rules.remove(call.state, call.ref, call.now_ms, by=call.by), Success)
+    return await call.done(rules.remove(call.state, call.ref, call.now_ms, by=call.by))
 
 
 async def set_actual_count(call: Call, form: ActualServerCount) -> ServerCount:
@@ -125,21 +132,11 @@ async def set_limits(call: Call, form: Limits) -> LimitsAnswer:
     )
 
 
-async def _commit(call: Call, ref: str, events: Sequence[Event]) -> Success:
-    return await call.commit(events, lambda: listing_answer(listing_of(call.state, ref)))
-
-
-_ALL, _ONE = "/manage/{kind}", "/manage/{kind}/{id}"
-
 SUBMIT = Action(
     name="submit{Thing}",
     run=submit,
-    form={kind.plural: kind.submission for kind in KINDS},
-    view=ANSWERS,
     access=Access(unless="submit"),
-    method="POST",
-    path=_ALL,
-    tag="Listings",
+    route="POST /manage/{kind}",
     summary="Submit a {thing}",
     about={
         kind.plural: "The {thing} is in review until it is approved or denied."
@@ -147,50 +144,42 @@ SUBMIT = Action(
         for kind in KINDS
     },
     outcome="The {thing}, in review.",
-    refuses=("listing_exists", "unavailable"),
+    refuses=("listing_exists",),
     status=201,
     command=Command("{kind} submit"),
 )
 LIST = Action(
     name="list{Thing}s",
     run=index,
-    form=ListingsQuery,
-    view={kind: views.page for kind, views in VIEWS.items()},
-    access=Access(),
-    method="GET",
-    path=_ALL,
-    tag="Listings",
+    route="GET /manage/{kind}",
     summary="List {kind}",
     about="In the order of their ids as text, in pages.",
     outcome="A page of {kind}.",
-    command=Command("{kind} list"),
+    command=Command(
+        "{kind} list",
+        "List all {kind}.",
+        {"state": Option("--state", choices=get_args(Review), help="Only {kind} in this state.")},
+        is_whole=True,
+    ),
 )
 SHOW = Action(
     name="show{Thing}",
     run=show,
-    view={kind: views.shown for kind, views in VIEWS.items()},
     access=Access("see"),
-    method="GET",
-    path=_ONE,
-    tag="Listings",
+    route="GET /manage/{kind}/{id}",
     summary="Show a {thing}",
     about="All that is known of the {thing} but its keys, votes and deliveries.",
     outcome={
         kind.plural: "The {thing}, and recent errors of its pushes." if kind.stats else "The {thing}."
         for kind in KINDS
     },
-    refuses=("no_such_listing",),
     command=Command("{kind} show"),
 )
 EDIT = Action(
     name="edit{Thing}",
     run=edit,
-    form={kind.plural: kind.edit for kind in KINDS},
-    view=ANSWERS,
     access=Access("edit"),
-    method="PUT",
-    path=_ONE,
-    tag="Listings",
+    route="PUT /manage/{kind}/{id}",
     summary="Edit a {thing}",
     about=(
         "Replaces what its owner wrote. An approved one stays approved, and has a `change` until a "
@@ -199,21 +188,17 @@ EDIT = Action(
         "new `owner_id` takes effect at once. To ask the new owner first, offer the {thing} to them."
     ),
     outcome="The {thing}.",
-    refuses=("no_such_listing", "owner_quarantined", "unavailable"),
+    refuses=("owner_quarantined",),
     command=Command("{kind} edit"),
 )
 REMOVE = Action(
     name="remove{Thing}",
     run=remove,
-    view=Success,
     access=Access("remove", fresh=True),
-    method="DELETE",
-    path=_ONE,
-    tag="Listings",
+    route="DELETE /manage/{kind}/{id}",
     summary="Remove a {thing}",
     about="Its keys, its webhook, its votes and its deliveries go with it.",
     outcome="It is gone.",
-    refuses=("no_such_listing", "unavailable"),
     command=Command(
         "{kind} remove",
         loses={
@@ -227,33 +212,21 @@ REMOVE = Action(
 SET_ACTUAL_COUNT = Action(
     name="setActualServerCount",
     run=set_actual_count,
-    form=ActualServerCount,
-    view=ServerCount,
-    access=Access(),
-    method="PUT",
-    path=f"{_ONE}/actual-server-count",
+    route="PUT /manage/{kind}/{id}/actual-server-count",
     of="stats",
-    tag="Listings",
     summary="Set how many servers a {thing} is really in",
     about="What the {thing} tells is compared with it, unless the deployment looks the number up elsewhere.",
     outcome="The number.",
-    refuses=("no_such_listing", "unavailable"),
     command=Command("counts"),
 )
 SET_LIMITS = Action(
     name="setLimits",
     run=set_limits,
-    form=Limits,
-    view=LimitsAnswer,
-    access=Access(),
-    method="PUT",
-    path=f"{_ONE}/limits",
+    route="PUT /manage/{kind}/{id}/limits",
     of="keys",
-    tag="Listings",
     summary="Give a {thing} limits of its own",
     about="Replaces both: a limit left out is the deployment's default again.",
     outcome="The {thing}'s own limits.",
-    refuses=("no_such_listing", "unavailable"),
     command=Command("limits"),
 )
 LISTING_ACTIONS = (SUBMIT, LIST, SHOW, SHOW_HISTORY, EDIT, REMOVE)

@@ -2,11 +2,8 @@
 
 from typing import Annotated, Literal
 
-from msgspec import Meta
-
-from actions.action import Access, Action, Call, Command
-from actions.users import known_id
-from actions.views import ActorName, Count, ListingName, Moment, NoMore, Success, View, example
+from actions.action import Action, Call, Command
+from actions.views import ActorName, Count, ListingName, Moment, NoMore, Success, View, described, example
 from core.due_reminders import due_reminder, ends_ms, standing
 from core.rows import AuditAction
 from core.user_rows import Reminder, ReminderMessage, UserRow, user_ref
@@ -17,7 +14,7 @@ NOTICES = 50
 """The notices on one page."""
 ReminderMessageState = Literal["none", "pending", "delivered", "failed"]
 ListingPath = Annotated[
-    str, Meta(description="Its path in this API, such as `bots/<id>`."), example("bots/123456789012345678")
+    str, described("Its path in this API, such as `bots/<id>`.", "bots/123456789012345678")
 ]
 
 
@@ -29,17 +26,15 @@ class NoticeView(View):
     at: Moment
     by: ActorName
     deed: Annotated[AuditAction, example("approved")]
-    about: Annotated[
-        str, Meta(description="Its object, such as the reason of a denial; or empty."), example("")
-    ]
-    is_new: Annotated[bool, Meta(description="True until the user has seen it.")]
+    about: Annotated[str, described("Its object, such as the reason of a denial; or empty.", "")]
+    is_new: Annotated[bool, described("True until the user has seen it.")]
 
 
 class UserNotices(Success):
     """The notices of a user, the newest first."""
 
-    unread: Annotated[Count, Meta(description="All that are new, also those that are not in the list.")]
-    notices: Annotated[tuple[NoticeView, ...], Meta(description=f"The newest {NOTICES}.")]
+    unread: Annotated[Count, described("All that are new, also those that are not in the list.")]
+    notices: Annotated[tuple[NoticeView, ...], described(f"The newest {NOTICES}.")]
     next: NoMore = None
 
 
@@ -48,21 +43,21 @@ class ReminderView(View):
 
     listing: ListingPath
     name: ListingName
-    set_at: Annotated[Moment, Meta(description="When the user turned it on.")]
+    set_at: Annotated[Moment, described("When the user turned it on.")]
     ends_at: Annotated[
         Count | None,
-        Meta(
-            description="The end of the user's last cooldown, in Unix milliseconds; null if there is none, "
+        described(
+            "The end of the user's last cooldown, in Unix milliseconds; null if there is none, "
             "or if it was over before.",
-            examples=[1_750_086_400_000],
+            1_750_086_400_000,
         ),
     ]
-    is_due: Annotated[bool, Meta(description="True if the site shows the user that reminder now.")]
-    is_new: Annotated[bool, Meta(description="True if it is due, until the user has seen it.")]
+    is_due: Annotated[bool, described("True if the site shows the user that reminder now.")]
+    is_new: Annotated[bool, described("True if it is due, until the user has seen it.")]
     message: Annotated[
         ReminderMessageState,
-        Meta(
-            description="The direct message about that end: `none` was attempted yet, or it is `pending`, "
+        described(
+            "The direct message about that end: `none` was attempted yet, or it is `pending`, "
             "`delivered` or `failed`."
         ),
     ]
@@ -77,7 +72,7 @@ class UserReminders(Success):
 
 async def notices(call: Call, _: None) -> UserNotices:
     """Return the newest notices of a user."""
-    user_id, ownership = known_id(call), call.tools.ownership
+    user_id, ownership = call.known_user_id(), call.tools.ownership
     await call.tools.in_slices(ownership.survey())
     search = await found_for(call, user_id)
     return UserNotices(unread=search.unread, notices=tuple(map(_notice, search.newest)))
@@ -105,7 +100,7 @@ def _notice(notice: OwnerNotice) -> NoticeView:
 
 def reminders_of(call: Call, _: None) -> UserReminders:
     """Return the reminders of a user. A moderator by the settings who has never signed in has none."""
-    row = call.state.users.get(user_ref(known_id(call)))
+    row = call.state.users.get(user_ref(call.known_user_id()))
     if row is None:
         return UserReminders(reminders=())
     return UserReminders(reminders=tuple(_reminder(call, row, each) for each in standing(call.state, row)))
@@ -136,51 +131,38 @@ def _message_state(message: ReminderMessage | None, end_ms: int | None) -> Remin
 
 async def clear_reminders(call: Call, _: None) -> Success:
     """Turn all reminders of a user off."""
-    events = reminders.clear_reminders(call.state, known_id(call), None, call.now_ms, by=call.by)
-    return await call.commit(events, Success)
+    events = reminders.clear_reminders(call.state, call.known_user_id(), None, call.now_ms, by=call.by)
+    return await call.done(events)
 
-
-_REMINDERS = "/manage/users/{id}/reminders"
 
 LIST_NOTICES = Action(
     name="listNotices",
     run=notices,
-    view=UserNotices,
-    access=Access(),
-    method="GET",
-    path="/manage/users/{id}/notices",
-    tag="Users",
+    route="GET /manage/users/{id}/notices",
     summary="List a user's notices",
     about="What others did with the listings that the user owns, as the user reads it on the site.",
     outcome="The newest notices.",
-    refuses=("invalid_id", "no_such_user"),
+    refuses=("no_such_user",),
     command=Command("users notices"),
 )
 LIST_REMINDERS = Action(
     name="listReminders",
     run=reminders_of,
-    view=UserReminders,
-    access=Access(),
-    method="GET",
-    path=_REMINDERS,
-    tag="Users",
+    route="GET /manage/users/{id}/reminders",
     summary="List a user's reminders",
     about="The listings of which the user wants to be told when they may vote again.",
     outcome="The reminders.",
-    refuses=("invalid_id", "no_such_user"),
+    refuses=("no_such_user",),
     command=Command("users reminders"),
 )
 CLEAR_REMINDERS = Action(
     name="clearReminders",
     run=clear_reminders,
-    view=Success,
-    access=Access(),
-    method="DELETE",
-    path=_REMINDERS,
-    tag="Users",
+    route="DELETE /manage/users/{id}/reminders",
     summary="Turn all reminders of a user off",
     about="The user gets no reminders any more, and may turn them on again.",
     outcome="No reminder is on.",
-    refuses=("invalid_id", "no_such_user", "unavailable"),
+    refuses=("no_such_user",),
     command=Command("users clear-reminders"),
 )
+NOTICE_ACTIONS = (LIST_NOTICES, LIST_REMINDERS, CLEAR_REMINDERS)

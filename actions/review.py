@@ -9,10 +9,10 @@ from msgspec import Meta
 from msgspec.structs import asdict
 
 from actions.action import Access, Action, Call, Command, Option
-from actions.listing_views import ANSWERS, VIEWS, listing_answer
+from actions.listing_views import VIEWS, ApprovedListing, ListingAnswer, commit_listing
 from actions.query_forms import IS_CURSOR, PAGE, PageLimit
 from actions.views import (
-    NULL,
+    NEXT,
     ActorName,
     Count,
     KindName,
@@ -23,6 +23,7 @@ from actions.views import (
     Success,
     UserId,
     View,
+    described,
     example,
 )
 from core.audit_log import NOTES_KEPT
@@ -70,21 +71,19 @@ class WaitingListing(View):
     """A listing that waits for a decision, or a change of it."""
 
     ref: Annotated[
-        str,
-        Meta(description="Its path in the API: the kind, a slash, the id."),
-        example("bots/123456789012345678"),
+        str, described("Its path in the API: the kind, a slash, the id.", "bots/123456789012345678")
     ]
     kind: KindName
     id: Snowflake
     what: Annotated[
         Literal["submission", "change"],
-        Meta(description="`change`: the listing is approved, and what changed waits."),
+        described("`change`: the listing is approved, and what changed waits."),
     ]
-    name: Annotated[ListingName, Meta(description="Of a change, the new name.")]
+    name: Annotated[ListingName, described("Of a change, the new name.")]
     owner_id: UserId
-    since: Annotated[Moment, Meta(description="Unix time in milliseconds since when it waits.")]
-    claimed_by: Annotated[ActorName | None, Meta(description="Who is at it; null for nobody.")]
-    proven: Annotated[bool, Meta(description="True if its owner has proven to control it.")]
+    since: Annotated[Moment, described("Unix time in milliseconds since when it waits.")]
+    claimed_by: Annotated[ActorName | None, described("Who is at it; null for nobody.")]
+    proven: Annotated[bool, described("True if its owner has proven to control it.")]
 
 
 class QueuePage(Success):
@@ -92,24 +91,20 @@ class QueuePage(Success):
 
     usual_wait_ms: Annotated[
         Count | None,
-        Meta(
-            description=f"Half of the last {USUAL_OF} decisions came within this time after the listing was "
+        described(
+            f"Half of the last {USUAL_OF} decisions came within this time after the listing was "
             f"sent; null while fewer than {USUAL_FROM} are known.",
-            examples=[21_600_000],
+            21_600_000,
         ),
     ]
     queue: tuple[WaitingListing, ...]
-    next: Annotated[
-        QueueCursor | None,
-        Meta(description="Give it as `after` to get the next page; null on the last one."),
-        NULL,
-    ]
+    next: Annotated[QueueCursor | None, described(NEXT, None)]
 
 
 class ClaimAnswer(Success):
     """Who is at the review."""
 
-    claimed_by: Annotated[ActorName | None, Meta(description="Null for nobody.")]
+    claimed_by: Annotated[ActorName | None, described("Null for nobody.")]
     claimed_at: Moment | None
 
 
@@ -124,7 +119,7 @@ class NoteView(View):
 class NoteList(Success):
     """The notes of moderators on a listing."""
 
-    notes: Annotated[tuple[NoteView, ...], Meta(description=f"The last {NOTES_KEPT}, the newest first.")]
+    notes: Annotated[tuple[NoteView, ...], described(f"The last {NOTES_KEPT}, the newest first.")]
     next: NoMore = None
 
 
@@ -202,7 +197,7 @@ def note_views(row: Listing) -> tuple[NoteView, ...]:
     return tuple(NoteView(at=each.at_ms, by=each.by, text=each.text) for each in reversed(row.notes))
 
 
-async def approve(call: Call, _: Nothing) -> Success:
+async def approve(call: Call, _: Nothing) -> ApprovedListing:
     """Approve the listing in review, and return it, with a hint if its first push would fail."""
     answer = await _decide(call, Verdict("approved"))
     kind = call.listing_kind
@@ -212,22 +207,22 @@ async def approve(call: Call, _: Nothing) -> Success:
     return approved
 
 
-async def deny(call: Call, form: Denial) -> Success:
+async def deny(call: Call, form: Denial) -> ListingAnswer:
     """Deny the listing in review, and return it."""
     return await _decide(call, Verdict("denied", form.reason))
 
 
-async def withdraw(call: Call, form: Denial) -> Success:
+async def withdraw(call: Call, form: Denial) -> ListingAnswer:
     """Withdraw the approval of the listing, and return it."""
     return await _decide(call, Verdict("withdrawn", form.reason))
 
 
-async def agree(call: Call, form: ChangeAgreement) -> Success:
+async def agree(call: Call, form: ChangeAgreement) -> ListingAnswer:
     """Agree to the change of the approved listing, and return it."""
     return await _decide(call, Verdict("change_agreed", version=form.version))
 
 
-async def refuse(call: Call, form: ChangeRefusal) -> Success:
+async def refuse(call: Call, form: ChangeRefusal) -> ListingAnswer:
     """Refuse the change of the approved listing, and return it."""
     return await _decide(call, Verdict("change_refused", form.reason, form.version))
 
@@ -242,20 +237,13 @@ async def _decide(call: Call, verdict: Verdict) -> Success:
         tells_owner=call.tools.tells_owners,
         deliveries=call.tools.new_deliveries(),
     )
-    return await call.commit(events, lambda: listing_answer(listing_of(call.state, call.ref)))
+    return await commit_listing(call, call.ref, events)
 
-
-_ONE = "/manage/{kind}/{id}"
 
 SHOW_QUEUE = Action(
     name="showQueue",
     run=show_queue,
-    form=QueueQuery,
-    view=QueuePage,
-    access=Access(),
-    method="GET",
-    path="/manage/queue",
-    tag="Review",
+    route="GET /manage/queue",
     summary="Show what waits for a decision",
     about=(
         "Bots and servers in review, and changes of approved ones, in pages. The one that waits for "
@@ -267,66 +255,50 @@ SHOW_QUEUE = Action(
 CLAIM = Action(
     name="claim{Thing}",
     run=claim,
-    form=Nothing,
-    view=ClaimAnswer,
     access=Access("review"),
-    method="POST",
-    path=f"{_ONE}/claim",
+    route="POST /manage/{kind}/{id}/claim",
     of="review",
-    tag="Review",
     summary="Take the review of a {thing} on",
     about=(
         "Tells other moderators who is at it, and forbids them nothing. It takes the place of the "
         "claim of another one."
     ),
     outcome="Who is at it now.",
-    refuses=("no_such_listing", "not_in_review", "unavailable"),
+    refuses=("not_in_review",),
     command=Command("review claim"),
 )
 RELEASE = Action(
     name="release{Thing}",
     run=release,
-    view=ClaimAnswer,
     access=Access("review"),
-    method="DELETE",
-    path=f"{_ONE}/claim",
+    route="DELETE /manage/{kind}/{id}/claim",
     of="review",
-    tag="Review",
     summary="Give the review of a {thing} back",
     about="Ends your own claim. That of another moderator stays.",
     outcome="Who is at it now.",
-    refuses=("no_such_listing", "not_in_review", "unavailable"),
+    refuses=("not_in_review",),
     command=Command("review release"),
 )
 SHOW_NOTES = Action(
     name="show{Thing}Notes",
     run=show_notes,
-    view=NoteList,
     access=Access("review"),
-    method="GET",
-    path=f"{_ONE}/notes",
+    route="GET /manage/{kind}/{id}/notes",
     of="review",
-    tag="Review",
     summary="Show the notes on a {thing}",
     about="What moderators note for each other. Owners never see it.",
     outcome="The newest notes.",
-    refuses=("no_such_listing",),
     command=Command("review notes"),
 )
 NOTE = Action(
     name="note{Thing}",
     run=note,
-    form=NewNote,
-    view=NoteList,
     access=Access("review"),
-    method="POST",
-    path=f"{_ONE}/notes",
+    route="POST /manage/{kind}/{id}/notes",
     of="review",
-    tag="Review",
     summary="Note something on a {thing}",
     about="For other moderators. With too many notes, the oldest one goes.",
     outcome="The newest notes, this one included.",
-    refuses=("no_such_listing", "unavailable"),
     status=201,
     command=Command(
         "review note",
@@ -337,33 +309,25 @@ NOTE = Action(
 APPROVE = Action(
     name="approve{Thing}",
     run=approve,
-    form=Nothing,
-    view={kind: views.approved for kind, views in VIEWS.items()},
     access=Access("decide"),
-    method="POST",
-    path=f"{_ONE}/approve",
+    route="POST /manage/{kind}/{id}/approve",
     of="review",
-    tag="Listings",
     summary="Approve a {thing} in review",
     about="From then on it can be voted for, and a bot can have API keys.",
     outcome="The {thing}.",
-    refuses=("no_such_listing", "not_in_review", "unavailable"),
+    refuses=("not_in_review",),
     command=Command("{kind} approve"),
 )
 DENY = Action(
     name="deny{Thing}",
     run=deny,
-    form=Denial,
-    view=ANSWERS,
     access=Access("decide"),
-    method="POST",
-    path=f"{_ONE}/deny",
+    route="POST /manage/{kind}/{id}/deny",
     of="review",
-    tag="Listings",
     summary="Deny a {thing} in review",
     about="It goes back to review when its owner edits it.",
     outcome="The {thing}, denied.",
-    refuses=("no_such_listing", "not_in_review", "is_approved", "unavailable"),
+    refuses=("not_in_review", "is_approved"),
     command=Command(
         "{kind} deny",
         "Deny a {thing} in review.\n\nREASON is shown to its owner.",
@@ -373,13 +337,9 @@ DENY = Action(
 WITHDRAW = Action(
     name="withdraw{Thing}",
     run=withdraw,
-    form=Denial,
-    view=ANSWERS,
     access=Access("decide"),
-    method="POST",
-    path=f"{_ONE}/withdraw",
+    route="POST /manage/{kind}/{id}/withdraw",
     of="review",
-    tag="Listings",
     summary="Withdraw the approval of a {thing}",
     about={
         kind.plural: "It is denied from then on: nobody sees it or votes for it"
@@ -388,7 +348,7 @@ WITHDRAW = Action(
         for kind in KINDS
     },
     outcome="The {thing}, denied.",
-    refuses=("no_such_listing", "not_approved", "unavailable"),
+    refuses=("not_approved",),
     command=Command(
         "{kind} withdraw",
         "Withdraw the approval of a {thing}.\n\nREASON is shown to its owner.",
@@ -398,17 +358,13 @@ WITHDRAW = Action(
 AGREE = Action(
     name="agreeTo{Thing}Change",
     run=agree,
-    form=ChangeAgreement,
-    view=ANSWERS,
     access=Access("decide"),
-    method="POST",
-    path=f"{_ONE}/change/agree",
+    route="POST /manage/{kind}/{id}/change/agree",
     of="review",
-    tag="Listings",
     summary="Agree to the change of a {thing}",
     about="Everybody sees the proposed version from then on.",
     outcome="The {thing}.",
-    refuses=("no_such_listing", "no_change", "other_version", "unavailable"),
+    refuses=("no_change", "other_version"),
     command=Command(
         "review agree",
         "Agree to the change of an approved listing.\n\nVERSION names the change that you have seen: `bots "
@@ -419,19 +375,15 @@ AGREE = Action(
 REFUSE = Action(
     name="refuse{Thing}Change",
     run=refuse,
-    form=ChangeRefusal,
-    view=ANSWERS,
     access=Access("decide"),
-    method="POST",
-    path=f"{_ONE}/change/refuse",
+    route="POST /manage/{kind}/{id}/change/refuse",
     of="review",
-    tag="Listings",
     summary="Refuse the change of a {thing}",
     about=(
         "Everybody sees the version agreed to last. The proposed one is gone; its owner reads the reason."
     ),
     outcome="The {thing}.",
-    refuses=("no_such_listing", "no_change", "other_version", "unavailable"),
+    refuses=("no_change", "other_version"),
     command=Command(
         "review refuse",
         "Refuse the change of an approved listing.\n\nVERSION names the change that you have seen: `bots "

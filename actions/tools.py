@@ -3,7 +3,6 @@
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from msgspec import UNSET, UnsetType
 
@@ -20,34 +19,12 @@ from people.user_sessions import Sessions
 from votes.queries import Searches
 
 
-class VoteClaims(Protocol):
-    """Claims that keep two nodes of a fleet from taking a user's vote for one listing at the same time."""
-
-    def holding(self, ref: str, user: str, at_ms: int) -> AbstractAsyncContextManager[None]:
-        """Return a context in which this node alone may take the vote.
-
-        An exception in the context gives the claim back. Otherwise the claim stands until the user may vote
-        again. Raises VotedTooSoon.
-        """
-
-
-class Attempts(Protocol):
-    """The attempts of deliveries, for actions that wait for one."""
-
-    def expecting(self, name: str) -> AbstractContextManager[Callable[[], Awaitable[None]]]:
-        """Return a context whose function waits for the first attempt since its start, up to a limit.
-
-        Args:
-            name: the id of a delivery, or the ref of a listing for any attempt to its endpoint.
-        """
-
-
 @dataclass(frozen=True)
 class Tools:
     """The objects that actions work with. `new_id()` makes ids; `random(n)` gives n random bytes.
 
     `claims` and `pseudonym` are a fleet's: outside of one there are no claims, and pseudonyms are empty.
-    `tells_owners` is true if owners are sent a message about each decision. `edits` says which version of an
+    `tells_owners` is true if owners get a message about each decision. `edits` says which version of an
     edited listing the public sees.
     """
 
@@ -60,7 +37,9 @@ class Tools:
     cooldown_ms: int
     keys_per_listing: int
     webhooks: WebhookPolicy
-    attempts: Attempts
+    expecting: Callable[[str], AbstractContextManager[Callable[[], Awaitable[None]]]]
+    """Takes the id of a delivery, or the ref of a listing for any attempt to its endpoint. Returns a context
+    whose function waits for the first attempt since its start, up to a limit."""
     searches: Searches
     problems: StatsProblems
     missing_count: Callable[[str], str | None]
@@ -69,17 +48,22 @@ class Tools:
     sessions: Sessions
     ownership: Ownership
     """The listings of each user, and those that wait for a decision."""
-    claims: VoteClaims | None = None
+    claims: Callable[[str, str, int], AbstractAsyncContextManager[None]] | None = None
+    """Takes a listing, a user and the time. Returns a context in which this node alone may take the vote.
+
+    An exception in the context gives the claim back. Otherwise the claim lasts until the user may vote again.
+    Raises VotedTooSoon.
+    """
     pseudonym: Callable[[str], str] = lambda _: ""
     tells_owners: bool = False
     edits: EditsShown = "after"
     in_slices: Callable[[Iterable[None]], Awaitable[None]] = field(kw_only=True)
     """Does long work slice by slice, with other requests between them."""
-    vote_mark: Callable[[str, str], str] = field(kw_only=True)
+    vote_pseudonym: Callable[[str, str], str] = field(kw_only=True)
     """Returns the pseudonym of a listing and a user, as core/fleet_table.py keeps it."""
 
     def new_deliveries(self) -> NewDeliveries:
-        """Return what makes deliveries of events of listings."""
+        """Return a maker of deliveries for events of listings."""
         return NewDeliveries(self.new_id, self.webhooks.pending_most(self.ledger.state))
 
     def hint(self, ref: str) -> str | UnsetType:

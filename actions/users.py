@@ -1,4 +1,6 @@
-"""Users: who they are, who moderates, what is forbidden to them, and to forget one.
+"""Users: show them, appoint moderators, end sessions, impose quarantines, forget one.
+
+Invariant: a session is shown by its id, and its digest never leaves.
 
 A user may be named before the first sign-in, so every well-formed id can be appointed or put under
 quarantine.
@@ -9,12 +11,12 @@ from typing import Annotated, get_args
 from msgspec import Meta
 from msgspec.structs import asdict
 
-from actions.action import Access, Action, Call, Command
+from actions.action import Access, Action, Call, Command, Option
+from actions.notices import NOTICE_ACTIONS
 from actions.query_forms import UsersQuery
 from actions.tools import Tools
 from actions.views import (
     NEXT,
-    NULL,
     ActorName,
     Count,
     Moment,
@@ -22,27 +24,32 @@ from actions.views import (
     Success,
     UserId,
     View,
+    described,
     example,
     including,
 )
 from core.actors import OPERATOR
-from core.user_rows import Quarantine, QuarantinedAct, UserRow, user_ref
+from core.user_rows import Quarantine, QuarantinedAct, user_ref
 from forms.fields import ABOUT_PROSE, LAST_MS, Form, Nothing
 from forms.rules import IN_PROSE, About, Between, Size
-from languages.refusals import Invalid, Refusal
+from languages.refusals import Invalid
 from languages.said import Fault
 from people import quarantine
 from people.permissions import ModeratorSource
 from people.queries import users_page
+from people.user_sessions import SHOWN_DIGITS, digests_of, end_everyone, end_sessions, session_id
 from votes.rules import erase_user, keep_cooldowns
 
 ACTS: tuple[QuarantinedAct, ...] = get_args(QuarantinedAct)
 Username = Annotated[
-    str | None,
-    Meta(description="As the chat platform said at the last sign-in; null before the first."),
-    example("ada"),
+    str | None, described("As the chat platform said at the last sign-in; null before the first.", "ada")
 ]
-DisplayName = Annotated[str | None, Meta(description="Null for a user who has none, too."), example("Ada")]
+DisplayName = Annotated[str | None, described("Null for a user who has none, too.", "Ada")]
+
+
+SESSION_PATTERN = f"^[0-9a-f]{{{SHOWN_DIGITS}}}$"
+USERS_AT_ONCE = 64
+"""Users whose sessions end in one record."""
 
 
 class QuarantineTerms(Form, frozen=True):
@@ -61,14 +68,15 @@ class QuarantineView(View):
     """An act that is forbidden to a user, or was."""
 
     act: Annotated[QuarantinedAct, example("vote")]
-    reason: Annotated[str, Meta(description="The user may see it."), example("You voted from many accounts.")]
+    reason: Annotated[str, described("The user may see it.", "You voted from many accounts.")]
 
     by: ActorName
     since: Moment
     until: Annotated[
         Count | None,
-        Meta(description="The time when it ends or ended, in Unix milliseconds; null for no end."),
-        example(1_750_604_800_000),
+        described(
+            "The time when it ends or ended, in Unix milliseconds; null for no end.", 1_750_604_800_000
+        ),
     ]
     in_force: Annotated[bool, example(True)]
 
@@ -79,25 +87,22 @@ class UserView(View):
     id: UserId
     username: Username
     display_name: DisplayName
-    locale: Annotated[
-        str | None, Meta(description="The language that the user has chosen there."), example("en-GB")
-    ]
+    locale: Annotated[str | None, described("The language that the user has chosen there.", "en-GB")]
     first_at: Annotated[
         Count | None,
-        Meta(description="The first sign-in, appointment or quarantine; null if there was none."),
-        example(1_747_000_000_000),
+        described("The first sign-in, appointment or quarantine; null if there was none.", 1_747_000_000_000),
     ]
     moderator: Annotated[
         ModeratorSource | None,
-        Meta(
-            description="`settings` for one whom `web.moderators` names, else `appointed`; null for a user "
+        described(
+            "`settings` for one whom `web.moderators` names, else `appointed`; null for a user "
             "who does not moderate.",
-            examples=[None],
+            None,
         ),
     ]
-    sessions: Annotated[Count, Meta(description="How many browsers are signed in.")]
+    sessions: Annotated[Count, described("How many browsers are signed in.")]
     quarantines: Annotated[
-        tuple[QuarantineView, ...], Meta(description="The last of each act, also those that are over.")
+        tuple[QuarantineView, ...], described("The last of each act, also those that are over.")
     ]
 
 
@@ -110,7 +115,7 @@ class UserPage(Success):
     """Users in the order of their ids as text."""
 
     users: tuple[UserView, ...]
-    next: Annotated[UserId | None, Meta(description=NEXT), NULL]
+    next: Annotated[UserId | None, described(NEXT, None)]
 
 
 class ModeratorView(View):
@@ -120,7 +125,7 @@ class ModeratorView(View):
     username: Username
     display_name: DisplayName
     moderator: Annotated[
-        ModeratorSource, Meta(description="`settings` for one whom `web.moderators` names, else `appointed`.")
+        ModeratorSource, described("`settings` for one whom `web.moderators` names, else `appointed`.")
     ]
 
 
@@ -131,9 +136,31 @@ class ModeratorList(Success):
     next: NoMore = None
 
 
+class UserSessionView(View):
+    """A browser that is signed in."""
+
+    id: Annotated[str, Meta(pattern=SESSION_PATTERN), example("4f1d0c9a7b3e5826")]
+    label: Annotated[str, described("The browser and its system, as it called itself.", "Firefox on Linux")]
+    opened_at: Moment
+    seen_at: Annotated[Moment, described("Its last use, which is written once an hour at most.")]
+
+
+class UserSessions(Success):
+    """The open sessions of a user, the newest first."""
+
+    sessions: tuple[UserSessionView, ...]
+    next: NoMore = None
+
+
+class EndedSessions(Success):
+    """The number of sessions that were ended, including expired ones."""
+
+    ended: Annotated[Count, example(12)]
+
+
 def user_view(tools: Tools, user_id: str, now_ms: int) -> UserView:
-    """Return a user, also one of whom nothing is known, or who moderates by the settings without a row."""
-    row = _row(tools, user_id)
+    """Return the view of a user, who may have no row."""
+    row = tools.ledger.state.users.get(user_ref(user_id))
     profile = row.profile if row is not None else None
     return UserView(
         id=user_id,
@@ -145,10 +172,6 @@ def user_view(tools: Tools, user_id: str, now_ms: int) -> UserView:
         sessions=len(tools.sessions.open_of(row, now_ms)) if row is not None else 0,
         quarantines=tuple(_quarantine(each, now_ms) for each in row.quarantines) if row is not None else (),
     )
-
-
-def _row(tools: Tools, user_id: str) -> UserRow | None:
-    return tools.ledger.state.users.get(user_ref(user_id))
 
 
 def _quarantine(found: Quarantine, now_ms: int) -> QuarantineView:
@@ -171,15 +194,7 @@ def index(call: Call, form: UsersQuery) -> UserPage:
 
 def show(call: Call, _: None) -> UserAnswer:
     """Return the user of the path."""
-    return _answer(call, known_id(call))
-
-
-def known_id(call: Call) -> str:
-    """Return the id of the user in the path, who has a row or is named by the settings. Raises Refusal."""
-    user_id = call.user_id()
-    if _row(call.tools, user_id) is None and not call.tools.moderators.has(user_id):
-        raise Refusal("no_such_user")
-    return user_id
+    return _answer(call, call.known_user_id())
 
 
 def _answer(call: Call, user_id: str) -> UserAnswer:
@@ -209,7 +224,7 @@ async def appoint(call: Call, _: Nothing) -> UserAnswer:
 async def dismiss(call: Call, _: None) -> Success:
     """Take the role away. Succeeds for a user who has none, too."""
     events = call.tools.moderators.dismiss(call.user_id(), call.now_ms, by=call.by)
-    return await call.commit(events, Success)
+    return await call.done(events)
 
 
 async def impose(call: Call, form: QuarantineTerms) -> UserAnswer:
@@ -221,9 +236,7 @@ async def impose(call: Call, form: QuarantineTerms) -> UserAnswer:
 
 async def lift(call: Call, _: None) -> Success:
     """End a quarantine."""
-    return await call.commit(
-        quarantine.lift(call.state, *user_and_act(call), call.now_ms, by=call.by), Success
-    )
+    return await call.done(quarantine.lift(call.state, *user_and_act(call), call.now_ms, by=call.by))
 
 
 def user_and_act(call: Call) -> tuple[str, QuarantinedAct]:
@@ -232,6 +245,35 @@ def user_and_act(call: Call) -> tuple[str, QuarantinedAct]:
     if act not in ACTS:
         raise Invalid({"act": Fault("not_one_of", {"choices": ", ".join(ACTS)})})
     return user_id, act
+
+
+def sessions_of(call: Call, _: None) -> UserSessions:
+    """Return the open sessions of a user."""
+    row = call.state.users.get(user_ref(call.known_user_id()))
+    found = call.tools.sessions.open_of(row, call.now_ms) if row is not None else ()
+    shown = tuple(
+        UserSessionView(id=session_id(each), label=each.label, opened_at=each.opened_ms, seen_at=each.seen_ms)
+        for each in found
+    )
+    return UserSessions(sessions=shown)
+
+
+async def end_session(call: Call, _: None) -> Success:
+    """End the session that the path names; all sessions of the user if it names none."""
+    user_id, named = call.known_user_id(), call.ids[1:]
+    digests = digests_of(call.state.users.get(user_ref(user_id)), *named) if named else None
+    events = end_sessions(call.state, user_id, digests, call.now_ms, by=call.by)
+    return await call.done(events)
+
+
+async def end_all_sessions(call: Call, _: None) -> EndedSessions:
+    """End the sessions of all users, some users at a time. Those that begin meanwhile stay."""
+    refs, ended = [*dict.fromkeys(call.state.users.by_session.values())], 0
+    for start in range(0, len(refs), USERS_AT_ONCE):
+        events = end_everyone(call.state, refs[start : start + USERS_AT_ONCE], call.now_ms, by=call.by)
+        ended += sum(len(event.digests) for event in events)
+        await call.done(events)
+    return EndedSessions(ended=ended)
 
 
 async def forget(call: Call, _: None) -> Success:
@@ -247,7 +289,9 @@ async def forget(call: Call, _: None) -> Success:
         # Cooldowns come first, so that other nodes, too, know of them before they forget the votes.
         cooldowns = (
             keep_cooldowns(
-                *(state, user_id, search.refs, tools.vote_mark), now_ms=now_ms, cooldown_ms=tools.cooldown_ms
+                *(state, user_id, search.refs, tools.vote_pseudonym),
+                now_ms=now_ms,
+                cooldown_ms=tools.cooldown_ms,
             )
             if call.by != OPERATOR
             else []
@@ -255,50 +299,40 @@ async def forget(call: Call, _: None) -> Success:
         pseudonym = tools.pseudonym(user_id)
         erased = erase_user(user_id, search.refs, pseudonym, now_ms=now_ms, by=call.by)
         kept = quarantine.after_erasure(state, user_id, now_ms)
-        return await call.commit([*cooldowns, *erased, *kept], Success)
+        return await call.done([*cooldowns, *erased, *kept])
 
-
-_USER = "/manage/users/{id}"
 
 LIST_USERS = Action(
     name="listUsers",
     run=index,
-    form=UsersQuery,
-    view=UserPage,
-    access=Access(),
-    method="GET",
-    path="/manage/users",
-    tag="Users",
+    route="GET /manage/users",
     summary="List users",
     about=(
         "Those who have signed in, were made moderators, or were put under quarantine. In the order of their "
         "ids as text, in pages."
     ),
     outcome="A page of users.",
-    command=Command("users list"),
+    command=Command(
+        "users list",
+        "List all users.\n\nThey have signed in, were made moderators, or were put under quarantine.",
+        is_whole=True,
+    ),
 )
 SHOW_USER = Action(
     name="showUser",
     run=show,
-    view=UserAnswer,
-    access=Access(),
-    method="GET",
-    path=_USER,
-    tag="Users",
+    route="GET /manage/users/{id}",
     summary="Show a user",
     about="The name, whether the user moderates, and what is forbidden to the user.",
     outcome="The user.",
-    refuses=("invalid_id", "no_such_user"),
+    refuses=("no_such_user",),
     command=Command("users show"),
 )
 FORGET_USER = Action(
     name="forgetUser",
     run=forget,
-    view=Success,
     access=Access(fresh=True),
-    method="DELETE",
-    path=_USER,
-    tag="Users",
+    route="DELETE /manage/users/{id}",
     summary="Forget a user",
     about=(
         "Removes all that is known of the user, the user's votes, and every delivery that names the user, "
@@ -306,7 +340,6 @@ FORGET_USER = Action(
         "lift it first. The user may vote again at once. Succeeds for an unknown user, too."
     ),
     outcome="The user's votes, and the deliveries that name the user, are gone.",
-    refuses=("invalid_id", "unavailable"),
     command=Command(
         "users erase",
         loses="This removes all that is known of user {id}, with votes and deliveries, everywhere.",
@@ -315,11 +348,7 @@ FORGET_USER = Action(
 LIST_MODERATORS = Action(
     name="listModerators",
     run=moderators,
-    view=ModeratorList,
-    access=Access(),
-    method="GET",
-    path="/manage/moderators",
-    tag="Users",
+    route="GET /manage/moderators",
     summary="List moderators",
     about="Those whom `web.moderators` names, and those who were appointed.",
     outcome="The moderators.",
@@ -328,43 +357,27 @@ LIST_MODERATORS = Action(
 APPOINT_MODERATOR = Action(
     name="appointModerator",
     run=appoint,
-    finds=Call.user_id,
-    form=Nothing,
-    view=UserAnswer,
-    access=Access(),
-    method="PUT",
-    path=f"{_USER}/moderator",
-    tag="Users",
+    route="PUT /manage/users/{id}/moderator",
     summary="Make a user a moderator",
     about="Also one who has never signed in. Sessions of moderators end earlier, from now on.",
     outcome="The user.",
-    refuses=("invalid_id", "unavailable"),
     command=Command("moderators add"),
 )
 DISMISS_MODERATOR = Action(
     name="dismissModerator",
     run=dismiss,
-    view=Success,
-    access=Access(),
-    method="DELETE",
-    path=f"{_USER}/moderator",
-    tag="Users",
+    route="DELETE /manage/users/{id}/moderator",
     summary="Take the role of a moderator away",
     about="It holds at once. Succeeds for a user who does not moderate, too.",
     outcome="The user does not moderate.",
-    refuses=("invalid_id", "moderator_by_settings", "unavailable"),
+    refuses=("moderator_by_settings",),
     command=Command("moderators remove"),
 )
 QUARANTINE_USER = Action(
     name="quarantineUser",
     run=impose,
     finds=user_and_act,
-    form=QuarantineTerms,
-    view=UserAnswer,
-    access=Access(),
-    method="PUT",
-    path=f"{_USER}/quarantines/{{act}}",
-    tag="Users",
+    route="PUT /manage/users/{id}/quarantines/{act}",
     summary="Forbid an act to a user",
     about="""\
 For a time, or until it is lifted; also to a user who has never signed in. It takes the place of an earlier
@@ -372,20 +385,71 @@ quarantine of the same act.
 
 A user who may not sign in is signed out everywhere.""",
     outcome="The user.",
-    refuses=("invalid_id", "invalid_act", "unavailable"),
-    command=Command("users quarantine"),
+    command=Command(
+        "users quarantine",
+        "Forbid an act to a user.\n\nREASON is shown to the user. Without --until or --for it has no end. "
+        "Who may not sign in is signed out.",
+        {"act": Option(choices=ACTS), "reason": Option(), "until": Option(reads="end")},
+    ),
 )
 LIFT_QUARANTINE = Action(
     name="liftQuarantine",
     run=lift,
-    view=Success,
-    access=Access(),
-    method="DELETE",
-    path=f"{_USER}/quarantines/{{act}}",
-    tag="Users",
+    route="DELETE /manage/users/{id}/quarantines/{act}",
     summary="Lift a quarantine",
     about="The user may do it again at once.",
     outcome="It is over.",
-    refuses=("invalid_id", "invalid_act", "no_such_quarantine", "unavailable"),
-    command=Command("users lift"),
+    refuses=("no_such_quarantine",),
+    command=Command(
+        "users lift",
+        "Lift a quarantine. The user may do it again at once.",
+        {"act": Option(choices=ACTS)},
+    ),
+)
+LIST_SESSIONS = Action(
+    name="listSessions",
+    run=sessions_of,
+    route="GET /manage/users/{id}/sessions",
+    summary="List a user's sessions",
+    about="The browsers that are signed in.",
+    outcome="The open sessions.",
+    refuses=("no_such_user",),
+    command=Command("users sessions"),
+)
+END_SESSIONS = Action(
+    name="endSessions",
+    run=end_session,
+    route="DELETE /manage/users/{id}/sessions",
+    summary="End all sessions of a user",
+    about="The user is signed out everywhere, and may sign in again.",
+    outcome="No browser is signed in.",
+    refuses=("no_such_user",),
+    command=Command("users end-sessions", loses="This signs the user {id} out everywhere."),
+)
+END_ALL_SESSIONS = Action(
+    name="endAllSessions",
+    run=end_all_sessions,
+    route="DELETE /manage/sessions",
+    summary="End the sessions of all users",
+    about=(
+        "Everybody is signed out everywhere, and may sign in again. Sessions that begin meanwhile stay. "
+        "After a 503, send it again."
+    ),
+    outcome="How many sessions it has ended.",
+    command=Command("users end-all-sessions", loses="This signs everybody out everywhere."),
+)
+END_SESSION = Action(
+    name="endSession",
+    run=end_session,
+    route="DELETE /manage/users/{id}/sessions/{session_id}",
+    summary="End a session of a user",
+    about="That browser is signed out.",
+    outcome="It is over.",
+    refuses=("no_such_user", "no_such_session"),
+    command=Command("users end-session", loses="This ends the session {session_id} of the user {id}."),
+)
+USER_ACTIONS = (
+    *(LIST_USERS, SHOW_USER, FORGET_USER, LIST_MODERATORS, APPOINT_MODERATOR, DISMISS_MODERATOR),
+    *(LIST_SESSIONS, *NOTICE_ACTIONS, END_SESSIONS, END_ALL_SESSIONS, END_SESSION),
+    *(QUARANTINE_USER, LIFT_QUARANTINE),
 )

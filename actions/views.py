@@ -6,8 +6,8 @@ answer, except one that may be UNSET. Times are Unix milliseconds; what never ha
 
 The views of a subject are beside its actions, such as in `actions/keys.py`.
 
-The OpenAPI document shows an example of each view, made of those of its fields: `example(...)` says one where
-the type alone would tell nothing.
+The OpenAPI document shows an example of each view, made of those of its fields. `example(...)` and
+`described(...)` note one where the type alone has none.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,6 +24,11 @@ from kinds.registry import KINDS
 def example(value: object) -> Meta:
     """Return a note on a field: its example in the OpenAPI document."""
     return Meta(examples=[value])
+
+
+def described(text: str, *examples: object) -> Meta:
+    """Return a note on a field: its description in the OpenAPI document, and its example, if it needs one."""
+    return Meta(description=text, examples=[*examples] or None)
 
 
 NULL = example(None)
@@ -46,8 +51,8 @@ Snowflake = Annotated[
         examples=["123456789012345678"],
     ),
 ]
-UserId = Annotated[Snowflake, Meta(examples=["323456789012345678"])]
-ListingName = Annotated[str, Meta(examples=["Example bot"])]
+UserId = Annotated[Snowflake, example("323456789012345678")]
+ListingName = Annotated[str, example("Example bot")]
 OurId = Annotated[str, Meta(pattern=ID_PATTERN, examples=["0f4c81b2a95d3e6f7a8b9c0d"])]
 """The id of a key or a delivery."""
 if TYPE_CHECKING:
@@ -64,19 +69,19 @@ DeliveryCursor = Annotated[
 """The place of a delivery in the list of those of a listing."""
 ActorName = Annotated[
     str,
-    Meta(
-        description="`operator`; `gateway`, when it acted by itself; `users/` and an id; or `erased`, "
+    described(
+        "`operator`; `gateway`, when it acted by itself; `users/` and an id; or `erased`, "
         "for a user who was erased since.",
-        examples=["users/223456789012345678"],
+        "users/223456789012345678",
     ),
 ]
 NEXT = "Give it as `after` to get the next page; null on the last one."
-NoMore = Annotated[None, Meta(description="The list is whole.")]
+NoMore = Annotated[None, described("The list is whole.")]
 
 Hint = Annotated[
     str,
-    Meta(
-        description="The reason why the bot's first push of `server_count` would be answered 500, and what "
+    described(
+        "The reason why the bot's first push of `server_count` would be answered 500, and what "
         "to do. Left out where nothing is missing."
     ),
 ]

@@ -1,34 +1,42 @@
-"""Votes for a listing: cast one, check many, count all. Invariant: every vote is taken by `take`.
+"""Votes for a listing: cast one, check many, count all, remove those of users.
+
+Invariant: every vote is taken by `take`, and the owner reads the reason of every removal.
 
 A surface that guards the button asks `refuse` first, and may flag a vote; see pages/voting/vote_page.py.
+
+A removal takes all votes of a bounded number of users out of a listing, in a few records, so that the loop is
+never held for long. The cooldown of each user's last vote runs on. A removal may be made again, because votes
+that are gone are not removed twice.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated
 
 from msgspec import Meta
 from msgspec.structs import asdict
 
 from actions.action import Access, Action, Call, Command, Option
-from actions.views import Count, Day, Moment, Month, NoMore, Positive, Snowflake, Success, View
+from actions.views import Count, Day, Moment, Month, NoMore, Positive, Snowflake, Success, View, described
+from core.actors import user_of
 from core.clock import date_of, month_name
 from core.events import Event, VoteFlagged
 from core.push_history import pushes_of
-from core.rows import FlagRule
-from listings.forms import Voter, Voters
+from core.rows import FlagRule, Listing
+from core.vote_port import leaves_of
+from listings.forms import MOST_USERS_REMOVED, Strike, Voter, Voters
 from listings.rules import listing_of
 from people.quarantine import refuse_quarantined
 from votes.numbers import VoterSurvey, votes_to_now
 from votes.queries import LastVote, VoteCount, Voted, vote_status
-from votes.rules import cast_vote
+from votes.rules import KeptCooldowns, VoteRemoval, cast_vote, remove_votes
 
 
 class CastVote(Success, rename={"last_ms": "lastVote", "next_ms": "nextVoteAt"}):
     """The vote that was cast."""
 
-    vote: Annotated[Positive, Meta(description="How often the user has voted, over all time.")]
+    vote: Annotated[Positive, described("How often the user has voted, over all time.")]
     last_ms: Moment
-    next_ms: Annotated[Moment, Meta(description="The time when the user can vote again.")]
+    next_ms: Annotated[Moment, described("The time when the user can vote again.")]
 
 
 class UserVote(View, rename={"last_ms": "lastVote"}):
@@ -87,40 +95,50 @@ class DayPushes(View):
 class ListingNumbers(Success):
     """The votes for a listing by day and month. Votes that were struck out are not among them."""
 
-    total: Annotated[
-        Count, Meta(description="The votes of all time, without those of erased users.", examples=[1_204])
-    ]
+    total: Annotated[Count, described("The votes of all time, without those of erased users.", 1_204)]
     days: Annotated[
         tuple[DayVotes, ...],
-        Meta(
-            description="The last 90 days, the oldest first.", examples=[[{"day": "2026-01-31", "votes": 17}]]
-        ),
+        described("The last 90 days, the oldest first.", [{"day": "2026-01-31", "votes": 17}]),
     ]
     months: Annotated[
         tuple[MonthVotes, ...],
-        Meta(
-            description="The last 24 months, the oldest first.",
-            examples=[[{"month": "2026-01", "votes": 402}]],
-        ),
+        described("The last 24 months, the oldest first.", [{"month": "2026-01", "votes": 402}]),
     ]
     hours: Annotated[
         tuple[HourVoters, ...],
-        Meta(description="The latest vote of each voter, by hour.", examples=[[{"hour": 18, "voters": 64}]]),
+        described("The latest vote of each voter, by hour.", [{"hour": 18, "voters": 64}]),
     ]
     top_voters: Annotated[
         tuple[TopVoterView, ...],
-        Meta(
-            description="Up to 10 who have voted most, of those who let owners see their names. Nobody does "
+        described(
+            "Up to 10 who have voted most, of those who let owners see their names. Nobody does "
             "unless they chose so on their own page.",
-            examples=[[{"user": "444444444444444444", "name": "Ada", "votes": 31}]],
+            [{"user": "444444444444444444", "name": "Ada", "votes": 31}],
         ),
     ]
     pushes: Annotated[
         tuple[DayPushes, ...],
-        Meta(
-            description="The last 90 days on which the bot has pushed counts, the oldest first. A server has "
-            "none.",
-            examples=[[{"day": "2026-01-31", "server_count": 1_250, "command_count": 42}]],
+        described(
+            "The last 90 days on which the bot has pushed counts, the oldest first. A server has none.",
+            [{"day": "2026-01-31", "server_count": 1_250, "command_count": 42}],
+        ),
+    ]
+
+
+USERS_AT_ONCE = 100
+"""Users in one record: about 2 ms, with a webhook that gets an event for each."""
+
+
+class StruckVotes(Success):
+    """How much a call has struck out, or would."""
+
+    users: Annotated[Count, described("How many users' votes.")]
+    votes: Annotated[Count, described("How many votes these were together.")]
+    more: Annotated[
+        bool,
+        described(
+            "True if there are more within the time: make the call again. One takes those of "
+            f"{MOST_USERS_REMOVED:,} users."
         ),
     ]
 
@@ -138,8 +156,8 @@ async def take(call: Call, user: str, rule: FlagRule | None = None) -> CastVote:
     events, claims = _vote(call, user), call.tools.claims
     if claims is None:
         return await _commit(call, user, [*events, *_flag(call, user, rule)])
-    async with claims.holding(call.ref, user, call.now_ms):
-        # Meanwhile the vote or a quarantine may have come from elsewhere, or the listing may have gone.
+    async with claims(call.ref, user, call.now_ms):
+        # While it waited for the claim, another node may have taken the vote or removed the listing.
         return await _commit(call, user, [*_vote(call, user), *_flag(call, user, rule)])
 
 
@@ -159,7 +177,9 @@ def _vote(call: Call, user: str) -> Sequence[Event]:
         tools.new_deliveries(),
         now_ms=now_ms,
         cooldown_ms=tools.cooldown_ms,
-        kept_until_ms=cooldowns.get(tools.vote_mark(ref, user), 0) if cooldowns else 0,  # of an erased vote
+        kept_until_ms=cooldowns.get(tools.vote_pseudonym(ref, user), 0)
+        if cooldowns
+        else 0,  # of an erased vote
     )
 
 
@@ -210,24 +230,88 @@ async def count_votes(call: Call, _: None) -> ListingNumbers:
     )
 
 
-_VOTES = "/manage/{kind}/{id}/votes"
+async def remove(call: Call, form: Strike) -> StruckVotes:
+    """Remove votes, or count them for a dry run."""
+    users, more = await _chosen(call, form)
+    call = call.rechecked()
+    found = [vote for user in users if (vote := call.state.votes.get(call.ref, int(user))) is not None]
+    answer = StruckVotes(users=len(found), votes=sum(count for count, _ in found), more=more)
+    if not form.dry_run:
+        await _commit_removal(call, users, form.reason)
+    return answer
+
+
+async def _chosen(call: Call, form: Strike) -> tuple[Sequence[str], bool]:
+    """Return the users that a form chooses, each once, and true if there are more."""
+    if form.since is None:
+        row = listing_of(call.state, call.ref)
+        return [*dict.fromkeys(flagged_users(row) if form.flagged else form.users)], False
+    users: list[str] = []
+    until_ms = form.until if form.until is not None else call.now_ms
+    await call.tools.in_slices(_voters_within(call, form.since, until_ms, users))
+    return users[:MOST_USERS_REMOVED], len(users) > MOST_USERS_REMOVED
+
+
+def _voters_within(call: Call, since_ms: int, until_ms: int, found: list[str]) -> Iterator[None]:
+    """Find the users whose last vote came within a time, one leaf of the table after another.
+
+    Ends with one user more than a call takes, if there are more.
+    """
+    votes = call.state.votes
+    for leaf in leaves_of(votes, call.ref):
+        # In the order of their times. A leaf is 1,024 votes, or twice as many while it grows.
+        found += [
+            str(user) for last_ms, user, _ in votes.newest(leaf, len(leaf)) if since_ms <= last_ms <= until_ms
+        ]
+        if len(found) > MOST_USERS_REMOVED:
+            return
+        yield
+
+
+def flagged_users(row: Listing) -> Iterator[str]:
+    """Yield the users whose votes for the listing were flagged, but for erased ones."""
+    for flag in row.flags:
+        user = user_of(flag.by)
+        if user is not None:
+            yield user
+
+
+async def _commit_removal(call: Call, users: Sequence[str], reason: str) -> None:
+    """Remove the votes, some users a record. The first record alone is in the audit log, with the reason."""
+    tools, position = call.tools, None
+
+    def records() -> Iterator[None]:
+        nonlocal position
+        for start in range(0, len(users), USERS_AT_ONCE):
+            events = remove_votes(
+                call.state,
+                call.ref,
+                VoteRemoval(users[start : start + USERS_AT_ONCE], reason, goes_on=position is not None),
+                tools.new_deliveries(),
+                KeptCooldowns(tools.cooldown_ms, tools.vote_pseudonym),
+                now_ms=tools.clock.now_ms(),
+                by=call.by,
+            )
+            if events:
+                position = tools.ledger.commit(events)
+                yield
+
+    await tools.in_slices(records())
+    if position is not None:
+        await tools.ledger.durable(position)
+
 
 CAST_VOTE = Action(
     name="voteFor{Thing}",
     run=cast,
-    form=Voter,
-    view=CastVote,
-    access=Access(),
-    method="POST",
-    path=_VOTES,
-    tag="Votes",
+    route="POST /manage/{kind}/{id}/votes",
     summary="Cast a vote for a {thing}",
     about=(
         "A user can vote for it again after $vote_cooldown. With a webhook set, its owner is told. A "
         "user who may not vote is refused with the reason."
     ),
     outcome="The vote is cast.",
-    refuses=("no_such_listing", "quarantined", "votes_need_approval", "voted_too_soon", "unavailable"),
+    refuses=("quarantined", "votes_need_approval", "voted_too_soon"),
     status=201,
     command=Command(
         "votes cast", "Cast a vote of a user for a listing.", {"user": Option(argument="user_id")}
@@ -236,26 +320,21 @@ CAST_VOTE = Action(
 CHECK_VOTES = Action(
     name="check{Thing}Votes",
     run=check,
-    form=Voters,
-    view=UserVotes,
-    access=Access(),
-    method="POST",
-    path=f"{_VOTES}/check",
-    tag="Votes",
+    route="POST /manage/{kind}/{id}/votes/check",
     summary="Look many users' votes for a {thing} up",
     about="Up to 1,000 users at once, answered in the order they are given in.",
     outcome="How each user stands with it.",
-    refuses=("no_such_listing",),
-    command=Command("votes check"),
+    command=Command(
+        "votes check",
+        "Look up the votes of many users for a listing.",
+        {"users": Option(reads="users", needed=True)},
+    ),
 )
 COUNT_VOTES = Action(
     name="count{Thing}Votes",
     run=count_votes,
-    view=ListingNumbers,
     access=Access("see"),
-    method="GET",
-    path="/manage/{kind}/{id}/numbers",
-    tag="Votes",
+    route="GET /manage/{kind}/{id}/numbers",
     summary="Count a {thing}'s votes by day and month",
     about=(
         "For each of the last 90 days and 24 months (UTC), and of all time. The hours are those of "
@@ -263,7 +342,39 @@ COUNT_VOTES = Action(
         "so do the counts that a bot has pushed."
     ),
     outcome="The numbers.",
-    refuses=("no_such_listing",),
     command=Command("votes count"),
 )
-VOTE_ACTIONS = (CAST_VOTE, CHECK_VOTES, COUNT_VOTES)
+REMOVE_VOTES = Action(
+    name="strike{Thing}Votes",
+    run=remove,
+    access=Access("decide"),
+    route="POST /manage/{kind}/{id}/votes/strike",
+    summary="Strike votes for a {thing} out",
+    about=f"""\
+All votes of the users for the {{thing}} go, and its counts follow. The owner is told why, by a notice and by
+the webhook event `vote.struck`. The users cannot vote again before they could have anyway.
+
+Choose users, the flagged votes, or those whose last vote came within a time: {MOST_USERS_REMOVED:,} users in
+one call. What is struck out stays so at all nodes of a fleet. Of a user's earlier votes nobody knows the
+days: the numbers of days and months lose each user's last vote alone.""",
+    outcome="How much is struck out.",
+    command=Command(
+        "votes strike",
+        "Strike out all votes of users for a listing.\n\nName the users, or --flagged, or a time. One call "
+        "takes a thousand users: as long as the answer says more, make it again.",
+        {
+            "users": Option(reads="users"),
+            "flagged": Option(
+                "--flagged", reads="flag", help="The users of all votes that a rule has flagged."
+            ),
+            "since": Option(
+                "--since", reads="past", help="Users who voted last then or later: a time, or 24h ago."
+            ),
+            "until": Option("--until", reads="past", help="And not later than this."),
+            "reason": Option("--reason", needed=True, help="The owner of the listing reads it."),
+            "dry_run": Option("--dry-run", reads="flag", help="Count the votes, and leave them."),
+        },
+        loses="This strikes out {votes} votes of {users} users.",
+    ),
+)
+VOTE_ACTIONS = (CAST_VOTE, CHECK_VOTES, COUNT_VOTES, REMOVE_VOTES)

@@ -11,7 +11,7 @@ from msgspec.structs import asdict
 from actions.action import Access, Action, Call, Command, Option
 from actions.deliveries import ErrorClass, find_webhook
 from actions.keys import OVERLAP
-from actions.views import NULL, Count, Moment, Success, View, example, including
+from actions.views import Count, Moment, Success, View, described, example, including
 from core.rows import Webhook, WebhookEvent
 from forms.fields import Nothing
 from languages.language_names import Language
@@ -30,7 +30,7 @@ class SuspensionView(View):
     """A pause of an endpoint whose events failed again and again."""
 
     since: Moment
-    reason: Annotated[ErrorClass, Meta(description="The error class of the last failure.")]
+    reason: Annotated[ErrorClass, described("The error class of the last failure.")]
     probes_failed: Count
     next_probe_at: Moment
 
@@ -40,37 +40,32 @@ class WebhookView(View):
 
     url: Annotated[
         str,
-        Meta(description="A chat platform's without its last part, which is a password."),
-        example("https://example.com/votes"),
+        described(
+            "A chat platform's without its last part, which is a password.", "https://example.com/votes"
+        ),
     ]
-    has_token: Annotated[bool, Meta(description="True if a token is set; it is never shown."), example(True)]
+    has_token: Annotated[bool, described("True if a token is set; it is never shown."), example(True)]
     language: Annotated[
         Language | None,
-        Meta(description="The language of messages to a chat platform; null for any other URL."),
-        NULL,
+        described("The language of messages to a chat platform; null for any other URL.", None),
     ]
     signed: Annotated[
         bool,
-        Meta(
-            description="True if requests are signed; the secret is shown when it is made, and never again."
-        ),
+        described("True if requests are signed; the secret is shown when it is made, and never again."),
         example(True),
     ]
     old_secret_until: Annotated[
-        Count | None, Meta(description="The time when the secret before the rotation stops signing."), NULL
+        Count | None, described("The time when the secret before the rotation stops signing.", None)
     ]
-    events: Annotated[
-        tuple[WebhookEvent, ...], Meta(description="The events that the endpoint gets."), example(["vote"])
-    ]
+    events: Annotated[tuple[WebhookEvent, ...], described("The events that the endpoint gets.", ["vote"])]
     saved_at: Moment
-    pending: Annotated[Count, Meta(description="Deliveries that wait, or are tried again.")]
+    pending: Annotated[Count, described("Deliveries that wait, or are tried again.")]
     failed_in_a_row: Annotated[
-        Count, Meta(description="Events that failed for good since the last that was delivered."), example(0)
+        Count, described("Events that failed for good since the last that was delivered.", 0)
     ]
     suspension: Annotated[
         SuspensionView | None,
-        Meta(description="The reason why nothing is sent at the moment; null while events flow."),
-        NULL,
+        described("The reason why nothing is sent at the moment; null while events flow.", None),
     ]
 
 
@@ -84,15 +79,14 @@ class SavedWebhook(Success):
     """The settings without the token, and the secret if it is new."""
 
     secret: Annotated[
-        Secret | None,
-        Meta(description="The secret that signs requests, when this call has made it; else null."),
+        Secret | None, described("The secret that signs requests, when this call has made it; else null.")
     ]
 
 
 class RotatedSecret(Success):
     """The new signing secret."""
 
-    secret: Annotated[Secret, Meta(description="Shown in this answer alone.")]
+    secret: Annotated[Secret, described("Shown in this answer alone.")]
 
 
 def webhook_view(webhook: Webhook, pending: int, now_ms: int) -> WebhookView:
@@ -135,7 +129,7 @@ async def save(call: Call, form: WebhookSettings) -> SavedWebhook:
     return await call.commit(events, saved)
 
 
-def show(call: Call, _: object) -> WebhookAnswer:
+def show(call: Call, _: None) -> WebhookAnswer:
     """Return the settings, and how deliveries go."""
     return WebhookAnswer(**asdict(_view(call)))
 
@@ -146,20 +140,20 @@ def _view(call: Call) -> WebhookView:
 
 async def remove(call: Call, _: None) -> Success:
     """Remove the webhook with its deliveries."""
-    return await call.commit(remove_webhook(call.state, call.ref, call.now_ms, by=call.by), Success)
+    return await call.done(remove_webhook(call.state, call.ref, call.now_ms, by=call.by))
 
 
-async def resume(call: Call, _: object) -> WebhookAnswer:
+async def resume(call: Call, _: Nothing) -> WebhookAnswer:
     """Lift the suspension. The deliveries that wait leave at the endpoint's pace."""
     events = lift_suspension(call.state, call.ref, call.now_ms, by=call.by)
     return await call.commit(events, lambda: show(call, None))
 
 
-async def probe(call: Call, _: object) -> WebhookAnswer:
+async def probe(call: Call, _: Nothing) -> WebhookAnswer:
     """Probe a suspended endpoint now, and return its health after the attempt."""
     events = probe_endpoint(call.state, call.ref, call.now_ms, by=call.by)
-    with call.tools.attempts.expecting(call.ref) as attempt:
-        await call.commit(events, Success)
+    with call.tools.expecting(call.ref) as attempt:
+        await call.done(events)
         await attempt()
     return show(call, None)
 
@@ -173,17 +167,11 @@ async def rotate(call: Call, form: Overlap) -> RotatedSecret:
     return await call.commit(events, lambda: RotatedSecret(secret=secret))
 
 
-_WEBHOOK = "/manage/{kind}/{id}/webhook"
-
 SAVE_WEBHOOK = Action(
     name="save{Thing}Webhook",
     run=save,
-    form=WebhookSettings,
-    view=SavedWebhook,
     access=Access("webhook", fresh=True),
-    method="PUT",
-    path=_WEBHOOK,
-    tag="Webhooks",
+    route="PUT /manage/{kind}/{id}/webhook",
     summary="Set a {thing}'s webhook",
     about=(
         "Replaces url, token, language and events together: what is left out is removed, and without events "
@@ -191,7 +179,6 @@ SAVE_WEBHOOK = Action(
         "with. A suspension ends."
     ),
     outcome="The settings, without the token.",
-    refuses=("no_such_listing", "unavailable"),
     command=Command(
         "webhook set",
         "Set the webhook of a listing.\n\nIt replaces URL, Authorization header, language and events "
@@ -214,29 +201,23 @@ SAVE_WEBHOOK = Action(
 SHOW_WEBHOOK = Action(
     name="show{Thing}Webhook",
     run=show,
-    view=WebhookAnswer,
     access=Access("webhook"),
-    method="GET",
-    path=_WEBHOOK,
-    tag="Webhooks",
+    route="GET /manage/{kind}/{id}/webhook",
     summary="Show a {thing}'s webhook",
     about="The token is never shown.",
     outcome="The settings without the token, and how deliveries go.",
-    refuses=("no_such_listing", "no_such_webhook"),
+    refuses=("no_such_webhook",),
     command=Command("webhook show"),
 )
 REMOVE_WEBHOOK = Action(
     name="remove{Thing}Webhook",
     run=remove,
-    view=Success,
     access=Access("webhook", fresh=True),
-    method="DELETE",
-    path=_WEBHOOK,
-    tag="Webhooks",
+    route="DELETE /manage/{kind}/{id}/webhook",
     summary="Remove a {thing}'s webhook",
     about="What is still to be delivered, and the log of what was, go with it.",
     outcome="It is gone.",
-    refuses=("no_such_listing", "no_such_webhook", "unavailable"),
+    refuses=("no_such_webhook",),
     command=Command(
         "webhook remove",
         loses="This removes the webhook of {id}, what it still has to send, and its log.",
@@ -246,51 +227,39 @@ RESUME_WEBHOOK = Action(
     name="resume{Thing}Webhook",
     run=resume,
     finds=find_webhook,
-    form=Nothing,
-    view=WebhookAnswer,
     access=Access("webhook"),
-    method="POST",
-    path=f"{_WEBHOOK}/resume",
-    tag="Webhooks",
+    route="POST /manage/{kind}/{id}/webhook/resume",
     summary="Lift a suspension",
     about="What waits is sent at the endpoint's pace, and failures count from none.",
     outcome="The settings, and how deliveries go.",
-    refuses=("no_such_listing", "no_such_webhook", "not_suspended", "unavailable"),
+    refuses=("no_such_webhook", "not_suspended"),
     command=Command("webhook resume"),
 )
 PROBE_WEBHOOK = Action(
     name="probe{Thing}Webhook",
     run=probe,
     finds=find_webhook,
-    form=Nothing,
-    view=WebhookAnswer,
     access=Access("webhook"),
-    method="POST",
-    path=f"{_WEBHOOK}/probe",
-    tag="Webhooks",
+    route="POST /manage/{kind}/{id}/webhook/probe",
     summary="Probe a suspended endpoint now",
     about=(
         "Sends one of the deliveries that wait. If it is taken, the suspension ends. Answers after the "
         "attempt, or when it takes too long."
     ),
     outcome="The settings, and how deliveries go after the probe.",
-    refuses=("no_such_listing", "no_such_webhook", "not_suspended", "nothing_to_probe", "unavailable"),
+    refuses=("no_such_webhook", "not_suspended", "nothing_to_probe"),
     command=Command("webhook probe"),
 )
 ROTATE_SECRET = Action(
     name="rotate{Thing}WebhookSecret",
     run=rotate,
     finds=find_webhook,
-    form=Overlap,
-    view=RotatedSecret,
     access=Access("webhook", fresh=True),
-    method="POST",
-    path=f"{_WEBHOOK}/secret/rotate",
-    tag="Webhooks",
+    route="POST /manage/{kind}/{id}/webhook/secret/rotate",
     summary="Change what requests are signed with",
     about="The old secret stops at once, or signs beside the new one for as long as you ask.",
     outcome="The new secret.",
-    refuses=("no_such_listing", "no_such_webhook", "not_signed", "unavailable"),
+    refuses=("no_such_webhook", "not_signed"),
     command=Command(
         "webhook rotate-secret",
         "Change what requests are signed with.\n\nThe old secret stops at once, unless you name an overlap. "

@@ -3,25 +3,34 @@
 Invariant: it does nothing that another HTTP client could not do.
 
 Each operation has a command with words that a person would type (`cli/operations.py`). A command that is one
-call with ids and a query is made of its row; the others stand in modules of their own. `call` makes any call
-under the API's name for it, with a body in JSON.
+call is made of its row; the others are in `cli/own_commands.py`. `call` makes any call under the API's name
+for it, with a body in JSON.
 """
 
 import re
 import textwrap
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 import click
 
 from actions.action import Option
-from cli import bot_commands, user_commands, vote_commands
+from cli import own_commands
 from cli.backup_commands import admin_backup
 from cli.caller import LONG, CallingCommand, GatewayCaller, connection_options, pass_caller
-from cli.listing_commands import commands_of
 from cli.operations import BY_NAME, OPERATIONS, ApiCall
-from cli.parameter_types import SECONDS, JsonObject, ListingParameter, ListingRef, TrimmedFile
+from cli.parameter_types import (
+    FROM_NOW_MS,
+    JSON_OBJECT,
+    LISTING,
+    PAST_MS,
+    SECONDS,
+    TEXT_FILE,
+    TIME_MS,
+    TRIMMED_FILE,
+    ListingRef,
+)
 from cli.remote import TEXT, printable
 from cli.terminal import bars, terminal_width
 from kinds.registry import BY_PLURAL, KINDS
@@ -37,15 +46,15 @@ GROUPS = {
     "moderators": "Say who moderates.",
     "debug": "Look inside the process.",
 }
-LOST = {call.command: call.loses for call in OPERATIONS if call.loses}
-"""Commands that ask before something is lost."""
 _READS: Mapping[str, click.ParamType[Any]] = {
     "text": click.STRING,
     "texts": click.STRING,
+    "flag": click.BOOL,
     "seconds": SECONDS,
-    "file": TrimmedFile(),
+    "past": PAST_MS,
+    "file": TRIMMED_FILE,
 }
-"""How the fields of a form are written on the command line."""
+"""The types of the fields of a form on the command line, by `Option.reads`."""
 
 
 @click.group()
@@ -59,27 +68,19 @@ def admin(context: click.Context, /, **options: Any) -> None:
 
     A command ends with 0; with 1 when it is refused or no gateway answers; with 2 when it is typed wrong.
     """
-    context.obj = GatewayCaller(context.find_root().obj, **options)
+    context.obj = GatewayCaller(deployment=context.find_root().obj, **options)
 
 
-def _generic(command: str, rows: Sequence[ApiCall]) -> click.Command:
+def _made_of(rows: Sequence[ApiCall]) -> click.Command:
     """Return a command that is one call: its ids are arguments, and its query and body are options.
 
     Args:
         rows: one operation, or one for bots and one for servers. Then the first argument is a listing.
     """
-    row, is_of_kinds = rows[0], len(rows) > 1
+    row, own, is_of_kinds = rows[0], rows[0].command, len(rows) > 1
     names = re.findall(r"\{(\w+)\}", row.path)
-    params: list[click.Parameter] = [
-        click.Argument([name], metavar=_metavar(row, name)) for name in names[is_of_kinds:]
-    ]
-    if is_of_kinds:
-        params.insert(0, click.Argument(["listing"], type=ListingParameter()))
-    params += [click.Option([f"--{name}"], help=_QUERY.get(name)) for name in row.query]
-    fields = {name: option for name, option in row.options.items() if name not in names}
-    params += [_field(name, option) for name, option in fields.items()]
-    if command in LOST:
-        params.append(click.Option(["--yes", "is_sure"], is_flag=True, help="Do not ask."))
+    fields = {name: option for name, option in own.options.items() if name not in names}
+    queried = [name for name in row.query if name not in fields and not own.is_whole]
 
     @pass_caller
     def run(caller: GatewayCaller, /, listing: ListingRef | None = None, **values: Any) -> None:
@@ -88,54 +89,101 @@ def _generic(command: str, rows: Sequence[ApiCall]) -> click.Command:
         if listing is not None:
             operation = next(each for each in rows if listing.thing in each.name)
             ids["id"] = listing.id
-        if command in LOST and not caller.is_sure:
-            _confirm(caller, command, ids)
-        query = {name: values[name] for name in row.query}
-        if operation.name not in LONG:
-            body = {name: values[name] for name in fields if values[name] not in (None, ())}
-            caller.show(caller.call(operation.name, body, query, **ids))
-            return
-        with bars() as bar:
-            bar(operation.summary)(0, 0)
-            answer = caller.call(operation.name, query=query, **ids)
-        caller.show(answer)
-        if answer.get("equal") is False:
-            raise click.exceptions.Exit(1)
+        given = {name: _given(name, option, values) for name, option in fields.items()}
+        given = {name: value for name, value in given.items() if value not in (None, (), [])}
+        if own.loses and not caller.is_sure and not given.get("dry_run"):
+            _confirm(caller, operation, given, ids)
+        query = {name: values[name] for name in queried} | (given if row.query else {})
+        if own.is_whole:
+            caller.show_all(operation.name, own.words.split()[0], **query)
+        elif operation.name in LONG:
+            _show_long(caller, operation)
+        else:
+            caller.show(caller.call(operation.name, given, query, **ids))
 
-    summary = rows[0].summary.replace("a bot", "a listing") if is_of_kinds else row.summary
-    return CallingCommand(command.split()[-1], callback=run, params=params, help=row.help or f"{summary}.")
+    params: list[click.Parameter] = [_id(row, name) for name in names[is_of_kinds:]]
+    if is_of_kinds:
+        params.insert(0, click.Argument(["listing"], type=LISTING))
+    params += [click.Option([f"--{name}"], help=_QUERY.get(name)) for name in queried]
+    params += [param for name, option in fields.items() for param in _params(name, option)]
+    if own.loses:
+        params.append(click.Option(["--yes", "is_sure"], is_flag=True, help="Do not ask."))
+    summary = row.summary.replace("a bot", "a listing") if is_of_kinds else row.summary
+    return CallingCommand(own.words.split()[-1], callback=run, params=params, help=own.help or f"{summary}.")
 
 
-def _field(name: str, option: Option) -> click.Parameter:
+def _show_long(caller: GatewayCaller, operation: ApiCall) -> None:
+    with bars() as bar:
+        bar(operation.summary)(0, 0)
+        answer = caller.call(operation.name)
+    caller.show(answer)
+    if answer.get("equal") is False:
+        raise click.exceptions.Exit(1)
+
+
+def _id(row: ApiCall, name: str) -> click.Argument:
+    """Return an id of the path as an argument. An `id` has the name that the path has before it."""
+    option, before = row.command.options.get(name, Option()), re.search(r"(\w+)s/\{id\}", row.path)
+    if option.choices:
+        return click.Argument([name], type=click.Choice(option.choices))
+    metavar = option.argument or (f"{before[1]}_id" if before is not None and name == "id" else name)
+    return click.Argument([name], metavar=metavar.upper())
+
+
+def _params(name: str, option: Option) -> list[click.Parameter]:
     """Return a field of a form as an argument, or as an option if it has a flag."""
-    kind = _READS[option.reads]
+    if option.reads == "users":
+        file = click.Option(
+            ["--from", "file"], type=TEXT_FILE, help="File with user ids; - is standard input."
+        )
+        return [click.Argument([name], nargs=-1, metavar="[USER_IDS]..."), file]
+    if option.reads == "end":
+        end = click.Option([f"--{name}"], type=TIME_MS, help="Its end, such as 2026-01-31T18:00 (UTC).")
+        return [end, click.Option(["--for", "span"], type=FROM_NOW_MS, help="How long it lasts, such as 7d.")]
+    kind = click.Choice(option.choices) if option.choices else _READS[option.reads]
     if not option.flag:
-        return click.Argument([name], type=kind, metavar=option.argument.upper() or None)
-    return click.Option(
-        [option.flag, name],
-        type=kind,
-        multiple=option.reads == "texts",
-        default=option.default,
-        show_default=True,
-        help=option.help,
-    )
+        return [click.Argument([name], type=kind, metavar=option.argument.upper() or None)]
+    return [
+        click.Option(
+            [option.flag, name],
+            type=kind,
+            is_flag=option.reads == "flag",
+            multiple=option.reads == "texts",
+            required=option.needed,
+            default=option.default,
+            show_default=option.default is not None,
+            help=option.help,
+        )
+    ]
 
 
-def _confirm(caller: GatewayCaller, command: str, ids: dict[str, Any]) -> None:
-    noun = command.split()[0]
+def _given(name: str, option: Option, values: Mapping[str, Any]) -> Any:
+    """Return the value of a field on the command line. Raises click.UsageError."""
+    value = values[name]
+    if option.reads == "users":
+        value = [*value, *(values["file"] or "").split()]
+        if option.needed and not value:
+            raise click.UsageError("Name users, or a file with their ids.")
+    if option.reads == "end" and values["span"] is not None:
+        if value is not None:
+            raise click.UsageError(f"Give either --{name} or --for.")
+        value = values["span"]
+    return value
+
+
+def _confirm(
+    caller: GatewayCaller, operation: ApiCall, given: Mapping[str, Any], ids: Mapping[str, Any]
+) -> None:
+    command = operation.command
+    noun, question = command.words.split()[0], str(command.loses)
     if noun in BY_PLURAL:
         name = printable(caller.call(f"show{BY_PLURAL[noun].title}", **ids)["name"])
-        caller.confirm(LOST[command].format(name=name), name)
+        caller.confirm(question.format(name=name), name)
+    elif "dry_run" in command.options:
+        found = caller.call(operation.name, {**given, "dry_run": True}, **ids)
+        caller.confirm(question.format(**found))
     else:
-        caller.confirm(LOST[command].format(**ids))
-
-
-def _metavar(row: ApiCall, name: str) -> str:
-    """Return the name of an argument: the row's own, or for an `id` the name that the path has before it."""
-    if name in row.options:
-        return row.options[name].argument.upper()
-    found = re.search(r"(\w+)s/\{id\}", row.path)
-    return f"{found[1]}_id".upper() if found is not None and name == "id" else name.upper()
+        caller.confirm(question.format(**ids))
 
 
 _QUERY = {
@@ -190,7 +238,7 @@ def _call_of(row: ApiCall) -> click.Command:
     params: list[click.Parameter] = [click.Argument([name]) for name in names]
     params += [click.Option([f"--{name}"], help="See the API's description.") for name in row.query]
     if row.has_body:
-        params.append(click.Option(["--body"], type=JsonObject(), default="{}", show_default=True))
+        params.append(click.Option(["--body"], type=JSON_OBJECT, default="{}", show_default=True))
 
     @pass_caller
     def run(caller: GatewayCaller, /, body: dict[str, Any] | None = None, **values: Any) -> None:
@@ -201,33 +249,19 @@ def _call_of(row: ApiCall) -> click.Command:
 
 
 def _build() -> None:
-    made: dict[str, click.Command] = {
-        **{words: command for kind in KINDS for words, command in commands_of(kind).items()},
-        **bot_commands.COMMANDS,
-        **vote_commands.COMMANDS,
-        **user_commands.COMMANDS,
-        "doctor": doctor,
-        "backup": admin_backup,
-        "metrics": metrics,
-    }
+    made = {**own_commands.COMMANDS, "doctor": doctor, "backup": admin_backup, "metrics": metrics}
     by_command = defaultdict[str, list[ApiCall]](list)
     for row in OPERATIONS:
-        by_command[row.command].append(row)
+        by_command[row.command.words].append(row)
         if not row.is_file:
             every_call.add_command(_call_of(row))
+    groups = {name: click.Group(name, help=text) for name, text in GROUPS.items()}
+    for group in (*groups.values(), every_call):
+        admin.add_command(group)
     for command, rows in by_command.items():
-        group, _, _ = command.rpartition(" ")
-        into = admin
-        if group:
-            into = _subgroup(group)
-        into.add_command(made.get(command) or _generic(command, rows))
-    admin.add_command(every_call)
-
-
-def _subgroup(name: str) -> click.Group:
-    if name not in admin.commands:
-        admin.add_command(click.Group(name, help=GROUPS[name]))
-    return cast(click.Group, admin.commands[name])
+        words = command.rpartition(" ")[0]
+        into = groups[words] if words else admin
+        into.add_command(made.get(command) or _made_of(rows))
 
 
 _build()

@@ -2,8 +2,8 @@
 
 Invariant: a file is whole, or not there.
 
-The state comes from the gateway that holds the data folder, through the API. If none holds it, it comes from
-the folder itself, which is locked meanwhile. A file gets its name when it is on disk and was read back.
+The state comes from the gateway that has locked the data folder, through the API. If none has, it comes from
+the folder itself, which is locked until the end. A file gets its name when it is on disk and was read back.
 """
 
 from collections.abc import Callable, Iterator
@@ -75,13 +75,17 @@ def backup(
     and needs the sealing keys. The secrets are encrypted with a passphrase, which is asked for.
     """
     from cli.local_folder import new_passphrase, stoppable, told_problems
+    from storage.folder import new_file
+    from storage.sealing import sealed_secrets
 
     data_folder = caller.data_folder
     with stoppable(), told_problems(data_folder.path, "nothing was saved: "), ExitStack() as stack:
         _refuse_places(data_folder, file, secrets_file)
         if secrets_file is not None:
             saved = _secrets_of(data_folder)
-            _write_secrets(stack, secrets_file, saved, new_passphrase(passphrase_file), force=force)
+            sealed = sealed_secrets(saved, new_passphrase(passphrase_file))
+            written = stack.enter_context(new_file(secrets_file, force=force))  # named when the stack closes
+            written.write(sealed)
         origin = _of_gateway(caller) if caller.is_named else _of_folder_or_gateway(stack, caller)
         is_ours = secrets_file is not None
         answer = _saved(data_folder, file, origin, force=force, keys_file=keys_file, is_ours=is_ours)
@@ -96,7 +100,7 @@ def backup(
 
 
 def _refuse_places(data_folder: "DataFolder", file: Path, secrets_file: Path | None) -> None:
-    """Raise FolderUnusable for files that are one, or that lie in the data folder, where no others may be."""
+    """Raise FolderUnusable for two files that are one, and for files in the data folder."""
     from storage.folder import FolderUnusable
 
     for path in (file, secrets_file):
@@ -121,16 +125,6 @@ def _secrets_of(data_folder: "DataFolder") -> dict[str, str]:
             "--data-dir"
         )
     return {name: kept_secret(data_folder.path, name, str) for name in names}
-
-
-def _write_secrets(
-    stack: ExitStack, path: Path, secrets: dict[str, str], passphrase: str, *, force: bool
-) -> None:
-    """Write the file of secrets, which gets its name when the stack closes."""
-    from storage.folder import new_file
-    from storage.sealing import sealed_secrets
-
-    stack.enter_context(new_file(path, force=force)).write(sealed_secrets(secrets, passphrase))
 
 
 def _of_gateway(caller: GatewayCaller) -> Origin:
@@ -170,9 +164,9 @@ def _saved(
     keys_file: Path | None,
     is_ours: bool = False,
 ) -> dict[str, object]:
-    """Write the backup and read it back. Returns what to tell about it.
+    """Write the backup and read it back. Return the answer to show.
 
-    With `is_ours` the secrets of the data folder are saved beside it, so they must be those of its gateway.
+    With `is_ours`, the secrets of the data folder are saved, too. So they must open the backup.
     """
     from storage.folder import new_file
 

@@ -8,6 +8,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -17,7 +18,7 @@ import click
 
 from cli.operations import BY_NAME
 from cli.outline import outline, table
-from cli.remote import LONG_SECONDS, TIMEOUT_SECONDS, UNIX, Address, Refused, Remote, printable
+from cli.remote import LONG_SECONDS, TIMEOUT_SECONDS, Refused, Remote, address_of, printable
 from cli.settings_port import SettingsPort, Whereabouts
 from cli.terminal import terminal_width
 
@@ -34,43 +35,41 @@ LONG = {"takeSnapshot", "verifyState"}
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+@dataclass(kw_only=True)
 class GatewayCaller:
-    """The way to a gateway, and how its answers are shown. It asks for nothing before the first call."""
+    """The way to a gateway, and how its answers are shown. It asks for nothing before the first call.
 
-    def __init__(
-        self,
-        deployment: SettingsPort,
-        *,
-        url: str | None,
-        unix_socket: str | None,
-        token_file: Path | None,
-        ca: Path | None,
-        config: Path | None,
-        data_dir: Path | None,
-    ) -> None:
-        self._deployment = deployment
-        self.is_named = url is not None or unix_socket is not None
+    `is_sure` is true if the command line has answered every question with yes.
+    """
+
+    deployment: SettingsPort
+    url: str | None
+    unix_socket: str | None
+    token_file: Path | None
+    ca: Path | None
+    config: Path | None
+    data_dir: Path | None
+    as_json: bool = False
+    is_sure: bool = False
+
+    @property
+    def is_named(self) -> bool:
         """True if the command line says which gateway is meant."""
-        self.as_json = False
-        self.is_sure = False
-        """True if the command line has answered every question with yes."""
-        self._config, self._data_dir = config, data_dir
-        self._url = f"{UNIX}{unix_socket}" if unix_socket is not None else url
-        self._token_file = token_file
-        self._ca = ca
+        return self.url is not None or self.unix_socket is not None
 
     @cached_property
     def whereabouts(self) -> Whereabouts:
-        return self._deployment.whereabouts(self._config, self._data_dir)
+        return self.deployment.whereabouts(self.config, self.data_dir)
 
     @cached_property
     def data_folder(self) -> "DataFolder":
         """The data folder of the gateway, if it is here."""
-        return self._deployment.data_folder(self._config, self._data_dir)
+        return self.deployment.data_folder(self.config, self.data_dir)
 
     @cached_property
     def remote(self) -> Remote:
-        return Remote(self._address(), self._token())
+        address = address_of(self.url, self.unix_socket, self.ca, lambda: self.whereabouts)
+        return Remote(address, self._token())
 
     def call(
         self,
@@ -103,13 +102,13 @@ class GatewayCaller:
         if "hint" in answer:
             click.echo(printable(str(answer["hint"])))
 
-    def show_all(self, noun: str, **query: Any) -> None:
-        """Print all pages of a list as one table. The operation and its field are named after the noun."""
+    def show_all(self, name: str, noun: str, **query: Any) -> None:
+        """Print all pages of a list as one table. The noun is the field of its answer."""
         found: list[dict[str, Any]] = []
         after: str | None = None
         while True:
             page = {"limit": PAGE, "after": after, **query}
-            answer = self.call(f"list{noun.capitalize()}", query=page)
+            answer = self.call(name, query=page)
             found += answer[noun]
             after = answer["next"]
             if after is None:
@@ -133,16 +132,10 @@ class GatewayCaller:
         if not is_meant:
             raise click.ClickException("nothing was changed")
 
-    def _address(self) -> Address:
-        if self._url is not None:
-            return Address(self._url, self._ca)
-        url, certificate = self.whereabouts.url, self.whereabouts.certificate
-        return Address(url, self._ca or certificate, is_own=self._ca is None and certificate is not None)
-
     def _token(self) -> str:
         """Return the token of the flag, else of the environment, the settings, or the data folder."""
-        if self._token_file is not None:
-            return _token_in(self._token_file, "--token-file")
+        if self.token_file is not None:
+            return _token_in(self.token_file, "--token-file")
         if TOKEN in os.environ:
             return os.environ[TOKEN]
         if TOKEN_FILE in os.environ:
@@ -154,7 +147,7 @@ class GatewayCaller:
 
 
 def _token_in(path: Path, source: str) -> str:
-    """Read a file. What the source holds is not told, because it may be the token itself by mistake."""
+    """Read a file. An error never shows the content of the source, which may be the token by mistake."""
     try:
         if str(path) == "-":
             return sys.stdin.read().strip()
@@ -224,7 +217,7 @@ class CallingCommand(click.Command):
 def _caller_of(context: click.Context) -> GatewayCaller:
     """Make the caller of a command that has the connection options itself."""
     options = {name: context.params.pop(name) for name in CONNECTION}
-    context.obj = caller = GatewayCaller(context.find_root().obj, **options)
+    context.obj = caller = GatewayCaller(deployment=context.find_root().obj, **options)
     return caller
 
 

@@ -9,7 +9,6 @@ Results go to standard output, for people or with `--json`; warnings go to stand
 import json
 from collections.abc import Iterable
 from contextlib import ExitStack
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ import click
 import msgspec
 
 from cli.local_folder import DataFolder, json_option, keys_file_option
+from cli.outline import moment
 from cli.settings_port import on_data_folder
 from cli.terminal import bars
 from snapshot.export import TABLES, Format, export_state
@@ -31,19 +31,8 @@ from snapshot.inspection import (
     verify_folder,
 )
 from snapshot.recovery import recover
-from snapshot.restore import (
-    Source,
-    read_backup,
-)
-from storage.folder import (
-    KEYS,
-    FolderInUse,
-    FolderUnusable,
-    alone,
-    keep_keys,
-    kept_keys,
-    what_to_do,
-)
+from snapshot.restore import Source, read_backup
+from storage.folder import KEYS, FolderInUse, FolderUnusable, alone, keep_keys, kept_keys, what_to_do
 from storage.sealing import Keyring, new_key
 
 GIVEN = (
@@ -195,7 +184,7 @@ def export(
             raise FolderUnusable(f"nothing was exported: {what_to_do(error, out)}") from None
     rows = msgspec.structs.asdict(manifest.rows)
     told = [f"{name}.{written_as}  {rows[name]} rows" for name in TABLES]
-    _show(manifest, [*told, _end_line(source, manifest.digest)], as_json=as_json)
+    _show(manifest, [*told, f"position {source.position}, digest {manifest.digest}"], as_json=as_json)
     click.echo(READABLE, err=True)
 
 
@@ -216,16 +205,12 @@ def _show(tree: Any, lines: Iterable[str], *, as_json: bool) -> None:
         click.echo(line)
 
 
-def _end_line(source: Source, digest: str) -> str:
-    return f"position {source.position}, digest {digest}"
-
-
 def _line_of(found: Found) -> str:
     words = [found.kind, found.path, f"{found.bytes} bytes"]
     if found.position is not None:
         words.append(f"{'from ' if found.kind == 'segment' else ''}position {found.position}")
     if found.created_ms is not None:
-        words.append(f"of {_when(found.created_ms)}")
+        words.append(f"of {moment(found.created_ms)}")
     if found.cut_from is not None:
         words.append(f"cut from {found.cut_from} at byte {found.cut_at}")
     if found.key_id is not None:
@@ -239,10 +224,3 @@ def _contents_line(contents: Contents) -> str:
     counts = msgspec.structs.asdict(contents)
     last = counts.pop("last_position")
     return f"{', '.join(f'{count} {name}' for name, count in counts.items())}, last position {last}"
-
-
-def _when(milliseconds: int) -> str:
-    try:
-        return datetime.fromtimestamp(milliseconds / 1_000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-    except (ValueError, OverflowError, OSError):
-        return "an impossible time"

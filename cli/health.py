@@ -1,13 +1,13 @@
-"""`votegate health`: is the gateway well? Invariant: one line and status 0 or 1, within a bounded time.
+"""`votegate health` asks whether the gateway is well. Invariant: one line and status 0 or 1, in bounded time.
 
-It is for a watcher of the process without a shell and without `curl`, such as in a container.
+It is for monitors that have no shell and no `curl`, such as that of a container.
 """
 
 from pathlib import Path
 
 import click
 
-from cli.remote import UNIX, Address, Remote, printable
+from cli.remote import Remote, address_of, printable
 from cli.settings_port import SettingsPort
 
 NO_TOKEN = "none"  # noqa: S105 (both paths are open to everybody)
@@ -38,13 +38,6 @@ def health(
     config: Path | None,
 ) -> None:
     """Ask a gateway whether it is well: status 0 if it is, else 1."""
-    if unix_socket is not None:
-        url = f"{UNIX}{unix_socket}"
-    if url is not None:
-        address = Address(url, ca)
-    else:
-        found = settings.whereabouts(config, None)
-        is_own = ca is None and found.certificate is not None
-        address = Address(found.url, ca or found.certificate, is_own)
+    address = address_of(url, unix_socket, ca, lambda: settings.whereabouts(config, None))
     Remote(address, NO_TOKEN).call("GET", "/readyz" if ready else "/healthz", seconds=seconds)
     click.echo(f"{printable(address.url)} is {'ready' if ready else 'well'}")

@@ -74,7 +74,7 @@ class DataFolder:
     def held(self, meanwhile: str, at: Path | None = None) -> Iterator[Folder]:
         """Lock the folder, or the one that will take its place.
 
-        `meanwhile` tells the user what to do while a gateway holds it.
+        `meanwhile` says what the user can do while a gateway has locked it.
         """
         with ExitStack() as stack:
             try:
@@ -122,7 +122,7 @@ class DataFolder:
 
 @contextmanager
 def told_problems(path: Path, before: str = "") -> Iterator[None]:
-    """Tell each problem with a data folder, or with another file, in one line.
+    """Report each problem with a data folder, or with another file, in one line.
 
     `before` begins the lines about the disk, and about a command that was stopped.
     """

@@ -1,24 +1,22 @@
-"""The calls of the management and debug API, and the command of each. Law: they are the operator's routes.
+"""The calls of the management and debug API, and the command of each.
 
-The rows of actions are read from their table. The others repeat `handlers/routes.py`, because that takes a
-third of a second to import. A test compares them, and fails for a row without a command.
+Invariant: they are the operator's routes.
+
+The rows of actions are read from their table. The others repeat `operators/operator_pages.py`, because that
+takes a third of a second to import. A test compares them, and fails for a row without a command.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from actions.action import AnyAction, Operation, Option, operations
+from actions.action import Command, Operation, Option, operations
 from actions.table import ACTIONS
 from kinds.registry import KINDS
 
 
 class ApiCall(NamedTuple):
-    """A call: `name` is that of the API's description, `command` the words behind `admin`.
+    """A call. `name` is that of the API's description; the answer of a file is no JSON."""
 
-    `help`, `options` and `loses` are those of the command (actions/action.py).
-    """
-
-    command: str
+    command: Command
     name: str
     method: str
     path: str
@@ -26,15 +24,6 @@ class ApiCall(NamedTuple):
     has_body: bool = False
     query: tuple[str, ...] = ()
     is_file: bool = False
-    """The answer is a file, and no JSON."""
-    help: str = ""
-    options: Mapping[str, Option] = {}
-    loses: str = ""
-
-
-def calls_of(actions: Sequence[AnyAction]) -> tuple[ApiCall, ...]:
-    """Return the calls of a group of actions, for each kind that has them."""
-    return tuple(map(_call, operations(actions)))
 
 
 def _call(operation: Operation) -> ApiCall:
@@ -48,54 +37,48 @@ def _call(operation: Operation) -> ApiCall:
         operation.summary,
         has_body=form is not None and not is_query,
         query=form.__struct_fields__ if form is not None and is_query else (),
-        help=operation.help,
-        options=action.command.options,
-        loses=operation.loses,
     )
 
 
-def _inspections() -> Iterator[ApiCall]:
-    for kind in KINDS:
-        yield ApiCall(
-            *(f"{kind} inspect", f"show{kind.title}Whole", "GET", f"/debug/listings/{kind}/{{id}}.json"),
+def _page(words: str, name: str, path: str, summary: str, *query: str) -> ApiCall:
+    return ApiCall(Command(words), name, "GET", f"/debug/{path}.json", summary, query=query)
+
+
+_FIND = Command(
+    "find",
+    "Find listings by a part of their name, or a listing or a user by its id.",
+    {"q": Option(argument="text")},
+)
+OPERATIONS: tuple[ApiCall, ...] = (
+    *map(_call, operations(ACTIONS)),
+    *(
+        _page(
+            *(f"{kind} inspect", f"show{kind.title}Whole", f"listings/{kind}/{{id}}"),
             f"Show all about a {kind.singular} and its newest votes",
         )
-
-
-OPERATIONS: tuple[ApiCall, ...] = (
-    *calls_of(ACTIONS),
-    *_inspections(),
+        for kind in KINDS
+    ),
     ApiCall(
-        *("votes list", "listVotes", "GET", "/manage/votes", "Read all votes in the order of the log"),
+        *(Command("votes list"), "listVotes", "GET", "/manage/votes"),
+        "Read all votes in the order of the log",
         query=("after", "limit"),
     ),
-    ApiCall("doctor", "showConcerns", "GET", "/debug/concerns", "Say what is wrong now"),
-    ApiCall("find", "find", "GET", "/debug/find.json", "Find a listing or a user", query=("q",)),
+    ApiCall(Command("doctor"), "showConcerns", "GET", "/debug/concerns", "Say what is wrong now"),
+    _page("find", "find", "find", "Find a listing or a user", "q")._replace(command=_FIND),
+    _page("users inspect", "showUserInside", "users/{id}", "Show all that is known of a user"),
+    _page("debug overview", "showOverview", "overview", "Show the process at a glance"),
+    _page("debug webhooks", "showWebhooksInside", "webhooks", "Show all webhooks"),
+    _page("debug limiter", "showLimiter", "limiter", "Show the rate limiter"),
+    _page("debug errors", "showErrors", "errors", "Show the last warnings and errors"),
+    _page("debug journal", "showJournal", "journal", "Show the newest events of the journal", "before"),
+    _page("debug data", "showData", "data", "Show what is on disk, with digests"),
     ApiCall(
-        *("users inspect", "showUserInside", "GET", "/debug/users/{id}.json"),
-        "Show all that is known of a user",
-    ),
-    ApiCall(
-        *("debug overview", "showOverview", "GET", "/debug/overview.json"),
-        "Show the process at a glance",
-    ),
-    ApiCall("debug webhooks", "showWebhooksInside", "GET", "/debug/webhooks.json", "Show all webhooks"),
-    ApiCall("debug limiter", "showLimiter", "GET", "/debug/limiter.json", "Show the rate limiter"),
-    ApiCall(
-        *("debug errors", "showErrors", "GET", "/debug/errors.json"), "Show the last warnings and errors"
-    ),
-    ApiCall(
-        *("debug journal", "showJournal", "GET", "/debug/journal.json"),
-        "Show the newest events of the journal",
-        query=("before",),
-    ),
-    ApiCall("debug data", "showData", "GET", "/debug/data.json", "Show what is on disk, with digests"),
-    ApiCall(
-        *("metrics", "readMetrics", "GET", "/metrics", "The numbers of the process, for Prometheus"),
+        *(Command("metrics"), "readMetrics", "GET", "/metrics"),
+        "The numbers of the process, for Prometheus",
         is_file=True,
     ),
-    ApiCall("snapshot", "takeSnapshot", "POST", "/debug/snapshot", "Take a snapshot now"),
-    ApiCall("backup", "backUp", "GET", "/debug/snapshot", "Download a backup", is_file=True),
-    ApiCall("verify", "verifyState", "POST", "/debug/verify", "Compare memory with disk"),
+    ApiCall(Command("snapshot"), "takeSnapshot", "POST", "/debug/snapshot", "Take a snapshot now"),
+    ApiCall(Command("backup"), "backUp", "GET", "/debug/snapshot", "Download a backup", is_file=True),
+    ApiCall(Command("verify"), "verifyState", "POST", "/debug/verify", "Compare memory with disk"),
 )
 BY_NAME = {operation.name: operation for operation in OPERATIONS}

@@ -2,7 +2,7 @@
 
 Invariant: a line fits the terminal, and a key or digest is never cut.
 
-A value's name tells its unit, as all names of the API do: `uptime_seconds`, `resident_bytes`, `created_at`.
+The name of a value has its unit, as in the whole API: `uptime_seconds`, `resident_bytes`, `created_at`.
 """
 
 import math
@@ -44,7 +44,7 @@ COLUMNS: Mapping[str, Sequence[str]] = {
 }
 """The fields of a list that its table shows; a list that is not here shows all that hold one value.
 
-A column in which nothing is known is left out.
+A column without any value is left out.
 """
 _PROSE = {"name", "display_name", "label", "short_description", "description", "reason", "excerpt", "text"}
 """Texts that people wrote: a word that is longer than the line is cut. Of any other it could be a key."""

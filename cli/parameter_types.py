@@ -3,7 +3,7 @@
 import json
 import re
 import sys
-from abc import abstractmethod
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,6 +15,7 @@ from kinds.registry import BY_PLURAL, KINDS
 
 _UNITS = {"": 1, "s": 1, "m": 60, "min": 60, "h": 3_600, "d": 86_400}
 _DURATION = re.compile(rf"(\d{{1,9}}) ?({'|'.join(_UNITS)})", re.ASCII)
+_TIME = "2026-01-31T18:00"
 
 
 class ListingRef(NamedTuple):
@@ -25,7 +26,11 @@ class ListingRef(NamedTuple):
 
 
 class ParameterType(click.ParamType[Any]):
-    """A type of this file: it reads a text or says what a person may write."""
+    """A type whose values `read` returns. It raises ValueError with what a person may write."""
+
+    def __init__(self, name: str, read: Callable[[str], Any]) -> None:
+        self.name = name
+        self.read = read
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if not isinstance(value, str):
@@ -35,117 +40,84 @@ class ParameterType(click.ParamType[Any]):
         except ValueError as error:
             self.fail(str(error), param, ctx)
 
-    @abstractmethod
-    def read(self, text: str) -> Any:
-        """Return the value that a text means. Raises ValueError with what a person may write."""
+
+def _seconds(text: str) -> int:
+    match = _DURATION.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{text!r} is no duration: 90s, 15m, 24h or 7d")
+    return int(match[1]) * _UNITS[match[2]]
 
 
-class Seconds(ParameterType):
-    name = "duration"
-
-    def read(self, text: str) -> int:
-        match = _DURATION.fullmatch(text)
-        if match is None:
-            raise ValueError(f"{text!r} is no duration: 90s, 15m, 24h or 7d")
-        return int(match[1]) * _UNITS[match[2]]
-
-
-class TimeMs(ParameterType):
-    """A time. Without a zone it is UTC."""
-
-    name = "time"
-    example = "2026-01-31T18:00"
-
-    def read(self, text: str) -> int:
-        try:
-            at = datetime.fromisoformat(text)
-        except ValueError:
-            raise ValueError(f"{text!r} is no time: {self.example}") from None
-        return int((at if at.tzinfo is not None else at.replace(tzinfo=UTC)).timestamp() * 1_000)
+def _time_ms(text: str, written: str = _TIME) -> int:
+    """Read a time. Without a zone it is UTC."""
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is no time: {written}") from None
+    return int((at if at.tzinfo is not None else at.replace(tzinfo=UTC)).timestamp() * 1_000)
 
 
-class PastMs(TimeMs):
-    """A time, or how long ago it was."""
-
-    example = "2026-01-31T18:00, or how long ago, such as 24h"
-
-    def read(self, text: str) -> int:
-        if _DURATION.fullmatch(text):
-            return max(SystemClock().now_ms() - SECONDS.read(text) * 1_000, 0)
-        return super().read(text)
+def _past_ms(text: str) -> int:
+    """Read a time, or how long ago it was."""
+    if _DURATION.fullmatch(text):
+        return max(SystemClock().now_ms() - _seconds(text) * 1_000, 0)
+    return _time_ms(text, f"{_TIME}, or how long ago, such as 24h")
 
 
-class FromNowMs(ParameterType):
-    """A duration, as the time at which it is over."""
-
-    name = "duration"
-
-    def read(self, text: str) -> int:
-        return SystemClock().now_ms() + SECONDS.read(text) * 1_000
+def _from_now_ms(text: str) -> int:
+    """Read a duration, as the time at which it is over."""
+    return SystemClock().now_ms() + _seconds(text) * 1_000
 
 
-class RateLimit(ParameterType):
-    """Requests per window, or `default`."""
-
-    name = "limit"
-
-    def read(self, text: str) -> dict[str, int] | str:
-        if text == "default":
-            return text
-        requests, slash, window = text.partition("/")
-        if not (slash and requests.isascii() and requests.isdigit() and len(requests) <= 9):
-            raise ValueError(f"{text!r} is no limit: 20/2h, or default")
-        return {"requests": int(requests), "window_seconds": SECONDS.read(window)}
+def _rate_limit(text: str) -> dict[str, int] | str:
+    """Read requests per window, or `default`."""
+    if text == "default":
+        return text
+    requests, slash, window = text.partition("/")
+    if not (slash and requests.isascii() and requests.isdigit() and len(requests) <= 9):
+        raise ValueError(f"{text!r} is no limit: 20/2h, or default")
+    return {"requests": int(requests), "window_seconds": _seconds(window)}
 
 
-class ListingParameter(ParameterType):
-    """A bot's id, bots/ID or servers/ID."""
-
-    name = "listing"
-
-    def read(self, text: str) -> ListingRef:
-        kind, _, listing_id = text.rpartition("/")
-        found = BY_PLURAL.get(kind or KINDS[0].plural)
-        if found is None or not listing_id:
-            first, *others = KINDS
-            refs = " or ".join(f"{each.plural}/ID" for each in (first, *others))
-            raise ValueError(f"{text!r} is no listing: a {first.singular}'s id, {refs}")
-        return ListingRef(found.title, listing_id)
+def _listing(text: str) -> ListingRef:
+    """Read a bot's id, bots/ID or servers/ID."""
+    kind, _, listing_id = text.rpartition("/")
+    found = BY_PLURAL.get(kind or KINDS[0].plural)
+    if found is None or not listing_id:
+        refs = " or ".join(f"{each.plural}/ID" for each in KINDS)
+        raise ValueError(f"{text!r} is no listing: a {KINDS[0].singular}'s id, {refs}")
+    return ListingRef(found.title, listing_id)
 
 
-class JsonObject(ParameterType):
-    name = "json"
-
-    def read(self, text: str) -> dict[str, Any]:
-        try:
-            body = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise ValueError(f"it is not JSON: {error}") from None
-        if not isinstance(body, dict):
-            raise ValueError("it must be a JSON object")
-        return body
+def _json_object(text: str) -> dict[str, Any]:
+    """Read a JSON object. Raises ValueError."""
+    try:
+        body = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"it is not JSON: {error}") from None
+    if not isinstance(body, dict):
+        raise ValueError("it must be a JSON object")
+    return body
 
 
-class TextFile(ParameterType):
-    """The text of a file; - is standard input."""
-
-    name = "file"
-
-    def read(self, text: str) -> str:
-        try:
-            content = sys.stdin.buffer.read() if text == "-" else Path(text).read_bytes()
-            return content.decode()
-        except OSError as error:
-            raise ValueError(f"{text}: {error.strerror}") from None
-        except UnicodeDecodeError:
-            raise ValueError(f"{text}: it is not UTF-8 text") from None
+def _text_of_file(text: str) -> str:
+    """Return the text of a file; - is standard input."""
+    try:
+        content = sys.stdin.buffer.read() if text == "-" else Path(text).read_bytes()
+        return content.decode()
+    except OSError as error:
+        raise ValueError(f"{text}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ValueError(f"{text}: it is not UTF-8 text") from None
 
 
-class TrimmedFile(TextFile):
-    """The text of a file without the white space around it, such as a token."""
-
-    def read(self, text: str) -> str:
-        return super().read(text).strip()
-
-
-SECONDS = Seconds()
+SECONDS = ParameterType("duration", _seconds)
+TIME_MS = ParameterType("time", _time_ms)
+PAST_MS = ParameterType("time", _past_ms)
+FROM_NOW_MS = ParameterType("duration", _from_now_ms)
+RATE_LIMIT = ParameterType("limit", _rate_limit)
+LISTING = ParameterType("listing", _listing)
+JSON_OBJECT = ParameterType("json", _json_object)
+TEXT_FILE = ParameterType("file", _text_of_file)
+TRIMMED_FILE = ParameterType("file", lambda text: _text_of_file(text).strip())
+"""A file without the white space around its text, such as a token."""

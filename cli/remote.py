@@ -18,6 +18,7 @@ from urllib.parse import SplitResult, urlsplit
 
 import click
 
+from cli.settings_port import Whereabouts
 from grammars.header_values import is_header_value
 
 UNIX = "unix:"
@@ -30,11 +31,11 @@ MAX_ANSWER_BYTES = 64 << 20
 BINARY, TEXT = "application/octet-stream", "text/plain"
 PIECE_BYTES = 1 << 16
 _PARTIAL_CHAIN = getattr(ssl, "VERIFY_X509_PARTIAL_CHAIN", 0x80000)
-"""Lets a file name the certificate itself, and not only who has signed it."""
+"""Lets a file have the gateway's own certificate, instead of the authority's."""
 
 
 class Refused(click.ClickException):
-    """The gateway's no, in its own words. `answer` is the body."""
+    """A refusal of the gateway, with its text. `answer` is the body."""
 
     def __init__(self, answer: dict[str, Any], reason: str) -> None:
         fields = answer.get("fields")
@@ -45,7 +46,7 @@ class Refused(click.ClickException):
 
 
 class NoGateway(click.ClickException):
-    """Nobody answers there, or somebody else does."""
+    """No gateway answers at the address."""
 
 
 class Address(NamedTuple):
@@ -59,6 +60,18 @@ class Address(NamedTuple):
     url: str
     trusted: Path | None = None
     is_own: bool = False
+
+
+def address_of(
+    url: str | None, unix_socket: str | None, ca: Path | None, settings: Callable[[], Whereabouts]
+) -> Address:
+    """Return the address that the command line names, else that of the settings."""
+    if unix_socket is not None:
+        return Address(f"{UNIX}{unix_socket}", ca)
+    if url is not None:
+        return Address(url, ca)
+    found = settings()
+    return Address(found.url, ca or found.certificate, is_own=ca is None and found.certificate is not None)
 
 
 class Remote:
@@ -114,7 +127,7 @@ class Remote:
                 with contextlib.suppress(OSError):  # it may not be connected any more
                     each.shutdown(socket.SHUT_RDWR)
 
-        # A socket's own time-out begins anew with each byte.
+        # A socket's own time-out starts again with each byte.
         watch = threading.Timer(seconds, give_up)
         watch.daemon = True
         watch.start()
@@ -132,7 +145,7 @@ class Remote:
             connection.close()
 
     def _connection(self, seconds: float) -> tuple[http.client.HTTPConnection, str]:
-        """Return a connection that is not open yet, and what comes before each path. Raises NoGateway."""
+        """Return a connection that is not open yet, and the prefix of each path. Raises NoGateway."""
         if self.address.url.startswith(UNIX):
             return _UnixConnection(self.address.url.removeprefix(UNIX), seconds), ""
         try:
@@ -234,7 +247,7 @@ _REASONS: list[tuple[type[Exception], Callable[[Any], str]]] = [
     (TimeoutError, lambda _: "it does not answer in time"),
     (OSError, lambda error: error.strerror or str(error)),
 ]
-"""In this order: some of these are of the kind of a later one."""
+"""The first that fits counts: some of these are subclasses of a later one."""
 
 
 def printable(text: str) -> str:

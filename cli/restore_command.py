@@ -22,14 +22,7 @@ from cli.terminal import bars
 from core.clock import SystemClock
 from snapshot.export import counts_of
 from snapshot.files import SnapshotReader
-from snapshot.restore import (
-    Source,
-    read_backup,
-    read_export,
-    refuse_unless_empty,
-    restore_into,
-    whole_folder,
-)
+from snapshot.restore import Source, read_backup, read_export, refuse_unless_empty, restore_into, whole_folder
 from storage.folder import (
     DIGEST_SECRET,
     KEYS,
@@ -91,7 +84,7 @@ def restore(
         opened = _opened(secrets_file, passphrase_file) if secrets_file is not None else {}
         found = [_found(data_folder, name, opened, secrets_file) for name in SECRETS]
         wrong = _wrong_with_folder(data_folder)
-        if not wrong:  # nobody is told to put secrets into a folder that is the wrong one
+        if not wrong:  # the lines would ask for secrets in a folder that is the wrong one
             click.echo(_lines(found, source, data_folder), err=True)
         keys = _refuse_unless_restorable(data_folder, source, opened, keys_file, wrong)
         if not allow_missing:

@@ -18,7 +18,6 @@ from handlers.public import PublicApi, PublicBounds, PublicLimits
 from handlers.reply import Reply
 from handlers.request import Request
 from handlers.route import Endpoints
-from handlers.service import Service
 from handlers.slices import in_slices
 from handlers.vote_feed import TAGS as VOTE_TAGS
 from handlers.vote_feed import VoteFeed
@@ -95,7 +94,7 @@ def open_api(
         cooldown_ms=settings.votes.cooldown_ms,
         keys_per_listing=settings.keys.per_listing,
         webhooks=webhook_policy(settings.webhooks, egress.requests, secrets.token_bytes),
-        attempts=watch,
+        expecting=watch.expecting,
         searches=searches,
         in_slices=in_slices,
         problems=public.problems,
@@ -103,11 +102,11 @@ def open_api(
         moderators=people.moderators,
         sessions=people.sessions,
         ownership=ownership,
-        claims=fleet.claims,
+        claims=fleet.claims.holding if fleet.claims is not None else None,
         pseudonym=fleet.digest_of,
         tells_owners=bool(delivery.direct_messages),
         edits=settings.review.edits,
-        vote_mark=KeyedDigests(callers.digester.secret).vote,
+        vote_pseudonym=KeyedDigests(callers.digester.secret).vote,
     )
     with JournalPages(store.folder, store.journal, VOTE_TAGS) as pages:
         yield Api(
@@ -177,8 +176,10 @@ def all_endpoints(settings: Settings, api: Api, is_signed_in: Callable[[Request]
     managed = api.managed
     described, page = partial(_description, settings), partial(_description_page, settings)
     return Endpoints(
+        Late(described),
+        Late(page),
+        api.readiness,
         api.public,
-        Service(Late(described), Late(page), api.readiness),
         api.callers.operator,
         tools=managed,
         feed=api.feed,

@@ -15,11 +15,10 @@ from operators.operator_pages import OPERATOR_ROUTES
 from operators.operator_site import PAGES, LiveOverview, OperatorSite, SignInPage, operator_audience
 from serving.observers import Observers
 from settings.model import DebugSettings
-from web.cookies import OPERATOR_NOTICE
+from web.cookies import OPERATOR_NOTICE, Notices
 from web.json_answers import JsonAnswers
 from web.live import Live
 from web.markdown import Markdown
-from web.notice_cookie import Notices
 from web.sessions import OperatorSessions
 from web.site import Site
 from web.templates import Templates

@@ -17,8 +17,7 @@ from direct_messages.reminder_notifier import ReminderNotifier
 from gateway.fleet import Fleet
 from gateway.store import Runtime, Store
 from grammars.service_urls import read_proxy_url
-from guild_counts.counts import NoCounts, OperatorCounts, open_http_counts
-from guild_counts.platform_counts import PlatformCounts
+from guild_counts.counts import NoCounts, OperatorCounts, PlatformCounts, open_http_counts
 from handlers.public import GuildCounts
 from listings.webhooks import WebhookPolicy
 from outbound.client import HttpClient, open_client

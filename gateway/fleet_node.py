@@ -3,10 +3,12 @@
 Only a gateway that joins a fleet imports it: see `fleet.py`.
 """
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
+
+from redis.asyncio import Redis
 
 from core.clock import Clock
 from core.events import NodeNamed
@@ -20,44 +22,24 @@ from replication.applying import Applying
 from replication.capture import Capture
 from replication.claims import ClaimPolicy, Claims
 from replication.copies import Donor, Fetcher, Forgetting
-from replication.epochs import Identity, ProvisionalVotes, node_id_at_start
+from replication.epochs import Identity, node_id_at_start
 from replication.facts import KeyedDigests
-from replication.follower import Follower, ReadStreams
-from replication.gaps import Gaps, ReadPositions
+from replication.follower import Follower, Gaps
 from replication.loops import Pacing
 from replication.members import Registry
 from replication.merge import Merge
-from replication.node import Copies, Members, Node, Pace, Streams
-from replication.publisher import JournalRecords, Outgoing, OwnStream, Publisher, Queue
+from replication.node import Node, NodeParts, Pace
+from replication.publisher import Outgoing, Publisher
 from replication.readiness import Fence, Isolation, Joining
-from replication.redis_link import Envelopes, Link, RedisPlace, SealedLink
+from replication.redis_link import Envelopes, Link, connection
 from replication.succession import LeaderLease, Succession
 from replication.usage import Usage
-from replication.warnings import Differences, Distance, Eviction, Lag, Silence, Warnings
-from settings.model import RedisSettings, Settings
+from replication.warnings import Differences, Eviction, Lag, Warnings
+from settings.model import RedisSettings, Settings, VotersLimitSettings
 from votes.queries import Searches
 from votes.table import VoteTable
 
 READY_SECONDS = 10.0
-
-
-@dataclass(frozen=True)
-class VotersAllowances:
-    """The limiter of vote checks, as the fleet sees it."""
-
-    buckets: SharedBuckets
-    default: Policy
-    state: State
-    clock: Clock
-
-    def drain(self) -> Mapping[str, int]:
-        return self.buckets.told()
-
-    def add(self, ref: str, used: int) -> None:
-        bot = self.state.listings.get(ref)
-        if bot is not None:
-            own = bot.limits.voters if bot.limits is not None else None
-            self.buckets.heard(ref, own or self.default, self.clock.monotonic_ns(), used)
 
 
 @dataclass(frozen=True)
@@ -66,67 +48,58 @@ class _Shared:
 
     runtime: Runtime
     store: Store
-    name: str
-    sealed_link: SealedLink
-    claims_link: Link
+    link: Link
     digests: KeyedDigests
-    warnings: Warnings
     registry: Registry
-    positions: ReadPositions
+    warnings: Warnings
+    gaps: Gaps
     applying: Applying
-
-    @property
-    def redis(self) -> RedisSettings:
-        return self.runtime.settings.redis
+    readers: FleetReaders
 
 
 @asynccontextmanager
 async def open_node(runtime: Runtime, name: str, store: Store, searches: Searches) -> AsyncIterator[Fleet]:
     """Open the node under its `name`. The other nodes are told what this gateway does from now on."""
-    ledger, clock, redis, fleet = (
-        store.ledger,
-        runtime.clock,
-        runtime.settings.redis,
-        store.ledger.state.fleet,
-    )
+    ledger, clock, redis = store.ledger, runtime.clock, runtime.settings.redis
+    state, fleet = ledger.state, ledger.state.fleet
     node_id = node_id_at_start(fleet, name, clock.now_ms())
     if node_id is not None:
         ledger.commit([NodeNamed(node_id)])
-    place, digests = redis_place(redis), KeyedDigests(store.secrets.digest.encode())
-    sealed_link = SealedLink(Link(place), Envelopes(store.folder.keys))
-    terms = alike(runtime.settings)
-    shared = _Shared(
-        runtime,
-        store,
+    digests, envelopes = KeyedDigests(store.secrets.digest.encode()), Envelopes(store.folder.keys)
+    link, claims_link = (Link(redis_connection(redis), redis.prefix, envelopes) for _ in range(2))
+    registry = Registry(link, name, digests.fleet, fleet, clock, redis.beat_seconds, alike(runtime.settings))
+    applying = Applying(ledger, Merge(state, digests.user), searches.of)
+    outgoing = Outgoing(ledger, store.journal, store.folder, Capture(state, digests.user))
+    identity = Identity(name, ledger, clock, VoteTable)
+    publisher = Publisher(
+        link,
         name,
-        sealed_link,
-        Link(place),
-        digests,
-        Warnings(),
-        Registry(sealed_link, name, digests.fleet, fleet, clock, redis.beat_seconds, terms),
-        ReadPositions(fleet),
-        Applying(ledger, Merge(ledger.state, digests.user), searches),
+        ledger,
+        outgoing,
+        identity,
+        registry.known_elsewhere,
+        Pacing(clock, redis.pace_seconds),
     )
-    members, provisional = _members(shared), ProvisionalVotes(ledger, VoteTable)
-    queue, voters = Queue(Capture(ledger.state, digests.user), ledger.head), SharedBuckets()
-    publisher = _publisher(shared, queue, provisional)
-    streams = _streams(shared, publisher, voters)
-    forgetting = Forgetting(ledger, shared.applying, digests.user)
-    pace = Pace(redis.beat_seconds, redis.usage_seconds, READY_SECONDS, redis.stream_bytes)
-    node = Node(sealed_link.link, ledger, members, streams, _copies(shared, forgetting), pace, clock)
+    readers = FleetReaders(Forgetting(ledger, applying, digests.user), outgoing, identity, publisher)
+    gaps = Gaps(registry, fleet, clock, redis.lease_seconds)
+    shared = _Shared(runtime, store, link, digests, registry, Warnings(), gaps, applying, readers)
+    voters = SharedBuckets()
+    parts = _parts(shared, claims_link, voters)
+    pace = Pace(redis.usage_seconds, READY_SECONDS, redis.stream_bytes)
     try:
-        readers = FleetReaders(forgetting, queue, provisional, publisher)
-        yield Fleet(node, members.claims, members.isolation, digests.user, readers, voters)
+        node = Node(link, ledger, parts, pace, clock)
+        yield Fleet(node, parts.claims, parts.isolation, digests.user, readers, voters)
     finally:
-        await shared.claims_link.close()
-        await sealed_link.link.close()
+        await claims_link.redis.aclose()
+        await link.redis.aclose()
 
 
-def _members(shared: _Shared) -> Members:
-    """Make the parts that know of the other nodes."""
-    settings, clock, redis = shared.runtime.settings, shared.runtime.clock, shared.redis
-    ledger, state, link = shared.store.ledger, shared.store.ledger.state, shared.sealed_link.link
-    registry, warnings, lease_seconds = shared.registry, shared.warnings, redis.lease_seconds
+def _parts(shared: _Shared, claims_link: Link, voters: SharedBuckets) -> NodeParts:
+    settings, clock, redis = shared.runtime.settings, shared.runtime.clock, shared.runtime.settings.redis
+    ledger, state, link = shared.store.ledger, shared.store.ledger.state, shared.link
+    registry, warnings, gaps = shared.registry, shared.warnings, shared.gaps
+    applying, readers, lease_seconds = shared.applying, shared.readers, redis.lease_seconds
+    usage = Usage(link, state.fleet, voters.told, _hear(voters, settings.limits.voters, state, clock))
     joining = Joining(
         registry,
         state.fleet,
@@ -135,63 +108,48 @@ def _members(shared: _Shared) -> Members:
         patience_seconds=READY_SECONDS,
         lost_seconds=lease_seconds,
     )
-    after_seconds = redis.cut_off_seconds if redis.cut_off == "refuse" else None
-    wait_seconds = redis.claim_timeout_seconds
-    longest_seconds = max(wait_seconds, redis.claim_longest_seconds)
-    policy = ClaimPolicy(settings.votes.cooldown_ms, wait_seconds, longest_seconds)
+    longest_seconds = max(redis.claim_timeout_seconds, redis.claim_longest_seconds)
+    policy = ClaimPolicy(settings.votes.cooldown_ms, redis.claim_timeout_seconds, longest_seconds)
     spawn, round_trips_ns = shared.runtime.spawn, registry.round_trips_ns
-    claims = Claims(shared.claims_link, shared.digests, state, clock, spawn, policy, round_trips_ns)
-    succession = Succession(link, registry, ledger, clock, lease_seconds, shared.positions)
+    succession = Succession(link, registry, ledger, clock, lease_seconds, gaps.has_read)
     sends_reminders = settings.web.public_url is not None and settings.chat_platform.bot_token is not None
-    return Members(
-        registry,
-        Differences(shared.name, alike(settings), clock, warnings, redis.beat_seconds),
-        Silence(registry, warnings),
-        succession,
-        claims,
-        Eviction(link, warnings),
-        Fence(clock, lease_seconds, READY_SECONDS),
-        warnings,
-        LeaderLease(link, state.fleet, clock, lease_seconds, succession.has_read_gone)
+    cut_off_seconds = redis.cut_off_seconds if redis.cut_off == "refuse" else None
+    return NodeParts(
+        registry=registry,
+        publisher=readers.publisher,
+        follower=Follower(link, registry, gaps, applying, usage, clock, Pacing(clock, redis.pace_seconds)),
+        gaps=gaps,
+        usage=usage,
+        donor=Donor(link, registry, ledger, Capture(state, shared.digests.user), clock),
+        fetcher=Fetcher(link, registry, ledger, applying, readers.forgetting),
+        claims=Claims(claims_link, shared.digests, state, clock, spawn, policy, round_trips_ns),
+        succession=succession,
+        leader_lease=LeaderLease(link, state.fleet, clock, lease_seconds, succession.has_read_gone)
         if sends_reminders
         else None,
-        joining,
-        Isolation(registry, clock, warnings, after_seconds, READY_SECONDS),
-        Distance(registry, policy, warnings),
+        fence=Fence(clock, lease_seconds, READY_SECONDS),
+        isolation=Isolation(registry, clock, warnings, cut_off_seconds, READY_SECONDS),
+        joining=joining,
+        warnings=warnings,
+        differences=Differences(registry, clock, warnings),
+        eviction=Eviction(link, warnings),
+        lag=Lag(registry.name, ledger, readers.publisher, gaps, clock, warnings),
     )
 
 
-def _publisher(shared: _Shared, queue: Queue, provisional: ProvisionalVotes) -> Publisher:
-    ledger, store, clock = shared.store.ledger, shared.store, shared.runtime.clock
-    return Publisher(
-        OwnStream(shared.sealed_link, shared.name),
-        ledger,
-        Outgoing(ledger, store.journal, JournalRecords(store.folder), queue),
-        Identity(shared.name, ledger, clock, provisional),
-        shared.registry,
-        Pacing(clock, shared.redis.pace_seconds),
-    )
+def _hear(
+    voters: SharedBuckets, limit: VotersLimitSettings, state: State, clock: Clock
+) -> Callable[[str, int], None]:
+    """Return a function that counts requests for a bot that the limiter of another node has allowed."""
+    default = Policy(limit.requests, limit.window_seconds)
 
+    def hear(ref: str, used: int) -> None:
+        bot = state.listings.get(ref)
+        if bot is not None:
+            own = bot.limits.voters if bot.limits is not None else None
+            voters.heard(ref, own or default, clock.monotonic_ns(), used)
 
-def _streams(shared: _Shared, publisher: Publisher, voters: SharedBuckets) -> Streams:
-    """Make the parts that write this node's stream and read those of the others."""
-    ledger, clock, registry = shared.store.ledger, shared.runtime.clock, shared.registry
-    limit = shared.runtime.settings.limits.voters
-    allowances = VotersAllowances(voters, Policy(limit.requests, limit.window_seconds), ledger.state, clock)
-    usage = Usage(shared.sealed_link, ledger.state.fleet, allowances)
-    gaps = Gaps(registry, ledger.state.fleet, clock, shared.redis.lease_seconds)
-    pacing = Pacing(clock, shared.redis.pace_seconds)
-    known = ReadStreams(shared.positions, gaps)
-    follower = Follower(shared.sealed_link, registry, known, shared.applying, usage, clock, pacing)
-    lag = Lag(shared.name, ledger, publisher, gaps, clock, shared.warnings)
-    return Streams(publisher, follower, gaps, lag, usage)
-
-
-def _copies(shared: _Shared, forgetting: Forgetting) -> Copies:
-    """Make the parts that give copies to other nodes and take one."""
-    ledger, link, registry = shared.store.ledger, shared.sealed_link, shared.registry
-    donor = Donor(link, registry, ledger, Capture(ledger.state, shared.digests.user), shared.runtime.clock)
-    return Copies(donor, Fetcher(link, registry, ledger, shared.applying, forgetting))
+    return hear
 
 
 def alike(settings: Settings) -> Mapping[str, str]:
@@ -209,10 +167,10 @@ def alike(settings: Settings) -> Mapping[str, str]:
     }
 
 
-def redis_place(redis: RedisSettings) -> RedisPlace:
+def redis_connection(redis: RedisSettings) -> Redis:
     options: dict[str, Any] = {}
     if redis.password is not None:
         options["password"] = redis.password.get_secret_value()
     if redis.ca is not None:
         options["ssl_ca_certs"] = str(redis.ca)
-    return RedisPlace(redis.url.get_secret_value() if redis.url is not None else "", redis.prefix, options)
+    return connection(redis.url.get_secret_value() if redis.url is not None else "", options)

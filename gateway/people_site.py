@@ -16,28 +16,29 @@ from gateway.delivery import USER_AGENT
 from gateway.fleet import Fleet
 from gateway.readers import PeopleReaders
 from gateway.store import Runtime
-from handlers.route import Endpoints, Resource
+from handlers.route import Resource
 from handlers.slices import in_slices
 from listings.owners import CodeOf, code_maker
 from listings.review import PresetReason
 from pages.account.my_data import DOWNLOADS
-from pages.account.sign_in_guards import SignInGuards
+from pages.account.sign_in_guards import SignInGuards, SignInSeal
+from pages.platform_facts import Applications, ServerChecking, ServerLists
 from pages.public.lists import HOME_ORDERS
+from pages.rounds import SWEEP_EVERY_SECONDS, ServerRechecks, in_rounds, sweep
 from pages.site_tools import (
     Accounts,
     Addresses,
     Descriptions,
     PublicSite,
-    Reviewing,
     SigningIn,
     SiteTools,
     Submissions,
     Voting,
 )
 from pages.table import PEOPLE_PAGES
+from pages.visitors import People, VisitorLimit, people_audience
 from pages.voting.vote_challenges import VoteChallenges
 from pages.voting.vote_guards import GuardPolicy, VoteGuards
-from pages.voting.voted_refs import VotedRefs
 from search.catalogue import Catalogue
 from search.index import SearchIndex
 from search.list_keeper import ListKeeper
@@ -45,21 +46,9 @@ from search.list_orders import ListOrders
 from serving.observers import Observers
 from settings.model import VotesSettings
 from votes.voted import VotedListings
-from web.cookies import people_cookies
+from web.cookies import Notices, people_cookies
 from web.markdown import Markdown
-from web.notice_cookie import Notices
-from web.page_policy import with_trusted_types
-from web.people.applications import Applications
-from web.people.listing_access import ListingAccess
-from web.people.people_audience import people_audience
-from web.people.rounds import in_rounds
-from web.people.server_checking import ServerChecking
-from web.people.server_lists import ServerLists
-from web.people.server_rechecks import ServerRechecks
-from web.people.sweeping import EVERY_SECONDS, sweep
-from web.people.user_limit import UserLimit
-from web.people.visitors import People
-from web.sign_in_cookie import SignInSeal
+from web.other_sites import with_trusted_types
 from web.site import Site
 from web.templates import Templates
 from webhook.messages import curl_command
@@ -84,89 +73,74 @@ class PeopleSite:
         markdown: Markdown,
     ) -> None:
         settings, clock, digester = runtime.settings, runtime.clock, api.callers.digester
-        web, state = settings.web, ledger.state
+        web, places, state = settings.web, settings.chat_platform, ledger.state
         self.readers = PeopleReaders(VotedListings(state), Catalogue(state), SearchIndex(state))
-        cdn_url = settings.chat_platform.cdn_url
-        self._actions = api.managed
-        people = People(api.managed, cdn_url)
+        addresses = Addresses(web.public_url or "", places.authorize_url, places.cdn_url)
+        people = People(api.managed, places.cdn_url)
         cookies = people_cookies(round(web.session_seconds), are_secure=not web.insecure_cookies)
-        self._accounts = Accounts(people, cookies, UserLimit(DOWNLOADS, clock))
-        authorize_url = settings.chat_platform.authorize_url
-        acts = UserLimit(Policy(web.acts_per_minute, 60), clock)
-        notices = Notices(cookies.notice, digester.secret, clock, secrets.token_bytes)
         audience = people_audience(
-            *(cookies, notices, people.known, acts),
-            *(web.public_url or "", authorize_url, cdn_url),
+            cookies,
+            Notices(cookies.notice, digester.secret, clock, secrets.token_bytes),
+            people.known,
+            VisitorLimit(Policy(web.acts_per_minute, 60), clock),
+            *(addresses.public_url, addresses.authorize_url, addresses.cdn_url),
         )
-        self._voting = Voting(
-            VoteGuards(_guard_policy(settings.votes), clock),
-            VotedRefs(self.readers.voted),
-            VoteChallenges(digester.secret, clock),
-            settings.votes.challenge,
-            with_trusted_types(audience.headers["content-security-policy"], "votegate-worker"),
-        )
-        self._addresses = Addresses(web.public_url or "", authorize_url, cdn_url)
         self._site = Site(templates, audience, clock)
-        client_id = settings.chat_platform.client_id or ""
-        self._submissions = _submissions(runtime, platform, code_maker(digester.digest))
-        checking, grace_ms = self._submissions.checking, self._submissions.grace_ms
-        self._rechecks = ServerRechecks(ledger, clock, checking, grace_ms, fleet.asks)
-        first_use = fleet.claims.first_use if fleet.claims is not None else None
-        guards = SignInGuards(SIGN_INS, clock, first_use)
-        seal = SignInSeal(digester.secret)
-        self._sign_in = SigningIn(platform, client_id, web.redirect_uri or "", seal, guards)
-        self._access = ListingAccess(state, clock)
-        self._descriptions = Descriptions(markdown, UserLimit(PREVIEWS, clock))
-        self._ownership = api.ownership
         orders = ListOrders(self.readers.catalogue, state.vote_counts, secrets.randbits(40))
         self.readers.catalogue.watchers.append(orders.moved)
-        self._icons = ListingIcons(platform, clock, cdn_url)
-        keeper = ListKeeper(orders, clock, in_slices)
-        self._public = PublicSite(self.readers.catalogue, keeper, self.readers.index)
-        self._ledger = ledger
-        self._reviewing = Reviewing(
-            platform,
-            [PresetReason(each.key, each.title, each.text, each.kind) for each in settings.review.reasons],
+        first_use = fleet.claims.first_use if fleet.claims is not None else None
+        self._tools = SiteTools(
+            actions=api.managed,
+            addresses=addresses,
+            platform=platform,
+            icons=ListingIcons(platform, clock, places.cdn_url),
+            voting=Voting(
+                VoteGuards(_guard_policy(settings.votes), clock),
+                self.readers.voted,
+                VoteChallenges(digester.secret, clock),
+                settings.votes.challenge,
+                with_trusted_types(audience.headers["content-security-policy"], "votegate-worker"),
+            ),
+            curl=partial(curl_command, user_agent=USER_AGENT),
+            submissions=_submissions(runtime, platform, code_maker(digester.digest)),
+            reasons=[
+                PresetReason(each.key, each.title, each.text, each.kind) for each in settings.review.reasons
+            ],
+            descriptions=Descriptions(markdown, VisitorLimit(PREVIEWS, clock)),
+            accounts=Accounts(people, cookies, VisitorLimit(DOWNLOADS, clock)),
+            sign_in=SigningIn(
+                places.client_id or "",
+                web.redirect_uri or "",
+                SignInSeal(digester.secret),
+                SignInGuards(SIGN_INS, clock, first_use),
+            ),
+            public=PublicSite(
+                self.readers.catalogue, ListKeeper(orders, clock, in_slices), self.readers.index
+            ),
         )
+        submissions = self._tools.submissions
+        self._rechecks = ServerRechecks(ledger, clock, submissions.checking, submissions.grace_ms, fleet.asks)
 
-    def _tools(self, endpoints: Endpoints) -> SiteTools:
-        return SiteTools(
-            endpoints.tools,
-            self._site.visitor,
-            self._access,
-            self._addresses,
-            self._ownership,
-            self._icons,
-            self._voting,
-            partial(curl_command, user_agent=USER_AGENT),
-            self._submissions,
-            self._reviewing,
-            self._descriptions,
-            self._accounts,
-            self._sign_in,
-            self._public,
-        )
-
-    def resources(self, endpoints: Endpoints) -> list[Resource]:
-        """Return every path of the pages. What they do, the endpoints do."""
-        return self._site.resources(PEOPLE_PAGES, self._tools(endpoints))
+    def resources(self) -> list[Resource]:
+        """Return every path of the pages."""
+        return self._site.resources(PEOPLE_PAGES, self._tools)
 
     async def run(self, stop: asyncio.Event, observers: Observers) -> None:
         """Survey the catalogue and the owners of listings. Then end expired sessions and check servers again
         until `stop` is set. Loops beside it make orders of lists, answer searches and ask for icons."""
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(observers.run("list_orders", self._public.keeper.run))
-            tasks.create_task(observers.run("listing_icons", self._icons.run))
+            tasks.create_task(observers.run("list_orders", self._tools.public.keeper.run))
+            tasks.create_task(observers.run("listing_icons", self._tools.icons.run))
             tasks.create_task(observers.run("search_index", self.readers.index.run))
             await in_slices(self.readers.catalogue.survey())
             tasks.create_task(self._prepare(observers))
-            await in_slices(self._ownership.survey())
+            await in_slices(self._tools.actions.ownership.survey())
             tasks.create_task(self._rechecks.run(stop))
-            await in_rounds(partial(sweep, self._actions), EVERY_SECONDS, stop)
+            await in_rounds(partial(sweep, self._tools.actions), SWEEP_EVERY_SECONDS, stop)
 
     async def _prepare(self, observers: Observers) -> None:
         """Make the orders of the first page. Nothing else waits for them."""
-        await observers.once("list_orders", partial(self._public.keeper.prepare, HOME_ORDERS))
+        await observers.once("list_orders", partial(self._tools.public.keeper.prepare, HOME_ORDERS))
         if gc.get_freeze_count():  # the state is spared collections, and so is what was learned from it
             gc.freeze()
 

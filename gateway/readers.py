@@ -11,7 +11,7 @@ observer (`serving/observers.py`):
 3. The searches come before anything that answers requests: no erasure may leave a voter behind.
 4. The public endpoints forget buckets of what was removed and count what other nodes counted.
 5. The fleet is told last of all that acts: it captures facts as they are after the record. `Forgetting`
-   and `ProvisionalVotes` stand beside the queue, because a copy or a new epoch concerns the same records.
+   and `Identity` are beside it, because a copy or a new epoch concerns the same records.
 6. `Ownership` remembers who owns listings. `FailingEndpoints`, `JournalTail`, the security log, `VoteTally`,
    `AttemptTally` and `MessageTally` are observers, as `SuspensionLog` and `SearchIndex` are: they only
    remember, tell or count what pages and the operator may ask for.
@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING
 from core.ledger import Ledger, Reader
 from direct_messages.owner_notifier import OwnerNotifier
 from direct_messages.reminder_notifier import ReminderNotifier
-from guild_counts.platform_counts import PlatformCounts
+from guild_counts.counts import PlatformCounts
 from handlers.public import PublicApi
 from handlers.vote_feed import VoteFeed
 from journal.journal import Journal
@@ -48,8 +48,8 @@ from webhook.suspension_log import SuspensionLog
 
 if TYPE_CHECKING:  # see fleet.py and sites.py
     from replication.copies import Forgetting
-    from replication.epochs import ProvisionalVotes
-    from replication.publisher import Publisher, Queue
+    from replication.epochs import Identity
+    from replication.publisher import Outgoing, Publisher
     from search.catalogue import Catalogue
     from search.index import SearchIndex
     from votes.voted import VotedListings
@@ -60,8 +60,8 @@ class FleetReaders:
     """The readers that a gateway has as a node of a fleet."""
 
     forgetting: "Forgetting"
-    queue: "Queue"
-    provisional: "ProvisionalVotes"
+    outgoing: "Outgoing"
+    identity: "Identity"
     publisher: "Publisher"
 
 
@@ -114,7 +114,7 @@ def _of_records(readers: Readers, observers: Observers) -> list[Reader]:
         *(each.on_record for each in readers.direct_messages),
         readers.searches.on_record,
         readers.public.on_record,
-        *([fleet.forgetting.on_record, fleet.queue.on_record, fleet.provisional.on_record] if fleet else []),
+        *([fleet.forgetting.on_record, fleet.outgoing.on_record, fleet.identity.on_record] if fleet else []),
         observing("failing_endpoints", readers.failing.on_record),
         readers.ownership.on_record,
         observing("journal_tail", readers.tail.on_record),

@@ -49,7 +49,7 @@ class Sites:
         if self.debug is not None:
             resources += self.debug.resources(endpoints, parts)
         if self.people is not None:
-            resources += self.people.resources(endpoints)
+            resources += self.people.resources()
         return resources
 
     def running(self, runtime: Runtime) -> list[Coroutine[Any, Any, None]]:

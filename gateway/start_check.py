@@ -306,15 +306,15 @@ def _socket_problem(path: Path) -> str | None:
 async def _redis_problem(redis: RedisSettings) -> str | None:
     if redis.url is None:
         return None
-    from gateway.fleet_node import redis_place  # see fleet.py
+    from gateway.fleet_node import redis_connection  # see fleet.py
     from replication.loops import described
-    from replication.redis_link import UNREACHABLE, Link
+    from replication.redis_link import UNREACHABLE
 
-    link = Link(redis_place(redis))
+    connection = redis_connection(redis)
 
     async def ask() -> str | None:
         try:
-            await link.redis.ping()
+            await connection.ping()
         except UNREACHABLE as error:
             return f"redis.url: Redis does not answer: {described(error)}"
         return None
@@ -323,7 +323,7 @@ async def _redis_problem(redis: RedisSettings) -> str | None:
         return await _bounded(ask(), "redis.url: Redis does not answer in time")
     finally:
         with suppress(*UNREACHABLE):
-            await link.close()
+            await connection.aclose()
 
 
 async def _proxy_problem(settings: Settings) -> str | None:

@@ -3,13 +3,11 @@
 In: a `Request`, whose body is bytes. Out: a `Reply`, whose body is bytes, or one of the refusals that
 `reply.reply_to` has an answer for. An endpoint's method is parse, rule, commit, reply.
 
-Invariants. Every endpoint is a row of `routes.ROUTES`. Every answer has a type (a view), and every
-refusal one status and one text (`reply`). A reply leaves after the record of its change is on disk. No
-view and no log line holds a secret. The vote check (`public.PublicApi.voters`) is one synchronous
-function over memory alone.
+Invariants. Every endpoint is a route of `routes.ROUTES`. Every answer has a type (a view), and every refusal
+one status and one text (`reply`). A reply leaves after the record of its change is on disk. No view and no
+log line holds a secret. The vote check (`public.PublicApi.voters`) is one synchronous function over memory
+alone.
 
-Reading order: `request` and `reply` (what comes in and goes out), `views` (what the types of answers are made
-of) and the modules named after it (the types), `route` (a row) and `routes` (the table), `public` (the
-contract's two endpoints), `manage` and the modules named after it, `vote_feed`, `late` and `service`, `debug`
-and the modules named after it.
+Reading order: `request` and `reply` (what comes in and goes out), `route` (a row) and `routes` (the table),
+`public` (the contract's two endpoints), `operator` (the guard of all others), `vote_feed`.
 """

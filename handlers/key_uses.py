@@ -1,8 +1,8 @@
-"""The days on which API keys were used. Law: a request only adds a digest to a set.
+"""The days on which API keys were used. Invariant: a request only adds a digest to a set.
 
-At the end of each minute the keys of the set are looked up, and those that were not yet used on that day get
-an event. A crash loses the uses of the last minute. In a fleet, each node does so for what it has seen,
-unless it has heard of the day already: a key costs a node one event a day at most.
+At the end of each minute the keys of the set are looked up. Each key that was not yet used on that day gets
+an event. A crash loses the uses of the last minute. In a fleet, each node writes the uses that it has seen,
+unless it knows of the day already: a key costs a node one event a day at most.
 """
 
 import asyncio

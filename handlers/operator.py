@@ -7,10 +7,7 @@ from collections.abc import Callable, Sequence
 
 from core.actors import OPERATOR
 from core.clock import Clock
-from handlers.reply import (
-    Reply,
-    too_many,
-)
+from handlers.reply import Reply, too_many
 from handlers.request import Endpoint, Request
 from languages.refusals import Refusal
 from ratelimit.address import address_key

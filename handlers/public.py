@@ -23,14 +23,7 @@ from core.ledger import Ledger
 from core.rows import Listing
 from grammars.snowflake import is_snowflake
 from handlers.key_uses import KeyUses
-from handlers.reply import (
-    Reply,
-    encode_json,
-    limited,
-    refused,
-    reply_to,
-    success,
-)
+from handlers.reply import Reply, encode_json, limited, refused, reply_to, success
 from handlers.request import Request, json_object
 from kinds.registry import KINDS
 from languages.refusals import Refusal
@@ -57,7 +50,7 @@ class GuildCounts(Protocol):
         """The bot's actual server count, or None when it is not known."""
 
     def missing(self, ref: str) -> str | None:
-        """Return why `actual` cannot know it and what to do, in sentences; None where only a try can tell."""
+        """Return why `actual` cannot know it and what to do, in sentences; None if only a try can show it."""
 
     def retry_seconds(self, ref: str) -> int | None:
         """Return the seconds until the first answer about a bot may be known; None if none is awaited."""
@@ -92,7 +85,7 @@ class Caller(NamedTuple):
     """A caller of the public endpoints.
 
     `address` is the key that failures are counted under. `digest` is the digest of the caller's key, or None.
-    `has_scheme` is true if a word such as `Bearer` stands before the key.
+    `has_scheme` is true if the key comes behind a word such as `Bearer`.
     """
 
     address: str
@@ -285,7 +278,7 @@ class PublicApi:
         return success()
 
     def _note(self, ref: str, caller: Caller, given: Mapping[str, Any], code: Code | None) -> None:
-        """Keep the refused fields for the bot's owner, unless the key or the bot is gone meanwhile."""
+        """Keep the refused fields for the bot's owner, unless the key or the bot was removed."""
         now_ms = self._clock.now_ms()
         if caller.digest is not None and is_granted(self._state, ref, caller.digest, now_ms):
             if code == "count_unknown":
@@ -300,7 +293,7 @@ class PublicApi:
         return now_ms - (self._clock.monotonic_ns() - decision.started_ns) // NS_PER_MS
 
     def on_record(self, _: int, events: Sequence[Event]) -> None:
-        """Read a committed record: what it removes is forgotten, what other nodes counted is counted."""
+        """Read a committed record: forget removed listings, and count the updates of other nodes."""
         for event in events:
             if type(event) in FREQUENT:
                 continue
@@ -319,10 +312,10 @@ class PublicApi:
             self._restore_stats_window(bot, self._clock.now_ms(), now_ns)
 
     def _restore_stats_windows(self, now_ms: int, now_ns: int) -> None:
-        """Take up the windows of committed updates, so that a restart gives nobody new tokens.
+        """Restore the windows of committed updates, so that a restart gives nobody new tokens.
 
-        However late a bot is unpacked, its window is what it is at these two times: a clock that is set
-        meanwhile moves none.
+        A bot may be unpacked much later. Its window is computed for these two times all the same, so a clock
+        that is set in between moves no window.
         """
 
         def restore(bot: Listing) -> None:

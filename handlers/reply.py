@@ -2,8 +2,8 @@
 
     {"success": false, "error": "<text>", "status": <the HTTP status>}
 
-`languages/said.py` has the status and the text of each code; the headers of some codes, and the bodies that
-say more, are here.
+`languages/said.py` has the status and the text of each code. The headers of some codes, and the bodies with
+more fields, are here.
 """
 
 from collections.abc import AsyncGenerator, Collection, Mapping
@@ -14,11 +14,11 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from actions.views import Moment, Success, View
+from actions.views import Moment, Success, View, described
 from core.failures import PlaceLost, SearchUnavailable, Unavailable
 from languages.refusals import Invalid, Refusal
 from languages.said import SAID, Code, Fact, Fault, in_words
-from ratelimit.bucket import Decision
+from ratelimit.bucket import Decision, TooManyRequests
 
 encode_json = msgspec.json.Encoder().encode
 
@@ -33,10 +33,10 @@ _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 class Reply(Struct, frozen=True):
     """An answer to send.
 
-    `body` goes first, then the pieces of `stream`, if there is one, as they come. `headers`, and those that
-    tell of `limits`, come beside the headers of every answer. Each of `cookies` is the value of a
-    `Set-Cookie`. A page that shows the same reads `view`, the value whose JSON the body is, or
-    `why`, the reason of a refusal. The exception itself would keep its traceback alive, in a cycle.
+    `body` goes first, then the pieces of `stream`, if there is one, as they come. `headers`, and the headers
+    of `limits`, are added to the headers of every answer. Each of `cookies` is the value of a `Set-Cookie`. A
+    page that shows the same reads `view`, the value whose JSON is the body, or `why`, the reason of a
+    refusal. (The exception itself would keep its traceback alive, in a cycle.)
     """
 
     status: int
@@ -54,7 +54,7 @@ class ErrorBody(View):
     """The common shape of errors."""
 
     success: Annotated[bool, Meta(extra_json_schema={"const": False})] = False
-    error: Annotated[str, Meta(description="What is wrong, in a sentence.")]
+    error: Annotated[str, described("What is wrong, in a sentence.")]
     status: Annotated[int, Meta(ge=400, le=599, description="The HTTP status.")]
 
 
@@ -126,14 +126,14 @@ _HEADERS: Mapping[Code, Mapping[str, str]] = {
     "search_unavailable": {"retry-after": UNAVAILABLE_RETRY_SECONDS},
     "cut_off": {"retry-after": UNAVAILABLE_RETRY_SECONDS},
 }
-_BODIES: Mapping[Code, type[ErrorBody]] = {
+BODIES: Mapping[Code, type[ErrorBody]] = {
+    "invalid_fields": InvalidFieldsBody,
     "voted_too_soon": VotedTooSoonBody,
     "quarantined": QuarantinedBody,
     "quarantined_without_end": QuarantinedBody,
-    "invalid_fields": InvalidFieldsBody,
 }
-Spoken = Refusal | Unavailable | SearchUnavailable | PlaceLost
-SPOKEN = (Refusal, Unavailable, SearchUnavailable, PlaceLost)
+Spoken = Refusal | TooManyRequests | Unavailable | SearchUnavailable | PlaceLost
+SPOKEN = (Refusal, TooManyRequests, Unavailable, SearchUnavailable, PlaceLost)
 """Every exception that has an answer; any other is a bug."""
 
 
@@ -144,19 +144,22 @@ def reply_to(error: Spoken) -> Reply:
     more: Mapping[str, Any] = facts
     if isinstance(error, Invalid):
         more = {"fields": {name: in_words(*fault) for name, fault in error.faults.items()}}
-    kind, status = _BODIES.get(code, ErrorBody), SAID[code].status
+    kind, status = BODIES.get(code, ErrorBody), SAID[code].status
     beside = {name: more[name] for name in kind.__struct_fields__ if name in more}
     body = kind(error=in_words(code, facts), status=status, **beside)
     headers = _HEADERS.get(code, NO_HEADERS)
     if "retry_seconds" in facts:
         headers = {"retry-after": str(facts["retry_seconds"])}
-    return Reply(status, encode_json(body), headers, why=why)
+    limits = error.limits if isinstance(error, TooManyRequests) else None
+    return Reply(status, encode_json(body), headers, limits, why=why)
 
 
 def _why(error: Spoken) -> Fault:
     match error:
         case Refusal():
             return Fault(error.code, error.facts)
+        case TooManyRequests():
+            return Fault("too_many_requests")
         case Unavailable():
             return Fault("unavailable", {"reason": error.reason})
         case SearchUnavailable():

@@ -1,5 +1,7 @@
-"""Requests as endpoints get them, and the reading of bodies. Law: bytes that two readers may read in two ways
-are refused: doubled names, NaN, invalid UTF-8, lone surrogates.
+"""Requests as endpoints get them, and the reading of bodies.
+
+Invariant: bytes that two readers may read in two ways are refused: doubled names, NaN, invalid UTF-8, lone
+surrogates.
 """
 
 import json
@@ -26,7 +28,7 @@ class Request(NamedTuple):
     body: bytes | None
     max_body_bytes: int
     by: Actor = UNKNOWN
-    """Who asks, as far as the endpoint's guard has found out."""
+    """The actor who asks, as far as the endpoint's guard knows."""
 
     @property
     def authorization(self) -> str | None:

@@ -1,7 +1,7 @@
-"""One method of one path, as a value. Law: it says everything about it that is not in its endpoint.
+"""A route: one method of one path, as a value that says everything but what its endpoint does.
 
 A gateway binds routes to the objects that answer (`bound`). The OpenAPI document and the tests of permissions
-read the same values without any gateway. The routes that there are stand in `routes.py`.
+read the same values without a gateway. The routes themselves are in `routes.py`.
 """
 
 import re
@@ -14,11 +14,11 @@ from msgspec import Struct
 
 from actions.action import RefusedFor
 from actions.tools import Tools
+from handlers.late import Late
 from handlers.operator import Operator
 from handlers.public import PublicApi
 from handlers.reply import JSON, Reply
 from handlers.request import Endpoint, Request
-from handlers.service import Service
 from handlers.vote_feed import VoteFeed
 from languages.said import Code
 from listings.stats import StatsBody
@@ -34,13 +34,17 @@ PAGE = "page"
 class Endpoints:
     """The objects that answer: one of a gateway."""
 
+    description: Late[Reply]
+    """The OpenAPI document."""
+    description_page: Late[Reply]
+    readiness: Callable[[], str | None]
+    """Returns None when the gateway is ready, else why it is not."""
     public: PublicApi
-    service: Service
     operator: Operator
     tools: Tools
     feed: VoteFeed
     is_signed_in: Callable[[Request], bool]
-    """True for a browser with a session of the operator, who reads the JSON twins of pages with it."""
+    """True for a browser with a session of the operator, in which it may read the JSON variants of pages."""
 
 
 E = TypeVar("E")
@@ -81,8 +85,8 @@ class RouteOf(Generic[E]):
     has_events: bool = False
 
     @property
-    def is_twin(self) -> bool:
-        """True for the JSON of a page. A visitor who may see the page may read it, too."""
+    def is_of_page(self) -> bool:
+        """True for the JSON variant of a page. A visitor who may see the page may read it, too."""
         return self.method == "GET" and self.path.endswith(".json") and self.access == "operator"
 
     @property
@@ -159,7 +163,7 @@ def bound(routes: Iterable[RouteOf[E]], to: E, callers: Endpoints) -> list[Resou
     for route in routes:
         endpoint = route.endpoint(to)
         if route.access == "operator":
-            known = callers.is_signed_in if route.is_twin else None
+            known = callers.is_signed_in if route.is_of_page else None
             endpoint = callers.operator.only(endpoint, known)
         paths[route.path][route.method] = endpoint
         names[route.path][route.method] = route.name

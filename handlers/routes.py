@@ -1,24 +1,25 @@
-"""The one table of routes. Law: a path that is not here does not exist, and one that is here is documented.
+"""The one table of routes. Invariant: a path that is not here does not exist, and each route is documented.
 
-A new endpoint is a new row; those under `/debug` are in a file of their own. In a text of a row, `$name` is a
-number that an operator can set: the document fills it in.
+Each action becomes a route: a request finds what its path names first (404), then its form is read (400),
+then the action runs. Endpoints that are no actions have rows of their own; those under `/debug` are in
+operators/operator_pages.py. In a text of a row, `$name` is a number that an operator can set: the document
+fills it in.
 """
 
+import inspect
 from collections.abc import Mapping
+from typing import Any
 
-from actions.deliveries import DELIVERY_ACTIONS
-from actions.keys import KEY_ACTIONS
-from actions.listings import LISTING_ACTIONS, NUMBER_ACTIONS
-from actions.owners import OWNER_ACTIONS
-from actions.review import DECISION_ACTIONS, REVIEW_ACTIONS
-from actions.table import USER_ACTIONS
+from actions.action import Call, Operation, operations
+from actions.table import GROUPS
+from actions.tools import Tools
 from actions.views import Success
-from actions.vote_removals import REMOVE_VOTES
-from actions.votes import VOTE_ACTIONS
-from actions.webhooks import WEBHOOK_ACTIONS
-from handlers.action_routes import routes_of
-from handlers.route import Route
+from forms.reading import read, read_query
+from handlers.reply import Reply, success
+from handlers.request import Endpoint, Request
+from handlers.route import Endpoints, Route
 from handlers.vote_feed import FeedQuery, VotePage
+from languages.refusals import Refusal
 from listings.stats import StatsBody
 from votes.queries import VoteStatus
 
@@ -35,6 +36,62 @@ TAGS: Mapping[str, str] = {
     "Users": "Who moderates, who is signed in, what is forbidden to whom. Forget a user.",
     "Debug": "The inside of the process, for operators.",
 }
+"""The tags in the order of their routes."""
+
+
+def _route(tag: str, operation: Operation) -> Route:
+    action, form = operation.action, operation.form
+    is_query = action.method == "GET"
+    return Route(
+        action.method,
+        operation.path,
+        operation.name,
+        endpoint=lambda to: endpoint(operation, to.tools),
+        access="operator",
+        tag=tag,
+        summary=operation.summary,
+        description=operation.about,
+        answer=operation.view,
+        outcome=operation.outcome,
+        refuses=operation.refusals,
+        body=None if is_query else form,
+        query=form if is_query else None,
+        status=action.status,
+    )
+
+
+def endpoint(operation: Operation, tools: Tools) -> Endpoint:
+    """Return the function that answers the operator's requests for an action."""
+    action = operation.action
+
+    async def answer(request: Request) -> Reply:
+        call = Call(tools, request.by, tools.clock.now_ms(), operation.kind, request.params)
+        operation.find(call)
+        made = action.run(call, _read(operation, request))
+        return success(await made if inspect.isawaitable(made) else made, action.status)
+
+    return answer
+
+
+def _read(operation: Operation, request: Request) -> Any:
+    """Return the form of a request, which is its query for a GET, and else its body. Raises as they do."""
+    form = operation.form
+    if form is None:
+        return None
+    if operation.action.method == "GET":  # of a HEAD, too
+        return read_query(form, request.query)
+    return read(form, request.json_object())
+
+
+def _is_ready(to: Endpoints) -> Endpoint:
+    def answer(_: Request) -> Reply:
+        reason = to.readiness()
+        if reason is not None:
+            raise Refusal("not_ready", reason=reason)
+        return success()
+
+    return answer
+
 
 _PUBLIC = (
     Route(
@@ -88,7 +145,7 @@ _SERVICE = (
         "GET",
         "/openapi.json",
         "describe",
-        endpoint=lambda to: to.service.describe,
+        endpoint=lambda to: lambda _: to.description.get(),
         access="anyone",
         tag="Service",
         summary="This description",
@@ -100,7 +157,7 @@ _SERVICE = (
         "GET",
         "/docs",
         "describeToPeople",
-        endpoint=lambda to: to.service.show,
+        endpoint=lambda to: lambda _: to.description_page.get(),
         access="anyone",
         tag="Service",
         summary="This description, to be read",
@@ -113,7 +170,7 @@ _SERVICE = (
         "GET",
         "/healthz",
         "isAlive",
-        endpoint=lambda to: to.service.is_alive,
+        endpoint=lambda _: lambda _: success(),
         access="anyone",
         tag="Service",
         summary="Ask whether the process is alive",
@@ -125,7 +182,7 @@ _SERVICE = (
         "GET",
         "/readyz",
         "isReady",
-        endpoint=lambda to: to.service.is_ready,
+        endpoint=_is_ready,
         access="anyone",
         tag="Service",
         summary="Ask whether the gateway takes requests",
@@ -165,16 +222,10 @@ A cursor belongs to one node. It is refused with 410 once the journal no longer 
 )
 
 
-ROUTES: tuple[Route, ...] = (
+_EVERY = (
     *_PUBLIC,
     *_SERVICE,
-    *routes_of((*LISTING_ACTIONS, *DECISION_ACTIONS)),
-    *routes_of(NUMBER_ACTIONS),
-    *routes_of(OWNER_ACTIONS),
-    *routes_of(REVIEW_ACTIONS),
-    *routes_of(KEY_ACTIONS),
-    *routes_of((*WEBHOOK_ACTIONS, *DELIVERY_ACTIONS)),
-    *routes_of((*VOTE_ACTIONS, REMOVE_VOTES)),
+    *(_route(tag, operation) for tag, actions in GROUPS for operation in operations(actions)),
     _FEED,
-    *routes_of(USER_ACTIONS),
 )
+ROUTES: tuple[Route, ...] = tuple(sorted(_EVERY, key=lambda route: [*TAGS].index(route.tag)))

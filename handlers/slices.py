@@ -1,4 +1,4 @@
-"""Work on the whole state in slices. Law: the event loop never waits longer than one of them.
+"""Work on the whole state in slices. Invariant: the event loop never waits longer than one slice.
 
 Each slice takes about 0.1 ms. Other requests are served between them.
 """
@@ -14,7 +14,7 @@ K = TypeVar("K")
 T = TypeVar("T")
 
 DIGEST_ROUNDS = 3
-SLICES_AT_ONCE, BREATH_SECONDS = 8, 0.001
+SLICES_AT_ONCE, PAUSE_SECONDS = 8, 0.001
 """Slices in a row, and the pause behind them.
 
 A loop that is never idle keeps the interpreter's lock from the journal's thread: without the pause one vote
@@ -37,7 +37,7 @@ async def refreshed_digest(state: State) -> None:
 async def in_slices(work: Iterable[None]) -> None:
     """Do all of the work, slice by slice."""
     for number, _ in enumerate(work, 1):
-        await asyncio.sleep(0 if number % SLICES_AT_ONCE else BREATH_SECONDS)
+        await asyncio.sleep(0 if number % SLICES_AT_ONCE else PAUSE_SECONDS)
 
 
 async def first_of(

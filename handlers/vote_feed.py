@@ -1,22 +1,24 @@
-"""All votes, in the order of the log, for platforms that have their own site. Law: a vote is told once, when
-it is durable.
+"""All votes, in the order of the log, for platforms that have their own site.
 
-A reader begins without a cursor. Its pages bring two things, and the cursor says how far each has come:
+Invariant: a vote is sent once, when it is durable.
 
-1. The *log*: every vote since the reader began, as a line of the type `vote`, in the order of the journal;
-   what a strike, an erasure or a removal takes away, too. The log comes first in every page, so that a
-   reader who needs hours for the table does not fall behind what is kept of the journal.
-2. The *table*: how each user stands with each listing, as lines of the type `standing`, in the order of
-   refs and users, once, while room is left on the page. A standing is as it is when it is read, so it may
-   already count votes that the log has told, or will.
+A reader begins without a cursor. Its pages have two parts, and the cursor says how far the reader is in each:
 
-A line says what is so, never "one more": a reader who stores `vote` and `at` of a line for its listing and
-user has the platform's own numbers, whichever of the two it came from.
+1. The *log*: every vote since the reader began, as a line of the type `vote`, in the order of the journal. A
+   vote removal, an erasure and the removal of a listing have lines, too. The log comes first on every page:
+   a reader who needs hours for the table must not fall behind the oldest segment of the journal.
+2. The *table*: the vote status of each user for each listing, as lines of the type `standing`, in the order
+   of refs and users, once, while there is room on the page. A line has the status at the time of the reading.
+   So it may count votes that the log has sent already, or is going to send.
 
-A cursor is `<position>-<told>-<proof>`, and `-<kind>-<id>-<user>` while the table is read. The records up to
-the position are told; of the last one only `told` lines, if that is not 0. The proof ties the cursor to
-this journal (journal/journal_pages.py), so it outlives restarts and belongs to one node. What the state no
-longer knows is not told: a journal may still hold votes of users who were erased since.
+A line has totals, never "one more". A reader who stores `vote` and `at` of each line, by listing and user,
+has the platform's own numbers, no matter which part the line came from.
+
+A cursor is `<position>-<sent>-<proof>`, and `-<kind>-<id>-<user>` while the table is read. All records before
+the position are sent. Of the record at the position, `sent` lines are sent, or all if that is 0. The proof
+ties the cursor to this journal (journal/record_pages.py), so it outlives restarts and belongs to one node.
+Votes that the state no longer has are left out: a journal may still hold votes of users who were erased
+since.
 """
 
 import asyncio
@@ -29,7 +31,7 @@ from typing import Annotated, Literal, NamedTuple, Protocol
 
 from msgspec import Meta
 
-from actions.views import KindName, Moment, Positive, Snowflake, Success, UserId, View
+from actions.views import KindName, Moment, Positive, Snowflake, Success, UserId, View, described
 from core.events import Event, ListingRemoved, UserErased, VoteCast, VotesMerged, VotesRemoved
 from core.failures import PlaceLost
 from core.state import State
@@ -48,12 +50,12 @@ STREAM_PAGE = 250
 MOST_READERS = 64
 """Pages that may be under way at once."""
 SLICE = 128
-"""Lines or listings between two breaths of the loop."""
+"""Lines or listings before the feed yields to the event loop."""
 MOST_LISTINGS = 20_000
 """Listings that one page looks at: most may be without votes."""
 HEARTBEAT_SECONDS = 15.0
 PACE_SECONDS = 0.1
-"""The shortest time between two reads of a stream: what came meanwhile is read at once."""
+"""The shortest time between two reads of a stream. Votes that come in between are read together."""
 _KINDS = "|".join(kind.plural for kind in KINDS)
 _CURSOR = rf"[0-9]{{1,18}}-[0-9]{{1,9}}-[0-9a-f]{{8}}(-({_KINDS})-[0-9]{{1,20}}-[0-9]{{1,20}})?"
 NOW = "now"
@@ -76,20 +78,20 @@ class VoteLine(View):
 
     type: Annotated[
         LineType,
-        Meta(
-            description="`vote`: the user has voted. `standing`: how the user stands with the listing. "
+        described(
+            "`vote`: the user has voted. `standing`: how the user stands with the listing. "
             "`struck`: moderators have struck out the user's votes for the listing. `erased`: all the "
             "user's votes are gone. `removed`: the listing and its votes are gone.",
-            examples=["vote"],
+            "vote",
         ),
     ]
-    kind: Annotated[KindName | None, Meta(description="What the listing is.")] = None
-    id: Annotated[Snowflake | None, Meta(description="The id of the listing.")] = None
+    kind: Annotated[KindName | None, described("What the listing is.")] = None
+    id: Annotated[Snowflake | None, described("The id of the listing.")] = None
     user: UserId | None = None
-    at: Annotated[Moment | None, Meta(description="The time of the vote, or of the latest one.")] = None
+    at: Annotated[Moment | None, described("The time of the vote, or of the latest one.")] = None
     vote: Annotated[
         Positive | None,
-        Meta(description="How often the user has voted for the listing, over all time, with this vote."),
+        described("How often the user has voted for the listing, over all time, with this vote."),
     ] = None
 
 
@@ -98,10 +100,9 @@ class VotePage(Success):
 
     votes: tuple[VoteLine, ...]
     next: Annotated[
-        FeedCursor,
-        Meta(description="Give it as `after` to go on: now, later, or after a restart. Never null."),
+        FeedCursor, described("Give it as `after` to go on: now, later, or after a restart. Never null.")
     ]
-    more: Annotated[bool, Meta(description="False if this was all, for now.")]
+    more: Annotated[bool, described("False if this was all, for now.")]
 
 
 class FeedQuery(Form, frozen=True):
@@ -124,7 +125,7 @@ class FeedQuery(Form, frozen=True):
 
 
 class TableMark(NamedTuple):
-    """The table is told up to this user of this listing."""
+    """The table was sent up to this user of this listing."""
 
     ref: str
     user: int
@@ -135,19 +136,19 @@ START = TableMark(f"{min(kind.prefix for kind in KINDS)}0", 0)
 
 
 class Cursor(NamedTuple):
-    """How far a reader has come. `table` is None once the table is told."""
+    """The place of a reader. `table` is None once the table was sent."""
 
     position: int
-    told: int
+    sent: int
     proof: int
     table: TableMark | None
 
     def __str__(self) -> str:
-        text = f"{self.position}-{self.told}-{self.proof:08x}"
+        text = f"{self.position}-{self.sent}-{self.proof:08x}"
         return text if self.table is None else f"{text}-{self.table.ref.replace('/', '-')}-{self.table.user}"
 
 
-class ToldLine(NamedTuple):
+class SentLine(NamedTuple):
     """A line, and the cursor behind it."""
 
     line: VoteLine
@@ -155,7 +156,7 @@ class ToldLine(NamedTuple):
 
 
 class Lines(NamedTuple):
-    told: Sequence[ToldLine]
+    sent: Sequence[SentLine]
     cursor: Cursor
     more: bool
 
@@ -181,7 +182,7 @@ class LogPage(Protocol):
 
 
 class Log(Protocol):
-    """The durable records; `journal.record_pages.JournalPages` reads them from disk."""
+    """The durable records, which `JournalPages` of journal/record_pages.py reads from disk."""
 
     @property
     def end(self) -> tuple[int, int]:
@@ -232,7 +233,7 @@ class VoteFeed:
             )
         found = await self.lines(self._first(query.after), query.limit)
         return success(
-            VotePage(votes=tuple(each.line for each in found.told), next=str(found.cursor), more=found.more)
+            VotePage(votes=tuple(each.line for each in found.sent), next=str(found.cursor), more=found.more)
         )
 
     def _first(self, after: str | None) -> Cursor:
@@ -262,25 +263,25 @@ class VoteFeed:
         finally:
             self._readers -= 1
 
-    async def _of_log(self, cursor: Cursor, limit: int) -> tuple[list[ToldLine], Cursor, bool]:
+    async def _of_log(self, cursor: Cursor, limit: int) -> tuple[list[SentLine], Cursor, bool]:
         """Return lines of the log, the cursor behind them, and whether these were the last."""
-        again = cursor.told > 0
+        again = cursor.sent > 0
         try:
             page = await self._log.behind(cursor.position, cursor.proof, limit, again=again)
         except OSError as error:
             raise Refusal("not_ready", reason=f"the journal cannot be read ({error.strerror})") from None
-        found: list[ToldLine] = []
+        found: list[SentLine] = []
         for number, record in enumerate(page.records, 1):
-            begin = cursor.told if record.position == cursor.position else 0
+            begin = cursor.sent if record.position == cursor.position else 0
             lines = self._lines_of(record.events)
             # None is a line that the state no longer knows. It counts, so that a cursor means the same later.
-            for told, line in islice(enumerate(lines, 1), begin, None):
+            for sent, line in islice(enumerate(lines, 1), begin, None):
                 if line is None:
                     continue
                 if len(found) >= limit:
                     return found, found[-1].cursor, False
-                found.append(ToldLine(line, Cursor(record.position, told, record.proof, cursor.table)))
-                if told % SLICE == 0:
+                found.append(SentLine(line, Cursor(record.position, sent, record.proof, cursor.table)))
+                if sent % SLICE == 0:
                     await asyncio.sleep(0)
             if found and found[-1].cursor.position == record.position:
                 whole = Cursor(record.position, 0, record.proof, cursor.table)
@@ -316,9 +317,9 @@ class VoteFeed:
         vote = self._state.votes.get(ref, user)
         return _line("standing", ref, str(user), vote[1], vote[0]) if vote is not None else None
 
-    async def _of_table(self, cursor: Cursor, limit: int) -> tuple[list[ToldLine], Cursor]:
+    async def _of_table(self, cursor: Cursor, limit: int) -> tuple[list[SentLine], Cursor]:
         """Return standings behind the mark, and the cursor behind them, once they are durable."""
-        found: list[ToldLine] = []
+        found: list[SentLine] = []
         mark = cursor.table
         for number in range(MOST_LISTINGS):
             if mark is None or len(found) >= limit:
@@ -332,7 +333,7 @@ class VoteFeed:
                     mark = TableMark(mark.ref, user)
                     line = self._standing(mark.ref, user)
                     if line is not None:
-                        found.append(ToldLine(line, cursor._replace(table=mark)))
+                        found.append(SentLine(line, cursor._replace(table=mark)))
                 await asyncio.sleep(0)
             if number % SLICE == 0:
                 await asyncio.sleep(0)
@@ -352,9 +353,7 @@ class VoteFeed:
     # -- Streams ------------------------------------------------------------------------------------------
 
     async def _stream(self, cursor: Cursor) -> Reply:
-        first = await self.lines(
-            cursor, STREAM_PAGE
-        )  # what refuses the cursor does so before the head is sent
+        first = await self.lines(cursor, STREAM_PAGE)  # a cursor is refused before the head is sent
         if len(self._streams) >= self._most_streams or self._is_stopping:
             raise Refusal(
                 "not_ready",
@@ -367,7 +366,7 @@ class VoteFeed:
         ready = asyncio.Event()
         self._streams.add(ready)
         try:
-            yield _heartbeat(lines.cursor) if not lines.told else b"".join(map(_event, lines.told))
+            yield _heartbeat(lines.cursor) if not lines.sent else b"".join(map(_event, lines.sent))
             while not self._is_stopping:
                 if not lines.more and not await self._is_woken(ready):
                     yield _heartbeat(lines.cursor)
@@ -379,8 +378,8 @@ class VoteFeed:
                 except PlaceLost as lost:
                     yield b"event: lost\ndata: %s\n\n" % reply_to(lost).body
                     return
-                if lines.told:
-                    yield b"".join(map(_event, lines.told))
+                if lines.sent:
+                    yield b"".join(map(_event, lines.sent))
         finally:
             self._streams.discard(ready)
 
@@ -401,8 +400,8 @@ def _line(
     )
 
 
-def _event(told: ToldLine) -> bytes:
-    return b"id: %s\ndata: %s\n\n" % (str(told.cursor).encode(), encode_json(told.line))
+def _event(sent: SentLine) -> bytes:
+    return b"id: %s\ndata: %s\n\n" % (str(sent.cursor).encode(), encode_json(sent.line))
 
 
 def _heartbeat(cursor: Cursor) -> bytes:
@@ -414,8 +413,8 @@ def _cursor(text: str, field: str) -> Cursor:
     """Read a cursor. Raises Invalid."""
     if re.fullmatch(_CURSOR, text, re.ASCII) is None:
         raise Invalid({field: Fault("not_an_event_id")})
-    position, told, proof, *table = text.split("-")
+    position, sent, proof, *table = text.split("-")
     mark = TableMark(f"{table[0]}/{table[1]}", int(table[2])) if table else None
     if mark is not None and mark.user > MAX:
         raise Invalid({field: Fault("not_an_event_id")})
-    return Cursor(int(position), int(told), int(proof, 16), mark)
+    return Cursor(int(position), int(sent), int(proof, 16), mark)

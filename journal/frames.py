@@ -74,6 +74,7 @@ class FrameHead(NamedTuple):
     first: int
     records: int
     length: int
+    watermark: int
     crc: int
 
 
@@ -135,11 +136,15 @@ def decode_head(head: bytes, offset: int, salt: bytes) -> FrameHead:
 
     The payload is not checked: `open_frame` does that.
     """
-    magic, kind, length, first, count, _ = _HEAD.unpack_from(head)
+    if len(head) < HEAD_BYTES:
+        raise BadBytes(offset, "the frame is incomplete")
+    magic, kind, length, first, count, watermark = _HEAD.unpack_from(head)
     head_crc, crc = _CRCS.unpack_from(head, _HEAD.size)
-    if magic != FRAME_MAGIC or _head_crc(salt, head[: _HEAD.size]) != head_crc or kind not in _KINDS:
+    if magic != FRAME_MAGIC or _head_crc(salt, head[: _HEAD.size]) != head_crc:
         raise BadBytes(offset, "no frame begins here")
-    return FrameHead(FrameKind(kind), first, count, length, crc)
+    if kind not in _KINDS:
+        raise BadBytes(offset, "the frame was written by another version of Votegate", whole=True)
+    return FrameHead(FrameKind(kind), first, count, length, watermark, crc)
 
 
 def open_frame(frame: bytes, offset: int, seal: Seal) -> list[bytes]:
@@ -147,20 +152,16 @@ def open_frame(frame: bytes, offset: int, seal: Seal) -> list[bytes]:
     try:
         return seal.unseal(frame[HEAD_BYTES:], frame[: _HEAD.size]).split(b"\n")[:-1]
     except Unsealable:
-        raise BadBytes(offset, "the frame does not open with its key") from None
+        raise BadBytes(offset, "the frame does not open with its key", whole=True) from None
 
 
 def watermarks_behind(segment: bytes, offset: int) -> Iterator[int]:
     """Yield the watermarks of the frames behind `offset` whose heads are whole."""
     while (offset := segment.find(FRAME_MAGIC, offset + 1)) != -1:
-        if offset + _HEAD.size + _CRC.size <= len(segment) and _head_is_whole(segment, offset):
-            yield _HEAD.unpack_from(segment, offset)[5]
-
-
-def _head_is_whole(segment: bytes, offset: int) -> bool:
-    head = segment[offset : offset + _HEAD.size]
-    stored: int = _CRC.unpack_from(segment, offset + _HEAD.size)[0]
-    return _head_crc(segment[_HEADER.size - SALT_BYTES : _HEADER.size], head) == stored
+        end = offset + _HEAD.size
+        head, crc = segment[offset:end], segment[end : end + _CRC.size]
+        if crc == _CRC.pack(_head_crc(_salt_of(segment), head)):
+            yield _HEAD.unpack(head)[5]
 
 
 def _head_crc(salt: bytes, head: bytes) -> int:
@@ -168,26 +169,21 @@ def _head_crc(salt: bytes, head: bytes) -> int:
 
 
 def _decode_frame(segment: bytes, offset: int, expected: int, seed: int, seal: Seal) -> Frame:
-    begin = offset + _HEAD.size + _CRCS.size
-    if begin > len(segment):
+    begin = offset + HEAD_BYTES
+    head = decode_head(segment[offset:begin], offset, _salt_of(segment))
+    end = begin + head.length
+    if end > len(segment):
         raise BadBytes(offset, "the frame is incomplete")
-    magic, kind, length, first, count, watermark = _HEAD.unpack_from(segment, offset)
-    if magic != FRAME_MAGIC or not _head_is_whole(segment, offset):
-        raise BadBytes(offset, "no frame begins here")
-    if begin + length > len(segment):
-        raise BadBytes(offset, "the frame is incomplete")
-    head, payload = segment[offset : offset + _HEAD.size], segment[begin : begin + length]
-    crc = _CRCS.unpack_from(segment, offset + _HEAD.size)[1]
-    if _chained(seed, head, payload) != crc:
+    if _chained(seed, segment[offset : offset + _HEAD.size], segment[begin:end]) != head.crc:
         raise BadBytes(offset, "the frame fails its checksum")
-    try:
-        records = seal.unseal(payload, head).split(b"\n")[:-1]
-        known = FrameKind(kind)
-    except (Unsealable, ValueError):
-        raise BadBytes(offset, "the frame does not open with its key", whole=True) from None
-    if first != expected or len(records) != count:
+    records = open_frame(segment[offset:end], offset, seal)
+    if head.first != expected or len(records) != head.records:
         raise BadBytes(offset, "the frame does not continue the one before it", whole=True)
-    return Frame(known, first, watermark, records, crc, begin + length)
+    return Frame(head.kind, head.first, head.watermark, records, head.crc, end)
+
+
+def _salt_of(segment: bytes) -> bytes:
+    return segment[_HEADER.size - SALT_BYTES : _HEADER.size]
 
 
 def _chained(seed: int, head: bytes, payload: bytes) -> int:

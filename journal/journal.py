@@ -49,12 +49,8 @@ class SlowDisk:
         self._quick_at_ns: int | None = None
         """The end of a quick write after a slow one."""
         self._quiet_since_ns = 0
-        self._is_told = False
-
-    @property
-    def is_slow(self) -> bool:
+        self.is_slow = False
         """True from the line that logs the beginning to the line that logs the end."""
-        return self._is_told
 
     def begin(self) -> None:
         """Note that a write begins."""
@@ -76,13 +72,13 @@ class SlowDisk:
             self._look(self._began_ns, now_ns)
         elif now_ns - self._quiet_since_ns >= _SLOW_NS and self._quick_at_ns is None:
             self._quick_at_ns = now_ns  # nobody waits any more
-        if self._slow_since_ns is not None and not self._is_told:
-            self._is_told = True
+        if self._slow_since_ns is not None and not self.is_slow:
+            self.is_slow = True
             log.warning("the disk is slow: a write has taken %d s so far, and changes wait", SLOW_SECONDS)
         if self._slow_since_ns is not None and self._quick_at_ns is not None:
             seconds = (self._quick_at_ns - self._slow_since_ns) / NS_PER_SECOND
             log.info("the disk is slow no longer: it was for %.1f s", seconds)
-            self._slow_since_ns, self._is_told = None, False
+            self._slow_since_ns, self.is_slow = None, False
         self._quick_at_ns = None
 
     def _look(self, began_ns: int, now_ns: int) -> None:
@@ -268,8 +264,7 @@ class JournalPolicy:
 
 
 class Journal:
-    """Appending to the journal. Invariant: a position is durable only after the fdatasync that covers it
-    returned.
+    """The end of the journal, to which records are appended.
 
     `append` only remembers a record. `run` writes all pending records as one frame, in one thread, one batch
     at a time, and then wakes everyone who waits: many records share one fdatasync.
@@ -305,7 +300,8 @@ class Journal:
         """The durations of the syncs of written frames."""
 
         self._pending: list[bytes] = []
-        self._pending_bytes = 0
+        self.pending_bytes = 0
+        """The size of the records that wait for the next batch."""
         self._waiters: list[tuple[int, asyncio.Future[None]]] = []
         self._unsynced: list[asyncio.Future[None]] = []
         self._on_durable: list[Callable[[], None]] = []
@@ -313,13 +309,10 @@ class Journal:
         self._closing = False
         self._closed = asyncio.Event()
         self._unavailable: Words | None = None
-        self._is_behind = False  # records were refused, and more than half of `pending_bytes` still wait
+        self.is_behind = False
+        """True while the disk does not keep up: records were refused, and more than half of the policy's
+        `pending_bytes` still wait."""
         self._thread = ThreadPoolExecutor(1, "journal")
-
-    @property
-    def pending_bytes(self) -> int:
-        """The size of the records that wait for the next batch."""
-        return self._pending_bytes
 
     @property
     def writable(self) -> bool:
@@ -329,11 +322,6 @@ class Journal:
     def why_not_writable(self) -> str | None:
         """The reason why writes are refused; None while they are taken."""
         return in_english(self._unavailable) if self._unavailable is not None else None
-
-    @property
-    def is_behind(self) -> bool:
-        """True while the disk does not keep up: writes were refused, and too many still wait."""
-        return self._is_behind
 
     def begin(self) -> None:
         """Vouch on disk for the recovered records. Raises OSError when the disk takes no writes."""
@@ -346,11 +334,11 @@ class Journal:
     def append(self, record: bytes) -> int:
         if self._unavailable is not None:
             raise Unavailable(self._unavailable)
-        if self._pending_bytes + len(record) > self._policy.pending_bytes:
+        if self.pending_bytes + len(record) > self._policy.pending_bytes:
             self._fall_behind()
             raise Unavailable(Text("the disk does not keep up"))
         self._pending.append(record)
-        self._pending_bytes += len(record)
+        self.pending_bytes += len(record)
         self.head += 1
         self._wake.set()
         return self.head
@@ -423,7 +411,7 @@ class Journal:
                     waiter.set_result(None)
         if not self._pending:
             return
-        batch, self._pending, self._pending_bytes = self._pending, [], 0
+        batch, self._pending, self.pending_bytes = self._pending, [], 0
         try:
             await self._in_thread(self._write, FrameKind.RECORDS, batch)
         except SyncFailed:
@@ -436,15 +424,15 @@ class Journal:
         if self._unavailable is not None:
             log.info("the journal takes writes again")
             self._unavailable = None
-        if self._is_behind and self._pending_bytes <= self._policy.pending_bytes // 2:
+        if self.is_behind and self.pending_bytes <= self._policy.pending_bytes // 2:
             log.info("the disk keeps up again")
-            self._is_behind = False
+            self.is_behind = False
         self._tell_durable()
 
     def _fall_behind(self) -> None:
-        if not self._is_behind and self._pending_bytes > self._policy.pending_bytes // 2:
+        if not self.is_behind and self.pending_bytes > self._policy.pending_bytes // 2:
             log.warning("the disk does not keep up: writes are refused while too many wait")
-            self._is_behind = True
+            self.is_behind = True
 
     def _tell_durable(self) -> None:
         self.end = self._writer.end  # the thread rests: there is one batch at a time
@@ -473,7 +461,7 @@ class Journal:
             log.warning("%s for %s: writes are refused until there is", reason, self._folder.path)
         self._unavailable = reason
         self._pending[:0] = batch
-        self._pending_bytes += sum(map(len, batch))
+        self.pending_bytes += sum(map(len, batch))
         self._fail_waiters(f"{reason}, and this change may still be written later")
         if self._closing:
             raise OSError(errno.ENOSPC, f"{reason} for the last records; they were never acknowledged")

@@ -28,7 +28,7 @@ from journal.frames import (
     decode_header,
     watermarks_behind,
 )
-from storage.disk import write_all
+from storage.disk import write_all, write_file
 from storage.folder import Folder, list_numbered
 from storage.sealing import Seal
 
@@ -214,16 +214,7 @@ def set_torn_aside(folder: Folder, segment: Path, end: int) -> None:
     """
     torn = segment.read_bytes()[end:]
     if torn:
-        aside = segment.with_name(f"{segment.name}-{end}{TORN_SUFFIX}")
-        file = folder.disk.create(aside)
-        try:
-            write_all(folder.disk, file, torn, 0)
-            folder.disk.sync(file)
-        except OSError:
-            folder.disk.unlink(aside)
-            raise
-        finally:
-            folder.disk.close(file)
+        write_file(folder.disk, segment.with_name(f"{segment.name}-{end}{TORN_SUFFIX}"), [torn])
     for _, path in list_segments(folder.path):
         if path > segment:
             folder.disk.unlink(path)  # it holds no frame

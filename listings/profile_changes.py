@@ -8,7 +8,9 @@ both ends are put aside first, and what is still long is shown as two texts.
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import takewhile
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
+
+from msgspec import Struct
 
 COMPARED = 50
 """The lines that differ, in each of two texts, that are compared with each other. That takes 3 ms at most."""
@@ -18,12 +20,14 @@ LineState = Literal["same", "gone", "new", "left out"]
 """`left out`: lines that are the same and far from a change; the text is their number."""
 
 
-class ChangedLine(NamedTuple):
+class ChangedLine(Struct, frozen=True):
+    """A line of a changed field. If lines are left out, the text is their number."""
+
     state: LineState
     text: str
 
 
-class ChangedField(NamedTuple):
+class ChangedField(Struct, frozen=True):
     """A field whose value differs, with the lines of both versions in order. An entry of a list is a line."""
 
     name: str

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from actions.sessions import SESSION_PATTERN
-from actions.users import ACTS
+from actions.users import ACTS, SESSION_PATTERN
 from actions.views import ID_PATTERN
 from core.version import API_VERSION, VERSION, VERSIONS
-from handlers.reply import EVENT_STREAM, JSON, Reply, encode_json, refused
+from handlers.reply import BODIES as ERROR_BODIES
+from handlers.reply import EVENT_STREAM, JSON, ErrorBody, Reply, encode_json, refused
 from handlers.route import Access, AnyRoute
 from handlers.routes import TAGS
 from kinds.registry import KINDS
@@ -204,7 +204,7 @@ def _operation(route: AnyRoute, responses: "_Responses") -> Node:
         "description": route.description,
         "security": [] if scheme is None else [{scheme: []}],
     }
-    names = [_PATH_PARAMETERS[segment] for segment in re.findall(r"\w+/\{\w+\}", route.path)]
+    names = [_OF_PATHS[segment][0] for segment in re.findall(r"\w+/\{\w+\}", route.path)]
     parameters = [_component("parameters", name) for name in names]
     if route.query is not None:
         parameters += [_query_parameter(name, schema) for name, schema in query_parameters(route.query)]
@@ -262,32 +262,28 @@ _OF_WEBHOOKS: Node = {
         "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
     ),
 }
+_USER_ID = ("The user's id.", _SNOWFLAKE, USER)
+_OF_PATHS: Mapping[str, tuple[str, str, Node, str]] = {
+    **{
+        f"{kind}/{{id}}": (f"{kind.singular}Id", f"The {kind.singular}'s id.", _SNOWFLAKE, kind.sample_id)
+        for kind in KINDS
+    },
+    "users/{id}": ("userId", *_USER_ID),
+    "voters/{user_id}": ("voterId", *_USER_ID),
+    "owners/{user_id}": ("voterId", *_USER_ID),
+    "sessions/{session_id}": ("sessionId", "The session's id.", _SESSION_ID, SESSION_ID),
+    "quarantines/{act}": ("act", "What the user may not do.", {"enum": list(ACTS)}, "vote"),
+    "keys/{key_id}": ("keyId", "The key's id, which is not its value.", _OUR_ID, KEY_ID),
+    "deliveries/{delivery_id}": ("deliveryId", "The delivery's id.", _OUR_ID, DELIVERY_ID),
+}
+"""The component, description, schema and example of each id in a path, by the segment before it."""
 _PARAMETERS: Node = {
     **_OF_WEBHOOKS,
     **{
-        f"{kind.singular}Id": _parameter(
-            "id", "path", f"The {kind.singular}'s id.", _SNOWFLAKE, kind.sample_id
-        )
-        for kind in KINDS
+        component: _parameter(segment.partition("{")[2].rstrip("}"), "path", about, schema, value)
+        for segment, (component, about, schema, value) in _OF_PATHS.items()
     },
-    "userId": _parameter("id", "path", "The user's id.", _SNOWFLAKE, USER),
-    "voterId": _parameter("user_id", "path", "The user's id.", _SNOWFLAKE, USER),
-    "sessionId": _parameter("session_id", "path", "The session's id.", _SESSION_ID, SESSION_ID),
-    "act": _parameter("act", "path", "What the user may not do.", {"enum": list(ACTS)}, "vote"),
-    "keyId": _parameter("key_id", "path", "The key's id, which is not its value.", _OUR_ID, KEY_ID),
-    "deliveryId": _parameter("delivery_id", "path", "The delivery's id.", _OUR_ID, DELIVERY_ID),
 }
-_PATH_PARAMETERS: Mapping[str, str] = {
-    **{f"{kind}/{{id}}": f"{kind.singular}Id" for kind in KINDS},
-    "users/{id}": "userId",
-    "voters/{user_id}": "voterId",
-    "owners/{user_id}": "voterId",
-    "sessions/{session_id}": "sessionId",
-    "quarantines/{act}": "act",
-    "keys/{key_id}": "keyId",
-    "deliveries/{delivery_id}": "deliveryId",
-}
-"""The parameter that a name in a path stands for: an `id` is that of what the segment before it names."""
 
 
 def _webhook(name: str, summary: str, description: str, body: str) -> Node:
@@ -437,14 +433,11 @@ def _error_schema(status: int, replies: Iterable[Reply]) -> Node:
     return refs[0] if len(refs) == 1 else {"anyOf": refs}
 
 
-_MORE: Mapping[str, str] = {"nextVoteAt": "VotedTooSoon", "until": "Quarantined", "fields": "InvalidFields"}
-"""The shapes of errors with a field more than the common one has, by that field."""
-_SHAPES = (*_MORE.values(), "Error")
+_SHAPES = [*map(name_of, ERROR_BODIES.values()), name_of(ErrorBody)]
 
 
 def _shape(reply: Reply) -> str:
-    body = _body(reply)
-    return next((shape for field, shape in _MORE.items() if field in body), "Error")
+    return name_of(ErrorBody if reply.why is None else ERROR_BODIES.get(reply.why.code, ErrorBody))
 
 
 def _body(reply: Reply) -> Any:

@@ -1,7 +1,7 @@
 """Every error that an answer can be: an example of each code, as this deployment words it.
 
-The table of codes has the texts and the summaries. A code may have more examples, for the places where it is
-found.
+The table of codes has the texts and the summaries. A code may have more examples, one for each place where an
+operation may find the fault.
 """
 
 from collections.abc import Iterator, Mapping

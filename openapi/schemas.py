@@ -16,7 +16,7 @@ from core.rows import WebhookEvent
 from forms.declared import declared_fields
 from forms.fields import Form
 from forms.schema import COMPONENTS, form_components, value_schema
-from handlers.reply import ErrorBody, InvalidFieldsBody, QuarantinedBody, VotedTooSoonBody
+from handlers.reply import BODIES, ErrorBody
 from handlers.route import AnyRoute
 from kinds.kind import Kind
 from kinds.registry import KINDS
@@ -129,7 +129,7 @@ def schema_components(routes: Iterable[AnyRoute]) -> Node:
     of_forms = form_components(body for body in bodies if issubclass(body, Form))
     pushes = StatsBody.__subclasses__()
     answers = {route.answer: None for route in routes if route.answer is not None}
-    errors = (ErrorBody, InvalidFieldsBody, VotedTooSoonBody, QuarantinedBody)
+    errors: dict[type[Struct], None] = dict.fromkeys([ErrorBody, *BODIES.values()])
     of_webhooks = [body for bodies in WEBHOOK_BODIES.values() for body in bodies]
     of_structs = _structs([*pushes, *answers, *errors, *of_webhooks])
     for kind in KINDS:
@@ -162,11 +162,8 @@ def query_parameters(query: type[Struct]) -> Iterable[tuple[str, Node]]:
             bare = {**bare, "enum": sorted(bare["enum"])}
         default = {} if others else {"default": each.default}
         ordered = {name: bare[name] for name in _OF_PARAMETERS if name in bare}
-        yield each.name, {**ordered, "description": schema["description"], **_examples(schema), **default}
-
-
-def _examples(schema: Node) -> Node:
-    return {"examples": schema["examples"]} if "examples" in schema else {}
+        examples = {"examples": schema["examples"]} if "examples" in schema else {}
+        yield each.name, {**ordered, "description": schema["description"], **examples, **default}
 
 
 _OF_PARAMETERS = ("$ref", "type", "pattern", "maxLength", "minimum", "maximum", "enum")

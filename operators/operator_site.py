@@ -26,15 +26,12 @@ from operators.operator_pages import OPERATOR_PAGES, OperatorPage
 from operators.overview import live_values, overview
 from watchers.security_log import tell
 from web.audiences import Audience
-from web.cookies import OPERATOR, keeps_cookies
-from web.cross_origin import origins_of_host
+from web.cookies import OPERATOR, Notices, keeps_cookies
 from web.error_pages import ErrorText, ErrorTexts
 from web.json_answers import AnswerRefused
-from web.links import way_back
 from web.live import Live, ended, event
 from web.markdown import Markdown
-from web.notice_cookie import Notices
-from web.page_policy import PAGE_HEADERS
+from web.other_sites import PAGE_HEADERS, origins_of_host, way_back
 from web.pages import Page, PageRow, Shown, see_other
 from web.sessions import OperatorSessions, Session
 from web.templates import OPERATORS, Templates

@@ -13,7 +13,7 @@ A page that is shown again after a refused post finds the typed values, the faul
 
 A post runs its action. Where a page has a guard that the API does not have (a limit of presses, a proof of
 work, a check by the chat platform), the post has a `run` of its own, which calls the action's function after
-the guard. It raises `Again` for a refusal that only this page knows, or to keep what it has found out.
+the guard. It raises `Again` for a refusal that only this page knows, or to keep the facts that it found out.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -27,13 +27,11 @@ from kinds.kind import Kind, PartName
 from languages.said import Code
 from languages.texts import NO_ERRORS, Words
 from pages.site_tools import SiteTools
+from pages.visitors import Person, PersonVisit, signed_in
 from people.permissions import Right
 from ratelimit.bucket import Decision
 from web.form_posts import FormPost
-from web.pages import Access as Visitors
-from web.pages import Done
-from web.people.people_audience import PersonVisit, signed_in
-from web.people.visitors import Person
+from web.pages import Done, Visitors
 
 F = TypeVar("F")
 V = TypeVar("V")
@@ -50,7 +48,7 @@ class RefusedPost:
         error: the refusal; None if the page is not shown again.
         errors: the faults by field; the field "" is the whole form.
         typed: the values that were posted, as `Post.reads` returned them.
-        found: what the post has found out before it was refused, such as the checks of a server.
+        found: the facts that the post found out before the refusal, such as the checks of a server.
     """
 
     error: Exception | None = None
@@ -71,7 +69,7 @@ class Again(Exception):
     Args:
         error: the refusal. A page that knows it may say it in words of its own. None if it is no refusal of
             the API; then it takes `errors` and a `status`.
-        found: what the page needs to know of the work so far.
+        found: the facts that the post found out so far, for the page.
         errors: the faults by field.
     """
 
@@ -94,8 +92,8 @@ class PageCall:
 
     Args:
         call: the call of an action that the page may make: tools, actor, time, kind and ids.
-        visit: the request, and who sends it.
-        site: what pages work with.
+        visit: the request, and its sender.
+        site: the tools of pages.
         listing: the listing of the path; None if the page's access takes no right on it.
         rights: the visitor's rights on it.
         refused: the form that was refused before this page is shown again.
@@ -148,11 +146,11 @@ class Shown(Generic[V]):
         html: values for the template alone; an async function if making them costs more than JSON is worth.
         template: another template than that of the row, such as for a key that is shown once.
         headers: headers of this page alone.
-        refused: a refusal that the page says, where no post was refused; it gives the status.
         cookies: the `Set-Cookie` headers.
-        cached: headers of a JSON that caches may keep. It has a tag (web/etags.py).
+        cached: headers of a JSON that caches may keep. It has a tag (web/pages.py).
         missing: the refusal of the JSON of a page without a value.
         status: the status of a page that says no without a form, such as to the id in its query.
+        limits: the decision of a limiter that the page says no for.
     """
 
     value: V
@@ -160,11 +158,11 @@ class Shown(Generic[V]):
     html: Html | Callable[[], Awaitable[Html]] = field(default_factory=dict)
     template: str = ""
     headers: Mapping[str, str] = field(default_factory=lambda: NO_HEADERS)
-    refused: RefusedPost | None = None
     cookies: tuple[str, ...] = ()
     cached: Mapping[str, str] | None = None
     missing: Code = "sign_in_required"
     status: int | None = None
+    limits: Decision | None = None
 
 
 Answer = Shown[Any] | Done | Reply
@@ -176,10 +174,10 @@ class Post(Generic[F]):
     """A form of a page.
 
     Args:
-        action: the action that it is for. None for what only a browser does, such as signing out: then `run`
-            does it, and `access` says what it takes.
+        action: the action that it makes. None if only a browser does it, such as signing out: then there are
+            `run` and `access`.
         reads: returns the fields of the action's form, as the browser sent them; None for no form.
-        then: returns what follows: a redirect with a notice, or a page with a secret.
+        then: returns the answer: a redirect with a notice, or a page with a secret.
         guard: raises Again for a form that this page refuses before anything of it is read.
         run: a function around the action's own, if this page has a guard. It gets the form that was read.
         access: another access than that of the action.
@@ -212,12 +210,12 @@ class Page(Generic[V]):
     Args:
         path: with `{kind}` it is a page for each kind that has the part `of`.
         kind: the kind of a page whose path names one, such as `/servers/new`.
-        access: what a person needs, beside being one of the `visitors`, to see the page.
+        access: the right and the sign-in that the page takes, beside its `visitors`.
         show: returns the page, or a file or redirect. None for a path that takes posts alone.
-        visitors: the kind of visitor who may come here.
+        visitors: the visitors who may see the page.
         tab: the tab of a listing's pages under which it is; it has the title and the head of the tab.
         template: the template in `web/templates/people/`; by default `manage_<tab>.html`.
-        has_get: false for an address that takes posts alone. `show` is what a refused one shows again.
+        has_get: false for an address that takes posts alone. A refused one shows `show`.
         has_json: false for a question, and where a secret is shown.
         gives_back: true for a form of long texts. A visitor whose session has ended gets them back.
     """

@@ -7,37 +7,57 @@ return, and has checked before that the visitor is one of the row's.
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
-from actions.action import Access, Call, Operation
+from actions.action import Access, Call, form_of
 from core.failures import Unavailable
+from core.rows import Listing
+from core.state import State
 from forms.reading import read
 from handlers.reply import NO_HEADERS, encode_json, reply_to, success
 from kinds.kind import Kind
-from kinds.registry import KINDS
+from kinds.registry import KINDS, kind_of
 from languages.refusals import Invalid, Refusal
-from languages.texts import Words
+from languages.texts import Text, Words
 from pages.page import Again, Answer, AnyPage, PageCall, Post, RefusedPost, Show, Shown, run_post
 from pages.site_tools import SiteTools
+from pages.visitors import Person, PersonVisit, ask_stale, signed_in
+from people.permissions import Right, rights
 from people.quarantine import refuse_quarantined
+from ratelimit.bucket import TooManyRequests
 from web.error_pages import error_text, field_texts
-from web.etags import tagged
 from web.form_posts import FormPost
-from web.json_answers import AnswerRefused
 from web.pages import Page as DrawnPage
-from web.pages import PageRow
+from web.pages import PageRow, tagged
 from web.pages import Shown as SiteAnswer
-from web.people.listing_access import STALE, ask_stale
-from web.people.listing_access import Access as ListingRights
-from web.people.listing_forms import by_field
-from web.people.listing_tabs import tab_title, tab_values
-from web.people.people_audience import PersonVisit, signed_in
 
-AGAIN = frozenset({400, 403, 409, 503})
+AGAIN = frozenset({400, 403, 409, 429, 503})
 """The statuses of refusals after which a form is shown again. Any other becomes an error page, but for a 401
 of a form that is given back."""
 TELLS_WHEN = {429, 503}
 """The statuses whose headers say when to come again."""
+STALE = Text(
+    "You signed in more than an hour ago. This could hand the listing over or give a secret away, so it "
+    "takes a fresh sign-in. Nothing has changed yet."
+)
+TABS: Mapping[str, Text] = {
+    "overview": Text("Overview"),
+    "votes": Text("Votes"),
+    "profile": Text("Profile"),
+    "keys": Text("API keys"),
+    "webhook": Text("Webhook"),
+    "owners": Text("Owners"),
+    "leave": Text("Leave"),
+    "danger": Text("Danger zone"),
+}
+"""The pages of a listing. A visitor sees the tabs that they may open, and no others."""
+
+
+class ListingRights(NamedTuple):
+    """A listing, and the visitor's rights on it."""
+
+    row: Listing
+    rights: frozenset[Right]
 
 
 def rows_of(pages: Sequence[AnyPage]) -> tuple[PageRow, ...]:
@@ -130,7 +150,7 @@ class _Served:
         actions = self._site.actions
 
         def still_allowed() -> None:
-            if self._site.known(visit.request) is None:  # signed out, or forgotten, in the meantime
+            if self._site.accounts.sender(visit.request) is None:  # signed out, or forgotten, in the meantime
                 raise Refusal("sign_in_required")
             self._check(visit, access)
             self._refuse_shut_out(visit, access)
@@ -144,15 +164,16 @@ class _Served:
 
     def _check(self, visit: PersonVisit, access: Access) -> ListingRights | None:
         """Return the listing with the visitor's rights, if the access takes one. Raises its refusal."""
-        site, listing = self._site, None
+        actions, listing = self._site.actions, None
         if access.right is not None and self._kind is not None:
-            listing = site.listings.of(visit, self._kind, access.right)
+            ref = self._kind.ref(visit.request.params[0])
+            listing = listing_for(actions.ledger.state, signed_in(visit), ref, access.right)
         if access.fresh:
-            ask_stale(visit, site.actions.clock, STALE)
+            ask_stale(visit, actions.clock.now_ms(), STALE)
         return listing
 
     def _refuse_shut_out(self, visit: PersonVisit, access: Access) -> None:
-        """Raise the refusal of a visitor under a quarantine, who keeps what was typed."""
+        """Raise the refusal of a visitor under a quarantine. A form keeps its typed values."""
         if access.unless is not None:
             actions = self._site.actions
             now_ms = actions.clock.now_ms()
@@ -164,7 +185,7 @@ class _Served:
         return posts.get(form.text("act"), posts.get(""))
 
     def _refused(
-        self, error: Refusal | Unavailable, post: Post[Any], typed: Mapping[str, Any]
+        self, error: Refusal | Unavailable | TooManyRequests, post: Post[Any], typed: Mapping[str, Any]
     ) -> RefusedPost:
         """Return why a form is shown again. Raises the error if it is not."""
         reply = reply_to(error)
@@ -179,11 +200,7 @@ class _Served:
 
     def _refused_again(self, again: Again, post: Post[Any], typed: Mapping[str, Any]) -> RefusedPost:
         error, found = again.error, again.found
-        if isinstance(error, AnswerRefused):
-            reply = error.reply
-            errors = {"": error_text(reply)}
-            return RefusedPost(error, errors, typed, found, reply.status, reply.headers, reply.limits)
-        if again.status is None and isinstance(error, (Refusal, Unavailable)):
+        if again.status is None and isinstance(error, (Refusal, Unavailable, TooManyRequests)):
             return replace(self._refused(error, post, typed), found=found)
         return RefusedPost(error, again.errors, typed, found, again.status or 400)
 
@@ -191,22 +208,52 @@ class _Served:
         return await self._drawn(call, answer) if isinstance(answer, Shown) else answer
 
     async def _drawn(self, call: PageCall, shown: Shown[Any]) -> DrawnPage:
-        page, refused = self._page, shown.refused or call.refused
+        page, refused = self._page, call.refused
         html = await shown.html() if callable(shown.html) else shown.html
         values = {"value": shown.value, "errors": refused.errors, **html}
         title = shown.title
         if page.tab:
             values = {**tab_values(call.row, page.tab, call.rights), **values}
-            title = title or tab_title(call.row, page.tab)
+            title = title or Text("{listing} - {tab}", listing=call.row.profile.name, tab=TABS[page.tab])
         return DrawnPage(
             f"people/{shown.template or page.template or f'manage_{page.tab}'}.html",
             title or "",
             values,
             shown.status or refused.status,
             {**shown.headers, **refused.headers},
-            refused.limits,
+            shown.limits or refused.limits,
             shown.cookies,
         )
+
+
+def listing_for(state: State, person: Person, ref: str, right: Right) -> ListingRights:
+    """Return a listing for a person who needs a right on it. Raises Refusal.
+
+    Invariant: a person who may not see the listing does not learn that it exists.
+    """
+    row = state.listings.get(ref)
+    if row is None:
+        raise Refusal("no_such_listing")
+    allowed = rights(person.id, row, is_moderator=person.is_moderator)
+    if right not in allowed:
+        raise Refusal("not_permitted") if "see" in allowed else Refusal("no_such_listing")
+    return ListingRights(row, allowed)
+
+
+def by_field(fields: Mapping[str, Words]) -> dict[str, Words]:
+    """Return the faults by the fields of a form. That of an entry of a list names the entry."""
+    found: dict[str, Words] = {}
+    for name, reason in fields.items():
+        outer, _, entry = name.partition(".")
+        at_entry = Text("entry {number} {reason}", number=int(entry) + 1, reason=reason) if entry else reason
+        found.setdefault(outer, at_entry)
+    return found
+
+
+def tab_values(row: Listing, tab: str, allowed: frozenset[Right]) -> Mapping[str, Any]:
+    """Return the values of the head of every page under a tab."""
+    here = f"/{row.ref}/manage"
+    return {"row": row, "kind": kind_of(row.ref), "at": tab, "rights": allowed, "here": here}
 
 
 async def _made(show: Show[Any] | None, call: PageCall) -> Answer:
@@ -218,7 +265,7 @@ async def _made(show: Show[Any] | None, call: PageCall) -> Answer:
 
 async def _ran(post: Post[Any], call: PageCall, typed: Mapping[str, Any]) -> Any:
     """Run a post, and return its view. Raises the refusals of its action, and Again."""
-    form_type = Operation(post.action, call.call.kind).form if post.action is not None else None
+    form_type = form_of(post.action, call.call.kind) if post.action is not None else None
     form = read(form_type, typed) if form_type is not None and post.reads is not None else None
     made = run_post(post, call, form)
     return await made if inspect.isawaitable(made) else made

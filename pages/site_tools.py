@@ -1,40 +1,33 @@
-"""What pages work with, in groups. Invariant: a page finds everything here, and keeps nothing itself.
+"""The tools of pages, in groups by subject. A page finds everything here, and keeps nothing itself."""
 
-A group is for one subject, so that no object has to know the parts of all pages.
-"""
-
+import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from actions.tools import Tools
 from chatplatform.listing_icons import ListingIcons
 from chatplatform.platform_client import ChatPlatform
 from core.rows import Delivery, Listing, Webhook
 from handlers.request import Request
+from handlers.slices import in_slices
 from listings.owners import CodeOf
-from listings.ownership import Ownership
 from listings.review import PresetReason
-from pages.account.sign_in_guards import SignInGuards
+from pages.account.sign_in_guards import SignInGuards, SignInSeal
+from pages.platform_facts import Applications, ServerChecking, ServerLists
+from pages.visitors import People, Person, VisitorLimit
 from pages.voting.vote_challenges import VoteChallenges
 from pages.voting.vote_guards import VoteGuards
-from pages.voting.voted_refs import VotedRefs
 from search.catalogue import Catalogue
 from search.index import SearchIndex
 from search.list_keeper import ListKeeper
+from votes.voted import VotedListings
 from web.cookies import PeopleCookies
 from web.markdown import Markdown
-from web.people.applications import Applications
-from web.people.listing_access import ListingAccess
-from web.people.server_checking import ServerChecking
-from web.people.server_lists import ServerLists
-from web.people.user_limit import UserLimit
-from web.people.visitors import People, Person
-from web.sign_in_cookie import SignInSeal
 
 
 @dataclass(frozen=True)
 class Addresses:
-    """Where things are: this gateway, the sign-in of the chat platform, and its pictures."""
+    """The addresses of this gateway, of the sign-in of the chat platform, and of its pictures."""
 
     public_url: str
     authorize_url: str
@@ -43,7 +36,7 @@ class Addresses:
 
 @dataclass(frozen=True)
 class Voting:
-    """The guards of the vote button, and what people have voted for.
+    """The guards of the vote button, and the listings that people have voted for.
 
     Args:
         asks_proof: true to ask for a proof of work before a suspicious vote; it is flagged in any case.
@@ -51,21 +44,38 @@ class Voting:
     """
 
     guards: VoteGuards
-    voted: VotedRefs
+    voted: VotedListings
     challenges: VoteChallenges
     asks_proof: bool
     content_policy: str
+    searching: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def refs_voted_for(self, user_id: str) -> set[str]:
+        """Return the listings that a user may have voted for, from memory or by a full search.
+
+        Invariant: only one full search runs at a time.
+        """
+        known = self.voted.known(user_id)
+        if known is not None:
+            return known
+        async with self.searching:
+            known = self.voted.known(user_id)  # another request of this user may have searched meanwhile
+            if known is not None:
+                return known
+            with self.voted.search(user_id) as search:
+                await in_slices(search.slices())
+            return search.refs
 
 
 @dataclass(frozen=True)
 class Submissions:
-    """What the chat platform says of bots and servers that people submit, prove to be theirs, or check again.
+    """The facts of the chat platform about bots and servers that people submit, prove to own, or check again.
 
     Args:
-        server_lists: the servers that each person manages, as the sign-in read them.
+        server_lists: the servers that each person manages, from the last sign-in.
         grace_ms: the time for which a server may fail the conditions.
         approves_servers: true if the gateway itself approves a server that meets every condition.
-        code_of: returns the code that proves who owns a bot.
+        code_of: returns the code that proves the ownership of a bot.
     """
 
     applications: Applications
@@ -77,28 +87,24 @@ class Submissions:
 
 
 @dataclass(frozen=True)
-class Reviewing:
-    """The chat platform, which moderators see the answers of, and the reasons that they choose from."""
-
-    platform: ChatPlatform
-    reasons: Sequence[PresetReason]
-
-
-@dataclass(frozen=True)
 class Descriptions:
-    """How descriptions are drawn, and how often a user may look at a draft."""
+    """The drawing of descriptions, and the limit of a user's previews."""
 
     markdown: Markdown
-    previews: UserLimit
+    previews: VisitorLimit
 
 
 @dataclass(frozen=True)
 class Accounts:
-    """Who has signed in, what their browsers keep, and how often they may download their data."""
+    """People and their sessions, the cookies of their browsers, and the limit of a person's downloads."""
 
     people: People
     cookies: PeopleCookies
-    downloads: UserLimit
+    downloads: VisitorLimit
+
+    def sender(self, request: Request) -> Person | None:
+        """Return the sender of a request, if the session is still valid."""
+        return self.people.known(self.cookies.session.value(request.headers))
 
 
 @dataclass(frozen=True)
@@ -111,7 +117,6 @@ class SigningIn:
         seal: keeps a sign-in under way in a cookie.
     """
 
-    platform: ChatPlatform
     client_id: str
     redirect_uri: str
     seal: SignInSeal
@@ -133,22 +138,18 @@ class SiteTools:
 
     Args:
         actions: the tools of actions.
-        known: returns who sends a request, if the session is still valid.
-        listings: looks up listings by the right that a person needs.
         curl: returns the request of a delivery as a command, without secrets.
-        ownership: the listings of each user, and those that wait for a decision.
+        reasons: the reasons that moderators choose from to deny a listing.
     """
 
     actions: Tools
-    known: Callable[[Request], Person | None]
-    listings: ListingAccess
     addresses: Addresses
-    ownership: Ownership
+    platform: ChatPlatform
     icons: ListingIcons
     voting: Voting
     curl: Callable[[Delivery, Listing, Webhook], str]
     submissions: Submissions
-    reviewing: Reviewing
+    reasons: Sequence[PresetReason]
     descriptions: Descriptions
     accounts: Accounts
     sign_in: SigningIn

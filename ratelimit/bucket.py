@@ -46,6 +46,14 @@ class Decision(Struct, frozen=True, gc=False):
     started_ns: int
 
 
+class TooManyRequests(Exception):
+    """A limit is used up. `limits` says when to come again."""
+
+    def __init__(self, limits: Decision) -> None:
+        super().__init__(f"{limits.limit} in {limits.window_seconds} s")
+        self.limits = limits
+
+
 class _Bucket:
     __slots__ = ("started_ns", "used")
 

@@ -30,18 +30,18 @@ fence      A stop for webhooks after a pause of the process, because a successor
 
 The flow of facts
 -----------------
-    ledger -> capture -> queue -> publisher ==> Redis ==> follower -> merge -> ledger
-       |                            ^           stream       | gap
-       '--------- journal ----------'                        '-> fetcher <== copy <== donor
+    ledger -> capture -> outgoing -> publisher ==> Redis ==> follower -> merge -> ledger
+       |                    ^                      stream       | gap
+       '----- journal ------'                                  '-> fetcher <== copy <== donor
 
-1. A rule commits a record. `capture` makes facts of it, and the queue of `publisher` keeps them until
-   the record is durable.
+1. A rule commits a record. `capture` makes facts of it, and `Outgoing` keeps them until the record is
+   durable.
 2. `publisher` appends them to the node's stream. Explicit ids make a second try harmless. After an
    outage it reads the newest entry and goes on behind it, if need be from the journal.
 3. `follower` of every other node reads the entry, `merge` turns its facts into events, and
    `applying` commits them with the cursor. Nobody captures a merged record again: each node publishes
    only what it did itself.
-4. `members` reads the cursors in the statuses. `gaps` finds what no stream will bring, and the fetcher of
+4. `members` reads the cursors in the statuses. `Gaps` finds what no stream will bring, and the fetcher of
    `copies` takes a copy of the node that knows most.
 
 Invariants
@@ -60,7 +60,7 @@ The files, in reading order
     facts, capture, merge, applying       what nodes tell each other, and how it is committed
     redis_link, loops                     the connection to Redis, sealed envelopes, retries, pace
     members, claims, succession, epochs   who is there, leases, node ids
-    gaps, publisher, usage, follower      publishing and following streams
+    publisher, usage, follower            publishing and following streams, and gaps in them
     copies                                giving and taking copies
     warnings, readiness, node             what operators see, when the node serves, and the loops of all
 

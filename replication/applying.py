@@ -6,7 +6,7 @@ nothing.
 """
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -28,16 +28,14 @@ class Search(Protocol):
     def slices(self) -> Iterator[None]: ...
 
 
-class Searches(Protocol):
-    def of(self, user: str) -> AbstractContextManager[Search]:
-        """Search for the listings that know the user; see votes/queries.py."""
-
-
 class Applying:
-    def __init__(self, ledger: Ledger, merge: Merge, searches: Searches) -> None:
+    def __init__(
+        self, ledger: Ledger, merge: Merge, search: Callable[[str], AbstractContextManager[Search]]
+    ) -> None:
+        """`search` looks for the listings that know a user; see votes/queries.py."""
         self._ledger = ledger
         self._merge = merge
-        self._searches = searches
+        self._search = search
 
     async def entry(self, facts: Sequence[Fact], author: str, position: int) -> None:
         """Merge an entry of the author's stream, and move the author's cursor to its position."""
@@ -88,7 +86,7 @@ class Applying:
 
     async def erase(self, erasure: Erasure) -> None:
         """Forget everything that this node knows of the user."""
-        with self._searches.of(erasure.user) as search:
+        with self._search(erasure.user) as search:
             for _ in search.slices():
                 await asyncio.sleep(0)
             # A later erasure may have overtaken this one: votes after that erasure stay.

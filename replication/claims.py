@@ -15,11 +15,9 @@ import secrets
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import Protocol
 
 from core.clock import NS_PER_SECOND, Clock
-from core.fleet_table import FleetView
-from core.vote_port import VotesView
+from core.state import State
 from languages.refusals import voted_too_soon
 from replication.facts import KeyedDigests
 from replication.redis_link import UNREACHABLE, Link
@@ -41,21 +39,12 @@ class ClaimPolicy:
     """The time that it waits at most, however far Redis is."""
 
 
-class KnownVotes(Protocol):
-    """The part of the state that decides whether a claim is over."""
-
-    @property
-    def fleet(self) -> FleetView: ...
-    @property
-    def votes(self) -> VotesView: ...
-
-
 class Claims:
     def __init__(
         self,
         link: Link,
         digests: KeyedDigests,
-        known: KnownVotes,
+        state: State,
         clock: Clock,
         spawn: Callable[[Coroutine[None, None, None]], object],
         policy: ClaimPolicy,
@@ -68,11 +57,10 @@ class Claims:
         """
         self._link = link
         self._digests = digests
-        self._known = known
+        self._state = state
         self._clock = clock
         self._spawn = spawn
-        self._cooldown_ms = policy.cooldown_ms
-        self._policy = policy
+        self.policy = policy
         self._round_trips_ns = round_trips_ns
         self._paused_until_ns = 0
         self.is_answering = True
@@ -83,7 +71,7 @@ class Claims:
 
         Before the first one is measured it is the longest: a Redis that is far must not let users vote twice.
         """
-        policy = self._policy
+        policy = self.policy
         slowest_ns = max(self._round_trips_ns, default=None)
         if slowest_ns is None:
             return policy.longest_seconds
@@ -93,16 +81,16 @@ class Claims:
     @asynccontextmanager
     async def holding(self, ref: str, user: str, at_ms: int) -> AsyncIterator[None]:
         """Return a context in which this node alone takes the vote. Raises Refusal."""
-        key, claim = self._link.vote(self._digests.vote(ref, user)), f"{at_ms} {secrets.token_hex(8)}"
-        fleet, votes = self._known.fleet, self._known.votes
+        key, claim = self._link.key("vote", self._digests.vote(ref, user)), f"{at_ms} {secrets.token_hex(8)}"
+        fleet, votes = self._state.fleet, self._state.votes
         forgotten_ms = max(fleet.removed.get(ref, 0), fleet.erased.get(self._digests.user(user), 0))
-        held = await self._take(key, claim, at_ms, max(forgotten_ms, at_ms - self._cooldown_ms))
+        held = await self._take(key, claim, at_ms, max(forgotten_ms, at_ms - self.policy.cooldown_ms))
         try:
             yield
         except BaseException:
             vote = votes.get(ref, int(user))
             if held and (vote is None or vote[1] < at_ms):  # else the state has it, though the disk failed
-                self._spawn(self._in_time(self._give_back(key, claim)))
+                self._spawn(self._in_time(self._link.give_back(key, claim)))
             raise
         if held:
             self._spawn(self._in_time(self._keep(key, claim)))
@@ -114,7 +102,9 @@ class Claims:
         try:
             async with asyncio.timeout(self.wait_seconds):
                 return bool(
-                    await self._link.redis.set(self._link.used(digest), b"", nx=True, ex=round(seconds))
+                    await self._link.redis.set(
+                        self._link.key("used", digest), b"", nx=True, ex=round(seconds)
+                    )
                 )
         except UNREACHABLE:
             return True
@@ -126,7 +116,7 @@ class Claims:
             return False
         if not self.is_answering:
             self._pause()  # this vote asks for all others
-        first_ms = min(FIRST_MS, self._cooldown_ms)
+        first_ms = min(FIRST_MS, self.policy.cooldown_ms)
         pipeline = self._link.redis.pipeline(transaction=False)
         pipeline.set(key, claim, nx=True, px=first_ms)
         pipeline.get(key)
@@ -145,16 +135,16 @@ class Claims:
         self._paused_until_ns = 0
         if self._is_over(claimed_ms, over_ms):
             return True
-        next_vote_ms = claimed_ms + self._cooldown_ms
+        next_vote_ms = claimed_ms + self.policy.cooldown_ms
         raise voted_too_soon(next_vote_ms, min(at_ms, next_vote_ms - 1))
 
     def _is_over(self, claimed_ms: int, over_ms: int) -> bool:
         """Tell if the claim is over. A claim more than a cooldown ahead is no node's."""
-        return not over_ms < claimed_ms <= over_ms + 2 * self._cooldown_ms
+        return not over_ms < claimed_ms <= over_ms + 2 * self.policy.cooldown_ms
 
     async def _replace(self, key: str, claim: str, stale: bytes | None) -> int:
         """Replace a claim that is over. Returns 0, or the time of another node's claim that was quicker."""
-        first_ms = min(FIRST_MS, self._cooldown_ms)
+        first_ms = min(FIRST_MS, self.policy.cooldown_ms)
         replaced = await self._link.redis.set(key, claim, px=first_ms, get=True)
         if not isinstance(replaced, bytes) or replaced == stale:
             return 0
@@ -178,11 +168,7 @@ class Claims:
                 await command
 
     async def _keep(self, key: str, claim: str) -> None:
-        await self._link.redis.set(key, claim, px=self._cooldown_ms)
-
-    async def _give_back(self, key: str, claim: str) -> None:
-        if await self._link.redis.get(key) == claim.encode():
-            await self._link.redis.delete(key)
+        await self._link.redis.set(key, claim, px=self.policy.cooldown_ms)
 
 
 def _claimed_ms(value: bytes | None) -> int:

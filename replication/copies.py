@@ -45,7 +45,7 @@ from replication.facts import (
 from replication.loops import described
 from replication.members import CopyRequest, Registry, Status
 from replication.merge import Erasure, FactSource
-from replication.redis_link import ENVELOPE, Foreign, SealedEntry, SealedLink
+from replication.redis_link import ENVELOPE, Foreign, Link, SealedEntry
 
 PIECE_COST = 32_768  # bytes of votes; an equal cost for
 COSTS = {ListingFact: 512, UserFact: 512, DeliveryFact: 512, CountsFact: 2_048}
@@ -102,9 +102,9 @@ class Donor:
     """Writes copies of this node for others."""
 
     def __init__(
-        self, sealed_link: SealedLink, registry: Registry, ledger: Ledger, capture: Capture, clock: Clock
+        self, link: Link, registry: Registry, ledger: Ledger, capture: Capture, clock: Clock
     ) -> None:
-        self._link, self._envelopes = sealed_link.link, sealed_link.envelopes
+        self._link = link
         self._registry = registry
         self._ledger = ledger
         self._capture = capture
@@ -127,7 +127,7 @@ class Donor:
     async def give(self, offer: Offer) -> None:
         """Write the copy. Raises UNREACHABLE, CopyLost and Unavailable."""
         log.info("node %s takes a copy of this one", offer.name)
-        key = self._link.copy(offer.name, offer.copy)
+        key = self._link.key("copy", offer.name, offer.copy)
         number, pieces = 0, list[Piece]()
         for facts in pieces_of(self._facts()):
             pieces.append(Piece(number, facts))
@@ -144,7 +144,7 @@ class Donor:
         pipeline = redis.pipeline(transaction=False)
         for piece in pieces:
             id_ = f"1-{piece.number + 1}"
-            pipeline.xadd(key, {ENVELOPE: self._envelopes.seal(piece, f"{key}/{id_}")}, id=id_)
+            pipeline.xadd(key, {ENVELOPE: self._link.seal(piece, f"{key}/{id_}")}, id=id_)
         pipeline.expire(key, KEPT_SECONDS)
         pipeline.xlen(key)
         ahead: int = (await pipeline.execute())[-1]
@@ -300,13 +300,13 @@ class Fetcher:
 
     def __init__(
         self,
-        sealed_link: SealedLink,
+        link: Link,
         registry: Registry,
         ledger: Ledger,
         applying: Applying,
         forgetting: Forgetting,
     ) -> None:
-        self._link, self._envelopes = sealed_link.link, sealed_link.envelopes
+        self._link = link
         self._registry = registry
         self._ledger = ledger
         self._applying = applying
@@ -334,7 +334,7 @@ class Fetcher:
         return True
 
     async def _fetch(self, request: CopyRequest, status: Status) -> None:
-        key = self._link.copy(self._registry.name, request.copy)
+        key = self._link.key("copy", self._registry.name, request.copy)
         seen, number, unsent = "0-0", 0, self._unsent_by(status.label)
         source = FactSource(status.label)
         while True:
@@ -343,7 +343,7 @@ class Fetcher:
             async with asyncio.timeout(patience):
                 found = await self._next(key, seen, request.donor)
             for id_, envelope in found:
-                piece = self._envelopes.open(envelope, f"{key}/{id_}", Piece)
+                piece = self._link.open(envelope, f"{key}/{id_}", Piece)
                 if piece.number != number:
                     raise CopyLost("a piece of the copy is missing")
                 source = await self._merge(piece, source, status.known)

@@ -3,7 +3,8 @@
 Invariant: no node id is ever used for two histories, and a later one is greater.
 
 A node begins a new epoch when its journal is not the one that the others know under its node id: the folder
-is new, restored or a copy, or another process has written to the stream.
+is new, restored or a copy, or another process has written to the stream. So two journals never share a node
+id for long.
 """
 
 import asyncio
@@ -28,6 +29,8 @@ from core.fleet_table import FleetView, label_of, name_and_epoch
 from core.ledger import Ledger
 from core.vote_counts import DAYS, MONTHS, clamped_day
 from core.vote_port import VoteStore
+
+log = logging.getLogger(__name__)
 
 
 def node_id_at_start(fleet: FleetView, name: str, now_ms: int) -> str | None:
@@ -58,29 +61,44 @@ class _Counted:
         self.cast = self.before = self.received = 0
 
 
-class ProvisionalVotes:
-    """Votes that a node takes before its node id is confirmed.
+class Identity:
+    """The node id of this node, and the votes that it takes before the node id is confirmed.
 
-    Invariant: each of them counts, whatever the node id becomes.
+    Invariant: each vote counts, whatever id the node gets.
 
     A node counts votes under its node id, and of one node id the greatest count wins. So two nodes that count
-    under one node id take votes from each other: a copy of a data folder, and its original. The copy begins a
-    new epoch as soon as it reads what was sent under its node id. The votes that it has counted by then,
-    since its start, move to the new node id.
+    under one node id take votes from each other: a copy of a data folder, and its original. As soon as a node
+    sees that the others know another journal under its node id, it begins a new epoch. The votes that it has
+    counted by then, since its start, move to the new node id.
 
     The number of votes that it has removed by then, by day and month, stays under the old one. That is
     wrong only if the original has removed votes of the same day since the copy was made: then the greater
     number alone counts.
     """
 
-    def __init__(self, ledger: Ledger, new_table: Callable[[], VoteStore]) -> None:
+    def __init__(self, name: str, ledger: Ledger, clock: Clock, new_table: Callable[[], VoteStore]) -> None:
         """`new_table` returns an empty table of votes."""
+        self._name = name
         self._ledger = ledger
+        self._clock = clock
         self._new_table = new_table
         self._is_confirmed = False
         self._old_id: str | None = None
         """The node id that the votes move away from."""
         self._clear()
+
+    @property
+    def epoch(self) -> int:
+        return name_and_epoch(self._ledger.state.fleet.label)[1]
+
+    async def begin_epoch(self, after: int) -> None:
+        """Take a node id of a later epoch than `after`, and move the votes. Raises Unavailable."""
+        log.warning("the stream of node %s is ahead of its data: they are older, or others", self._name)
+        before = self._ledger.state.fleet.label
+        self._ledger.commit([NodeNamed(later_node_id(self._name, after, self._clock.now_ms()))])
+        if not self._is_confirmed and self._old_id is None:
+            self._old_id = before
+        await self.move_votes()
 
     def _clear(self) -> None:
         self._refs: set[str] = set()
@@ -91,17 +109,12 @@ class ProvisionalVotes:
         """The same three of votes by day and month: by ref, then by (DAYS or MONTHS, key)."""
 
     def confirm(self) -> None:
-        """The node id is right: the votes count as they are."""
+        """The others know this journal, or none, under the node id: the votes count as they are."""
         self._is_confirmed = True
         self._clear()
 
-    def disown(self, old_id: str) -> None:
-        """Let the next `move` move the votes under the old node id to the present one."""
-        if not self._is_confirmed and self._old_id is None:
-            self._old_id = old_id
-
-    async def move(self) -> None:
-        """Move the votes that were disowned. Raises Unavailable; the next call goes on."""
+    async def move_votes(self) -> None:
+        """Move the votes from before the new epoch. Raises Unavailable; the next call goes on."""
         if self._old_id is None:
             return
         while self._refs:
@@ -208,45 +221,3 @@ class ProvisionalVotes:
     def _forget(self, ref: str, user: int) -> None:
         for table in (self._cast, self._before, self._received):
             table.remove(ref, user)
-
-
-log = logging.getLogger(__name__)
-
-
-class Identity:
-    """The node id of this node, and its change. Invariant: two journals never share a node id for long.
-
-    A copy of a data folder and its original have one node id. As soon as a node sees that the others know
-    another journal under its node id, it begins a new epoch, and the votes that it has counted meanwhile move
-    to the new node id (`ProvisionalVotes`).
-    """
-
-    def __init__(self, name: str, ledger: Ledger, clock: Clock, votes: ProvisionalVotes) -> None:
-        self._name = name
-        self._ledger = ledger
-        self._clock = clock
-        self._votes = votes
-
-    @property
-    def node_id(self) -> str:
-        return self._ledger.state.fleet.label
-
-    @property
-    def epoch(self) -> int:
-        return name_and_epoch(self.node_id)[1]
-
-    async def begin_epoch(self, after: int) -> None:
-        """Take a node id of a later epoch than `after`. Raises Unavailable."""
-        log.warning("the stream of node %s is ahead of its data: they are older, or others", self._name)
-        before = self.node_id
-        self._ledger.commit([NodeNamed(later_node_id(self._name, after, self._clock.now_ms()))])
-        self._votes.disown(before)
-        await self._votes.move()
-
-    async def finish_epoch(self) -> None:
-        """Move the votes that a full disk kept from being moved. Raises Unavailable."""
-        await self._votes.move()
-
-    def confirm(self) -> None:
-        """The others know this journal, or none, under the node id."""
-        self._votes.confirm()

@@ -14,7 +14,7 @@ import msgspec
 
 from core.clock import NS_PER_SECOND, Clock
 from core.fleet_table import FleetView, name_and_epoch
-from replication.redis_link import Foreign, SealedLink
+from replication.redis_link import Foreign, Link
 
 
 class Status(msgspec.Struct, frozen=True, array_like=True):
@@ -44,17 +44,10 @@ class Status(msgspec.Struct, frozen=True, array_like=True):
 
 
 class CopyRequest(NamedTuple):
-    """A node's wish for a copy: whose, and under which name. Copies make it, members publish it."""
+    """A node's wish for a copy of the `donor`, under the name `copy`."""
 
     donor: str
     copy: str
-
-
-class Report(NamedTuple):
-    """The part of a node's status that other rooms know: streams the top, copies the request."""
-
-    top: int
-    request: CopyRequest | None = None
 
 
 class Member(NamedTuple):
@@ -129,8 +122,6 @@ Presence = Literal["there", "silent", "unknown"]
 class Registry:
     """The registry of nodes.
 
-    Invariant: a node is there while its status changes; no clock of another machine is read.
-
     Every heartbeat writes this node's status into one hash and reads those of the others. A status that is
     the same as the last time means that its node has not spoken in between. A lease makes sure that one
     process bears a name: a second one finds the name taken and stays silent.
@@ -138,7 +129,7 @@ class Registry:
 
     def __init__(
         self,
-        sealed_link: SealedLink,
+        link: Link,
         name: str,
         proof: str,
         fleet: FleetView,
@@ -150,13 +141,13 @@ class Registry:
         those that all nodes should have alike, by name."""
         self.name = name
         self.heartbeat_seconds = heartbeat_seconds
+        self.settings = dict(settings)
         self.holds_name = False
         self.refused = RefusedNodes(name)
-        self._link, self._envelopes = sealed_link.link, sealed_link.envelopes
+        self._link = link
         self._proof = proof
         self._fleet = fleet
         self._clock = clock
-        self._settings = dict(settings)
         self._beat = 0
         self._process = secrets.token_hex(8)
         self._members: dict[str, Member] = {}
@@ -252,17 +243,21 @@ class Registry:
 
     # -- heartbeats ------------------------------------------------------------------------------------
 
-    async def step(self, report: Report) -> list[Change]:
-        """Write this node's status and read those of the others. Returns the new ones. Raises UNREACHABLE."""
+    async def step(self, top: int, request: CopyRequest | None = None) -> list[Change]:
+        """Write this node's status and read those of the others. Returns the new ones. Raises UNREACHABLE.
+
+        Args:
+            top: the newest position in the stream of this node.
+        """
         if not await self._holds_lease():
             self.holds_name = False
             self._read_ns = None
             return []
         self._beat += 1
         pipeline = self._link.redis.pipeline(transaction=False)
-        status = self._envelopes.seal(self._status(report), self._place(self.name))
-        pipeline.hset(self._link.nodes, self.name, status)
-        pipeline.hgetall(self._link.nodes)
+        status = self._link.seal(self._status(top, request), self._place(self.name))
+        pipeline.hset(self._link.key("nodes"), self.name, status)
+        pipeline.hgetall(self._link.key("nodes"))
         asked_ns = self._clock.monotonic_ns()
         found: Mapping[bytes, bytes] = (await pipeline.execute())[1]
         statuses = {name.decode("utf-8", "replace"): envelope for name, envelope in found.items()}
@@ -279,9 +274,7 @@ class Registry:
 
     async def leave(self) -> None:
         """Give the name back. Raises UNREACHABLE."""
-        key = self._link.alive(self.name)
-        if await self._link.redis.get(key) == self._process.encode():
-            await self._link.redis.delete(key)
+        await self._link.give_back(self._link.key("alive", self.name), self._process)
 
     def forget_time(self) -> None:
         """Redis was away: nobody counts as silent for the time of the outage."""
@@ -290,12 +283,8 @@ class Registry:
         self._members = {name: member._replace(read_ns=now_ns) for name, member in self._members.items()}
 
     async def _holds_lease(self) -> bool:
-        redis, key = self._link.redis, self._link.alive(self.name)
         lasts_ms = round(ALIVE_BEATS * self.heartbeat_seconds * 1_000)
-        taken = await redis.set(key, self._process, nx=True, px=lasts_ms)
-        holds = bool(taken) or await redis.get(key) == self._process.encode()
-        if holds and not taken:
-            await redis.set(key, self._process, xx=True, px=lasts_ms)
+        holds = await self._link.holds(self._link.key("alive", self.name), self._process, lasts_ms)
         if not holds and not self._is_name_taken:
             log.warning(
                 "another process bears the name %s: nothing is sent or read until it is gone", self.name
@@ -303,23 +292,23 @@ class Registry:
         self._is_name_taken = not holds
         return holds
 
-    def _status(self, report: Report) -> Status:
-        wants, copy = report.request or ("", "")
+    def _status(self, top: int, request: CopyRequest | None) -> Status:
+        wants, copy = request or ("", "")
         return Status(
             self._fleet.label,
             self._proof,
             self._beat,
-            report.top,
+            top,
             dict(self._fleet.cursors),
             wants,
             copy,
             self._clock.now_ms(),
-            self._settings,
+            self.settings,
         )
 
     def _read(self, name: str, envelope: bytes) -> Change | None:
         try:
-            status = self._envelopes.open(envelope, self._place(name), Status)
+            status = self._link.open(envelope, self._place(name), Status)
             if status.fleet != self._proof:
                 self._foreign.add(status.label)
                 raise Foreign(f"node {name} has another key-digest.secret")
@@ -338,4 +327,4 @@ class Registry:
         return Change(name, status, is_next)
 
     def _place(self, name: str) -> str:
-        return f"{self._link.nodes}/{name}"
+        return f"{self._link.key('nodes')}/{name}"

@@ -7,7 +7,6 @@ module alone knows all rooms: it hands the values of one to the other.
 
 import asyncio
 import logging
-from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,16 +15,15 @@ from core.failures import Unavailable
 from core.ledger import Ledger
 from replication.claims import Claims
 from replication.copies import CopyLost, Donor, Fetcher, Offer
-from replication.follower import Follower
-from replication.gaps import Gaps
+from replication.follower import Follower, Gaps
 from replication.loops import RetryingLoop, described
-from replication.members import Registry, Report
+from replication.members import CopyRequest, Registry
 from replication.publisher import Publisher
 from replication.readiness import Fence, Isolation, Joining
 from replication.redis_link import UNREACHABLE, Link
 from replication.succession import LeaderLease, Succession
 from replication.usage import Usage
-from replication.warnings import Differences, Distance, Eviction, Lag, Silence, Warnings
+from replication.warnings import Differences, Eviction, Lag, Warnings, warn_of_distance, warn_of_silence
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +36,6 @@ LEAVE_SECONDS = 2.0
 class Pace:
     """The intervals of the loops, and the room that a stream may take."""
 
-    heartbeat_seconds: float
     usage_seconds: float
     ready_seconds: float
     """The longest time, after a start, that webhooks wait for what other nodes have sent."""
@@ -46,63 +43,38 @@ class Pace:
 
 
 @dataclass(frozen=True)
-class Members:
-    """The parts of `members/` that a node runs."""
+class NodeParts:
+    """The parts that a node runs."""
 
     registry: Registry
-    differences: Differences
-    silence: Silence
-    succession: Succession
-    claims: Claims
-    eviction: Eviction
-    fence: Fence
-    warnings: Warnings
-    leader_lease: LeaderLease | None
-    """None where no reminder is sent."""
-    joining: Joining
-    isolation: Isolation
-    distance: Distance
-
-
-@dataclass(frozen=True)
-class Streams:
-    """The parts of `streams/` that a node runs."""
-
     publisher: Publisher
     follower: Follower
     gaps: Gaps
-    lag: Lag
     usage: Usage
-
-
-@dataclass(frozen=True)
-class Copies:
-    """The parts of `copies/` that a node runs."""
-
     donor: Donor
     fetcher: Fetcher
+    claims: Claims
+    succession: Succession
+    leader_lease: LeaderLease | None
+    """None where no reminder is sent."""
+    fence: Fence
+    isolation: Isolation
+    joining: Joining
+    warnings: Warnings
+    differences: Differences
+    eviction: Eviction
+    lag: Lag
 
 
 class Node:
-    def __init__(
-        self,
-        link: Link,
-        ledger: Ledger,
-        members: Members,
-        streams: Streams,
-        copies: Copies,
-        pace: Pace,
-        clock: Clock,
-    ) -> None:
+    def __init__(self, link: Link, ledger: Ledger, parts: NodeParts, pace: Pace, clock: Clock) -> None:
         self._ledger = ledger
-        self._members = members
-        self._streams = streams
-        self._copies = copies
+        self._parts = parts
         self._pace = pace
         self._beats = 0
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = asyncio.TaskGroup()
         self._ready = asyncio.Event()
-        drop_idle, forget_cursor = link.drop_idle, streams.usage.forget_cursor
+        drop_idle, forget_cursor = link.drop_idle, parts.usage.forget_cursor
         self._loops = {
             "registry": RetryingLoop("hearing of other nodes", clock, drop_idle),
             "publishing": RetryingLoop("telling other nodes", clock, drop_idle),
@@ -113,16 +85,12 @@ class Node:
     async def run(self) -> None:
         """Work until cancelled."""
         loops = self._loops
-        try:
-            async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(self._watch_for_pauses())
-                tasks.create_task(loops["registry"].run(self._heartbeat))
-                tasks.create_task(loops["publishing"].run(self._publish))
-                tasks.create_task(loops["following"].run(self._follow))
-                tasks.create_task(loops["usage"].run(self._send_usage))
-        finally:
-            for task in self._tasks:
-                task.cancel()
+        async with self._tasks as tasks:
+            tasks.create_task(self._watch_for_pauses())
+            tasks.create_task(loops["registry"].run(self._heartbeat))
+            tasks.create_task(loops["publishing"].run(self._publish))
+            tasks.create_task(loops["following"].run(self._follow))
+            tasks.create_task(loops["usage"].run(self._send_usage))
 
     async def until_ready(self, stop: asyncio.Event) -> None:
         """Return when this node knows what the others do, when it has waited long enough, or at `stop`."""
@@ -133,34 +101,34 @@ class Node:
 
     def may_send_webhooks(self) -> bool:
         """Return False after a pause of the process, until this node knows what others sent meanwhile."""
-        return self._members.fence.may_send()
+        return self._parts.fence.may_send()
 
     def may_send_reminders(self) -> bool:
         """Return True if this node has the leader lease and knows what was sent."""
-        lease = self._members.leader_lease
-        return lease is not None and self._members.fence.may_send() and lease.is_ours()
+        lease = self._parts.leader_lease
+        return lease is not None and self._parts.fence.may_send() and lease.is_ours()
 
     def why_not_ready(self) -> str | None:
         """Return why other nodes should get the requests; None if this one is ready."""
-        if self._members.isolation.is_cut_off:
+        if self._parts.isolation.is_cut_off:
             return "this node is cut off from Redis"
-        return self._members.joining.missing()
+        return self._parts.joining.missing()
 
     def asks(self, ref: str) -> bool:
         """Return True if this node asks the chat platform about a listing for the whole fleet."""
-        return self._members.registry.is_chosen(ref)
+        return self._parts.registry.is_chosen(ref)
 
     async def leave(self) -> None:
         """Send what is unsent, if that takes a moment only, and give the name back."""
-        registry, publisher = self._members.registry, self._streams.publisher
+        registry, publisher, lease = self._parts.registry, self._parts.publisher, self._parts.leader_lease
         try:
             async with asyncio.timeout(LEAVE_SECONDS):
                 if registry.holds_name:
                     await self._ledger.durable(self._ledger.head)
                     await publisher.step()
-                    await registry.step(self._report())
-                    if self._members.leader_lease is not None:
-                        await self._members.leader_lease.leave()
+                    await registry.step(*self._report())
+                    if lease is not None:
+                        await lease.leave()
                     await registry.leave()
         except (*UNREACHABLE, Unavailable) as error:
             log.info("left without telling everything: %s", type(error).__name__)
@@ -168,16 +136,15 @@ class Node:
 
     def standing(self) -> dict[str, Any]:
         """Return the node as the debug page shows it."""
-        members, streams, request = self._members, self._streams, self._copies.fetcher.request
-        registry, state = members.registry, self._ledger.state
-        behind = streams.gaps.missing()
+        parts, state = self._parts, self._ledger.state
+        registry, request, behind = parts.registry, parts.fetcher.request, parts.gaps.missing()
         return {
             "node": state.fleet.label,
             "holds_name": registry.holds_name,
-            "claims_votes": members.claims.is_answering,
+            "claims_votes": parts.claims.is_answering,
             "failing": {name: loop.failure for name, loop in self._loops.items() if loop.failure},
-            "stream_position": streams.publisher.top,
-            "unsent": streams.publisher.unsent,
+            "stream_position": parts.publisher.top,
+            "unsent": parts.publisher.unsent,
             "copying_from": request.donor if request is not None else None,
             "nodes": {
                 name: {
@@ -189,101 +156,96 @@ class Node:
                 }
                 for name, member in registry.others.items()
             },
-            "refused": {**streams.follower.refused.reasons, **registry.refused.reasons},
+            "refused": {**parts.follower.refused.reasons, **registry.refused.reasons},
         }
 
     def concerns(self) -> list[str]:
         """Return the warnings that last, in words."""
-        return [*self._members.warnings.current.values()]
+        return [*self._parts.warnings.current.values()]
 
     # -- the loops -------------------------------------------------------------------------------------
 
     async def _watch_for_pauses(self) -> None:
-        fence, isolation = self._members.fence, self._members.isolation
+        fence, isolation = self._parts.fence, self._parts.isolation
         while True:
             fence.look()
             isolation.look()
             await asyncio.sleep(fence.tick_seconds)
 
     async def _heartbeat(self) -> None:
-        members, streams = self._members, self._streams
+        parts = self._parts
         self._beats += 1
-        if self._beats % TRIM_BEATS == 0 and members.registry.holds_name:
-            await streams.publisher.trim(self._pace.stream_bytes)  # first, because a full Redis still trims
+        if self._beats % TRIM_BEATS == 0 and parts.registry.holds_name:
+            await parts.publisher.trim(self._pace.stream_bytes)  # first, because a full Redis still trims
         try:
-            changes = await members.registry.step(self._report())
+            changes = await parts.registry.step(*self._report())
         except UNREACHABLE:
-            members.registry.forget_time()
-            members.succession.reset()
+            parts.registry.forget_time()
+            parts.succession.reset()
             raise
         finally:
-            streams.lag.look()
-            members.silence.look()
-            members.distance.look()
+            parts.lag.look()
+            warn_of_silence(parts.registry, parts.warnings)
+            warn_of_distance(parts.registry, parts.claims.policy, parts.warnings)
         for change in changes:
-            members.differences.compare(change)
-        if members.registry.holds_name:
+            parts.differences.compare(change)
+        if parts.registry.holds_name:
             await self._act_on_statuses()
-        await asyncio.sleep(self._pace.heartbeat_seconds)
+        await asyncio.sleep(parts.registry.heartbeat_seconds)
 
     async def _act_on_statuses(self) -> None:
-        members, streams = self._members, self._streams
-        if not await streams.publisher.is_reconciled():
-            streams.publisher.recheck()
-        members.warnings.forget_all_but(members.registry.others)
-        streams.gaps.heartbeat()
-        if streams.publisher.has_reconciled:
+        parts = self._parts
+        if not await parts.publisher.is_reconciled():
+            parts.publisher.recheck()
+        parts.warnings.forget_all_but(parts.registry.others)
+        parts.gaps.heartbeat()
+        if parts.publisher.has_reconciled:
             self._give_copies()
-        await members.succession.step()
-        await members.eviction.look()
-        is_caught_up = not streams.gaps.missing()
-        members.fence.heartbeat(is_caught_up=is_caught_up)
-        members.joining.heartbeat(is_caught_up=is_caught_up and not streams.gaps.has_closed)
-        members.isolation.heartbeat(is_caught_up=is_caught_up)
-        if members.leader_lease is not None:
-            await members.leader_lease.step(is_caught_up=is_caught_up)
+        await parts.succession.step()
+        await parts.eviction.look()
+        is_caught_up = not parts.gaps.missing()
+        parts.fence.heartbeat(is_caught_up=is_caught_up)
+        parts.joining.heartbeat(is_caught_up=is_caught_up and not parts.gaps.has_closed)
+        parts.isolation.heartbeat(is_caught_up=is_caught_up)
+        if parts.leader_lease is not None:
+            await parts.leader_lease.step(is_caught_up=is_caught_up)
         if self._beats > 1 and is_caught_up:
             self._ready.set()
 
-    def _report(self) -> Report:
-        return Report(self._streams.publisher.top or 0, self._copies.fetcher.request)
+    def _report(self) -> tuple[int, CopyRequest | None]:
+        return self._parts.publisher.top or 0, self._parts.fetcher.request
 
     async def _publish(self) -> None:
         """Wait for work first: a step that succeeded counts as success while there is no work."""
-        await self._streams.publisher.wait()
-        if self._members.registry.holds_name:
-            await self._streams.publisher.step()
+        await self._parts.publisher.wait()
+        if self._parts.registry.holds_name:
+            await self._parts.publisher.step()
         else:
             await asyncio.sleep(POLL_SECONDS)
 
     async def _follow(self) -> None:
-        if not self._members.registry.holds_name:
+        if not self._parts.registry.holds_name:
             await asyncio.sleep(POLL_SECONDS)
             return
-        donor = self._streams.gaps.donor()
-        if donor is not None and await self._copies.fetcher.take_from(donor):
-            self._streams.gaps.filled()
-            self._members.joining.took_copy()
-        await self._streams.follower.step()
+        donor = self._parts.gaps.donor()
+        if donor is not None and await self._parts.fetcher.take_from(donor):
+            self._parts.gaps.filled()
+            self._parts.joining.took_copy()
+        await self._parts.follower.step()
 
     async def _send_usage(self) -> None:
-        await self._streams.usage.send()
+        await self._parts.usage.send()
         await asyncio.sleep(self._pace.usage_seconds)
 
     # -- copies for others -----------------------------------------------------------------------------
 
     def _give_copies(self) -> None:
-        for offer in self._copies.donor.offers():
-            self._streams.publisher.announce(offer.position)
-            self._spawn(self._give(offer))
+        for offer in self._parts.donor.offers():
+            self._parts.publisher.announce(offer.position)
+            self._tasks.create_task(self._give(offer))
 
     async def _give(self, offer: Offer) -> None:
         try:
-            await self._copies.donor.give(offer)
+            await self._parts.donor.give(offer)
         except (*UNREACHABLE, CopyLost, Unavailable) as error:
             log.warning("the copy for node %s was given up: %s", offer.name, described(error))
-
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)

@@ -3,33 +3,33 @@
 Invariant: the stream has the records of the journal, in their order, or fewer. A record leaves only after it
 is durable.
 
-A committed record passes through the queue, which captures its facts, and the outgoing records, which also
-read back from the journal what the queue lacks. The publisher appends them to the node's stream as entries:
-an entry contains all facts behind one position, up to another. Entries stand in Redis: nodes of other
-versions must understand them.
+The outgoing records capture the facts of a committed record, and read back from the journal what they lack.
+The publisher appends them to the node's stream as entries: an entry contains all facts behind one position,
+up to another. Entries are in Redis: nodes of other versions must understand them.
 """
 
 import asyncio
 import hashlib
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import islice
-from typing import NamedTuple, Protocol
+from itertools import islice, takewhile
+from typing import NamedTuple
 
 import msgspec
 from redis.exceptions import ResponseError
 
 from core.events import Event, UnknownEvent, decode_record, encode_record
 from core.ledger import Ledger
+from journal.journal import Journal
 from journal.segments import JournalCorrupt, JournalReader
 from replication.capture import Capture
 from replication.epochs import Identity
 from replication.facts import Fact, ListingFact
 from replication.loops import Pacing
 from replication.members import KnownElsewhere
-from replication.redis_link import ENVELOPE, EntryId, Foreign, SealedLink, entry_id_of
+from replication.redis_link import ENVELOPE, EntryId, Foreign, Link, entry_id_of
 from storage.folder import Folder
 from storage.sealing import KeyMissing
 
@@ -49,10 +49,9 @@ class Entry(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Captured(NamedTuple):
-    """The facts of the record at `position`, as of the time when the record at `durable` was the newest."""
+    """The facts of the record at `position`."""
 
     position: int
-    durable: int
     facts: list[Fact]
     events: Sequence[Event]
 
@@ -73,123 +72,13 @@ def entries(captured: Sequence[Captured], before: int) -> Iterator[tuple[int, En
             before, facts, cost = one.position, [], 0
 
 
-QUEUED_MOST = 100_000  # records; more are read back from the journal when there is time
-
-
-class Queue:
-    """Facts that are not in the stream yet. Invariant: facts stay here until the stream has them.
-
-    Facts are captured when their record is committed, because that costs nothing then. Records from before
-    the start, or too many to keep here, are read back from the journal.
-    """
-
-    def __init__(self, capture: Capture, head: int, most: int = QUEUED_MOST) -> None:
-        self._capture = capture
-        self._most = most
-        self._queue: deque[Captured] = deque()
-        self._overflowed = False
-        self._complete_from = head
-
-    def __len__(self) -> int:
-        return len(self._queue)
-
-    @property
-    def complete_from(self) -> int:
-        """The position behind which the queue has all facts that the stream lacks."""
-        return self._complete_from
-
-    @property
-    def overflowed(self) -> bool:
-        """True if records were left out: they go to the stream before anything behind them."""
-        return self._overflowed
-
-    def on_record(self, position: int, events: Sequence[Event]) -> None:
-        """Read a committed record."""
-        facts = self._capture.facts(events)
-        if facts:
-            if len(self._queue) >= self._most:
-                self.restart(position - 1)
-                self._overflowed = True
-            self._queue.append(Captured(position, position, facts, events))
-
-    def restart(self, head: int) -> None:
-        """Drop everything up to this position."""
-        self._queue.clear()
-        self._complete_from = head
-
-    def acknowledge_overflow(self) -> None:
-        """The sender reads back what was left out."""
-        self._overflowed = False
-
-    def capture(self, records: Iterable[tuple[int, Sequence[Event]]], head: int) -> Iterator[Captured]:
-        """Yield the facts of records that were read back; `head` is the newest record of all."""
-        for position, events in records:
-            facts = self._capture.facts(events)
-            if facts:
-                yield Captured(position, head, facts, events)
-
-    def durable(self, position: int, most: int) -> list[Captured]:
-        """Return the first records that are durable up to this position, at most so many."""
-        captured: list[Captured] = []
-        for one in islice(self._queue, most):
-            if one.durable > position:
-                break
-            captured.append(one)
-        return captured
-
-    def sent(self, position: int) -> None:
-        """Everything up to here is in the stream. If Redis loses it, it is read back."""
-        while self._queue and self._queue[0].position <= position:
-            self._complete_from = self._queue.popleft().position
-
-
-UNREADABLE = (JournalCorrupt, KeyMissing, UnknownEvent, OSError)
-Records = Iterator[tuple[int, Sequence[Event]]]
-
-
-class JournalRecords:
-    """Records of this node's journal, read back in a thread: the event loop never waits for the disk."""
-
-    def __init__(self, folder: Folder) -> None:
-        self._folder = folder
-        self._thread = ThreadPoolExecutor(1, "read back")
-
-    def between(self, after: int, until: int) -> Records:
-        """Yield (position, events) behind `after` up to `until`; for `take` only. Raises UNREADABLE."""
-        for position, record in JournalReader(self._folder).records(after, until):
-            yield position, decode_record(record)
-
-    async def take(self, records: Records, most: int) -> list[tuple[int, Sequence[Event]]]:
-        """Return the next records, at most so many. Raises UNREADABLE."""
-        return await self._in_thread(lambda: list(islice(records, most)))
-
-    async def have(self, position: int, proof: bytes) -> bool:
-        """Tell if the record at the position has this proof. If the disk no longer has it, assume so."""
-        try:
-            found = await self.take(self.between(position - 1, position), 1)
-        except UNREADABLE:
-            return True
-        return all(proof_of(encode_record(events)) == proof for _, events in found)
-
-    def close(self) -> None:
-        self._thread.shutdown(cancel_futures=True)
-
-    async def _in_thread(
-        self, call: Callable[[], list[tuple[int, Sequence[Event]]]]
-    ) -> list[tuple[int, Sequence[Event]]]:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, call)
-
-
 log = logging.getLogger(__name__)
 
+QUEUED_MOST = 100_000  # records; more are read back from the journal when there is time
 SENT_AT_ONCE = 1_024  # records
 READ_AT_ONCE = 512  # records of the journal
-
-
-class Durability(Protocol):
-    @property
-    def durable_position(self) -> int:
-        """The newest position that is on disk."""
+UNREADABLE = (JournalCorrupt, KeyMissing, UnknownEvent, OSError)
+Records = Iterator[tuple[int, Sequence[Event]]]
 
 
 class Batch(NamedTuple):
@@ -201,140 +90,133 @@ class Batch(NamedTuple):
 
 
 class Outgoing:
-    """The records that the stream lacks: records read back from the journal, then the queue.
+    """The records that the stream lacks.
 
     Invariant: nothing leaves before it is durable, and nothing is left out.
+
+    Facts are captured when their record is committed, because that costs nothing then, and stay in a queue
+    until the stream has them. Records from before the start, or too many for the queue, are read back from
+    the journal, in a thread: the event loop never waits for the disk.
     """
 
-    def __init__(self, ledger: Ledger, journal: Durability, records: JournalRecords, queue: Queue) -> None:
+    def __init__(
+        self, ledger: Ledger, journal: Journal, folder: Folder, capture: Capture, most: int = QUEUED_MOST
+    ) -> None:
+        self.complete_from = ledger.head
+        """The position behind which the queue has all facts that the stream lacks."""
+        self.has_overflowed = False
+        """True if the queue has left records out: `resume` reads them back."""
         self._ledger = ledger
         self._journal = journal
-        self._records = records
-        self._queue = queue
+        self._folder = folder
+        self._capture = capture
+        self._most = most
+        self._queue: deque[Captured] = deque()
         self._backlog: Records | None = None
+        """Records that are read back before the queue is sent."""
+        self._thread = ThreadPoolExecutor(1, "read back")
+
+    def on_record(self, position: int, events: Sequence[Event]) -> None:
+        """Read a committed record."""
+        facts = self._capture.facts(events)
+        if facts:
+            if len(self._queue) >= self._most:
+                self._restart(position - 1)
+                self.has_overflowed = True
+            self._queue.append(Captured(position, facts, events))
 
     @property
     def has_work(self) -> bool:
-        return bool(len(self._queue)) or self._backlog is not None
-
-    @property
-    def overflowed(self) -> bool:
-        """True if the queue has left records out: `resume` reads them back."""
-        return self._queue.overflowed
+        return bool(self._queue) or self._backlog is not None
 
     def missing(self, top: int) -> int:
         """About how many records a stream up to this position lacks."""
-        return len(self._queue) + (self._queue.complete_from - top if self._backlog else 0)
+        return len(self._queue) + (self.complete_from - top if self._backlog else 0)
 
     def beginning(self) -> int:
         """Return where a stream begins that nobody has read: behind a copy, if there is anything to copy."""
         state = self._ledger.state
         return (
-            self._queue.complete_from
+            self.complete_from
             if state.listings.refs or state.listings.unlisted or state.users.refs or state.fleet.removed
             else 0
         )
 
     async def is_of_this_journal(self, position: int, proof: bytes) -> bool:
-        """Tell if an entry with this position and proof can be of this node's journal."""
-        return position <= self._ledger.head and await self._records.have(position, proof)
-
-    def pause(self) -> None:
-        """The position of the stream is unknown; `resume` follows."""
-        self._backlog = None
+        """Tell if an entry with this position and proof can be of this node's journal. If the disk no longer
+        has the record, assume so."""
+        if position > self._ledger.head:
+            return False
+        try:
+            found = await self._take(self._between(position - 1, position), 1)
+        except UNREADABLE:
+            return True
+        return all(proof_of(encode_record(events)) == proof for _, events in found)
 
     async def resume(self, top: int) -> None:
         """Go on behind this position."""
-        self._queue.acknowledge_overflow()
-        self._queue.sent(top)
-        if top < self._queue.complete_from:
-            await self._ledger.durable(self._queue.complete_from)  # or the journal would seem to end before
-            self._backlog = self._records.between(top, self._queue.complete_from)
+        self.has_overflowed, self._backlog = False, None
+        self.sent(top)
+        if top < self.complete_from:
+            await self._ledger.durable(self.complete_from)  # or the journal would seem to end before
+            self._backlog = self._between(top, self.complete_from)
 
     async def skip_to_head(self) -> None:
         """A new epoch begins: everything up to here is of the old one, or in a copy."""
         await self._ledger.durable(self._ledger.head)
-        self._queue.restart(self._ledger.head)
+        self._restart(self._ledger.head)
 
     def sent(self, position: int) -> None:
-        self._queue.sent(position)
+        """Everything up to here is in the stream. If Redis loses it, it is read back."""
+        while self._queue and self._queue[0].position <= position:
+            self.complete_from = self._queue.popleft().position
 
     async def next(self, top: int) -> Batch:
         """Return what comes behind the top of the stream."""
         if self._backlog is not None:
             return await self._read_back(self._backlog, top)
-        captured = self._queue.durable(self._journal.durable_position, SENT_AT_ONCE)
+        durable = self._journal.durable_position
+        first = islice(self._queue, SENT_AT_ONCE)
+        captured = list(takewhile(lambda one: one.position <= durable, first))
         return Batch(top, captured, has_more=len(captured) >= SENT_AT_ONCE)
+
+    def close(self) -> None:
+        self._thread.shutdown(cancel_futures=True)
+
+    def _restart(self, head: int) -> None:
+        """Drop everything up to this position."""
+        self._queue.clear()
+        self.complete_from = head
 
     async def _read_back(self, backlog: Records, top: int) -> Batch:
         try:
-            records = await self._records.take(backlog, READ_AT_ONCE)
+            records = await self._take(backlog, READ_AT_ONCE)
         except UNREADABLE:
             log.info("the journal does not reach back to what others have not read: they will take a copy")
-            top, records = self._queue.complete_from, []
+            top, records = self.complete_from, []
         if not records:
             self._backlog = None
-        captured = list(self._queue.capture(records, self._ledger.head))
-        await self._ledger.durable(self._ledger.head)
+        facts = ((position, self._capture.facts(events), events) for position, events in records)
+        captured = [Captured(*each) for each in facts if each[1]]
+        await self._ledger.durable(self._ledger.head)  # facts say how things are now
         return Batch(top, captured, has_more=True)
 
-    def close(self) -> None:
-        self._records.close()
+    def _between(self, after: int, until: int) -> Records:
+        """Yield (position, events) behind `after` up to `until`; for `_take` only. Raises UNREADABLE."""
+        for position, record in JournalReader(self._folder).records(after, until):
+            yield position, decode_record(record)
 
-
-class OwnStream:
-    """This node's stream in Redis. Ids only grow, so Redis refuses a repeated entry. All methods that ask
-    Redis raise UNREACHABLE."""
-
-    def __init__(self, sealed_link: SealedLink, name: str) -> None:
-        self._link, self._envelopes = sealed_link.link, sealed_link.envelopes
-        self._redis = self._link.redis
-        self._key = self._link.stream(name)
-
-    async def newest(self) -> tuple[EntryId, bytes] | None:
-        """Return the id and the envelope of the last entry."""
-        found = await self._link.newest_of_ours(self._key)
-        return (entry_id_of(found.id), found.envelope) if found is not None else None
-
-    def open(self, id_: EntryId, envelope: bytes) -> Entry:
-        """Return the entry in an envelope. Raises Foreign."""
-        return self._envelopes.open(envelope, f"{self._key}/{id_}", Entry)
-
-    async def append(self, epoch: int, entries: Sequence[tuple[int, Entry]]) -> None:
-        """Append (position, entry) in one round trip."""
-        pipeline = self._redis.pipeline(transaction=False)
-        for position, entry in entries:
-            id_ = EntryId(epoch, position)
-            envelope = self._envelopes.seal(entry, f"{self._key}/{id_}")
-            pipeline.xadd(self._key, {ENVELOPE: envelope}, id=str(id_))
-        await pipeline.execute()
-
-    async def delete(self) -> None:
-        await self._redis.delete(self._key)
-
-    async def cut_before(self, oldest: EntryId) -> None:
-        await self._redis.xtrim(self._key, minid=str(oldest), approximate=False)
-
-    async def cut_to(self, most_bytes: int) -> None:
-        """Cut off the oldest entries if the stream takes more room; the newest one stays."""
-        used = await self._redis.memory_usage(self._key) or 0
-        if used > most_bytes:
-            kept = max(await self._redis.xlen(self._key) * most_bytes // used, 1)
-            log.warning("the stream takes %d bytes: a node that has not read it yet will take a copy", used)
-            await self._redis.xtrim(self._key, maxlen=kept, approximate=False)
+    async def _take(self, records: Records, most: int) -> list[tuple[int, Sequence[Event]]]:
+        """Return the next records, at most so many, without waiting on the loop. Raises UNREADABLE."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._thread, lambda: list(islice(records, most)))
 
 
 TOO_SMALL = "equal or smaller"
 
 
-class Others(Protocol):
-    def known_elsewhere(self) -> KnownElsewhere: ...
-
-
 class Publisher:
-    """From this node's journal to its stream.
-
-    Invariant: the stream has the records of the journal, in their order, or fewer.
+    """Sends the outgoing records to the stream.
 
     The newest entry of the stream is the only record of what was sent. Whenever that is uncertain, the
     publisher reads it and goes on behind it (`_reconcile`). Redis refuses what the stream has already,
@@ -344,22 +226,24 @@ class Publisher:
 
     def __init__(
         self,
-        stream: OwnStream,
+        link: Link,
+        name: str,
         ledger: Ledger,
         outgoing: Outgoing,
         identity: Identity,
-        others: Others,
+        known_elsewhere: Callable[[], KnownElsewhere],
         pacing: Pacing,
     ) -> None:
         self.top: int | None = None
         """The newest position in the stream; None while that is not known."""
         self.has_reconciled = False
         """True once, since the start, this node has found out that the stream is its own."""
-        self._stream = stream
+        self._link = link
+        self._stream = link.key("stream", name)
         self._ledger = ledger
         self._outgoing = outgoing
         self._identity = identity
-        self._others = others
+        self._known_elsewhere = known_elsewhere
         self._pacing = pacing
         self._has_entries = False
         """The stream of this epoch has entries: it may not become empty any more."""
@@ -367,13 +251,9 @@ class Publisher:
         """The newest position that another node can know; if one knows more, it knows another journal."""
         self._must_reconcile = True
         self._refusals = 0
-        """The number of steps in a row whose ids were too old for the stream."""
+        """The number of consecutive steps whose ids were too old for the stream."""
         self._work = asyncio.Event()
         self._work.set()
-
-    @property
-    def node_id(self) -> str:
-        return self._identity.node_id
 
     @property
     def unsent(self) -> int:
@@ -408,7 +288,6 @@ class Publisher:
         self._work.clear()
         try:
             if self._must_reconcile:
-                self._outgoing.pause()
                 self.top, self._must_reconcile = None, False
                 await self._reconcile()
             while not self._must_reconcile and await self._send(self.top or 0):
@@ -422,43 +301,49 @@ class Publisher:
     async def is_reconciled(self) -> bool:
         """Tell if the stream still ends where this node left it, and no node knows more than it announced.
         Raises UNREACHABLE."""
-        known, left, epoch = self._others.known_elsewhere(), self.top, self._identity.epoch
+        known, left, epoch = self._known_elsewhere(), self.top, self._identity.epoch
         if known.newest_epoch > epoch or (left is None and self._must_reconcile):
             return False
         if known.read is not None and known.read.furthest > self._announced:
             return False
         if not self._has_entries or left is None:
             return True
-        newest = await self._stream.newest()
+        newest = await self._link.newest_of_ours(self._stream)
         if newest is None:
             return False
-        return EntryId(epoch, left) <= newest[0] <= EntryId(epoch, self._announced)  # a step may be sending
+        end = entry_id_of(newest.id)  # a step may be sending
+        return EntryId(epoch, left) <= end <= EntryId(epoch, self._announced)
 
     async def trim(self, most_bytes: int) -> None:
         """Cut off what everybody has read, and what takes too much room; the newest entry stays. Raises
         UNREACHABLE."""
-        read = self._others.known_elsewhere().read
+        redis, read = self._link.redis, self._known_elsewhere().read
         if read is not None and self.top:
-            await self._stream.cut_before(EntryId(self._identity.epoch, min(read.slowest + 1, self.top)))
-        await self._stream.cut_to(most_bytes)
+            oldest = EntryId(self._identity.epoch, min(read.slowest + 1, self.top))
+            await redis.xtrim(self._stream, minid=str(oldest), approximate=False)
+        used = await redis.memory_usage(self._stream) or 0
+        if used > most_bytes:
+            kept = max(await redis.xlen(self._stream) * most_bytes // used, 1)
+            log.warning("the stream takes %d bytes: a node that has not read it yet will take a copy", used)
+            await redis.xtrim(self._stream, maxlen=kept, approximate=False)
 
     async def _refused_as_old(self) -> None:
         """The last id of the stream is higher than its newest entry, if that was cut off: begin a new one."""
         self._refusals += 1
         if self._refusals > 1:
-            await self._stream.delete()
+            await self._link.redis.delete(self._stream)
 
     # -- finding the position --------------------------------------------------------------------------
 
     async def _reconcile(self) -> None:
         """Find the position behind which to go on, or that it is too early to tell."""
-        await self._identity.finish_epoch()
+        await self._identity.move_votes()  # a full disk may have kept them from it
         top = await self._own_top()
-        known = self._others.known_elsewhere()
+        known = self._known_elsewhere()
         if known.newest_epoch > self._identity.epoch:  # followers would ignore an earlier one
             await self._begin_epoch(known.newest_epoch)
             top = None
-            known = self._others.known_elsewhere()
+            known = self._known_elsewhere()
         if known.read is not None and known.read.furthest > self._announced:  # the stream is lost as well
             await self._begin_epoch(self._identity.epoch)
             top = None
@@ -479,15 +364,15 @@ class Publisher:
 
     async def _own_top(self) -> EntryId | None:
         """Return the id of the newest entry if it is of this node's journal; else begin a new stream."""
-        newest = await self._stream.newest()
+        newest = await self._link.newest_of_ours(self._stream)
         if newest is None:
             return None
-        id_, envelope = newest
+        id_ = entry_id_of(newest.id)
         try:
-            entry = self._stream.open(id_, envelope)
+            entry = self._link.open(newest.envelope, f"{self._stream}/{id_}", Entry)
         except Foreign as foreign:
             log.error("%s: this node begins a new stream", foreign)
-            await self._stream.delete()
+            await self._link.redis.delete(self._stream)
             return None
         epoch = self._identity.epoch
         if id_.epoch < epoch:
@@ -507,7 +392,7 @@ class Publisher:
 
     async def _send(self, top: int) -> bool:
         """Send a batch. Returns True if there is more."""
-        if self._outgoing.overflowed:
+        if self._outgoing.has_overflowed:
             self.recheck()
             return False
         batch = await self._outgoing.next(top)
@@ -517,9 +402,18 @@ class Publisher:
         if sent:
             newest, _ = sent[-1]
             self.announce(newest)
-            await self._stream.append(self._identity.epoch, sent)
+            await self._append(sent)
             self._refusals = 0
             self._has_entries = True
             self.top = newest
             self._outgoing.sent(newest)
         return batch.has_more
+
+    async def _append(self, sent: Sequence[tuple[int, Entry]]) -> None:
+        """Append (position, entry) in one round trip. Redis refuses entries that it has: ids only grow."""
+        pipeline, epoch = self._link.redis.pipeline(transaction=False), self._identity.epoch
+        for position, entry in sent:
+            id_ = EntryId(epoch, position)
+            envelope = self._link.seal(entry, f"{self._stream}/{id_}")
+            pipeline.xadd(self._stream, {ENVELOPE: envelope}, id=str(id_))
+        await pipeline.execute()

@@ -15,6 +15,7 @@ for less than that. All keys begin with the prefix. A reader of Redis sees names
     <prefix>:successor:<node id> lease on the webhooks of a node that is gone
     <prefix>:reminders           leader lease: the node id of the node that sends reminders
     <prefix>:vote:<digest>       lease on a user's vote: when the user voted, and a random id
+    <prefix>:used:<digest>       note of a value that counts once in the fleet
 
 An envelope is encrypted like a file on disk (`storage/sealing.py`): key id 8s | salt 16s | encrypted msgpack.
 It is bound to the name of its place: an entry of a stream or of a copy to its id, the status of a node to its
@@ -25,10 +26,9 @@ write to Redis can put an old one back.
 import logging
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import msgspec
 from redis.asyncio import Redis
@@ -113,31 +113,48 @@ def entry_id_of(text: str) -> EntryId:
     return EntryId(int(epoch), int(position))
 
 
-@dataclass(frozen=True)
-class RedisPlace:
-    """The address of Redis and the user's credentials. `options` are redis-py's for TLS."""
+def connection(url: str, options: Mapping[str, Any]) -> Redis:
+    """Return a connection that tries each command once. `options` are redis-py's for TLS and the password."""
+    return Redis.from_url(
+        url,
+        retry=Retry(NoBackoff(), 0),
+        retry_on_timeout=False,
+        socket_timeout=TIMEOUT_SECONDS,
+        socket_connect_timeout=TIMEOUT_SECONDS,
+        health_check_interval=0,
+        protocol=2,
+        driver_info=None,  # CLIENT SETINFO tells more than Redis needs, and an ACL may refuse it
+        **options,
+    )
 
-    url: str = field(repr=False)
-    prefix: str
-    options: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+KeyKind = Literal["nodes", "alive", "stream", "uses", "copy", "successor", "reminders", "vote", "used"]
 
 
 class Link:
-    """A connection, and the names of the keys."""
+    """A connection, the names of the keys, and the envelopes of their content."""
 
-    def __init__(self, place: RedisPlace) -> None:
-        self.redis: Redis = Redis.from_url(
-            place.url,
-            retry=Retry(NoBackoff(), 0),
-            retry_on_timeout=False,
-            socket_timeout=TIMEOUT_SECONDS,
-            socket_connect_timeout=TIMEOUT_SECONDS,
-            health_check_interval=0,
-            protocol=2,
-            driver_info=None,  # CLIENT SETINFO tells more than Redis needs, and an ACL may refuse it
-            **place.options,
-        )
-        self._prefix = place.prefix
+    def __init__(self, redis: Redis, prefix: str, envelopes: Envelopes) -> None:
+        self.redis = redis
+        self.seal, self.open = envelopes.seal, envelopes.open
+        self._prefix = prefix
+
+    def key(self, kind: KeyKind, *names: str) -> str:
+        """Return the name of a key, as in the table above."""
+        return ":".join((self._prefix, kind, *names))
+
+    async def holds(self, lease: str, holder: str, lasts_ms: int) -> bool:
+        """Take the lease or renew it. Return False if somebody else holds it."""
+        if await self.redis.set(lease, holder, nx=True, px=lasts_ms):
+            return True
+        if await self.redis.get(lease) != holder.encode():
+            return False
+        return bool(await self.redis.set(lease, holder, xx=True, px=lasts_ms))
+
+    async def give_back(self, lease: str, holder: str) -> None:
+        """End the lease, unless somebody else holds it by now."""
+        if await self.redis.get(lease) == holder.encode():
+            await self.redis.delete(lease)
 
     async def newest(self, stream: str) -> SealedEntry | None:
         """Return the last entry of a stream."""
@@ -168,47 +185,6 @@ class Link:
         """Close idle connections: after an outage they may be dead unnoticed."""
         with suppress(*UNREACHABLE):
             await self.redis.connection_pool.disconnect(inuse_connections=False)
-
-    async def close(self) -> None:
-        await self.redis.aclose()
-
-    @property
-    def nodes(self) -> str:
-        return f"{self._prefix}:nodes"
-
-    @property
-    def uses(self) -> str:
-        return f"{self._prefix}:uses"
-
-    def alive(self, name: str) -> str:
-        return f"{self._prefix}:alive:{name}"
-
-    def stream(self, name: str) -> str:
-        return f"{self._prefix}:stream:{name}"
-
-    def copy(self, name: str, copy: str) -> str:
-        return f"{self._prefix}:copy:{name}:{copy}"
-
-    def successor(self, node_id: str) -> str:
-        return f"{self._prefix}:successor:{node_id}"
-
-    @property
-    def reminders(self) -> str:
-        return f"{self._prefix}:reminders"
-
-    def vote(self, digest: str) -> str:
-        return f"{self._prefix}:vote:{digest}"
-
-    def used(self, digest: str) -> str:
-        return f"{self._prefix}:used:{digest}"
-
-
-@dataclass(frozen=True)
-class SealedLink:
-    """The connection to Redis together with the keys that seal and open its content."""
-
-    link: Link
-    envelopes: Envelopes
 
 
 def _sealed_entry(entry: tuple[bytes, Mapping[bytes, bytes]]) -> SealedEntry:

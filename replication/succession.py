@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Protocol
 
 from core.clock import NS_PER_SECOND, Clock
 from core.events import DeliveryTaken, Event, OwnerMessageTaken
@@ -16,13 +15,6 @@ from replication.redis_link import EntryId, Link, entry_id_of
 log = logging.getLogger(__name__)
 
 TAKEN_AT_ONCE = 64
-
-
-class StreamsRead(Protocol):
-    """The streams of the others, as far as this node has read them."""
-
-    def has_read(self, name: str, newest: EntryId) -> bool:
-        """Tell if the stream of the node was read up to that entry."""
 
 
 class Succession:
@@ -43,13 +35,14 @@ class Succession:
         ledger: Ledger,
         clock: Clock,
         lease_seconds: float,
-        streams: StreamsRead,
+        has_read: Callable[[str, EntryId], bool],
     ) -> None:
+        """`has_read` tells if this node has read the stream of a name up to an entry."""
         self._link = link
         self._registry = registry
         self._ledger = ledger
         self._clock = clock
-        self._streams = streams
+        self._has_read = has_read
         self._lease_ns = round(lease_seconds * NS_PER_SECOND)
         self._gone_since_ns: dict[str, int] = {}
 
@@ -84,25 +77,21 @@ class Succession:
         """Tell if nothing is unread of nodes that are silent. Raises UNREACHABLE."""
         for name in [*self._registry.others]:
             if not self._registry.is_there(name):
-                newest = await self._link.newest(self._link.stream(name))
-                if newest is not None and not self._streams.has_read(name, entry_id_of(newest.id)):
+                newest = await self._link.newest(self._link.key("stream", name))
+                if newest is not None and not self._has_read(name, entry_id_of(newest.id)):
                     return False
         return True
 
     async def _succeeds(self, node_id: str) -> bool:
         """Tell if this node is the successor."""
         name, epoch = name_and_epoch(node_id)
-        newest = await self._link.newest(self._link.stream(name))
+        newest = await self._link.newest(self._link.key("stream", name))
         if newest is not None and name != self._registry.name:
             end = entry_id_of(newest.id)
-            if not self._streams.has_read(name, end if end.epoch == epoch else EntryId(end.epoch, 0)):
+            if not self._has_read(name, end if end.epoch == epoch else EntryId(end.epoch, 0)):
                 return False
-        lasts_ms = self._lease_ns // 1_000_000
-        own = self._ledger.state.fleet.label
-        key = self._link.successor(node_id)
-        if await self._link.redis.set(key, own, nx=True, px=lasts_ms):
-            return True
-        return bool(await self._link.redis.get(key) == own.encode())
+        lease, own = self._link.key("successor", node_id), self._ledger.state.fleet.label
+        return await self._link.holds(lease, own, self._lease_ns // 1_000_000)
 
     async def _take_over(self, node_id: str) -> None:
         state = self._ledger.state
@@ -156,10 +145,10 @@ class LeaderLease:
     ) -> None:
         """`has_read_gone` tells if nodes that are gone have left nothing unread."""
         self._link = link
+        self._lease = link.key("reminders")
         self._fleet = fleet
         self._clock = clock
         self._has_read_gone = has_read_gone
-        self._lasts_ms = round(lease_seconds * 1_000)
         self._lease_ns = round(lease_seconds * NS_PER_SECOND)
         self._until_ns: int | None = None
 
@@ -173,17 +162,18 @@ class LeaderLease:
             is_caught_up: true if the nodes that are there know nothing that this one does not.
         """
         asked_ns, own = self._clock.monotonic_ns(), self._fleet.label
-        redis, key = self._link.redis, self._link.reminders
-        holder = await redis.get(key)
-        if holder == own.encode():
-            has_it = bool(await redis.set(key, own, xx=True, px=self._lasts_ms))
-        else:
-            may_take = holder is None and is_caught_up and await self._has_read_gone()
-            has_it = may_take and bool(await redis.set(key, own, nx=True, px=self._lasts_ms))
+        holder = await self._link.redis.get(self._lease)
+        may_have_it = holder == own.encode() or (
+            holder is None and is_caught_up and await self._has_read_gone()
+        )
+        has_it = may_have_it and await self._link.holds(self._lease, own, self._lease_ns // 1_000_000)
         self._until_ns = asked_ns + self._lease_ns if has_it else None
 
     async def leave(self) -> None:
         """Give the lease back, so that another node has it at once. Raises UNREACHABLE."""
-        if self.is_ours() and await self._link.redis.get(self._link.reminders) == self._fleet.label.encode():
-            await self._link.redis.delete(self._link.reminders)
+        if (
+            self.is_ours()
+            and await self._link.redis.get(self._link.key("reminders")) == self._fleet.label.encode()
+        ):
+            await self._link.redis.delete(self._link.key("reminders"))
         self._until_ns = None

@@ -6,13 +6,12 @@ Each node writes what its limiter has allowed into one short stream that all rea
 counts nowhere: for that while each node allows what the limit allows.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
 from core.fleet_table import FleetView
-from replication.redis_link import ENVELOPE, Foreign, SealedEntry, SealedLink
+from replication.redis_link import ENVELOPE, Foreign, Link, SealedEntry
 
 STREAM_LENGTH = 1_000
 BEGINNING = "0-0"
@@ -26,21 +25,22 @@ class Uses(msgspec.Struct, frozen=True, array_like=True):
     by_ref: dict[str, int]
 
 
-class Allowances(Protocol):
-    """The limiter of this node."""
-
-    def drain(self) -> Mapping[str, int]:
-        """Return what was allowed since the last call, by bot."""
-
-    def add(self, ref: str, used: int) -> None:
-        """Count what another node has allowed."""
-
-
 class Usage:
-    def __init__(self, sealed_link: SealedLink, fleet: FleetView, allowances: Allowances) -> None:
-        self._link, self._envelopes = sealed_link.link, sealed_link.envelopes
+    def __init__(
+        self,
+        link: Link,
+        fleet: FleetView,
+        drain: Callable[[], Mapping[str, int]],
+        add: Callable[[str, int], None],
+    ) -> None:
+        """
+        Args:
+            drain: returns the requests that the limiter has allowed since the last call, by bot.
+            add: counts requests for a bot that another node has allowed.
+        """
+        self._link, self._stream = link, link.key("uses")
         self._fleet = fleet
-        self._allowances = allowances
+        self._drain, self._add = drain, add
         self._cursor: str | None = None
         self._is_unsure = False
 
@@ -51,20 +51,19 @@ class Usage:
     async def cursor(self) -> str:
         """Return the id to read on from: at first, that of the newest entry. Raises UNREACHABLE."""
         if self._cursor is None:
-            newest = await self._link.newest_of_ours(self._link.uses)
+            newest = await self._link.newest_of_ours(self._stream)
             self._cursor = newest.id if newest is not None else BEGINNING
         return self._cursor
 
     async def send(self) -> None:
         """Send what was allowed here. Without any it asks Redis only if the last try failed. Raises
         UNREACHABLE."""
-        by_ref = dict(self._allowances.drain())
+        by_ref = dict(self._drain())
         if not by_ref and not self._is_unsure:
             return
         self._is_unsure = True
-        redis, stream = self._link.redis, self._link.uses
-        sealed = self._envelopes.seal(Uses(self._fleet.label, by_ref), stream)
-        await redis.xadd(stream, {ENVELOPE: sealed}, maxlen=STREAM_LENGTH, approximate=True)
+        sealed = self._link.seal(Uses(self._fleet.label, by_ref), self._stream)
+        await self._link.redis.xadd(self._stream, {ENVELOPE: sealed}, maxlen=STREAM_LENGTH, approximate=True)
         self._is_unsure = False
 
     def receive(self, entries: Sequence[SealedEntry]) -> None:
@@ -72,9 +71,9 @@ class Usage:
         for id_, envelope in entries:
             self._cursor = id_
             try:
-                uses = self._envelopes.open(envelope, self._link.uses, Uses)
+                uses = self._link.open(envelope, self._stream, Uses)
             except Foreign:
                 continue  # a stranger's entry limits nobody
             if uses.label != self._fleet.label:
                 for ref, used in uses.by_ref.items():
-                    self._allowances.add(ref, used)
+                    self._add(ref, used)

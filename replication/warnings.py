@@ -2,7 +2,7 @@
 
 Invariant: the log has one line when a warning begins, and one at the level INFO when it ends.
 
-`/debug` shows the present ones as `concerns`, in words for people. Each class but the first looks for one
+`/debug` shows the present ones as `concerns`, in words for people. Everything behind `Warnings` looks for one
 kind of trouble, with every heartbeat.
 """
 
@@ -15,7 +15,7 @@ from core.clock import NS_PER_SECOND, Clock
 from core.fleet_table import name_and_epoch
 from core.ledger import Ledger
 from replication.claims import ROUND_TRIPS_WAITED, ClaimPolicy
-from replication.gaps import Gaps
+from replication.follower import Gaps
 from replication.members import ROUND_TRIPS, Change, Registry
 from replication.publisher import Publisher
 from replication.redis_link import Link
@@ -50,7 +50,7 @@ class Warnings:
 CLOCK_SECONDS = 10.0
 """The difference of clocks that is tolerated, beyond the age of a status."""
 STATUSES_APART = 2
-"""In a row: a single one may have been held up between its clock and its writing."""
+"""Consecutive ones: a single one may have been held up between its clock and its writing."""
 
 
 class Differences:
@@ -63,22 +63,13 @@ class Differences:
     age, so it says nothing about the clock.
     """
 
-    def __init__(
-        self,
-        name: str,
-        settings: Mapping[str, str],
-        clock: Clock,
-        warnings: Warnings,
-        heartbeat_seconds: float,
-    ) -> None:
-        """`settings` are those that all nodes should have alike, by name."""
-        self._name = name
-        self._settings = settings
+    def __init__(self, registry: Registry, clock: Clock, warnings: Warnings) -> None:
+        self._name, self._settings = registry.name, registry.settings
         self._clock = clock
         self._warnings = warnings
-        self._most_ms = round((CLOCK_SECONDS + heartbeat_seconds) * 1_000)
+        self._most_ms = round((CLOCK_SECONDS + registry.heartbeat_seconds) * 1_000)
         self._apart: dict[str, int] = {}
-        """The number of statuses in a row whose clock was apart, by node."""
+        """The number of consecutive statuses whose clock was apart, by node."""
 
     def compare(self, change: Change) -> None:
         """Compare a new status with this node's settings and clock."""
@@ -117,40 +108,31 @@ class Differences:
             self._warnings.note(topic, None, over)
 
 
-class Distance:
-    """A Redis that is far away. Invariant: a node warns while votes wait for it longer than the settings say.
+def warn_of_distance(registry: Registry, policy: ClaimPolicy, warnings: Warnings) -> None:
+    """Warn while votes wait for Redis longer than the settings say.
 
     One slow heartbeat may be this process's own: only the quickest of the latest ones tells how far Redis is.
     """
-
-    def __init__(self, registry: Registry, policy: ClaimPolicy, warnings: Warnings) -> None:
-        self._registry = registry
-        self._policy = policy
-        self._warnings = warnings
-
-    def look(self) -> None:
-        """Compare the round trip with the time that a vote waits; to be called with every heartbeat."""
-        round_trips_ns = self._registry.round_trips_ns
-        if len(round_trips_ns) < ROUND_TRIPS:
-            return
-        policy, seconds = self._policy, min(round_trips_ns) / NS_PER_SECOND
-        ms, waits, most = round(seconds * 1_000), ROUND_TRIPS_WAITED * seconds, policy.longest_seconds
-        self._warnings.note(
-            ("unclaimed", ""),
-            f"Redis answers after {ms} ms: votes may go unclaimed, and users vote twice; "
-            f"redis.claim_longest_seconds is {most:g} and should be {waits:.1f}"
-            if 2 * seconds > most
-            else None,
-            "Redis answers in time again for redis.claim_longest_seconds",
-        )
-        self._warnings.note(
-            ("round trip", ""),
-            f"Redis answers after {ms} ms: a vote waits up to {min(waits, most):.1f} s for its claim, not "
-            f"redis.claim_timeout_seconds ({policy.timeout_seconds:g})"
-            if 2 * seconds > policy.timeout_seconds
-            else None,
-            "Redis answers in time again for redis.claim_timeout_seconds",
-        )
+    if len(registry.round_trips_ns) < ROUND_TRIPS:
+        return
+    seconds, most = min(registry.round_trips_ns) / NS_PER_SECOND, policy.longest_seconds
+    ms, waits = round(seconds * 1_000), ROUND_TRIPS_WAITED * seconds
+    warnings.note(
+        ("unclaimed", ""),
+        f"Redis answers after {ms} ms: votes may go unclaimed, and users vote twice; "
+        f"redis.claim_longest_seconds is {most:g} and should be {waits:.1f}"
+        if 2 * seconds > most
+        else None,
+        "Redis answers in time again for redis.claim_longest_seconds",
+    )
+    warnings.note(
+        ("round trip", ""),
+        f"Redis answers after {ms} ms: a vote waits up to {min(waits, most):.1f} s for its claim, not "
+        f"redis.claim_timeout_seconds ({policy.timeout_seconds:g})"
+        if 2 * seconds > policy.timeout_seconds
+        else None,
+        "Redis answers in time again for redis.claim_timeout_seconds",
+    )
 
 
 LOOK_BEATS = 60
@@ -201,24 +183,14 @@ SILENT_SECONDS = 30.0
 _SILENT_NS = round(SILENT_SECONDS * NS_PER_SECOND)
 
 
-class Silence:
-    """Nodes that have gone silent. Invariant: none is reported while this node hears nobody."""
-
-    def __init__(self, registry: Registry, warnings: Warnings) -> None:
-        self._registry = registry
-        self._warnings = warnings
-
-    def look(self) -> None:
-        """Warn of silent nodes; to be called with every heartbeat."""
-        if not self._registry.is_hearing:
-            return
-        for name in self._registry.others:
-            topic, over = ("silence", name), f"node {name} is there again"
-            if self._registry.is_there(name):
-                self._warnings.note(topic, None, over)
-            elif self._registry.silent_ns(name) >= _SILENT_NS:
-                text = f"node {name} has said nothing for {SILENT_SECONDS:g} s"
-                self._warnings.note(topic, text, over)
+def warn_of_silence(registry: Registry, warnings: Warnings) -> None:
+    """Warn of silent nodes, unless this node hears nobody."""
+    for name in registry.others if registry.is_hearing else ():
+        topic, over = ("silence", name), f"node {name} is there again"
+        if registry.is_there(name):
+            warnings.note(topic, None, over)
+        elif registry.silent_ns(name) >= _SILENT_NS:
+            warnings.note(topic, f"node {name} has said nothing for {SILENT_SECONDS:g} s", over)
 
 
 BEHIND_SECONDS = 30.0

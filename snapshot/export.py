@@ -1,6 +1,9 @@
 """The state as files that other programs read: NDJSON, or CSV.
 
-Invariant: a row that was written is read back equal.
+Invariant: a row that was written is read back equal. `export.json` comes last, so a folder with it is whole.
+
+An export is a folder with one file for each table, and with `export.json`, which holds the position and the
+digest of the state and the number of rows in each file. Nothing in it is encrypted.
 
 NDJSON is one JSON object a line. CSV has a head line and one column for each field. A cell holds a field that
 is always a text as it is, and every other field as JSON: an absent text is `null`.
@@ -9,11 +12,11 @@ is always a text as it is, and every other field as JSON: an absent text is `nul
 import contextlib
 import csv
 import io
+import itertools
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain, islice
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO, Literal, get_origin
+from typing import Annotated, Any, BinaryIO, Literal, NamedTuple, get_origin
 
 import msgspec
 
@@ -21,7 +24,7 @@ from core.rows import Delivery, Listing, NodeCounts
 from core.state import State
 from core.user_rows import UserRow
 from snapshot.recovery import Progress
-from storage.disk import OS_DISK, Disk, write_all
+from storage.disk import OS_DISK, Disk, write_file
 
 ROWS_PER_PIECE = 1_024
 
@@ -62,7 +65,7 @@ def encoded(rows: Iterable[Row], kind: Kind, written_as: Format) -> Iterator[byt
     if written_as == "csv":
         yield _csv_lines([[field.name for field in msgspec.structs.fields(kind)]])
     cells = _cells(kind)
-    while few := list(islice(rows, ROWS_PER_PIECE)):
+    while few := list(itertools.islice(rows, ROWS_PER_PIECE)):
         yield _encode_lines(few) if written_as == "ndjson" else _csv_lines(map(cells, few))
 
 
@@ -128,26 +131,11 @@ def _csv_lines(lines: Iterable[list[str]]) -> bytes:
 
 VERSION = 5
 MANIFEST = "export.json"
-TABLES: dict[str, Kind] = {
-    "listings": Listing,
-    "votes": Vote,
-    "deliveries": Delivery,
-    "users": UserRow,
-    "counts": CountedVotes,
-}
-"""In reading order: listings come before the rows that belong to them."""
 ROWS_PER_STEP = 4_096
 
 
 class RowCounts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The state as files that other programs read.
-
-    Invariant: `export.json` comes last, so a folder with it is whole.
-
-    An export is a folder of listings, votes, deliveries and users (`snapshot/export.py`) and of
-    `export.json`, which holds the position and the digest of the state and the number of rows in each file.
-    Nothing in it is encrypted.
-    """
+    """The number of rows in each file."""
 
     listings: int
     votes: int
@@ -178,66 +166,6 @@ def counts_of(state: State) -> RowCounts:
     return RowCounts(len(state.listings), len(state.votes) - unlisted, deliveries, len(state.users), counts)
 
 
-def export_state(
-    state: State,
-    position: int,
-    out: Path,
-    written_as: Format,
-    disk: Disk = OS_DISK,
-    progress: Progress = lambda *_: None,
-) -> Manifest:
-    """Write the state into a new or empty folder, for one user only, durably. `progress` counts rows.
-
-    Raises NotEmpty and OSError, and leaves nothing in the folder then.
-    """
-    out.mkdir(mode=0o700, exist_ok=True)
-    if any(out.iterdir()):
-        raise NotEmpty(f"{out} is not empty; name a new or an empty folder")
-    out.chmod(0o700)
-    manifest = Manifest(VERSION, written_as, position, state.digest(), counts_of(state))
-    counted = _Counted(sum(msgspec.structs.astuple(manifest.rows)), progress)
-    written: list[Path] = []
-    try:
-        for name, kind in TABLES.items():
-            written.append(out / f"{name}.{written_as}")
-            rows = counted.through(_TABLE_ROWS[name](state))
-            _write(disk, written[-1], encoded(rows, kind, written_as))
-        written.append(out / MANIFEST)
-        _write(disk, written[-1], [msgspec.json.format(msgspec.json.encode(manifest)) + b"\n"])
-        disk.sync_folder(out)
-    except BaseException:
-        for path in reversed(written):
-            with contextlib.suppress(OSError):  # the caller gets the error that made it fail
-                disk.unlink(path)
-        raise
-    return manifest
-
-
-class _Counted:
-    def __init__(self, total: int, progress: Progress) -> None:
-        self._done = 0
-        self._total = total
-        self._progress = progress
-
-    def through(self, rows: Iterable[Row]) -> Iterator[Row]:
-        for row in rows:
-            if self._done % ROWS_PER_STEP == 0:
-                self._progress(self._done, self._total)
-            self._done += 1
-            yield row
-
-
-def _write(disk: Disk, path: Path, pieces: Iterable[bytes]) -> None:
-    file, size = disk.create(path), 0
-    try:
-        for piece in pieces:
-            write_all(disk, file, piece, size)
-            size += len(piece)
-        disk.sync(file)
-    finally:
-        disk.close(file)
-
-
 def _listings(state: State) -> Iterator[Row]:
     for ref in state.listings.refs:
         yield state.listings[ref]
@@ -251,7 +179,7 @@ def _votes(state: State) -> Iterator[Row]:
 
 def _deliveries(state: State) -> Iterator[Row]:
     """Yield all deliveries. Finished ones keep their order, because a start drops the oldest first."""
-    yield from chain.from_iterable(state.deliveries.finished.values())
+    yield from itertools.chain.from_iterable(state.deliveries.finished.values())
     for elsewhere in state.deliveries.remote.values():
         yield from elsewhere.values()
     yield from state.deliveries.pending.values()
@@ -272,10 +200,62 @@ def _counts(state: State) -> Iterator[Row]:
         yield CountedVotes(ref, state.vote_counts.summed(ref))
 
 
-_TABLE_ROWS = {
-    "listings": _listings,
-    "votes": _votes,
-    "deliveries": _deliveries,
-    "users": _users,
-    "counts": _counts,
+class Table(NamedTuple):
+    """A file of an export: the type of its rows, and the rows of a state."""
+
+    kind: Kind
+    rows: Callable[[State], Iterator[Row]]
+
+
+TABLES = {
+    "listings": Table(Listing, _listings),
+    "votes": Table(Vote, _votes),
+    "deliveries": Table(Delivery, _deliveries),
+    "users": Table(UserRow, _users),
+    "counts": Table(CountedVotes, _counts),
 }
+"""In reading order: listings come before the rows that belong to them."""
+
+
+def export_state(
+    state: State,
+    position: int,
+    out: Path,
+    written_as: Format,
+    disk: Disk = OS_DISK,
+    progress: Progress = lambda *_: None,
+) -> Manifest:
+    """Write the state into a new or empty folder, for one user only, durably. `progress` counts rows.
+
+    Raises NotEmpty and OSError, and leaves nothing in the folder then.
+    """
+    out.mkdir(mode=0o700, exist_ok=True)
+    if any(out.iterdir()):
+        raise NotEmpty(f"{out} is not empty; name a new or an empty folder")
+    out.chmod(0o700)
+    manifest = Manifest(VERSION, written_as, position, state.digest(), counts_of(state))
+    done, total = itertools.count(), sum(msgspec.structs.astuple(manifest.rows))
+    written: list[Path] = []
+    try:
+        for name, table in TABLES.items():
+            path = out / f"{name}.{written_as}"
+            rows = _counting(table.rows(state), done, total, progress)
+            write_file(disk, path, encoded(rows, table.kind, written_as))
+            written.append(path)
+        write_file(disk, out / MANIFEST, [msgspec.json.format(msgspec.json.encode(manifest)) + b"\n"])
+        written.append(out / MANIFEST)
+        disk.sync_folder(out)
+    except BaseException:
+        for path in reversed(written):
+            with contextlib.suppress(OSError):  # the caller gets the error that made it fail
+                disk.unlink(path)
+        raise
+    return manifest
+
+
+def _counting(rows: Iterable[Row], done: Iterator[int], total: int, progress: Progress) -> Iterator[Row]:
+    for row in rows:
+        at = next(done)
+        if at % ROWS_PER_STEP == 0:
+            progress(at, total)
+        yield row

@@ -126,19 +126,18 @@ class EndChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="end
     durable: int
 
 
-Chunk = (
-    ListingsChunk
+Copied = (
+    FleetChunk
+    | CooldownsChunk
+    | ListingsChunk
     | PackedChunk
     | DeliveriesChunk
     | UsersChunk
-    | LeavesChunk
     | CountsChunk
+    | LeavesChunk
     | PartsChunk
-    | FleetChunk
-    | CooldownsChunk
-    | RecordsChunk
-    | EndChunk
 )
+Chunk = Copied | RecordsChunk | EndChunk
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Chunk).decode
@@ -312,17 +311,6 @@ DELIVERIES_PER_CHUNK = 64
 PARTS_PER_CHUNK = 256
 COOLDOWNS_PER_CHUNK = 4_096
 COUNTS_PER_CHUNK = 256
-Copied = (
-    FleetChunk
-    | CooldownsChunk
-    | ListingsChunk
-    | PackedChunk
-    | DeliveriesChunk
-    | UsersChunk
-    | CountsChunk
-    | LeavesChunk
-    | PartsChunk
-)
 
 
 class StateCopy:

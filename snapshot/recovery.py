@@ -11,10 +11,7 @@ import gc
 import logging
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from contextvars import copy_context
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -263,15 +260,11 @@ class Folding:
 
 
 async def folded_apart(folding: Folding, order: Order) -> Folded:
-    """Return what the process has folded, without holding up the loop. A call that is cancelled ends it."""
-    with ThreadPoolExecutor(1, "verify") as thread:
-        try:
-            run = partial(
-                copy_context().run, folding.run, order
-            )  # its log line belongs to the request that asks
-            return await asyncio.get_running_loop().run_in_executor(thread, run)
-        finally:
-            folding.stop()  # or leaving the executor would wait for the process of a cancelled call
+    """Return the result of the process, without holding up the loop. A call that is cancelled ends it."""
+    try:
+        return await asyncio.to_thread(folding.run, order)
+    finally:
+        folding.stop()
 
 
 def folded(order: Order, empty_state: EmptyState) -> Folded:

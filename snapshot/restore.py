@@ -51,11 +51,9 @@ from snapshot.files import (
 from snapshot.recovery import EmptyState, Progress, apply_events, load_snapshot
 from storage.disk import OS_DISK, Disk
 from storage.folder import (
-    DIGEST_SECRET,
-    KEYS,
     LOCK,
     LOST_AND_FOUND,
-    OPERATOR_TOKEN,
+    SECRETS,
     UNFINISHED,
     Folder,
     FolderUnusable,
@@ -64,7 +62,7 @@ from storage.folder import (
 )
 from storage.sealing import Keyring
 
-_SECRETS_AND_LOCK = (KEYS, DIGEST_SECRET, OPERATOR_TOKEN, LOCK)
+_SECRETS_AND_LOCK = (*SECRETS, LOCK)
 _MAY_BE_THERE = {*_SECRETS_AND_LOCK, LOST_AND_FOUND}
 _ADVICE = "the export is incomplete or was changed; make it again"
 
@@ -113,7 +111,7 @@ def read_export(folder: Path, empty_state: EmptyState, progress: Progress = lamb
     for name, path in paths.items():
         taken = 0
         with path.open("rb") as file:
-            rows = decoded(file, path, TABLES[name], manifest.format)
+            rows = decoded(file, path, TABLES[name].kind, manifest.format)
             while few := list(islice(rows, ROWS_PER_PIECE)):
                 _take(state, few, path)
                 taken += len(few)

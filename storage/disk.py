@@ -8,7 +8,8 @@ files that a power cut could have left. Readers open the files directly.
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -88,6 +89,22 @@ def write_all(disk: Disk, file: int, content: bytes, offset: int) -> None:
     while view:
         written = disk.write(file, view, offset)
         view, offset = view[written:], offset + written
+
+
+def write_file(disk: Disk, path: Path, pieces: Iterable[bytes]) -> None:
+    """Create a file with this content, and sync it, but not its name. A file that fails is deleted."""
+    file, size = disk.create(path), 0
+    try:
+        for piece in pieces:
+            write_all(disk, file, piece, size)
+            size += len(piece)
+        disk.sync(file)
+    except BaseException:
+        with suppress(OSError):  # the caller gets the error that made it fail
+            disk.unlink(path)
+        raise
+    finally:
+        disk.close(file)
 
 
 LOOK_SECONDS = 5.0

@@ -20,7 +20,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from storage.disk import OS_DISK, Disk, write_all
+from storage.disk import OS_DISK, Disk, write_all, write_file
 from storage.sealing import BadKeys, Keyring, keyring_of, new_key
 
 LOCK = "lock"
@@ -192,7 +192,7 @@ def kept_keys(folder: Path, *, needed: bool, disk: Disk = OS_DISK) -> Keyring:
 
 def keep_keys(folder: Path, keys: Keyring, disk: Disk = OS_DISK) -> None:
     """Replace the sealing keys of the folder, all at once and durably."""
-    _write_secret(folder / KEYS, keys.to_text(), disk)
+    keep_secret(folder, KEYS, keys.to_text(), disk)
 
 
 def kept_secret(folder: Path, name: str, make: Callable[[], str], disk: Disk = OS_DISK) -> str:
@@ -208,7 +208,7 @@ def kept_secret(folder: Path, name: str, make: Callable[[], str], disk: Disk = O
             content = file.read()
     except FileNotFoundError:
         secret = make()
-        _write_secret(path, secret, disk)
+        keep_secret(folder, name, secret, disk)
         return secret
     try:
         secret = content.decode("ascii").strip()
@@ -220,29 +220,20 @@ def kept_secret(folder: Path, name: str, make: Callable[[], str], disk: Disk = O
 
 
 def keep_secret(folder: Path, name: str, secret: str, disk: Disk = OS_DISK) -> None:
-    """Put a secret into a file of the folder, all at once and durably, with mode 0600."""
-    _write_secret(folder / name, secret, disk)
+    """Put a secret into a file of the folder, with mode 0600.
+
+    The write is durable and happens at once: a file of that name always has a whole secret.
+    """
+    path = folder / name
+    unfinished = path.with_name(path.name + UNFINISHED)
+    write_file(disk, unfinished, [f"{secret}\n".encode("ascii")])
+    disk.rename(unfinished, path)
+    disk.sync_folder(folder)
 
 
 def _not_followed(path: str, flags: int) -> int:
     """Open a file. A symbolic link raises OSError. A pipe reads as empty, without waiting for a writer."""
     return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
-
-
-def _write_secret(path: Path, secret: str, disk: Disk) -> None:
-    """Write the secret durably and at once: a file of that name always holds a whole secret."""
-    unfinished = path.with_name(path.name + UNFINISHED)
-    file = disk.create(unfinished)
-    try:
-        write_all(disk, file, f"{secret}\n".encode("ascii"), 0)
-        disk.sync(file)
-    except OSError:
-        disk.unlink(unfinished)
-        raise
-    finally:
-        disk.close(file)
-    disk.rename(unfinished, path)
-    disk.sync_folder(path.parent)
 
 
 SECRETS = (KEYS, DIGEST_SECRET, OPERATOR_TOKEN)

@@ -95,7 +95,7 @@ REPLICATION = [
     {"facts", "capture", "merge", "applying"},
     {"redis_link", "loops"},
     {"members", "claims", "succession", "epochs"},
-    {"gaps", "publisher", "usage", "follower"},
+    {"publisher", "usage", "follower"},
     {"copies"},
     {"warnings", "readiness"},
     {"node"},

@@ -1,5 +1,4 @@
-"""The kinds of visitor. Invariant: whatever the pages of two kinds do differently stands in one value of
-each."""
+"""The audiences of pages: the operator, and people. One value of each declares how their pages differ."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -10,11 +9,10 @@ from handlers.request import Request
 from languages.language_names import Language
 from languages.said import Code
 from languages.texts import Words
-from web.cookies import Cookie
-from web.cross_origin import OwnOrigins
+from web.cookies import Cookie, Notices
 from web.error_pages import ErrorTexts
-from web.notice_cookie import Notices
-from web.pages import Access, V
+from web.other_sites import OwnOrigins
+from web.pages import V, Visitors
 
 
 @dataclass(frozen=True)
@@ -22,23 +20,23 @@ class Audience(Generic[V]):
     """One kind of visitor.
 
     Args:
-        cookie: what a visitor is known by.
+        cookie: the cookie that a visitor is known by.
         known: returns the visitor with this value of the cookie; None for a stranger.
-        actor: names a visitor in the record of changes.
-        language: names the language of a page; OPERATORS for that of the operator's pages.
-        rules: tells of each access but "anyone" whether a visitor has it.
-        act: is called before a visitor changes something that takes a sign-in. It may refuse that.
+        actor: names a visitor in the audit log.
+        language: returns the language of a page; None for the English of the operator's pages.
+        rules: returns true if a visitor has an access, for each access but "anyone".
+        act: is called before a visitor who is signed in changes something. It may refuse that.
         stranger: the code of the refusal of a stranger.
         origins: returns the origins of these pages.
-        notices: bring the notice of an action to the page that comes after it.
-        sign_in: the path to which a stranger is sent.
+        notices: bring the notice of an action to the next page.
+        sign_in: the path of the sign-in, to which a stranger is sent.
         home: the path of the first page.
         home_link: the text of a link to it.
-        is_closed: true if a stranger may see nothing but the sign-in.
-        rest: the path of whatever is no page.
+        is_closed: true if a stranger may see the sign-in alone.
+        rest: the path template of all addresses that are no page.
         frame: the template around a page.
         headers: the headers of every page.
-        error_texts: the words of error pages.
+        error_texts: the texts of error pages.
         values: further values for the templates.
     """
 
@@ -46,7 +44,7 @@ class Audience(Generic[V]):
     known: Callable[[str | None], V | None]
     actor: Callable[[V], Actor]
     language: Callable[[V | None, Request], Language | None]
-    rules: Mapping[Access, Callable[[V], bool]]
+    rules: Mapping[Visitors, Callable[[V], bool]]
     act: Callable[[V], None]
     stranger: Code
     origins: OwnOrigins

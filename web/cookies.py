@@ -1,21 +1,45 @@
-"""Cookies. Invariant: this module alone names them, no script reads one, and no other host gets one.
+"""Cookies, values that they seal, and the notice that one brings from a form to the next page.
+
+Invariants: this module alone names cookies, no script reads one, and no other host gets one. Only a value
+that was sealed here, for its purpose, opens. A notice is said once, by the page to which its action led.
 
 `__Host-` makes browsers refuse a cookie unless it is Secure, has Path=/ and no Domain (RFC 6265bis, 4.1.3.2).
 Only for people's pages over plain http, if a deployment asks for them, there is neither. SameSite is Lax:
 with Strict, a link from an alert to a page would show the sign-in to a user who is signed in, and the chat
 platform could not send a browser back. But for that way back no GET changes anything, so Lax gives nothing
 away.
+
+    sealed value = base64url( nonce 12s | ciphertext | tag 16s )
+
+The cipher is AES-256-GCM (NIST SP 800-38D). Its key is derived by HKDF-SHA256 (RFC 5869) from a secret of
+the deployment, for one purpose alone. Nonces are random, which is safe for 2^32 values with one secret:
+40 a second for three years. Nothing is kept here, so a value survives a restart, and another node of a fleet
+opens it.
 """
 
-from collections.abc import Mapping
+import binascii
+from base64 import b64decode, urlsafe_b64encode
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
+from urllib.parse import urlsplit
+
+import msgspec
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+from core.clock import Clock
+from handlers.request import Request
+from languages.texts import Text
+from web.pages import Notice
 
 SIGN_IN_SECONDS = 600
-"""How long a sign-in may take at the chat platform."""
+"""The time that a sign-in may take at the chat platform."""
 NOTICE_SECONDS = 60
-"""The time in which a page may still say the notice of an action."""
+"""The time in which a page may still show the notice of an action."""
 LANGUAGE_SECONDS = 31_536_000
-"""How long a browser keeps the choice of a language: a year."""
+"""The time for which a browser keeps the choice of a language: a year."""
 _LOCAL = ("localhost", "127.0.0.1", "[::1]")
 
 
@@ -82,7 +106,7 @@ def people_cookies(session_seconds: int, *, are_secure: bool) -> PeopleCookies:
 
 
 def keeps_cookies(headers: Mapping[str, str]) -> bool:
-    """Tell whether the browser will keep a Secure cookie: over https, and from this machine.
+    """Return true if the browser will keep a Secure cookie: over https, and from this machine.
 
     A browser sends `Sec-Fetch-Site` to such addresses alone (Fetch Metadata, 4). A proxy that serves https
     says so, for a browser without that header.
@@ -97,3 +121,106 @@ def is_on_this_machine(host: str) -> bool:
     host = host.lower()
     name = host if host.endswith("]") else host.rpartition(":")[0] or host
     return name in _LOCAL or name.endswith(".localhost")
+
+
+KEY_BYTES = 32
+NONCE_BYTES = 12
+MOST_CHARACTERS = 4_096
+"""No browser keeps a cookie that is longer (RFC 6265bis, 5.6)."""
+
+
+class ValueSeal:
+    """Seals values for one purpose, and opens them.
+
+    Args:
+        secret: bytes that all nodes of a deployment share, and nobody else knows.
+    """
+
+    def __init__(self, secret: bytes, purpose: bytes) -> None:
+        self._purpose = purpose
+        self._cipher = AESGCM(HKDF(SHA256(), KEY_BYTES, None, purpose).derive(secret))
+
+    def sealed(self, plain: bytes, nonce: bytes) -> str:
+        """Return the value of a cookie. `nonce` is 12 random bytes, new each time."""
+        return _text(nonce + self._cipher.encrypt(nonce, plain, self._purpose))
+
+    def opened(self, value: str | None) -> bytes | None:
+        """Return the sealed bytes; None for a value that was not sealed here for this purpose."""
+        sealed = _bytes(value) if value is not None else None
+        if sealed is None:
+            return None
+        try:
+            return self._cipher.decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], self._purpose)
+        except (InvalidTag, ValueError):
+            return None
+
+
+def is_fresh(sealed_ms: int, now_ms: int, seconds: int) -> bool:
+    """Return true if a value is younger than that. The clock of another node may be ahead of this one."""
+    return abs(now_ms - sealed_ms) < seconds * 1_000
+
+
+def _text(sealed: bytes) -> str:
+    return urlsafe_b64encode(sealed).rstrip(b"=").decode()
+
+
+def _bytes(value: str) -> bytes | None:
+    """Return the bytes of a text; None if it is not the only spelling of them."""
+    if len(value) > MOST_CHARACTERS:
+        return None
+    try:
+        sealed = b64decode(value + "=" * (-len(value) % 4), altchars=b"-_", validate=True)
+    except (binascii.Error, ValueError):
+        return None
+    return sealed if _text(sealed) == value else None
+
+
+LONGEST = 800
+"""The characters of a notice that is not one of our texts. With more, a browser might drop the cookie."""
+_PURPOSE = b"votegate notice "
+
+
+class _Sealed(NamedTuple):
+    """A notice on its way to the page at `path`. `is_ours` is true for a `Text`, which has no values."""
+
+    at_ms: int
+    path: str
+    words: str
+    is_ours: bool
+    is_problem: bool
+
+
+class Notices:
+    """Gives notices to browsers, and takes them back, for the pages of one audience.
+
+    Args:
+        secret: bytes that all nodes of a deployment share, and nobody else knows.
+        random: returns the given number of random bytes.
+    """
+
+    def __init__(self, cookie: Cookie, secret: bytes, clock: Clock, random: Callable[[int], bytes]) -> None:
+        self._cookie = cookie
+        self._seal = ValueSeal(secret, _PURPOSE + cookie.name.encode())
+        self._clock = clock
+        self._random = random
+        self.taken = cookie.cleared()
+        """The `Set-Cookie` of the page that says a notice."""
+
+    def given(self, notice: Notice, to: str) -> str:
+        """Return the `Set-Cookie` that brings a notice to the page at an address."""
+        said, path = notice.text, urlsplit(to).path
+        words, is_ours = (said.english, True) if isinstance(said, Text) else (said[:LONGEST], False)
+        sealed = _Sealed(self._clock.now_ms(), path, words, is_ours, notice.is_problem)
+        return self._cookie.opened(
+            self._seal.sealed(msgspec.msgpack.encode(sealed), self._random(NONCE_BYTES))
+        )
+
+    def of(self, request: Request) -> Notice | None:
+        """Return the notice that the page for a request says; None if there is none."""
+        plain = self._seal.opened(self._cookie.value(request.headers)) if request.method == "GET" else None
+        if plain is None:
+            return None
+        sealed = msgspec.msgpack.decode(plain, type=_Sealed)
+        if sealed.path != request.path or not is_fresh(sealed.at_ms, self._clock.now_ms(), NOTICE_SECONDS):
+            return None
+        return Notice(Text(sealed.words) if sealed.is_ours else sealed.words, sealed.is_problem)

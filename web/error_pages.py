@@ -1,4 +1,4 @@
-"""Errors as pages. Invariant: a page says what happened, why, and what to do next.
+"""Errors as pages, which say what happened, why, and what to do next.
 
 The reason is the text of the refusal (`languages/said.py`); the texts here say what happened and what to do.
 """
@@ -51,11 +51,11 @@ class ErrorTexts(msgspec.Struct, frozen=True):
 
 
 def error_page(refused: Reply, texts: ErrorTexts, *, may_sign_in: bool, is_of_form: bool = True) -> Page:
-    """Return the page that says what a JSON error says.
+    """Return a JSON error as a page.
 
     Args:
         may_sign_in: true to lead to the sign-in, false to lead to the first page.
-        is_of_form: false if an address was opened, in which nobody filled anything in.
+        is_of_form: false for an opened address, which has no form to fill in.
     """
     text = texts.of(refused.status) if is_of_form or refused.status != 400 else _OTHER_4XX
     values = {
@@ -70,10 +70,10 @@ def error_page(refused: Reply, texts: ErrorTexts, *, may_sign_in: bool, is_of_fo
 
 
 def error_text(refused: Reply) -> Words:
-    """Return the reason of an answer."""
+    """Return the reason of a refusal."""
     return plainly(*refused.why) if refused.why is not None else ""
 
 
 def field_texts(invalid: Invalid) -> dict[str, Words]:
-    """Return what is wrong with each field."""
+    """Return the faults by field."""
     return {name: plainly(*fault) for name, fault in invalid.faults.items()}

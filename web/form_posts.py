@@ -1,8 +1,8 @@
-"""Posted forms. Law: a form is read as one browser would have sent it, or it is refused.
+"""Posted forms. Invariant: a body that no browser sends for a form of ours is refused.
 
 A body is `application/x-www-form-urlencoded` (URL Standard, 5.1), or `multipart/form-data` (RFC 7578) for
 forms with long texts: the former writes a letter in nine bytes that takes three in UTF-8. No form of ours
-sends files. Of a field that comes twice, the last one counts, unless all are asked for.
+sends files. If a field comes twice, the last one counts, unless a caller asks for all of them.
 """
 
 from collections.abc import Iterator, Mapping
@@ -24,7 +24,7 @@ _MULTIPART = ParseBodyConfig(multipart=ParseMultipartConfig(max_parts=MOST_FIELD
 
 
 class FormPost(Mapping[str, str]):
-    """The fields of a posted form. Text is without the white space around it, as browsers add none."""
+    """The fields of a posted form."""
 
     def __init__(self, fields: Mapping[str, list[str]]) -> None:
         self._fields = fields
@@ -39,26 +39,26 @@ class FormPost(Mapping[str, str]):
         return len(self._fields)
 
     def pairs(self) -> Iterator[tuple[str, str]]:
-        """Yield every field with each of its values, as they were sent."""
+        """Yield every field with each of its values, as the browser sent them."""
         for name, values in self._fields.items():
             yield from ((name, value) for value in values)
 
     def text(self, name: str) -> str:
-        """Return what the field holds; "" if it was not sent."""
+        """Return the text of a field, without white space around it; "" for a field that was not sent."""
         return self.get(name, "").strip()
 
     def texts(self, name: str) -> list[str]:
-        """Return what each of the fields of this name holds, but for empty ones."""
+        """Return the texts of all fields of a name, but for empty ones."""
         return [text for each in self._fields.get(name, ()) if (text := each.strip())]
 
     def lines(self, name: str) -> list[str]:
-        """Return the lines of the field, but for empty ones."""
+        """Return the lines of a field, but for empty ones."""
         return [line for each in self.get(name, "").split("\n") if (line := each.strip())]
 
     def number(self, name: str) -> int | str | None:
-        """Return the whole number in a field, the text if it is none, and None for an empty field.
+        """Return the whole number in a field, the text if it is no number, and None for an empty field.
 
-        The rule of the field refuses the text, in its own words.
+        The rule of the field refuses the text.
         """
         text = self.text(name)
         if not text:

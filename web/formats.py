@@ -1,7 +1,4 @@
-"""Numbers and times for operators. Law: a number keeps its unit, and a time is UTC.
-
-They are written as the log and the API write them, in every language.
-"""
+"""Numbers and times for operators, as the log and the API write them. Times are UTC."""
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -81,4 +78,4 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "milliseconds": milliseconds,
     "share": share,
 }
-"""The formats by the names that templates use."""
+"""The formats by their names in templates."""

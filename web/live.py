@@ -1,7 +1,9 @@
-"""Live updates by server-sent events (HTML Standard, 9.2). Law: one loop makes each event once for all.
+"""Live updates by server-sent events (HTML Standard, 9.2).
 
-A viewer holds the newest event alone, so a slow one skips some and costs no memory. A stream ends when its
-session does and when the gateway stops. Without viewers the loop makes nothing.
+Invariant: one loop makes each event once for all viewers, and makes none without viewers.
+
+A viewer keeps the newest event alone, so a slow one skips some and costs no memory. A stream ends when its
+session ends, and when the gateway stops.
 """
 
 import asyncio
@@ -10,7 +12,7 @@ from contextlib import suppress
 
 from handlers.reply import EVENT_STREAM, Reply
 from languages.refusals import Refusal
-from web.page_policy import PAGE_HEADERS
+from web.other_sites import PAGE_HEADERS
 from web.sessions import OperatorSessions, Session
 
 MOST_VIEWERS = 32

@@ -1,23 +1,24 @@
-"""Pages as values, and the rows of their tables. Invariant: a page is made without knowing how it is drawn.
+"""Pages as values, and the rows of their tables. Invariant: a view does not know how its page is drawn.
 
-A view is a function from a visit to a page, a redirect or any other reply. `Site` (site.py) checks who asks,
-calls the view, and draws its page whole, or as the fragment that htmx swaps in.
+A view is a function from a visit to a page, a redirect or any other reply. `Site` (site.py) checks the
+visitor, calls the view, and draws its page whole, or as the fragment that htmx swaps in.
 """
 
+import hashlib
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
-from handlers.reply import NO_HEADERS, Reply
+from handlers.reply import JSON, NO_HEADERS, Reply
 from handlers.request import Request
 from languages.texts import Words
 from ratelimit.bucket import Decision
 from web.form_posts import FormPost, read_form
 
 V = TypeVar("V")
-"""A kind of visitor who has signed in (audiences.py)."""
+"""The visitors of an audience who have signed in (audiences.py)."""
 
-Access = Literal["anyone", "operator", "signed in", "moderator"]
-"""The visitors who see a page. Each kind of visitor has some of them."""
+Visitors = Literal["anyone", "operator", "signed in", "moderator"]
+"""The visitors who may see a page. Each audience has some of them."""
 
 
 class Visit(NamedTuple, Generic[V]):
@@ -49,14 +50,14 @@ class Page(NamedTuple):
 
 
 class Notice(NamedTuple):
-    """The outcome of an action, for the page that comes after it. A `Text` in it has no values."""
+    """The outcome of an action, for the next page. A `Text` in it has no values."""
 
     text: Words
     is_problem: bool = False
 
 
 class Done(NamedTuple):
-    """An accepted form: the browser goes on to the page at `path`, which says the notice once."""
+    """An accepted form: the browser goes on to the page at `path`, which shows the notice once."""
 
     path: str
     notice: Notice
@@ -65,7 +66,7 @@ class Done(NamedTuple):
 
 
 class Instead(Exception):
-    """A page that a visitor gets instead of the one that was asked for."""
+    """A page that a visitor gets instead of the requested one."""
 
     def __init__(self, page: Page) -> None:
         super().__init__(page.template)
@@ -73,6 +74,10 @@ class Instead(Exception):
 
 
 Shown = Page | Done | Reply
+NO_INDEX = {"x-robots-tag": "noindex"}
+"""The header that keeps a page out of search engines."""
+NO_VARY = {"vary": ""}
+"""The headers of an answer that is the same for everybody: those of a page would name the cookie."""
 View = Callable[[Visit[Any]], Shown | Awaitable[Shown]]
 
 
@@ -81,18 +86,33 @@ class PageRow(NamedTuple):
 
     Args:
         view: picks the function that makes the page.
-        access: who sees it.
+        access: the visitors who may see it.
         gives_back: true for a form of long texts. A visitor whose session has ended gets them back.
     """
 
     method: str
     path: str
     view: Callable[[Any], View]
-    access: Access
+    access: Visitors
     gives_back: bool = False
 
 
 def see_other(path: str, headers: Mapping[str, str] = NO_HEADERS, cookies: tuple[str, ...] = ()) -> Reply:
-    """Return the answer to a form that was taken: the browser gets `path` next (RFC 9110, 15.4.4)."""
+    """Return the answer to an accepted form: the browser gets `path` next (RFC 9110, 15.4.4)."""
     given = {"location": path, **headers}
     return Reply(303, b"", given, content_type="text/plain; charset=utf-8", cookies=cookies)
+
+
+def tagged(request: Request, body: bytes, headers: Mapping[str, str], content_type: str = JSON) -> Reply:
+    """Return the body with its strong tag; 304 if the client has it already (RFC 9110, 13.1.2)."""
+    tag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
+    given = {**headers, "etag": tag}
+    if _names(request.headers.get("If-None-Match", ""), tag):
+        return Reply(304, b"", given, content_type=content_type)
+    return Reply(200, body, given, content_type=content_type)
+
+
+def _names(wanted: str, tag: str) -> bool:
+    """Return true if the header names the tag. The comparison is weak, as it is for GET."""
+    found = {each.strip().removeprefix("W/") for each in wanted.split(",")}
+    return bool(found & {tag, "*"})

@@ -1,6 +1,6 @@
 """Sessions of the operator.
 
-Invariant: a session ends when its time is over, at the sign-out, and when its token is accepted no longer.
+Invariant: a session ends when its time is over, at the sign-out, and when its token is no longer accepted.
 
 The browser holds 256 random bits. Memory holds a digest of them, and one of the token that opened the
 session. All sessions end with the process.
@@ -28,10 +28,10 @@ class Session:
 
 
 class OperatorSessions:
-    """All sessions, the one that was seen last at the end.
+    """All sessions, in the order of their last use.
 
     Args:
-        accepts: tells if the token with a digest is accepted now.
+        accepts: returns true if the token with a digest is accepted now.
         new_value: makes a value of 256 random bits.
     """
 
@@ -54,8 +54,10 @@ class OperatorSessions:
         return len(self._sessions)
 
     def open(self, token_digest: bytes) -> str:
-        """Open a session by a token. Return its value, which is not kept. The one unused for longest makes
-        room."""
+        """Open a session by a token. Return its value, which is not kept.
+
+        If there are too many, the session that is unused for longest ends.
+        """
         value = self._new_value()
         self._sessions[_digest(value)] = Session(self._clock.monotonic_ns(), token_digest)
         if len(self._sessions) > MOST_SESSIONS:

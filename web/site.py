@@ -24,19 +24,15 @@ from languages.refusals import Refusal
 from languages.texts import Text
 from watchers.security_log import tell
 from web.audiences import Audience
-from web.cross_origin import SAFE_METHODS, is_from_here
 from web.error_pages import error_page
 from web.json_answers import AnswerRefused
-from web.pages import Done, Instead, Page, PageRow, Shown, V, View, Visit, see_other
+from web.other_sites import SAFE_METHODS, is_from_here
+from web.pages import NO_INDEX, Done, Instead, Page, PageRow, Shown, V, View, Visit, see_other
 from web.static_files import PATH as STATIC_PATH
 from web.static_files import read_static_files
 from web.templates import Drawing, Templates
 
 HTML = "text/html; charset=utf-8"
-NO_INDEX = {"x-robots-tag": "noindex"}
-"""The header that keeps a page out of search engines: one that is not for everybody."""
-
-
 UNSENT = Text("You are not signed in any more")
 
 
@@ -103,7 +99,7 @@ class Site(Generic[V]):
     async def _shown(
         self, visit: Visit[V], view: View, may_see: Callable[[V], bool] | None, *, gives_back: bool
     ) -> Shown:
-        """Return what the view shows to those who may see it."""
+        """Return the answer of the view, for visitors who may see it."""
         self._refuse_other_sites(visit.request)
         if may_see is not None and visit.visitor is None:
             typed = list(visit.form().pairs()) if gives_back and not _wants_fragment(visit.request) else ()
@@ -130,13 +126,13 @@ class Site(Generic[V]):
                 raise Refusal("from_elsewhere")
 
     def _to_sign_in(self, request: Request) -> Reply:
-        """Return the way to the sign-in. Raises the refusal of a stranger for a fragment and for JSON."""
-        if _wants_fragment(request) or _is_twin(request):
+        """Return a redirect to the sign-in. Raises the refusal of a stranger for a fragment and for JSON."""
+        if _wants_fragment(request) or _is_json(request):
             raise Refusal(self._audience.stranger)
         return see_other(self._sign_in_from(request), self._audience.headers)
 
     def _sign_in_from(self, request: Request) -> str:
-        """Return the address of the sign-in that leads back to what was asked for."""
+        """Return the address of the sign-in that leads back to the page of the request."""
         home, sign_in = self._audience.home, self._audience.sign_in
         if request.method not in SAFE_METHODS:
             return sign_in
@@ -144,9 +140,9 @@ class Site(Generic[V]):
         return f"{sign_in}?to={quote(back)}" if back != home else sign_in
 
     def _address_of(self, request: Request) -> str | None:
-        """Return where the same page is seen again; None for the answer to a form.
+        """Return the address that shows the same page again; None for the answer to a form.
 
-        For the way back from the platform it is the sign-in: what stands in that address is on no page.
+        The way back from the platform has secrets in its address, so its address is that of the sign-in.
         """
         if request.method not in SAFE_METHODS:
             return None
@@ -159,7 +155,7 @@ class Site(Generic[V]):
 
     def _refused(self, request: Request, visitor: V | None, refused: Reply) -> Page | Reply:
         """Return the page of a refusal; for a program the refusal itself."""
-        if _is_twin(request):
+        if _is_json(request):
             return refused
         may_sign_in = refused.status == 401 or (visitor is None and self._audience.is_closed)
         is_of_form = request.method not in SAFE_METHODS
@@ -196,7 +192,7 @@ class Site(Generic[V]):
     def _finish(self, request: Request, reply: Reply) -> Reply:
         """Draw an answer that no view made: 405, a bug.
 
-        It stays as it is before the first page in its language.
+        Before the first page in the visitor's language is drawn, the answer stays JSON.
         """
         visitor = self.visitor(request)
         drawing = self._templates.loaded(self._audience.language(visitor, request))
@@ -208,11 +204,11 @@ class Site(Generic[V]):
         return self._with_headers(shown)
 
     def _finish_missing(self, request: Request, reply: Reply) -> Reply:
-        """Answer for any other method of a path that does not exist, and for a bug."""
+        """Answer any other method of a path that does not exist, and a bug."""
         return self._finish(request, reply if reply.status >= 500 else refused("no_such_path"))
 
     async def _missing(self, request: Request) -> Reply:
-        """Answer for a path that does not exist: with a page for a browser, as everywhere else for others."""
+        """Answer a path that does not exist: with a page for a browser, with JSON for others."""
         if "text/html" in request.headers.get("Accept", ""):
             await self._templates.load(self._audience.language(self.visitor(request), request))
             return self._finish(request, refused("no_such_path"))
@@ -230,12 +226,12 @@ def static_resource() -> Resource:
 
 
 def _wants_fragment(request: Request) -> bool:
-    """Tell whether htmx asks for a part of a page. It asks for a whole one when it replaces the body."""
+    """Return true if htmx asks for a part of a page. It asks for a whole one to replace the body."""
     return "HX-Request" in request.headers and request.headers.get("HX-Request-Type") != "full"
 
 
-def _is_twin(request: Request) -> bool:
-    """Tell whether a program asks for the JSON of a page."""
+def _is_json(request: Request) -> bool:
+    """Return true if a program asks for the JSON of a page."""
     return request.path.endswith(".json")
 
 

@@ -1,8 +1,7 @@
-"""Styles and scripts. Invariant: an address holds the digest of its file, so that a browser may keep the file
-for ever.
+"""Styles and scripts. Invariant: an address has the digest of its file, so browsers may keep it for ever.
 
-The files are read and packed once, when the first page or the first file is asked for. Those in `vendor/` are
-the work of others: `web/vendor/package-lock.json` pins them, and `THIRD_PARTY.md` names their licences.
+The files are read and packed once, at the first request for a page or a file. Those in `vendor/` are the work
+of others: `web/vendor/package-lock.json` pins them, and `THIRD_PARTY.md` names their licences.
 """
 
 import gzip

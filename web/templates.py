@@ -17,7 +17,7 @@ from actions.history import message_error
 from handlers.late import Late
 from kinds.registry import BY_PLURAL
 from languages.language_names import Language
-from web.links import link
+from web.other_sites import link
 from web.static_files import read_static_files
 
 if TYPE_CHECKING:
@@ -37,16 +37,16 @@ MACROS = {
 }
 """The templates of shared parts, by the name that others use. A block that is drawn alone sees no import."""
 KEPT, MOST_KEPT = (("public", "card"),), 2_000
-"""Macros whose outcome is the same for the same arguments, and how many outcomes of each are kept."""
+"""Macros that always draw the same for the same arguments, and how many results of each are kept."""
 BLOCK = "content"
 """The part of a page that is its fragment."""
 FRAME = "base.html"
 """The template around all pages. Its blocks are no fragments: they need values that pages do not have."""
 OPERATORS = None
-"""Stands for the English of the operator's pages where a language is asked for."""
+"""The English of the operator's pages, in the place of a language."""
 FOR_OPERATORS, FOR_PEOPLE = "debug", "people"
-"""The folders of the operator's own templates and of people's own. A first page compiles one of them: a stop
-waits for that."""
+"""The folders of the operator's own templates and of people's own. The first page compiles one of them, and a
+stop of the gateway waits for that."""
 _ONE_AT_A_TIME = threading.Lock()
 
 
@@ -69,7 +69,7 @@ class Drawing:
 
 
 class Templates:
-    """The drawings, once they were asked for."""
+    """The drawings of all languages, each loaded by its first page."""
 
     def __init__(self) -> None:
         self._drawings: dict[Language | None, Late[Drawing]] = {}
@@ -87,7 +87,7 @@ class Templates:
 
 
 def load_drawing(language: Language | None) -> Drawing:
-    """Return a drawing. It is made once, whatever number of gateways a process has."""
+    """Return a drawing. It is made once for all gateways of a process."""
     with _ONE_AT_A_TIME:
         return _drawing_in(language)
 
@@ -102,7 +102,7 @@ def _drawing_in(language: Language | None) -> Drawing:
 
 
 def drawing_with(spoken: "Localization", folder: str = FOR_PEOPLE) -> Drawing:
-    """Return the drawing that speaks as it is told."""
+    """Return the drawing for a localization."""
     from jinja2 import BaseLoader, Environment, Template
 
     codes = compiled(folder)

@@ -1,7 +1,8 @@
-"""The badge of a listing: an SVG picture for pages of others. Law: it is well-formed XML whatever the name
-is, and it loads and runs nothing.
+"""The badge of a listing: an SVG picture for pages of other sites.
 
-Nobody knows the widths of the reader's font. So they are estimated, and `textLength` makes the text fit.
+Invariant: it is well-formed XML for every name, and it loads and runs nothing.
+
+The widths of the reader's font are unknown. So they are estimated, and `textLength` makes the text fit.
 """
 
 import unicodedata
@@ -18,7 +19,7 @@ _CATEGORIES_WITHOUT_WIDTH = frozenset({"Mn", "Me", "Cf"})
 
 
 def vote_badge(name: str, votes: int) -> bytes:
-    """Return the picture that says how many votes a listing has."""
+    """Return the picture with the number of a listing's votes."""
     said = f"{votes:,} vote" if votes == 1 else f"{votes:,} votes"
     shown, title = shortened(in_xml(name)), escape(f"{in_xml(name)}: {said}")
     left, right = _width(shown) + 2 * PADDING, _width(said) + 2 * PADDING
@@ -36,7 +37,7 @@ def vote_badge(name: str, votes: int) -> bytes:
 
 
 def in_xml(text: str) -> str:
-    """Return a text without the characters that XML 1.0 has no way to write."""
+    """Return a text without the characters that XML 1.0 cannot write."""
     return "".join(each for each in text if _is_in_xml(ord(each)))
 
 
@@ -87,6 +88,6 @@ def _text(text: str, middle: float, length: int) -> str:
 
 
 def _is_rtl(text: str) -> bool:
-    """Tell whether the first character with a strong direction goes from right to left."""
+    """Return true if the first character with a strong direction goes from right to left."""
     strong = (unicodedata.bidirectional(each) for each in text)
     return next((each != "L" for each in strong if each in {"L", "R", "AL"}), False)

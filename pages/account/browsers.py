@@ -1,6 +1,6 @@
-"""Names of browsers. Law: a name is made of words of ours, whatever a browser says of itself.
+"""Names of browsers. Invariant: a name has words of ours alone, and nothing of the browser's header.
 
-A session keeps the name in English. A page says it in the language of its visitor.
+A session keeps the name in English. A page shows it in the language of its visitor.
 """
 
 from languages.texts import Text, Words
@@ -8,7 +8,7 @@ from languages.texts import Text, Words
 READ_CHARACTERS = 512
 UNKNOWN = "Unknown browser"
 
-# A browser names others that it resembles, so the first one that is found counts.
+# A browser also names others that it resembles, so the first match counts.
 _BROWSERS = (
     (("Edg/", "EdgA/", "EdgiOS/"), "Edge"),
     (("OPR/", "Opera"), "Opera"),
@@ -36,7 +36,7 @@ def browser_label(user_agent: str | None) -> str:
 
 
 def label_in_words(label: str) -> Words:
-    """Return a kept label as pages say it."""
+    """Return the label of a session as pages show it."""
     browser, on, system = label.partition(" on ")
     named = Text("Unknown browser") if browser == UNKNOWN else browser
     return Text("{browser} on {system}", browser=named, system=system) if on else named

@@ -1,6 +1,6 @@
-"""The page that asks a person to become an owner. Invariant: nothing changes before the person agrees.
+"""The page of an invitation to become an owner. Invariant: nothing changes before the person agrees.
 
-An owner sends its address to the person, who also finds it under `/me`.
+An owner sends its address to the person, who finds it at `/me`, too.
 """
 
 from collections.abc import Awaitable
@@ -12,8 +12,8 @@ from languages.refusals import Refusal
 from languages.texts import Text
 from listings.owners import is_offered_to, open_offer
 from pages.page import Page, PageCall, Post, Shown
-from web.people.people_audience import done
-from web.people.user_names import names_of
+from pages.shared_texts import done
+from people.queries import names_of
 
 
 def show(page: PageCall) -> Shown[None]:

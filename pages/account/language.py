@@ -6,13 +6,13 @@ from handlers.reply import Reply
 from languages.language_names import named
 from languages.refusals import Refusal
 from pages.page import Page, PageCall, Post
-from web.links import way_back
+from pages.visitors import HOME, SIGN_IN
+from web.other_sites import way_back
 from web.pages import see_other
-from web.people.people_audience import HOME, SIGN_IN
 
 
 def choose(page: PageCall, _: object) -> Reply:
-    """Keep a choice, and lead back to the page where it was made. Raises Refusal."""
+    """Keep a choice, and lead back to its page. Raises Refusal."""
     form = page.visit.form()
     language = named(form.text("language"))
     if language is None:
@@ -22,7 +22,7 @@ def choose(page: PageCall, _: object) -> Reply:
 
 
 def _back(to: str) -> str:
-    """Return the page to which a choice leads back. The sign-in, too, is one, but not its callback."""
+    """Return the page to which a choice leads back: a page of ours or the sign-in, but not its callback."""
     parts = urlsplit(to)
     if parts.path != SIGN_IN or parts.netloc:
         return way_back(to, HOME)

@@ -1,6 +1,6 @@
-"""Everything that is known of a person: handed out, and forgotten.
+"""All data about a person: the download, and the erasure.
 
-    /me/data        says what is kept, and takes the word for being forgotten
+    /me/data        says what is kept, and takes the word that confirms the erasure
     /me/data.json   the download
 
 Invariant: the download has what the operator's erasure forgets, the quarantines in force, which that keeps,
@@ -28,29 +28,25 @@ from core.user_rows import ReminderMessage, UserRow, user_ref
 from handlers.reply import Reply
 from languages.texts import Text
 from pages.page import ANYTHING, NOT_REFUSED, Again, AnyPage, Page, PageCall, Post, Shown
+from pages.shared_texts import done
+from pages.visitors import HOME, ask_stale
 from people.permissions import unnamed
 from votes.queries import refs_that_know
 from web.pages import Done
-from web.people.listing_access import ask_stale
-from web.people.people_audience import HOME, done
 
 DOWNLOADS = Policy(4, 3_600)
-"""The downloads of a person: each time takes up to a second of the processor, in slices."""
+"""The limit of a person's downloads: each takes up to a second of the processor, in slices."""
 STALE = Text(
     "You signed in more than an hour ago. An erasure cannot be undone, so sign in again to confirm it. "
     "Nothing has changed yet."
 )
 WORD = "erase"
-"""The word that a person types to be forgotten, so that no slip of the hand does it."""
+"""The word that a person types to confirm the erasure."""
 FOUND = (
     *("votes", "cooldowns", "webhook_deliveries", "direct_messages", "flagged_votes", "acts", "keys_made"),
     "acts_on_users",
 )
 """The parts of the download that a search finds."""
-
-
-class WrongWord(Exception):
-    """The word that one has to type was not typed."""
 
 
 def show(page: PageCall) -> Shown[None]:
@@ -68,11 +64,11 @@ def show(page: PageCall) -> Shown[None]:
 
 
 async def download(page: PageCall) -> Reply:
-    """Hand out everything that is known of the person, as JSON."""
+    """Return all data about the person, as JSON."""
     call, user_id = page.call, page.person.id
     page.site.accounts.downloads.take(user_id)
     await call.tools.in_slices(call.tools.ownership.survey())
-    known = _Known(call.state, user_id, call.tools.vote_mark)
+    known = _Known(call.state, user_id, call.tools.vote_pseudonym)
     await call.tools.in_slices(known.slices())
     call = call.rechecked()
     await call.tools.in_slices(known.cooldown_slices(call.now_ms))
@@ -82,10 +78,10 @@ async def download(page: PageCall) -> Reply:
 
 
 async def erase(page: PageCall, _: object) -> Success:
-    """Forget the person, who must have signed in recently: a stolen session is not enough for it."""
+    """Erase the person, who must have signed in recently: a stolen session is not enough."""
     if page.visit.form().text("word").lower() != WORD:
-        raise Again(WrongWord(), errors={"word": Text("Type {word} to be forgotten.", word=WORD)}, status=400)
-    ask_stale(page.visit, page.call.tools.clock, STALE)
+        raise Again(errors={"word": Text("Type {word} to be forgotten.", word=WORD)}, status=400)
+    ask_stale(page.visit, page.call.now_ms, STALE)
     return await forget(replace(page.call, ids=(page.person.id,)), None)
 
 
@@ -126,7 +122,7 @@ def _reminders(call: Call, row: UserRow) -> list[dict[str, Any]]:
 
 
 class _Known:
-    """What listings, other users' rows and cooldowns say of a user; complete when the iterators end."""
+    """The traces of a user in listings, other users' rows and cooldowns; complete when the iterators end."""
 
     def __init__(self, state: State, user_id: str, pseudonym_of: Callable[[str, str], str]) -> None:
         self.found: dict[str, list[dict[str, Any]]] = {name: [] for name in FOUND}
@@ -142,8 +138,10 @@ class _Known:
             yield
 
     def cooldown_slices(self, now_ms: int) -> Iterator[None]:
-        """Look for cooldowns whose votes are gone: a pseudonym names neither listing nor user, so this tries
-        each listing."""
+        """Look for cooldowns whose votes are gone.
+
+        A pseudonym names neither listing nor user, so this tries each listing.
+        """
         cooldowns = self._state.cooldowns
         for refs in ref_slices(self._state.listings.refs) if cooldowns else ():
             ends = ((ref, cooldowns.get(self._pseudonym_of(ref, self._user), 0)) for ref in refs)

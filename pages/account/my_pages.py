@@ -1,7 +1,7 @@
 """A person's listings, notices and sessions.
 
 /me            the listings of a person, the invitations, and the number of new notices
-/me/notices    acts of others on the listings, and due reminders; the form marks them as read
+/me/notices    actions of others on the listings, and due reminders; the form marks them as read
 /me/sessions   the browsers that are signed in; the form ends them
 """
 
@@ -28,11 +28,11 @@ NOTICES_PATH, SESSIONS_PATH = "/me/notices", "/me/sessions"
 LISTINGS = 100
 """The listings on one page."""
 INVITATIONS = 20
-"""The most invitations on the page. Strangers make them; after one is answered, the page shows the next."""
+"""The most invitations on the page. After one is answered, the page shows the next."""
 
 
 class OwnListing(NamedTuple):
-    """A listing as its owner's list shows it. `place` is that in the queue, from 1."""
+    """A listing as its owner's list shows it. `place` is its place in the queue, from 1."""
 
     row: Listing
     kind: str
@@ -71,8 +71,10 @@ async def show_listings(page: PageCall) -> Shown[None]:
 
 
 async def _invitations(page: PageCall) -> Mapping[str, Any]:
-    """Return the listings that ask the person to become an owner, and how many more there are. Strangers make
-    them, so other requests are served meanwhile."""
+    """Return the listings that ask the person to become an owner, and how many more there are.
+
+    Strangers make invitations, so there may be many: other requests are served meanwhile.
+    """
     call, user_id, asking = page.call, page.person.id, list[Listing]()
     listings = call.state.listings
 
@@ -100,7 +102,7 @@ async def _notices(page: PageCall) -> MyNotices:
 
 
 async def note_as_read(page: PageCall, _: object) -> None:
-    """Note the notices as read that the page has shown. Later ones were not seen."""
+    """Mark the notices that the page has shown as read. Later ones were not seen."""
     call, row, until_ms = page.call, _user(page), page.visit.form().number("until")
     if row is not None and isinstance(until_ms, int) and until_ms > row.read_ms:
         event = UserSlotsSet(row.ref, call.now_ms, read_ms=min(until_ms, call.now_ms), by=call.by)

@@ -1,49 +1,36 @@
-"""A person's votes and reminders. Invariant: they show one's own alone, and say nothing of a listing that
-is not public.
+"""A person's votes and reminders. Invariant: a page shows nothing of a listing that is not public.
 
-    /me/votes       what one voted for, the newest first, and when one may again
-    /me/naming      shows one's name among the top voters of a listing, or not any more
-    /me/reminders   turns a reminder on or off, for any page that shows one; behind it, the page of one
-                    reminder, to which a message about it leads
+/me/votes                   the person's votes, the newest first, and when the next ones are possible
+/me/naming                  shows the person's name among the top voters of a listing, or hides it
+/me/reminders               turns a reminder on or off, for any page that shows one
+/me/reminders/{kind}/{id}   one reminder, to which a message about it leads
 """
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from msgspec import Meta
 
 from actions.views import NEXT, Count, Success, View
 from core import due_reminders
-from core.rows import Listing
 from core.user_rows import user_ref
+from kinds.registry import KINDS
 from languages.refusals import Refusal
 from languages.texts import Text
 from pages.page import AnyPage, Page, PageCall, Post, Shown
+from pages.shared_texts import done
 from people.naming import set_naming
 from people.reminders import clear_reminders, is_reminded, set_reminder
 from search.paging import ListPage
 from votes.voted import VotedFor, VotedPage
-from web.people.people_audience import done
 
 VOTES, NOTICES, REMINDERS = "/me/votes", "/me/notices", "/me/reminders"
 VOTED = 50
 """Listings on one page."""
-_REF = r"(?:bots|servers)/[0-9]{1,20}"
+_REF = rf"(?:{'|'.join(map(str, KINDS))})/[0-9]{{1,20}}"
 _CURSOR = re.compile(rf"([0-9]{{1,15}})\.({_REF})", re.ASCII)
 _VOTE_PAGE = re.compile(rf"/{_REF}/vote", re.ASCII)
-
-
-class MyVote(NamedTuple):
-    """A listing with one's votes. `row` is None for one that is not public. `next_ms` is None without a
-    vote."""
-
-    ref: str
-    row: Listing | None
-    votes: int
-    last_ms: int | None
-    next_ms: int | None
-    is_reminded: bool
 
 
 class MyVoteView(View):
@@ -70,17 +57,16 @@ class MyVotesAnswer(Success):
 
 async def show(page: PageCall) -> Shown[MyVotesAnswer]:
     found, reminded = await _page(page)
-    rows = [_shown(page, each, reminded) for each in found.rows]
+    votes = tuple(_view(page, each, reminded) for each in found.rows)
     user = page.call.state.users.get(user_ref(page.person.id))
     is_named = user is not None and user.lets_name
-    answer = MyVotesAnswer(votes=tuple(map(_view, rows)), next=found.next, is_named=is_named)
-    return Shown(answer, Text("My votes"), {"votes": rows})
+    return Shown(MyVotesAnswer(votes=votes, next=found.next, is_named=is_named), Text("My votes"))
 
 
 async def _page(page: PageCall) -> tuple[ListPage[VotedFor], frozenset[str]]:
     """Return a page of the person's votes, and the listings with a reminder."""
     state, user_id, in_slices = page.call.state, page.person.id, page.call.tools.in_slices
-    refs = await page.site.voting.voted.of(user_id)
+    refs = await page.site.voting.refs_voted_for(user_id)
     row = state.users.get(user_ref(user_id))
     kept = due_reminders.standing(state, row) if row is not None else ()
     reminded = frozenset(each.listing for each in kept)
@@ -89,27 +75,27 @@ async def _page(page: PageCall) -> tuple[ListPage[VotedFor], frozenset[str]]:
     return voted.page, reminded
 
 
-def _shown(page: PageCall, vote: VotedFor, reminded: frozenset[str]) -> MyVote:
+def _view(page: PageCall, vote: VotedFor, reminded: frozenset[str]) -> MyVoteView:
     row = page.call.state.listings.get(vote.ref)
-    return MyVote(
-        ref=vote.ref,
-        row=row if row is not None and row.is_public else None,
+    return MyVoteView(
+        listing=vote.ref,
+        name=row.profile.name if row is not None and row.is_public else None,
         votes=vote.votes,
-        last_ms=vote.last_ms if vote.votes else None,
-        next_ms=vote.last_ms + page.call.tools.cooldown_ms if vote.votes else None,
-        is_reminded=vote.ref in reminded,
+        last_at=vote.last_ms if vote.votes else None,
+        next_at=vote.last_ms + page.call.tools.cooldown_ms if vote.votes else None,
+        reminder=vote.ref in reminded,
     )
 
 
 async def name(page: PageCall, _: object) -> str:
-    """Show the person's name among the top voters of a listing, or not any more; return the notice."""
+    """Show the person's name among the top voters of a listing, or hide it; return the notice."""
     call, is_allowed = page.call, page.visit.form().text("name") == "on"
     events = set_naming(call.state, page.person.id, call.now_ms, is_allowed=is_allowed, by=call.by)
     return await call.commit(events, lambda: f"name-{'on' if is_allowed else 'off'}")
 
 
 def show_reminder(page: PageCall) -> Shown[None]:
-    """Ask what to do with the reminder of a listing. Raises Refusal."""
+    """Show the reminder of a listing. Raises Refusal."""
     ref, state = page.call.ref, page.call.state
     row, is_on = state.listings.get(ref), is_reminded(state, page.person.id, ref)
     public = row if row is not None and row.is_public else None
@@ -133,26 +119,15 @@ async def remind(page: PageCall, _: object) -> str:
 
 
 def _back(page: PageCall) -> str:
-    """Return the page that asked. A form may say anything, also of a listing that is not there."""
+    """Return the page that sent the form. A form may name anything, even a listing that does not exist."""
     back = page.visit.form().text("to")
     return back if back in {VOTES, NOTICES} or _VOTE_PAGE.fullmatch(back) else VOTES
 
 
 def _after(query: Mapping[str, str]) -> tuple[int, str] | None:
-    """Return the cursor in a query. One that is none begins with the first page."""
+    """Return the cursor in a query; None, for the first page, if it is no cursor."""
     found = _CURSOR.fullmatch(query.get("after", ""))
     return (int(found[1]), found[2]) if found is not None else None
-
-
-def _view(vote: MyVote) -> MyVoteView:
-    return MyVoteView(
-        listing=vote.ref,
-        name=vote.row.profile.name if vote.row is not None else None,
-        votes=vote.votes,
-        last_at=vote.last_ms,
-        next_at=vote.next_ms,
-        reminder=vote.is_reminded,
-    )
 
 
 MY_VOTES: tuple[AnyPage, ...] = (

@@ -3,9 +3,9 @@ for it.
 
     GET /signin -> POST /signin -> (the user decides at the platform) -> GET /signin/callback -> page wanted
 
-The POST seals the request into a cookie (web/sign_in_cookie.py), which the callback takes away again,
-whatever becomes of it. The callback is the one GET that changes something: it counts only with a `state` that
-this browser got a moment ago. A sign-in always opens a new session, and ends the one that the browser had.
+The POST seals the request into a cookie, which the callback takes away again, whatever becomes of it. The
+callback is the one GET that changes something: it counts only with a `state` that this browser got a moment
+ago. A sign-in always opens a new session, and ends the one that the browser had.
 """
 
 import contextlib
@@ -26,27 +26,27 @@ from chatplatform.authorization import (
 from chatplatform.platform_client import PlatformAway
 from core.actors import user_actor
 from core.failures import Unavailable
-from handlers.reply import NO_HEADERS, Reply, reply_to, too_many
+from handlers.reply import NO_HEADERS, Reply, reply_to
 from languages.refusals import Refusal
 from languages.texts import Text, Words
 from pages.account.browsers import browser_label
-from pages.page import Again, Answer, AnyPage, Page, PageCall, Post, RefusedPost, Shown
+from pages.account.sign_in_guards import SignInUnderWay
+from pages.page import Again, Answer, AnyPage, Page, PageCall, Post, Shown
+from pages.shared_texts import done
+from pages.visitors import HOME, SIGN_IN
+from ratelimit.address import address_key
 from ratelimit.bucket import Decision
 from watchers.security_log import tell
-from web.cookies import keeps_cookies
+from web.cookies import NONCE_BYTES, keeps_cookies
 from web.error_pages import error_text
-from web.json_answers import AnswerRefused
-from web.links import way_back
+from web.other_sites import way_back
 from web.pages import Done, see_other
-from web.people.people_audience import HOME, SIGN_IN, done
-from web.sealed_values import NONCE_BYTES
-from web.sign_in_cookie import SignInUnderWay
 
 CALLBACK = "/signin/callback"
 
 
 class Outcome(NamedTuple):
-    """The words of a sign-in that failed, and when the next attempt is possible."""
+    """The texts for a sign-in that failed, and when the next attempt is possible."""
 
     status: int
     title: Text
@@ -57,12 +57,12 @@ class Outcome(NamedTuple):
 
 
 Why = Failure | Literal["away", "unsaved", "often"]
-"""Why a sign-in came to nothing: the platform's reasons, and ours."""
+"""The reasons of a failed sign-in: the platform's, and ours."""
 AGAIN = Text("Nothing is lost. Try again in a moment.")
 
 
 def _outcome(page: PageCall, why: Why) -> Outcome:
-    """Return the words for an outcome, and log it."""
+    """Return the texts for an outcome, and log it."""
     tell("sign_in_failed", why=why)
     platform = _host(page)
     match why:
@@ -97,12 +97,8 @@ def _outcome(page: PageCall, why: Why) -> Outcome:
             return Outcome(429, Text("That was too often"), often, Text("Wait, then try once more."))
 
 
-class CookiesNotKept(Exception):
-    """The browser would not keep the cookie of a sign-in at this address."""
-
-
 def show(page: PageCall) -> Shown[None] | Reply:
-    """Show the button, or lead on who is signed in already."""
+    """Show the button, or lead a visitor on who is signed in already."""
     is_refused = page.refused.error is not None
     to = _wanted(page.visit.form().text("to") if is_refused else page.visit.request.query.get("to", HOME))
     if page.visit.visitor is not None and not is_refused:
@@ -117,17 +113,15 @@ def show(page: PageCall) -> Shown[None] | Reply:
 
 
 def start(page: PageCall, _: object) -> Reply:
-    """Send the browser to the platform. For a user who is signed in already it is a new sign-in.
+    """Send the browser to the platform, also for a user who is signed in already.
 
-    The platform lets users pass who are signed in here, if it still knows them. After an attempt that failed
-    it asks them, because a refusal to let them pass would be repeated for ever.
+    A user who is signed in here passes without a question, if the platform still knows the user. After a
+    failed attempt the platform asks, because it would refuse to let the user pass again and again.
     """
     form, sign_in, random = page.visit.form(), page.site.sign_in, page.call.tools.random
     if not _can_sign_in(page):
-        raise Again(CookiesNotKept(), status=400)
-    attempt = sign_in.guards.started(page.visit.request.address)
-    if not attempt.allowed:
-        raise AnswerRefused(too_many(attempt))
+        raise Again(status=400)  # the page says that the browser would not keep the cookie
+    sign_in.guards.started.take(address_key(page.visit.request.address))
     request = new_sign_in(random(2 * RANDOM_BYTES))
     under_way = SignInUnderWay(request, _wanted(form.text("to")), page.call.now_ms)
     value = sign_in.seal.sealed(under_way, random(NONCE_BYTES))
@@ -143,7 +137,7 @@ async def finish(page: PageCall) -> Shown[None] | Reply:
     cookies, sign_in, request = page.site.accounts.cookies, page.site.sign_in, page.visit.request
     under_way = sign_in.seal.opened(cookies.sign_in.value(request.headers), page.call.now_ms)
     if under_way is not None:  # any page of the web can send a browser here without one
-        attempt = sign_in.guards.finished(request.address)
+        attempt = sign_in.guards.finished.count(address_key(request.address))
         if not attempt.allowed:
             return _failed(page, under_way, _outcome(page, "often")._replace(limits=attempt))
     try:
@@ -174,12 +168,12 @@ async def _session(page: PageCall, under_way: SignInUnderWay | None) -> str:
     ):
         raise SignInFailed("state")
     code = read_callback(came.query, request)  # after that: a refusal uses the state up, too
-    token = await sign_in.platform.token(token_form(code, sign_in.redirect_uri, request))
-    user = await sign_in.platform.user(token)
+    token = await page.site.platform.token(token_form(code, sign_in.redirect_uri, request))
+    user = await page.site.platform.user(token)
     servers, is_wanted = None, lists.is_wanted(_return_to(under_way))
     if is_wanted:
         with contextlib.suppress(PlatformAway):  # the page says so, and the sign-in counts
-            servers = await sign_in.platform.servers(token)
+            servers = await page.site.platform.servers(token)
     accounts, label = page.site.accounts, browser_label(came.headers.get("User-Agent"))
     try:
         session = await accounts.people.sign_in(user, label, accounts.cookies.session.value(came.headers))
@@ -204,7 +198,9 @@ def _failed(page: PageCall, under_way: SignInUnderWay | None, outcome: Outcome) 
         None,
         outcome.title,
         values,
-        refused=RefusedPost(status=outcome.status, headers=headers, limits=limits),
+        headers=headers,
+        status=outcome.status,
+        limits=limits,
         cookies=(page.site.accounts.cookies.sign_in.cleared(),),
     )
 

@@ -1,4 +1,4 @@
-"""The guards of sign-ins: attempts of an address, and states that came back.
+"""The guards of sign-ins: attempts of an address, states that came back, and a sealed cookie in between.
 
 Invariant: a state counts once, whatever becomes of its sign-in.
 
@@ -9,18 +9,23 @@ while Redis is away. Even then the platform refuses a code that was used before.
 
 import hashlib
 from collections.abc import Awaitable, Callable
+from typing import NamedTuple
 
+import msgspec
+
+from chatplatform.authorization import SignIn
 from core.clock import NS_PER_SECOND, Clock
-from ratelimit.address import address_key
-from ratelimit.bucket import Buckets, Decision, Policy
-from web.cookies import SIGN_IN_SECONDS
+from core.rows import Policy
+from pages.visitors import VisitorLimit
+from web.cookies import SIGN_IN_SECONDS, ValueSeal, is_fresh
 
-MOST_ADDRESSES = 10_000
-"""The addresses whose attempts are counted."""
 MOST_STATES = 100_000
 """With more sign-ins in ten minutes, the oldest state is forgotten."""
 FirstInFleet = Callable[[str, float], Awaitable[bool]]
 """Takes a digest and the seconds to remember it; returns false if a node of the fleet has taken it before."""
+
+
+_PURPOSE = b"votegate sign-in cookie"
 
 
 class SignInGuards:
@@ -31,28 +36,14 @@ class SignInGuards:
     """
 
     def __init__(self, attempts: Policy, clock: Clock, first_in_fleet: FirstInFleet | None = None) -> None:
-        self._attempts = attempts
+        self.started = VisitorLimit(attempts, clock)
+        """The sign-ins that addresses start."""
+        self.finished = VisitorLimit(attempts, clock)
+        """The sign-ins that addresses come back from."""
         self._clock = clock
         self._first_in_fleet = first_in_fleet
-        self._started = Buckets(MOST_ADDRESSES)
-        self._finished = Buckets(MOST_ADDRESSES)
         self._states: dict[str, int] = {}
         """The time at which a state may be forgotten (monotonic ns), by its digest, the oldest first."""
-
-    @property
-    def states_kept(self) -> int:
-        return len(self._states)
-
-    def started(self, address: str) -> Decision:
-        """Count a sign-in that an address starts."""
-        return self._taken(self._started, address)
-
-    def finished(self, address: str) -> Decision:
-        """Count a sign-in that an address comes back from."""
-        return self._taken(self._finished, address)
-
-    def _taken(self, counts: Buckets, address: str) -> Decision:
-        return counts.take(address_key(address), self._attempts, self._clock.monotonic_ns())
 
     async def is_first(self, state: str) -> bool:
         """Remember the state. Return true if it is used for the first time."""
@@ -65,3 +56,30 @@ class SignInGuards:
         # The clock of the node where it began may be ahead of this one: hence twice the time.
         used[digest] = now_ns + 2 * SIGN_IN_SECONDS * NS_PER_SECOND
         return self._first_in_fleet is None or await self._first_in_fleet(digest, 2 * SIGN_IN_SECONDS)
+
+
+class SignInUnderWay(NamedTuple):
+    """A request for authorization, the path to go to after it, and when it began (Unix milliseconds)."""
+
+    request: SignIn
+    return_to: str
+    began_ms: int
+
+
+class SignInSeal:
+    """Seals sign-ins into cookies, and opens them."""
+
+    def __init__(self, secret: bytes) -> None:
+        self._seal = ValueSeal(secret, _PURPOSE)
+
+    def sealed(self, under_way: SignInUnderWay, nonce: bytes) -> str:
+        """Return the cookie's value. `nonce` is 12 random bytes, new each time."""
+        return self._seal.sealed(msgspec.msgpack.encode(under_way), nonce)
+
+    def opened(self, value: str | None, now_ms: int) -> SignInUnderWay | None:
+        """Return the sign-in of a cookie's value; None if there is none, or it began too long ago."""
+        plain = self._seal.opened(value)
+        if plain is None:
+            return None
+        under_way = msgspec.msgpack.decode(plain, type=SignInUnderWay)
+        return under_way if is_fresh(under_way.began_ms, now_ms, SIGN_IN_SECONDS) else None

@@ -29,8 +29,8 @@ from languages.texts import Text
 from listings.forms import FailedSince
 from listings.webhooks import delivery_of
 from pages.page import Answer, Page, PageCall, Post, Shown
+from pages.shared_texts import done
 from web.pages import see_other
-from web.people.people_audience import done
 
 ON_A_PAGE = 25
 EVENTS: Mapping[WebhookEvent, Text] = {

@@ -11,10 +11,9 @@ from actions.keys import DELETE_KEY, ISSUE_KEY, LIST_KEYS, ROTATE_KEY, IssuedKey
 from core.rows import Key
 from languages.refusals import Refusal
 from languages.texts import Text
+from pages.dialogs import OVERLAPS, Question, question_page, shown_once
 from pages.page import Page, PageCall, Post, Shown
-from pages.question_pages import OVERLAPS, Question, question_page
-from pages.secrets_shown import ShownOnce, shown_once
-from web.people.people_audience import done
+from pages.shared_texts import done
 
 KEEP_IT = Text(
     "Save it now where your bot keeps its secrets. It is a password: anybody who has it speaks for your bot."
@@ -79,7 +78,14 @@ def _key(page: PageCall) -> Key:
 def _shown(page: PageCall, title: Text, value: str) -> Shown[None]:
     url = f"{page.site.addresses.public_url}/{page.row.ref}/voters/{page.person.id}"
     example = f"curl -H {shlex.quote(f'Authorization: {value}')} {shlex.quote(url)}"
-    return shown_once(ShownOnce(title, Text("API key"), value, KEEP_IT, _list(page), example))
+    return shown_once(
+        title=title,
+        label=Text("API key"),
+        value=value,
+        what_to_do=KEEP_IT,
+        back=_list(page),
+        example=example,
+    )
 
 
 _KEYS = "/{kind}/{id}/manage/keys"

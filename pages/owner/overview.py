@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 
 from actions.action import Access
-from actions.history import ACT_NAMES, ActView, act_views
+from actions.history import ACTION_NAMES, ActView, act_views
 from actions.listing_views import listing_view
 from actions.views import Count, KindName, Moment, View
 from core.rows import Listing
@@ -22,10 +22,9 @@ from listings.rules import listing_of
 from pages.owner.server_checks import bot_link, hides_ms
 from pages.owner.take_over import description_now
 from pages.page import Page, PageCall, Post, Shown
+from pages.shared_texts import CONDITIONS, done
 from people.permissions import Right
-from web.people.people_audience import done
-from web.people.server_checking import CONDITIONS
-from web.people.user_names import names_of
+from people.queries import names_of
 
 Gap = Literal["ownership", "key", "webhook", "counts"]
 """What a listing could have, and has not."""
@@ -65,7 +64,7 @@ def show(page: PageCall) -> Shown[ListingStanding]:
         "gaps": [gap for gap in standing.missing if _WHO_FILLS[gap] in page.rights],
         "owners": owners,
         "names": names_of(page.call.state, owners),
-        "act_names": ACT_NAMES,
+        "act_names": ACTION_NAMES,
         "me": f"users/{page.person.id}",
         "conditions": CONDITIONS,
         "hides_ms": hides_ms(asked, row),
@@ -86,7 +85,7 @@ async def prove(page: PageCall, _: None) -> None:
 
 
 def _standing(page: PageCall) -> ListingStanding:
-    row, ownership = page.row, page.site.ownership
+    row, ownership = page.row, page.call.tools.ownership
     return ListingStanding(
         kind=kind_of(row.ref).plural,
         listing=listing_view(row),

@@ -18,11 +18,11 @@ from languages.refusals import Invalid, Refusal
 from languages.said import Fault
 from languages.texts import Text
 from listings.owners import keys_of_others, most_co_owners, open_offer
+from pages.dialogs import Question, question_page
 from pages.page import Answer, Page, PageCall, Post, Shown
-from pages.question_pages import Question, question_page
+from pages.shared_texts import done
+from people.queries import names_of
 from web.pages import see_other
-from web.people.people_audience import done
-from web.people.user_names import names_of
 
 LEAVING = Text(
     "You lose your rights on this listing at once. API keys that you made still work: the owner sees them, "

@@ -23,11 +23,10 @@ from forms.reading import read
 from languages.texts import Text
 from listings.profile_changes import changed_fields
 from pages.page import Again, Page, PageCall, Post, RefusedPost, Shown
+from pages.shared_texts import LABELS, done
+from ratelimit.bucket import TooManyRequests
 from web.form_posts import FormPost
-from web.json_answers import AnswerRefused
 from web.pages import Done
-from web.people.listing_forms import LABELS
-from web.people.people_audience import done
 
 OVERTAKEN = Text(
     "Another version was saved meanwhile, by somebody else or in another window, and nothing of yours is. "
@@ -82,7 +81,7 @@ async def preview(page: PageCall, _: None) -> Markup:
     """Draw the description that was typed."""
     try:
         page.site.descriptions.previews.take(page.person.id)
-    except AnswerRefused as refused:
+    except TooManyRequests as refused:
         raise Again(refused) from refused
     return await page.site.descriptions.markdown.html(page.visit.form().get("description", ""))
 

@@ -4,7 +4,7 @@ from actions.listings import REMOVE, remove
 from actions.views import Success
 from languages.texts import Text
 from pages.page import Again, Page, PageCall, Post, Shown
-from web.people.people_audience import done
+from pages.shared_texts import done
 
 OTHER_NAME = Text("This is another name. Nothing has been removed.")
 

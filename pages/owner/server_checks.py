@@ -7,8 +7,8 @@ from actions.action import Access
 from core.rows import Listing
 from listings import eligibility
 from pages.page import Page, PageCall, Post
+from pages.shared_texts import done
 from pages.site_tools import Submissions
-from web.people.people_audience import done
 
 
 async def check(page: PageCall, _: None) -> None:

@@ -7,7 +7,7 @@ Invariants. An obstacle that the platform names refuses a bot; what is unknown d
 moderator looks at it. A user who manages a server lists it, and it was checked. A submission that is refused
 comes back with all that was typed.
 
-The servers that a user manages came with the sign-in (`web/people/server_lists.py`). A list that is too old
+The servers that a user manages came with the sign-in (`pages/platform_facts.py`). A list that is too old
 sends nobody away: the form comes back, and says how to read the list again.
 """
 
@@ -38,13 +38,11 @@ from languages.texts import Text, Words
 from listings.forms import WebhookSettings
 from pages.owner.profile import preview
 from pages.page import Again, Answer, Page, PageCall, Post, RefusedPost, Shown
+from pages.platform_facts import ServerList
+from pages.shared_texts import CONDITIONS, LABELS, done
+from ratelimit.bucket import TooManyRequests
 from web.form_posts import FormPost
-from web.json_answers import AnswerRefused
 from web.pages import see_other
-from web.people.listing_forms import LABELS
-from web.people.people_audience import done
-from web.people.server_checking import CONDITIONS
-from web.people.server_lists import ServerList
 
 SUBMIT_BOT, LIST_SERVER = Text("Submit a bot"), Text("List a server")
 OBSTACLES: Mapping[Obstacle, Text] = {
@@ -95,7 +93,7 @@ def _form_values(page: PageCall, values: Mapping[str, Any], ref: str) -> Mapping
         "values": values,
         "labels": FIELD_LABELS,
         "kind": kind_of(ref),
-        "usual_wait_ms": page.site.ownership.usual_wait_ms,
+        "usual_wait_ms": page.call.tools.ownership.usual_wait_ms,
         "is_listed": ref in page.call.state.listings,
     }
 
@@ -136,7 +134,7 @@ async def submit_bot(page: PageCall, form: ListingSubmission) -> Success:
     """Submit the bot, unless the platform says no."""
     try:
         found = await _obstacles(page, form.id)
-    except AnswerRefused as refused:
+    except TooManyRequests as refused:
         raise Again(refused) from refused
     if found:
         raise Again(errors={"id": _in_words(found)}, status=409)
@@ -240,7 +238,7 @@ async def list_server(page: PageCall, _: None) -> Any:
             raise Again(errors={"": NOT_ELIGIBLE}, status=409, found={"checks": checks})
         checked = CheckedSubmission(form, checks, webhook, page.site.submissions.approves_servers)
         return await submit_checked(page.call.rechecked(), checked)
-    except (Refusal, Unavailable, AnswerRefused) as error:
+    except (Refusal, Unavailable, TooManyRequests) as error:
         if not (isinstance(error, Refusal) and error.code == "listing_exists"):
             raise Again(error, found={"checks": checks}) from error
         if _is_own(page, SERVERS.ref(server_id)):

@@ -19,15 +19,16 @@ from languages.texts import Text
 from listings.owners import Evidence, take_over_refusal
 from listings.rules import listing_of
 from pages.page import Again, Answer, Page, PageCall, Post, Shown
-from web.json_answers import AnswerRefused
+from pages.shared_texts import done
+from ratelimit.bucket import TooManyRequests
 from web.pages import see_other
-from web.people.applications import AWAY, NO_APPLICATION
-from web.people.people_audience import done
 
 NOT_IN_LIST = Text(
     "You do not manage this server, or the list of your servers is too old. You need the permission Manage "
     "Server there. Read the list again."
 )
+AWAY = Text("The chat platform gives no answer that can be used right now. Try again in a moment.")
+NO_APPLICATION = Text("The chat platform knows no application with this id any more.")
 NO_CODE = Text("The description at the chat platform does not hold the code.")
 
 
@@ -97,10 +98,10 @@ def _code(page: PageCall) -> tuple[Evidence, Mapping[str, Any]]:
 async def description_now(page: PageCall) -> str:
     """Ask the platform for the description of the page's bot. Raises Again without one."""
     try:
-        told = await page.site.submissions.applications.ask(page.person.id, page.call.ids[0], anew=True)
+        told = await page.site.submissions.applications.ask(page.person.id, page.call.ids[0], refresh=True)
     except PlatformAway as away:
         raise Again(errors={"": AWAY}, status=503) from away
-    except AnswerRefused as refused:
+    except TooManyRequests as refused:
         raise Again(refused) from refused
     if told.application is None:
         raise _not_proven(NO_APPLICATION)

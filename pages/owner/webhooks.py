@@ -37,13 +37,13 @@ from languages.refusals import Invalid, Refusal
 from languages.said import Fault
 from languages.texts import Text, Words
 from listings.forms import WebhookSettings
+from pages.dialogs import Question, question_page, shown_once
 from pages.owner.deliveries import EVENTS
 from pages.page import Again, Answer, Page, PageCall, Post, Shown
-from pages.question_pages import Question, question_page
-from pages.secrets_shown import ShownOnce, shown_once
+from pages.shared_texts import done
+from pages.visitors import origin
 from web.form_posts import FormPost
 from web.pages import see_other
-from web.people.people_audience import done, origin
 
 LANGUAGES: tuple[tuple[Words, ...], ...] = (
     ("", Text("None, or English for a chat platform")),
@@ -188,7 +188,9 @@ def _existing(page: PageCall) -> str:
 
 
 def _shown(page: PageCall, title: Text, secret: str) -> Shown[None]:
-    return shown_once(ShownOnce(title, Text("Signing secret"), secret, CHECK_IT, _here(page)))
+    return shown_once(
+        title=title, label=Text("Signing secret"), value=secret, what_to_do=CHECK_IT, back=_here(page)
+    )
 
 
 def _button(name: str, post: Post[Any]) -> Page[WebhookAnswer | None]:

@@ -16,10 +16,9 @@ from kinds.registry import kind_of
 from languages.refusals import Refusal
 from languages.texts import Text
 from pages.page import AnyPage, Html, Page, PageCall, Shown
-from pages.public.lists import CACHED, NO_INDEX, Wanted, listed_ms, shown_in_lists
+from pages.public.lists import CACHED, CATEGORIES, Wanted, listed_ms, shown_in_lists
 from people.permissions import rights
-from web.etags import NO_VARY, tagged
-from web.people.listing_forms import CATEGORIES
+from web.pages import NO_INDEX, NO_VARY, tagged
 from web.vote_badges import vote_badge
 
 INVITE_SCOPE = "bot applications.commands"

@@ -28,8 +28,7 @@ from pages.page import AnyPage, Page, PageCall, Shown
 from ratelimit.address import address_key
 from search.catalogue import IndexKey, folded
 from search.list_orders import SORTS, ListOrder, Sort
-from web.etags import NO_VARY
-from web.people.listing_forms import CATEGORIES
+from web.pages import NO_INDEX, NO_VARY
 
 LISTED = 24
 """The listings of one page."""
@@ -54,9 +53,10 @@ SORT_NAMES: Mapping[Sort, Text] = {
     "newest": Text("Newest"),
     "name": Text("Name"),
 }
+CATEGORIES: Mapping[str, Text] = {name: text for kind in KINDS for name, text in kind.categories.items()}
+"""The categories of all kinds, by their names in the API."""
 CACHED = {"cache-control": "public, max-age=10", **NO_VARY}
 """The headers of a JSON that is the same for everybody."""
-NO_INDEX = {"x-robots-tag": "noindex"}
 
 
 class PublicCard(View):
@@ -88,7 +88,7 @@ class PublicList(Success):
 
 
 class LimitQuery(Form, frozen=True):
-    """The parameter of the JSON of a list: how many listings a program wants."""
+    """The parameter of a list's JSON: the number of listings."""
 
     limit: PageLimit | None = None
 
@@ -219,7 +219,7 @@ async def _found(page: PageCall, wanted: Wanted, limit: int) -> list[str]:
 
 
 def _categories(page: PageCall, wanted: Wanted) -> list[tuple[str, Text, int, bool]]:
-    """Return the address, the name, the number of listings and whether it is the present one."""
+    """Return each category: address, name, number of listings, and true for the present one."""
     found = []
     for name, words in wanted.kind.categories.items():
         count = _total(page, ListOrder(IndexKey(wanted.kind.prefix, category=name), wanted.sort))

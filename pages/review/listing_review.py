@@ -12,8 +12,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
-from actions.action import Access, AnyAction, Call, Operation
-from actions.history import ACT_NAMES
+from actions.action import Access, AnyAction, Call, form_of
+from actions.history import ACTION_NAMES
 from actions.review import AGREE, APPROVE, CLAIM, DENY, NOTE, REFUSE, RELEASE, WITHDRAW
 from actions.users import LIFT_QUARANTINE, QUARANTINE_USER, QuarantineTerms, impose, lift
 from actions.views import Success
@@ -28,17 +28,15 @@ from listings.review import PresetReason, denial_text, review_of
 from listings.rules import change_version, listing_of
 from pages.page import Again, Answer, Page, PageCall, Post, Show, Shown
 from pages.review.listing_view import ReviewView, platform_view, review_view
+from pages.shared_texts import CONDITIONS, LABELS, done
 from web.error_pages import error_text
 from web.form_posts import FormPost
-from web.people.listing_forms import LABELS
-from web.people.people_audience import done
-from web.people.server_checking import CONDITIONS
 
 SEES = Access("review")
 """The access of all forms. Those that decide refuse the owners of the listing themselves, with a text."""
 OWN = Text("This listing is yours. Another moderator decides about it.")
 NO_REASON = Text("Choose a reason, or write one.")
-UNCONFIRMED = Text("Confirm the owner: nobody has proven to control this listing.")
+UNCONFIRMED = Text("The ownership is not verified: confirm the owner yourself.")
 OTHER_OWNER = Text(
     "The listing has another owner than the one that you saw. Look at it again. Nothing has changed for "
     "either."
@@ -88,7 +86,7 @@ async def _html(page: PageCall) -> Mapping[str, Any]:
         "may_decide": "decide" in page.rights,
         "description": await page.site.descriptions.markdown.html(kind.prose(row.latest)),
         "labels": LABELS,
-        "deeds": ACT_NAMES,
+        "deeds": ACTION_NAMES,
         "reasons": _reasons(page),
         "conditions": CONDITIONS,
         "values": page.visit.form() if page.refused.error is not None else {},
@@ -102,7 +100,7 @@ def _here(page: PageCall) -> str:
 def _reasons(page: PageCall) -> Sequence[PresetReason]:
     """Return the reasons for which a listing of this kind may be denied."""
     kinds = {page.call.listing_kind.plural, "both"}
-    return [each for each in page.site.reviewing.reasons if each.kind in kinds]
+    return [each for each in page.site.reasons if each.kind in kinds]
 
 
 async def show_or_overtaken(page: PageCall) -> Shown[Any]:
@@ -235,7 +233,7 @@ def _decision(
     Args:
         prefix: the beginning of the names of the form's fields.
     """
-    form_type = Operation(action, None).form
+    form_type = form_of(action, None)
     names = form_type.__struct_fields__ if form_type is not None else ()
     takes_reason = "reason" in names
 

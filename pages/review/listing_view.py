@@ -1,9 +1,10 @@
 """A listing as moderators see it: the value that the page and its JSON show.
 
-Invariant: a fact that nobody knows is called unknown, and nothing is made up.
+Invariant: a fact that is not known is called unknown.
 """
 
 import asyncio
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from msgspec import Meta
@@ -19,7 +20,7 @@ from chatplatform.platform_client import PlatformAway
 from core.rows import Listing, Review
 from kinds.registry import kind_of
 from listings import owners, review
-from listings.profile_changes import LineState, changed_fields
+from listings.profile_changes import ChangedField, changed_fields
 from pages.page import PageCall
 
 LOOK_SECONDS = 2.0
@@ -27,7 +28,7 @@ LOOK_SECONDS = 2.0
 OTHERS_SHOWN = 50
 
 Known = Literal["told", "no application", "away", "not asked"]
-"""`no application`: the platform knows none of this id. `not asked`: it tells nothing of servers."""
+"""`no application`: the platform knows none of this id. `not asked`: it says nothing about servers."""
 
 
 class PlatformView(View):
@@ -38,20 +39,6 @@ class PlatformView(View):
     name: str | None = None
     is_inviteable: Answer = "unknown"
     has_commands: Answer = "unknown"
-
-
-class ChangedLineView(View):
-    """A line of a changed field."""
-
-    state: LineState
-    text: Annotated[str, Meta(description="The number of lines, for those that are left out.")]
-
-
-class ChangedFieldView(View):
-    """A field of the profile that differs from the version on which a moderator decided last."""
-
-    name: str
-    lines: tuple[ChangedLineView, ...]
 
 
 class OwnerView(View):
@@ -87,7 +74,7 @@ class ReviewView(Success):
     proven_at: Moment | None
     edited_at: Annotated[tuple[Moment, ...], Meta(description="Edits since it was submitted, newest first.")]
     changes: Annotated[
-        tuple[ChangedFieldView, ...] | None,
+        Sequence[ChangedField] | None,
         Meta(
             description="What was changed since the last denial, or of an approved listing what waits for a "
             "decision; null where it is not kept."
@@ -107,7 +94,7 @@ async def platform_view(page: PageCall) -> PlatformView:
         return PlatformView(known="not asked", at=None)
     try:
         async with asyncio.timeout(LOOK_SECONDS):
-            told = await page.site.reviewing.platform.application(page.call.ids[0])
+            told = await page.site.platform.application(page.call.ids[0])
     except (PlatformAway, TimeoutError):
         return PlatformView(known="away", at=None)
     if told.application is None:
@@ -165,15 +152,9 @@ def _others(page: PageCall, row: Listing) -> tuple[OtherListing, ...]:
     return tuple(OtherListing(ref=ref, name=brief.name, state=brief.state) for ref, brief in briefs)
 
 
-def _changes(row: Listing) -> tuple[ChangedFieldView, ...] | None:
+def _changes(row: Listing) -> Sequence[ChangedField] | None:
     denied = row.review.denied_profile if row.review is not None else None
     before = row.agreed if row.change is not None else denied
     if before is None:
         return None
-    return tuple(
-        ChangedFieldView(
-            name=field.name,
-            lines=tuple(ChangedLineView(state=line.state, text=line.text) for line in field.lines),
-        )
-        for field in changed_fields(asdict(before), asdict(row.latest))
-    )
+    return changed_fields(asdict(before), asdict(row.latest))

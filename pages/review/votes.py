@@ -12,7 +12,7 @@ from typing import Annotated, Any, NamedTuple
 from msgspec import Meta
 
 from actions.views import ActorName, Count, Moment, Success, View
-from actions.vote_removals import REMOVE_VOTES, StruckVotes, remove
+from actions.votes import REMOVE_VOTES, StruckVotes, remove
 from core.actors import user_of
 from core.audit_log import FLAGS_KEPT
 from core.rows import FlagRule, Listing, VoteFlag
@@ -23,9 +23,9 @@ from languages.texts import Text
 from listings.forms import Strike
 from pages.page import Again, Answer, Page, PageCall, Post, Shown
 from pages.review.listing_review import SEES, refuse_own
+from pages.shared_texts import done
 from search.paging import page_of
 from web.form_posts import FormPost
-from web.people.people_audience import done
 
 ON_A_PAGE = 50
 SLICE = 64
@@ -35,7 +35,7 @@ RULES: dict[FlagRule, Text] = {
     "burst": Text("Many voted for the listing at once."),
 }
 """The rules in words."""
-NOBODY = Text("No vote is meant by that. Nothing is struck out.")
+NOBODY = Text("No votes match this. Nothing is struck out.")
 NO_TIME = Text("Write a time such as 2026-01-31T18:00.")
 
 

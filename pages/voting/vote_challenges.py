@@ -1,10 +1,11 @@
-"""A proof of work before a suspicious vote (ALTCHA, version 2). Law: a solution is for one user, one listing,
-once, and for five minutes.
+"""A proof of work before a suspicious vote (ALTCHA, version 2).
+
+Invariant: a solution is for one user and one listing, counts once, and is valid for five minutes.
 
 The browser looks for a number whose derived key begins with a given prefix. That costs users of many
 accounts time. It is no test of being human. A challenge is signed, so nothing is kept until it is solved. The
-memory of used ones is bounded. If one fell out early it could be used again for the same vote alone, which
-the cooldown refuses.
+memory of used solutions is bounded. One that leaves it early could be used again for the same vote alone,
+which the cooldown refuses.
 """
 
 import asyncio
@@ -35,7 +36,7 @@ Verdict = Literal["solved", "late", "wrong"]
 
 
 class VoteChallenges:
-    """Makes challenges, and judges what comes back.
+    """Makes challenges, and judges their solutions.
 
     Args:
         secret: bytes that all nodes of a deployment share, and nobody else knows.
@@ -52,10 +53,10 @@ class VoteChallenges:
         return await asyncio.to_thread(self._made, {"listing": ref, "user": user, "until": until_ms})
 
     async def judge(self, solution: str, ref: str, user: str) -> Verdict:
-        """Judge a solution, which then is used. A derivation takes 2 ms, so a thread makes it."""
+        """Judge a solution, which is used then. A derivation takes 2 ms, so a thread makes it."""
         if len(solution) > MOST_CHARACTERS:
             return "wrong"
-        payload = await asyncio.to_thread(self._right, solution)
+        payload = await asyncio.to_thread(self._verified, solution)
         if payload is None:
             return "wrong"
         data, now_ms = payload.challenge.parameters.data or {}, self._clock.now_ms()
@@ -73,8 +74,8 @@ class VoteChallenges:
         made = create_challenge(ALGORITHM, COST, key_prefix=PREFIX, data=data, hmac_secret=self._key)
         return json.dumps(made.to_dict())
 
-    def _right(self, solution: str) -> "Payload | None":
-        """Return a solution that is right, whomever it is for."""
+    def _verified(self, solution: str) -> "Payload | None":
+        """Return a right solution, for any user and listing; None for a wrong one."""
         from altcha import verify_solution
 
         payload = _read(solution)

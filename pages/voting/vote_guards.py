@@ -1,11 +1,12 @@
-"""What guards the vote button, beside the rule of the cooldown. Law: a guard delays a vote or flags it, and
-drops none.
+"""The guards of the vote button, beside the rule of the cooldown.
+
+Invariant: a guard delays or flags a vote, and drops none.
 
     young account -> one user too often -> one address too often -> the rules that make a vote suspicious
 
-Two rules make one suspicious: many accounts vote from one address, or many vote for one listing at once. All
-counts are of this process, and all are bounded: what does not fit is not counted, so nobody pushes out the
-count of another. Addresses are kept in memory alone, and for an hour at most.
+Two rules make a vote suspicious: many accounts vote from one address, or many vote for one listing at once.
+All counts are of this process, and all are bounded. A further user or address is not counted, so nobody
+pushes out the count of another. Addresses are kept in memory alone, and for an hour at most.
 """
 
 from collections import OrderedDict
@@ -14,10 +15,9 @@ from typing import NamedTuple
 from chatplatform.answers import created_ms
 from core.clock import MS_PER_DAY, NS_PER_SECOND, Clock
 from core.rows import FlagRule, Policy
-from handlers.reply import too_many
+from pages.visitors import VisitorLimit
 from ratelimit.address import address_key
 from ratelimit.bucket import Buckets
-from web.json_answers import AnswerRefused
 
 MOST_USERS = 100_000
 MOST_ADDRESSES = 10_000
@@ -26,7 +26,7 @@ CROWD_SECONDS = 3_600
 
 
 class GuardPolicy(NamedTuple):
-    """The settings of the guards: `votes` in config.yaml says what each means."""
+    """The settings of the guards, which `votes` in config.yaml explains."""
 
     min_account_days: int
     of_user: Policy
@@ -47,8 +47,8 @@ class VoteGuards:
     def __init__(self, policy: GuardPolicy, clock: Clock) -> None:
         self._policy = policy
         self._clock = clock
-        self._users = Buckets(MOST_USERS)
-        self._addresses = Buckets(MOST_ADDRESSES)
+        self._users = VisitorLimit(policy.of_user, clock, MOST_USERS)
+        self._addresses = VisitorLimit(policy.of_address, clock, MOST_ADDRESSES)
         self._bursts = Buckets(MOST_LISTINGS)
         self._crowds = _Crowds()
 
@@ -58,13 +58,9 @@ class VoteGuards:
         return created_ms(user) + days * MS_PER_DAY if days else 0
 
     def take(self, user: str, address: str) -> None:
-        """Count a press of the button. Raises AnswerRefused for one too many."""
-        now_ns = self._clock.monotonic_ns()
-        taken = self._users.take(user, self._policy.of_user, now_ns)
-        if taken.allowed:
-            taken = self._addresses.take(address_key(address), self._policy.of_address, now_ns)
-        if not taken.allowed:
-            raise AnswerRefused(too_many(taken))
+        """Count a press of the button. Raises TooManyRequests for one too many."""
+        self._users.take(user)
+        self._addresses.take(address_key(address))
 
     def tripped(self, ref: str, user: str, address: str) -> Tripped | None:
         """Return the rule that makes the vote suspicious, if one does."""
@@ -91,14 +87,16 @@ class _Crowd(NamedTuple):
 
 
 class _Crowds:
-    """The accounts that voted from each address since its window began. All windows have one length, so the
-    oldest stand first."""
+    """The accounts that voted from each address since its window began.
+
+    All windows have one length, so the oldest come first.
+    """
 
     def __init__(self) -> None:
         self._crowds: OrderedDict[str, _Crowd] = OrderedDict()
 
     def full_until_ns(self, key: str, user: str, most: int, now_ns: int) -> int | None:
-        """Return when the window of an address ends that has its accounts already, without this one."""
+        """Return the end of an address's window that has its accounts already, without this one."""
         crowd = self._crowds.get(key)
         if crowd is None or _is_over(crowd, now_ns) or int(user) in crowd.users or len(crowd.users) < most:
             return None

@@ -1,10 +1,13 @@
-"""The vote page of a listing. Invariant: the button alone casts a vote, no sign-in and no reload.
+"""The vote page of a listing. Invariant: only the button casts a vote, and no sign-in and no reload does.
 
-    GET    who may vote sees the button; who has voted sees when the next vote is possible, and whether the
-           bot was told
+    GET    a visitor who may vote sees the button; one who has voted sees when the next vote is possible, and
+           whether the bot was told
     POST   guards -> the rule and the claim of POST /manage/.../votes -> durable -> 303 to the same page
 
-Only a public listing has the page. Of any other it is a 404, as of an unknown id.
+Only a public listing has the page. For any other it is a 404, as for an unknown id.
+
+The page also shows the status of the webhook's delivery of the vote. If the log no longer says it, the status
+is unknown.
 """
 
 from collections.abc import Mapping
@@ -13,22 +16,16 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from msgspec import Meta
 
+from actions.deliveries import text_of_error
 from actions.views import Count, Moment, Success
 from actions.votes import CAST_VOTE, CastVote, refuse, take
 from core.failures import Unavailable
 from core.rows import Listing
+from core.state import State
 from handlers.reply import NO_HEADERS
 from languages.refusals import Refusal
-from languages.texts import Text
+from languages.texts import Text, Words
 from pages.page import Again, Page, PageCall, Post, Shown
-from pages.voting.tellings import (
-    NOT_TOLD,
-    Telling,
-    ToldState,
-    look_again_seconds,
-    telling_of,
-    text_for_voters,
-)
 from pages.voting.vote_guards import Tripped
 from people.reminders import is_reminded
 from web.pages import see_other
@@ -49,14 +46,40 @@ _STATUS: Mapping[ProblemKind, int] = {
     "unproven": 403,
     "late proof": 403,
 }
+_ERRORS_FOR_VOTERS = frozenset({"expired", "overflow"})
+"""The errors of deliveries that say something to voters, beside HTTP statuses."""
+SOONEST_SECONDS, LATEST_SECONDS = 2, 60
+"""The bounds of the time after which a page looks at a delivery again."""
+
+ToldState = Literal["no webhook", "waiting", "held", "retrying", "told", "failed", "unknown", "no vote"]
 
 
 class Problem(NamedTuple):
-    """Why a vote is not taken now. `until_ms` is the time from which it may be (Unix ms)."""
+    """The reason why a vote is not taken now. `until_ms` is the time from which it is (Unix ms)."""
 
     kind: ProblemKind
     until_ms: int | None = None
     reason: str = ""
+
+
+class DeliveryStatus(NamedTuple):
+    """The outcome of the delivery of a vote, so far.
+
+    `held` means that its endpoint is suspended. `at_ms` is the time of the last attempt, or of the next one
+    while it is retried (Unix ms).
+    """
+
+    state: ToldState
+    at_ms: int | None = None
+    status: int | None = None
+    error: str | None = None
+
+    @property
+    def is_open(self) -> bool:
+        return self.state in {"waiting", "held", "retrying"}
+
+
+NO_DELIVERY = DeliveryStatus("no vote")
 
 
 class _Standing(NamedTuple):
@@ -65,10 +88,10 @@ class _Standing(NamedTuple):
     votes: int = 0
     last_ms: int | None = None
     is_counted: bool = False
-    told: Telling = NOT_TOLD
+    told: DeliveryStatus = NO_DELIVERY
     problem: Problem | None = None
     tripped: Tripped | None = None
-    """The rule for which a proof of work is asked for."""
+    """The rule that asks for a proof of work."""
 
 
 class VoteStanding(Success):
@@ -86,16 +109,8 @@ class VoteStanding(Success):
     told_status: Count | None
 
 
-class VoteHeld(Exception):
-    """A vote that this page does not take now, although the rules would."""
-
-    def __init__(self, problem: Problem) -> None:
-        super().__init__(problem.kind)
-        self.problem = problem
-
-
 async def show(page: PageCall) -> Shown[VoteStanding | None]:
-    """Show the button, or why there is none; the JSON is for those who are signed in."""
+    """Show the button, or why there is none. The JSON takes a sign-in."""
     row, visitor = _public(page), page.visit.visitor
     problem = _problem(page)
     standing = _Standing(problem=problem) if visitor is None else _standing(page, row, visitor.id, problem)
@@ -139,7 +154,7 @@ def _public(page: PageCall) -> Listing:
 
 
 def _held(problem: Problem) -> Again:
-    return Again(VoteHeld(problem), status=_STATUS[problem.kind])
+    return Again(found={"problem": problem}, status=_STATUS[problem.kind])
 
 
 def _refuse_young(page: PageCall, user: str) -> None:
@@ -160,7 +175,7 @@ async def _refuse_unproven(page: PageCall, user: str) -> None:
 
 
 def _problem(page: PageCall) -> Problem | None:
-    """Return why the vote was refused; before a press, why it would be."""
+    """Return the reason of the refused vote; before a press, the reason for which it would be refused."""
     error, visitor = page.refused.error, page.visit.visitor
     try:
         if error is not None:
@@ -169,17 +184,16 @@ def _problem(page: PageCall) -> Problem | None:
             refuse(page.call, visitor.id)
             _refuse_young(page, visitor.id)
     except Again as again:
-        error = again.error
-    except (Refusal, Unavailable, VoteHeld) as refused:
-        error = refused
-    return _problem_of(error) if error is not None else None
+        held: Problem = again.found["problem"]
+        return held
+    except (Refusal, Unavailable) as refused:
+        return _problem_of(refused)
+    return None
 
 
-def _problem_of(error: Exception) -> Problem:
-    """Return a refusal as a problem. One that the page has no words for goes on."""
+def _problem_of(error: Refusal | Unavailable) -> Problem:
+    """Return a refusal as a problem. Raises a refusal that the page has no text for."""
     match error:
-        case VoteHeld():
-            return error.problem
         case Unavailable():
             return Problem("unsaved")
         case Refusal(code="voted_too_soon", facts=facts):
@@ -202,7 +216,7 @@ def _standing(page: PageCall, row: Listing, user: str, problem: Problem | None) 
     count, last_ms = vote
     is_unsaved = problem is not None and problem.kind == "unsaved"  # the state may have it all the same
     is_counted = not is_unsaved and call.now_ms - last_ms < call.tools.cooldown_ms
-    told = telling_of(call.state, row, user, last_ms) if is_counted else NOT_TOLD
+    told = delivery_status(call.state, row, user, last_ms) if is_counted else NO_DELIVERY
     return _Standing(count, last_ms, is_counted, told, problem, tripped)
 
 
@@ -242,6 +256,40 @@ async def _html(page: PageCall, row: Listing, standing: _Standing) -> Mapping[st
         "in_words": text_for_voters,
         **standing._asdict(),
     }
+
+
+def delivery_status(state: State, row: Listing, user: str, cast_ms: int) -> DeliveryStatus:
+    """Return the outcome of the delivery of the user's latest vote, which was cast at that time."""
+    found = state.deliveries.of_vote(row.ref, user, cast_ms)
+    if found is None:
+        is_told = row.webhook is not None and "vote" in row.webhook.taken
+        return DeliveryStatus("unknown" if is_told else "no webhook")
+    last = found.attempts[-1] if found.attempts else None
+    status = last.status if last is not None else None
+    error = found.dropped or (last.error if last is not None else None)
+    if found.state != "pending":
+        at_ms = last.at_ms if last is not None else found.dropped_ms
+        return DeliveryStatus("told" if found.state == "delivered" else "failed", at_ms, status, error)
+    if row.webhook is not None and row.webhook.suspension is not None:
+        return DeliveryStatus("held")
+    if last is None:
+        return DeliveryStatus("waiting")
+    return DeliveryStatus("retrying", found.next_attempt_ms, status, error)
+
+
+def look_again_seconds(cast_ms: int, now_ms: int) -> int:
+    """Return the time after which an open page looks at the delivery again.
+
+    It grows with the age of the vote, so a page that stays open for hours costs nothing.
+    """
+    return min(max((now_ms - cast_ms) // 4_000, SOONEST_SECONDS), LATEST_SECONDS)
+
+
+def text_for_voters(error: str | None) -> Words:
+    """Return the text of a delivery's error for voters, who can do nothing about it."""
+    if error is not None and (error in _ERRORS_FOR_VOTERS or error.startswith("http_")):
+        return text_of_error(error)
+    return Text("no answer came")
 
 
 VOTE_PAGE = Page(

@@ -9,6 +9,7 @@ import pytest
 
 from actions.action import Access, Action, Call, Command, operations
 from actions.keys import KEY_ACTIONS
+from actions.table import ACTIONS
 from actions.tools import Tools
 from actions.views import Success
 from core.actors import OPERATOR
@@ -17,30 +18,32 @@ from kinds.servers import SERVERS
 from languages.refusals import Invalid
 from tests.support.sample_rows import NOW_MS, USER
 
-APPROVE: Action[None, Success] = Action(
+
+def approve(_: Call, __: None) -> Success:
+    return Success()
+
+
+APPROVE = Action(
     name="approve{Thing}",
-    run=lambda _, __: Success(),
-    view=Success,
+    run=approve,
     access=Access("decide"),
-    method="POST",
-    path="/manage/{kind}/{id}/approve",
-    tag="Listings",
+    route="POST /manage/{kind}/{id}/approve",
     summary="Approve a {thing} in review",
     about={"bots": "It can have API keys.", "servers": "It can be voted for."},
     outcome="The {thing}.",
     command=Command("{kind} approve"),
 )
-SWEEP = replace(APPROVE, name="sweep", path="/manage/sweep", about="Sweeps.", command=Command("sweep"))
+SWEEP = replace(APPROVE, name="sweep", route="POST /manage/sweep", about="Sweeps.", command=Command("sweep"))
 
 
 def test_an_action_is_one_operation_for_each_kind_of_listing() -> None:
     bots, servers = operations([APPROVE])
-    assert (bots.name, bots.path, bots.summary, bots.about, bots.command) == (
+    assert (bots.name, bots.path, bots.summary, bots.about, bots.command.words) == (
         *("approveBot", "/manage/bots/{id}/approve", "Approve a bot in review"),
         *("It can have API keys.", "bots approve"),
     )
     assert (servers.name, servers.about) == ("approveServer", "It can be voted for.")
-    assert bots.is_on_listing
+    assert (bots.form, bots.view, bots.refusals) == (None, Success, ("no_such_listing",))
 
 
 def test_an_action_of_a_part_is_for_the_kinds_that_have_it() -> None:
@@ -49,7 +52,15 @@ def test_an_action_of_a_part_is_for_the_kinds_that_have_it() -> None:
 
 def test_an_action_on_no_listing_is_one_operation() -> None:
     (operation,) = operations([SWEEP])
-    assert (operation.kind, operation.path, operation.is_on_listing) == (None, "/manage/sweep", False)
+    assert (operation.kind, operation.path, operation.refusals) == (None, "/manage/sweep", ())
+
+
+def test_the_ids_of_a_path_and_a_commit_add_their_refusals() -> None:
+    by_name = {operation.name: operation.refusals for operation in operations(ACTIONS)}
+    assert by_name["rotateKey"] == ("no_such_listing", "no_such_key", "unavailable")
+    assert by_name["quarantineUser"] == ("invalid_id", "invalid_act", "unavailable")
+    assert by_name["inviteExtraOwner"][:2] == ("no_such_listing", "invalid_id")
+    assert by_name["checkBotVotes"] == ("no_such_listing",)
 
 
 def test_a_group_comes_kind_by_kind() -> None:

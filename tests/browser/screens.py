@@ -20,11 +20,11 @@ from tests.support.webhook_receiver import receiving
 
 FOLDER = ROOT / "docs" / "screens"
 LOAD_SECONDS = 60.0
-"""How long the load runs before the first picture: the charts show a minute."""
+"""The time that the load runs before the first picture: the charts show a minute."""
 
 
 class Screen(NamedTuple):
-    """A picture. `user` is whose browser it is, on a page for people."""
+    """A picture. `user` is the owner of the browser, on a page for people."""
 
     name: str
     path: str

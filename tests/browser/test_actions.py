@@ -1,4 +1,4 @@
-"""Every action of the pages, with its question first, and the overview that moves by itself."""
+"""Every action of the pages, with its question first, and the overview that updates on its own."""
 
 import time
 from collections.abc import Iterator

@@ -11,7 +11,7 @@ from kinds.bots import BotProfile
 from tests.support.browser import visiting
 from tests.support.gateways import BOT, OWNER, running
 from tests.support.hostile_markdown import HOSTILE
-from web.prose import ATTRIBUTES, MOST_CHARACTERS, TAGS
+from web.markdown import ATTRIBUTES, MOST_CHARACTERS, TAGS
 
 FOUND = """box => [...box.querySelectorAll('*')].flatMap(each => [
   each.localName, each.namespaceURI, ...each.getAttributeNames().map(name => `${each.localName} ${name}`)])"""

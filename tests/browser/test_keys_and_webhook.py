@@ -120,7 +120,7 @@ def test_a_webhook_is_set_up_tested_healed_and_removed(
         page.get_by_role("link", name="Delivery log").click()
         page.get_by_label("Failed").select_option("At any time")
         press(page, "Send them again")
-        expect(page.locator("#notices")).to_contain_text("What failed is on its way again.")
+        expect(page.locator("#notices")).to_contain_text("The failed deliveries are sent again.")
         visitor.see(WEBHOOK)
         page.get_by_role("link", name="Remove the webhook").click()
         press(page, "Remove the webhook")

@@ -53,7 +53,7 @@ def test_an_owner_submits_a_bot_proves_it_changes_it_and_removes_it(
         code = page.locator("code").inner_text()
         describe(gateway, f"Music. {code}")
         page.get_by_role("button", name="Look for the code").click()
-        expect(page.get_by_text("It is proven that the bot is yours.")).to_be_visible()
+        expect(page.get_by_text("The ownership is verified.")).to_be_visible()
 
         page.get_by_role("link", name="Profile").click()
         page.get_by_label("Name", exact=True).fill("Another name")

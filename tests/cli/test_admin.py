@@ -13,9 +13,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from cli.admin import LOST
 from cli.caller import GatewayCaller
-from cli.operations import BY_NAME
+from cli.operations import BY_NAME, OPERATIONS
 from cli.outline import text_of
 from core.clock import SystemClock
 from core.events import Event, ListingSaved
@@ -315,7 +314,7 @@ def test_a_change_without_an_answer_says_that_it_is_done(gateway: ThreadGateway,
     assert admin("bots", "remove", BOT, "--yes").output == "done\n"
 
 
-def test_a_memory_that_is_not_the_disk_ends_with_1(receiver: Receiver) -> None:
+def test_a_memory_that_differs_from_the_disk_ends_with_1(receiver: Receiver) -> None:
     answer = {"success": True, "position": 1, "digest": "a", "folded_digest": "b", "equal": False}
     receiver.default = status(200, json.dumps(answer).encode())
     result = run_admin(receiver.url, "verify")
@@ -332,13 +331,13 @@ def test_a_memory_that_is_not_the_disk_ends_with_1(receiver: Receiver) -> None:
         ("--until 2031-01-31T18:00+02:00", "2031-01-31 16:00:00 UTC"),
     ],
 )
-def test_a_quarantine_ends_when_it_is_told(admin: Admin, option: str, until: str) -> None:
+def test_a_quarantine_ends_at_the_time_that_the_command_names(admin: Admin, option: str, until: str) -> None:
     shown = admin("users", "quarantine", USER, "vote", "Bought votes.", *option.split(), "--json")
     (quarantine,) = json.loads(shown.output)["quarantines"]
     assert text_of("until", quarantine["until"]) == until
 
 
-def test_a_quarantine_lasts_for_as_long_as_it_is_told(admin: Admin) -> None:
+def test_a_quarantine_lasts_for_the_duration_that_the_command_names(admin: Admin) -> None:
     before_ms = SystemClock().now_ms()
     shown = admin("users", "quarantine", USER, "vote", "Bought votes.", "--for", "7d", "--json")
     (quarantine,) = json.loads(shown.output)["quarantines"]
@@ -366,7 +365,7 @@ def test_users_are_shown_on_80_columns(gateway: ThreadGateway) -> None:
 # -- Any call ---------------------------------------------------------------------------------------------
 
 
-def test_the_list_of_calls_tells_what_each_does() -> None:
+def test_the_list_of_calls_says_what_each_does() -> None:
     listed = run_admin(unused_url(), "call", "--help").output
     assert re.search(r"^  showBot +Show a bot\.$", listed, re.MULTILINE)
 
@@ -402,7 +401,7 @@ def test_json_is_the_api_s_answer(gateway: ThreadGateway, admin: Admin) -> None:
     assert state.keys() == gateway.done("GET", "/debug/overview.json").keys()
 
 
-def test_a_refusal_is_told_in_the_api_s_words(gateway: ThreadGateway) -> None:
+def test_a_refusal_is_shown_in_the_api_s_words(gateway: ThreadGateway) -> None:
     gateway.list_bot()
     gateway.cast()
     url = gateway.base_url
@@ -466,7 +465,9 @@ def test_a_command_that_loses_something_asks_and_without_a_terminal_refuses(gate
     for command, given in ids.items():
         line = error(run_admin(gateway.base_url, *command.split(), *given, input="y\n"))
         assert line.endswith("It does so with --yes, or asks on a terminal; nothing was changed")
-    assert LOST.keys() - ids.keys() == {"servers remove"}
+    assert line.startswith("This strikes out 0 votes of 0 users."), "as a dry run has found"
+    asking = {call.command.words for call in OPERATIONS if call.command.loses}
+    assert asking - ids.keys() == {"servers remove"}
     assert gateway.done("GET", f"/manage/bots/{BOT}")["state"] == "approved"
 
 

@@ -44,7 +44,7 @@ def test_the_state_of_a_running_gateway_is_saved_and_read_back(tmp_path: Path) -
     assert loaded.state.digest() == live["digest"]
 
 
-def test_the_gateway_that_holds_the_folder_is_asked_and_else_the_folder(tmp_path: Path) -> None:
+def test_the_state_comes_from_the_gateway_of_the_folder_or_else_from_the_folder(tmp_path: Path) -> None:
     path = tmp_path / "votegate.sock"
     config = tmp_path / "config.yaml"
     text = f"data_dir: {tmp_path / 'data'}\nserver: {{unix_socket: {path}}}\noperator: {{token: {TOKEN}}}\n"
@@ -118,7 +118,7 @@ def test_a_passphrase_is_typed_twice_on_a_terminal_and_not_shown(kept: Kept, tmp
         stdin=theirs,
         stdout=subprocess.PIPE,
         stderr=theirs,
-        start_new_session=True,  # or the prompt would go to the terminal of whoever runs the tests
+        start_new_session=True,  # or the prompt would go to the terminal that runs the tests
     )
     os.close(theirs)
     seen = b""
@@ -156,7 +156,7 @@ def test_what_is_refused_saves_nothing(kept: Kept, tmp_path: Path, arguments: li
     assert {str(path) for path in tmp_path.rglob("*")} == before
 
 
-def test_without_a_gateway_and_without_a_folder_that_is_told(tmp_path: Path) -> None:
+def test_without_a_gateway_and_a_folder_nothing_is_saved(tmp_path: Path) -> None:
     config = tmp_path / "config.yaml"
     config.write_text(f"data_dir: {tmp_path / 'none'}\nserver: {{port: {unused_url().rpartition(':')[2]}}}\n")
     line = refused("backup", tmp_path / "out", "--config", config)

@@ -58,7 +58,7 @@ def test_the_token_may_come_from_standard_input(gateway: ThreadGateway) -> None:
 
 
 @pytest.mark.parametrize("content", [None, b"\xff"])
-def test_a_token_file_that_cannot_be_read_is_told_without_its_name(
+def test_a_token_file_that_cannot_be_read_is_reported_without_its_name(
     tmp_path: Path, content: bytes | None
 ) -> None:
     """Somebody may have put the token itself in the place of the file."""

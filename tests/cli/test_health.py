@@ -80,13 +80,13 @@ def test_it_asks_over_tls_and_knows_the_certificate_of_the_settings(tmp_path: Pa
         gateway.close()
 
 
-def test_who_does_not_answer_is_given_up(silent: str) -> None:
+def test_a_server_that_does_not_answer_is_given_up(silent: str) -> None:
     status, line = health("--url", silent, "--seconds", "0.2")
     assert status == 1
     assert line.startswith(f"Error: no gateway answers at {silent}: it has not answered")
 
 
 @pytest.mark.parametrize("wrong", ["nonsense", "ftp://a", "http://", "http://[::1", "http://127.0.0.1:1"])
-def test_an_address_that_is_none_is_told_in_one_line(wrong: str) -> None:
+def test_a_wrong_address_is_reported_in_one_line(wrong: str) -> None:
     status, line = health("--url", wrong)
     assert (status, line.startswith("Error: ")) == (1, True), line

@@ -1,4 +1,4 @@
-"""A gateway, called: over TCP, TLS and Unix sockets; and what is told where there is none."""
+"""Calls of a gateway over TCP, TLS and Unix sockets, and the errors where there is none."""
 
 import os
 import socket
@@ -38,7 +38,7 @@ def told(url: str, seconds: float = WAIT_SECONDS, trusted: Path | None = None) -
 
 @contextmanager
 def speaking(answer: Callable[[socket.socket], None]) -> Iterator[str]:
-    """A server that says what it likes to one client, once that has sent its request."""
+    """A server that answers one client with given bytes, once the client has sent its request."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
 
         def speak() -> None:
@@ -79,7 +79,7 @@ def test_a_gateway_is_called_over_tls_if_its_certificate_is_trusted(tmp_path: Pa
 
 
 @pytest.mark.parametrize("content", [None, "no certificate"])
-def test_a_file_without_certificates_is_told(tmp_path: Path, content: str | None) -> None:
+def test_a_file_without_certificates_is_reported(tmp_path: Path, content: str | None) -> None:
     path = tmp_path / "ca.pem"
     if content is not None:
         path.write_text(content)
@@ -87,7 +87,7 @@ def test_a_file_without_certificates_is_told(tmp_path: Path, content: str | None
         asked("https://127.0.0.1:1", path)
 
 
-def test_a_gateway_without_tls_is_told_from_one_with_it(gateway: ThreadGateway) -> None:
+def test_a_gateway_without_tls_is_reported_as_such(gateway: ThreadGateway) -> None:
     assert "no TLS (" in told(gateway.base_url.replace("http", "https"))
 
 
@@ -98,7 +98,7 @@ def test_a_wrong_token_is_refused_in_the_gateway_s_words(gateway: ThreadGateway)
 
 
 @pytest.mark.parametrize("token", ["", "a-token\nand-another", "a-tökén", "a-token\n"])
-def test_a_token_that_cannot_be_sent_is_told_and_not_shown(token: str) -> None:
+def test_a_token_that_cannot_be_sent_is_refused_and_not_shown(token: str) -> None:
     with pytest.raises(click.ClickException) as raised:
         Remote(Address(unused_url()), token)
     assert raised.value.message == "no operator token: it must be visible ASCII on one line"
@@ -117,7 +117,7 @@ def test_a_name_without_a_file_is_written_with_an_at_sign() -> None:
 
 
 @pytest.mark.parametrize("path", ["/nowhere/votegate.sock", "@nobody", "", "/" + "x" * 200, __file__])
-def test_where_no_gateway_is_on_a_unix_socket_that_is_told(path: str) -> None:
+def test_a_unix_socket_without_a_gateway_is_reported(path: str) -> None:
     assert told(f"unix:{path}").startswith(f"no gateway answers at unix:{path}: ")
 
 
@@ -136,7 +136,7 @@ def test_where_no_gateway_is_on_a_unix_socket_that_is_told(path: str) -> None:
         ("http://" + "a" * 100, ""),
     ],
 )
-def test_where_no_gateway_is_that_is_told(url: str, why: str) -> None:
+def test_an_address_without_a_gateway_is_reported(url: str, why: str) -> None:
     assert told(url).startswith(f"no gateway answers at {url}: {why}")
 
 
@@ -180,7 +180,7 @@ def test_a_server_that_answers_byte_by_byte_for_ever_is_no_gateway(more: bytes) 
         (b"", "it closed the connection without an answer"),
     ],
 )
-def test_an_answer_that_is_none_is_told(answer: bytes, why: str) -> None:
+def test_an_answer_that_breaks_off_or_is_not_http_is_reported(answer: bytes, why: str) -> None:
     with speaking(lambda connection: connection.sendall(answer)) as url:
         assert told(url) == f"no gateway answers at {url}: {why}"
 
@@ -197,7 +197,7 @@ def test_an_answer_that_is_none_is_told(answer: bytes, why: str) -> None:
         (200, b"[" * 100_000),
     ],
 )
-def test_a_server_that_speaks_otherwise_is_no_votegate(receiver: Receiver, code: int, body: bytes) -> None:
+def test_a_server_with_other_answers_is_no_votegate(receiver: Receiver, code: int, body: bytes) -> None:
     receiver.default = status(code, body)
     assert told(receiver.url).startswith(f"{receiver.url} is not a Votegate gateway: ")
 
@@ -239,7 +239,7 @@ def test_a_file_is_taken_in_pieces_and_whole(gateway: ThreadGateway) -> None:
         b"Transfer-Encoding: chunked\r\n\r\n4\r\nsome\r\n",
     ],
 )
-def test_a_file_that_is_cut_off_is_told(answer: bytes) -> None:
+def test_a_file_that_is_cut_off_is_reported(answer: bytes) -> None:
     head = b"HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\n"
     with (
         speaking(lambda connection: connection.sendall(head + answer)) as url,
@@ -248,7 +248,7 @@ def test_a_file_that_is_cut_off_is_told(answer: bytes) -> None:
         pieces(url)
 
 
-def test_a_file_that_stops_coming_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_stops_coming_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(remote, "IDLE_SECONDS", 0.1)
     released = threading.Event()
 

@@ -12,14 +12,7 @@ from storage.folder import DIGEST_SECRET, KEYS, OPERATOR_TOKEN
 from storage.sealing import sealed_secrets
 from tests.support.folder_bytes import bytes_of
 from tests.support.forked_gateway import ForkedGateway
-from tests.support.gateways import (
-    BOT,
-    OTHER_USER,
-    ROOT,
-    USER,
-    WAIT_SECONDS,
-    eventually,
-)
+from tests.support.gateways import BOT, OTHER_USER, ROOT, USER, WAIT_SECONDS, eventually
 from tests.support.kept_folder import PASSPHRASE, Kept, done, flip, keys_elsewhere, refused, shown, snapshot
 from tests.support.webhook_receiver import Receiver, status
 

@@ -11,15 +11,7 @@ import pytest
 from storage.folder import KEYS
 from tests.support.folder_bytes import bytes_of
 from tests.support.gateways import ROOT, WAIT_SECONDS, running
-from tests.support.kept_folder import (
-    Kept,
-    done,
-    flip,
-    keys_elsewhere,
-    refused,
-    snapshot,
-    without_lock,
-)
+from tests.support.kept_folder import Kept, done, flip, keys_elsewhere, refused, snapshot, without_lock
 
 pytestmark = pytest.mark.usefixtures("no_settings_around")
 

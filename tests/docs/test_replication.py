@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
 
 import pytest
 import redis
@@ -22,7 +23,7 @@ from gateway.fleet_node import READY_SECONDS, alike
 from replication.claims import PAUSE_SECONDS
 from replication.follower import REFUSED_SECONDS
 from replication.members import ALIVE_BEATS, LISTENED_BEATS
-from replication.redis_link import Link, RedisPlace
+from replication.redis_link import KeyKind
 from replication.warnings import BEHIND_SECONDS, CLOCK_SECONDS, LOOK_BEATS, SILENT_SECONDS
 from settings.model import RedisSettings, Settings
 from storage.folder import DIGEST_SECRET, KEYS
@@ -44,7 +45,7 @@ def section(title: str) -> str:
 
 
 class MadeFleet:
-    """What `make fleet` starts, without its set-up, on ports and in a folder of its own."""
+    """The processes that `make fleet` starts, without its set-up, on ports and in a folder of their own."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -173,13 +174,9 @@ def test_every_setting_is_told_of_with_its_default() -> None:
 
 
 def test_every_kind_of_key_is_in_the_table_of_what_can_be_read() -> None:
-    named = {
-        key for row in section("What Redis sees").splitlines() for key in re.findall(r"`([a-z:<>]+)`", row)
-    }
-    link = Link(RedisPlace("redis://127.0.0.1", "p"))
-    keys = [link.nodes, link.uses, link.alive("<name>"), link.stream("<name>"), link.copy("<name>", "<copy>")]
-    keys += [link.successor("<node>"), link.vote("<digest>")]
-    assert {key.removeprefix("p:") for key in keys} <= named
+    rows = [row.split("|")[1] for row in section("What Redis sees").splitlines() if row.startswith("| `")]
+    named = {key for row in rows for key in re.findall(r"`([a-z:<>]+)`", row)}
+    assert {key.partition(":")[0] for key in named} == {*get_args(KeyKind)}
 
 
 def test_the_numbers_are_the_defaults() -> None:
@@ -194,7 +191,7 @@ def test_the_numbers_are_the_defaults() -> None:
         f"status changed in the last {ALIVE_BEATS} heartbeats",
         f"again every {REFUSED_SECONDS:g} seconds",
         f"at most {READY_SECONDS:g} seconds: somebody else",
-        f"stands in place of `{DEFAULT.prefix}`",
+        f"replaces `{DEFAULT.prefix}`",
         f"what it did {BEHIND_SECONDS:g} s ago is not told yet",
         f"not come there {BEHIND_SECONDS:g} seconds later, it is behind",
         f"come to a later end within {BEHIND_SECONDS / 2:g} seconds",

@@ -32,7 +32,7 @@ OBSERVERS = {
     "review_counts": "core.listing_table.ListingTable.count_reviews",
     "search_index": "search.index.SearchIndex.on_record",
     "security_log": "watchers.security_log.on_record",
-    "server_counts": "guild_counts.platform_counts.PlatformCounts._step",
+    "server_counts": "guild_counts.counts.PlatformCounts._step",
     "slow_disk": "journal.journal.SlowDisk.step",
     "supervisor": "serving.supervisor.Supervisor.run",
     "suspension_log": "webhook.suspension_log.SuspensionLog.on_record",

@@ -1,4 +1,4 @@
-"""guild_counts/platform_counts.py: what the platform told, and whom it is asked about, without waiting."""
+"""guild_counts/counts.py: no push waits for the counts of the chat platform."""
 
 import asyncio
 import logging
@@ -19,8 +19,8 @@ from core.events import (
     StatsUpdated,
 )
 from core.rows import StatsWindow
-from guild_counts import platform_counts
-from guild_counts.platform_counts import PlatformCounts
+from guild_counts import counts as counts_module
+from guild_counts.counts import PlatformCounts
 from tests.support.coroutines import run, turns, until
 from tests.support.memory_ledger import empty_state
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OTHER_REF, OWNER, SERVER_REF, listed
@@ -61,7 +61,7 @@ class Place:
         self.counts.on_record(1, events)
 
     async def actual(self, ref: str = BOT_REF) -> int | None:
-        """What a push finds at once; then whatever it wants to be asked is asked."""
+        """Return the count that a push finds at once, and then ask the questions that it has raised."""
         found = await self.counts.actual(ref)
         await turns()
         return found
@@ -186,7 +186,7 @@ def test_behind_a_start_the_bots_that_push_are_asked_for() -> None:
 
 
 def test_a_bot_that_is_pushed_for_goes_before_those_of_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(platform_counts, "AT_ONCE", 1)
+    monkeypatch.setattr(counts_module, "WORKERS", 1)
     refs = [f"bots/{10**17 + number}" for number in range(50)]
 
     @story(*(event for ref in refs for event in (*listed(ref), pushed(ref, 3))), *listed())
@@ -212,8 +212,8 @@ def test_many_bots_of_another_node_are_bounded_and_one_that_is_pushed_for_goes_f
         await place.actual()
         place.is_open.set()
         await turns()
-        assert place.asked[platform_counts.AT_ONCE] == BOT
-        assert len(place.asked) <= 2 * platform_counts.SURVEYED + platform_counts.AT_ONCE + 1
+        assert place.asked[counts_module.WORKERS] == BOT
+        assert len(place.asked) <= 2 * counts_module.SURVEYED + counts_module.WORKERS + 1
         assert len(set(place.asked)) == len(place.asked)
 
 
@@ -222,9 +222,9 @@ def test_a_platform_that_is_away_is_asked_again_and_at_last_by_the_next_push() -
     async def told(place: Place) -> None:
         place.answers[BOT] = AWAY
         await place.actual()
-        await until(lambda: len(place.asked) == platform_counts.TRIES)
+        await until(lambda: len(place.asked) == counts_module.TRIES)
         await turns()
-        assert len(place.asked) == platform_counts.TRIES
+        assert len(place.asked) == counts_module.TRIES
         place.answers[BOT] = 9
         assert await place.actual() is None
         assert await place.actual() == 9
@@ -241,7 +241,7 @@ def test_the_log_says_once_that_the_platform_is_away_and_once_that_it_is_back(
             place.answers[BOT] = away
             for _ in range(2):
                 await place.actual()
-                await until(lambda: len(place.asked) % platform_counts.TRIES == 0)
+                await until(lambda: len(place.asked) % counts_module.TRIES == 0)
                 if away.retry_seconds:
                     break
         assert [record.getMessage() for record in caplog.records] == [
@@ -289,8 +289,8 @@ def test_what_is_removed_is_forgotten_also_while_it_is_asked_for() -> None:
 
 
 def test_what_is_wanted_and_what_was_told_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(platform_counts, "MOST_WANTED", 10)
-    monkeypatch.setattr(platform_counts, "MOST_TOLD", 10)
+    monkeypatch.setattr(counts_module, "MOST_WANTED", 10)
+    monkeypatch.setattr(counts_module, "MOST_TOLD", 10)
     refs = [f"bots/{10**17 + number}" for number in range(30)]
 
     @story(*(event for ref in refs for event in listed(ref)))
@@ -331,7 +331,7 @@ def test_the_wait_for_a_first_answer_is_told_until_it_is_there() -> None:
     async def told(place: Place) -> None:
         place.is_open.clear()
         await place.actual()
-        assert place.counts.retry_seconds(BOT_REF) == platform_counts.ANSWER_SECONDS
+        assert place.counts.retry_seconds(BOT_REF) == counts_module.ANSWER_SECONDS
         place.is_open.set()
         await turns()
         assert place.counts.retry_seconds(BOT_REF) is None, "the platform tells no count of it"
@@ -340,7 +340,7 @@ def test_the_wait_for_a_first_answer_is_told_until_it_is_there() -> None:
         place.clock.advance(KEPT_SECONDS)
         place.is_open.clear()
         assert await place.actual(OTHER_REF) is None, "it is too old"
-        assert place.counts.retry_seconds(OTHER_REF) == platform_counts.ANSWER_SECONDS
+        assert place.counts.retry_seconds(OTHER_REF) == counts_module.ANSWER_SECONDS
 
 
 def test_the_wait_for_a_first_answer_grows_with_a_queue_and_while_the_platform_is_away() -> None:
@@ -351,11 +351,11 @@ def test_the_wait_for_a_first_answer_grows_with_a_queue_and_while_the_platform_i
         refs = [f"bots/{10**17 + number}" for number in range(400)]
         place = Place(*(event for ref in refs for event in listed(ref)))
         counts = PlatformCounts(place.state, place.clock, CACHE_SECONDS, KEPT_SECONDS)
-        await counts._step(refs[0], platform_counts.TRIES, ask)
+        await counts._step(refs[0], counts_module.TRIES, ask)
         assert counts.retry_seconds(refs[0]) == 30
         for ref in refs:
             await counts.actual(ref)
-        assert counts.retry_seconds(refs[0]) == 400 / platform_counts.AT_ONCE * platform_counts.PACE_SECONDS
+        assert counts.retry_seconds(refs[0]) == 400 / counts_module.WORKERS * counts_module.PACE_SECONDS
 
     run(main())
 

@@ -1,4 +1,4 @@
-"""handlers/key_uses.py: a request adds to a set, and the end of a minute writes what is news."""
+"""handlers/key_uses.py: a request adds to a set, and the end of a minute writes the new uses."""
 
 import asyncio
 
@@ -64,7 +64,7 @@ def test_while_the_journal_takes_no_writes_the_uses_wait(
     assert days(state) == [TODAY] * keys
 
 
-def test_what_is_of_no_key_any_more_is_forgotten(ledger: Ledger, journal: MemoryJournal) -> None:
+def test_the_use_of_a_deleted_key_is_forgotten(ledger: Ledger, journal: MemoryJournal) -> None:
     uses, before = KeyUses(ledger, FakeClock(NOW_MS)), len(journal.records)
     uses.note("d9")
     asyncio.run(uses.step())

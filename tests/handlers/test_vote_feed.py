@@ -1,4 +1,4 @@
-"""handlers/vote_feed.py over a log in memory: what is a line, and how a stream ends."""
+"""handlers/vote_feed.py over a log in memory: the lines of events, and the end of a stream."""
 
 import asyncio
 import json
@@ -24,7 +24,7 @@ HOURS = 3_600.0
 
 
 class MemoryLog:
-    """The records of a journal in a list. `is_open` unset holds its readers up."""
+    """The records of a journal in a list. Readers wait while `is_open` is unset."""
 
     def __init__(self, state: State) -> None:
         self.state = state
@@ -65,15 +65,15 @@ class Place:
     async def _durable(self) -> None:
         pass
 
-    async def told(self, cursor: Cursor, limit: int) -> tuple[list[Any], Cursor]:
+    async def sent(self, cursor: Cursor, limit: int) -> tuple[list[Any], Cursor]:
         """The lines behind a cursor, read in pages of `limit` lines, and the cursor behind them."""
-        told: list[Any] = []
+        sent: list[Any] = []
         while True:
             found = await self.feed.lines(cursor, limit)
-            told += [(each.line.type, each.line.user or each.line.id, each.line.vote) for each in found.told]
+            sent += [(each.line.type, each.line.user or each.line.id, each.line.vote) for each in found.sent]
             cursor = found.cursor
             if not found.more:
-                return told, cursor
+                return sent, cursor
 
     async def stream(self, after: str = "now") -> Any:
         accept = {"Accept": "text/event-stream"}
@@ -96,8 +96,8 @@ def test_the_votes_of_one_record_are_told_once_each_however_small_the_pages(limi
     async def main() -> None:
         place = Place()
         place.log.commit(*(voted(FIRST + number) for number in range(7)))
-        told, cursor = await place.told(behind(1), limit)
-        assert told == [("vote", str(FIRST + number), 1) for number in range(7)]
+        sent, cursor = await place.sent(behind(1), limit)
+        assert sent == [("vote", str(FIRST + number), 1) for number in range(7)]
         assert cursor == behind(2)
 
     run(main())
@@ -109,8 +109,8 @@ def test_a_vote_that_is_gone_is_no_line_and_moves_no_other() -> None:
         place.log.commit(*(voted(FIRST + number) for number in range(5)))
         first = await place.feed.lines(behind(1), 2)
         place.log.commit(UserErased(str(FIRST), (BOT_REF,)), UserErased(str(FIRST + 2), (BOT_REF,)))
-        told, _ = await place.told(first.cursor, 2)
-        assert told == [
+        sent, _ = await place.sent(first.cursor, 2)
+        assert sent == [
             *(("vote", str(FIRST + number), 1) for number in (3, 4)),
             *(("erased", str(FIRST + number), None) for number in (0, 2)),
         ]
@@ -127,8 +127,8 @@ def test_votes_that_were_merged_from_a_copy_are_standings_once_a_user() -> None:
         assert leaf is not None
         parts = ((FIRST, "b.1", 3, NOW_MS), (FIRST, "c.1", 2, NOW_MS))
         place.log.commit(VotesMerged(BOT_REF, ("b.1",), leaf, parts))
-        told, _ = await place.told(behind(1), 1)
-        assert told == [("standing", str(FIRST), 5), ("standing", str(FIRST + 1), 1)]
+        sent, _ = await place.sent(behind(1), 1)
+        assert sent == [("standing", str(FIRST), 5), ("standing", str(FIRST + 1), 1)]
 
     run(main())
 
@@ -138,23 +138,23 @@ def test_a_vote_of_another_node_tells_the_count_over_all_nodes() -> None:
         place = Place()
         place.log.commit(voted(int(USER), 2))
         place.log.commit(VoteCast(BOT_REF, USER, 1, NOW_MS + 1, "b.1", total=3))
-        assert (await place.told(behind(1), 10))[0] == [("vote", USER, 2), ("vote", USER, 3)]
+        assert (await place.sent(behind(1), 10))[0] == [("vote", USER, 2), ("vote", USER, 3)]
 
     run(main())
 
 
-def test_votes_that_are_struck_out_are_a_line_a_user_and_tell_of_the_votes_before_no_more() -> None:
+def test_a_vote_removal_is_a_line_for_each_user_and_their_votes_before_it_are_none() -> None:
     async def main() -> None:
         place = Place()
         users = [str(FIRST + number) for number in range(3)]
         place.log.commit(*(voted(int(user), 4) for user in users))
         place.log.commit(VotesRemoved(BOT_REF, tuple(users[:2]), "bought", NOW_MS))
         place.log.commit(voted(FIRST, 1, NOW_MS + 1))
-        assert (await place.told(behind(2), 1))[0] == [
+        assert (await place.sent(behind(2), 1))[0] == [
             *(("struck", user, None) for user in users[:2]),
             ("vote", users[0], 1),
         ]
-        assert [user for its_type, user, _ in (await place.told(behind(1), 9))[0] if its_type == "vote"] == [
+        assert [user for its_type, user, _ in (await place.sent(behind(1), 9))[0] if its_type == "vote"] == [
             *(users[0], users[2]),
             users[0],
         ]
@@ -162,13 +162,13 @@ def test_votes_that_are_struck_out_are_a_line_a_user_and_tell_of_the_votes_befor
     run(main())
 
 
-def test_a_removal_is_a_line_and_what_is_no_vote_is_none() -> None:
+def test_a_removed_listing_is_a_line_and_events_without_votes_are_none() -> None:
     async def main() -> None:
         place = Place()
         place.log.commit(*listed(OTHER_REF))
         place.log.commit(ListingRemoved(OTHER_REF))
-        told, cursor = await place.told(behind(0), 10)
-        assert told == [("removed", OTHER_REF.partition("/")[2], None)]
+        sent, cursor = await place.sent(behind(0), 10)
+        assert sent == [("removed", OTHER_REF.partition("/")[2], None)]
         assert cursor == behind(3)
 
     run(main())
@@ -194,7 +194,7 @@ def test_pages_at_once_are_bounded() -> None:
             await place.feed.lines(behind(0), 1)
         place.log.is_open.set()
         await asyncio.gather(*reading)
-        assert (await place.feed.lines(behind(0), 1)).told == []
+        assert (await place.feed.lines(behind(0), 1)).sent == []
 
     run(main())
 

@@ -243,7 +243,7 @@ def test_a_start_after_an_unclean_stop_says_where_the_journal_ends(
 
 
 def test_a_journal_whose_task_was_cancelled_takes_no_more(tmp_path: Path) -> None:
-    """What waits for durability is told, and nothing is applied that would never be written."""
+    """Callers that wait for durability get an error, and later records are refused."""
 
     async def main() -> None:
         async with journalling(tmp_path, crash=True) as journal:

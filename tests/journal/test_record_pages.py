@@ -164,7 +164,6 @@ async def test_a_damaged_segment_loses_the_places_before_it_and_no_other(tmp_pat
 async def test_a_long_way_is_walked_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(record_pages, "WALK_BYTES", 2_000)
     monkeypatch.setattr(record_pages, "BLOCK_BYTES", 500)
-    monkeypatch.setattr(record_pages, "MARK_BYTES", 700)
     async with read_on(tmp_path) as (journal, pages):
         for number in range(100):
             await append(journal, [vote(number)])
@@ -189,17 +188,20 @@ async def test_a_page_ends_when_it_has_read_enough_bytes(
 
 
 @in_a_loop
-async def test_the_frames_that_are_remembered_are_bounded_within_a_segment(
+async def test_pages_of_a_forgotten_place_are_found_from_the_beginning_of_its_segment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(record_pages, "MOST_MARKS", 8)
+    monkeypatch.setattr(record_pages, "MOST_FRAMES", 2)
     async with read_on(tmp_path) as (journal, pages):
         votes = [vote(number) for number in range(50)]
         await append(journal, *([each] for each in votes))
-        assert (await rest(pages, (0, 0), 1))[0] == votes
-        (frames,) = pages._known._frames.values()
-        assert 1 < len(frames) <= 8
-        assert (await rest(pages, (0, 0), 7))[0] == votes
+        places = [(0, 0)]
+        while places[-1] != pages.end:
+            page = await pages.behind(*places[-1], 7)
+            places.append((page.position, page.proof))
+        assert len(pages._frames._frames) == 2
+        for number, place in enumerate(places):
+            assert (await rest(pages, place, 7))[0] == votes[7 * number :]
 
 
 Batches = st.lists(st.lists(st.booleans(), min_size=1, max_size=4), min_size=1, max_size=8)

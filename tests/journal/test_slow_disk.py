@@ -1,4 +1,4 @@
-"""journal/journal.py: a disk that is slow is told of when that begins and when it ends."""
+"""journal/journal.py: the log has a line when the disk becomes slow, and one when it is quick again."""
 
 import pytest
 

@@ -38,7 +38,7 @@ NAMES_KINDS = {
     "openapi/document.py": "the servers of OpenAPI",
     "pages/owner/overview.py": "the proof that a bot is its owner's, and the check of a server",
     "pages/owner/submission.py": "the pages on which bots and servers are submitted",
-    "web/people/server_rechecks.py": "the daily checks of servers",
+    "pages/rounds.py": "the daily checks of servers",
     "web/templates/debug/limiter.html": "the limits of bots",
 }
 """The files that name a kind, and why. The list may only shrink: ask for a part of the kind instead."""

@@ -101,7 +101,7 @@ def test_every_route_is_described_and_nothing_else(tmp_path: Path, monkeypatch: 
     assert {(method, route.path) for route in served for method in route.endpoints} == set(OPERATIONS)
 
 
-def test_every_path_tells_its_methods(gateway: ThreadGateway) -> None:
+def test_every_path_lists_its_methods(gateway: ThreadGateway) -> None:
     for path, item in DOCUMENT["paths"].items():
         described = {*map(str.upper, item), "OPTIONS", *(["HEAD"] if "get" in item else [])}
         response = gateway.request("OPTIONS", filled(path))
@@ -147,7 +147,7 @@ def test_other_events_are_described_as_they_are_sent(
     assert json.loads(sent) == shown
 
 
-def test_every_event_that_an_endpoint_may_be_told_of_is_described() -> None:
+def test_every_event_that_an_endpoint_may_get_is_described() -> None:
     schema = COMPONENTS["schemas"]["ListingEvent"]
     kinds = {kind for each in schema["oneOf"] for kind in found(each)["properties"]["type"]["enum"]}
     assert kinds == {*get_args(WebhookEvent)} - {"vote"}

@@ -1,4 +1,4 @@
-"""What the OpenAPI document says of refusals are the program's own words."""
+"""The OpenAPI document has the refusals in the program's own words."""
 
 import json
 import re
@@ -210,7 +210,7 @@ def test_a_probe_of_nothing_is_refused_in_the_documented_words(tmp_path: Path, r
         expect("nothingToProbe", gateway.operate("POST", f"{ONE}/webhook/probe"))
 
 
-def test_a_line_that_is_full_is_told_in_the_documented_words(tmp_path: Path, receiver: Receiver) -> None:
+def test_a_full_queue_is_reported_in_the_documented_words(tmp_path: Path, receiver: Receiver) -> None:
     with running(tmp_path / "data", **{"webhooks.pending_per_endpoint": 1}) as gateway:
         gateway.list_bot(BOT)
         gateway.done("PUT", f"{ONE}/webhook", {"url": receiver.url})
@@ -225,7 +225,7 @@ def test_a_moderator_of_the_settings_stays_one_in_the_documented_words(tmp_path:
         expect("moderatorBySettings", gateway.operate("DELETE", f"{WHO}/moderator"))
 
 
-def test_troubles_of_ours_are_told_in_the_documented_words(
+def test_failures_of_ours_are_reported_in_the_documented_words(
     gateway: ThreadGateway, key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: Any) -> int:

@@ -1,4 +1,4 @@
-"""What tests of people's pages share: a whole gateway, a site of the sign-in alone, and who visits them."""
+"""Fixtures of tests of people's pages: a gateway, a site with the sign-in alone, and their visitors."""
 
 from tests.support.people_fixtures import ada, cleo, gateway, settings, shared_site, site, visitor
 

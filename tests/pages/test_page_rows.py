@@ -21,14 +21,14 @@ from listings.forms import KeyName
 from pages.page import Again, Page, PageCall, Post, Shown
 from pages.page_rows import rows_of
 from pages.site_tools import SiteTools
+from pages.visitors import PersonVisit
 from tests.support.sample_rows import NOW_MS
 from web.pages import Page as DrawnPage
 from web.pages import Visit, see_other
-from web.people.people_audience import PersonVisit
 
 
 class Named(Success):
-    """What the page shows."""
+    """The value of the page."""
 
     names: tuple[str, ...]
 
@@ -40,12 +40,7 @@ async def name_it(_: Call, form: KeyName) -> Named:
 NAME = Action(
     name="nameIt",
     run=name_it,
-    form=KeyName,
-    view=Named,
-    access=Access(),
-    method="POST",
-    path="/manage/names",
-    tag="Names",
+    route="POST /manage/names",
     summary="Name it",
     outcome="Named.",
     command=Command("names add"),
@@ -77,7 +72,12 @@ class Site:
     def __init__(self) -> None:
         clock = SimpleNamespace(now_ms=lambda: NOW_MS)
         self.is_signed_in = True
-        self.tools = cast(SiteTools, SimpleNamespace(actions=SimpleNamespace(clock=clock), known=self._known))
+        self.tools = cast(
+            SiteTools,
+            SimpleNamespace(
+                actions=SimpleNamespace(clock=clock), accounts=SimpleNamespace(sender=self._known)
+            ),
+        )
 
     def _known(self, _: Request) -> object:
         return object() if self.is_signed_in else None

@@ -53,7 +53,7 @@ from tests.support.sample_rows import (
 )
 from tests.support.slots_set import actual_count_set, limits_set, webhook_removed, webhook_saved
 
-MARK = DIGESTS.user(USER)
+PSEUDONYM = DIGESTS.user(USER)
 WEBHOOK = Webhook("https://receiver.example/other", NOW_MS)
 ELSEWHERE = Delivery("first", BOT_REF, USER, False, NOW_MS, NOW_MS, owner="b.1")
 
@@ -137,8 +137,8 @@ def test_a_vote_tells_its_day_only_where_its_time_does_not(node: Node) -> None:
 
 def test_what_is_told_says_how_much_its_node_has_heard_of(node: Node) -> None:
     node.commit(ListingRemoved(BOT_REF))
-    node.commit(UserErased(USER, (), MARK))
-    removed_ms, erased_ms = node.state.fleet.removed[BOT_REF], node.state.fleet.erased[MARK]
+    node.commit(UserErased(USER, (), PSEUDONYM))
+    removed_ms, erased_ms = node.state.fleet.removed[BOT_REF], node.state.fleet.erased[PSEUDONYM]
     a_listing(node.ledger)
     assert 0 < removed_ms < erased_ms
     assert listing_fact(node.commit(actual_count_set(BOT_REF, 1))).life == removed_ms
@@ -157,12 +157,12 @@ def test_a_removal_tells_its_time(node: Node) -> None:
 
 def test_an_erasure_tells_the_user_and_the_mark(node: Node) -> None:
     node.commit(VoteCast(BOT_REF, USER, 1, NOW_MS))
-    (fact,) = node.commit(UserErased(USER, (BOT_REF,), MARK))
-    assert fact == ErasedFact(MARK, node.state.fleet.erased[MARK], USER)
+    (fact,) = node.commit(UserErased(USER, (BOT_REF,), PSEUDONYM))
+    assert fact == ErasedFact(PSEUDONYM, node.state.fleet.erased[PSEUDONYM], USER)
 
 
 def test_an_erasure_is_told_even_if_nothing_was_known(node: Node) -> None:
-    (fact,) = node.commit(UserErased(USER, (), MARK))
+    (fact,) = node.commit(UserErased(USER, (), PSEUDONYM))
     assert isinstance(fact, ErasedFact)
 
 
@@ -202,7 +202,7 @@ def test_what_is_of_the_node_alone_is_not_told(node: Node) -> None:
         ListingRemoved(BOT_REF, stamp_ms=NOW_MS + 1),
         VoteCast(BOT_REF, USER, 1, NOW_MS, "b.1"),
         VotesMerged(BOT_REF, ("b.1",), b"", ((int(USER), "b.1", 1, NOW_MS),)),
-        UserErased(USER, (BOT_REF,), MARK, stamp_ms=NOW_MS + 1),
+        UserErased(USER, (BOT_REF,), PSEUDONYM, stamp_ms=NOW_MS + 1),
         DeliveryMerged(ELSEWHERE),
         webhook_saved(BOT_REF, WEBHOOK),
     ],

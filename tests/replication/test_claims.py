@@ -3,18 +3,20 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager, suppress
-from typing import Any, NamedTuple
+from types import SimpleNamespace
+from typing import Any, NamedTuple, cast
 
 import pytest
 
 from core.clock import NS_PER_MS, FakeClock
 from core.fleet_table import FleetTable
+from core.state import State
 from languages.refusals import Refusal
 from replication.claims import FIRST_MS, ClaimPolicy, Claims
-from replication.redis_link import Link, RedisPlace
 from tests.support.cutting_proxy import CuttingProxy
 from tests.support.gateways import BOT, USER, WAIT_SECONDS
 from tests.support.memory_nodes import DIGESTS
+from tests.support.reading_node import link_to
 from tests.support.redis_server import RedisServer
 from votes.table import VoteTable
 
@@ -24,15 +26,13 @@ PREFIX = "votegate"
 KEY = f"{PREFIX}:vote:{DIGESTS.vote(REF, USER)}"
 
 
-class Known(NamedTuple):
-    """The part of a state that decides whether a claim is over."""
-
-    fleet: FleetTable
-    votes: VoteTable
+def known(fleet: FleetTable, votes: VoteTable) -> State:
+    """Return the part of a state that decides if a claim is over."""
+    return cast("State", SimpleNamespace(fleet=fleet, votes=votes))
 
 
 class Claimant(NamedTuple):
-    """A node, as far as votes are claimed."""
+    """The parts of a node that claim votes."""
 
     claims: Claims
     fleet: FleetTable
@@ -40,7 +40,7 @@ class Claimant(NamedTuple):
     clock: FakeClock
 
     async def vote(self) -> bool:
-        """Whether the vote was taken; otherwise another node has it."""
+        """Return true if the vote was taken; otherwise another node has it."""
         try:
             async with self.claims.holding(REF, USER, self.clock.now_ms()):
                 return True
@@ -52,13 +52,13 @@ class Claimant(NamedTuple):
 async def claimant(
     url: str, *, timeout_seconds: float = WAIT_SECONDS, cooldown_ms: int = COOLDOWN_MS
 ) -> AsyncIterator[Claimant]:
-    """Has done all that it was to do by the end."""
-    link, fleet, votes, clock = Link(RedisPlace(url, PREFIX)), FleetTable(), VoteTable(), FakeClock()
+    """Yield a node that finishes all of its commands before the context ends."""
+    link, fleet, votes, clock = link_to(url), FleetTable(), VoteTable(), FakeClock()
     async with aclosing(link.redis), asyncio.TaskGroup() as tasks:
         claims = Claims(
             link,
             DIGESTS,
-            Known(fleet, votes),
+            known(fleet, votes),
             clock,
             tasks.create_task,
             ClaimPolicy(cooldown_ms, timeout_seconds, longest_seconds=timeout_seconds),
@@ -67,7 +67,7 @@ async def claimant(
 
 
 def lasts_ms(redis: RedisServer) -> int:
-    """How long the claim will be there; less than nothing if it is not."""
+    """Return the time until the claim expires; it is negative if there is no claim."""
     with redis.client() as client:
         found: Any = client.pttl(KEY)
         return int(found)
@@ -285,10 +285,10 @@ def test_votes_are_claimed_again_once_redis_is_back(
     ],
 )
 def test_a_vote_waits_for_some_round_trips_within_bounds(round_trips_ms: list[int], seconds: float) -> None:
-    link, known = Link(RedisPlace("redis://127.0.0.1:1", PREFIX)), Known(FleetTable(), VoteTable())
+    link, state = link_to("redis://127.0.0.1:1"), known(FleetTable(), VoteTable())
     measured = [ms * NS_PER_MS for ms in round_trips_ms]
     policy = ClaimPolicy(COOLDOWN_MS, 0.1, longest_seconds=2)
-    assert Claims(link, DIGESTS, known, FakeClock(), lambda _: None, policy, measured).wait_seconds == seconds
+    assert Claims(link, DIGESTS, state, FakeClock(), lambda _: None, policy, measured).wait_seconds == seconds
 
 
 def test_a_value_counts_once_in_the_fleet(redis_server: RedisServer) -> None:

@@ -1,9 +1,12 @@
 """replication/warnings.py: the log tells of clocks and settings that differ."""
 
+from types import SimpleNamespace
+from typing import cast
+
 import pytest
 
 from core.clock import FakeClock
-from replication.members import Change, Status
+from replication.members import Change, Registry, Status
 from replication.warnings import CLOCK_SECONDS, Differences, Warnings
 from tests.support.sample_rows import HOUR_MS, NOW_MS
 from tests.support.warned import warned
@@ -18,7 +21,8 @@ class Words:
 
     def __init__(self) -> None:
         self.clock, self.warnings = FakeClock(NOW_MS), Warnings()
-        self.differences = Differences("a", ALIKE, self.clock, self.warnings, BEAT_SECONDS)
+        registry = SimpleNamespace(name="a", settings=ALIKE, heartbeat_seconds=BEAT_SECONDS)
+        self.differences = Differences(cast("Registry", registry), self.clock, self.warnings)
 
     def say(self, ahead_ms: int = 0, *, is_next: bool = True, **settings: str) -> None:
         theirs = {name.replace("__", "."): value for name, value in settings.items()}

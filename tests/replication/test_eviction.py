@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from replication.redis_link import Link, RedisPlace
 from replication.warnings import LOOK_BEATS, Eviction, Warnings
 from tests.support.coroutines import run
+from tests.support.reading_node import link_to
 from tests.support.redis_server import RedisServer
 from tests.support.warned import warned
 
@@ -27,7 +27,7 @@ def capped(tmp_path: Path) -> Iterator[RedisServer]:
 
 async def looked(url: str, warnings: Warnings, between: Callable[[], None] = lambda: None) -> None:
     """A node looks twice."""
-    link = Link(RedisPlace(url, "votegate"))
+    link = link_to(url)
     eviction = Eviction(link, warnings)
     async with aclosing(link.redis):
         await eviction.look()

@@ -5,8 +5,8 @@ from contextlib import AsyncExitStack, aclosing
 
 from core.clock import FakeClock
 from core.fleet_table import FleetTable
-from replication.redis_link import Link, RedisPlace
 from replication.succession import LeaderLease
+from tests.support.reading_node import link_to
 from tests.support.redis_server import RedisServer
 
 LEASE_SECONDS = 3_600.0
@@ -15,7 +15,7 @@ KEY = "votegate:reminders"
 
 class Node:
     def __init__(self, url: str, label: str) -> None:
-        self.link, self.clock, fleet = Link(RedisPlace(url, "votegate")), FakeClock(), FleetTable()
+        self.link, self.clock, fleet = link_to(url), FakeClock(), FleetTable()
         fleet.named(label)
         self.unread = False
         self.lease = LeaderLease(self.link, fleet, self.clock, LEASE_SECONDS, self.has_read_gone)

@@ -22,7 +22,7 @@ from tests.support.memory_nodes import DIGESTS, Node, assert_folds, meet
 from tests.support.sample_rows import BOT_REF, DELIVERED, HOUR_MS, NOW_MS, REFUSED, USER
 from tests.support.slots_set import actual_count_set, webhook_removed
 
-MARK = DIGESTS.user(USER)
+PSEUDONYM = DIGESTS.user(USER)
 
 
 def queued(id_: str = "first") -> DeliveryQueued:
@@ -104,7 +104,7 @@ def test_a_delivery_of_what_is_gone_is_not_taken(a: Node, b: Node, gone: str) ->
     events: dict[str, Event] = {
         "listing": ListingRemoved(BOT_REF),
         "webhook": webhook_removed(BOT_REF),
-        "user": UserErased(USER, (), MARK),
+        "user": UserErased(USER, (), PSEUDONYM),
     }
     b.commit(events[gone])
     assert b.merge_facts(told, "a.1") == []
@@ -180,7 +180,7 @@ def test_a_delivery_of_an_unknown_listing_is_not_taken(a: Node) -> None:
 
 def test_a_delivery_tells_of_an_erasure_that_was_not_heard_of(a: Node, b: Node) -> None:
     b.commit(VoteCast(BOT_REF, USER, 1, NOW_MS))
-    a.commit(UserErased(USER, (), MARK))
+    a.commit(UserErased(USER, (), PSEUDONYM))
     b.merge_facts(a.commit(queued()), "a.1")
     assert b.votes(BOT_REF, USER) is None
     assert known(b).owner == "a.1"

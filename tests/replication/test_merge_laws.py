@@ -87,7 +87,7 @@ TOGETHER = [
     *("invite", "invite", "join", "join", "part", "offer", "inherit"),
     *("remind", "remind", "forget", "remind by message", "check", "check", "name", "take over", "take over"),
     *("claim", "note", "flag", "prove", "read", "deny", "edit", "tell", "tell", "take message"),
-    *("vote", "vote", "strike", "erase", "wait", "stop", "rename", *["hear"] * 14),
+    *("vote", "vote", "remove_votes", "erase", "wait", "stop", "rename", *["hear"] * 14),
 ]
 
 stamps = st.builds(Stamp, st.integers(0, 2), st.sampled_from(["a.1", "b.1"])) | st.just(UNSTAMPED)
@@ -170,7 +170,7 @@ users = user_rows(user_ref(USER))
 
 
 def steps(kinds: list[str]) -> st.SearchStrategy[Step]:
-    """Those of a few nodes, about few listings and users."""
+    """Steps of a few nodes, about few listings and users."""
     return st.builds(
         Step,
         st.sampled_from(kinds),
@@ -303,14 +303,14 @@ def assert_as_in(book: Book, node: Node) -> None:
 
 
 def assert_votes(node: Node, book: Book) -> None:
-    """Just those are counted that no removal, erasure or strike took which their node did not know of."""
+    """A vote counts unless a removal or an erasure took it that its node did not know."""
     fleet, votes = node.state.fleet, node.state.votes
     standing = [
         vote
         for vote in book.votes
         if vote.life == fleet.removed.get(vote.ref, 0)
         and vote.forgotten == fleet.erased.get(DIGESTS.user(vote.user), 0)
-        and vote.struck == fleet.removed_votes.get(vote.ref, {}).get(vote.user, 0)
+        and vote.removed_ms == fleet.removed_votes.get(vote.ref, {}).get(vote.user, 0)
     ]
     for ref in REFS:
         expected = {
@@ -326,14 +326,14 @@ def assert_votes(node: Node, book: Book) -> None:
 
 
 def assert_counts(node: Node, book: Book) -> None:
-    """Each vote counts on its day and in its month unless it was struck out; those of erased users count,
+    """Each vote counts on its day and in its month unless it was removed; those of erased users count,
     because they name nobody."""
     for ref in REFS:
         life = node.state.fleet.removed.get(ref, 0)
         times = [vote.at_ms for vote in book.votes if (vote.ref, vote.life) == (ref, life)]
         days, months = Counter(map(day_of, times)), Counter(map(month_of, times))
-        for struck in book.struck[ref, life].values():
-            days, months = days - struck.days, months - struck.months
+        for removed in book.removed[ref, life].values():
+            days, months = days - removed.days, months - removed.months
         assert node.state.vote_counts.days(ref) == days
         assert node.state.vote_counts.months(ref) == months
 
@@ -351,7 +351,7 @@ def assert_sessions(node: Node, book: Book) -> None:
 
 
 def assert_trails(node: Node) -> None:
-    """Of an erased user later acts alone are known, and no older notes, flags, keys or offers."""
+    """Nothing names an erased user as its author but later actions, notes, flags, keys and offers."""
     for row in node.state.listings.values():
         named = [(act.by, act.at_ms) for act in row.audit_log] + [(note.by, note.at_ms) for note in row.notes]
         named += [(maker, (key.stamp or UNSTAMPED).ms) for key in row.keys for maker in key.makers]
@@ -365,7 +365,7 @@ def assert_trails(node: Node) -> None:
 
 
 def assert_messages(node: Node, book: Book) -> None:
-    """Of each listing the message of its last decision is there, unless its receiver was erased since."""
+    """Each listing has the message of its last decision, unless its receiver was erased since."""
     erased = node.state.fleet.erased
     for ref, row in node.state.listings.items():
         queued = book.messages[ref, node.state.fleet.removed.get(ref, 0)]
@@ -380,7 +380,7 @@ def assert_messages(node: Node, book: Book) -> None:
 
 
 def assert_listings(node: Node, book: Book) -> None:
-    """Those are there that were submitted since they were last removed; each part as it was last written."""
+    """A listing is there if it was submitted since its removal, and each part is as it was last written."""
     submitted = {life for life, part in book.parts if part == "profile"}
     lives = [(ref, node.state.fleet.removed.get(ref, 0)) for ref in REFS]
     assert set(node.state.listings) == {ref for ref, removed_ms in lives if (ref, removed_ms) in submitted}
@@ -405,7 +405,7 @@ def assert_parts(row: Listing, life: Life, book: Book) -> None:
         last = max(stamp for stamp, _ in written)
         assert stamp_of(row, part) == last
         known = [values for stamp, values in written if stamp == last]
-        if part == "owner" and row.hand_over is None:  # its heir may be erased since
+        if part == "owner" and row.hand_over is None:  # its successor may be erased since
             known = [[owner_id, None] for owner_id, _ in known]
         assert unsent(values(row, part)) in map(unsent, known)
 

@@ -1,4 +1,4 @@
-"""replication/merge.py: a vote that was struck out at one node comes back at none."""
+"""replication/merge.py: a vote that was removed at one node comes back at none."""
 
 from core.actors import OPERATOR
 from core.clock import day_of, month_of
@@ -22,7 +22,7 @@ def cast(node: Node, user: str = USER) -> list[Event]:
     return [*events]
 
 
-def strike(node: Node, *users: str) -> None:
+def remove(node: Node, *users: str) -> None:
     deliveries = NewDeliveries(lambda: "d", 9)
     node.commit(
         *remove_votes(
@@ -52,7 +52,7 @@ def test_it_is_gone_at_all_nodes_and_the_counts_follow_at_all(a: Node, b: Node) 
     cast(b)
     cast(b, OTHER_USER)
     meet(a, b)
-    strike(b)
+    remove(b)
     meet(a, b)
     for node in (a, b):
         assert node.votes(BOT_REF, USER) is None
@@ -65,22 +65,22 @@ def test_the_votes_of_one_node_are_no_longer_in_the_counts_of_another(a: Node, b
     cast(a)
     cast(a, OTHER_USER)
     b.hear(a)
-    strike(b)
+    remove(b)
     a.hear(b)
     assert counted(a) == counted(b) == (1, 1, 1)
-    strike(a, OTHER_USER)
+    remove(a, OTHER_USER)
     b.hear(a)
     assert counted(a) == counted(b) == (0, 0, 0)
 
 
-def test_two_strikes_of_one_vote_at_once_take_it_from_its_day_twice_and_all_nodes_agree(
+def test_two_removals_of_one_vote_at_once_take_it_from_its_day_twice_and_all_nodes_agree(
     a: Node, b: Node
 ) -> None:
     for user in (USER, OTHER_USER, "700000000000000003"):
         cast(a, user)
     b.hear(a)
     for node in (a, b):
-        strike(node)
+        remove(node)
     meet(a, b)
     assert counted(a) == counted(b) == (2, 1, 1)
     assert_alike(a, b)
@@ -89,7 +89,7 @@ def test_two_strikes_of_one_vote_at_once_take_it_from_its_day_twice_and_all_node
 def test_what_was_told_before_is_not_taken_again(a: Node, b: Node) -> None:
     cast(a)
     late = a.told[-1].facts
-    strike(b)
+    remove(b)
     a.hear(b)
     for node in (a, b):
         for _ in range(2):
@@ -99,19 +99,19 @@ def test_what_was_told_before_is_not_taken_again(a: Node, b: Node) -> None:
     assert_alike(a, b)
 
 
-def test_a_vote_that_did_not_know_of_the_strike_goes_however_late_it_was_cast(a: Node, b: Node) -> None:
-    strike(a)
+def test_a_vote_that_did_not_know_of_the_removal_goes_however_late_it_was_cast(a: Node, b: Node) -> None:
+    remove(a)
     b.clock.advance_ms(9 * HOUR_MS)
     cast(b)
     meet(a, b)
     assert a.votes(BOT_REF, USER) is b.votes(BOT_REF, USER) is None
 
 
-def test_a_copy_brings_the_strike_before_the_votes(a: Node, b: Node) -> None:
+def test_a_copy_brings_the_removal_before_the_votes(a: Node, b: Node) -> None:
     cast(a)
     cast(a, OTHER_USER)
     old = [fact for fact in a.everything() if isinstance(fact, VotesFact)]
-    strike(b)
+    remove(b)
     assert b.merge_facts(old, "a.1")
     assert (b.votes(BOT_REF, USER), b.votes(BOT_REF, OTHER_USER)) == (None, (1, NOW_MS))
     c = Node("c")
@@ -121,13 +121,13 @@ def test_a_copy_brings_the_strike_before_the_votes(a: Node, b: Node) -> None:
     assert c.state.fleet.removed_votes == b.state.fleet.removed_votes
 
 
-def test_a_copy_of_who_knew_of_the_strike_brings_what_came_after_it(a: Node, b: Node) -> None:
-    strike(a)
+def test_a_copy_of_who_knew_of_the_removal_brings_what_came_after_it(a: Node, b: Node) -> None:
+    remove(a)
     b.hear(a)
     cast(a)
-    struck = {BOT_REF: {USER: a.state.fleet.removed_votes[BOT_REF][USER]}}
+    removed = {BOT_REF: {USER: a.state.fleet.removed_votes[BOT_REF][USER]}}
     votes = [fact for fact in a.everything() if isinstance(fact, VotesFact)]
-    finished(b.applying.facts(votes, FactSource("a.1", removed_votes=struck)))
+    finished(b.applying.facts(votes, FactSource("a.1", removed_votes=removed)))
     assert b.votes(BOT_REF, USER) == (1, NOW_MS)
 
 
@@ -135,7 +135,7 @@ def test_who_votes_again_begins_anew_everywhere_whatever_is_heard_first(a: Node,
     cast(a)
     cast(a)
     b.hear(a)
-    strike(a)
+    remove(a)
     a.clock.advance_ms(DAY_MS)
     cast(a)
     (vote,) = (fact for fact in a.told[-1].facts if isinstance(fact, VoteFact))
@@ -146,43 +146,43 @@ def test_who_votes_again_begins_anew_everywhere_whatever_is_heard_first(a: Node,
     assert b.votes(BOT_REF, USER) == (1, NOW_MS + DAY_MS)
 
 
-def test_a_strike_that_is_known_is_nothing_new(a: Node, b: Node) -> None:
-    strike(a)
+def test_a_removal_that_is_known_is_nothing_new(a: Node, b: Node) -> None:
+    remove(a)
     b.hear(a)
     known = [fact for fact in a.everything() if isinstance(fact, VotesRemovedFact)]
     assert known
     assert b.merge_facts(known, "a.1") == []
 
 
-def test_a_removal_and_an_erasure_end_what_is_known_of_strikes(a: Node, b: Node) -> None:
-    strike(a, USER, OTHER_USER)
-    struck = [fact for fact in a.everything() if isinstance(fact, VotesRemovedFact)]
+def test_a_removed_listing_and_an_erased_user_end_the_memory_of_removed_votes(a: Node, b: Node) -> None:
+    remove(a, USER, OTHER_USER)
+    removed = [fact for fact in a.everything() if isinstance(fact, VotesRemovedFact)]
     b.hear(a)
     a.commit(UserErased(USER, (), DIGESTS.user(USER)))
     meet(a, b)
     for node in (a, b):
         assert list(node.state.fleet.removed_votes[BOT_REF]) == [OTHER_USER]
-        node.merge_facts(struck)
+        node.merge_facts(removed)
         assert list(node.state.fleet.removed_votes[BOT_REF]) == [OTHER_USER], (
             "an erased user is not named again"
         )
     a.commit(ListingRemoved(BOT_REF))
     meet(a, b)
     for node in (a, b):
-        node.merge_facts(struck)
+        node.merge_facts(removed)
         assert not node.state.fleet.removed_votes
 
 
-def test_a_restart_remembers_the_strike(a: Node, b: Node) -> None:
+def test_a_restart_remembers_the_removal(a: Node, b: Node) -> None:
     cast(b)
     late = b.told[-1].facts
-    strike(a)
+    remove(a)
     a.restart()
     a.merge_facts(late, "b.1")
     assert a.votes(BOT_REF, USER) is None
 
 
-def test_of_many_strikes_the_newest_are_kept_in_whatever_order_they_come() -> None:
+def test_of_many_removals_the_newest_are_kept_in_whatever_order_they_come() -> None:
     tables = [FleetTable(), FleetTable()]
     times = [(str(10**17 + number), 1 + number // 2) for number in range(10_005)]
     for table, order in zip(tables, (times, reversed(times)), strict=True):

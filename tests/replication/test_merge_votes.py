@@ -19,7 +19,7 @@ from tests.support.committed_rows import a_listing
 from tests.support.memory_nodes import DIGESTS, Node, assert_alike, finished, meet
 from tests.support.sample_rows import BOT_REF, HOUR_MS, NOW_MS, OTHER_USER, USER
 
-MARK = DIGESTS.user(USER)
+PSEUDONYM = DIGESTS.user(USER)
 
 
 def a_vote(count: int = 1, at_ms: int = NOW_MS, user: str = USER) -> VoteCast:
@@ -27,7 +27,7 @@ def a_vote(count: int = 1, at_ms: int = NOW_MS, user: str = USER) -> VoteCast:
 
 
 def erasure(*refs: str) -> UserErased:
-    return UserErased(USER, refs, MARK)
+    return UserErased(USER, refs, PSEUDONYM)
 
 
 # -- votes ---------------------------------------------------------------------------------------------
@@ -143,16 +143,16 @@ def test_a_user_who_votes_again_begins_anew_everywhere(a: Node, b: Node) -> None
 def test_an_erasure_that_is_told_by_its_mark_alone_lets_nothing_old_in(a: Node) -> None:
     vote = a.commit(a_vote())
     b = Node("b")
-    b.merge_facts([ErasedFact(MARK, NOW_MS + 1)], "c.1")
+    b.merge_facts([ErasedFact(PSEUDONYM, NOW_MS + 1)], "c.1")
     assert b.merge_facts(vote, "a.1") == []
-    assert b.state.fleet.erased == {MARK: NOW_MS + 1}
+    assert b.state.fleet.erased == {PSEUDONYM: NOW_MS + 1}
     assert b.state.fleet.latest_ms == NOW_MS + 1
 
 
 def test_an_erasure_that_was_heard_before_is_nothing_new(a: Node, b: Node) -> None:
     facts = a.commit(erasure())
-    erased_ms = a.state.fleet.erased[MARK]
-    assert b.merge_facts(facts, "a.1") == [UserErased(USER, (), MARK, stamp_ms=erased_ms, by=UNKNOWN)]
+    erased_ms = a.state.fleet.erased[PSEUDONYM]
+    assert b.merge_facts(facts, "a.1") == [UserErased(USER, (), PSEUDONYM, stamp_ms=erased_ms, by=UNKNOWN)]
     assert b.merge_facts(facts, "a.1") == []
 
 

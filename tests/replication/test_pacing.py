@@ -100,10 +100,12 @@ def test_a_reader_waits_behind_what_it_has_found_unless_there_may_be_more(
     async def story() -> None:
         async with (
             publishing(tmp_path, redis_server.url) as author,
-            reading(redis_server.url, author.publisher.node_id, PACE) as reader,
+            reading(redis_server.url, author.ledger.state.fleet.label, PACE) as reader,
         ):
             known = author.publisher.top or 0
-            await reader.node.applying.move_cursors({author.publisher.node_id: known})  # as if it had a copy
+            await reader.node.applying.move_cursors(
+                {author.ledger.state.fleet.label: known}
+            )  # as if it had a copy
             votes = reader.node.state.votes
 
             await author.tell_each(*range(1, ENTRIES_AT_ONCE + 2))

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from core.events import ListingRemoved, Merged, NodeNamed, UserErased, VoteCast, VotesMerged, VotesRemoved
+from core.clock import FakeClock
+from core.events import ListingRemoved, Merged, UserErased, VoteCast, VotesMerged, VotesRemoved
 from core.failures import Unavailable
-from replication.epochs import MOVED_AT_ONCE, ProvisionalVotes
+from replication.epochs import MOVED_AT_ONCE, Identity
 from replication.members import ReadUpTo
 from tests.support.committed_rows import a_listing
 from tests.support.coroutines import run
@@ -28,8 +29,8 @@ class Restarted:
         if before:
             self.cast(before)
         self.node.restart()
-        self.provisional = ProvisionalVotes(self.node.ledger, VoteTable)
-        self.node.ledger.subscribe(self.provisional.on_record)
+        self.identity = Identity("a", self.node.ledger, FakeClock(0), VoteTable)
+        self.node.ledger.subscribe(self.identity.on_record)
 
     def cast(self, count: int, user: str = USER) -> None:
         """The user's vote, after which this node has counted so many."""
@@ -37,9 +38,7 @@ class Restarted:
 
     def moved(self) -> dict[str, int]:
         """The user's counts by label, after the node has begun a new epoch."""
-        self.node.ledger.commit([NodeNamed(NEW)])
-        self.provisional.disown(OLD)
-        finished(self.provisional.move())
+        finished(self.identity.begin_epoch(1))
         assert_folds(self.node)
         return self.counts()
 
@@ -81,9 +80,7 @@ def test_a_vote_that_comes_while_votes_are_moved_counts_under_the_new_label() ->
     users = [str(number) for number in range(1, 2 * MOVED_AT_ONCE)]
     for user in users:
         restarted.cast(1, user)
-    restarted.node.ledger.commit([NodeNamed(NEW)])
-    restarted.provisional.disown(OLD)
-    moving = restarted.provisional.move()
+    moving = restarted.identity.begin_epoch(1)
     moving.send(None)
     restarted.cast(1, users[0])
     restarted.cast(2, users[0])
@@ -104,7 +101,7 @@ def test_what_is_gone_is_not_moved(gone: ListingRemoved | UserErased | VotesRemo
     assert restarted.moved() == {}
 
 
-def test_of_who_voted_again_after_a_strike_that_vote_alone_is_moved() -> None:
+def test_only_the_vote_after_a_removal_is_moved() -> None:
     restarted = Restarted()
     restarted.cast(3)
     restarted.node.ledger.commit([REMOVED])
@@ -115,7 +112,7 @@ def test_of_who_voted_again_after_a_strike_that_vote_alone_is_moved() -> None:
 def test_a_node_that_is_who_it_was_moves_nothing() -> None:
     restarted = Restarted(before=2)
     restarted.cast(3)
-    restarted.provisional.confirm()
+    restarted.identity.confirm()
     restarted.cast(4)
     assert restarted.moved() == {OLD: 4}
 
@@ -123,17 +120,18 @@ def test_a_node_that_is_who_it_was_moves_nothing() -> None:
 def test_a_disk_that_takes_nothing_holds_the_moving_up(monkeypatch: pytest.MonkeyPatch) -> None:
     restarted = Restarted(before=2)
     restarted.cast(3)
-    restarted.node.ledger.commit([NodeNamed(NEW)])
-    restarted.provisional.disown(OLD)
+    append = restarted.node.journal.append
 
-    def full(_: bytes) -> int:
-        raise Unavailable("no space")
+    def full(record: bytes) -> int:
+        if b"votes_moved" in record:
+            raise Unavailable("no space")
+        return append(record)
 
     with monkeypatch.context() as patched:
         patched.setattr(restarted.node.journal, "append", full)
         with pytest.raises(Unavailable):
-            finished(restarted.provisional.move())
-    finished(restarted.provisional.move())
+            finished(restarted.identity.begin_epoch(1))
+    finished(restarted.identity.move_votes())
     assert restarted.counts() == {OLD: 2, NEW: 1}
 
 
@@ -158,7 +156,7 @@ def test_while_redis_has_lost_everything_a_node_waits_for_what_others_know_befor
             node.others.is_complete, node.others.read = True, ReadUpTo(known + 9, known + 9)
             node.publisher.recheck()
             await node.tell_all()
-            assert node.publisher.node_id != OLD
+            assert node.ledger.state.fleet.label != OLD
 
     run(story())
 
@@ -172,7 +170,7 @@ def test_a_later_epoch_that_others_know_of_is_followed_by_a_later_one(
             assert not await node.publisher.is_reconciled()
             node.publisher.recheck()
             await node.tell_all()
-            assert node.publisher.node_id == f"a.{(1 << 41) + 1}"
+            assert node.ledger.state.fleet.label == f"a.{(1 << 41) + 1}"
             assert await node.publisher.is_reconciled()
 
     run(story())

@@ -1,4 +1,4 @@
-"""replication/publisher.py: what may go of a stream, and what stays."""
+"""replication/publisher.py: the entries that are cut off a stream, and those that stay."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ USERS = [5, 6, 7, 8]
         (-4, USERS),
         (-3, [6, 7, 8]),
         (-1, [8]),
-        (0, [8]),  # the top stays, whoever has read it
+        (0, [8]),  # the top stays, although all have read it
     ],
 )
 def test_entries_go_once_all_have_read_them_and_the_top_stays(
@@ -51,7 +51,7 @@ def test_a_stream_that_takes_too_much_room_loses_its_oldest_entries_although_nob
     async def story() -> None:
         async with publishing(tmp_path, redis_server.url) as node:
             await node.tell_each(*range(1_000, 1_400))
-            used = await node.link.redis.memory_usage(node.link.stream(NAME)) or 0
+            used = await node.link.redis.memory_usage(node.link.key("stream", NAME)) or 0
             everything = await node.stream()
 
             await node.publisher.trim(used)

@@ -1,103 +1,136 @@
-"""replication/publisher.py: what is to be told is kept until it is; what is too much is read back."""
+"""replication/publisher.py: records wait until the stream has them; too many are read back."""
 
 import asyncio
 from pathlib import Path
 
 import pytest
 
-from core.events import EndpointHealthSet, Merged, VoteCast, encode_record
+from core.events import EndpointHealthSet, Event, Merged, NodeNamed, VoteCast, encode_record
+from core.ledger import Ledger
 from core.rows import Suspension
+from journal.journal import Journal
+from replication.capture import Capture
 from replication.facts import Fact, VoteFact
-from replication.publisher import ENTRY_COST, LISTING_COST, Captured, Queue, entries, proof_of
+from replication.publisher import ENTRY_COST, LISTING_COST, Batch, Captured, Outgoing, entries, proof_of
 from tests.support.coroutines import run, until
 from tests.support.cutting_proxy import CuttingProxy
-from tests.support.memory_nodes import Node, a_node
+from tests.support.journals import on, recording
+from tests.support.memory_nodes import DIGESTS, a_node
 from tests.support.publishing_node import publishing, users_in
 from tests.support.redis_server import RedisServer
-from tests.support.sample_rows import BOT_REF, NOW_MS
+from tests.support.sample_rows import BOT_REF, NOW_MS, listed, voted
 
 MOST = 10
 
 
-@pytest.fixture
-def node() -> Node:
-    return a_node()
+async def durable(ledger: Ledger, event: Event) -> int:
+    """Commit the event, and return the position of its record once it is durable."""
+    position = ledger.commit([event])
+    await ledger.durable(position)
+    return position
 
 
-def queue_of(node: Node, most: int = MOST) -> Queue:
-    queue = Queue(node.capture, node.ledger.head, most)
-    node.ledger.subscribe(queue.on_record)
-    return queue
+async def outgoing_of(ledger: Ledger, journal: Journal, folder: Path, most: int = MOST) -> Outgoing:
+    """Return the outgoing records of a node with a bot."""
+    ledger.commit([NodeNamed("a.1")])
+    await ledger.durable(ledger.commit(listed()))
+    outgoing = Outgoing(ledger, journal, on(folder), Capture(ledger.state, DIGESTS.user), most)
+    ledger.subscribe(outgoing.on_record)
+    return outgoing
 
 
-def vote(node: Node, *users: int) -> list[int]:
-    """The positions of the votes."""
-    return [node.ledger.commit([VoteCast(BOT_REF, str(user), 1, NOW_MS)]) for user in users]
+def positions(batch: Batch) -> list[int]:
+    return [one.position for one in batch.captured]
 
 
-def positions(told: list[Captured]) -> list[int]:
-    return [one.position for one in told]
+# -- records that wait -------------------------------------------------------------------------------------
 
 
-# -- what is kept ------------------------------------------------------------------------------------------
+def test_durable_records_come_in_order_and_stay_until_they_are_sent(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with recording(tmp_path) as (ledger, journal):
+            outgoing = await outgoing_of(ledger, journal, tmp_path)
+            first, second = [ledger.commit([voted(user)]) for user in (5, 6)]
+            assert positions(await outgoing.next(first - 1)) == []
+
+            await ledger.durable(second)
+            third = ledger.commit([voted(7)])
+            assert positions(await outgoing.next(first - 1)) == [first, second]
+            assert outgoing.missing(first - 1) == 3
+
+            outgoing.sent(second)
+            await ledger.durable(third)
+            assert (outgoing.complete_from, positions(await outgoing.next(second))) == (second, [third])
+            outgoing.sent(first)
+            outgoing.sent(third + 5)
+            assert (outgoing.complete_from, outgoing.has_work) == (third, False)
+            outgoing.close()
+
+    run(story())
 
 
-def test_what_is_durable_comes_in_order_and_stays_until_it_has_arrived(node: Node) -> None:
-    queue = queue_of(node)
-    first, second, third = vote(node, 5, 6, 7)
+def test_records_of_others_and_of_this_node_alone_are_not_sent(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with recording(tmp_path) as (ledger, journal):
+            outgoing = await outgoing_of(ledger, journal, tmp_path)
+            ledger.commit([Merged("b.1", 3), VoteCast(BOT_REF, "5", 1, NOW_MS, "b.1")])
+            ledger.commit([EndpointHealthSet(BOT_REF, 3, Suspension(NOW_MS, "refused", 1, NOW_MS))])
+            assert not outgoing.has_work
+            outgoing.close()
 
-    assert positions(queue.durable(second, MOST)) == [first, second]
-    assert positions(queue.durable(third, 1)) == [first]
-    assert queue.durable(first - 1, MOST) == []
-    assert len(queue) == 3
-
-    queue.sent(second)
-    assert (queue.complete_from, positions(queue.durable(third, MOST))) == (second, [third])
-    queue.sent(first)
-    queue.sent(third + 5)
-    assert (queue.complete_from, len(queue)) == (third, 0)
+    run(story())
 
 
-def test_what_came_from_others_or_is_nobody_else_s_is_not_told(node: Node) -> None:
-    queue = queue_of(node)
-    node.commit(Merged("b.1", 3), VoteCast(BOT_REF, "5", 1, NOW_MS, "b.1"))
-    node.commit(EndpointHealthSet(BOT_REF, 3, Suspension(NOW_MS, "refused", 1, NOW_MS)))
-    assert len(queue) == 0
+def test_records_that_are_read_back_leave_when_everything_that_their_facts_say_is_durable(
+    tmp_path: Path,
+) -> None:
+    async def story() -> None:
+        async with recording(tmp_path) as (ledger, journal):
+            outgoing = await outgoing_of(ledger, journal, tmp_path)
+            top = ledger.head
+            position = await durable(ledger, voted(5))
+            await durable(ledger, Merged("b.1", 3))
+            outgoing.sent(position)
+            await outgoing.resume(top)
+
+            newest = ledger.commit([voted(5, 2)])
+            batch = await outgoing.next(top)
+
+            assert journal.durable_position == newest
+            (captured,) = batch.captured
+            (fact,) = captured.facts
+            assert isinstance(fact, VoteFact)
+            assert (captured.position, fact.user, fact.count, batch.has_more) == (position, "5", 2, True)
+            outgoing.close()
+
+    run(story())
 
 
-def test_what_is_read_back_is_told_when_all_that_it_was_made_of_is_durable(node: Node) -> None:
-    queue = Queue(node.capture, node.ledger.head)
-    position = node.ledger.head + 1
-    vote(node, 5)
-    records = [(position, node.records[-1]), (position + 1, [Merged("b.1", 3)])]
+def test_a_full_queue_leaves_out_records_up_to_the_newest_one(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with recording(tmp_path) as (ledger, journal):
+            outgoing = await outgoing_of(ledger, journal, tmp_path, most=3)
+            for user in (5, 6, 7):
+                await durable(ledger, voted(user))
+            assert not outgoing.has_overflowed
 
-    (told,) = queue.capture(records, head=position + 7)
+            fourth = await durable(ledger, voted(8))
 
-    assert (told.position, told.durable, told.events) == (position, position + 7, node.records[-1])
-    (fact,) = told.facts
-    assert isinstance(fact, VoteFact)
-    assert fact.user == "5"
+            assert (outgoing.has_overflowed, outgoing.complete_from) == (True, fourth - 1)
+            assert positions(await outgoing.next(fourth - 1)) == [fourth]
+            outgoing.close()
 
-
-def test_what_does_not_fit_is_left_out_up_to_the_newest_record(node: Node) -> None:
-    queue = queue_of(node, most=3)
-    vote(node, 5, 6, 7)
-    assert not queue.overflowed
-
-    (fourth,) = vote(node, 8)
-
-    assert (queue.overflowed, queue.complete_from) == (True, fourth - 1)
-    assert positions(queue.durable(fourth, MOST)) == [fourth]
+    run(story())
 
 
 # -- entries -----------------------------------------------------------------------------------------------
 
 
-def told_of(position: int, facts: int) -> Captured:
-    """A record that says so much."""
+def captured_of(position: int, facts: int) -> Captured:
+    """Return a record with so many facts."""
     events = [VoteCast(BOT_REF, str(position), 1, NOW_MS)]
     about: list[Fact] = [VoteFact(BOT_REF, str(user), 1, NOW_MS) for user in range(facts)]
-    return Captured(position, position, about, events)
+    return Captured(position, about, events)
 
 
 @pytest.mark.parametrize(
@@ -110,10 +143,10 @@ def told_of(position: int, facts: int) -> Captured:
         ([], []),
     ],
 )
-def test_records_become_few_entries_each_of_which_says_behind_what_it_begins(
+def test_records_become_few_entries_each_of_which_says_behind_which_position_it_begins(
     facts: list[int], ends: list[int]
 ) -> None:
-    told = [told_of(position, count) for position, count in enumerate(facts, 1)]
+    told = [captured_of(position, count) for position, count in enumerate(facts, 1)]
 
     found = list(entries(told, before=0))
 
@@ -124,15 +157,15 @@ def test_records_become_few_entries_each_of_which_says_behind_what_it_begins(
         assert entry.proof == proof_of(encode_record(told[position - 1].events))
 
 
-def test_an_entry_has_fewer_listings_than_votes_because_they_are_larger(node: Node) -> None:
-    listing = node.capture.listing(BOT_REF)
+def test_an_entry_has_fewer_listings_than_votes_because_they_are_larger() -> None:
+    listing = a_node().capture.listing(BOT_REF)
     assert listing is not None
     fits = ENTRY_COST // LISTING_COST
-    told = [told_of(position, 0)._replace(facts=[listing]) for position in range(1, fits + 2)]
+    told = [captured_of(position, 0)._replace(facts=[listing]) for position in range(1, fits + 2)]
     assert [position for position, _ in entries(told, before=0)] == [fits, fits + 1]
 
 
-# -- more than fits, while it is told ----------------------------------------------------------------------
+# -- a full queue while the stream is written ---------------------------------------------------------------
 
 
 @pytest.mark.parametrize("more", [MOST - 1, MOST, MOST + 1, 3 * MOST])
@@ -149,7 +182,7 @@ def test_nothing_is_lost_when_more_is_queued_than_fits_while_redis_is_asked(
                 await until(lambda: client.xlen("votegate:stream:a") != before)  # and nobody knows yet
 
             await node.vote(*range(2, 2 + more))
-            assert node.queue.overflowed is (more >= MOST)
+            assert node.outgoing.has_overflowed is (more >= MOST)
             proxy.restore()
             await step
             await node.tell_all()

@@ -5,9 +5,8 @@ from contextlib import AsyncExitStack, aclosing
 
 from core.clock import FakeClock
 from core.fleet_table import FleetTable
-from replication.members import ALIVE_BEATS, Registry, Report
-from replication.redis_link import Link, RedisPlace
-from tests.support.reading_node import BEAT_SECONDS, PREFIX, registry_of
+from replication.members import ALIVE_BEATS, Registry
+from tests.support.reading_node import BEAT_SECONDS, link_to, registry_of
 from tests.support.redis_server import RedisServer
 
 REFS = {f"servers/{number}" for number in range(50)}
@@ -24,21 +23,21 @@ def test_of_the_nodes_that_are_there_one_does_it_and_nobody_who_hears_nobody(
         clock, nodes = FakeClock(), list[Registry]()
         async with AsyncExitStack() as stack:
             for name in "ab":
-                link, fleet = Link(RedisPlace(redis_server.url, PREFIX)), FleetTable()
+                link, fleet = link_to(redis_server.url), FleetTable()
                 await stack.enter_async_context(aclosing(link.redis))
                 fleet.named(f"{name}.1")
                 nodes.append(registry_of(name, link, fleet, clock))
             a, b = nodes
             assert chosen(a) == chosen(b) == set()
             for node in (a, b, a):
-                await node.step(Report(0))
+                await node.step(0)
             assert chosen(a) | chosen(b) == REFS
             assert chosen(a) & chosen(b) == set()
             assert chosen(a)
             assert chosen(b)
             clock.advance(ALIVE_BEATS * BEAT_SECONDS)
             assert chosen(a) == chosen(b) == set()
-            await a.step(Report(0))
+            await a.step(0)
             assert chosen(a) == REFS, "the other one is gone"
             a.forget_time()
             assert chosen(a) == set()

@@ -12,13 +12,13 @@ from core.ledger import Ledger
 from core.rows import Delivery
 from languages.refusals import Refusal
 from replication.claims import ClaimPolicy, Claims
-from replication.members import ALIVE_BEATS, Registry, Report
-from replication.redis_link import EntryId, Link, RedisPlace
+from replication.members import ALIVE_BEATS, Registry
+from replication.redis_link import Link
 from replication.succession import Succession
 from tests.support.gateways import USER, WAIT_SECONDS
 from tests.support.memory_ledger import MemoryJournal, empty_state
 from tests.support.memory_nodes import DIGESTS
-from tests.support.reading_node import BEAT_SECONDS, PREFIX, registry_of
+from tests.support.reading_node import BEAT_SECONDS, link_to, registry_of
 from tests.support.redis_server import RedisServer
 from tests.support.sample_rows import BOT_REF, NOW_MS, listed
 from tests.support.sender_stage import URL
@@ -27,14 +27,6 @@ LEASE_SECONDS = 30.0
 HOUR, DAY = 3_600, 86_400
 COOLDOWN_MS = DAY * 1_000
 jumps = pytest.mark.parametrize("jump", [-DAY, -HOUR, HOUR, DAY])
-
-
-class AllRead:
-    """The streams of the others, all read to the end."""
-
-    def has_read(self, name: str, newest: EntryId) -> bool:
-        del name, newest
-        return True
 
 
 def registry(name: str, link: Link, clock: FakeClock) -> Registry:
@@ -46,13 +38,13 @@ def registry(name: str, link: Link, clock: FakeClock) -> Registry:
 @jumps
 def test_a_node_is_there_for_as_long_as_its_word_was_heard(redis_server: RedisServer, jump: int) -> None:
     async def story() -> None:
-        link, clock = Link(RedisPlace(redis_server.url, PREFIX)), FakeClock()
+        link, clock = link_to(redis_server.url), FakeClock()
         async with aclosing(link.redis):
-            await registry("a", link, clock).step(Report(0))
+            await registry("a", link, clock).step(0)
             hearing = registry("b", link, clock)
-            await hearing.step(Report(0))
+            await hearing.step(0)
             clock.set_wall(jump)
-            await hearing.step(Report(0))
+            await hearing.step(0)
             assert (hearing.is_there("a"), hearing.silent_ns("a")) == (True, 0)
             clock.advance(ALIVE_BEATS * BEAT_SECONDS)
             assert not hearing.is_there("a")
@@ -63,21 +55,23 @@ def test_a_node_is_there_for_as_long_as_its_word_was_heard(redis_server: RedisSe
 @jumps
 def test_a_node_s_webhooks_are_taken_over_after_the_lease(redis_server: RedisServer, jump: int) -> None:
     async def story() -> None:
-        link, clock = Link(RedisPlace(redis_server.url, PREFIX)), FakeClock()
+        link, clock = link_to(redis_server.url), FakeClock()
         ledger = Ledger(empty_state(), MemoryJournal(), head=0)
         row = Delivery("d1", BOT_REF, USER, False, NOW_MS, NOW_MS, owner="a.1")
         ledger.commit([*listed(url=URL)])
         ledger.commit([Merged("a.1", 1), DeliveryMerged(row)])
-        heir = Succession(link, registry("b", link, clock), ledger, clock, LEASE_SECONDS, AllRead())
+        successor = Succession(
+            link, registry("b", link, clock), ledger, clock, LEASE_SECONDS, lambda *_: True
+        )
         async with aclosing(link.redis):
-            await heir.step()
+            await successor.step()
             clock.set_wall(jump)
             clock.advance(LEASE_SECONDS - 1)
-            await heir.step()
+            await successor.step()
             assert not ledger.state.deliveries.pending
             clock.set_wall(-2 * jump)
             clock.advance(1)
-            await heir.step()
+            await successor.step()
             assert [*ledger.state.deliveries.pending] == ["d1"]
 
     asyncio.run(story())
@@ -88,7 +82,7 @@ def test_a_vote_that_another_node_has_claimed_is_refused_with_a_wait(
     redis_server: RedisServer, jump: int
 ) -> None:
     async def story() -> None:
-        link, clock = Link(RedisPlace(redis_server.url, PREFIX)), FakeClock()
+        link, clock = link_to(redis_server.url), FakeClock()
         async with aclosing(link.redis), asyncio.TaskGroup() as tasks:
             a, b = (
                 Claims(

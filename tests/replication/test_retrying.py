@@ -12,8 +12,9 @@ from redis.exceptions import ResponseError
 from core.clock import FakeClock
 from core.failures import Unavailable
 from replication.loops import ERROR_CHARACTERS, RetryingLoop, described
-from replication.redis_link import UNREACHABLE, Link, RedisPlace
+from replication.redis_link import UNREACHABLE
 from tests.support.coroutines import run
+from tests.support.reading_node import link_to
 from tests.support.redis_server import RedisServer
 
 SECRET = "what-a-user-has-voted-for"
@@ -144,7 +145,7 @@ def test_what_redis_says_of_a_command_in_a_pipeline_is_told_without_the_command(
     redis_server: RedisServer,
 ) -> None:
     async def errors() -> Iterable[Exception]:
-        link = Link(RedisPlace(redis_server.url, "votegate"))
+        link = link_to(redis_server.url)
         async with aclosing(link.redis):
             await link.redis.set("votegate:nodes", "of another type")
             pipeline = link.redis.pipeline(transaction=False)

@@ -1,6 +1,6 @@
 """replication/usage.py: what limiters have allowed is told once, and lost without harm."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 
 import pytest
@@ -8,12 +8,13 @@ import pytest
 from core.fleet_table import FleetTable
 from core.rows import Policy
 from ratelimit.bucket import SharedBuckets
-from replication.redis_link import UNREACHABLE, Envelopes, Link, RedisPlace, SealedLink
+from replication.redis_link import UNREACHABLE, Envelopes, Link
 from replication.usage import Usage, Uses
 from storage.sealing import Keyring, new_key
 from tests.support.coroutines import run
 from tests.support.cutting_proxy import CuttingProxy
 from tests.support.journals import KEYS
+from tests.support.reading_node import link_to
 from tests.support.redis_server import RedisServer
 from tests.support.sample_rows import BOT_REF, OTHER_REF
 
@@ -30,12 +31,9 @@ class Limiting:
         self.heard: list[tuple[str, int]] = []
         fleet = FleetTable()
         fleet.named(label)
-        self.usage = Usage(SealedLink(link, Envelopes(KEYS)), fleet, self)
+        self.usage = Usage(link, fleet, self.buckets.told, self.hear)
 
-    def drain(self) -> Mapping[str, int]:
-        return self.buckets.told()
-
-    def add(self, ref: str, used: int) -> None:
+    def hear(self, ref: str, used: int) -> None:
         self.heard.append((ref, used))
 
     def allow(self, count: int, ref: str = BOT_REF) -> None:
@@ -51,7 +49,7 @@ class Limiting:
 
 @asynccontextmanager
 async def limiting(label: str, url: str) -> AsyncIterator[Limiting]:
-    link = Link(RedisPlace(url, "votegate"))
+    link = link_to(url)
     async with aclosing(link.redis):
         node = Limiting(label, link)
         await node.usage.cursor()

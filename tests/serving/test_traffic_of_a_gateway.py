@@ -99,7 +99,7 @@ def test_a_duration_is_of_the_monotonic_clock(watched: Watched, monkeypatch: pyt
         clock.advance_ms(300)
         return failure(503, "slow")
 
-    monkeypatch.setattr("handlers.service.success", slowly)
+    monkeypatch.setattr("handlers.routes.success", slowly)
     asked = watched.counted(lambda: watched.gateway.request("GET", "/healthz"))
     assert asked == {("isAlive", "5xx"): 1}
     assert watched.counts()[Series("isAlive", "5xx")].total_ns == 300 * NS_PER_MS

@@ -91,7 +91,7 @@ except Exception as error:
 
 
 def pieces_of(chunks: Sequence[Chunk], position: int = 5, created_ms: int = 1) -> list[bytes]:
-    """The header, and each chunk as it stands in the file."""
+    """The header, and the bytes of each chunk in the file."""
     encoder = SnapshotEncoder(position, created_ms, KEYS.new_seal())
     return [encoder.header, *(encoder.encode(chunk) for chunk in chunks)]
 

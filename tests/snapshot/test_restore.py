@@ -99,7 +99,7 @@ def test_a_backup_is_restored_as_it_was_when_it_ended(
 
 
 def test_what_is_restored_is_a_copy_until_it_gets_a_name_of_its_own(tmp_path: Path) -> None:
-    """The node that it is of may live on, so whoever counts on has to be another one."""
+    """The node of the backup may still run, so later votes must belong to another node."""
     of_a_fleet = [NodeNamed("a.1"), Merged("b.1", 3), *SOME, VoteCast(BOT_REF, "7", 2, NOW_MS, "b.1")]
     path, data = backup_of(tmp_path, of_a_fleet, []), data_folder(tmp_path / "data")
     source = read_backup(path, KEYS, empty_state)

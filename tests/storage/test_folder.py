@@ -167,7 +167,7 @@ def test_a_secret_that_is_no_ascii_text_is_refused_with_its_path(tmp_path: Path)
 
 
 def test_a_link_planted_where_a_secret_is_made_is_replaced_and_not_followed(tmp_path: Path) -> None:
-    """By whoever could write the folder before: its target keeps its bytes, and never gets the secret."""
+    """The target of the link keeps its bytes, and never gets the secret."""
     victim = tmp_path / "victim"
     victim.write_text("somebody else's")
     (tmp_path / f"{KEYS}{UNFINISHED}").symlink_to(victim)

@@ -11,7 +11,7 @@ PASSPHRASE = "a passphrase of the tests"
 
 @pytest.fixture(autouse=True)
 def cheap(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A guess costs nothing here: the cost stands in the file, so what opens is told by it."""
+    """Make a guess cheap. A file names its own cost, so it still opens."""
     monkeypatch.setattr(sealing, "_COST", (4, 1, 1))
 
 

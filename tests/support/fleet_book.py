@@ -26,11 +26,11 @@ class Vote(NamedTuple):
     at_ms: int
     life: int
     forgotten: int
-    struck: int
+    removed_ms: int
 
 
-class Struck:
-    """Votes that a node has struck out, by day and by month."""
+class Removed:
+    """Votes that a node has removed, by day and by month."""
 
     def __init__(self) -> None:
         self.days = Counter[int]()
@@ -61,8 +61,8 @@ class Book:
         self.windows: dict[Life, dict[str, StatsWindow]] = defaultdict(dict)
         self.pushed: dict[Life, dict[int, Pushed]] = defaultdict(dict)
         """The greatest counts of each day."""
-        self.struck: dict[Life, dict[str, Struck]] = defaultdict(lambda: defaultdict(Struck))
-        """What each node has struck out."""
+        self.removed: dict[Life, dict[str, Removed]] = defaultdict(lambda: defaultdict(Removed))
+        """The votes that each node has removed."""
         self.erased: set[str] = set()
         self.sign_ins: list[SignIn] = []
         self.ended: set[str] = set()
@@ -83,7 +83,7 @@ class Book:
                 case ev.SessionsEnded():
                     self.ended.update(event.digests)
                 case ev.VotesRemoved():
-                    self._note_struck(self.struck[self._life(node, event.ref)][node.label], event)
+                    self._note_removed(self.removed[self._life(node, event.ref)][node.label], event)
                 case ev.UserErased():
                     self.erased.add(event.user)
                 case ev.KeyDeleted() | ev.CoOwnersEnded():
@@ -98,13 +98,13 @@ class Book:
                     self._note_written(node, event)
 
     def _note_vote(self, node: Node, event: ev.VoteCast) -> None:
-        life, mark = self._life(node, event.ref)[1], DIGESTS.user(event.user)
-        forgotten = node.state.fleet.erased.get(mark, 0)
-        struck = node.state.fleet.removed_votes.get(event.ref, {}).get(event.user, 0)
-        self.votes.append(Vote(event.ref, event.user, event.at_ms, life, forgotten, struck))
+        life, pseudonym = self._life(node, event.ref)[1], DIGESTS.user(event.user)
+        forgotten = node.state.fleet.erased.get(pseudonym, 0)
+        removed_ms = node.state.fleet.removed_votes.get(event.ref, {}).get(event.user, 0)
+        self.votes.append(Vote(event.ref, event.user, event.at_ms, life, forgotten, removed_ms))
 
     @staticmethod
-    def _note_struck(of_node: Struck, event: ev.VotesRemoved) -> None:
+    def _note_removed(of_node: Removed, event: ev.VotesRemoved) -> None:
         for day, of_day, of_month in event.days:
             of_node.days[day] = max(of_day, of_node.days[day])
             month = month_of_day(day)

@@ -1,6 +1,6 @@
 """Markdown and HTML that try to run, to break out, to lead astray, or to take too long."""
 
-from web.prose import MOST_CHARACTERS
+from web.markdown import MOST_CHARACTERS
 
 ADDRESSES = [
     "javascript:alert(1)",

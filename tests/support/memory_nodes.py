@@ -61,7 +61,7 @@ class Node:
         self.merge = Merge(state, DIGESTS.user)
         self.searches = Searches(state)
         self.ledger.subscribe(self.searches.on_record)
-        self.applying = Applying(self.ledger, self.merge, self.searches)
+        self.applying = Applying(self.ledger, self.merge, self.searches.of)
         self.records = []
         self.ledger.subscribe(self._on_record)
 
@@ -94,7 +94,7 @@ class Node:
 
     def everything(self) -> list[Fact]:
         """Return the facts about listings, users and votes in a copy of the node."""
-        struck = [
+        removed = [
             VotesRemovedFact(ref, (user,), ms)
             for ref, users in self.state.fleet.removed_votes.items()
             for user, ms in users.items()
@@ -103,7 +103,7 @@ class Node:
         people = [self.capture.user(ref) for ref in self.state.users.refs]
         refs = [*self.state.listings.unlisted, *self.state.listings.refs]
         rows = (*listings, *people, *map(self.capture.counts, refs))
-        return [*struck, *(fact for fact in rows if fact is not None), *self._votes()]
+        return [*removed, *(fact for fact in rows if fact is not None), *self._votes()]
 
     def _votes(self) -> Iterable[VotesFact]:
         votes, fleet = self.state.votes, self.state.fleet

@@ -23,9 +23,11 @@ from handlers.route import PAGE, Resource
 from languages.language_names import language_of
 from languages.refusals import Refusal
 from pages.account.sign_in import CALLBACK, SIGN_IN_PAGES
-from pages.account.sign_in_guards import SignInGuards
+from pages.account.sign_in_guards import SignInGuards, SignInSeal
 from pages.page_rows import rows_of
+from pages.platform_facts import ServerLists
 from pages.site_tools import Accounts, Addresses, SigningIn
+from pages.visitors import People, Person, PersonVisit, VisitorLimit, people_audience
 from serving.access_log import AccessLog
 from serving.application import ApplicationPolicy, RunningRequests, make_application
 from serving.loop_share import LoopShare
@@ -34,14 +36,8 @@ from tests.support.gateways import WAIT_SECONDS, Client
 from tests.support.logged_answers import output
 from tests.support.page_visitor import PageVisitor
 from tests.support.platform_stand_in import ADA, CLEO, CLIENT_ID, StandIn, decided_at, standing_in
-from web.cookies import people_cookies
-from web.notice_cookie import Notices
+from web.cookies import Notices, people_cookies
 from web.pages import Page, PageRow, Shown, see_other
-from web.people.people_audience import PersonVisit, people_audience
-from web.people.server_lists import ServerLists
-from web.people.user_limit import UserLimit
-from web.people.visitors import People, Person
-from web.sign_in_cookie import SignInSeal
 from web.site import Site, static_resource
 from web.templates import Templates
 
@@ -177,7 +173,7 @@ class PeopleSite(Client):
         self.people = PeopleInMemory(self.clock, self.stand_in.url)
         addresses = Addresses(self.base_url, self.stand_in.authorize_url, self.stand_in.url)
         guards = SignInGuards(ATTEMPTS, self.clock)
-        acts = UserLimit(Policy(1_000, 60), self.clock)
+        acts = VisitorLimit(Policy(1_000, 60), self.clock)
         notices = Notices(cookies.notice, SECRET, self.clock, secrets.token_bytes)
         audience = people_audience(
             *(cookies, notices, self.people.known, acts),
@@ -189,7 +185,8 @@ class PeopleSite(Client):
             actions=SimpleNamespace(clock=self.clock, random=secrets.token_bytes),
             addresses=addresses,
             accounts=Accounts(cast(People, self.people), cookies, acts),
-            sign_in=SigningIn(platform, CLIENT_ID, self.redirect_uri, self.seal, guards),
+            platform=platform,
+            sign_in=SigningIn(CLIENT_ID, self.redirect_uri, self.seal, guards),
             submissions=SimpleNamespace(server_lists=ServerLists(self.clock)),
         )
         rows = (*rows_of(SIGN_IN_PAGES), *SOME_PAGES)

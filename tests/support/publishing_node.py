@@ -9,19 +9,19 @@ from core.clock import FakeClock
 from core.events import NodeNamed
 from core.ledger import Ledger
 from replication.capture import Capture
-from replication.epochs import Identity, ProvisionalVotes
+from replication.epochs import Identity
 from replication.facts import VoteFact
 from replication.loops import Pacing
 from replication.members import KnownElsewhere, ReadUpTo
-from replication.publisher import Entry, JournalRecords, Outgoing, OwnStream, Publisher, Queue
-from replication.redis_link import Envelopes, Link, RedisPlace, SealedLink, entry_id_of
-from tests.support.journals import KEYS, on, recording
+from replication.publisher import Entry, Outgoing, Publisher
+from replication.redis_link import Link, entry_id_of
+from tests.support.journals import on, recording
 from tests.support.memory_nodes import DIGESTS
+from tests.support.reading_node import link_to
 from tests.support.sample_rows import listed, voted
 from votes.table import VoteTable
 
 NAME = "a"
-PREFIX = "votegate"
 
 
 @dataclass
@@ -39,10 +39,9 @@ class Others:
 @dataclass
 class Publishing:
     ledger: Ledger
-    queue: Queue
+    outgoing: Outgoing
     publisher: Publisher
     link: Link
-    envelopes: Envelopes
     clock: FakeClock
     others: Others
 
@@ -65,10 +64,10 @@ class Publishing:
 
     async def stream(self) -> list[tuple[int, Entry]]:
         """(position, entry) for all that the stream holds."""
-        stream = self.link.stream(NAME)
+        stream = self.link.key("stream", NAME)
         found = await self.link.read({stream: "0-0"}, 1_000)
         return [
-            (entry_id_of(id_).position, self.envelopes.open(envelope, f"{stream}/{id_}", Entry))
+            (entry_id_of(id_).position, self.link.open(envelope, f"{stream}/{id_}", Entry))
             for id_, envelope in found.get(stream, ())
         ]
 
@@ -78,26 +77,23 @@ async def publishing(
     folder: Path, url: str, most: int = 1_000, pace_seconds: float = 0
 ) -> AsyncIterator[Publishing]:
     """A node with a bot that is in its stream already. `most` records are queued at most."""
-    sealed_link, clock, others = (
-        SealedLink(Link(RedisPlace(url, PREFIX)), Envelopes(KEYS)),
-        FakeClock(),
-        Others(),
-    )
-    async with recording(folder) as (ledger, journal), aclosing(sealed_link.link.redis):
+    link, clock, others = link_to(url), FakeClock(), Others()
+    async with recording(folder) as (ledger, journal), aclosing(link.redis):
         ledger.commit([NodeNamed(f"{NAME}.1")])
-        queue = Queue(Capture(ledger.state, DIGESTS.user), ledger.head, most)
-        votes = ProvisionalVotes(ledger, VoteTable)
-        ledger.subscribe(queue.on_record)
-        ledger.subscribe(votes.on_record)
+        outgoing = Outgoing(ledger, journal, on(folder), Capture(ledger.state, DIGESTS.user), most)
+        identity = Identity(NAME, ledger, clock, VoteTable)
+        ledger.subscribe(outgoing.on_record)
+        ledger.subscribe(identity.on_record)
         publisher = Publisher(
-            OwnStream(sealed_link, NAME),
+            link,
+            NAME,
             ledger,
-            Outgoing(ledger, journal, JournalRecords(on(folder)), queue),
-            Identity(NAME, ledger, clock, votes),
-            others,
+            outgoing,
+            identity,
+            others.known_elsewhere,
             Pacing(clock, pace_seconds),
         )
-        node = Publishing(ledger, queue, publisher, sealed_link.link, sealed_link.envelopes, clock, others)
+        node = Publishing(ledger, outgoing, publisher, link, clock, others)
         await ledger.durable(ledger.commit(listed()))
         await node.tell_all()
         try:

@@ -1,16 +1,15 @@
 """A node that reads, and nothing else of it: its registry and follower, over a real Redis."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 
 from core.clock import FakeClock
 from core.fleet_table import FleetTable, FleetView
-from replication.follower import Follower, ReadStreams
-from replication.gaps import Gaps, ReadPositions
+from replication.follower import Follower, Gaps
 from replication.loops import Pacing
-from replication.members import Registry, Report
-from replication.redis_link import Envelopes, Link, RedisPlace, SealedLink
+from replication.members import Registry
+from replication.redis_link import Envelopes, Link, connection
 from replication.usage import Usage
 from tests.support.journals import KEYS
 from tests.support.memory_nodes import DIGESTS, Node
@@ -32,42 +31,32 @@ class Reading:
     """The silence after which a node is gone."""
 
 
-class NoLimiter:
-    """The limiter of a node that nobody asks."""
-
-    def drain(self) -> Mapping[str, int]:
-        return {}
-
-    def add(self, ref: str, used: int) -> None:
-        """Count nothing."""
-
-
-def sealed_link_of(link: Link) -> SealedLink:
-    return SealedLink(link, Envelopes(KEYS))
+def link_to(url: str) -> Link:
+    return Link(connection(url, {}), PREFIX, Envelopes(KEYS))
 
 
 def registry_of(name: str, link: Link, fleet: FleetView, clock: FakeClock) -> Registry:
-    return Registry(sealed_link_of(link), name, DIGESTS.fleet, fleet, clock, BEAT_SECONDS, {})
+    return Registry(link, name, DIGESTS.fleet, fleet, clock, BEAT_SECONDS, {})
 
 
 @asynccontextmanager
 async def reading(url: str, author: str, pace_seconds: float) -> AsyncIterator[Reading]:
     """Node "b", which has read that there is a node with the author's node id."""
-    link, clock, node = Link(RedisPlace(url, PREFIX)), FakeClock(), Node("b")
-    fleet, pacing, sealed_link = node.state.fleet, Pacing(clock, pace_seconds), sealed_link_of(link)
+    link, clock, node = link_to(url), FakeClock(), Node("b")
+    fleet, pacing = node.state.fleet, Pacing(clock, pace_seconds)
     registry = registry_of("b", link, fleet, clock)
     follower = Follower(
-        sealed_link,
+        link,
         registry,
-        ReadStreams(ReadPositions(fleet), Gaps(registry, fleet, clock, LOST_SECONDS)),
+        Gaps(registry, fleet, clock, LOST_SECONDS),
         node.applying,
-        Usage(sealed_link, fleet, NoLimiter()),
+        Usage(link, fleet, dict, lambda *_: None),
         clock,
         pacing,
     )
     of_author = FleetTable()
     of_author.named(author)
     async with aclosing(link.redis):
-        await registry_of(author.partition(".")[0], link, of_author, clock).step(Report(0))
-        await registry.step(Report(0))
+        await registry_of(author.partition(".")[0], link, of_author, clock).step(0)
+        await registry.step(0)
         yield Reading(node, registry, follower, pacing, clock, link, LOST_SECONDS)

@@ -28,10 +28,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "watchers": {"core", "listings", "ratelimit"},
     "actions": {"core", "listings", "people", "search", "votes", "watchers"},
     "handlers": {"actions", "core", "votes", "listings", "people", "ratelimit", "watchers"},
-    "web": {
-        *("actions", "core", "chatplatform", "handlers", "listings", "people", "ratelimit", "votes"),
-        "watchers",
-    },
+    "web": {"actions", "core", "handlers", "ratelimit", "watchers"},
     "pages": {
         *("actions", "chatplatform", "core", "handlers", "listings", "people", "ratelimit", "votes"),
         *("search", "watchers", "web"),

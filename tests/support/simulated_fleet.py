@@ -218,7 +218,7 @@ def _vote(node: Node, step: Step, new: str) -> Sequence[ev.Event]:
     )
 
 
-def _strike(node: Node, step: Step, new: str) -> Sequence[ev.Event]:
+def _remove_votes(node: Node, step: Step, new: str) -> Sequence[ev.Event]:
     return remove_votes(
         node.state,
         step.ref,
@@ -436,7 +436,7 @@ _RULES: Mapping[str, Callable[[Node, Step, str], Sequence[ev.Event]]] = {
     "unhook": lambda node, step, _: webhooks.remove_webhook(node.state, step.ref, _now(node), by=_by(step)),
     "fail": lambda _, step, __: [ev.EndpointHealthSet(step.ref, step.number, None)],
     "vote": _vote,
-    "strike": _strike,
+    "remove_votes": _remove_votes,
     "sign in": _sign_in,
     "sign out": _sign_out,
     "see": _see,

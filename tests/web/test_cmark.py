@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from web.cmark import html_of
+from web.markdown import html_of
 
 
 @pytest.mark.parametrize(

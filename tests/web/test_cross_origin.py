@@ -2,7 +2,7 @@
 
 import pytest
 
-from web.cross_origin import is_from_here, origin_of_site, origins_of_host
+from web.other_sites import is_from_here, origin_of_site, origins_of_host
 
 SITE = origin_of_site("https://Gate.example")
 HERE = {"Host": "gate.example"}

@@ -1,9 +1,9 @@
-"""web/etags.py: a strong tag of the bytes, and an answer without a body to who has them."""
+"""web/pages.py: a strong tag of the bytes, and an answer without a body to who has them."""
 
 import pytest
 
 from handlers.request import Request
-from web.etags import tagged
+from web.pages import tagged
 
 BODY = b"{}"
 

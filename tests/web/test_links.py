@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from web.links import MOST_CHARACTERS, NOWHERE, link, way_back
+from web.other_sites import LONGEST_WAY_BACK, NOWHERE, link, way_back
 
 ORIGIN = "https://bots.example"
 
@@ -74,7 +74,7 @@ def test_a_way_back_never_leaves_the_pages(path: str) -> None:
     "path",
     [
         *("/", "/me", "/me/", "/bots/1/vote", "/bots?sort=votes&q=a%20b", "/bots?to=//x", "/a.b/~c;d=1,2"),
-        "/" + "x" * (MOST_CHARACTERS - 1),
+        "/" + "x" * (LONGEST_WAY_BACK - 1),
     ],
 )
 def test_a_person_comes_back_to_any_page_of_ours(path: str) -> None:
@@ -120,7 +120,7 @@ HOSTILE = [
         "/m e",
     ),
     *("/me\x00", "/mé", "/\u2044evil", "/\uff0fevil.example", "/me#//evil.example", "/%", "/%zz", "/a%2"),
-    "/" + "x" * MOST_CHARACTERS,
+    "/" + "x" * LONGEST_WAY_BACK,
 ]
 
 
@@ -184,4 +184,4 @@ def test_a_browser_that_follows_a_way_back_stays_here_and_signs_nobody_in_or_out
         assert not unquote(reached.path).startswith(f"{home.rstrip('/')}/sign")
         assert not unquote(reached.path).startswith("//")
         assert back in {wanted, wanted.removesuffix("?"), home}
-        assert len(back) <= MOST_CHARACTERS
+        assert len(back) <= LONGEST_WAY_BACK

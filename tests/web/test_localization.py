@@ -1,13 +1,16 @@
-"""web/localization.py: a text is said in a language, and other words stay as they are."""
+"""web/localization.py: texts, numbers and times as each language writes them."""
 
+import re
 from gettext import NullTranslations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from languages.language_names import LANGUAGES, Language
 from languages.texts import Text
-from web.local_formats import LocalFormats
-from web.localization import Localization, for_operators, localization
+from tests.support.examples import examples
+from web.localization import LocalFormats, Localization, for_operators, localization
 
 
 class Shouting(NullTranslations):
@@ -68,3 +71,101 @@ def test_operators_read_numbers_and_times_as_the_log_writes_them() -> None:
     assert filters["number"](1_234_567.5) == "1,234,567.5"
     assert "2026-11-22 17:00:00" in filters["moment"](1_795_366_800_000)
     assert filters["ahead"](3_600) == "in 60 minutes"
+
+
+NOW_MS = 1_795_366_800_000
+FORMATS = {language: LocalFormats(language) for language in LANGUAGES}
+DAY_MS = 86_400_000
+
+
+def plain(text: str) -> str:
+    """The text without markup, and with ordinary spaces."""
+    return " ".join(re.sub(r"<[^>]+>", "", text).split())
+
+
+@pytest.mark.parametrize(
+    ("language", "number", "moment", "ago"),
+    [
+        ("en", "1,234,567", "Nov 22, 2026, 5:00:00 PM", "2 days ago"),
+        ("tr", "1.234.567", "22 Kas 2026 17:00:00", "2 gün önce"),
+        ("de", "1.234.567", "22.11.2026, 17:00:00", "vor 2 Tagen"),
+        ("fr", "1 234 567", "22 nov. 2026, 17:00:00", "il y a 2 jours"),
+        ("es", "1.234.567", "22 nov 2026, 17:00:00", "hace 2 días"),
+        ("pt-BR", "1.234.567", "22 de nov. de 2026 17:00:00", "há 2 dias"),
+        ("ru", "1 234 567", "22 нояб. 2026 г., 17:00:00", "2 дня назад"),
+        ("ja", "1,234,567", "2026/11/22 17:00:00", "2 日前"),
+    ],
+)
+def test_a_language_writes_numbers_and_times_in_its_way(
+    language: Language, number: str, moment: str, ago: str
+) -> None:
+    formats = FORMATS[language]
+    assert plain(formats.number(1_234_567)) == number
+    assert plain(formats.moment(NOW_MS)) == moment
+    assert plain(formats.ago(NOW_MS - 2 * DAY_MS, NOW_MS)) == ago
+
+
+def test_a_moment_is_an_element_that_names_its_zone() -> None:
+    start = '<time datetime="2026-11-22T17:00:00Z" title="UTC">'
+    assert FORMATS["de"].moment(NOW_MS) == f"{start}22.11.2026, 17:00:00</time>"
+    relative = FORMATS["de"].ago(NOW_MS, NOW_MS + DAY_MS)
+    assert relative == start.replace("UTC", "22.11.2026, 17:00:00 UTC") + "vor 1 Tag</time>"
+
+
+def test_a_day_is_written_as_the_rest() -> None:
+    assert [FORMATS[each].day("2026-11-22") for each in ("en", "de", "ja")] == [
+        *("Nov 22, 2026", "22.11.2026", "2026/11/22")
+    ]
+
+
+def test_what_there_is_not_is_a_dash() -> None:
+    formats = FORMATS["fr"]
+    assert [formats.number(None), formats.span(None), formats.moment(None), formats.ago(None, 0)] == ["–"] * 4
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [
+        (0.2, "0 seconds"),
+        (-3, "0 seconds"),
+        (1, "1 second"),
+        (90, "1 minute 30 seconds"),
+        (90_061, "1 day 1 hour"),
+    ],
+)
+def test_a_span_shows_its_two_largest_units(seconds: float, shown: str) -> None:
+    assert FORMATS["en"].span(seconds) == shown
+
+
+def test_a_moment_ahead_is_a_second_away_at_least() -> None:
+    formats = FORMATS["en"]
+    assert formats.until(NOW_MS + 11_520_000, NOW_MS) == "3 hours 12 minutes"
+    assert [formats.until(NOW_MS + each, NOW_MS) for each in (1_000, 1, 0, -5)] == ["1 second"] * 4
+
+
+def test_the_form_of_a_unit_is_that_of_its_number() -> None:
+    assert [FORMATS["ru"].span(n * 86_400) for n in (1, 3, 5)] == ["1 день", "3 дня", "5 дней"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [(0, "in 0 seconds"), (7.2, "in 8 seconds"), (61, "in 61 seconds"), (7_201, "in 3 hours")],
+)
+def test_a_wait_is_never_too_short(seconds: float, shown: str) -> None:
+    assert FORMATS["en"].ahead(seconds) == shown
+
+
+@examples(200)
+@given(st.sampled_from(LANGUAGES), st.floats(0, 10**8))
+def test_every_wait_and_span_has_words(language: Language, seconds: float) -> None:
+    formats = FORMATS[language]
+    assert re.search(r"\d", formats.ahead(seconds))
+    assert re.search(r"\d", formats.span(seconds))
+
+
+@examples(200)
+@given(st.sampled_from(LANGUAGES), st.integers(0, 253_402_300_799_999), st.integers(0, 253_402_300_799_999))
+def test_every_moment_of_the_calendar_has_words(language: Language, at_ms: int, now_ms: int) -> None:
+    formats = FORMATS[language]
+    assert plain(formats.moment(at_ms))
+    assert plain(formats.ago(at_ms, now_ms))

@@ -11,7 +11,7 @@ from web.markdown import Markdown
 
 
 class Renderer:
-    """Stands in for prose: it renders when it is let, and says what it has begun."""
+    """Replaces prose: it waits for the test before it renders, and records its texts."""
 
     def __init__(self) -> None:
         self.begun: list[str] = []
@@ -40,7 +40,7 @@ class Renderer:
 @pytest.fixture
 def renderer(monkeypatch: pytest.MonkeyPatch) -> Iterator[Renderer]:
     renderer = Renderer()
-    monkeypatch.setattr("web.prose.prose", renderer)
+    monkeypatch.setattr("web.markdown.prose", renderer)
     yield renderer
     renderer.let_all()
 

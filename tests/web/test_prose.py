@@ -1,4 +1,4 @@
-"""The HTML of somebody's Markdown holds what is listed and nothing else, however hostile the text."""
+"""The HTML of a user's Markdown has allowed tags and addresses alone, even if the text is hostile."""
 
 import re
 from html.parser import HTMLParser
@@ -13,7 +13,7 @@ from forms.rules import Size
 from kinds.bots import BOTS
 from tests.support.hostile_markdown import ADDRESSES, HOSTILE, HTML, LARGE, PIECES
 from tests.support.page_visitor import check_html
-from web.prose import MOST_CHARACTERS, MOST_DEPTH, MOST_HTML, REL, let_through, prose
+from web.markdown import MOST_CHARACTERS, MOST_DEPTH, MOST_HTML, REL, let_through, prose
 
 TAGS = {
     *("p", "br", "hr", "h3", "h4", "h5", "h6", "em", "strong", "del", "a", "code", "pre", "blockquote"),
@@ -138,7 +138,7 @@ def test_a_text_that_would_be_too_much_is_shown_as_it_is_written(text: str) -> N
 
 @pytest.mark.parametrize("end", ["\n", "\r", "\r\n"])
 def test_cmark_never_sees_a_table_of_millions_of_cells(monkeypatch: pytest.MonkeyPatch, end: str) -> None:
-    monkeypatch.setattr("web.cmark.html_of", lambda _: 1 / 0)
+    monkeypatch.setattr("web.markdown.html_of", lambda _: 1 / 0)
     table = LARGE["a wide table with short rows"].replace("\n", end)
     assert prose(table[:MOST_CHARACTERS]).startswith("<pre>|a|a")
 

@@ -8,7 +8,7 @@ import pytest
 from operators.operator_site import PAGES
 from tests.support.gateways import BOT, ThreadGateway, running
 from tests.support.page_visitor import PageVisitor
-from web.page_policy import PAGE_HEADERS
+from web.other_sites import PAGE_HEADERS
 from web.pages import PageRow
 
 OF_AN_ID = {"kind": "bots", "id": BOT, "delivery_id": "0" * 24}

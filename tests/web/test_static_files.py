@@ -16,7 +16,7 @@ from web.static_files import CONTENT_TYPES, FOLDER, read_static_files
 VENDOR = ROOT / "web/vendor"
 FILES = sorted(path for path in FOLDER.rglob("*") if path.is_file())
 PAGE_KB = 30
-"""What script and style of a page may weigh, packed. The charts' library is loaded by one page alone."""
+"""The most that scripts and styles of a page may weigh, packed. Only one page loads the charts' library."""
 
 
 @pytest.fixture(scope="module")

@@ -63,7 +63,7 @@ def test_it_takes_a_word_to_be_forgotten(ben: Person) -> None:
 def test_who_is_forgotten_is_known_nowhere(gateway: PeopleGateway, ben: Person) -> None:
     other = gateway.person(BEN)
     shown = ben.acted("/me/data", {"word": "Erase"})
-    assert "You are forgotten." in words(shown)
+    assert "Your account and your data are erased." in words(shown)
     assert [each.get("/me").status_code for each in (ben, other)] == [303, 303]
     state = gateway.gateway.ledger.state
     assert f"users/{BEN}" not in state.users

@@ -210,7 +210,7 @@ def test_what_failed_is_sent_again_since_a_time(
     gateway.advance(hours * 3_600)
     late = gateway.person(ADA)
     page = late.acted(LOG, {"since": since})
-    assert ("What failed is on its way again." in page, "Nothing has failed" in page) == (
+    assert ("The failed deliveries are sent again." in page, "Nothing has failed" in page) == (
         again == 1,
         again == 0,
     )

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from pages.owner.keys import KEY_PAGES
 from pages.page_rows import rows_of
+from pages.visitors import FRESH_MS
 from tests.support.examples import examples
 from tests.support.gateways import BOT
 from tests.support.page_visitor import words
@@ -24,7 +25,6 @@ from tests.support.visited_listings import (
     statuses,
 )
 from web.pages import PageRow
-from web.people.listing_access import FRESH_MS
 
 FRAGMENT = {"HX-Request": "true", "HX-Request-Type": "partial"}
 ROWS = rows_of(KEY_PAGES)

@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 
-from actions.history import ACT_NAMES
+from actions.history import ACTION_NAMES
 from core.rows import AuditAction
 from tests.support.gateways import BOT
 from tests.support.owned_listings import SERVER, TYPED, describe, list_bot, list_server
@@ -116,7 +116,7 @@ def test_the_owner_proves_with_the_code_in_the_public_description(
     refused = ada.post(HERE + "/prove")
     assert (refused.status_code, "does not hold the code" in refused.text) == (409, True)
     describe(gateway, f"A bot. {code}, and more.")
-    assert "It is proven that the bot is yours." in words(ada.acted(HERE + "/prove"))
+    assert "The ownership is verified." in words(ada.acted(HERE + "/prove"))
     assert "votegate-" not in ada.page(HERE)
     assert json.loads(ada.get(HERE + ".json").content)["is_proven"] is True
 
@@ -164,4 +164,4 @@ def test_the_platform_is_not_asked_without_end(gateway: PeopleGateway, ada: Pers
 
 
 def test_every_act_has_a_name() -> None:
-    assert ACT_NAMES.keys() == {*get_args(AuditAction)}
+    assert ACTION_NAMES.keys() == {*get_args(AuditAction)}

@@ -68,7 +68,7 @@ def test_the_form_shows_the_profile_as_it_is(gateway: PeopleGateway, ada: Person
 def test_a_denied_bot_is_sent_again_by_saving(gateway: PeopleGateway, ada: Person) -> None:
     list_bot(gateway, decision="deny")
     assert "Save and send again" in ada.page(HERE + "/profile")
-    assert "waits for another look" in words(ada.acted(HERE + "/profile", TYPED))
+    assert "A moderator will review it again." in words(ada.acted(HERE + "/profile", TYPED))
     assert gateway.done("GET", f"/manage/bots/{READY}")["state"] == "in_review"
 
 

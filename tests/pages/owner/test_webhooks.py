@@ -11,6 +11,7 @@ from languages.language_names import LANGUAGES
 from languages.said import in_words
 from pages.owner.webhooks import WEBHOOK_PAGES
 from pages.page_rows import rows_of
+from pages.visitors import FRESH_MS
 from tests.support.contract import webhook
 from tests.support.examples import examples
 from tests.support.gateways import BOT, SERVER
@@ -31,7 +32,6 @@ from tests.support.visited_listings import (
 )
 from tests.support.webhook_receiver import Receiver, status
 from web.pages import PageRow
-from web.people.listing_access import FRESH_MS
 
 ROWS = rows_of(WEBHOOK_PAGES)
 FRAGMENT = {"HX-Request": "true", "HX-Request-Type": "partial"}

@@ -97,7 +97,7 @@ def test_it_shows_the_facts_of_the_platform_and_when_they_were_told(
 ) -> None:
     submit(gateway)
     page = words(cleo.page(HERE))
-    assert "Everybody can add it yes The platform said so at" in page
+    assert "Everybody can add it yes Checked at" in page
     assert "It has slash commands yes" in page
     assert "a moderator confirms it" in page
     assert "unproven" in page
@@ -247,7 +247,7 @@ def test_an_unproven_owner_is_confirmed_before_an_approval(gateway: PeopleGatewa
     submit(gateway)
     refused = cleo.post(f"{HERE}/approve", seen(gateway))
     assert refused.status_code == 400
-    assert "Confirm the owner" in alert(refused)
+    assert "The ownership is not verified" in alert(refused)
     assert 'aria-describedby="confirmed-problem"' in refused.text
     page = cleo.acted(f"{HERE}/approve", {**seen(gateway), "confirmed": "yes"})
     assert "It is approved: users can vote for it." in words(page)

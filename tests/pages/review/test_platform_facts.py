@@ -66,7 +66,7 @@ def page_of(state: State, ref: str, answer: Any = None) -> PageCall:
     )
     kind, _, listing_id = ref.partition("/")
     call = Call(cast(Any, tools), OPERATOR, NOW_MS, BY_PLURAL[kind], (listing_id,))
-    site = SimpleNamespace(reviewing=SimpleNamespace(platform=Platform(answer)))
+    site = SimpleNamespace(platform=Platform(answer))
     return PageCall(call, cast(Any, None), cast(Any, site))
 
 

@@ -118,7 +118,7 @@ def test_votes_within_a_time_are_struck_out(crowd: PeopleGateway) -> None:
         ({"ids": BEN}, "Reason : string should have at least 1 character"),
         ({"ids": "me", "reason": REASON}, "Ids of voters : must be 17 to 20 digits"),
         ({"since": "yesterday", "reason": REASON}, "From (UTC) : Write a time such as 2026-01-31T18:00."),
-        ({"ids": CLEO, "reason": REASON}, "No vote is meant by that. Nothing is struck out."),
+        ({"ids": CLEO, "reason": REASON}, "No votes match this. Nothing is struck out."),
         ({"until": "2026-01-01T00:00", "ids": BEN, "reason": REASON}, "choose no end of a time without"),
     ],
 )

@@ -60,7 +60,7 @@ def challenge_of(person: Person, path: str = VOTE) -> dict[str, Any]:
 
 
 def solved(challenge: dict[str, Any]) -> str:
-    """What the script of the page sends."""
+    """The solution that the script of the page sends."""
     read = Challenge.from_dict(challenge)
     solution = solve_challenge(read)
     assert solution is not None
@@ -68,7 +68,7 @@ def solved(challenge: dict[str, Any]) -> str:
 
 
 def flagged(gateway: PeopleGateway, bot: str = BOT) -> list[tuple[str, str]]:
-    """Who was flagged, by which rule, the newest first, as the page of moderators has it."""
+    """The flagged users with their rules, the newest first, from the page of moderators."""
     shown = gateway.person(CLEO).get("/review/votes.json").json()["flags"]
     return [
         (each["by"].removeprefix("users/"), each["rule"]) for each in shown if each["ref"] == f"bots/{bot}"
@@ -122,7 +122,7 @@ def test_a_solution_is_for_one_user_one_listing_and_once(crowd: PeopleGateway) -
     assert emil.post(VOTE, {"altcha": solution}).status_code == 403
     assert ben.post(OTHER_VOTE, {"altcha": solution}).status_code == 403
     assert ben.post(VOTE, {"altcha": solution}).status_code == 303
-    list_bot(crowd, BOT, owner=ADA, decision="approve")  # anew: nobody has voted for it
+    list_bot(crowd, BOT, owner=ADA, decision="approve")  # without votes again
     late = ben.post(VOTE, {"altcha": solution})
     assert late.status_code == 403
     assert "used already" in words(late.text)
@@ -182,7 +182,7 @@ def test_an_account_that_is_too_young_reads_from_when_on_it_may_vote(tmp_path: P
         assert "Your account is too young to vote here. It may vote from" in words(page)
         assert "<button>Vote</button>" not in page
         assert ben.post(VOTE).status_code == 403
-        assert gateway.cast(BEN)["vote"] == 1  # the operator's own site decides by itself
+        assert gateway.cast(BEN)["vote"] == 1  # the operator's own site has its own guards
 
 
 # -- Solutions that are none ------------------------------------------------------------------------------

@@ -6,8 +6,8 @@ from core.clock import FakeClock
 from core.rows import Policy
 from pages.voting import vote_guards
 from pages.voting.vote_guards import CROWD_SECONDS, GuardPolicy, Tripped, VoteGuards
+from ratelimit.bucket import TooManyRequests
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF
-from web.json_answers import AnswerRefused
 
 HOME, ELSEWHERE = "192.0.2.1", "198.51.100.1"
 USERS = [str(700_000_000_000_000_000 + number) for number in range(10)]
@@ -57,10 +57,10 @@ def test_a_burst_makes_votes_for_that_listing_suspicious_until_its_minute_ends()
 def test_a_user_and_an_address_press_so_often_and_no_more() -> None:
     some = guards(FakeClock(NOW_MS), of_user=Policy(1, 60), of_address=Policy(2, 60))
     some.take(USERS[0], HOME)
-    with pytest.raises(AnswerRefused):
+    with pytest.raises(TooManyRequests):
         some.take(USERS[0], ELSEWHERE)
     some.take(USERS[1], HOME)
-    with pytest.raises(AnswerRefused):
+    with pytest.raises(TooManyRequests):
         some.take(USERS[2], HOME)
     some.take(USERS[3], ELSEWHERE)
 

@@ -48,7 +48,7 @@ def test_the_button_casts_a_vote_and_leads_to_the_same_page(gateway: PeopleGatew
     assert (answer.status_code, answer.headers["Location"]) == (303, VOTE)
     page = words(ben.page(VOTE))
     assert "Counted. You have voted once." in page
-    assert "does not ask to be told of votes." in page
+    assert "has no webhook." in page
     assert votes_of(gateway) == 1
 
 

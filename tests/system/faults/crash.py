@@ -1,11 +1,13 @@
-"""Kills gateways, again and again. Law: after every kill, all that was acknowledged is there, and no hole.
+"""Kills gateways, again and again.
+
+Invariant: after every kill, everything that was acknowledged is there, and no position is missing.
 
     python -m tests.system.faults.crash --rounds 1000 --seed N --workers 2
 
 A round starts the gateway on the folder that the kill before it left, checks what it recovered against the
 outside record (`recorded_load.py`), puts load on it and kills it (SIGKILL) at a moment drawn from the seed.
-Snapshots and rotations happen all the time. Ends with status 1 when anything was lost or a folder could not
-be served; that folder is kept.
+Snapshots and rotations happen all the time. The command ends with status 1 if anything was lost or a folder
+could not be served; that folder is kept.
 """
 
 import asyncio
@@ -196,7 +198,7 @@ class Worker:
         self._kill(situation)
 
     def _plan(self, situation: Situation) -> list[Fault]:
-        """How the process kills itself, where no kill from outside would hit so short a moment."""
+        """Return the faults by which the process kills itself where a kill from outside would miss."""
         if situation is Situation.WRITE:
             return [Fault(Point.JOURNAL_WRITE, Action.SHORT_KILL, nth=self._random.randint(1, 150))]
         if situation is Situation.ROTATION:
@@ -257,7 +259,7 @@ class Worker:
 
 
 def _causes(error: BaseException) -> list[BaseException]:
-    """What went wrong, without the groups around it."""
+    """Return the errors, without the groups around them."""
     if isinstance(error, BaseExceptionGroup):
         return [cause for inner in error.exceptions for cause in _causes(inner)]
     return [error]

@@ -45,7 +45,7 @@ def killed(tmp_path: Path) -> tuple[KillableGateway, list[recorded_load.Load]]:
 
 
 def checked(gateway: KillableGateway, clients: list[recorded_load.Load]) -> list[int]:
-    """What the loop's check says about the gateway, started again."""
+    """Start the gateway again, and return the findings of the loop's check."""
     gateway.launch()
     try:
         base_url = gateway.served()

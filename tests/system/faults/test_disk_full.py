@@ -64,14 +64,14 @@ def fill(folder: Path) -> Path:
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
-    """What is in the folder, but for the lock, which belongs to the kernel and holds a process id."""
+    """The files in the folder, except the lock, which belongs to the kernel and contains a process id."""
     return {
         path.name: path.read_bytes() for path in folder.iterdir() if path.is_file() and path.name != "lock"
     }
 
 
 def refused_start(gateway: ForkedGateway) -> str:
-    """What a start that must be refused says."""
+    """Return the one line of a start that must be refused."""
     before = files_of(gateway.folder)
     ended = _run(sys.executable, "server.py", "serve", **gateway.environment)
     assert ended.returncode == 1

@@ -1,4 +1,4 @@
-"""The disk fails at any step of the protocol: what was acknowledged is kept, and there is no hole."""
+"""The disk fails at any step of the protocol: everything acknowledged is kept, and no position is missing."""
 
 import asyncio
 import contextlib
@@ -91,7 +91,7 @@ def torn_journal(path: Path) -> Story:
 
 @cache
 def reached(policy: JournalPolicy, provoking: Fault | None) -> Counter[tuple[Point, Moment]]:
-    """How often each step comes in the story."""
+    """Return the number of times that each step comes in the story."""
     with told([provoking] if provoking else [], policy) as (_, done):
         return done.disk.reached
 

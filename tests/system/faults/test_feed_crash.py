@@ -1,5 +1,6 @@
-"""A gateway is killed again and again while a reader follows the votes. Law: the reader has every
-acknowledged vote once, in the order of the log.
+"""A gateway is killed again and again while a reader follows the votes.
+
+Invariant: the reader has every acknowledged vote once, in the order of the log.
 
 The kills come at steps of the journal and of snapshots that are drawn by lot, while snapshots delete
 segments. The reader goes on from its cursor, with pages of any size.
@@ -42,7 +43,7 @@ class Reader:
         self.votes: list[str] = []
         """The users of all lines of the type `vote`, in order."""
         self.counts: dict[str, int] = {}
-        """What a site would show: how often each user has voted."""
+        """The number of votes of each user, as a site would show it."""
         self.losses = 0
         self._lot = lot
 

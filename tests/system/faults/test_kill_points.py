@@ -1,7 +1,9 @@
-"""The gateway is killed at every step of writing to disk, before and after it. Law: it loses nothing.
+"""The gateway is killed at every step of writing to disk, before and after it.
 
-A process kills itself when it reaches the step under load; what the next one recovers is checked against the
-outside record of `recorded_load.py`, and it must serve.
+Invariant: it loses nothing.
+
+A process kills itself when it reaches the step under load. The state that the next one recovers is checked
+against the outside record of `recorded_load.py`, and it must serve.
 """
 
 import asyncio
@@ -47,9 +49,9 @@ LED_UP_TO = {
 }
 """Steps of a start alone: the fault that the process before it has to meet."""
 BESIDE = {Point.TORN_DELETE: [Fault(Point.TORN_SYNC, Action.EIO)]}
-"""What has to go wrong before the step is taken."""
+"""The fault that leads to the step."""
 LATER = {Point.JOURNAL_WRITE: 20, Point.JOURNAL_SYNC: 20}
-"""The how-manieth time, where the first few are those of the start."""
+"""The occurrence at which to kill, where the first few belong to the start."""
 FOLDER_SYNCS = range(2, 7)
 """Each is of something else: a segment is born, a snapshot is named, older ones are deleted."""
 

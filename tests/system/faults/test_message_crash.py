@@ -1,4 +1,6 @@
-"""A gateway that is killed tells every owner of what was decided, and of nothing else. Law: one message.
+"""A gateway that is killed tells every owner about each decision, and nothing else.
+
+Invariant: there is one message for each decision.
 
 The outcome of an attempt may be lost with the process. Then the message is sent again under its nonce, and
 the platform, or the stand-in for it, posts it once.
@@ -59,7 +61,7 @@ def message(gateway: Client) -> Any:
 
 
 def proven(gateway: Client) -> bool:
-    """Whether the owner was told, once nothing waits; the disk says so too."""
+    """Wait until no message is pending. Return true if the owner was told; the disk must say the same."""
 
     def over() -> str:
         state: str = (message(gateway) or {"state": "none"})["state"]
@@ -91,7 +93,7 @@ def test_a_message_is_there_once_after_a_kill_before_it_is_posted_or_before_that
 
 class Operator(Caller):
     def approves(self) -> bool:
-        """Whether the decision is acknowledged."""
+        """Return true if the decision is acknowledged."""
         return self.reaches(lambda: approve(self))
 
     def sees_it_told(self) -> bool:

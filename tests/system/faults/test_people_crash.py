@@ -1,4 +1,6 @@
-"""A gateway that is killed forgets nothing that it has answered to people. Law: a step is done whole, or not.
+"""A gateway that is killed forgets nothing that it has answered to people.
+
+Invariant: a step is done whole, or not at all.
 
 An owner signs in and submits, a moderator claims, notes, denies and approves, the owner sends again and signs
 out. The gateway is killed after each answer, and at each step of its journal, and started again.
@@ -21,7 +23,7 @@ from tests.support.platform_stand_in import ADA, CLEO, READY, StandIn, decided_a
 
 HOME = "http://127.0.0.1:1"
 """Where browsers reach the site: nothing in these tests goes there but the platform's redirect."""
-BOT, DESK = f"/bots/{READY}/manage", f"/review/bots/{READY}"
+BOT, REVIEW_PAGE = f"/bots/{READY}/manage", f"/review/bots/{READY}"
 SHOWN = (
     *(f"/manage/bots/{READY}{part}" for part in ("", "/history", "/notes")),
     *(f"/manage/users/{user}{part}" for user in (ADA, CLEO) for part in ("", "/sessions")),
@@ -60,7 +62,7 @@ class Walk(Client):
         return {**shown, "known": [*known.values()]}
 
     def assert_folds(self) -> None:
-        """What is on disk leads to the live state."""
+        """Assert that the disk folds to the live state."""
         assert self.done("POST", "/debug/verify")["equal"] is True
 
     # -- The steps ----------------------------------------------------------------------------------------
@@ -78,26 +80,26 @@ class Walk(Client):
         taken(self.ada.post("/bots/new", TYPED))
 
     def claim(self) -> None:
-        taken(self.cleo.post(f"{DESK}/claim"))
+        taken(self.cleo.post(f"{REVIEW_PAGE}/claim"))
 
     def note(self) -> None:
-        taken(self.cleo.post(f"{DESK}/notes", {"note": "The invite works."}))
+        taken(self.cleo.post(f"{REVIEW_PAGE}/notes", {"note": "The invite works."}))
 
     def deny(self) -> None:
-        taken(self.cleo.post(f"{DESK}/deny", {**self.seen(), "words": "It is too loud"}))
+        taken(self.cleo.post(f"{REVIEW_PAGE}/deny", {**self.seen(), "words": "It is too loud"}))
 
     def send_again(self) -> None:
         taken(self.ada.post(f"{BOT}/profile", {**TYPED, "name": "Whisper"}))
 
     def approve(self) -> None:
-        taken(self.cleo.post(f"{DESK}/approve", {**self.seen(), "confirmed": "yes"}))
+        taken(self.cleo.post(f"{REVIEW_PAGE}/approve", {**self.seen(), "confirmed": "yes"}))
 
     def change(self) -> None:
         taken(self.ada.post(f"{BOT}/profile", {**TYPED, "name": "Free Nitro"}))
 
     def refuse(self) -> None:
         version = self.done("GET", f"/manage/bots/{READY}")["change"]["version"]
-        taken(self.cleo.post(f"{DESK}/refuse", {"seen": version, "words": "It is spam"}))
+        taken(self.cleo.post(f"{REVIEW_PAGE}/refuse", {"seen": version, "words": "It is spam"}))
 
     def sign_out(self) -> None:
         taken(self.ada.post("/signout"))
@@ -149,7 +151,7 @@ def test_after_every_answer_a_kill_leaves_all_that_was_answered(tmp_path: Path, 
 
 @pytest.fixture(scope="module")
 def pictures(tmp_path_factory: pytest.TempPathFactory, stand_in: StandIn) -> Sequence[Any]:
-    """What is seen before the first step of a walk that nothing disturbs, and after each."""
+    """The pictures before the first step of a walk that nothing disturbs, and after each step."""
     folder = tmp_path_factory.mktemp("undisturbed") / "data"
     gateway, walk = KillableGateway(folder, **site_settings(HOME, stand_in)), Walk()
     assert walk.serve(gateway)

@@ -1,4 +1,4 @@
-"""A power cut at any moment leaves a folder that holds what was promised, and no hole."""
+"""After a power cut at any moment, the folder has everything promised, and no position is missing."""
 
 import os
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,7 @@
 """A gateway that is killed reminds a user of each vote that it has kept, and of nothing else.
 
-Law: one message. The outcome of an attempt may be lost with the process. Then the message is sent again under
-its nonce, and the platform, or the stand-in for it, posts it once.
+Invariant: there is one message for each vote. The outcome of an attempt may be lost with the process. Then
+the message is sent again under its nonce, and the platform, or the stand-in for it, posts it once.
 """
 
 import shutil
@@ -36,7 +36,7 @@ def settings(stand_in: StandIn) -> dict[str, object]:
 
 
 class Operator(Caller):
-    """Lists a bot, and sees what Ben is told of it."""
+    """Lists a bot, and sees the messages to Ben about it."""
 
     def prepare(self) -> None:
         """List a bot, of which Ben wants to be reminded."""

@@ -161,7 +161,7 @@ def _fill(gateway: Client, receiver: Receiver) -> list[str]:
 
 
 def _needles(receiver: Receiver, digests: list[str]) -> Needles:
-    """What is on disk, sealed, by what it is."""
+    """Return the texts that are on disk only sealed, by themselves."""
     texts = [REASON, receiver.url, PATH, WEBHOOK_TOKEN, ANSWER, KEY_NAME, KEYWORD, *digests, *IDS]
     texts += [*BOT_TEXTS.values(), *SERVER_TEXTS.values(), "vote_cast"]
     return {text: text.encode() for text in texts}

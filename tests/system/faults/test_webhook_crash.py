@@ -1,6 +1,7 @@
-"""A gateway that is killed forgets no webhook. Law: what was not recorded as delivered is sent again.
+"""A gateway that is killed forgets no webhook.
 
-It is sent under the same id, so that a receiver who has seen it already can tell.
+Invariant: a delivery that was not recorded as delivered is sent again, under the same id, so that a receiver
+that has seen it already can tell.
 """
 
 import os
@@ -46,7 +47,7 @@ def ids(receiver: Receiver) -> list[str]:
 
 
 def all_delivered(gateway: Client) -> bool:
-    """Whether nothing waits, and that is on disk."""
+    """Return true if no delivery waits, and the disk has that."""
     return pending(gateway) == 0 and idle(gateway)
 
 
@@ -138,7 +139,7 @@ def test_a_suspension_and_what_it_holds_are_there_after_a_kill(
 
 class Owner(Caller):
     def votes(self, user: str) -> bool:
-        """Whether the vote is acknowledged."""
+        """Return true if the vote is acknowledged."""
         return self.reaches(lambda: self.cast(user))
 
     def sees_all_delivered(self) -> bool:
@@ -179,6 +180,6 @@ def test_whatever_step_of_the_journal_a_kill_hits_a_vote_that_was_acknowledged_i
         told_unacknowledged |= bool(delivered) and not acknowledged
     else:
         pytest.fail("the gateway was killed at every step")
-    # A kill takes what was not written. What was written is there, whoever had heard of it.
+    # A kill loses only bytes that were not written. Written records are there, acknowledged or not.
     is_written = (point, moment) != (Point.JOURNAL_WRITE, Moment.BEFORE)
     assert (told_twice, told_unacknowledged) == (not is_written, is_written)

@@ -1,12 +1,14 @@
-"""A fleet under load while everything around it breaks. Law: afterwards all nodes agree on all they said.
+"""A fleet under load while everything around it breaks.
+
+Invariant: afterwards all nodes have the same content, and everything that they acknowledged.
 
     python -m tests.system.fleet.soak --seconds 120 --seed N
 
-Three nodes, each with its own wire to one Redis. Nodes are killed and restarted, wires are cut, hang and are
-slow, Redis is killed, frozen, flushed, trimmed and put back to an older dump. Then all is restored, and when
-the nodes have the same content it is compared with the record of what was acknowledged. The seed draws what
-is done; in which order threads come is up to the machine. Ends with status 1 when anything was not as it
-must be; the folders of the nodes are kept then.
+There are three nodes, each with its own wire to one Redis. Nodes are killed and restarted. Wires are cut,
+hang and are slow. Redis is killed, frozen, flushed, trimmed and put back to an older dump. Then all is
+restored. When the nodes have the same content, it is compared with the record of everything acknowledged.
+The seed decides the steps; the machine decides the order of the threads. The command ends with status 1 if
+anything was wrong; the folders of the nodes are kept then.
 """
 
 import random

@@ -19,7 +19,7 @@ KEYS_MOST = 12  # of a bot, open at once
 LONGEST_PAUSE_SECONDS = 0.01
 ASKED_WHILE_DOWN = 0.1
 REVOTES = 0.5
-"""How many of the erased vote again."""
+"""The share of erased users who vote again."""
 
 
 class _Accepting(BaseHTTPRequestHandler):
@@ -167,7 +167,7 @@ class Actor:
             bot.removing.release()
 
     def _is_removed(self, node: Node, bot: Bot) -> bool:
-        """Whether it is to be submitted now."""
+        """Remove the bot. Return true if it can be submitted now."""
         world, home = self._world, bot.home
         with world.lock:
             bot.life, bot.home, keys = bot.life + 1, None, [*bot.keys]

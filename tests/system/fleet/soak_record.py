@@ -1,7 +1,9 @@
-"""An outside record of what a fleet acknowledged. Law: what must be there, is; what is gone, stays gone.
+"""An outside record of everything that a fleet acknowledged.
 
-What is known for sure is counted apart from what may have happened: an answer that did not come, or a vote
-for a listing that was being removed elsewhere.
+Invariant: everything that must be there is there, and everything that was removed stays removed.
+
+Sure facts are counted apart from possible ones, such as a request without an answer, or a vote for a listing
+that was being removed elsewhere.
 """
 
 import random
@@ -71,13 +73,13 @@ class Node:
         self.life = 0
 
     def is_steady(self, since: int) -> bool:
-        """Whether it was up then, and has been ever since."""
+        """Return true if the node was up then, and has been ever since."""
         return not since % 2 and self.life == since
 
 
 @dataclass
 class Findings:
-    """What the load has met, and what it must not have met."""
+    """The answers that the load has got, and those that it must not get."""
 
     acknowledged: int = 0
     conflicts: int = 0
@@ -91,7 +93,7 @@ class Findings:
 
 
 class World:
-    """What is asked of the fleet, and what it has said."""
+    """The requests to the fleet, and its answers."""
 
     def __init__(self, nodes: Sequence[Node], webhook_url: str) -> None:
         self.nodes = nodes

@@ -117,7 +117,7 @@ def test_a_node_that_was_away_forgets_who_was_erased_meanwhile(
 def test_a_user_whom_a_node_erased_unheard_does_not_come_back_with_a_copy(
     tmp_path: Path, redis_folder: Path
 ) -> None:
-    keys = ("nodes", "alive:*", "stream:a", "uses", "copy:*", "heir:*", "vote:*")
+    keys = ("nodes", "alive:*", "stream:a", "uses", "copy:*", "successor:*", "vote:*")
     muted = ("--user", "b", "on", ">of-b", "+@all", *(f"~votegate:{key}" for key in keys))
     redis = RedisServer(redis_folder, *muted).start()
     try:

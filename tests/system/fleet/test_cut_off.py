@@ -12,7 +12,7 @@ REFUSE = {"VOTEGATE_REDIS__CUT_OFF": "refuse", "VOTEGATE_REDIS__CUT_OFF_SECONDS"
 
 
 def statuses(node: Edge, key: str) -> dict[str, int]:
-    """What a node answers to a bot and to the platform."""
+    """The statuses of a node's answers to a bot and to the platform."""
     vote = node.operate("POST", f"{BOT_PATH}/votes", {"user": USER})
     return {
         "check": node.voters(key).status_code,

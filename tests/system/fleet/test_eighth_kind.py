@@ -111,9 +111,9 @@ def test_moderators_review_it(fleet: Fleet) -> None:
     seen = {"seen": fleet.rome.done("GET", path)["updated_at"], "confirmed": "yes"}
     cleo = person(fleet.rome, CLEO)
     assert "Winking cat Sticker" in words(cleo.page("/review"))
-    desk = words(cleo.page(f"/review/stickers/{sticker}"))
-    assert "Winking cat" in desk
-    assert "Mood Happy" in desk
+    review_page = words(cleo.page(f"/review/stickers/{sticker}"))
+    assert "Winking cat" in review_page
+    assert "Mood Happy" in review_page
     assert cleo.post(f"/review/stickers/{sticker}/approve", seen).status_code == 303
     assert fleet.rome.done("GET", path)["state"] == "approved"
     change = {"owner_id": ADA, "name": "Winking cat", "description": "It winks at everybody.", "mood": "Sad"}

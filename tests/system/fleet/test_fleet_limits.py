@@ -53,7 +53,7 @@ def remaining(node: Edge, key: str, bot: str) -> int:
 
 
 def use_up(node: Edge, key: str, bot: str) -> int:
-    """How many vote checks the node answers before it refuses one; at most so many that it is no use."""
+    """Check votes until the node refuses, and return the number of answers. Fail if it never refuses."""
     for allowed in range(10 * VOTERS_LIMIT):
         answer = node.voters(key, bot)
         if answer.status_code != 200:

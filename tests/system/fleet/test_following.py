@@ -1,4 +1,4 @@
-"""What is done at one node is seen at the other, and what is forgotten at one is forgotten at both."""
+"""A change at one node is seen at the other, and a user who is erased at one is erased at both."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -40,7 +40,7 @@ class Pair(NamedTuple):
         return shown
 
     def statuses(self, key: str) -> list[int]:
-        """How the nodes, alike by now, answer to the key."""
+        """Wait until the nodes are alike, and return their answers to the key."""
         self.fleet.converge(self.here, self.there)
         return [edge.voters(key).status_code for edge in (self.here, self.there)]
 
@@ -73,7 +73,7 @@ def pair(started: Pair) -> Iterator[Pair]:
 
 @pytest.fixture
 def key(pair: Pair) -> str:
-    """Of an approved bot that both nodes know."""
+    """The API key of an approved bot that both nodes know."""
     key = pair.here.list_bot()
     pair.fleet.converge(pair.here, pair.there)
     return key

@@ -1,4 +1,4 @@
-"""What is not of the fleet is refused, not merged; the state stays as it was, and the refusal is shown."""
+"""Data from outside the fleet are refused, not merged; the state stays, and pages show the refusal."""
 
 import contextlib
 import time
@@ -256,7 +256,7 @@ def test_a_key_of_another_type_is_told_and_lived_with(place: Place, key: str) ->
         at_once.delete(key)
         at_once.hset(key, "of another", "type")
         at_once.execute()
-    # The node that stumbles over it may mend it at once: its log says so for good, its state for a moment.
+    # The node that finds it may repair it at once: its log keeps the line, its state shows it for a moment.
     place.visitors.visiting_until(lambda: any(map(has_failed, place.nodes, logs)), *place.nodes)
     place.client.delete(key)
     place.goes_on()

@@ -18,7 +18,7 @@ QUICK = {"webhooks.deliveries_kept": KEPT, "webhooks.in_flight_per_endpoint": 16
 
 
 def finish_and_forget(node: ThreadNode, receiver: Receiver, first: str) -> None:
-    """What was tried in vain is delivered, and so many others that it is in the log no more."""
+    """Deliver the webhook that had failed, and so many others that the log no longer has it."""
     receiver.default = status(204)
     node.advance(5)
     eventually(lambda: deliveries(node)[0]["state"] == "delivered")
@@ -28,7 +28,7 @@ def finish_and_forget(node: ThreadNode, receiver: Receiver, first: str) -> None:
 
 
 def owed_to_others(node: ThreadNode) -> int:
-    """How many the node would send if the others were gone."""
+    """Return the number of webhooks that the node would send if the others were gone."""
     return node.on_loop(lambda: sum(node.gateway.ledger.state.deliveries.remote_counts.values()))
 
 

@@ -70,8 +70,8 @@ def test_what_a_dead_node_could_not_tell_one_of_the_others_tells(
         fleet.converge(b, c)
         assert len(stand_in.messages(ADA)) == 1
         assert stand_in.asked(CHANNELS) == 2
-        heirs = [node.name for node in (b, c) if "sending its 0 webhooks and 1 messages" in node.log]
-        assert len(heirs) == 1
+        successors = [node.name for node in (b, c) if "sending its 0 webhooks and 1 messages" in node.log]
+        assert len(successors) == 1
 
         a.start()
         fleet.converge(a, b, c)

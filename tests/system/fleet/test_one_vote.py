@@ -15,7 +15,7 @@ from tests.support.gateways import OTHER_BOT, OTHER_USER, USER, WAIT_SECONDS, ev
 from tests.support.redis_server import RedisServer
 
 PATIENCE = {"VOTEGATE_REDIS__CLAIM_TIMEOUT_SECONDS": "5"}
-"""Of nodes whose Redis answers, however busy the machine is."""
+"""For nodes whose Redis answers, but on a machine that may be busy."""
 FAR = "for its claim, not redis.claim_timeout_seconds (0.1)"
 
 
@@ -37,7 +37,7 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FleetOfEdges]:
 
 
 def vote_at_once(nodes: list[Edge], users: list[str]) -> list[list[Any]]:
-    """What each node answers to each user, who votes at all of them at the same time."""
+    """Let each user vote at all nodes at the same time, and return the answers of each node."""
     start = threading.Barrier(len(nodes))
 
     def vote(node: Edge) -> list[Any]:

@@ -1,4 +1,4 @@
-"""What one node says of people holds at all."""
+"""Quarantines, roles and other facts about people that one node sets hold at all nodes."""
 
 from pathlib import Path
 

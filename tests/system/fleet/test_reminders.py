@@ -14,7 +14,7 @@ from tests.support.platform_stand_in import ADA, BEN, BOT_TOKEN, CHANNELS, Stand
 from tests.support.redis_server import RedisServer
 
 HOME = "http://127.0.0.1:1"
-"""What stands before all nodes: nothing in these tests goes there but the platform's redirect."""
+"""The public address of all nodes. Only the platform's redirect goes there in these tests."""
 BOT_REF = f"bots/{BOT}"
 DAY = 86_400
 

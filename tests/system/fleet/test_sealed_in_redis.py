@@ -1,4 +1,4 @@
-"""Whoever reads Redis learns names of nodes, sizes and times, and nothing of listings, users or keys."""
+"""A reader of Redis learns names of nodes, sizes and times, and nothing about listings, users or keys."""
 
 import base64
 from collections.abc import Iterator
@@ -44,7 +44,7 @@ def recording(tmp_path: Path) -> Iterator[RedisServer]:
 
 
 def forms_of(text: str) -> set[bytes]:
-    """How a text might be written by somebody who does not hide it."""
+    """Return the forms in which a text might be written without encryption."""
     raw = text.encode()
     forms = {raw, raw.hex().encode(), text.encode("utf-16-le")}
     forms |= {base64.b64encode(raw).rstrip(b"=")[:-1]}

@@ -73,7 +73,7 @@ def length(redis: RedisServer, stream: str) -> Any:
 
 
 def failing(node: Edge) -> Any:
-    """What does not work and why, once that has shown."""
+    """Wait until something fails, and return the failures with their reasons."""
     return eventually(lambda: node.replication["failing"])
 
 

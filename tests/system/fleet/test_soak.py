@@ -27,7 +27,7 @@ def test_a_fleet_agrees_on_all_that_it_said_whatever_broke_meanwhile(tmp_path: P
 
 @pytest.fixture
 def world(gateway: ThreadGateway) -> World:
-    """Of one node, which holds all that it has acknowledged."""
+    """The record of one node, which has everything that it has acknowledged."""
     world = World([Node("a", gateway)], "")
     for bot in world.stable:
         key = gateway.list_bot(bot.id)

@@ -72,7 +72,7 @@ def all_delivered(*nodes: Edge) -> None:
 
 
 def sent_since(receiver: Receiver, before: int) -> Counter[str]:
-    """How often each event was sent after the first so many requests, by its id."""
+    """Count the requests after the first `before` ones by the id of their event."""
     return Counter(call.headers["webhook-id"] for call in receiver.received[before:])
 
 
@@ -95,8 +95,8 @@ def test_one_of_the_others_sends_what_a_dead_node_did_not(
         all_delivered(b, c)
         assert sent_since(receiver, before) == dict.fromkeys(ids, 1)
         assert sorted(json.loads(call.body)["user"] for call in receiver.received[before:]) == VOTERS
-        heirs = [node.name for node in (b, c) if "is gone: sending its 6 webhooks" in node.log]
-        assert len(heirs) == 1
+        successors = [node.name for node in (b, c) if "is gone: sending its 6 webhooks" in node.log]
+        assert len(successors) == 1
 
 
 @pytest.mark.long
@@ -108,7 +108,7 @@ def test_nobody_sends_what_another_node_has_claimed(
         list_with_webhook(fleet, receiver)
         fail_to_send(a, receiver)
         ids = all_known(a, b)
-        claim = f"votegate:heir:{a.replication['node']}"
+        claim = f"votegate:successor:{a.replication['node']}"
         redis.set(claim, "another-node.1")
         a.kill()
         before = len(receiver.received)

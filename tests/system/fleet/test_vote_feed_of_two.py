@@ -1,4 +1,4 @@
-"""The feed of votes at two nodes: each tells the votes of both, once, and what is struck out."""
+"""The feed of votes at two nodes: each tells the votes of both, once, and those that are removed."""
 
 from collections import Counter
 from pathlib import Path
@@ -30,15 +30,15 @@ class Reader:
                 return self.lines
 
     def votes(self) -> dict[str, int]:
-        """What a site knows that follows the feed. A node that has taken another's table tells how its votes
-        stand, those that it has told before among them."""
+        """Return the votes of a site that follows the feed. A node that has taken another's table sends the
+        present counts again."""
         lines = [line for line in self.read() if line["type"] in {"vote", "standing"}]
         told = Counter((line["user"], line["vote"]) for line in lines if line["type"] == "vote")
         assert all(times == 1 for times in told.values())
         return {line["user"]: line["vote"] for line in lines}
 
 
-def test_both_nodes_tell_the_votes_of_both_once_and_what_is_struck_out(tmp_path: Path) -> None:
+def test_both_nodes_tell_the_votes_of_both_once_and_those_that_are_removed(tmp_path: Path) -> None:
     (tmp_path / "redis").mkdir()
     server = RedisServer(tmp_path / "redis")
     try:
@@ -63,7 +63,7 @@ def test_both_nodes_tell_the_votes_of_both_once_and_what_is_struck_out(tmp_path:
             here.done("POST", f"/manage/bots/{BOT}/votes/strike", {"users": gone, "reason": "bought"})
             for reader in readers:
                 eventually(lambda: reader.read()[-1]["type"] == "struck")  # noqa: B023 (it ends in here)
-                struck = [(line["id"], line["user"]) for line in reader.lines if line["type"] == "struck"]
-                assert struck == [(BOT, user) for user in gone]
+                removed = [(line["id"], line["user"]) for line in reader.lines if line["type"] == "struck"]
+                assert removed == [(BOT, user) for user in gone]
     finally:
         server.close()

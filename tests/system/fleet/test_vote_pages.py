@@ -25,7 +25,7 @@ from tests.support.platform_stand_in import standing_in
 from tests.support.redis_server import RedisServer
 
 HOME = "http://127.0.0.1:1"
-"""What stands before all nodes: nothing in these tests goes there."""
+"""The public address of all nodes. Nothing goes there in these tests."""
 VOTE, TWIN = f"/bots/{BOT}/vote", f"/bots/{BOT}/vote.json"
 VOTERS = [str(700_000_000_000_000_000 + number) for number in range(50)]
 FRAGMENT = {"HX-Request": "true", "HX-Request-Type": "partial", "HX-Target": "div#told"}
@@ -108,7 +108,7 @@ def pressed_at_once(user: str, nodes: Sequence[ThreadNode]) -> list[int]:
 
 
 def counted(place: Place) -> list[dict[str, int]]:
-    """How often each voter has voted, as each node knows it."""
+    """Return the number of votes of each voter, as each node knows it."""
     place.fleet.converge()
     found = []
     for node in place.nodes:

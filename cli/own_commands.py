@@ -1,0 +1,133 @@
+"""The commands of `admin` that are more than one call, or one of two.
+
+Invariant: an edit keeps every field that it does not name.
+
+Other commands are made of their operations (`cli/admin.py`).
+"""
+
+from typing import Any
+
+import click
+
+from cli.caller import CallingCommand, GatewayCaller, pass_caller
+from cli.parameter_types import JSON_OBJECT, LISTING, PAST_MS, RATE_LIMIT, TEXT_FILE, ListingRef
+from kinds.kind import Kind
+from kinds.registry import KINDS
+
+_MANY = "May be given several times."
+_EXTRA_OWNERS = (
+    click.Option(
+        ["--extra-owner", "extra_owners"],
+        multiple=True,
+        help=f"User ID of a co-owner to invite. {_MANY}",
+    ),
+)
+
+
+def _fields(kind: Kind, verb: str) -> list[click.Parameter]:
+    """Return the options for the fields of a listing, named as in the API."""
+    head = [
+        name for name in kind.fields if kind.shown[name].finds == "title" or kind.shown[name].widget == "text"
+    ]
+    needed = [name for name in kind.fields if name not in head and kind.fields[name].is_required]
+    others = [name for name in kind.fields if not kind.fields[name].is_required]
+    return [
+        click.Argument(["id"], metavar="ID"),
+        click.Option(["--owner", "owner_id"], help="User id of the owner."),
+        *(_option(kind, name) for name in head),
+        click.Option(["--description-file", "text"], type=TEXT_FILE, help="- is standard input."),
+        *(_option(kind, name) for name in needed),
+        *(_EXTRA_OWNERS if kind.co_owners is not None and verb == "submit" else ()),
+        *(_option(kind, name) for name in others),
+        click.Option(["--from", "given"], type=TEXT_FILE, help="File with the fields as a JSON object."),
+    ]
+
+
+def _option(kind: Kind, name: str) -> click.Option:
+    """Return the option of a field. That of a list is named after one entry, and may come several times."""
+    if kind.shown[name].widget not in {"choices", "lines"}:
+        return click.Option([f"--{name.replace('_', '-')}", name])
+    one = f"{name.removesuffix('ies')}y" if name.endswith("ies") else name.removesuffix("s")
+    return click.Option([f"--{one}", name], multiple=True, help=_MANY)
+
+
+def _writing(kind: Kind, verb: str) -> click.Command:
+    thing = kind.singular
+
+    @pass_caller
+    def run(caller: GatewayCaller, /, id: str, text: str | None, given: str | None, **options: Any) -> None:
+        fields = {name: list(value) if isinstance(value, tuple) else value for name, value in options.items()}
+        told = {name: value for name, value in fields.items() if value not in (None, [])}
+        if text is not None:
+            told["description"] = text.removesuffix("\n")
+        body = {**(JSON_OBJECT.convert(given, None, None) if given is not None else {}), **told}
+        if verb == "submit":
+            caller.show(caller.call(f"submit{kind.title}", {"id": id, **body}))
+            return
+        shown = caller.call(f"show{kind.title}", id=id)
+        newest = {**shown, **shown["change"]["proposed"]} if shown["change"] else shown
+        before = {name: newest[name] for name in ("owner_id", *kind.fields)}
+        caller.show(caller.call(f"edit{kind.title}", {**before, **body}, id=id))
+
+    what = f"Submit a {thing}." if verb == "submit" else f"Edit a {thing}."
+    more = "" if verb == "submit" else "\n\nIt keeps what you do not name. A list is replaced whole."
+    return CallingCommand(verb, callback=run, params=_fields(kind, verb), help=what + more)
+
+
+@click.command("counts", cls=CallingCommand)
+@click.argument("bot_id")
+@click.argument("server_count", type=click.IntRange(min=0), required=False)
+@pass_caller
+def counts(caller: GatewayCaller, bot_id: str, server_count: int | None) -> None:
+    """Show a bot's counts, or set how many servers it is really in."""
+    if server_count is not None:
+        caller.show(caller.call("setActualServerCount", {"server_count": server_count}, id=bot_id))
+        return
+    bot = caller.call("showBot", id=bot_id)
+    names = ("server_count", "command_count", "counts_updated_at", "actual_server_count")
+    caller.show({"success": True, **{name: bot[name] for name in names}})
+
+
+@click.command("limits", cls=CallingCommand)
+@click.argument("bot_id")
+@click.option("--stats", type=RATE_LIMIT, help="Updates of counts, such as 20/2h, or default.")
+@click.option("--voters", type=RATE_LIMIT, help="Vote checks, such as 500/5m, or default.")
+@pass_caller
+def limits(caller: GatewayCaller, /, bot_id: str, **told: Any) -> None:
+    """Show a bot's own limits, or set them.
+
+    A limit that you do not name stays as it is. A "-" stands for the default of the deployment.
+    """
+    kept = caller.call("showBot", id=bot_id)["limits"]
+    given = {name: None if limit == "default" else limit for name, limit in told.items() if limit is not None}
+    if given:
+        caller.show(caller.call("setLimits", {**kept, **given}, id=bot_id))
+    else:
+        caller.show({"success": True, **kept})
+
+
+@click.command("redeliver", cls=CallingCommand)
+@click.argument("listing", type=LISTING)
+@click.argument("delivery_id", required=False)
+@click.option("--failed-since", type=PAST_MS, help="Send all that failed since then: a time, or 24h ago.")
+@pass_caller
+def redeliver(
+    caller: GatewayCaller, listing: ListingRef, delivery_id: str | None, failed_since: int | None
+) -> None:
+    """Send a finished delivery again, or all that failed."""
+    if (delivery_id is None) == (failed_since is None):
+        raise click.UsageError("Name either DELIVERY_ID or --failed-since.")
+    if delivery_id is not None:
+        name = f"redeliver{listing.thing}Delivery"
+        caller.show(caller.call(name, id=listing.id, delivery_id=delivery_id))
+        return
+    body = {"failed_since": failed_since}
+    caller.show(caller.call(f"redeliverFailed{listing.thing}Deliveries", body, id=listing.id))
+
+
+COMMANDS: dict[str, click.Command] = {
+    **{f"{kind} {verb}": _writing(kind, verb) for kind in KINDS for verb in ("submit", "edit")},
+    "counts": counts,
+    "limits": limits,
+    "webhook redeliver": redeliver,
+}

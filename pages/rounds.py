@@ -1,0 +1,139 @@
+"""Work in rounds: removing expired sessions, quarantines and cooldowns, and checking servers again.
+
+Invariant: a round ends with the gateway, and does not wait for the next one. While the journal takes no
+writes, a round stops, and the next one goes on.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+
+from actions.tools import Tools
+from chatplatform.platform_client import PlatformAway
+from core.actors import GATEWAY
+from core.clock import MS_PER_DAY, Clock
+from core.failures import Unavailable
+from core.ledger import Ledger
+from core.listing_table import ref_slices
+from core.rows import Listing
+from kinds.servers import SERVERS
+from listings.eligibility import check
+from pages.platform_facts import ServerChecking
+from people.quarantine import sweep_users
+from votes.rules import drop_cooldowns
+
+SWEEP_EVERY_SECONDS = 3_600.0
+CHECK_EVERY_SECONDS = 600.0
+CHECK_AGE_MS = MS_PER_DAY
+"""The age of a check at which the next one is due."""
+
+
+async def in_rounds(round_: Callable[[], Awaitable[None]], every_seconds: float, stop: asyncio.Event) -> None:
+    """Make a round now and then one every `every_seconds`, until `stop` is set."""
+    while not stop.is_set():
+        await round_()
+        try:
+            async with asyncio.timeout(every_seconds):
+                await stop.wait()
+        except TimeoutError:
+            continue
+
+
+async def sweep(tools: Tools) -> None:
+    """Remove expired sessions, quarantines and cooldowns, in slices.
+
+    While the journal takes no writes, the next sweep does it.
+    """
+    try:
+        await tools.in_slices(_slices(tools))
+    except Unavailable:
+        return
+
+
+def _slices(tools: Tools) -> Iterator[None]:
+    ledger, state = tools.ledger, tools.ledger.state
+    ledger.commit(drop_cooldowns(state, tools.clock.now_ms()))
+    for refs in ref_slices(state.users.refs):
+        now_ms = tools.clock.now_ms()
+        ledger.commit(tools.sessions.sweep(refs, now_ms))
+        ledger.commit(sweep_users(state, refs, now_ms))
+        yield
+
+
+class ServerRechecks:
+    """Checks every listed server once a day. Invariant: one question at a time.
+
+    A round walks through the listings of servers that were checked before, in slices. A listing without a
+    check, such as an operator's, is never hidden for one. The deployment's bot is asked about each that was
+    last checked a day ago. Without a bot, or while it is not in the server, the last facts stay known. In a
+    fleet one node asks, and the others merge its checks.
+
+    The first question without an answer ends a round, so a platform that is away gets no more questions. The
+    next round begins behind that server, so a server that never gets an answer stops no other.
+
+    Args:
+        grace_ms: the time for which a listing may fail before it is hidden.
+        asks: returns True for a listing that this node asks about.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        clock: Clock,
+        checking: ServerChecking,
+        grace_ms: int,
+        asks: Callable[[str], bool],
+    ) -> None:
+        self._ledger = ledger
+        self._clock = clock
+        self._checking = checking
+        self._grace_ms = grace_ms
+        self._asks = asks
+        self._after = SERVERS.prefix
+        """The listing behind which the next round begins; the prefix before all servers."""
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Make a round now and then, until `stop` is set."""
+        await in_rounds(self.round, CHECK_EVERY_SECONDS, stop)
+
+    async def round(self) -> None:
+        """Check the servers that are due, as far as the platform answers and the journal takes writes."""
+        begin = self._after
+        try:
+            await self._check_between(begin, "")
+            await self._check_between(SERVERS.prefix, begin)
+        except (PlatformAway, Unavailable):
+            return
+        self._after = SERVERS.prefix
+
+    async def _check_between(self, after: str, last: str) -> None:
+        """Check the due servers behind one listing up to another; up to the last server if `last` is empty.
+
+        Raises PlatformAway and Unavailable.
+        """
+        listings = self._ledger.state.listings
+        for refs in ref_slices(listings.refs, after):
+            wanted = [ref for ref in refs if ref.startswith(SERVERS.prefix) and (not last or ref <= last)]
+            due = [ref for ref in wanted if self._is_due(listings.peek(ref))]
+            for ref in due:
+                self._after = ref
+                if ref in listings:
+                    await self._check(ref)
+            if len(wanted) < len(refs):
+                return
+            await asyncio.sleep(0)
+
+    def _is_due(self, row: Listing) -> bool:
+        known, now_ms = row.eligibility, self._clock.now_ms()
+        if known is None or row.state == "denied":
+            return False
+        is_old = now_ms - known.at_ms >= CHECK_AGE_MS and self._checking.has_bot
+        is_over = known.failing_ms is not None and now_ms - known.failing_ms >= self._grace_ms
+        return (is_old or (is_over and known.hidden_ms is None)) and self._asks(row.ref)
+
+    async def _check(self, ref: str) -> None:
+        """Check one listing. Raises PlatformAway and Unavailable."""
+        now = await self._checking.look(ref.removeprefix(SERVERS.prefix))
+        if ref not in self._ledger.state.listings:
+            return  # removed while the platform was asked
+        events = check(self._ledger.state, ref, now, self._clock.now_ms(), self._grace_ms, by=GATEWAY)
+        self._ledger.commit(events)

@@ -1,0 +1,130 @@
+"""Texts that several pages share: notices, labels of fields, conditions of servers, and errors."""
+
+from collections.abc import Mapping
+
+from handlers.reply import NO_HEADERS
+from kinds.kind import CheckName
+from kinds.registry import KINDS
+from languages.texts import Text
+from web.error_pages import ErrorText, ErrorTexts
+from web.pages import Done, Notice
+
+_NOTICE_TEXTS: Mapping[str, Text] = {
+    "signed-out": Text("You are signed out."),
+    "erased": Text("Your account and your data are erased."),
+    "saved": Text("It is saved."),
+    "changed": Text("It is saved, and everybody sees it. A moderator looks at it, too."),
+    "proposed": Text("It is saved. Everybody sees it once a moderator agrees to it."),
+    "submitted": Text("It is submitted. A moderator will review it. This page will show the decision."),
+    "listed": Text("It is listed: users can vote for it."),
+    "checked": Text("The conditions were checked just now."),
+    "sent-again": Text("It is saved. A moderator will review it again."),
+    "proven": Text("The ownership is verified. You can remove the code now."),
+    "taken-over": Text(
+        "It is yours now. Its API keys and its webhook were removed: make new ones if you need them."
+    ),
+    "invited": Text("The person is invited. Send them the link below: this site sends them no message."),
+    "co-owner-removed": Text("This person has no rights on the listing any more."),
+    "offered": Text(
+        "The ownership is offered. Send the link below to the new owner: this site sends them no message."
+    ),
+    "offer-withdrawn": Text("The offer is withdrawn. You stay the owner."),
+    "keys-revoked": Text("The keys are deleted. They do not work any more."),
+    "joined": Text("You are a co-owner now."),
+    "inherited": Text("The listing is yours now."),
+    "declined": Text("You declined. Nothing has changed."),
+    "left": Text("You have left the listing."),
+    "removed": Text("It is removed, with all that belonged to it."),
+    "key-deleted": Text("The key is deleted. It no longer works."),
+    "webhook-saved": Text("The webhook is saved."),
+    "webhook-removed": Text("The webhook is removed. Votes are counted, and nobody is told."),
+    "probe-arrived": Text("The probe arrived. Votes flow again."),
+    "probe-failed": Text("The probe failed. The webhook stays suspended."),
+    "resumed": Text("The webhook is resumed. The waiting deliveries are sent now."),
+    "failed-again": Text("The failed deliveries are sent again. The log shows their outcome."),
+    "nothing-failed": Text("Nothing has failed since then."),
+    "approved": Text("It is approved: users can vote for it. Its owner is told."),
+    "denied": Text("It is denied. Its owner reads the reason, and can send it again."),
+    "withdrawn": Text("The approval is withdrawn. Its owner reads the reason, and can send it again."),
+    "agreed": Text("The change is agreed to: everybody sees it. Its owner is told."),
+    "refused": Text("The change is refused. Its owner reads the reason."),
+    "claimed": Text("You have claimed it. Other moderators see that."),
+    "released": Text("Your claim has ended."),
+    "noted": Text("Your note is kept. Moderators alone see it."),
+    "quarantined": Text("The user is under quarantine, and sees the reason."),
+    "struck": Text("The votes are struck out. Its owner reads why."),
+    "struck-some": Text("Votes are struck out, and there are more within that time: do it again."),
+    "name-on": Text("Owners, moderators and operators may see your name now."),
+    "name-off": Text("Nobody sees your name among top voters any more."),
+    "reminder-on": Text("You are reminded when you can vote for it again."),
+    "reminder-off": Text("You are not reminded of it any more."),
+    "reminders-full": Text("You have as many reminders as one can have. Turn one off, then try again."),
+    "lifted": Text("The quarantine is lifted."),
+}
+_PROBLEMS = {"probe-failed", "struck-some", "reminders-full"}
+NOTICES: Mapping[str, Notice] = {
+    name: Notice(text, name in _PROBLEMS) for name, text in _NOTICE_TEXTS.items()
+}
+"""The notices of all actions, by name."""
+
+LABELS: Mapping[str, Text] = {
+    "id": Text("Application ID"),
+    **{name: shown.label for kind in KINDS for name, shown in kind.shown.items()},
+    "extra_owners": Text("Co-owners"),
+}
+"""The fields of profiles by their names in the API; forms use the same names."""
+FIELD_LABELS: Mapping[str, Text] = {
+    **LABELS,
+    "words": Text("In your words"),
+    "withdraw_reason": Text("Reason"),
+    "withdraw_words": Text("In your words"),
+    "note": Text("Note"),
+    "reason": Text("Reason"),
+    "ids": Text("Ids of voters"),
+    "user": Text("User ID of the new co-owner"),
+    "heir": Text("User ID of the new owner"),
+}
+"""The fields of the forms of long texts, by their names."""
+CONDITIONS: Mapping[CheckName, Text] = {
+    "members": Text("Members"),
+    "age": Text("Age in days"),
+    "icon": Text("An icon of its own"),
+    "two_factor": Text("Moderators need a second factor"),
+    "community": Text("Community features are on"),
+    "nsfw": Text("NSFW channels that it must not have"),
+}
+"""The conditions that servers must meet."""
+
+_AGAIN = ErrorText(
+    Text("Something went wrong here"),
+    Text("Try again in a moment. If it stays, tell the team of this site, with the number if there is one."),
+)
+ERROR_TEXTS = ErrorTexts(
+    {
+        401: ErrorText(Text("You are not signed in"), Text("Sign in, and come back. Nothing has changed.")),
+        403: ErrorText(
+            Text("This was refused"),
+            Text(
+                "Go back to the page that you came from. If you should see this one, ask the team of "
+                "this site. Nothing has changed."
+            ),
+        ),
+        404: ErrorText(
+            Text("There is nothing here"),
+            Text("Look at the address again. It may have been removed, or never existed."),
+        ),
+        429: ErrorText(Text("That was too often"), Text("Wait, then try once more.")),
+        500: _AGAIN,
+        503: ErrorText(
+            Text("It cannot be done right now"), Text("Nothing was saved. Try again in a moment.")
+        ),
+    },
+    _AGAIN,
+)
+
+
+def done(
+    path: str, notice: str, headers: Mapping[str, str] = NO_HEADERS, cookies: tuple[str, ...] = ()
+) -> Done:
+    """Return the outcome of a form that leads to a page. `notice` is a name in `NOTICES`."""
+    return Done(path, NOTICES[notice], headers, cookies)

@@ -1,0 +1,220 @@
+"""People as visitors of pages: users who have signed in, their sessions, and everybody else.
+
+Invariants: a session counts once it is durable. A visitor who is signed in is a person, or also a moderator.
+
+The browser holds the value of a session, and the state a keyed digest of it. A page knows no value.
+"""
+
+import contextlib
+from base64 import urlsafe_b64encode
+from collections.abc import Callable, Mapping
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+
+from actions.tools import Tools
+from chatplatform.answers import PlatformUser, avatar_url
+from core.actors import user_actor
+from core.clock import Clock
+from core.failures import Unavailable
+from core.rows import Policy
+from core.user_rows import UserProfile
+from languages.language_names import DEFAULT_LANGUAGE, OWN_NAMES, Language, accepted, language_of, named
+from languages.refusals import Refusal
+from languages.texts import Text
+from pages.shared_texts import ERROR_TEXTS, FIELD_LABELS
+from people.reminders import unread_reminders
+from people.user_sessions import Known, end_sessions, seen
+from ratelimit.bucket import Buckets, Decision, TooManyRequests
+from web.audiences import Audience
+from web.cookies import Cookie, Notices, PeopleCookies
+from web.other_sites import origin_of_site, page_headers
+from web.pages import Instead, Page, Visit
+
+HOME, SIGN_IN = "/", "/signin"
+VALUE_BYTES, VALUE_CHARACTERS = 32, 43
+"""The length of a session's value, and of its base64."""
+FRESH_MS = 3_600_000
+"""The age up to which a sign-in is fresh."""
+MOST_KEYS = 10_000
+"""The users or addresses that a limit counts."""
+
+
+class Person(Struct, frozen=True):
+    """A user with a session.
+
+    Args:
+        language: the language of the account at the platform, if it is one of ours.
+        session_digest: the digest of the session.
+        signed_in_ms: when the session began (Unix milliseconds).
+        reminders: the number of reminders that the user has not seen yet.
+    """
+
+    id: str
+    name: str
+    avatar_url: str | None
+    is_moderator: bool
+    language: Language | None
+    session_digest: str
+    signed_in_ms: int
+    reminders: int = 0
+
+
+PersonVisit = Visit[Person]
+
+
+def signed_in(visit: PersonVisit) -> Person:
+    """Return the person who is signed in. Raises Refusal; the row of a page refuses strangers before."""
+    if visit.visitor is None:
+        raise Refusal("sign_in_required")
+    return visit.visitor
+
+
+def ask_stale(visit: PersonVisit, now_ms: int, why: Text) -> None:
+    """Raise Instead, with the page that asks for another sign-in, if the visitor's is not fresh."""
+    if now_ms - signed_in(visit).signed_in_ms >= FRESH_MS:
+        values = {"back": visit.path, "why": why}
+        raise Instead(Page("people/sign_in_again.html", Text("Is it still you?"), values, 403))
+
+
+class VisitorLimit:
+    """A limit on an action for each user or each address. One who acts too often slows nobody else down."""
+
+    def __init__(self, policy: Policy, clock: Clock, most_keys: int = MOST_KEYS) -> None:
+        self._policy = policy
+        self._clock = clock
+        self._taken = Buckets(most_keys)
+
+    def count(self, key: str) -> Decision:
+        """Count an action, and return the decision about it."""
+        return self._taken.take(key, self._policy, self._clock.monotonic_ns())
+
+    def take(self, key: str) -> None:
+        """Count an action. Raises TooManyRequests for one too many."""
+        decision = self.count(key)
+        if not decision.allowed:
+            raise TooManyRequests(decision)
+
+
+class People:
+    """The users and sessions of a deployment.
+
+    Args:
+        cdn_url: the address of the chat platform's pictures.
+    """
+
+    def __init__(self, tools: Tools, cdn_url: str) -> None:
+        self._tools = tools
+        self._cdn_url = cdn_url
+
+    def known(self, value: str | None) -> Person | None:
+        """Return the person with the session of this value, and note now and then that it is used.
+
+        None if there is no such session any more.
+        """
+        if value is None or len(value) != VALUE_CHARACTERS:
+            return None
+        tools, now_ms = self._tools, self._tools.clock.now_ms()
+        known = tools.sessions.known(tools.digester.digest(value), now_ms)
+        if known is None:
+            return None
+        with contextlib.suppress(Unavailable):  # a page that only shows something needs no disk
+            tools.ledger.commit(seen(known, now_ms))
+        return self._person(known, now_ms)
+
+    async def sign_in(self, user: PlatformUser, label: str, ends: str | None) -> str:
+        """Open a session and return its value, once that is durable.
+
+        Raises Unavailable, and the refusals of the rules on users.
+
+        Args:
+            label: the name of the browser, which the user will recognise.
+            ends: the value of the session that the browser had before, which ends.
+        """
+        tools = self._tools
+        value = urlsafe_b64encode(tools.random(VALUE_BYTES)).rstrip(b"=").decode()
+        profile = UserProfile(user.username, user.display_name, user.avatar, user.locale)
+        ended = tools.digester.digest(ends) if ends is not None else None
+        digest, now_ms = tools.digester.digest(value), tools.clock.now_ms()
+        events = tools.sessions.sign_in(user.id, profile, digest, label, now_ms, ends=ended)
+        await tools.ledger.durable(tools.ledger.commit(events))
+        return value
+
+    async def sign_out(self, value: str | None) -> None:
+        """End the session of this value, if there is one. Raises Unavailable."""
+        ledger, digest = self._tools.ledger, self._tools.digester.digest(value) if value is not None else ""
+        users = ledger.state.users
+        ref = users.by_session.get(digest)
+        if ref is None:
+            return
+        user_id, now_ms = users[ref].id, self._tools.clock.now_ms()
+        events = end_sessions(ledger.state, user_id, [digest], now_ms, by=user_actor(user_id))
+        await ledger.durable(ledger.commit(events))
+
+    def _person(self, known: Known, now_ms: int) -> Person:
+        row, profile = known.user, known.user.profile
+        if profile is None:
+            raise Refusal("no_such_user")
+        return Person(
+            row.id,
+            profile.shown_name,
+            avatar_url(self._cdn_url, row.id, profile.avatar),
+            known.is_moderator,
+            language_of(profile.locale or ""),
+            known.session.digest,
+            known.session.opened_ms,
+            unread_reminders(self._tools.ledger.state, self._tools.cooldown_ms, row, now_ms),
+        )
+
+
+def people_audience(
+    cookies: PeopleCookies,
+    notices: Notices,
+    known: Callable[[str | None], Person | None],
+    acts: VisitorLimit,
+    public_url: str,
+    authorize_url: str,
+    cdn_url: str,
+) -> Audience[Person]:
+    """Return the audience.
+
+    Args:
+        known: returns the person with the session of a value.
+        acts: the limit of all changes by a person.
+        public_url: where browsers reach the site.
+        authorize_url: the sign-in page of the chat platform.
+        cdn_url: the address of the chat platform's pictures.
+    """
+    return Audience(
+        cookie=cookies.session,
+        known=known,
+        actor=lambda person: user_actor(person.id),
+        language=lambda person, request: _language(cookies.language, person, request.headers),
+        rules={"signed in": lambda _: True, "moderator": lambda person: person.is_moderator},
+        act=lambda person: acts.take(person.id),
+        stranger="sign_in_required",
+        origins=origin_of_site(public_url),
+        notices=notices,
+        sign_in=SIGN_IN,
+        home=HOME,
+        home_link=Text("To the first page"),
+        is_closed=False,
+        rest="/{rest*}",
+        frame="people/frame.html",
+        headers=page_headers((origin(cdn_url),), (origin(authorize_url),), ("Accept-Language",)),
+        error_texts=ERROR_TEXTS,
+        values={"public_url": public_url, "own_names": OWN_NAMES, "field_labels": FIELD_LABELS},
+    )
+
+
+def origin(url: str) -> str:
+    """Return the scheme, host and port of a URL."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def _language(cookie: Cookie, person: Person | None, headers: Mapping[str, str]) -> Language:
+    """Return the language of a page: the one chosen here, else that of the account, else of the browser."""
+    chosen = named(cookie.value(headers))
+    account = person.language if person is not None else None
+    return chosen or account or accepted(headers.get("Accept-Language", "")) or DEFAULT_LANGUAGE
