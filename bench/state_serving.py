@@ -19,14 +19,13 @@ import uvloop
 from bench.charts import Report
 from bench.fed_gateways import settings_of
 from bench.load import asking
-from bench.servers import DIGEST_SECRET
+from bench.servers import DIGEST_SECRET, OPERATOR
 from bench.state_disk import percentile
 from core.clock import SystemClock
 from gateway.serve import Gateway, serve, tune_interpreter
 from serving.timeline import resident_bytes
-from storage.disk import OsDisk
+from storage.disk import Disk
 
-OPERATOR = "operator-token-of-the-benchmark"
 QUIET_SECONDS = 5.0
 BEAT_SECONDS = 0.001
 PHASES = (
@@ -49,7 +48,7 @@ class Seen(NamedTuple):
     """The seconds that each sync of the journal took."""
 
 
-class TimedDisk(OsDisk):
+class TimedDisk(Disk):
     """A disk that times the syncs of the journal, for which requests wait."""
 
     def __init__(self) -> None:
