@@ -9,7 +9,7 @@ from core.rows import AuditAction
 from core.user_rows import Reminder, ReminderMessage, UserRow, user_ref
 from kinds.registry import KINDS, SAMPLE_REF
 from listings.notices import NoticeSearch, OwnerNotice
-from people import reminders
+from people import choices
 
 NOTICES = 50
 """The notices on one page."""
@@ -130,7 +130,7 @@ def _message_state(message: ReminderMessage | None, end_ms: int | None) -> Remin
 
 async def clear_reminders(call: Call, _: None) -> Success:
     """Turn all reminders of a user off."""
-    events = reminders.clear_reminders(call.state, call.known_user_id(), None, call.now_ms, by=call.by)
+    events = choices.clear_reminders(call.state, call.known_user_id(), None, call.now_ms, by=call.by)
     return await call.done(events)
 
 

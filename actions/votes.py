@@ -22,7 +22,7 @@ from core.clock import date_of, month_name
 from core.events import Event, VoteFlagged
 from core.push_history import pushes_of
 from core.rows import FlagRule, Listing
-from core.vote_port import leaves_of
+from core.vote_table import leaves_of
 from listings.forms import MOST_USERS_REMOVED, Strike, Voter, Voters
 from listings.rules import listing_of
 from people.quarantine import refuse_quarantined

@@ -1,7 +1,7 @@
-"""The rules of a server's eligibility. Law: what fails is told before it hides, and what passes shows again.
+"""The rules of a server's eligibility. Invariant: a failing server is hidden only after a grace period.
 
-A check is made of facts elsewhere; here it becomes a change of the listing. A listing that is approved and
-fails goes on for a grace period, of which its owner is told. After that it is hidden, until it passes again.
+Other rooms make the checks; here they become a change of the listing. An approved listing that fails stays
+visible for a grace period, and its owner is told. Then it is hidden until it passes again.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from listings.rules import listing_of
 
 
 def renewed(before: Sequence[ServerCheck], now: Sequence[ServerCheck]) -> tuple[ServerCheck, ...]:
-    """Return the checks of now. What is unknown now, and was known, is as it was, with the time of then."""
+    """Return the new checks. A check that is unknown now stays as it was, with its time."""
     known = {(check.name, check.need): check for check in before if check.outcome != "unknown"}
     return tuple(
         known.get((check.name, check.need), check) if check.outcome == "unknown" else check for check in now
@@ -22,17 +22,17 @@ def renewed(before: Sequence[ServerCheck], now: Sequence[ServerCheck]) -> tuple[
 
 
 def checks_of(row: Listing) -> tuple[ServerCheck, ...]:
-    """Return the checks of a listing as they were last; none of one that was never checked."""
+    """Return the last checks of a listing; none if it was never checked."""
     return row.eligibility.checks if row.eligibility is not None else ()
 
 
 def check(
     state: State, ref: str, now: Sequence[ServerCheck], now_ms: int, grace_ms: int, *, by: Actor
 ) -> list[Event]:
-    """Take a check in. Raises Refusal.
+    """Set the checks of a listing. Raises Refusal.
 
     Args:
-        now: the checks of now; see `renewed`.
+        now: the new checks; see `renewed`.
         grace_ms: how long an approved listing may fail before it is hidden.
     """
     row = listing_of(state, ref)

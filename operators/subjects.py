@@ -48,7 +48,7 @@ from languages.said import Fault
 from listings.rules import listing_of
 from operators.gateway_parts import GatewayParts
 from ratelimit.bucket import Decision
-from search.finding import Hit, ListingSearch, OwnedListings
+from search.finding import Hit, ListingSearch
 from votes.queries import RecentVotes, Voted, vote_status
 
 if TYPE_CHECKING:
@@ -280,11 +280,13 @@ async def user_inside(parts: GatewayParts, user: str) -> UserInside:
         raise Invalid({"id": Fault("no_snowflake")})
     now_ms = parts.clock.now_ms()
     survey = _Survey(parts.state, user, now_ms, parts.window_ms)
+    await in_slices(parts.ownership.survey())
     await in_slices(survey.slices())
+    owned = parts.ownership.refs_of(user)
     return UserInside(
         **asdict(parts.user(user, now_ms)),
-        listings=tuple(map(hit_view, survey.owned.found)),
-        listings_count=survey.owned.count,
+        listings=tuple(hit_view(Hit(ref, parts.state.listings.brief(ref))) for ref in owned[:SHOWN]),
+        listings_count=len(owned),
         votes=tuple(survey.votes),
         votes_count=survey.votes_count,
     )
@@ -296,13 +298,11 @@ class _Survey:
         self._user = user
         self._now_ms = now_ms
         self._window_ms = window_ms
-        self.owned = OwnedListings(state, user, SHOWN)
         self.votes: list[VoteOfUser] = []
         self.votes_count = 0
 
     def slices(self) -> Iterator[None]:
         for refs in ref_slices(self._state.listings.refs):
-            self.owned.look(refs)
             for ref in refs:
                 self._look(ref)
             yield

@@ -20,8 +20,7 @@ from languages.refusals import Refusal
 from languages.texts import Text
 from pages.page import AnyPage, Page, PageCall, Post, Shown
 from pages.shared_texts import done
-from people.naming import set_naming
-from people.reminders import clear_reminders, is_reminded, set_reminder
+from people.choices import clear_reminders, is_reminded, set_naming, set_reminder
 from search.paging import ListPage
 from votes.voted import VotedFor, VotedPage
 

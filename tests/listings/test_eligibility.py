@@ -1,4 +1,4 @@
-"""listings/eligibility.py: what a check of a server changes."""
+"""listings/eligibility.py: the changes that a check of a server makes."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""listings/forms.py, kinds/: what the forms of a listing take, and what they refuse."""
+"""listings/forms.py, kinds/: the values that the forms of a listing accept and refuse."""
 
 from typing import Any
 
@@ -183,7 +183,7 @@ json_values = st.recursive(
 
 
 def filled_in(form: type[Form], body: Body) -> Form | set[str]:
-    """The form, or the names of the body's wrong fields."""
+    """Return the form, or the names of the wrong fields."""
     try:
         return read(form, body)
     except Invalid as refusal:

@@ -1,4 +1,4 @@
-"""listings/forms.py: which URLs a listing may name."""
+"""listings/forms.py: the URLs that a listing may name."""
 
 from typing import Any
 
@@ -44,7 +44,7 @@ def bot(url: str) -> dict[str, Any]:
 
 
 def reason_against(url: str) -> str | None:
-    """Why the URL is refused as an invite and as a webhook's, or None."""
+    """Return the faults of the URL as an invite and as a webhook's; None where it is accepted."""
     try:
         invite = as_body(read(BOTS.edit, bot(url)))["support_invite"]
     except Invalid as refusal:

@@ -1,4 +1,4 @@
-"""listings/review.py: who is at a review, what moderators note, and who has proven to own a bot."""
+"""listings/review.py: claims on reviews, notes of moderators, and proofs of ownership."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""listings/rules.py: what may happen to a listing."""
+"""listings/rules.py: the rules of the life of a listing."""
 
 from collections.abc import Callable
 
@@ -227,17 +227,17 @@ def test_an_edit_of_the_operator_with_another_owner_is_a_hand_over_at_once(
     ledger.commit(rules.submit(state, BOT_REF, BOT_SUBMISSION, NOW_MS, by=OPERATOR))
     ledger.commit(rules.decide(state, BOT_REF, rules.Verdict("denied", "No."), NOW_MS + 1, by=OPERATOR))
     for now_ms, name in ((LATER_MS, "Jukebox"), (LATER_MS + 5, "Another name")):
-        heir = read(BOTS.edit, {**BOT_FIELDS, "owner_id": USER, "name": name})
-        ledger.commit(rules.edit(state, BOT_REF, heir, now_ms, by=OPERATOR))
+        form = read(BOTS.edit, {**BOT_FIELDS, "owner_id": USER, "name": name})
+        ledger.commit(rules.edit(state, BOT_REF, form, now_ms, by=OPERATOR))
     listing = state.listings[BOT_REF]
-    deeds = [act.action for act in listing.audit_log if act.at_ms >= LATER_MS]
-    assert (listing.owner_id, deeds) == (USER, ["edited", "handed_over", "edited"])
+    actions = [act.action for act in listing.audit_log if act.at_ms >= LATER_MS]
+    assert (listing.owner_id, actions) == (USER, ["edited", "handed_over", "edited"])
     assert waiting_since(listing) == LATER_MS
 
 
 def test_an_edit_of_a_user_with_another_owner_offers_the_listing(ledger: Ledger, state: State) -> None:
     ledger.commit(rules.submit(state, BOT_REF, BOT_SUBMISSION, NOW_MS, by=OPERATOR))
-    heir = read(BOTS.edit, {**BOT_FIELDS, "owner_id": USER})
-    ledger.commit(rules.edit(state, BOT_REF, heir, LATER_MS, by=user_actor(OWNER)))
+    form = read(BOTS.edit, {**BOT_FIELDS, "owner_id": USER})
+    ledger.commit(rules.edit(state, BOT_REF, form, LATER_MS, by=user_actor(OWNER)))
     listing = state.listings[BOT_REF]
     assert (listing.owner_id, listing.asked) == (OWNER, (USER,))

@@ -38,7 +38,7 @@ def nodes(node: Any) -> Iterator[dict[str, Any]]:
 
 
 def found(node: Any) -> Any:
-    """The node, or what it refers to."""
+    """Return the node, or the node that it refers to."""
     if "$ref" not in node:
         return node
     _, kind, name = node["$ref"].removeprefix("#/").split("/")
