@@ -14,8 +14,7 @@ from core.clock import Clock
 from core.events import NodeNamed
 from core.rows import Policy
 from core.state import State
-from gateway.fleet import Fleet
-from gateway.readers import FleetReaders
+from gateway.fleet import Fleet, FleetReaders
 from gateway.store import Runtime, Store
 from ratelimit.bucket import SharedBuckets
 from replication.applying import Applying
@@ -25,7 +24,6 @@ from replication.copies import Donor, Fetcher, Forgetting
 from replication.epochs import Identity, node_id_at_start
 from replication.facts import KeyedDigests
 from replication.follower import Follower, Gaps
-from replication.loops import Pacing
 from replication.members import Registry
 from replication.merge import Merge
 from replication.node import Node, NodeParts, Pace
@@ -37,7 +35,6 @@ from replication.usage import Usage
 from replication.warnings import Differences, Eviction, Lag, Warnings
 from settings.model import RedisSettings, Settings, VotersLimitSettings
 from votes.queries import Searches
-from votes.table import VoteTable
 
 READY_SECONDS = 10.0
 
@@ -70,7 +67,7 @@ async def open_node(runtime: Runtime, name: str, store: Store, searches: Searche
     registry = Registry(link, name, digests.fleet, fleet, clock, redis.beat_seconds, alike(runtime.settings))
     applying = Applying(ledger, Merge(state, digests.user), searches.of)
     outgoing = Outgoing(ledger, store.journal, store.folder, Capture(state, digests.user))
-    identity = Identity(name, ledger, clock, VoteTable)
+    identity = Identity(name, ledger, clock)
     publisher = Publisher(
         link,
         name,
@@ -78,14 +75,13 @@ async def open_node(runtime: Runtime, name: str, store: Store, searches: Searche
         outgoing,
         identity,
         registry.known_elsewhere,
-        Pacing(clock, redis.pace_seconds),
     )
     readers = FleetReaders(Forgetting(ledger, applying, digests.user), outgoing, identity, publisher)
     gaps = Gaps(registry, fleet, clock, redis.lease_seconds)
     shared = _Shared(runtime, store, link, digests, registry, Warnings(), gaps, applying, readers)
     voters = SharedBuckets()
     parts = _parts(shared, claims_link, voters)
-    pace = Pace(redis.usage_seconds, READY_SECONDS, redis.stream_bytes)
+    pace = Pace(redis.pace_seconds, redis.usage_seconds, READY_SECONDS, redis.stream_bytes)
     try:
         node = Node(link, ledger, parts, pace, clock)
         yield Fleet(node, parts.claims, parts.isolation, digests.user, readers, voters)
@@ -117,7 +113,7 @@ def _parts(shared: _Shared, claims_link: Link, voters: SharedBuckets) -> NodePar
     return NodeParts(
         registry=registry,
         publisher=readers.publisher,
-        follower=Follower(link, registry, gaps, applying, usage, clock, Pacing(clock, redis.pace_seconds)),
+        follower=Follower(link, registry, gaps, applying, usage, clock),
         gaps=gaps,
         usage=usage,
         donor=Donor(link, registry, ledger, Capture(state, shared.digests.user), clock),

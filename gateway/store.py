@@ -5,7 +5,7 @@ import logging
 import secrets
 import shutil
 import sys
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -24,10 +24,11 @@ from serving.observers import Observers
 from settings.model import JournalSettings, OperatorSettings, SealingSettings, Settings
 from snapshot.files import list_snapshots
 from snapshot.recovery import EmptyState, Folded, Folding, Order, Recovered, folded_apart
-from snapshot.snapshotter import NewestSnapshot, SnapshotPolicy, Snapshotter
+from snapshot.snapshotter import NewestSnapshot, Snapshotter
 from storage.disk import OS_DISK, Disk, DiskSpace
 from storage.folder import (
     DIGEST_SECRET,
+    KEYS,
     OPERATOR_TOKEN,
     Folder,
     FolderUnusable,
@@ -40,7 +41,6 @@ from storage.folder import (
     remove_unfinished,
 )
 from storage.sealing import Keyring, keyring_of
-from votes.table import VoteTable
 
 
 @dataclass(frozen=True)
@@ -87,8 +87,17 @@ class Store:
     """Folds the disk from nothing up to a position, in a process of its own."""
 
 
+def given_secrets(settings: Settings) -> Mapping[str, SecretStr | None]:
+    """Return the secrets of the settings, by the names of the files that hold those that are not given."""
+    return {
+        KEYS: settings.sealing.keys,
+        DIGEST_SECRET: settings.keys.digest_secret,
+        OPERATOR_TOKEN: settings.operator.token,
+    }
+
+
 def empty_state(deliveries_kept: int) -> EmptyState:
-    return lambda: State(VoteTable(), deliveries_kept)
+    return lambda: State(deliveries_kept)
 
 
 @contextmanager
@@ -139,9 +148,9 @@ def open_store(runtime: Runtime, folder: Folder, recovered: Recovered) -> Store:
     is_fleets = settings.redis.url is not None or recovered.state.fleet.label
     stamper = HybridClock(recovered.state.fleet, clock) if is_fleets else None
     ledger = Ledger(recovered.state, journal, recovered.tail.head, stamper)
-    policy = SnapshotPolicy(settings.snapshot.interval_seconds, journaling.kept_bytes)
     newest = NewestSnapshot(recovered.snapshot_position, recovered.snapshot_ms)
-    snapshotter = Snapshotter(folder, ledger, journal, clock, policy, newest)
+    interval_seconds, kept_bytes = settings.snapshot.interval_seconds, journaling.kept_bytes
+    snapshotter = Snapshotter(folder, ledger, journal, clock, newest, interval_seconds, kept_bytes)
 
     async def fold(until: int) -> Folded:
         kept = settings.webhooks.deliveries_kept

@@ -3,9 +3,9 @@
 import asyncio
 from contextlib import AsyncExitStack, aclosing
 
-from core.clock import FakeClock
 from core.fleet_table import FleetTable
 from replication.members import ALIVE_BEATS, Registry
+from tests.support.fake_clock import FakeClock
 from tests.support.reading_node import BEAT_SECONDS, link_to, registry_of
 from tests.support.redis_server import RedisServer
 
@@ -16,7 +16,7 @@ def chosen(node: Registry) -> set[str]:
     return {ref for ref in REFS if node.is_chosen(ref)}
 
 
-def test_of_the_nodes_that_are_there_one_does_it_and_nobody_who_hears_nobody(
+def test_one_of_the_nodes_that_are_there_is_chosen_and_none_that_hears_nobody(
     redis_server: RedisServer,
 ) -> None:
     async def story() -> None:

@@ -36,7 +36,7 @@ from tests.support.generated_events import sequences
 from tests.support.journals import on, recording, snapshotter_of
 from tests.support.memory_ledger import empty_state
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF, SERVER_REF, listed, voted
-from tests.support.state_laws import assert_indexes_agree, picture
+from tests.support.state_invariants import assert_indexes_agree, picture
 
 
 def voted_at(label: str, user: int, count: int = 1, at_ms: int = NOW_MS, ref: str = BOT_REF) -> VoteCast:
@@ -59,7 +59,7 @@ IN_A_FLEET: list[list[Event]] = [
 
 
 @pytest.mark.parametrize("snapshots", [(), (4,), (10,), (5, 7)])
-def test_what_a_node_knows_of_its_fleet_is_what_it_was(tmp_path: Path, snapshots: tuple[int, ...]) -> None:
+def test_a_node_knows_of_its_fleet_the_same_as_before(tmp_path: Path, snapshots: tuple[int, ...]) -> None:
     pictures = list[object]()
 
     async def main() -> None:
