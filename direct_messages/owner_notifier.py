@@ -52,7 +52,7 @@ class _Waiting(NamedTuple):
 class OwnerNotifier:
     one_at_a_time = True
     unwritten = Trouble(
-        "no owner is told of a decision until it can be written what came of the last one",
+        "no owner gets a message about a decision until the outcome of the last one can be written",
         "owners get messages about decisions again: the last outcome is written",
     )
 
