@@ -18,8 +18,8 @@ from bench.charts import Report
 from bench.state_disk import acknowledgements, load_times, seed_folder
 from bench.state_serving import measure_serving
 from bench.timing import microseconds
+from core.vote_table import VoteTable
 from serving.timeline import resident_bytes
-from votes.table import VoteTable
 
 LISTINGS = 100_000
 HUGE = 10

@@ -15,6 +15,7 @@ from core.clock import SystemClock
 from core.events import VoteCast, encode_record
 from core.ledger import Ledger
 from core.rows import Key, Listing, Reviewed
+from core.vote_table import LEAF
 from journal.journal import Journal, JournalPolicy
 from journal.segments import EMPTY
 from kinds.bots import BotProfile
@@ -23,7 +24,6 @@ from snapshot.recovery import recover
 from snapshot.snapshotter import NewestSnapshot, SnapshotPolicy, Snapshotter
 from storage.folder import Folder, kept_keys
 from tests.support.memory_ledger import empty_state
-from votes.table import LEAF
 
 POLICY = JournalPolicy("always", interval_seconds=1, segment_bytes=64 << 20, pending_bytes=64 << 20)
 NOW_MS = 1_750_000_000_000

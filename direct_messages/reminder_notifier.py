@@ -30,7 +30,6 @@ from core.events import (
     ListingReviewed,
     ListingSaved,
     ReminderAttempted,
-    ReminderCleared,
     ReminderSet,
     SlotsSet,
     UserErased,
@@ -140,10 +139,10 @@ class ReminderNotifier:
                 self._read_of_user(position, event)
 
     def _read_of_user(self, position: int, event: Event) -> None:
-        if isinstance(event, ReminderSet | ReminderAttempted | UserMerged):
-            self._look_at_user(event.ref, position)
-        elif isinstance(event, ReminderCleared):
+        if isinstance(event, ReminderSet) and not event.is_on:
             self._timers.pop((event.ref, event.listing), None)
+        elif isinstance(event, ReminderSet | ReminderAttempted | UserMerged):
+            self._look_at_user(event.ref, position)
         elif isinstance(event, UserErased):
             for refs in self._hidden.values():
                 refs.discard(user_ref(event.user))

@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import secrets
+from dataclasses import dataclass
 from functools import partial
 
 from chatplatform.listing_checks import ServerConditions
@@ -14,7 +15,6 @@ from core.rows import Policy
 from gateway.api import Api
 from gateway.delivery import USER_AGENT
 from gateway.fleet import Fleet
-from gateway.readers import PeopleReaders
 from gateway.store import Runtime
 from handlers.route import Resource
 from handlers.slices import in_slices
@@ -57,6 +57,15 @@ PREVIEWS = Policy(20, 60)
 """The drafts that a user may look at."""
 SIGN_INS = Policy(20, 300)
 """The sign-ins that an address may begin, and those that it may come back from."""
+
+
+@dataclass(frozen=True)
+class PeopleReaders:
+    """The readers of the log that a gateway has with pages for people."""
+
+    voted: VotedListings
+    catalogue: Catalogue
+    index: SearchIndex
 
 
 class PeopleSite:

@@ -10,6 +10,7 @@ from core.ledger import Ledger
 from core.state import State
 from handlers.public import PublicApi
 from journal.journal import Journal
+from listings.ownership import Ownership
 from metrics.collectors import Scraping
 from serving.timeline import LoopLag, Timeline
 from snapshot.recovery import Folded
@@ -54,6 +55,7 @@ class GatewayParts:
     outbox: Outbox
     public: PublicApi
     user: Callable[[str, int], UserView]
+    ownership: Ownership
     window_ms: int
     process: ProcessSources
     lag: LoopLag

@@ -20,6 +20,7 @@ from actions.views import (
     NULL,
     Count,
     KindName,
+    ListingId,
     ListingName,
     Moment,
     Positive,
@@ -37,7 +38,7 @@ from core.rows import Listing, Review
 from core.state import State
 from forms.fields import Form
 from forms.rules import About, Says, Size
-from grammars.snowflake import is_snowflake
+from grammars.patterns import is_snowflake
 from handlers.request import Request
 from handlers.slices import in_slices
 from kinds.kind import Kind
@@ -47,7 +48,7 @@ from languages.said import Fault
 from listings.rules import listing_of
 from operators.gateway_parts import GatewayParts
 from ratelimit.bucket import Decision
-from search.finding import Hit, ListingSearch, OwnedListings
+from search.finding import Hit, ListingSearch
 from votes.queries import RecentVotes, Voted, vote_status
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class ListingHit(View):
     """A listing that was found."""
 
     kind: Annotated[KindName, Meta(description="The kind of listing.")]
-    id: Snowflake
+    id: ListingId
     name: ListingName
     state: Review
 
@@ -252,7 +253,7 @@ class VoteOfUser(View):
     """A user's votes for one listing."""
 
     kind: Annotated[KindName, Meta(description="The kind of listing.")]
-    id: Snowflake
+    id: ListingId
     name: ListingName
     voted: Voted
     votes: Annotated[Positive, Meta(description="How often the user has voted, over all time.")]
@@ -279,11 +280,13 @@ async def user_inside(parts: GatewayParts, user: str) -> UserInside:
         raise Invalid({"id": Fault("no_snowflake")})
     now_ms = parts.clock.now_ms()
     survey = _Survey(parts.state, user, now_ms, parts.window_ms)
+    await in_slices(parts.ownership.survey())
     await in_slices(survey.slices())
+    owned = parts.ownership.refs_of(user)
     return UserInside(
         **asdict(parts.user(user, now_ms)),
-        listings=tuple(map(hit_view, survey.owned.found)),
-        listings_count=survey.owned.count,
+        listings=tuple(hit_view(Hit(ref, parts.state.listings.brief(ref))) for ref in owned[:SHOWN]),
+        listings_count=len(owned),
         votes=tuple(survey.votes),
         votes_count=survey.votes_count,
     )
@@ -295,13 +298,11 @@ class _Survey:
         self._user = user
         self._now_ms = now_ms
         self._window_ms = window_ms
-        self.owned = OwnedListings(state, user, SHOWN)
         self.votes: list[VoteOfUser] = []
         self.votes_count = 0
 
     def slices(self) -> Iterator[None]:
         for refs in ref_slices(self._state.listings.refs):
-            self.owned.look(refs)
             for ref in refs:
                 self._look(ref)
             yield

@@ -15,7 +15,7 @@ from core.rows import Listing
 from core.state import State
 from forms.reading import read
 from handlers.reply import NO_HEADERS, encode_json, reply_to, success
-from kinds.kind import Kind
+from kinds.kind import Kind, PartName
 from kinds.registry import KINDS, kind_of
 from languages.refusals import Invalid, Refusal
 from languages.texts import Text, Words
@@ -40,17 +40,27 @@ STALE = Text(
     "You signed in more than an hour ago. This could hand the listing over or give a secret away, so it "
     "takes a fresh sign-in. Nothing has changed yet."
 )
-TABS: Mapping[str, Text] = {
-    "overview": Text("Overview"),
-    "votes": Text("Votes"),
-    "profile": Text("Profile"),
-    "keys": Text("API keys"),
-    "webhook": Text("Webhook"),
-    "owners": Text("Owners"),
-    "leave": Text("Leave"),
-    "danger": Text("Danger zone"),
+
+
+class Tab(NamedTuple):
+    """A tab: the right that opens it, and the part that a kind must have."""
+
+    title: Text
+    right: Right
+    of: PartName | None = None
+
+
+TABS: Mapping[str, Tab] = {
+    "overview": Tab(Text("Overview"), "see"),
+    "votes": Tab(Text("Votes"), "see", "votes"),
+    "profile": Tab(Text("Profile"), "edit"),
+    "keys": Tab(Text("API keys"), "keys", "keys"),
+    "webhook": Tab(Text("Webhook"), "webhook", "webhook"),
+    "owners": Tab(Text("Owners"), "own"),
+    "leave": Tab(Text("Leave"), "leave", "co_owners"),
+    "danger": Tab(Text("Danger zone"), "remove"),
 }
-"""The pages of a listing. A visitor sees the tabs that they may open, and no others."""
+"""The tabs in their order. Their names are the ends of their paths; the overview is where the paths begin."""
 
 
 class ListingRights(NamedTuple):
@@ -62,15 +72,20 @@ class ListingRights(NamedTuple):
 
 def rows_of(pages: Sequence[AnyPage]) -> tuple[PageRow, ...]:
     """Return the routes of pages, for each kind that has them."""
-    of_none = [row for page in pages if "{kind}" not in page.path for row in _rows(page, page.kind)]
+    of_none = [row for page in pages if "{kind}" not in page.path for row in _rows(page, None)]
     of_kinds = [
         row
         for kind in KINDS
         for page in pages
-        if "{kind}" in page.path and kind.has(page.of)
+        if "{kind}" in page.path and _is_for(page, kind)
         for row in _rows(page, kind)
     ]
     return (*of_none, *of_kinds)
+
+
+def _is_for(page: AnyPage, kind: Kind) -> bool:
+    part = TABS[page.tab].of if page.tab else page.of
+    return kind.has(part) and page.known_as in {None, kind.known_as}
 
 
 def _rows(page: AnyPage, kind: Kind | None) -> list[PageRow]:
@@ -214,7 +229,8 @@ class _Served:
         title = shown.title
         if page.tab:
             values = {**tab_values(call.row, page.tab, call.rights), **values}
-            title = title or Text("{listing} - {tab}", listing=call.row.profile.name, tab=TABS[page.tab])
+            tab = TABS[page.tab].title
+            title = title or Text("{listing} - {tab}", listing=call.row.profile.name, tab=tab)
         return DrawnPage(
             f"people/{shown.template or page.template or f'manage_{page.tab}'}.html",
             title or "",
@@ -250,10 +266,15 @@ def by_field(fields: Mapping[str, Words]) -> dict[str, Words]:
     return found
 
 
-def tab_values(row: Listing, tab: str, allowed: frozenset[Right]) -> Mapping[str, Any]:
+def tab_values(row: Listing, at: str, allowed: frozenset[Right]) -> Mapping[str, Any]:
     """Return the values of the head of every page under a tab."""
-    here = f"/{row.ref}/manage"
-    return {"row": row, "kind": kind_of(row.ref), "at": tab, "rights": allowed, "here": here}
+    kind, here = kind_of(row.ref), f"/{row.ref}/manage"
+    tabs = [
+        (name, tab.title, here if name == "overview" else f"{here}/{name}")
+        for name, tab in TABS.items()
+        if tab.right in allowed and kind.has(tab.of)
+    ]
+    return {"row": row, "kind": kind, "at": at, "tabs": tabs, "rights": allowed, "here": here}
 
 
 async def _made(show: Show[Any] | None, call: PageCall) -> Answer:

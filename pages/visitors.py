@@ -23,7 +23,7 @@ from languages.language_names import DEFAULT_LANGUAGE, OWN_NAMES, Language, acce
 from languages.refusals import Refusal
 from languages.texts import Text
 from pages.shared_texts import ERROR_TEXTS, FIELD_LABELS
-from people.reminders import unread_reminders
+from people.choices import unread_reminders
 from people.user_sessions import Known, end_sessions, seen
 from ratelimit.bucket import Buckets, Decision, TooManyRequests
 from web.audiences import Audience

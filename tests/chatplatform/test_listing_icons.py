@@ -9,8 +9,8 @@ import pytest
 
 from chatplatform.listing_icons import HOLDS_MS, MOST_NOTED, ListingIcons
 from chatplatform.platform_client import open_chat_platform
-from core.clock import FakeClock
 from tests.support.coroutines import run, turns, until
+from tests.support.fake_clock import FakeClock
 from tests.support.gateways import WAIT_SECONDS
 from tests.support.platform_stand_in import (
     GOOD_SERVER,

@@ -1,4 +1,4 @@
-"""core/bit_fields.py: a field reads back its value."""
+"""core/bit_fields.py: a reader gets the numbers that a writer has put."""
 
 import pytest
 from hypothesis import given
@@ -13,7 +13,7 @@ columns = st.lists(st.integers(0, 9) | numbers, max_size=20)
 
 @examples(150)
 @given(st.lists(st.tuples(st.sampled_from(["number", "column", "rare"]), columns)))
-def test_a_field_reads_back_its_value(put: list[tuple[str, list[int]]]) -> None:
+def test_what_is_put_is_read(put: list[tuple[str, list[int]]]) -> None:
     body = BitWriter()
     for kind, column in put:
         if kind == "number":

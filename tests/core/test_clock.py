@@ -5,8 +5,9 @@ from freezegun import freeze_time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.clock import NS_PER_SECOND, Clock, FakeClock, Moment, SystemClock, date_of, day_of, moment
+from core.clock import NS_PER_SECOND, Clock, Moment, SystemClock, date_of, day_of, moment
 from tests.support.examples import examples
+from tests.support.fake_clock import FakeClock
 
 
 def test_wall_time_is_in_unix_milliseconds() -> None:

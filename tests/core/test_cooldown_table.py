@@ -1,4 +1,4 @@
-"""core/fleet_table.py: cooldowns of erased votes run on, and go when they are over."""
+"""core/fleet_table.py: the cooldowns of erased votes run on, and go when they are over."""
 
 import random
 
@@ -15,7 +15,9 @@ cooldowns = st.lists(st.tuples(st.sampled_from(["m1", "m2", "m3"]), st.integers(
 
 @examples(50)
 @given(cooldowns, st.randoms(use_true_random=False))
-def test_the_later_of_two_ends_holds_in_any_order(history: list[Cooldown], chance: random.Random) -> None:
+def test_of_two_ends_the_later_one_holds_in_whatever_order_they_come(
+    history: list[Cooldown], chance: random.Random
+) -> None:
     again = [*history, *history]
     chance.shuffle(again)
     one, other = CooldownTable(), CooldownTable()
@@ -33,7 +35,7 @@ def test_one_that_is_over_is_dropped() -> None:
     assert dict(ends) == {"m2": 6, "m3": 7}
 
 
-def test_if_there_are_too_many_the_first_to_end_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_too_many_those_are_dropped_that_end_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fleet_table, "COOLDOWNS_KEPT", 2)
     table = CooldownTable()
     table.keep([("m1", 7), ("m2", 5), ("m3", 6)], 0)

@@ -1,4 +1,4 @@
-"""core/digest.py: the digest that all nodes of a fleet share after the same changes."""
+"""core/digest.py: the digest that all nodes of a fleet share once they have heard of the same changes."""
 
 import random
 
@@ -43,7 +43,7 @@ def state_after(*events: Event) -> State:
 
 
 def two_nodes(*of_a: Event, of_b: tuple[Event, ...]) -> tuple[str, str]:
-    """Return the shared digests of a and b after they have read their facts."""
+    """Return the shared digests of nodes a and b after the events that each has heard."""
     first, second = state_after(NAMED, *of_a), state_after(NodeNamed("b.1"), *of_b)
     return first.shared_digest(), second.shared_digest()
 
@@ -90,14 +90,14 @@ def test_how_sending_goes_at_a_node_and_in_which_order_keys_came_does_not_show()
     ],
     ids=lambda event: type(event).__name__,
 )
-def test_everything_that_nodes_share_changes_the_shared_digest(event: Event) -> None:
+def test_whatever_nodes_share_shows_in_the_digest(event: Event) -> None:
     state = state_after(NAMED, ListingMerged(ROW))
     before = state.shared_digest()
     state.apply(event)
     assert state.shared_digest() != before
 
 
-def test_facts_of_one_node_do_not_change_the_shared_digest() -> None:
+def test_what_is_of_one_node_alone_does_not_show_in_the_shared_digest() -> None:
     state = state_after(NAMED, ListingMerged(ROW))
     before = state.shared_digest()
     for event in (DeliveryMerged(ELSEWHERE), Merged("b.1", 7), VoteCast(SERVER_REF, USER, 1, NOW_MS, "b.1")):

@@ -1,4 +1,4 @@
-"""core/audit_log.py: the names in a row, and the row after an erasure."""
+"""core/audit_log.py: the actors that a row names, and the row without one of them."""
 
 from msgspec.structs import replace
 
@@ -45,7 +45,7 @@ def test_a_name_goes_and_what_was_done_stays() -> None:
     assert (struck.claim, struck.proof) == (None, None)
 
 
-def test_changes_after_the_erasure_stay() -> None:
+def test_what_came_after_the_erasure_stays() -> None:
     later = replace(ROW, claim=Claim(NOW_MS + 5, ME), stamps=Stamps(proof=Stamp(NOW_MS + 5, "a.1")))
     struck = without_actor(later, ME, NOW_MS)
     assert [(note.by, note.text) for note in struck.notes] == [
@@ -68,5 +68,5 @@ def test_a_flag_of_a_vote_stays_without_its_voter() -> None:
     assert struck.flags == (replace(flags[0], by=ERASED), *flags[1:])
 
 
-def test_nobody_else_loses_the_name() -> None:
+def test_nobody_else_is_struck_out() -> None:
     assert without_actor(ROW, OPERATOR, None) is ROW

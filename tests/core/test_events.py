@@ -1,4 +1,4 @@
-"""core/events.py: a restart reads exactly the committed events, or refuses to start."""
+"""core/events.py: a restart reads exactly the events that were committed, or it fails."""
 
 import json
 from typing import Any, get_args
@@ -127,7 +127,7 @@ def test_an_event_without_one_of_its_fields_is_refused(
 @pytest.mark.parametrize("event_type", [each for each in TYPES if in_a_fleet(each)])
 @examples(20)
 @given(choice=st.data())
-def test_fields_of_a_fleet_are_not_written_outside_of_one(
+def test_what_is_only_of_a_fleet_is_not_written_outside_of_one(
     event_type: type[msgspec.Struct], choice: st.DataObject
 ) -> None:
     event = choice.draw(OF_TYPE[event_type])

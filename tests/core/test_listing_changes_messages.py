@@ -1,4 +1,4 @@
-"""Messages to owners: the effect of events and of other nodes on the message of a listing."""
+"""core/listing_changes.py: the message to an owner after events, and joined with that of another node."""
 
 import pytest
 from msgspec.structs import replace
@@ -89,7 +89,7 @@ def test_there_is_nothing_else_to_take_over(known: OwnerMessage | None) -> None:
     assert changed_message(known, taken, None) is known
 
 
-def test_the_message_of_the_later_decision_wins_and_then_that_of_the_later_sender() -> None:
+def test_of_two_nodes_messages_that_of_the_later_decision_wins_and_then_the_later_sender() -> None:
     told = replace(ELSEWHERE, made=1, next_attempt_ms=None, delivered=True)
     taken = replace(ELSEWHERE, node="a.1", taken_ms=NOW_MS)
     later = replace(ELSEWHERE, stamp=Stamp(NOW_MS + 1, "a.1"), node="a.1")

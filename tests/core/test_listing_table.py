@@ -1,4 +1,4 @@
-"""A listing is unpacked at the first request for it, with the same result as before."""
+"""core/listing_table.py: a packed listing is unpacked at the first look, and is like any other."""
 
 import pytest
 from hypothesis import given
@@ -73,7 +73,7 @@ def test_a_listing_is_unpacked_when_it_is_asked_for_and_no_other_one_is(
     assert at_hand(taken_up) == [BOT_REF, SERVER_REF]
 
 
-def test_counting_or_naming_listings_unpacks_none(taken_up: State) -> None:
+def test_what_only_counts_or_names_listings_unpacks_none(taken_up: State) -> None:
     assert (len(taken_up.listings), sorted(taken_up.listings)) == (3, list(taken_up.listings.refs))
     assert (BOT_REF in taken_up.listings, UNKNOWN in taken_up.listings) == (True, False)
     assert taken_up.listings.key_count == 1
@@ -107,7 +107,7 @@ def test_a_listing_that_is_not_there_is_no_packed_one(taken_up: State) -> None:
         taken_up.listings.by_ref[UNKNOWN]
 
 
-def test_an_iteration_over_all_listings_sees_all(taken_up: State, state: State) -> None:
+def test_whoever_goes_through_all_listings_sees_all(taken_up: State, state: State) -> None:
     assert dict(taken_up.listings) == dict(state.listings)
     assert taken_up.listings == state.listings
 
@@ -121,7 +121,7 @@ def test_keys_open_a_listing_from_when_it_is_unpacked_and_are_counted_once(
     assert taken_up.listings.key_count == 1
 
 
-def test_each_listing_is_reported_once_now_or_when_it_is_unpacked(taken_up: State) -> None:
+def test_each_listing_is_told_once_now_or_when_it_is_unpacked(taken_up: State) -> None:
     told: list[Listing] = []
     first = taken_up.listings[SERVER_REF]
     taken_up.listings.for_each(told.append)

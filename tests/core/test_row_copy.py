@@ -1,4 +1,4 @@
-"""core/packing.py: a copy of the rows has the moment at which it began, with any changes meanwhile."""
+"""core/packing.py: a copy has the rows of the moment at which it began, even if they change meanwhile."""
 
 from itertools import islice
 

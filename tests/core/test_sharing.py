@@ -1,4 +1,4 @@
-"""core/sharing.py: fields of one node are left out of a shared listing, or named after the node."""
+"""core/sharing.py: a shared listing leaves out what concerns one node, or labels it with the node."""
 
 import pytest
 from hypothesis import given
@@ -17,7 +17,7 @@ HEALTHY = Webhook("https://receiver.example/votes", NOW_MS, "a token", secret="a
 ILL = replace(HEALTHY, failed=10, suspension=Suspension(NOW_MS, "timeout", 1, NOW_MS + 60_000))
 
 
-def test_the_node_s_own_window_is_shared_under_its_label_beside_the_others() -> None:
+def test_the_own_window_is_told_under_the_node_s_label_among_those_of_others() -> None:
     others = (NodeWindow("a.1", NOW_MS, 3), NodeWindow("c.1", NOW_MS, 4))
     row = replace(ROW, window=StatsWindow(NOW_MS + 1, 2), windows=others)
     told = shared(row, "b.1")
@@ -27,7 +27,7 @@ def test_the_node_s_own_window_is_shared_under_its_label_beside_the_others() -> 
 
 
 @pytest.mark.parametrize("webhook", [ILL, replace(HEALTHY, failed=1)])
-def test_the_health_of_an_endpoint_is_not_shared(webhook: Webhook) -> None:
+def test_how_sending_goes_at_this_node_is_told_to_nobody(webhook: Webhook) -> None:
     assert shared(replace(ROW, webhook=webhook), "a.1") == replace(ROW, webhook=HEALTHY)
     assert without_health(webhook) == HEALTHY
 
@@ -43,7 +43,7 @@ def test_a_node_that_has_no_window_among_them_keeps_all_as_those_of_others() -> 
     assert as_own(row, "a.2") == row
 
 
-def test_a_message_is_shared_under_the_label_of_its_sender() -> None:
+def test_a_message_is_told_under_the_label_of_the_node_that_sends_it() -> None:
     message = OwnerMessage(user_actor(OWNER), "approved", None, NOW_MS, NOW_MS)
     elsewhere = replace(ROW, message=replace(message, node="b.1"))
     own = replace(ROW, message=message)
@@ -54,7 +54,7 @@ def test_a_message_is_shared_under_the_label_of_its_sender() -> None:
 
 @examples(100)
 @given(OF_TYPE[ListingMerged], labels)
-def test_a_shared_row_is_shared_again_unchanged(event: ListingMerged, label: str) -> None:
+def test_a_shared_row_is_told_again_as_it_was(event: ListingMerged, label: str) -> None:
     others = tuple(window for window in event.row.windows if window.node != label)
     message = event.row.message
     if message is not None and message.node == label:

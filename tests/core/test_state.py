@@ -1,4 +1,4 @@
-"""core/state.py: the effect of each event on the tables. Its invariants: test_state_invariants.py.
+"""core/state.py: the changes that each event makes to the tables. Its laws: test_state_laws.py.
 
 For deliveries see test_state_deliveries.py.
 """
@@ -175,7 +175,9 @@ def test_counts_limits_and_webhook_are_as_the_event_says(ledger: Ledger, state: 
     assert replace(state.listings[BOT_REF], audit_log=()) == replace(counted, limits=BotLimits(None, limit))
 
 
-def test_an_erased_user_loses_the_name_in_the_listings_of_the_event(ledger: Ledger, state: State) -> None:
+def test_an_erased_user_is_struck_out_of_the_listings_that_the_event_names(
+    ledger: Ledger, state: State
+) -> None:
     a_listing(ledger)
     ledger.commit([limits_set(BOT_REF, None, None, at_ms=LATER_MS, by=user_actor(USER))])
     ledger.commit([UserErased(USER, ())])

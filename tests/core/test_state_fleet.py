@@ -1,4 +1,4 @@
-"""core/state.py: events with changes of other nodes of a fleet."""
+"""core/state.py: the events by which a node merges changes of other nodes."""
 
 import pytest
 from msgspec.structs import replace
@@ -35,11 +35,11 @@ from core.rows import (
     Suspension,
 )
 from core.state import State
+from core.vote_table import VoteTable
 from tests.support.committed_rows import a_delivery, a_key, a_listing, a_webhook
 from tests.support.memory_ledger import empty_state
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OTHER_USER, OWNER, USER
 from tests.support.slots_set import actual_count_set, webhook_removed
-from votes.table import VoteTable
 
 LATER_MS = NOW_MS + 1_000
 NAMED = NodeNamed("a.1")
@@ -287,7 +287,7 @@ def test_a_removal_takes_votes_that_came_before_their_listing_too(ledger: Ledger
     [UserErased(USER, (BOT_REF,)), VotesRemoved(BOT_REF, (USER,), "Bought.", NOW_MS)],
     ids=["erased", "struck out"],
 )
-def test_an_unlisted_listing_that_has_lost_its_only_vote_is_forgotten(
+def test_what_has_lost_its_only_vote_before_it_came_waits_for_nothing(
     ledger: Ledger, state: State, end: Event
 ) -> None:
     ledger.commit([NAMED, VoteCast(BOT_REF, USER, 3, NOW_MS, "b.1"), end])

@@ -1,4 +1,4 @@
-"""core/state.py: its invariants after any sequence of events."""
+"""core/state.py: its laws, over any sequence of events."""
 
 import pytest
 from hypothesis import given
@@ -26,7 +26,7 @@ from core.events import (
 from core.ledger import Ledger
 from core.rows import Delivery, Key, Listing, Policy, StatsWindow, Webhook
 from core.state import State
-from core.vote_port import leaves_of
+from core.vote_table import leaves_of
 from tests.support.co_owners import co_owner
 from tests.support.committed_rows import a_delivery, a_finished_delivery, a_key, a_listing, a_webhook
 from tests.support.examples import examples
@@ -105,7 +105,7 @@ def test_every_event_of_a_history_applied_twice_is_the_history(sequence: list[Ev
 @examples(150)
 @given(sequences, st.data())
 def test_a_state_folds_from_its_records(sequence: list[Event], cuts: st.DataObject) -> None:
-    """Check any split of events into records, with digests at any time."""
+    """The digest depends neither on records nor on the times at which digests were asked for."""
     state, records, start = empty_state(), [], 0
     while start < len(sequence):
         end = cuts.draw(st.integers(start + 1, len(sequence)))
@@ -201,7 +201,7 @@ def test_a_digest_changes_when_anything_changes(ledger: Ledger, state: State, ev
     assert state.digest() != before
 
 
-def test_everything_that_is_loaded_changes_the_digest(ledger: Ledger, state: State) -> None:
+def test_whatever_is_loaded_shows_in_the_digest(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     ledger.commit([VoteCast(BOT_REF, USER, 1, NOW_MS)])
     a_finished_delivery(ledger, "finished")

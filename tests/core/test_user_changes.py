@@ -1,4 +1,4 @@
-"""core/user_changes.py: the row after an event, and two rows of one user as one.
+"""core/user_changes.py: the row of a user after an event, and two rows of one user joined.
 
 Their invariants, after any sequence of events, are in test_state_invariants.py and in
 tests/replication/test_merge_laws.py.

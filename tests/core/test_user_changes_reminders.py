@@ -1,4 +1,4 @@
-"""Reminders of users: the reminders of a user after events, and two rows of one user as one.
+"""core/user_changes.py: the reminders of a user after events, and those of two rows joined.
 
 Their invariants, after any sequence of events, are in test_state_invariants.py and in
 tests/replication/test_merge_laws.py.
@@ -7,7 +7,7 @@ tests/replication/test_merge_laws.py.
 from msgspec import msgpack
 from msgspec.structs import replace
 
-from core.events import ReminderAttempted, ReminderCleared, ReminderEvent, ReminderSet
+from core.events import ReminderAttempted, ReminderEvent, ReminderSet
 from core.rows import Outcome, Stamp
 from core.user_changes import OFF_KEPT, changed_reminders, joined_reminders
 from core.user_rows import Reminder, ReminderMessage, UserRow, user_ref
@@ -15,7 +15,7 @@ from tests.support.sample_rows import BOT_REF, DELIVERED, NOW_MS, OTHER_REF, REF
 
 REF = user_ref(USER)
 SET = ReminderSet(REF, BOT_REF, NOW_MS)
-CLEARED = ReminderCleared(REF, BOT_REF, NOW_MS + 1)
+CLEARED = ReminderSet(REF, BOT_REF, NOW_MS + 1, is_on=False)
 
 
 def after(
@@ -54,7 +54,7 @@ def test_in_a_fleet_one_that_was_turned_off_is_remembered_and_stays_off() -> Non
 def test_a_row_remembers_the_newest_of_those_that_are_off() -> None:
     known: tuple[Reminder, ...] = ()
     for number in range(OFF_KEPT + 2):
-        cleared = ReminderCleared(REF, f"bots/{number}", NOW_MS)
+        cleared = ReminderSet(REF, f"bots/{number}", NOW_MS, is_on=False)
         known = changed_reminders(known, cleared, Stamp(number, "a.1"))
     assert len(known) == OFF_KEPT
     assert min(each.stamp.ms for each in known if each.stamp is not None) == 2

@@ -1,4 +1,4 @@
-"""core/user_rows.py: the owner of a session after any change. More invariants: test_state_invariants.py."""
+"""core/user_rows.py: the index of sessions follows every change; its laws are also in test_state_laws.py."""
 
 from core.user_rows import UserRow, UserSession, UserTable
 from tests.support.sample_rows import NOW_MS
@@ -38,7 +38,7 @@ def test_nothing_stays_of_a_row_that_was_removed() -> None:
     assert (dict(table.by_session), set(table.with_role)) == ({}, set())
 
 
-def test_loaded_rows_are_sorted() -> None:
+def test_loaded_rows_are_in_order_whatever_order_they_came_in() -> None:
     table = UserTable()
     table.load(a_row("users/2", "d1"))
     table.load(a_row("users/1", is_moderator=True))

@@ -1,5 +1,4 @@
-"""`check-config` reads the named certificates and keys, and also reports certificates that a peer would
-refuse."""
+"""gateway/start_check.py: mistakes and warnings about certificates and keys."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -56,7 +55,7 @@ def test_a_file_that_is_missing_is_a_mistake(files: Files, missing: str) -> None
     assert findings(files) == Findings([mistake], [])
 
 
-def test_two_missing_files_are_reported_at_once(files: Files) -> None:
+def test_two_files_that_are_missing_are_told_at_once(files: Files) -> None:
     files.certificate.unlink()
     files.key.unlink()
     (mistake,) = findings(files).mistakes

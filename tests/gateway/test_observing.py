@@ -25,7 +25,7 @@ OBSERVERS = {
     "listing_icons": "chatplatform.listing_icons.ListingIcons._ask",
     "live_pages": "operators.operator_site.LiveOverview.event",
     "loop_delay": "serving.timeline.LoopLag.step",
-    "memory": "gateway.observing.resident_bytes",
+    "memory": "gateway.parts.resident_bytes",
     "message_tally": "webhook.attempt_tally.MessageTally.on_record",
     "metrics": "metrics.collectors.Collectors._of_votes",
     "refused_addresses": "watchers.refused_addresses.RefusedAddresses.step",

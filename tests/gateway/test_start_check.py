@@ -1,7 +1,4 @@
-"""`check-config` tries everything that a start needs.
-
-It reports all mistakes at once, and changes nothing.
-"""
+"""gateway/start_check.py: it reports everything wrong at once, and changes nothing."""
 
 import os
 import socket
@@ -12,7 +9,6 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from core.clock import FakeClock
 from gateway import start_check
 from gateway.start_check import Findings, start_findings
 from server import cli
@@ -20,6 +16,7 @@ from settings.model import load_settings
 from storage.folder import DIGEST_SECRET, KEYS, OPERATOR_TOKEN, keep_keys
 from storage.sealing import Keyring, new_key
 from tests.support.coroutines import run
+from tests.support.fake_clock import FakeClock
 from tests.support.forked_gateway import ended
 from tests.support.gateways import ProcessGateway
 from tests.support.name_server import naming
@@ -30,7 +27,7 @@ PASSWORD = "password-of-the-proxy"
 
 
 async def found(folder: Path, **settings: object) -> Findings:
-    """Return the findings for these settings. Unless they name one, there is a name server that answers."""
+    """Return the findings about these settings, with a name server that answers unless they name another."""
     async with naming("NXDOMAIN") as names:
         usual = {"data_dir": folder, "server.port": 0, "webhooks.name_servers": names.address}
         loaded = load_settings(None, {}, {**usual, **settings})
@@ -39,14 +36,14 @@ async def found(folder: Path, **settings: object) -> Findings:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A data folder that a gateway may use."""
+    """A folder that a gateway may use."""
     folder = tmp_path / "data"
     folder.mkdir(mode=0o700)
     return folder
 
 
 def mistake(folder: Path, **settings: object) -> str:
-    """Return the only mistake. There must be no warning."""
+    """Return the only mistake, of findings without a warning."""
     mistakes, warnings = run(found(folder, **settings))
     assert warnings == []
     (only,) = mistakes
@@ -54,7 +51,6 @@ def mistake(folder: Path, **settings: object) -> str:
 
 
 def warning(folder: Path, **settings: object) -> str:
-    """Return the only warning. There must be no mistake."""
     mistakes, warnings = run(found(folder, **settings))
     assert mistakes == []
     (only,) = warnings
@@ -63,7 +59,7 @@ def warning(folder: Path, **settings: object) -> str:
 
 @contextmanager
 def listening() -> Iterator[int]:
-    """Listen on a port. Yield it."""
+    """A port on which somebody listens."""
     with closing(socket.create_server(("127.0.0.1", 0))) as server:
         yield server.getsockname()[1]
 
@@ -78,7 +74,9 @@ def closed_port() -> int:
 
 
 @pytest.mark.parametrize("place", ["data", "new", "new/and/deeper"])
-def test_a_folder_that_exists_or_can_be_made_is_right(folder: Path, tmp_path: Path, place: str) -> None:
+def test_nothing_is_wrong_with_a_folder_that_is_there_or_can_be_made(
+    folder: Path, tmp_path: Path, place: str
+) -> None:
     assert run(found(tmp_path / place)) == Findings([], [])
     assert [*tmp_path.rglob("*")] == [folder], "nothing is made"
 
@@ -102,7 +100,7 @@ def test_a_folder_that_cannot_be_written_is_a_mistake(folder: Path, monkeypatch:
 
 
 @pytest.mark.parametrize("path", ["/proc/x", "/proc/self", "/sys/x/y"])
-def test_a_folder_on_a_file_system_without_files_is_a_mistake(path: str) -> None:
+def test_a_folder_where_no_files_are_kept_is_a_mistake(path: str) -> None:
     assert mistake(Path(path)) == (
         f"data_dir: {path}: its file system stores no files, like /proc and /sys; choose another folder"
     )
@@ -127,7 +125,7 @@ def test_a_damaged_secret_is_a_mistake_and_not_shown(folder: Path, name: str) ->
         DIGEST_SECRET: {"keys.digest_secret": "d" * 40},
         OPERATOR_TOKEN: {"operator.token": "t" * 40},
     }
-    assert run(found(folder, **settings[name])) == Findings([], []), "the secret of the settings is used"
+    assert run(found(folder, **settings[name])) == Findings([], []), "that of the settings is used"
 
 
 def test_data_without_their_key_are_a_mistake(folder: Path) -> None:
@@ -154,7 +152,7 @@ def test_a_gateway_that_runs_there_is_a_warning_and_so_is_its_address(process: P
 # -- addresses -----------------------------------------------------------------------------------------
 
 
-def test_an_address_that_is_in_use_is_a_mistake(folder: Path) -> None:
+def test_an_address_that_somebody_has_is_a_mistake(folder: Path) -> None:
     with listening() as port:
         assert mistake(folder, **{"server.port": port}) == (
             f"server.address: cannot listen on 127.0.0.1 port {port}: Address already in use"
@@ -195,7 +193,7 @@ def test_a_redis_that_does_not_answer_is_a_warning_without_its_password(
     assert PASSWORD not in told
 
 
-def test_a_redis_that_answers_is_right_and_one_that_hangs_is_a_warning(
+def test_a_redis_that_answers_is_fine_and_one_that_hangs_is_not_waited_for(
     folder: Path, redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     setting = {"redis.url": redis_server.url, "redis.node": "a"}
@@ -209,7 +207,7 @@ def test_a_redis_that_answers_is_right_and_one_that_hangs_is_a_warning(
 
 
 @pytest.mark.parametrize("kind", [Proxy, SocksProxy])
-def test_a_proxy_that_refuses_the_password_is_a_warning(folder: Path, kind: type[Proxy]) -> None:
+def test_a_proxy_is_asked_for_an_answer_and_for_its_password(folder: Path, kind: type[Proxy]) -> None:
     async def main() -> list[Findings]:
         answers = []
         for locked, user in ((False, ""), (True, f"stranger:{PASSWORD}@")):
@@ -224,7 +222,7 @@ def test_a_proxy_that_refuses_the_password_is_a_warning(folder: Path, kind: type
     assert told.endswith(" refuses the user or the password")
 
 
-def test_a_proxy_that_is_not_there_or_does_not_answer_is_a_warning(folder: Path, closed_port: int) -> None:
+def test_a_proxy_that_is_not_there_or_says_nothing_is_a_warning(folder: Path, closed_port: int) -> None:
     told = warning(folder, **{"webhooks.proxy": f"http://127.0.0.1:{closed_port}"})
     assert told.startswith(f"webhooks.proxy: 127.0.0.1 port {closed_port} cannot be reached: ")
     with listening() as port:
@@ -232,7 +230,7 @@ def test_a_proxy_that_is_not_there_or_does_not_answer_is_a_warning(folder: Path,
     assert told == f"webhooks.proxy: 127.0.0.1 port {port} does not answer in time"
 
 
-def test_each_name_server_that_does_not_answer_is_a_warning(
+def test_each_name_server_that_says_nothing_is_a_warning(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(start_check, "PROBE_SECONDS", 0.2)
@@ -271,7 +269,7 @@ def checked(**environment: str) -> Result:
     )
 
 
-def test_it_reports_everything_at_once_errors_first_each_in_one_line(folder: Path, closed_port: int) -> None:
+def test_it_says_all_at_once_errors_first_each_in_one_line(folder: Path, closed_port: int) -> None:
     (folder / "photo.jpg").touch()
     with listening() as port:
         result = checked(
@@ -321,7 +319,7 @@ def test_it_prints_the_redirect_uri_to_register(folder: Path) -> None:
 @pytest.mark.parametrize("beyond", ["SERVER__ADDRESS=0.0.0.0", "WEB__PUBLIC_URL=https://bots.example"])
 @pytest.mark.parametrize("name", ["AUTHORIZE_URL", "API_URL"])
 @pytest.mark.parametrize("command", ["check-config", "serve"])
-def test_a_stand_in_for_the_platform_is_refused_where_other_machines_have_access(
+def test_a_stand_in_for_the_platform_is_refused_where_other_machines_get_in(
     folder: Path, beyond: str, name: str, command: str
 ) -> None:
     given = {**SITE, f"CHAT_PLATFORM__{name}": STAND_IN, "DATA_DIR": str(folder), "SERVER__PORT": "0"}
@@ -344,7 +342,9 @@ def test_a_stand_in_for_the_platform_is_refused_where_other_machines_have_access
         ("VOTEGATE_OPERATOR__TOKEN_FIL", "VOTEGATE_OPERATOR__TOKEN_FILE"),
     ],
 )
-def test_a_wrong_variable_is_named_with_the_nearest_right_one(written: str, right: str) -> None:
+def test_a_wrong_variable_is_named_as_it_was_written_with_the_nearest_right_one(
+    written: str, right: str
+) -> None:
     refused = ended(["check-config"], {written: "9000"})
     assert refused.returncode == 2
     told = f"{written}: there is no such setting; did you mean {right}?"

@@ -1,4 +1,4 @@
-"""gateway/serve.py: a start logs its version, the places of its secrets, and its addresses."""
+"""gateway/serve.py: the log lines of a start."""
 
 import json
 import signal

@@ -9,10 +9,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from core.clock import FakeClock
 from guild_counts import counts as counts_module
 from guild_counts.counts import HttpCounts, open_http_counts
 from tests.support.coroutines import run, until
+from tests.support.fake_clock import FakeClock
 from tests.support.gateways import WAIT_SECONDS
 from tests.support.raw_receivers import (
     Answering,

@@ -122,7 +122,7 @@ def described(webhook: str, name: str) -> Any:
     ("name", "ref", "test"),
     [
         ("botVote", f"bots/{BOT}", False),
-        ("serverVote", f"servers/{SERVERS.sample_id}", False),
+        ("serverVote", f"servers/{SERVERS.id.sample}", False),
         ("testVote", "", True),
     ],
 )
@@ -138,7 +138,7 @@ LAST = [kind for kind in KINDS if kind.has("webhook")][-1]
     ("name", "ref", "user", "kind"),
     [
         ("botApproved", f"bots/{BOT}", "", "review.approved"),
-        (f"{LAST.singular}Denied", f"{LAST.plural}/{LAST.sample_id}", "", "review.denied"),
+        (f"{LAST.singular}Denied", f"{LAST.plural}/{LAST.id.sample}", "", "review.denied"),
         ("voteStruck", f"bots/{BOT}", USER, "vote.struck"),
     ],
 )

@@ -46,8 +46,8 @@ def expect(name: str, response: requests.Response) -> None:
 def key(gateway: ThreadGateway, receiver: Receiver) -> str:
     """List the bot and the server of the examples, with webhooks. Return a key of the bot."""
     key = gateway.list_bot(BOT, SERVER_COUNT)
-    gateway.list_server(SERVERS.sample_id)
-    for one in (f"/manage/bots/{BOT}", f"/manage/servers/{SERVERS.sample_id}"):
+    gateway.list_server(SERVERS.id.sample)
+    for one in (f"/manage/bots/{BOT}", f"/manage/servers/{SERVERS.id.sample}"):
         gateway.done("PUT", f"{one}/webhook", {"url": receiver.url})
     return key
 
@@ -64,7 +64,7 @@ def test_all_operators_endpoints_refuse_in_the_documented_words(gateway: ThreadG
         expect("invalidOperatorToken", gateway.request(method, filled(path), headers=headers))
         headers = {"Authorization": f"Bearer {gateway.operator_token}"}
         if "/{id}" in path and "/users/" not in path:
-            unknown = filled(path).replace(BOT, USER).replace(SERVERS.sample_id, USER)
+            unknown = filled(path).replace(BOT, USER).replace(SERVERS.id.sample, USER)
             expect("noSuchListing", gateway.request(method, unknown, headers=headers))
         if "requestBody" in operation:
             for name, body in {**bodies, "bodyTooLarge": b" " * 65_537}.items():

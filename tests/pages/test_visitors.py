@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from core.actors import OPERATOR
-from core.clock import FakeClock
 from core.rows import Policy
 from handlers.reply import reply_to
 from pages.visitors import VisitorLimit
 from people.quarantine import impose
 from ratelimit.bucket import TooManyRequests
+from tests.support.fake_clock import FakeClock
 from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, Person, serving
 from tests.support.people_scene import SESSION

@@ -1,4 +1,4 @@
-"""people/quarantine.py: forbidden actions of users, with reasons and ends."""
+"""people/quarantine.py: imposing, lifting and keeping quarantines."""
 
 import pytest
 
@@ -157,7 +157,7 @@ def test_in_a_fleet_the_end_of_a_role_is_remembered() -> None:
     assert sweep_users(node.state, [user_ref(USER)], NOW_MS + 2 * REMEMBERED_MS) == []
 
 
-def test_an_erased_moderator_loses_the_name_in_it(ledger: Ledger, state: State) -> None:
+def test_an_erased_moderator_is_struck_out_of_it(ledger: Ledger, state: State) -> None:
     ledger.commit(forbid(state))
     ledger.commit(erase_user(OWNER, {user_ref(USER)}, now_ms=NOW_MS, by=OPERATOR))
     (quarantine,) = state.users[user_ref(USER)].quarantines

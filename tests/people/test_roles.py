@@ -1,4 +1,4 @@
-"""people/permissions.py: the moderators, by settings and by appointment."""
+"""people/permissions.py: each check of a moderator reads the state again."""
 
 import pytest
 
@@ -27,7 +27,7 @@ def test_a_moderator_s_role_comes_from_the_settings_before_any_appointment(
     assert moderators.sources() == {OWNER: "settings", USER: "appointed"}
 
 
-def test_a_dismissed_moderator_has_no_rights_at_once(ledger: Ledger, moderators: Moderators) -> None:
+def test_who_is_dismissed_is_none_at_once(ledger: Ledger, moderators: Moderators) -> None:
     ledger.commit(moderators.appoint(USER, NOW_MS, by=OPERATOR))
     dismissed = moderators.dismiss(USER, NOW_MS, by=user_actor(OWNER))
     assert dismissed == [role_set(user_ref(USER), None, NOW_MS, by=user_actor(OWNER))]
@@ -35,19 +35,19 @@ def test_a_dismissed_moderator_has_no_rights_at_once(ledger: Ledger, moderators:
     assert (moderators.has(USER), moderators.sources()) == (False, {OWNER: "settings"})
 
 
-def test_a_second_appointment_or_dismissal_changes_nothing(ledger: Ledger, moderators: Moderators) -> None:
+def test_what_is_so_already_changes_nothing(ledger: Ledger, moderators: Moderators) -> None:
     assert moderators.appoint(OWNER, NOW_MS, by=OPERATOR) == []
     assert moderators.dismiss(USER, NOW_MS, by=OPERATOR) == []
     ledger.commit(moderators.appoint(USER, NOW_MS, by=OPERATOR))
     assert moderators.appoint(USER, NOW_MS, by=OPERATOR) == []
 
 
-def test_a_moderator_of_the_settings_cannot_be_dismissed_here(moderators: Moderators) -> None:
+def test_one_whom_the_settings_name_is_dismissed_there(moderators: Moderators) -> None:
     with pytest.raises(Refusal, match="moderator_by_settings"):
         moderators.dismiss(OWNER, NOW_MS, by=OPERATOR)
 
 
-def test_moderators_cannot_act_on_other_moderators(ledger: Ledger, moderators: Moderators) -> None:
+def test_no_moderator_is_in_the_power_of_another_one(ledger: Ledger, moderators: Moderators) -> None:
     moderators.refuse_moderator(USER)
     ledger.commit(moderators.appoint(USER, NOW_MS, by=OPERATOR))
     for each in (OWNER, USER):

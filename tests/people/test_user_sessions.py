@@ -1,4 +1,4 @@
-"""people/user_sessions.py: the user of a browser, and the end of sessions."""
+"""people/user_sessions.py: the user that a browser is signed in as, and the end of sessions."""
 
 import pytest
 from msgspec.structs import replace
@@ -57,7 +57,7 @@ def digests(state: State, user: str = USER) -> list[str]:
     return [session.digest for session in state.users[user_ref(user)].sessions]
 
 
-def test_a_session_is_known_only_by_its_digest(ledger: Ledger, sessions: Sessions) -> None:
+def test_a_session_is_known_by_its_digest_alone(ledger: Ledger, sessions: Sessions) -> None:
     sign_in(ledger, sessions)
     assert who(sessions, "d1") == USER
     assert who(sessions, "d2") is None
@@ -74,15 +74,13 @@ def test_a_sign_in_begins_a_new_session_and_ends_the_one_that_the_browser_had(
     assert [who(sessions, each) for each in ("d1", "d2", "other browser")] == [None, USER, USER]
 
 
-def test_a_sign_in_ends_the_session_of_another_user_in_the_same_browser(
-    ledger: Ledger, sessions: Sessions
-) -> None:
+def test_a_browser_that_was_somebody_else_s_is_theirs_no_more(ledger: Ledger, sessions: Sessions) -> None:
     sign_in(ledger, sessions)
     sign_in(ledger, sessions, "d2", user=OTHER_USER, ends="d1")
     assert (who(sessions, "d1"), who(sessions, "d2")) == (None, OTHER_USER)
 
 
-def test_a_value_that_was_planted_in_a_browser_is_no_session(ledger: Ledger, sessions: Sessions) -> None:
+def test_a_value_that_was_planted_in_a_browser_is_worth_nothing(ledger: Ledger, sessions: Sessions) -> None:
     sign_in(ledger, sessions, "d2", ends="planted")
     assert (who(sessions, "planted"), who(sessions, "d2")) == (None, USER)
 
@@ -98,7 +96,7 @@ def test_a_session_ends_when_it_is_unused_for_too_long(
 
 
 @pytest.mark.parametrize(("user", "terms"), [(USER, TERMS.users), (OWNER, TERMS.moderators)])
-def test_a_session_ends_when_it_is_too_old_even_if_it_is_used(
+def test_a_session_ends_when_it_is_too_old_however_much_it_is_used(
     ledger: Ledger, sessions: Sessions, user: str, terms: tuple[int, int]
 ) -> None:
     idle_ms, longest_ms = terms
@@ -137,7 +135,7 @@ def test_a_user_has_twenty_sessions_at_most(ledger: Ledger, sessions: Sessions, 
     assert who(sessions, "d0") is None
 
 
-def test_sessions_of_a_user_are_listed_newest_first_without_ended_ones(
+def test_one_s_sessions_are_listed_newest_first_without_those_that_are_over(
     ledger: Ledger, sessions: Sessions, state: State
 ) -> None:
     for number in range(3):
@@ -163,7 +161,7 @@ def test_sessions_are_ended_one_by_one_and_all_at_once(
     assert ended(state, None) == []
 
 
-def test_unknown_sessions_cannot_be_ended(ledger: Ledger, sessions: Sessions, state: State) -> None:
+def test_nobody_ends_what_is_not_there(ledger: Ledger, sessions: Sessions, state: State) -> None:
     assert ended(state, None) == []
     with pytest.raises(Refusal, match="session"):
         ended(state, ["d1"])
@@ -204,8 +202,8 @@ def in_a_fleet() -> tuple[Node, Sessions]:
     return node, Sessions(node.state, Moderators(node.state, frozenset()), TERMS)
 
 
-def test_in_a_fleet_an_ended_session_never_comes_back_from_a_node_that_was_away() -> None:
-    """That node still has the session, and many other sessions end meanwhile."""
+def test_in_a_fleet_a_session_that_was_ended_comes_back_from_nowhere_however_often_others_end() -> None:
+    """A node that was away does not hear of the ending before the session is too old anyway."""
     (node, sessions), away = in_a_fleet(), Node("b")
     sign_in(node.ledger, sessions, "stolen")
     away.hear(node)
@@ -242,7 +240,7 @@ def test_outside_of_a_fleet_no_ending_is_remembered(ledger: Ledger, sessions: Se
     assert state.users[row.ref].ended == ()
 
 
-def test_a_user_who_may_not_sign_in_is_refused_and_signed_out(
+def test_who_may_not_sign_in_is_refused_and_signed_out(
     ledger: Ledger, sessions: Sessions, state: State
 ) -> None:
     sign_in(ledger, sessions)
@@ -257,7 +255,7 @@ def test_a_user_who_may_not_sign_in_is_refused_and_signed_out(
     assert who(sessions, "d1", until_ms) is None
 
 
-def test_expired_sessions_are_removed_from_the_row(ledger: Ledger, sessions: Sessions, state: State) -> None:
+def test_sessions_that_are_over_leave_the_row(ledger: Ledger, sessions: Sessions, state: State) -> None:
     sign_in(ledger, sessions)
     sign_in(ledger, sessions, "d2", at_ms=NOW_MS + HOUR_MS)
     now_ms = NOW_MS + TERMS.users.idle_ms
@@ -268,6 +266,6 @@ def test_expired_sessions_are_removed_from_the_row(ledger: Ledger, sessions: Ses
     assert sessions.sweep(state.users.refs, now_ms) == []
 
 
-def test_the_actor_of_a_sign_in_is_the_user(sessions: Sessions) -> None:
+def test_a_sign_in_says_by_whom(sessions: Sessions) -> None:
     (event,) = sessions.sign_in(USER, PROFILE, "d1", "Firefox", NOW_MS, ends=None)
     assert getattr(event, "by", None) == user_actor(USER)

@@ -3,10 +3,10 @@
 import asyncio
 from pathlib import Path
 
-from core.clock import FakeClock
 from replication.follower import ENTRIES_AT_ONCE
 from replication.loops import Pacing
 from tests.support.coroutines import run
+from tests.support.fake_clock import FakeClock
 from tests.support.gateways import running
 from tests.support.memory_nodes import finished
 from tests.support.publishing_node import publishing, users_in

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.clock import FakeClock
 from serving.access_log import PATH as PATH_LENGTH
 from serving.access_log import AccessLog
 from serving.log_output import Form
 from tests.support.coroutines import run
 from tests.support.examples import examples
+from tests.support.fake_clock import FakeClock
 from tests.support.logged_answers import (
     ADDRESS,
     ID,

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from core.clock import FakeClock
 from core.events import Event
 from serving.observers import FAILING_SECONDS, Observers
 from tests.support.coroutines import run, until
+from tests.support.fake_clock import FakeClock
 
 LINE = "the observer gauge fails; everything else goes on"
 

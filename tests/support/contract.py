@@ -96,15 +96,15 @@ def serving(folder: Path) -> Iterator[Served]:
 
 def listed_id(kind: Kind) -> str:
     """Return the id of the listing of a kind that `serving` serves."""
-    return LISTED.get(kind.plural, kind.sample_id)
+    return LISTED.get(kind.plural, kind.id.sample)
 
 
 def list_sample(gateway: ThreadGateway, kind: Kind) -> None:
     """List an approved sample of a kind."""
     sample = {name: getattr(kind.sample, name) for name in kind.fields}
     path = f"/manage/{kind.plural}"
-    gateway.done("POST", path, {"id": kind.sample_id, "owner_id": OWNER, **msgspec.to_builtins(sample)})
-    gateway.done("POST", f"{path}/{kind.sample_id}/approve", {})
+    gateway.done("POST", path, {"id": kind.id.sample, "owner_id": OWNER, **msgspec.to_builtins(sample)})
+    gateway.done("POST", f"{path}/{kind.id.sample}/approve", {})
 
 
 def filled(template: str, **ids: str) -> str:

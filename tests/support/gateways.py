@@ -22,7 +22,6 @@ from typing import Any, ClassVar, Protocol, TypeVar
 import requests
 import uvloop
 
-from core.clock import FakeClock
 from core.state import State
 from gateway.serve import Gateway, serve
 from journal.segments import list_segments
@@ -30,7 +29,7 @@ from serving.log_output import LogOutput
 from settings.model import Settings, load_settings
 from snapshot.recovery import recover
 from storage.folder import KEYS, Folder, kept_keys
-from votes.table import VoteTable
+from tests.support.fake_clock import FakeClock
 from watchers.recent_errors import RecentErrors
 from watchers.redaction import Redactor
 
@@ -322,7 +321,7 @@ class ProcessGateway(Client):
 def folded_digest(folder: Path, settings: Settings) -> str:
     """Return the digest of the state that a start would recover."""
     on = Folder(folder, kept_keys(folder, needed=True))
-    return recover(on, lambda: State(VoteTable(), settings.webhooks.deliveries_kept)).state.digest()
+    return recover(on, lambda: State(settings.webhooks.deliveries_kept)).state.digest()
 
 
 def journal_digest(folder: Path, settings: Settings) -> str | None:

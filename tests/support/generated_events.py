@@ -64,11 +64,11 @@ from core.user_rows import (
     UserStamps,
     user_ref,
 )
+from core.vote_table import VoteTable
 from kinds.bots import BotProfile
 from kinds.kind import Profile
 from kinds.servers import ServerProfile
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_USER, SERVER_REF, USER
-from votes.table import VoteTable
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -438,13 +438,6 @@ OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
         read_ms=st.just(UNSET) | times,
         **managed,
     ),
-    ev.EndpointHelped: st.builds(
-        ev.EndpointHelped,
-        refs,
-        st.sampled_from(["suspension_lifted", "endpoint_probed"]),
-        times,
-        **managed,
-    ),
     ev.EndpointHealthSet: st.builds(ev.EndpointHealthSet, refs, failures, suspensions),
     ev.VoteCast: st.builds(
         ev.VoteCast,
@@ -479,8 +472,7 @@ OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
     ),
     ev.OwnerMessageAttempted: owner_messages_attempted(),
     ev.OwnerMessageTaken: st.builds(ev.OwnerMessageTaken, refs, times, times),
-    ev.ReminderSet: st.builds(ev.ReminderSet, user_refs, refs, times, **managed),
-    ev.ReminderCleared: st.builds(ev.ReminderCleared, user_refs, refs, times, **managed),
+    ev.ReminderSet: st.builds(ev.ReminderSet, user_refs, refs, times, st.booleans(), **managed),
     ev.ReminderAttempted: st.builds(
         ev.ReminderAttempted,
         user_refs,
@@ -528,11 +520,12 @@ OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
     ev.ListingMerged: listings_merged(),
     ev.VotesMerged: votes_merged(),
     ev.DeliveryForgotten: st.builds(ev.DeliveryForgotten, delivery_ids, refs),
-    ev.VotesMoved: st.builds(ev.VotesMoved, refs, labels, st.lists(moves, max_size=2).map(tuple)),
+    ev.VotesMoved: st.builds(
+        ev.VotesMoved, refs, labels, st.lists(moves, max_size=2).map(tuple), counts_moved, counts_moved
+    ),
     ev.VoteCountsMerged: st.builds(
         ev.VoteCountsMerged, refs, st.lists(node_counts, max_size=2, unique_by=lambda it: it.node).map(tuple)
     ),
-    ev.VoteCountsMoved: st.builds(ev.VoteCountsMoved, refs, labels, *[counts_moved] * 2),
     ev.DeliveryMerged: deliveries_merged(),
 }
 

@@ -4,11 +4,11 @@ import io
 import threading
 from typing import Any, BinaryIO
 
-from core.clock import FakeClock
 from serving.access_log import AccessLog
 from serving.direct import request_id
 from serving.log_output import Form, LogOutput
 from tests.support.coroutines import run
+from tests.support.fake_clock import FakeClock
 from watchers.redaction import Redactor
 
 PATH, ADDRESS = "/bots/1/voters/2", "192.0.2.1"

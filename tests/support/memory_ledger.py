@@ -5,7 +5,6 @@ from collections.abc import Iterable
 from core.events import Event, decode_record
 from core.failures import Unavailable
 from core.state import State
-from votes.table import VoteTable
 
 DELIVERIES_KEPT = 2
 
@@ -33,7 +32,7 @@ class MemoryJournal:
 
 def empty_state(deliveries_kept: int = DELIVERIES_KEPT) -> State:
     """Return a state that keeps so few finished deliveries a listing that a test soon has one too many."""
-    return State(VoteTable(), deliveries_kept)
+    return State(deliveries_kept)
 
 
 def fold(records: Iterable[bytes], deliveries_kept: int = DELIVERIES_KEPT) -> State:

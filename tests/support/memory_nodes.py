@@ -3,18 +3,18 @@
 from collections.abc import Coroutine, Iterable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from core.clock import FakeClock
 from core.events import Event, NodeNamed
 from core.fleet_table import label_of
 from core.ledger import Ledger
 from core.rows import Listing
 from core.state import State
-from core.vote_port import leaves_of
+from core.vote_table import leaves_of
 from replication.applying import Applying
 from replication.capture import Capture
 from replication.facts import Fact, HybridClock, KeyedDigests, ListingFact, VotesFact, VotesRemovedFact
 from replication.merge import FactSource, Merge
 from tests.support.committed_rows import a_listing
+from tests.support.fake_clock import FakeClock
 from tests.support.memory_ledger import MemoryJournal, empty_state, fold
 from tests.support.sample_rows import BOT_REF, HOUR_MS, NOW_MS
 from votes.queries import Searches

@@ -51,7 +51,7 @@ def validator(schema: dict[str, Any]) -> jsonschema_rs.Draft202012Validator:
 
 def filled(path: str) -> str:
     """The path of the bot, the server or the user of the examples."""
-    thing = SERVERS.sample_id if "/servers/" in path else USER if "/users/" in path else BOT
+    thing = SERVERS.id.sample if "/servers/" in path else USER if "/users/" in path else BOT
     for name, value in {"{id}": thing, **IDS}.items():
         path = path.replace(name, value)
     return path

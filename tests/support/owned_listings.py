@@ -23,9 +23,11 @@ def list_bot(
     decision: str | None = None,
     **profile: object,
 ) -> None:
-    """Remove a bot and list it again.
+    """List a bot again.
 
-    The users of `extra` are its co-owners. `decision` is "approve" or "deny".
+    Args:
+        extra: users who become co-owners.
+        decision: "approve", "deny", or None for a bot that stays in review.
     """
     gateway.operate("DELETE", f"/manage/bots/{bot}")
     own = {"id": bot, "owner_id": owner, **profile}

@@ -16,7 +16,6 @@ from tornado.netutil import bind_sockets
 
 from chatplatform.answers import PlatformUser, avatar_url
 from chatplatform.platform_client import ChatPlatform, open_chat_platform
-from core.clock import FakeClock
 from core.failures import Unavailable
 from core.rows import Policy
 from handlers.route import PAGE, Resource
@@ -32,6 +31,7 @@ from serving.access_log import AccessLog
 from serving.application import ApplicationPolicy, RunningRequests, make_application
 from serving.loop_share import LoopShare
 from serving.traffic import Traffic
+from tests.support.fake_clock import FakeClock
 from tests.support.gateways import WAIT_SECONDS, Client
 from tests.support.logged_answers import output
 from tests.support.page_visitor import PageVisitor

@@ -5,7 +5,6 @@ from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.clock import FakeClock
 from core.events import NodeNamed
 from core.ledger import Ledger
 from replication.capture import Capture
@@ -15,11 +14,11 @@ from replication.loops import Pacing
 from replication.members import KnownElsewhere, ReadUpTo
 from replication.publisher import Entry, Outgoing, Publisher
 from replication.redis_link import Link, entry_id_of
+from tests.support.fake_clock import FakeClock
 from tests.support.journals import on, recording
 from tests.support.memory_nodes import DIGESTS
 from tests.support.reading_node import link_to
 from tests.support.sample_rows import listed, voted
-from votes.table import VoteTable
 
 NAME = "a"
 
@@ -81,7 +80,7 @@ async def publishing(
     async with recording(folder) as (ledger, journal), aclosing(link.redis):
         ledger.commit([NodeNamed(f"{NAME}.1")])
         outgoing = Outgoing(ledger, journal, on(folder), Capture(ledger.state, DIGESTS.user), most)
-        identity = Identity(NAME, ledger, clock, VoteTable)
+        identity = Identity(NAME, ledger, clock)
         ledger.subscribe(outgoing.on_record)
         ledger.subscribe(identity.on_record)
         publisher = Publisher(

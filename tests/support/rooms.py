@@ -11,7 +11,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "ratelimit": set(),
     "storage": set(),
     "wire": set(),
-    "settings": {"grammars", "languages"},
+    "settings": {"grammars", "kinds", "languages"},
     "core": set(),
     "votes": {"core", "search"},
     "people": {"core", "search"},

@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, NamedTuple
 
-from core.clock import FakeClock, moment
+from core.clock import moment
 from core.events import DeliveryQueued, Event
 from core.ledger import Ledger
 from core.rows import Delivery, Webhook
@@ -13,6 +13,7 @@ from core.state import State
 from outbound.result import HttpResult
 from outbound.slots import Slot
 from outbound.targets import TargetGuard
+from tests.support.fake_clock import FakeClock
 from tests.support.memory_ledger import MemoryJournal, empty_state, fold
 from tests.support.sample_rows import BOT_REF, NOW_MS, listed
 from webhook.attempts import RetryPolicy

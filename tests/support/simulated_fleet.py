@@ -23,7 +23,7 @@ from kinds.bots import BOTS
 from languages.refusals import Refusal
 from listings import eligibility, keys, owners, rules, stats, webhooks
 from listings.forms import Limit, Limits, WebhookSettings
-from people.naming import set_naming
+from people.choices import set_naming
 from people.permissions import Moderators
 from people.quarantine import after_erasure, impose
 from people.user_sessions import Sessions, end_sessions
@@ -194,7 +194,7 @@ def _by(step: Step) -> Actor:
 
 def _submit(node: Node, step: Step, _: str) -> Sequence[ev.Event]:
     form = read(BOTS.submission, {"id": step.ref.partition("/")[2], **_WRITTEN[step.number]})
-    submitted = rules.submit(node.state, form, _now(node), by=_by(step))
+    submitted = rules.submit(node.state, step.ref, form, _now(node), by=_by(step))
     approved = ev.ListingReviewed(step.ref, "approved", None, node.clock.now_ms())
     return [*submitted, approved] if step.number else submitted
 
@@ -456,7 +456,7 @@ _RULES: Mapping[str, Callable[[Node, Step, str], Sequence[ev.Event]]] = {
         node.state, step.user, _now(node), is_allowed=step.number % 2 > 0, by=_by(step)
     ),
     "remind": lambda node, step, _: [ev.ReminderSet(user_ref(step.user), step.ref, _now(node))],
-    "forget": lambda node, step, _: [ev.ReminderCleared(user_ref(step.user), step.ref, _now(node))],
+    "forget": lambda node, step, _: [ev.ReminderSet(user_ref(step.user), step.ref, _now(node), is_on=False)],
     "remind by message": _remind,
     "attempt": _attempt,
     "take": _take,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from core.rows import Delivery, KeyGrant, Listing, OwnerMessage
 from core.state import State
 from core.user_rows import UserRow
-from core.vote_port import leaves_of
+from core.vote_table import leaves_of
 from tests.support.memory_ledger import empty_state
 
 Picture = tuple[object, ...]

@@ -8,7 +8,6 @@ from msgspec import Struct
 from msgspec.structs import fields
 
 from core.actors import user_actor
-from core.clock import FakeClock
 from core.events import (
     DeliveryMerged,
     DeliveryQueued,
@@ -19,6 +18,7 @@ from core.events import (
     VoteCast,
 )
 from core.rows import Policy, Webhook
+from tests.support.fake_clock import FakeClock
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_USER, USER, voted
 from tests.support.slots_set import limits_set, webhook_saved
 from watchers.journal_tail import EVENTS, PAGE_EVENTS, SHOWN, JournalTail

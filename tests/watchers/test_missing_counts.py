@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.clock import FakeClock
+from tests.support.fake_clock import FakeClock
 from watchers.missing_counts import QUIET_SECONDS, MissingCounts
 
 

@@ -2,10 +2,11 @@
 
 import pytest
 
-from core.clock import NS_PER_SECOND, FakeClock
+from core.clock import NS_PER_SECOND
 from core.rows import Policy
 from ratelimit.address import address_key
 from ratelimit.bucket import FailureGuard
+from tests.support.fake_clock import FakeClock
 from watchers.refused_addresses import RefusedAddresses
 
 

@@ -12,13 +12,13 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.clock import FakeClock
 from handlers.request import Request
 from languages.texts import Text
 from operators.operator_site import PAGES
 from pages.shared_texts import NOTICES
 from pages.table import PEOPLE_PAGES
 from storage.sealing import Seal
+from tests.support.fake_clock import FakeClock
 from tests.support.people_gateway import serving
 from tests.support.people_scene import NOTICE
 from tests.support.platform_stand_in import ADA, CLEO

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatplatform.authorization import new_sign_in
-from core.clock import FakeClock
 from core.rows import Policy
 from pages.account import sign_in_guards
 from pages.account.sign_in_guards import FirstInFleet, SignInGuards, SignInSeal, SignInUnderWay
+from tests.support.fake_clock import FakeClock
 from web.cookies import MOST_CHARACTERS, NONCE_BYTES, SIGN_IN_SECONDS, people_cookies
 from web.other_sites import LONGEST_WAY_BACK
 

@@ -1,4 +1,4 @@
-"""people/naming.py: owners see the name of a voter only if the voter allows it."""
+"""people/choices.py: owners see no name of a voter who has not asked for it."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from core.actors import user_actor
 from core.state import State
 from core.user_rows import user_ref
 from languages.refusals import Refusal
-from people.naming import set_naming
+from people.choices import set_naming
 from tests.support.memory_ledger import state_after
 from tests.support.people import signed_in
 from tests.support.sample_rows import NOW_MS, OTHER_USER, USER
@@ -42,6 +42,6 @@ def test_a_choice_can_be_taken_back(state: State) -> None:
     assert not state.users.named
 
 
-def test_a_user_who_has_never_signed_in_has_no_name_to_show(state: State) -> None:
+def test_who_has_never_signed_in_has_no_name_to_show(state: State) -> None:
     with pytest.raises(Refusal, match="no_such"):
         set_naming(state, OTHER_USER, NOW_MS, is_allowed=True, by=BY)
