@@ -15,17 +15,18 @@ from core.rows import Listing
 from core.state import State
 from forms.reading import read
 from handlers.reply import NO_HEADERS, encode_json, reply_to, success
-from kinds.kind import Kind, PartName
-from kinds.registry import KINDS, kind_of
+from kinds.kind import Kind
+from kinds.registry import KINDS
 from languages.refusals import Invalid, Refusal
 from languages.texts import Text, Words
 from pages.page import Again, Answer, AnyPage, PageCall, Post, RefusedPost, Show, Shown, run_post
 from pages.site_tools import SiteTools
+from pages.tabs import TABS, tab_title, tab_values
 from pages.visitors import Person, PersonVisit, ask_stale, signed_in
 from people.permissions import Right, rights
 from people.quarantine import refuse_quarantined
 from ratelimit.bucket import TooManyRequests
-from web.error_pages import error_text, field_texts
+from web.error_pages import by_field, error_text, field_texts
 from web.form_posts import FormPost
 from web.pages import Page as DrawnPage
 from web.pages import PageRow, tagged
@@ -40,27 +41,6 @@ STALE = Text(
     "You signed in more than an hour ago. This could hand the listing over or give a secret away, so it "
     "takes a fresh sign-in. Nothing has changed yet."
 )
-
-
-class Tab(NamedTuple):
-    """A tab: the right that opens it, and the part that a kind must have."""
-
-    title: Text
-    right: Right
-    of: PartName | None = None
-
-
-TABS: Mapping[str, Tab] = {
-    "overview": Tab(Text("Overview"), "see"),
-    "votes": Tab(Text("Votes"), "see", "votes"),
-    "profile": Tab(Text("Profile"), "edit"),
-    "keys": Tab(Text("API keys"), "keys", "keys"),
-    "webhook": Tab(Text("Webhook"), "webhook", "webhook"),
-    "owners": Tab(Text("Owners"), "own"),
-    "leave": Tab(Text("Leave"), "leave", "co_owners"),
-    "danger": Tab(Text("Danger zone"), "remove"),
-}
-"""The tabs in their order. Their names are the ends of their paths; the overview is where the paths begin."""
 
 
 class ListingRights(NamedTuple):
@@ -229,8 +209,7 @@ class _Served:
         title = shown.title
         if page.tab:
             values = {**tab_values(call.row, page.tab, call.rights), **values}
-            tab = TABS[page.tab].title
-            title = title or Text("{listing} - {tab}", listing=call.row.profile.name, tab=tab)
+            title = title or tab_title(call.row, page.tab)
         return DrawnPage(
             f"people/{shown.template or page.template or f'manage_{page.tab}'}.html",
             title or "",
@@ -254,27 +233,6 @@ def listing_for(state: State, person: Person, ref: str, right: Right) -> Listing
     if right not in allowed:
         raise Refusal("not_permitted") if "see" in allowed else Refusal("no_such_listing")
     return ListingRights(row, allowed)
-
-
-def by_field(fields: Mapping[str, Words]) -> dict[str, Words]:
-    """Return the faults by the fields of a form. That of an entry of a list names the entry."""
-    found: dict[str, Words] = {}
-    for name, reason in fields.items():
-        outer, _, entry = name.partition(".")
-        at_entry = Text("entry {number} {reason}", number=int(entry) + 1, reason=reason) if entry else reason
-        found.setdefault(outer, at_entry)
-    return found
-
-
-def tab_values(row: Listing, at: str, allowed: frozenset[Right]) -> Mapping[str, Any]:
-    """Return the values of the head of every page under a tab."""
-    kind, here = kind_of(row.ref), f"/{row.ref}/manage"
-    tabs = [
-        (name, tab.title, here if name == "overview" else f"{here}/{name}")
-        for name, tab in TABS.items()
-        if tab.right in allowed and kind.has(tab.of)
-    ]
-    return {"row": row, "kind": kind, "at": at, "tabs": tabs, "rights": allowed, "here": here}
 
 
 async def _made(show: Show[Any] | None, call: PageCall) -> Answer:

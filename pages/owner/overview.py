@@ -25,8 +25,8 @@ from pages.owner.take_over import description_now
 from pages.page import AnyPage, Page, PageCall, Post, Shown
 from pages.shared_texts import CONDITIONS, done
 from pages.site_tools import Submissions
+from pages.visitors import names_of
 from people.permissions import Right
-from people.queries import names_of
 
 Gap = Literal["ownership", "key", "webhook", "counts"]
 """Something that a listing could have, but has not."""

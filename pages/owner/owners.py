@@ -23,7 +23,7 @@ from listings.owners import keys_of_others, most_co_owners, open_offer
 from pages.dialogs import Question, question_page
 from pages.page import Again, Answer, Page, PageCall, Post, Shown
 from pages.shared_texts import done
-from people.queries import names_of
+from pages.visitors import names_of
 from web.pages import see_other
 
 OTHER_NAME = Text("This is another name. Nothing has been removed.")
