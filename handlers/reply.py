@@ -126,7 +126,7 @@ _HEADERS: Mapping[Code, Mapping[str, str]] = {
     "search_unavailable": {"retry-after": UNAVAILABLE_RETRY_SECONDS},
     "cut_off": {"retry-after": UNAVAILABLE_RETRY_SECONDS},
 }
-BODIES: Mapping[Code, type[ErrorBody]] = {
+ERROR_BODIES: Mapping[Code, type[ErrorBody]] = {
     "invalid_fields": InvalidFieldsBody,
     "voted_too_soon": VotedTooSoonBody,
     "quarantined": QuarantinedBody,
@@ -144,7 +144,7 @@ def reply_to(error: Spoken) -> Reply:
     more: Mapping[str, Any] = facts
     if isinstance(error, Invalid):
         more = {"fields": {name: in_words(*fault) for name, fault in error.faults.items()}}
-    kind, status = BODIES.get(code, ErrorBody), SAID[code].status
+    kind, status = ERROR_BODIES.get(code, ErrorBody), SAID[code].status
     beside = {name: more[name] for name in kind.__struct_fields__ if name in more}
     body = kind(error=in_words(code, facts), status=status, **beside)
     headers = _HEADERS.get(code, NO_HEADERS)
