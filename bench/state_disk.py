@@ -21,7 +21,7 @@ from journal.segments import EMPTY
 from kinds.bots import BotProfile
 from snapshot.files import SnapshotReader, list_snapshots
 from snapshot.recovery import recover
-from snapshot.snapshotter import NewestSnapshot, SnapshotPolicy, Snapshotter
+from snapshot.snapshotter import NewestSnapshot, Snapshotter
 from storage.folder import Folder, kept_keys
 from tests.support.memory_ledger import empty_state
 
@@ -47,8 +47,7 @@ def seed_folder(path: Path, voters: Sequence[tuple[str, int]]) -> int:
         ledger = Ledger(state, journal, 0)
         running = asyncio.create_task(journal.run())
         ledger.commit([VoteCast(voters[0][0], "1", 1, NOW_MS)])
-        policy = SnapshotPolicy(300)
-        taken = await Snapshotter(folder, ledger, journal, clock, policy, NewestSnapshot()).take()
+        taken = await Snapshotter(folder, ledger, journal, clock, NewestSnapshot(), 300).take()
         await journal.close()
         await running
         return taken.bytes

@@ -24,7 +24,7 @@ from core.clock import SystemClock
 from gateway.serve import Gateway, serve, tune_interpreter
 from serving.timeline import resident_bytes
 from settings.model import load_settings
-from storage.disk import OsDisk
+from storage.disk import Disk
 
 OPERATOR = "operator-token-of-the-benchmark"
 QUIET_SECONDS = 5.0
@@ -49,7 +49,7 @@ class Seen(NamedTuple):
     """The seconds that each sync of the journal took."""
 
 
-class TimedDisk(OsDisk):
+class TimedDisk(Disk):
     """A disk that times the syncs of the journal, for which requests wait."""
 
     def __init__(self) -> None:

@@ -18,6 +18,10 @@ from kinds.registry import kind_of
 HOLDS_MS = MS_PER_DAY
 """The age of an answer from which the platform is asked again."""
 MOST_SERVERS, MOST_NOTED = 10_000, 1_000
+PAUSE_SECONDS = 0.5
+"""The pause between two questions."""
+AWAY_SECONDS = 60.0
+"""The pause after a question without an answer."""
 
 
 class _Known(NamedTuple):
@@ -26,28 +30,12 @@ class _Known(NamedTuple):
 
 
 class ListingIcons:
-    """The icons of one gateway.
+    """The icons of one gateway. `cdn_url` is the address of the chat platform's pictures."""
 
-    Args:
-        cdn_url: the address of the chat platform's pictures.
-        pause_seconds: the pause between two questions.
-        away_seconds: the pause after a question without an answer.
-    """
-
-    def __init__(
-        self,
-        platform: ChatPlatform,
-        clock: Clock,
-        cdn_url: str,
-        *,
-        pause_seconds: float = 0.5,
-        away_seconds: float = 60.0,
-    ) -> None:
+    def __init__(self, platform: ChatPlatform, clock: Clock, cdn_url: str) -> None:
         self._platform = platform
         self._clock = clock
         self._cdn_url = cdn_url
-        self._pause_seconds = pause_seconds
-        self._away_seconds = away_seconds
         self._servers = Newest[str, _Known](MOST_SERVERS)
         self._noted: dict[str, None] = {}
         self._woken = asyncio.Event()
@@ -68,7 +56,7 @@ class ListingIcons:
                     is_there = await self._ask(ref)
                 finally:
                     del self._noted[ref]
-                await asyncio.sleep(self._pause_seconds if is_there else self._away_seconds)
+                await asyncio.sleep(PAUSE_SECONDS if is_there else AWAY_SECONDS)
             self._woken.clear()
             await self._woken.wait()
 

@@ -172,10 +172,6 @@ class _Segment:
         head = self.bytes_at(offset, HEAD_BYTES)
         return decode_head(head, offset, self.header.salt) if head else None
 
-    def records_at(self, offset: int, head: FrameHead) -> list[bytes]:
-        """Return the records of a frame. Raises BadBytes."""
-        return open_frame(self.bytes_at(offset, HEAD_BYTES + head.length), offset, self.seal)
-
 
 class _Walk:
     """One walk from the frame of a position on. Runs in the thread."""
@@ -265,7 +261,8 @@ class _Walk:
 
     def _take(self, segment: _Segment, offset: int, head: FrameHead) -> None:
         self._taken_bytes += HEAD_BYTES + head.length
-        for position, record in enumerate(segment.records_at(offset, head), head.first):
+        frame = segment.bytes_at(offset, HEAD_BYTES + head.length)
+        for position, record in enumerate(open_frame(frame, offset, segment.seal), head.first):
             if position < self._first_asked:
                 continue
             if len(self._found) >= self._asked.most:

@@ -32,7 +32,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from enum import Enum, auto
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from core.clock import Clock
+from core.clock import NS_PER_MS, Clock
 from core.events import Event
 from core.failures import Unavailable
 from core.ledger import Ledger
@@ -209,6 +209,15 @@ class Sender(Generic[Item]):
         except Unavailable:
             return False
         return True
+
+
+def dated_back(clock: Clock, started_ns: int, waited_ns: int = 0) -> tuple[int, int]:
+    """Return the wall time at which an attempt began, and the milliseconds that it took without `waited_ns`.
+
+    It is dated back from its end: waits begin there, and the wall clock may have been set meanwhile.
+    """
+    duration_ms = (clock.monotonic_ns() - started_ns - waited_ns) // NS_PER_MS
+    return clock.now_ms() - duration_ms, duration_ms
 
 
 def log_bug(what: str, bug: Exception) -> None:
