@@ -61,7 +61,7 @@ class ListingIcons:
             await self._woken.wait()
 
     def _told(self, ref: str) -> _Known | None:
-        if not kind_of(ref).is_a("application"):
+        if kind_of(ref).known_as != "application":
             return self._servers.get(ref)
         told = self._platform.last_answer(_id(ref))
         if told is None:
@@ -72,7 +72,7 @@ class ListingIcons:
     def _note(self, ref: str) -> None:
         kind = kind_of(ref)
         # Only the deployment's bot sees servers.
-        can_ask = kind.is_a("application") or (kind.is_a("server") and self._platform.has_bot)
+        can_ask = kind.known_as == "application" or (kind.known_as == "server" and self._platform.has_bot)
         if can_ask and ref not in self._noted and len(self._noted) < MOST_NOTED:
             self._noted[ref] = None
             self._woken.set()
@@ -80,7 +80,7 @@ class ListingIcons:
     async def _ask(self, ref: str) -> bool:
         """Ask the platform. Returns False if it answers no questions at all now."""
         try:
-            if kind_of(ref).is_a("application"):
+            if kind_of(ref).known_as == "application":
                 await self._platform.application(_id(ref))
             else:
                 server = await self._platform.server(_id(ref))

@@ -110,11 +110,6 @@ def limited(reply: Reply, limits: Decision) -> Reply:
     return replace(reply, limits=limits)
 
 
-def too_many(limits: Decision) -> Reply:
-    """Return the answer to a request that a limiter refuses."""
-    return limited(_TOO_MANY_REQUESTS, limits)
-
-
 _NO_SCHEME = 'ApiKey hint="no scheme: the key is the entire value of the Authorization header"'
 _HEADERS: Mapping[Code, Mapping[str, str]] = {
     "key_with_scheme": {"www-authenticate": _NO_SCHEME},
@@ -166,6 +161,3 @@ def _why(error: Spoken) -> Fault:
             return Fault("search_unavailable")
         case PlaceLost():
             return Fault("place_lost")
-
-
-_TOO_MANY_REQUESTS = refused("too_many_requests")

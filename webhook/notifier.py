@@ -45,6 +45,7 @@ class Client(Protocol):
 class WebhookNotifier:
     """The deliveries of webhooks, for a `Sender`."""
 
+    one_at_a_time = False
     unwritten = Trouble(
         "no webhook is sent until it can be written what came of those before",
         "webhooks are sent again: what came of those before is written",
