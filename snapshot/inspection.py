@@ -16,17 +16,7 @@ import msgspec
 from journal.frames import HEADER_BYTES, BadBytes, decode_header
 from journal.segments import PREFIX as SEGMENT_PREFIX
 from journal.segments import TORN_SUFFIX, JournalReader, list_segments
-from snapshot.files import (
-    DeliveriesChunk,
-    LeavesChunk,
-    ListingsChunk,
-    PackedChunk,
-    RecordsChunk,
-    SnapshotCorrupt,
-    SnapshotReader,
-    UsersChunk,
-    list_snapshots,
-)
+from snapshot import files
 from snapshot.recovery import (
     UNREADABLE,
     EmptyState,
@@ -74,7 +64,7 @@ class Contents(msgspec.Struct, frozen=True):
 def found_in(folder: Path) -> Iterator[Found]:
     """Yield the files of a data folder. A file that is deleted meanwhile is left out."""
     readers = [
-        *[(_snapshot, path) for _, path in list_snapshots(folder)],
+        *[(_snapshot, path) for _, path in files.list_snapshots(folder)],
         *[(_segment, path) for _, path in list_segments(folder)],
         *[(_torn, path) for path in sorted(folder.glob("*" + TORN_SUFFIX))],
         *[(_unfinished, path) for path in sorted(folder.glob("*" + UNFINISHED))],
@@ -101,26 +91,26 @@ def needed_keys(folder: Path) -> set[bytes]:
 
 def snapshot_found(path: Path) -> Found:
     """Describe a snapshot or a backup by its header. Raises SnapshotCorrupt and OSError."""
-    reader = SnapshotReader(path)
+    reader = files.SnapshotReader(path)
     header = reader.header
     return Found(str(path), "snapshot", reader.size, header.position, header.created_ms, header.key_id.hex())
 
 
 def contents_of(path: Path, keys: Keyring, progress: Progress = lambda *_: None) -> Contents:
     """Count the rows of a snapshot or a backup. Raises SnapshotCorrupt, KeyMissing and OSError."""
-    reader = SnapshotReader(path)
+    reader = files.SnapshotReader(path)
     listings = votes = deliveries = users = records = 0
     for chunk in reader.chunks(keys):
         match chunk:
-            case ListingsChunk() | PackedChunk():
+            case files.ListingsChunk() | files.PackedChunk():
                 listings += len(chunk.rows)
-            case DeliveriesChunk():
+            case files.DeliveriesChunk():
                 deliveries += len(chunk.rows)
-            case UsersChunk():
+            case files.UsersChunk():
                 users += len(chunk.rows)
-            case LeavesChunk():
+            case files.LeavesChunk():
                 votes += sum(len(leaf) // 16 for _, leaf in chunk.rows)
-            case RecordsChunk():
+            case files.RecordsChunk():
                 records += len(chunk.rows)
         progress(reader.read_bytes, reader.size)
     return Contents(listings, votes, deliveries, users, records, reader.header.position + records)
@@ -129,7 +119,7 @@ def contents_of(path: Path, keys: Keyring, progress: Progress = lambda *_: None)
 def _snapshot(path: Path) -> Found:
     try:
         return snapshot_found(path)
-    except SnapshotCorrupt as error:
+    except files.SnapshotCorrupt as error:
         return Found(str(path), "snapshot", path.stat().st_size, problem=str(error))
 
 
@@ -192,7 +182,7 @@ def verify_file(path: Path, keys: Keyring, empty_state: EmptyState, bars: Bars) 
 def verify_folder(folder: Folder, empty_state: EmptyState, bars: Bars) -> VerifiedDisk:
     """Read every snapshot and the journal to its end, and then fold them as a start does."""
     verified = VerifiedDisk([])
-    for position, path in list_snapshots(folder.path):
+    for position, path in files.list_snapshots(folder.path):
         verified.findings.append(_verified_snapshot(folder, path, position, empty_state, bars(path.name)))
     verified.findings.append(_verified_journal(folder, bars("the journal")))
     bars("the state")(0, 0)
@@ -228,7 +218,7 @@ def _verified_journal(folder: Folder, progress: Progress) -> Finding:
     what, segments = "the journal", list_segments(folder.path)
     if not segments:
         return Finding(what, good=True, text="there is none")
-    before = [segments[0][0] - 1, *(position for position, _ in list_snapshots(folder.path)[:1])]
+    before = [segments[0][0] - 1, *(position for position, _ in files.list_snapshots(folder.path)[:1])]
     first, reader = max(before) + 1, JournalReader(folder)
     try:
         for position, record in reader.records(first - 1):

@@ -61,13 +61,14 @@ def sources(*places: str) -> list[Path]:
 
 
 def imported(path: Path) -> Iterator[str]:
-    """The names of all modules that a file imports, or imports from."""
+    """The modules that a file imports, or imports from, and the full names of what it imports."""
     for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: imports are absolute"
             yield node.module or ""
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
 @cache
