@@ -16,16 +16,7 @@ import msgspec
 from journal.frames import HEADER_BYTES, BadBytes, decode_header
 from journal.segments import PREFIX as SEGMENT_PREFIX
 from journal.segments import TORN_SUFFIX, JournalReader, list_segments
-from snapshot import files
-from snapshot.recovery import (
-    UNREADABLE,
-    EmptyState,
-    Loaded,
-    Progress,
-    events_of,
-    load_snapshot,
-    recover,
-)
+from snapshot import files, recovery
 from storage.folder import UNFINISHED, Folder, FolderUnusable
 from storage.sealing import Keyring
 
@@ -96,7 +87,7 @@ def snapshot_found(path: Path) -> Found:
     return Found(str(path), "snapshot", reader.size, header.position, header.created_ms, header.key_id.hex())
 
 
-def contents_of(path: Path, keys: Keyring, progress: Progress = lambda *_: None) -> Contents:
+def contents_of(path: Path, keys: Keyring, progress: recovery.Progress = lambda *_: None) -> Contents:
     """Count the rows of a snapshot or a backup. Raises SnapshotCorrupt, KeyMissing and OSError."""
     reader = files.SnapshotReader(path)
     listings = votes = deliveries = users = records = 0
@@ -146,7 +137,7 @@ def _unfinished(path: Path) -> Found:
     return Found(str(path), "unfinished", path.stat().st_size)
 
 
-Bars = Callable[[str], Progress]
+Bars = Callable[[str], recovery.Progress]
 """Makes a progress for each thing that is read, by its name. A total of 0 bytes is unknown."""
 
 
@@ -170,16 +161,16 @@ class VerifiedDisk(msgspec.Struct):
         return all(finding.good for finding in self.findings)
 
 
-def verify_file(path: Path, keys: Keyring, empty_state: EmptyState, bars: Bars) -> VerifiedDisk:
+def verify_file(path: Path, keys: Keyring, empty_state: recovery.EmptyState, bars: Bars) -> VerifiedDisk:
     """Read a snapshot or a backup."""
     try:
-        loaded = load_snapshot(path, keys, empty_state, bars(path.name))
-    except UNREADABLE as error:
+        loaded = recovery.load_snapshot(path, keys, empty_state, bars(path.name))
+    except recovery.UNREADABLE as error:
         return VerifiedDisk([Finding(path.name, good=False, text=str(error))])
     return VerifiedDisk([_whole(path, loaded)], loaded.position, loaded.state.digest())
 
 
-def verify_folder(folder: Folder, empty_state: EmptyState, bars: Bars) -> VerifiedDisk:
+def verify_folder(folder: Folder, empty_state: recovery.EmptyState, bars: Bars) -> VerifiedDisk:
     """Read every snapshot and the journal to its end, and then fold them as a start does."""
     verified = VerifiedDisk([])
     for position, path in files.list_snapshots(folder.path):
@@ -187,8 +178,8 @@ def verify_folder(folder: Folder, empty_state: EmptyState, bars: Bars) -> Verifi
     verified.findings.append(_verified_journal(folder, bars("the journal")))
     bars("the state")(0, 0)
     try:
-        recovered = recover(folder, empty_state)
-    except UNREADABLE as error:
+        recovered = recovery.recover(folder, empty_state)
+    except recovery.UNREADABLE as error:
         verified.findings.append(Finding("the state", good=False, text=str(error)))
         return verified
     verified.position, verified.digest = recovered.tail.head, recovered.state.digest()
@@ -196,23 +187,23 @@ def verify_folder(folder: Folder, empty_state: EmptyState, bars: Bars) -> Verifi
 
 
 def _verified_snapshot(
-    folder: Folder, path: Path, position: int, empty_state: EmptyState, progress: Progress
+    folder: Folder, path: Path, position: int, empty_state: recovery.EmptyState, progress: recovery.Progress
 ) -> Finding:
     try:
-        loaded = load_snapshot(path, folder.keys, empty_state, progress)
-    except UNREADABLE as error:
+        loaded = recovery.load_snapshot(path, folder.keys, empty_state, progress)
+    except recovery.UNREADABLE as error:
         return Finding(path.name, good=False, text=str(error))
     if loaded.position != position:
         return Finding(path.name, good=False, text=f"it was renamed: it is of position {loaded.position}")
     return _whole(path, loaded)
 
 
-def _whole(path: Path, loaded: Loaded) -> Finding:
+def _whole(path: Path, loaded: recovery.Loaded) -> Finding:
     needs = f", and it needs the journal up to {loaded.durable}" if loaded.durable > loaded.position else ""
     return Finding(path.name, good=True, text=f"whole, of position {loaded.position}{needs}")
 
 
-def _verified_journal(folder: Folder, progress: Progress) -> Finding:
+def _verified_journal(folder: Folder, progress: recovery.Progress) -> Finding:
     """Read every record of the journal that the oldest snapshot does not make superfluous."""
     progress(0, 0)
     what, segments = "the journal", list_segments(folder.path)
@@ -222,8 +213,8 @@ def _verified_journal(folder: Folder, progress: Progress) -> Finding:
     first, reader = max(before) + 1, JournalReader(folder)
     try:
         for position, record in reader.records(first - 1):
-            events_of(folder.path, position, record)
-    except UNREADABLE as error:
+            recovery.events_of(folder.path, position, record)
+    except recovery.UNREADABLE as error:
         return Finding(what, good=False, text=str(error))
     text = f"whole, {len(segments)} segments, positions {first} to {reader.tail.head}"
     if reader.tail.torn:
