@@ -58,7 +58,7 @@ Invariants
 The files, in reading order
 ---------------------------
     facts, capture, merge, applying       what nodes tell each other, and how it is committed
-    redis_link, loops                     the connection to Redis, sealed envelopes, retries, pace
+    redis_link                            the connection to Redis, sealed envelopes
     members, claims, succession, epochs   who is there, leases, node ids
     publisher, usage, follower            publishing and following streams, and gaps in them
     copies                                giving and taking copies

@@ -30,10 +30,9 @@ from core.vote_port import leaves_of
 from replication import facts as fa
 from replication.applying import Applying
 from replication.capture import Capture
-from replication.loops import described
 from replication.members import CopyRequest, Registry, Status
 from replication.merge import FactSource
-from replication.redis_link import BEGINNING, ENVELOPE, EntryId, Foreign, Link, SealedEntry
+from replication.redis_link import BEGINNING, ENVELOPE, EntryId, Foreign, Link, SealedEntry, described
 
 PIECE_COST = 32_768  # bytes of votes; an equal cost for
 COSTS = {fa.ListingFact: 512, fa.UserFact: 512, fa.DeliveryFact: 512, fa.CountsFact: 2_048}

@@ -94,7 +94,7 @@ def test_a_room_imports_only_the_rooms_it_may(room: str) -> None:
 # Files of replication/: each imports only files of its own line and of lines above it.
 REPLICATION = [
     {"facts", "capture", "merge", "applying"},
-    {"redis_link", "loops"},
+    {"redis_link"},
     {"members", "claims", "succession", "epochs"},
     {"publisher", "usage", "follower"},
     {"copies"},

@@ -1,11 +1,11 @@
-"""replication/loops.py: work after a pause starts at once, and work that follows is batched."""
+"""replication/node.py: work after a pause starts at once, and work that follows is batched."""
 
 import asyncio
 from pathlib import Path
 
 from core.clock import FakeClock
 from replication.follower import ENTRIES_AT_ONCE
-from replication.loops import RetryingLoop
+from replication.node import RetryingLoop
 from tests.support.coroutines import run, until
 from tests.support.gateways import running
 from tests.support.publishing_node import publishing, users_in
