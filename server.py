@@ -19,9 +19,9 @@ from click.shell_completion import CompletionItem
 if TYPE_CHECKING:
     from cli.local_folder import DataFolder
     from cli.settings_port import Whereabouts
+    from operators.recent_errors import RecentErrors
     from serving.log_output import LogOutput
     from settings.model import Settings
-    from watchers.recent_errors import RecentErrors
 
 
 class Commands(click.Group):
@@ -169,12 +169,12 @@ def serve_command(config: Path | None, *, demo: bool, **flags: object) -> None:
 
     import uvloop
 
+    from operators.recent_errors import RecentErrors
     from serving.log_output import LogOutput, begin_logging, standard_error
     from settings.model import SECRETS, SettingsError
     from settings.sources import set_twice
     from snapshot.recovery import UNREADABLE
     from storage.folder import FolderUnusable, what_to_do
-    from watchers.recent_errors import RecentErrors
     from watchers.redaction import Redactor
 
     log = logging.getLogger("votegate")
@@ -304,24 +304,18 @@ def check_config(config: Path | None, **flags: object) -> None:
 def _data_folder(config: Path | None, data_dir: Path | None) -> "DataFolder":
     """Return the data folder for a command that needs no gateway."""
     from cli.local_folder import DataFolder
-    from gateway.store import empty_state, held_folder
-    from storage.folder import DIGEST_SECRET, KEYS, OPERATOR_TOKEN
+    from gateway.store import empty_state, given_secrets, held_folder
     from storage.sealing import keyring_of
 
     settings = _settings(config, data_dir=data_dir)
     given = settings.sealing.keys
     keys = keyring_of(given.get_secret_value()) if given is not None else None
-    secrets_of = {
-        KEYS: given,
-        DIGEST_SECRET: settings.keys.digest_secret,
-        OPERATOR_TOKEN: settings.operator.token,
-    }
     return DataFolder(
         settings.data_dir,
         keys,
         lambda path: held_folder(path, settings.sealing),
         empty_state(settings.webhooks.deliveries_kept),
-        frozenset(name for name, secret in secrets_of.items() if secret is not None),
+        frozenset(name for name, secret in given_secrets(settings).items() if secret is not None),
     )
 
 

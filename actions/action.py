@@ -33,7 +33,7 @@ from core.actors import Actor
 from core.events import Event
 from core.state import State
 from core.user_rows import QuarantinedAct, user_ref
-from grammars.snowflake import is_snowflake
+from grammars.patterns import is_snowflake
 from kinds.kind import Kind, PartName
 from kinds.registry import KINDS
 from languages.refusals import Invalid, Refusal
@@ -196,10 +196,11 @@ class Action(Generic[F, V]):
     Args:
         name: the operation's id, of which clients make the names of functions.
         run: the function. The type of its form is that of the body, or of the query of a GET; None if the
-            action has no form. Where each kind has a type of its own, it is `Annotated` with a mapping.
+            action has no form. Where each kind has its own, it is `Annotated` with all of them, by kind.
+        access: the access that a person needs.
         route: the method and the path of the management API, with `{id}` and other ids.
-        finds: looks up what the path names, before the form is read. Without it, these are the listing, if
-            any, and the form of the ids of users.
+        finds: looks up what the path names, before the form is read. Without it, a listing is looked up, and
+            the id of a user must be a snowflake.
         of: the part that a kind must have; None for all kinds.
         about: what the summary does not say; a mapping if the kinds differ.
         outcome: a sentence on what a success means; a mapping if the kinds differ.
@@ -305,7 +306,7 @@ def _operation(action: AnyAction, kind: Kind | None) -> Operation:
     return Operation(
         action,
         kind,
-        name=said(action.name),
+        name=said(_name_of(action, kind)),
         path=said(action.path),
         summary=said(action.summary),
         about=said(action.about),
@@ -318,6 +319,14 @@ def _operation(action: AnyAction, kind: Kind | None) -> Operation:
         is_on_listing=is_on_listing,
         users=tuple(at for at, name in enumerate(ids) if name == ("user_id" if is_on_listing else "id")),
     )
+
+
+def _name_of(action: AnyAction, kind: Kind | None) -> str:
+    """Return the operation's id. One that names no kind is that of the first kind which has the part."""
+    if kind is None or "{Thing}" in action.name:
+        return action.name
+    first = next(each for each in KINDS if each.has(action.of))
+    return action.name + ("Of{Thing}" if kind is not first else "")
 
 
 def operations(actions: Sequence[AnyAction]) -> tuple[Operation, ...]:

@@ -12,7 +12,7 @@ from core.audit_log import APART, KEPT
 from core.rows import AuditAction, AuditEntry, Decision, DeliveryState, Listing
 from languages.texts import Text, in_english
 from listings.rules import listing_of
-from people.permissions import DEEDS_OF_MODERATORS, unnamed
+from people.permissions import ACTIONS_OF_MODERATORS, unnamed
 
 ACTION_NAMES: Mapping[AuditAction, Text] = {
     "submitted": Text("submitted"),
@@ -120,7 +120,7 @@ def act_views(listing: Listing, *, names_moderators: bool = True) -> tuple[ActVi
     """Show the audit log of a listing. Owners read it without the names of moderators."""
 
     def by(act: AuditEntry) -> Actor:
-        is_hidden = not names_moderators and act.action in DEEDS_OF_MODERATORS
+        is_hidden = not names_moderators and act.action in ACTIONS_OF_MODERATORS
         return unnamed(act.by) if is_hidden else act.by
 
     return tuple(

@@ -12,11 +12,11 @@ from core.events import VoteCast, decode_record, encode_record
 from core.ledger import Ledger
 from core.rows import Policy
 from core.state import State
+from core.vote_table import VoteTable
 from guild_counts.counts import NoCounts
 from handlers.public import PublicApi, PublicBounds, PublicLimits
 from listings.keys import KeyDigester
 from ratelimit.bucket import Buckets, FailureGuard
-from votes.table import VoteTable
 
 
 class _ForgetfulJournal:
@@ -46,7 +46,7 @@ class Bench(NamedTuple):
 
 def bench_of_one_bot() -> Bench:
     high = Policy(1_000_000_000, 300)
-    ledger = Ledger(State(VoteTable(), 100), _ForgetfulJournal(), 0)
+    ledger = Ledger(State(100), _ForgetfulJournal(), 0)
     clock, digester = SystemClock(), KeyDigester(DIGEST_SECRET.encode())
     make_demo(ledger, digester, key=KEY, key_id="0" * 24, now_ms=clock.now_ms())
     public = PublicApi(
@@ -62,7 +62,7 @@ def bench_of_one_bot() -> Bench:
 
 
 def measure_decisions(report: Report) -> None:
-    """The parts of a vote check, without HTTP."""
+    """Measure the parts of a vote check, without HTTP."""
     bench = bench_of_one_bot()
     public, digester = bench.public, bench.digester
     table, buckets = VoteTable(), Buckets()

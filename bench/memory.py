@@ -20,7 +20,7 @@ from bench.state_disk import seed_folder
 from core.clock import month_of_day
 from core.push_history import with_push
 from core.vote_counts import VoteCounts
-from votes.table import VoteTable
+from core.vote_table import VoteTable
 
 LISTINGS = 100_000
 VOTES_EACH = 20

@@ -12,7 +12,6 @@ import msgspec
 
 from core.state import State
 from snapshot.recovery import Order, folded
-from votes.table import VoteTable
 
 GIVES_WAY = 19
 
@@ -24,7 +23,7 @@ def main() -> None:
     )  # a terminal sends it to every process, but means the gateway
     gc.disable()  # rows have no cycles
     order = msgspec.json.decode(sys.stdin.buffer.read(), type=Order)
-    found = folded(order, lambda: State(VoteTable(), order.deliveries_kept))
+    found = folded(order, lambda: State(order.deliveries_kept))
     sys.stdout.buffer.write(msgspec.json.encode(found))
     sys.stdout.flush()
     os._exit(0)  # ending the process is faster than freeing every row

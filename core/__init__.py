@@ -10,8 +10,8 @@ an equal state with an equal digest. So `apply` does no I/O, reads no clock and 
     rows, events                the values: what is kept, and what changes it
     failures                    what can fail by nobody's mistake
     state                       the tables as a whole: apply, copy, load, digest
-    listing_table, packing, listing_changes, user_rows, user_changes, delivery_table, fleet_table, vote_port
-                                one table each, and its parts
+    listing_table, packing, listing_changes, user_rows, user_changes, delivery_table, fleet_table, vote_table,
+    vote_counts                 one table each, and its parts
     digest                      incremental digests
     sharing                     the slots of a listing: how rows of several nodes join
     audit_log                   what a listing remembers of actors

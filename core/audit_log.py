@@ -1,9 +1,9 @@
 """The lists that a listing remembers: the audit log, the notes of moderators, and the flags of votes.
 
-The audit log says who did what with the listing, and when. It holds the newest entries, and beside them the
-newest of some actions, which no others push out: or an owner could wash a denial away by saving often, and
-somebody with a stolen session the notice of a hand-over. Pushes of counts and votes are no entries: there are
-too many of them. What was done stays when the name of its actor is erased.
+The audit log says who did what with the listing, and when. It has the newest entries of all actions, and the
+newest of some groups of actions. Without these groups, an owner could push a denial out of the log by saving
+often, and the thief of a session could push out a hand-over. Pushes of counts and votes are no entries: there
+are too many. An entry stays when the name of its actor is erased.
 
 Invariant: entries may come in any order, and more than once. So all nodes of a fleet have the same lists,
 in whichever order they heard of entries and erasures. Two entries are the same if all but their actors is
@@ -20,7 +20,7 @@ from core.rows import AuditAction, AuditEntry, CoOwner, Key, Listing, Note, Vote
 
 KEPT = 20  # of one listing
 APART = 10
-"""So many entries of each of these groups of actions are kept, however many others followed."""
+"""The entries that are kept of each group of actions, however many others followed."""
 GROUPS: Sequence[frozenset[AuditAction]] = (
     frozenset({"submitted", "approved", "denied", "withdrawn", "taken_over"}),
     frozenset({"change_agreed", "change_refused"}),

@@ -8,7 +8,6 @@ which they came. Of finished deliveries, the table keeps the last few of each li
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from itertools import chain
-from typing import Protocol
 
 from msgspec.structs import replace
 
@@ -18,49 +17,9 @@ from core.rows import Delivery
 ATTEMPTS_KEPT = 20  # of one delivery, over all its redeliveries
 
 
-class DeliveriesView(Protocol):
+class DeliveriesView:
     """The deliveries, as readers see them."""
 
-    @property
-    def pending(self) -> Mapping[str, Delivery]:
-        """The local ones by delivery id."""
-
-    @property
-    def remote(self) -> Mapping[str, Mapping[str, Delivery]]:
-        """By ref, by delivery id."""
-
-    @property
-    def remote_counts(self) -> Mapping[str, int]:
-        """The number of remote ones by the node that sends them."""
-
-    @property
-    def finished(self) -> Mapping[str, tuple[Delivery, ...]]:
-        """By ref, oldest first."""
-
-    @property
-    def refs_pending(self) -> Collection[str]:
-        """The refs of listings with local ones."""
-
-    def pending_of(self, ref: str) -> Mapping[str, Delivery]:
-        """Return a listing's local ones by delivery id, oldest first."""
-
-    def waiting(self, ref: str) -> int:
-        """Return the number of a listing's pending ones, local and remote."""
-
-    def of(self, ref: str) -> Iterator[Delivery]:
-        """Return all that is kept of a listing's deliveries, in no order."""
-
-    def newest_first(self, ref: str) -> list[Delivery]:
-        """Return the same in the order of their votes, the newest first."""
-
-    def find(self, ref: str, delivery_id: str) -> Delivery | None: ...
-
-    def of_vote(self, ref: str, user: str, cast_ms: int) -> Delivery | None:
-        """Return the delivery of a user's latest vote, which was cast at that time. No other vote is looked
-        for: many deliveries may wait, so there is an index, and it has the latest vote of each user alone."""
-
-
-class DeliveryTable:
     def __init__(self, kept: int) -> None:
         """`kept` is the number of finished deliveries that stay, for each listing."""
         self._kept = kept
@@ -72,23 +31,32 @@ class DeliveryTable:
         self._votes: dict[str, dict[str, str]] = {}
         """By ref, by user: the pending delivery of the latest vote."""
         self.pending: Mapping[str, Delivery] = self._pending
+        """The local ones by delivery id."""
         self.refs_pending: Collection[str] = self._pending_of.keys()
+        """The refs of listings with local ones."""
         self.remote: Mapping[str, Mapping[str, Delivery]] = self._remote
+        """By ref, by delivery id."""
         self.remote_counts: Mapping[str, int] = self._remote_counts
+        """The number of remote ones by the node that sends them."""
         self.finished: Mapping[str, tuple[Delivery, ...]] = self._finished
+        """By ref, oldest first."""
 
     def pending_of(self, ref: str) -> Mapping[str, Delivery]:
+        """Return a listing's local ones by delivery id, oldest first."""
         return self._pending_of.get(ref, {})
 
     def waiting(self, ref: str) -> int:
+        """Return the number of a listing's pending ones, local and remote."""
         return len(self.pending_of(ref)) + len(self._remote.get(ref, ()))
 
     def of(self, ref: str) -> Iterator[Delivery]:
+        """Return all that is kept of a listing's deliveries, in no order."""
         yield from self._finished.get(ref, ())
         yield from self._remote.get(ref, {}).values()
         yield from self.pending_of(ref).values()
 
     def newest_first(self, ref: str) -> list[Delivery]:
+        """Return the same in the order of their votes, the newest first."""
         return sorted(self.of(ref), key=lambda delivery: delivery.queued_ms)[::-1]
 
     def find(self, ref: str, delivery_id: str) -> Delivery | None:
@@ -97,6 +65,10 @@ class DeliveryTable:
         return found or next((row for row in finished if row.id == delivery_id), None)
 
     def of_vote(self, ref: str, user: str, cast_ms: int) -> Delivery | None:
+        """Return the delivery of a user's latest vote, which was cast at that time.
+
+        Many deliveries may wait, so an index finds it. The index has the latest vote of each user alone.
+        """
         delivery_id = self._votes.get(ref, {}).get(user)
         pending = self._find_pending(ref, delivery_id) if delivery_id is not None else None
         rows = chain((pending,) if pending is not None else (), reversed(self._finished.get(ref, ())))
@@ -107,8 +79,8 @@ class DeliveryTable:
     def _find_pending(self, ref: str, delivery_id: str) -> Delivery | None:
         return self.pending_of(ref).get(delivery_id) or self._remote.get(ref, {}).get(delivery_id)
 
-    # -- writing ---------------------------------------------------------------------------------------
 
+class DeliveryTable(DeliveriesView):
     def queue(self, event: DeliveryQueued) -> None:
         if event.delivery_id in self._pending or event.delivery_id in self._remote.get(event.ref, ()):
             return

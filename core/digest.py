@@ -7,6 +7,7 @@ time are hashed again. They are hashed in slices, because a listing may have a m
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 
 import msgspec
 from msgspec.structs import replace
@@ -17,7 +18,7 @@ from core.fleet_table import FleetTable
 from core.listing_table import ListingTable
 from core.user_rows import USERS, UserTable
 from core.vote_counts import VoteCounts
-from core.vote_port import VotesView, leaves_of
+from core.vote_table import VotesView, leaves_of
 
 SLICE_BYTES = 128 << 10
 ROW_COST_BYTES = 8 << 10
@@ -82,6 +83,7 @@ class Digest:
         return f"{self._sum % (1 << 128):032x}"
 
 
+@dataclass(frozen=True)
 class Canonical:
     """The canonical bytes of a listing and of all that hangs on it, or of a user.
 
@@ -89,42 +91,29 @@ class Canonical:
     fleet compare is of `shared`.
     """
 
-    def __init__(
-        self,
-        listings: ListingTable,
-        deliveries: DeliveryTable,
-        votes: VotesView,
-        vote_counts: VoteCounts,
-        users: UserTable,
-        fleet: FleetTable,
-    ) -> None:
-        self._listings = listings
-        self._deliveries = deliveries
-        self._votes = votes
-        self._vote_counts = vote_counts
-        self._users = users
-        self._fleet = fleet
+    _listings: ListingTable
+    _deliveries: DeliveryTable
+    _votes: VotesView
+    _vote_counts: VoteCounts
+    _users: UserTable
+    _fleet: FleetTable
 
     def whole(self, ref: str) -> Iterator[bytes] | None:
         """Return everything that this node keeps of the listing or user; None if it keeps no such one."""
         if ref.startswith(USERS):
-            return self._user(ref)
+            user = self._users.get(ref)
+            return iter((_row_bytes(user),)) if user is not None else None
         return self._whole(ref) if ref in self._listings else None
 
     def shared(self, ref: str) -> Iterator[bytes] | None:
-        """Return the part that all nodes of the fleet have in common: row, votes and counts."""
+        """Return the part that all nodes of the fleet have in common: row, votes and counts.
+
+        Endings of sessions are no part of it: each node forgets them by its own clock.
+        """
         if ref.startswith(USERS):
-            return self._shared_user(ref)
+            user = self._users.get(ref)
+            return iter((_row_bytes(replace(user, ended=())),)) if user is not None else None
         return self._shared(ref) if ref in self._listings else None
-
-    def _user(self, ref: str) -> Iterator[bytes] | None:
-        row = self._users.get(ref)
-        return iter((_row_bytes(row),)) if row is not None else None
-
-    def _shared_user(self, ref: str) -> Iterator[bytes] | None:
-        """Leave endings of sessions out: each node forgets them by its own clock."""
-        row = self._users.get(ref)
-        return iter((_row_bytes(replace(row, ended=())),)) if row is not None else None
 
     def _whole(self, ref: str) -> Iterator[bytes]:
         yield _row_bytes(self._listings.peek(ref))

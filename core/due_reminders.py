@@ -1,11 +1,11 @@
-"""The reminders of a user that are due. Nothing is kept of that: votes and reminders tell it.
+"""The reminders of a user that are due. They follow from votes and reminders, and are not kept.
 
 A cooldown ends at the time of the user's last vote and the cooldown together. The user is reminded of that
 end if it came after the reminder was turned on. So there is one reminder for each vote, whatever is restarted
 and whichever node is asked, and another vote takes it away.
 
-A reminder of a listing that is gone holds for nothing, also if another listing is submitted under its id
-later. One of a listing that is not public waits.
+A reminder ends with its listing, even if another listing is submitted under the same id later. The reminder
+of a listing that is not public waits.
 """
 
 from collections.abc import Iterator

@@ -13,7 +13,7 @@ derives one field from another, changes a part of a slot, or happens far more of
     of listings     ListingSaved, ListingReviewed, ChangeDecided, SlotsSet, ListingTakenOver, ListingRemoved
     of owners       OwnerSet, CoOwnerSaved, CoOwnersEnded, and the messages to owners
     of keys, votes  KeySaved, StatsUpdated, VoteCast, VoteFlagged, VotesRemoved, ...
-    of webhooks     EndpointHealthSet, EndpointHelped, and the deliveries
+    of webhooks     EndpointHealthSet, and the deliveries
     of users        UserSignedIn, UserSlotsSet, QuarantineSet, UserErased, reminders, ...
     of a fleet      NodeNamed, Merged and the others that end with Merged or Moved: they are what replication
                     makes of other nodes' facts, and name nobody
@@ -22,39 +22,14 @@ In a fleet, a stamp orders the changes of several nodes: see `core/sharing.py`.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Literal, final, get_args
+from typing import final, get_args
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from core import rows
 from core.actors import OPERATOR, Actor
 from core.fleet_table import Cooldown
-from core.rows import (
-    Attempt,
-    AuditAction,
-    BotLimits,
-    Claim,
-    CoOwner,
-    CoOwnersAction,
-    Decision,
-    Delivery,
-    Dropped,
-    Eligibility,
-    FlagRule,
-    HandOver,
-    Key,
-    Listing,
-    NodeCounts,
-    Outcome,
-    OwnerAction,
-    PendingChange,
-    Proof,
-    Review,
-    StatsWindow,
-    Suspension,
-    Webhook,
-    WebhookEvent,
-)
 from core.user_rows import Naming, Quarantine, Role, UserProfile, UserRow, UserSession
 from kinds.registry import AnyProfile
 
@@ -84,9 +59,9 @@ class ListingSaved(ManagementEvent, frozen=True, tag="listing_saved.1"):
     ref: str
     owner_id: str
     profile: AnyProfile
-    review: Review
+    review: rows.Review
     at_ms: int
-    change: PendingChange | None = None
+    change: rows.PendingChange | None = None
 
 
 class OwnerSet(ManagementEvent, frozen=True, tag="owner_set.1"):
@@ -94,8 +69,8 @@ class OwnerSet(ManagementEvent, frozen=True, tag="owner_set.1"):
 
     ref: str
     owner_id: str
-    hand_over: HandOver | None
-    action: OwnerAction
+    hand_over: rows.HandOver | None
+    action: rows.OwnerAction
     at_ms: int
 
 
@@ -103,7 +78,7 @@ class CoOwnerSaved(ManagementEvent, frozen=True, tag="co_owner_saved.1"):
     """A user was invited to be a co-owner, or has become one."""
 
     ref: str
-    co_owner: CoOwner
+    co_owner: rows.CoOwner
     at_ms: int
 
 
@@ -112,7 +87,7 @@ class CoOwnersEnded(ManagementEvent, frozen=True, tag="co_owners_ended.1"):
 
     ref: str
     ids: tuple[str, ...]
-    action: CoOwnersAction
+    action: rows.CoOwnersAction
     at_ms: int
 
 
@@ -120,7 +95,7 @@ class ListingReviewed(ManagementEvent, frozen=True, tag="listing_reviewed.1"):
     """A listing was approved or denied, or its approval was withdrawn, which ends a change of it."""
 
     ref: str
-    review: Review
+    review: rows.Review
     reason: str | None
     at_ms: int
     withdraws: bool = False
@@ -140,20 +115,21 @@ class ChangeDecided(ManagementEvent, frozen=True, tag="change_decided.1"):
 class SlotsSet(ManagementEvent, frozen=True, tag="slots_set.1"):
     """Slots of a listing were set, each as a whole: None empties a slot, and UNSET leaves it alone.
 
-    With an `action`, the audit log gets an entry that is `about` something, such as the host of a webhook. A
-    webhook that is removed takes its deliveries and their log with it.
+    With an `action`, the audit log gets an entry that is `about` something, such as the host of a webhook. An
+    action that concerns no slot sets none. A webhook that is removed takes its deliveries and their log with
+    it.
     """
 
     ref: str
     at_ms: int
-    action: AuditAction | None = None
+    action: rows.AuditAction | None = None
     about: str = ""
     actual: int | UnsetType | None = UNSET
-    limits: BotLimits | UnsetType | None = UNSET
-    webhook: Webhook | UnsetType | None = UNSET
-    claim: Claim | UnsetType | None = UNSET
-    proof: Proof | UnsetType | None = UNSET
-    eligibility: Eligibility | UnsetType | None = UNSET
+    limits: rows.BotLimits | UnsetType | None = UNSET
+    webhook: rows.Webhook | UnsetType | None = UNSET
+    claim: rows.Claim | UnsetType | None = UNSET
+    proof: rows.Proof | UnsetType | None = UNSET
+    eligibility: rows.Eligibility | UnsetType | None = UNSET
 
 
 class ListingRemoved(ManagementEvent, frozen=True, tag="listing_removed.1"):
@@ -167,12 +143,12 @@ class KeySaved(ManagementEvent, frozen=True, tag="key_saved.1"):
     """A key was issued or rotated."""
 
     ref: str
-    key: Key
+    key: rows.Key
     at_ms: int = 0
 
 
 class KeyUsed(_Event, frozen=True, tag="key_used.1"):
-    """A key was accepted on this day for the first time: `day` counts as that of `Key`."""
+    """A key was accepted on this day for the first time. `core/clock.day_of` counts days."""
 
     ref: str
     key_id: str
@@ -192,7 +168,7 @@ class StatsUpdated(Stamped, frozen=True, tag="stats_updated.1"):
     ref: str
     server_count: int | None
     command_count: int | None
-    window: StatsWindow
+    window: rows.StatsWindow
     at_ms: int
 
 
@@ -202,7 +178,7 @@ class EndpointHealthSet(_Event, frozen=True, tag="endpoint_health_set.1"):
 
     ref: str
     failed: int
-    suspension: Suspension | None
+    suspension: rows.Suspension | None
 
 
 @final
@@ -232,16 +208,8 @@ class VoteFlagged(Stamped, frozen=True, tag="vote_flagged.1"):
 
     ref: str
     user: str
-    rule: FlagRule
+    rule: rows.FlagRule
     flag_id: str
-    at_ms: int
-
-
-class EndpointHelped(ManagementEvent, frozen=True, tag="endpoint_helped.1"):
-    """Somebody lifted the suspension of an endpoint, or had it probed. Its new health is an event beside."""
-
-    ref: str
-    action: Literal["suspension_lifted", "endpoint_probed"]
     at_ms: int
 
 
@@ -255,10 +223,10 @@ class NoteAdded(ManagementEvent, frozen=True, tag="note_added.1"):
 
 class VotesRemoved(ManagementEvent, frozen=True, tag="votes_removed.1"):
     """A moderator has removed all votes of these users for a listing. The reason is for its owner; it is
-    empty in further parts of one act.
+    empty in further parts of one removal.
 
-    The node has now removed `of_all` votes for the listing, and of the last votes of users, by day: (day,
-    those of that day, those of its month).
+    `of_all` is the number of votes for the listing that the node has removed so far. `days` counts the last
+    votes of the users among them: (day, votes of that day, votes of its month).
     """
 
     ref: str
@@ -280,12 +248,12 @@ class ListingTakenOver(ManagementEvent, frozen=True, tag="listing_taken_over.1")
 
 
 class OwnerMessageQueued(Stamped, frozen=True, tag="owner_message_queued.1"):
-    """A decision was made, and a direct message is to tell the owner, from now on. It takes the place of the
-    one of an earlier decision."""
+    """A decision was made, and a direct message will tell the owner. It replaces the message of an earlier
+    decision."""
 
     ref: str
     to: Actor
-    decision: Decision
+    decision: rows.Decision
     reason: str | None
     at_ms: int
 
@@ -297,8 +265,8 @@ class OwnerMessageAttempted(_Event, frozen=True, tag="owner_message_attempted.1"
     ref: str
     decided_ms: int
     number: int
-    attempt: Attempt
-    outcome: Outcome
+    attempt: rows.Attempt
+    outcome: rows.Outcome
     next_attempt_ms: int | None
 
 
@@ -347,7 +315,7 @@ class EndingsForgotten(_Event, frozen=True, tag="endings_forgotten.1"):
 
 
 class UserDropped(_Event, frozen=True, tag="user_dropped.1"):
-    """This node has no use any more for the row of a user: nothing in it holds."""
+    """This node dropped the row of a user, because nothing in it is in force any more."""
 
     ref: str
 
@@ -372,19 +340,12 @@ class QuarantineSet(ManagementEvent, frozen=True, tag="quarantine_set.1"):
 
 
 class ReminderSet(ManagementEvent, frozen=True, tag="reminder_set.1"):
-    """A user wants to be told when they may vote for a listing again, from now on."""
+    """A user turned the reminder of a listing on or off."""
 
     ref: str
     listing: str
     at_ms: int
-
-
-class ReminderCleared(ManagementEvent, frozen=True, tag="reminder_cleared.1"):
-    """A user is not told of a listing any more."""
-
-    ref: str
-    listing: str
-    at_ms: int
+    is_on: bool = True
 
 
 class ReminderAttempted(_Event, frozen=True, tag="reminder_attempted.1"):
@@ -395,12 +356,12 @@ class ReminderAttempted(_Event, frozen=True, tag="reminder_attempted.1"):
     listing: str
     ends_ms: int
     number: int
-    attempt: Attempt
-    outcome: Outcome
+    attempt: rows.Attempt
+    outcome: rows.Outcome
     next_attempt_ms: int | None
 
 
-ReminderEvent = ReminderSet | ReminderCleared | ReminderAttempted
+ReminderEvent = ReminderSet | ReminderAttempted
 """The events that change the reminders in the row of a user."""
 UserEvent = UserSignedIn | SessionSeen | SessionsEnded | UserSlotsSet | QuarantineSet | ReminderEvent
 """The events that change the row of a user."""
@@ -420,7 +381,7 @@ class UserErased(ManagementEvent, frozen=True, tag="user_erased.1"):
 
 
 class CooldownsKept(_Event, frozen=True, tag="cooldowns_kept.1"):
-    """Cooldowns run on of votes that an erasure removes; those that are over at `at_ms` are dropped. See
+    """The cooldowns of votes that are removed run on. Those that are over at `at_ms` are dropped. See
     core/fleet_table.py."""
 
     cooldowns: tuple[Cooldown, ...]
@@ -437,7 +398,7 @@ class DeliveryQueued(_Event, frozen=True, tag="delivery_queued.1"):
     user: str
     test: bool
     at_ms: int
-    kind: WebhookEvent = "vote"
+    kind: rows.WebhookEvent = "vote"
     reason: str | None = None
 
 
@@ -448,8 +409,8 @@ class DeliveryAttempted(_Event, frozen=True, tag="delivery_attempted.1"):
     delivery_id: str
     ref: str
     number: int
-    attempt: Attempt
-    outcome: Outcome
+    attempt: rows.Attempt
+    outcome: rows.Outcome
     next_attempt_ms: int | None
 
 
@@ -460,7 +421,7 @@ class DeliveryDropped(_Event, frozen=True, tag="delivery_dropped.1"):
     delivery_id: str
     ref: str
     made: int
-    reason: Dropped
+    reason: rows.Dropped
     at_ms: int
 
 
@@ -493,7 +454,7 @@ class ListingMerged(_Event, frozen=True, tag="listing_merged.1"):
     """A merged listing, as a whole row, but for `pushed`: it has only days that the merge told of, and those
     that are known stay. `updates` counts stats updates of other nodes that are new here."""
 
-    row: Listing
+    row: rows.Listing
     updates: int = 0
 
     @property
@@ -512,7 +473,7 @@ class UserMerged(_Event, frozen=True, tag="user_merged.1"):
 
 
 class VotesMerged(_Event, frozen=True, tag="votes_merged.1"):
-    """Merged votes for a listing, in a leaf as `core/vote_port.py` describes it.
+    """Merged votes for a listing, in a leaf as `core/vote_table.py` describes it.
 
     `nodes` are the labels of the nodes that the leaf numbers. `parts` holds the users who voted at several
     nodes: (user, label, count there, last vote).
@@ -527,37 +488,27 @@ class VotesMerged(_Event, frozen=True, tag="votes_merged.1"):
 class VotesMoved(_Event, frozen=True, tag="votes_moved.1"):
     """Votes that moved from another node's label to this node's own, because this node had counted them.
 
-    `users` are (user, count under that label now, count under the own label now).
+    `users`, `days` and `months` are (id or key, count under that label now, count under the own label now).
     """
 
     ref: str
     label: str
-    users: tuple[tuple[int, int, int], ...]
+    users: tuple[tuple[int, int, int], ...] = ()
+    days: tuple[tuple[int, int, int], ...] = ()
+    months: tuple[tuple[int, int, int], ...] = ()
 
 
 class VoteCountsMerged(_Event, frozen=True, tag="vote_counts_merged.1"):
     """Merged counts of a listing's votes by day and month, of other nodes or of this one."""
 
     ref: str
-    counts: tuple[NodeCounts, ...]
-
-
-class VoteCountsMoved(_Event, frozen=True, tag="vote_counts_moved.1"):
-    """Counts that moved from another node's label to this node's own, as with `VotesMoved`.
-
-    `days` and `months` are (key, count under that label now, count under the own label now).
-    """
-
-    ref: str
-    label: str
-    days: tuple[tuple[int, int, int], ...]
-    months: tuple[tuple[int, int, int], ...]
+    counts: tuple[rows.NodeCounts, ...]
 
 
 class DeliveryMerged(_Event, frozen=True, tag="delivery_merged.1"):
     """A merged delivery, as a whole row."""
 
-    row: Delivery
+    row: rows.Delivery
 
     @property
     def ref(self) -> str:
@@ -588,46 +539,37 @@ FleetEvent = (
     | VotesMerged
     | VotesMoved
     | VoteCountsMerged
-    | VoteCountsMoved
     | DeliveryMerged
     | DeliveryForgotten
 )
 """The events about other nodes of a fleet."""
-RareEvent = (
-    ListingSaved
-    | OwnerSet
-    | CoOwnerSaved
-    | CoOwnersEnded
+OwnersEvent = OwnerSet | CoOwnerSaved | CoOwnersEnded
+"""The events that change who owns a listing."""
+ManagedRowEvent = (
+    OwnersEvent
     | ListingReviewed
     | ChangeDecided
     | SlotsSet
-    | ListingRemoved
     | KeySaved
-    | KeyUsed
     | KeyDeleted
-    | VoteFlagged
-    | EndpointHelped
     | NoteAdded
     | ListingTakenOver
     | VotesRemoved
-    | OwnerMessageQueued
-    | OwnerMessageAttempted
-    | OwnerMessageTaken
-    | UserSignedIn
-    | SessionSeen
-    | SessionsEnded
-    | UserSlotsSet
+)
+"""The events that change a listing because somebody acts."""
+RowEvent = ManagedRowEvent | VoteFlagged | StatsUpdated | KeyUsed | EndpointHealthSet | OwnerMessageEvent
+"""The events that change a listing that is there, and do nothing when it is not."""
+RareEvent = (
+    RowEvent
+    | UserEvent
+    | ListingSaved
+    | ListingRemoved
     | EndingsForgotten
     | UserDropped
-    | QuarantineSet
-    | ReminderSet
-    | ReminderCleared
-    | ReminderAttempted
     | UserErased
     | CooldownsKept
     | FleetEvent
 )
-
 Event = FrequentEvent | RareEvent
 
 

@@ -6,7 +6,7 @@ nodes by number: the place of their label in `numbers`.
 
 * `cursors`: the position up to which this node knows everything that another has told, by its label.
 * `removed` and `erased` are tombstones: when a listing was last removed, by ref, and a user, by pseudonym.
-  Facts about the time before are no news, so nothing comes back that was erased.
+  Facts from before that time are ignored, so nothing that was erased comes back.
 * `removed_votes` are tombstones of votes: when they were last removed, by ref and user. They go when the
   listing is removed or the user erased. Of each listing the newest are kept.
 * `latest_ms`: the newest time of a stamp.
@@ -178,7 +178,7 @@ class FleetTable:
             self._forget_votes(ref, user, ms)
 
     def erased_at(self, pseudonym: str, ms: int, user: str = "") -> None:
-        """Remember an erased user, who is named where somebody knew the name."""
+        """Remember an erased user. `user` is empty where nobody knew the id."""
         self._bury(self._erased, pseudonym, ms)
         for ref in [*self._removed_votes]:
             self._forget_votes(ref, user, ms)

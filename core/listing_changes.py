@@ -13,58 +13,20 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from core import events as ev
+from core import rows
 from core.actors import UNKNOWN, user_actor
 from core.audit_log import newest, newest_flags, newest_notes
 from core.clock import day_of
 from core.push_history import with_push
-from core.rows import (
-    UNSTAMPED,
-    AuditAction,
-    AuditEntry,
-    BotCounts,
-    Key,
-    Listing,
-    Note,
-    OwnerMessage,
-    PendingChange,
-    Proof,
-    Reviewed,
-    Revocation,
-    Stamp,
-    Takeover,
-    VoteFlag,
-)
+from core.rows import Listing, Stamp
 from core.sharing import SET_SLOTS, SLOTS, Latest, in_order, newest_revocations
-
-OwnersEvent = ev.OwnerSet | ev.CoOwnerSaved | ev.CoOwnersEnded
-ManagedRowEvent = (
-    OwnersEvent
-    | ev.ListingReviewed
-    | ev.ChangeDecided
-    | ev.SlotsSet
-    | ev.KeySaved
-    | ev.KeyDeleted
-    | ev.EndpointHelped
-    | ev.NoteAdded
-    | ev.ListingTakenOver
-    | ev.VotesRemoved
-)
-RowEvent = (
-    ManagedRowEvent
-    | ev.VoteFlagged
-    | ev.StatsUpdated
-    | ev.KeyUsed
-    | ev.EndpointHealthSet
-    | ev.OwnerMessageEvent
-)
-"""The events that change a listing that is there, and do nothing when it is not."""
 
 
 def saved(row: Listing | None, event: ev.ListingSaved, stamp: Stamp | None) -> Listing:
     """Return the row as submitted or edited; `row` is the one before, if there is one."""
     at_ms, change = event.at_ms, _stamped_change(event.change, stamp)
     if row is None:
-        review = Reviewed(event.review, at_ms)
+        review = rows.Reviewed(event.review, at_ms)
         row = Listing(event.ref, event.owner_id, event.profile, at_ms, at_ms, review, change)
         return _logged(_stamped(row, stamp, "profile", "owner_id"), event, stamp, "submitted")
     is_decided = event.review != "in_review"
@@ -75,24 +37,24 @@ def saved(row: Listing | None, event: ev.ListingSaved, stamp: Stamp | None) -> L
         change=change,
         updated_ms=row.updated_ms if is_decided and event.profile == row.profile else at_ms,
     )
-    action: AuditAction = "submitted" if at_ms == row.created_ms else "edited"
+    action: rows.AuditAction = "submitted" if at_ms == row.created_ms else "edited"
     return _logged(_stamped(edited, stamp, "profile"), event, stamp, action)
 
 
-def _edited_review(row: Listing, event: ev.ListingSaved) -> Reviewed:
+def _edited_review(row: Listing, event: ev.ListingSaved) -> rows.Reviewed:
     """Return the review after an edit. A listing that waits for a decision again, or still, has the profile
     that was denied, because a moderator compares the new one with it."""
     before = row.review
     if before is None:
-        return Reviewed(event.review, event.at_ms)
+        return rows.Reviewed(event.review, event.at_ms)
     if event.review != "in_review":
         return replace(before, state=event.review, denied_profile=None)
     sent_ms = before.sent_ms if before.state == "in_review" else event.at_ms
     denied = row.profile if before.state == "denied" else before.denied_profile
-    return Reviewed("in_review", sent_ms, denied_profile=denied)
+    return rows.Reviewed("in_review", sent_ms, denied_profile=denied)
 
 
-def _stamped_change(change: PendingChange | None, stamp: Stamp | None) -> PendingChange | None:
+def _stamped_change(change: rows.PendingChange | None, stamp: Stamp | None) -> rows.PendingChange | None:
     """Return the change with the time of the stamp, so that a change after an erasure has a later time."""
     if change is None or stamp is None:
         return change
@@ -100,7 +62,7 @@ def _stamped_change(change: PendingChange | None, stamp: Stamp | None) -> Pendin
     return replace(change, sent_ms=stamp.ms, since_ms=since_ms)
 
 
-def changed(row: Listing, event: RowEvent, stamp: Stamp | None) -> Listing:
+def changed(row: Listing, event: ev.RowEvent, stamp: Stamp | None) -> Listing:
     match event:
         case ev.StatsUpdated():
             return _pushed(row, event, stamp)
@@ -112,13 +74,13 @@ def changed(row: Listing, event: RowEvent, stamp: Stamp | None) -> Listing:
             return replace(row, message=changed_message(row.message, event, stamp))
         case ev.VoteFlagged():
             at = stamp or Stamp(event.at_ms)
-            flag = VoteFlag(at.ms, user_actor(event.user), event.rule, event.flag_id, at.node)
+            flag = rows.VoteFlag(at.ms, user_actor(event.user), event.rule, event.flag_id, at.node)
             return replace(row, flags=newest_flags((*row.flags, flag)))
         case _:
             return _managed(row, event, stamp)
 
 
-def _managed(row: Listing, event: ManagedRowEvent, stamp: Stamp | None) -> Listing:
+def _managed(row: Listing, event: ev.ManagedRowEvent, stamp: Stamp | None) -> Listing:
     match event:
         case ev.OwnerSet() | ev.CoOwnerSaved() | ev.CoOwnersEnded():
             return _with_owners(row, event, stamp)
@@ -130,11 +92,9 @@ def _managed(row: Listing, event: ManagedRowEvent, stamp: Stamp | None) -> Listi
             return _with_slots(row, event, stamp)
         case ev.ListingTakenOver():
             return _taken_over(row, event, stamp)
-        case ev.EndpointHelped():
-            return _logged(row, event, stamp, event.action)
         case ev.NoteAdded():
             at = stamp or Stamp(event.at_ms)
-            note = Note(at.ms, event.by, event.text, at.node)
+            note = rows.Note(at.ms, event.by, event.text, at.node)
             return replace(row, notes=newest_notes((*row.notes, note)))
         case ev.VotesRemoved():
             # The users are not named: the owner reads this, and erasures would have to search for them here.
@@ -155,7 +115,7 @@ def _pushed(row: Listing, event: ev.StatsUpdated, stamp: Stamp | None) -> Listin
     servers, commands = event.server_count, event.command_count
     after = replace(
         row,
-        counts=BotCounts(servers, commands, event.at_ms),
+        counts=rows.BotCounts(servers, commands, event.at_ms),
         pushed=with_push(row.pushed, day_of(event.at_ms), servers, commands),
         window=event.window,
     )
@@ -163,14 +123,14 @@ def _pushed(row: Listing, event: ev.StatsUpdated, stamp: Stamp | None) -> Listin
 
 
 def _decided(row: Listing, event: ev.ListingReviewed | ev.ChangeDecided, stamp: Stamp | None) -> Listing:
-    action: AuditAction
+    action: rows.AuditAction
     if isinstance(event, ev.ChangeDecided):
         updated_ms = row.updated_ms if event.profile == row.profile else event.at_ms
         row = replace(row, profile=event.profile, change=None, updated_ms=updated_ms)
         action = "change_agreed" if event.is_agreed else "change_refused"
     else:
         sent_ms = row.review.sent_ms if row.review is not None else event.at_ms
-        review = Reviewed(event.review, sent_ms, event.at_ms, event.reason)
+        review = rows.Reviewed(event.review, sent_ms, event.at_ms, event.reason)
         # A listing that is not approved has one version.
         row = replace(row, profile=row.latest, change=None, review=review)
         action = "approved" if event.review == "approved" else "withdrawn" if event.withdraws else "denied"
@@ -187,8 +147,8 @@ def _taken_over(row: Listing, event: ev.ListingTakenOver, stamp: Stamp | None) -
         hand_over=None,
         updated_ms=event.at_ms,
         keys=(),
-        proof=Proof(event.at_ms, user_actor(event.owner_id)),
-        taken=Takeover(stamp or UNSTAMPED, event.at_ms, user_actor(event.lost_by)),
+        proof=rows.Proof(event.at_ms, user_actor(event.owner_id)),
+        taken=rows.Takeover(stamp or rows.UNSTAMPED, event.at_ms, user_actor(event.lost_by)),
     )
     return _logged(_stamped(taken, stamp, "profile", "proof", "owner_id"), event, stamp, "taken_over")
 
@@ -196,14 +156,14 @@ def _taken_over(row: Listing, event: ev.ListingTakenOver, stamp: Stamp | None) -
 # -- Owners ------------------------------------------------------------------------------------------------
 
 
-def _with_owners(row: Listing, event: OwnersEvent, stamp: Stamp | None) -> Listing:
+def _with_owners(row: Listing, event: ev.OwnersEvent, stamp: Stamp | None) -> Listing:
     # Nobody else is named in the entry: an erasure would have to search for them in its text.
     match event:
         case ev.OwnerSet():
             owned = replace(row, owner_id=event.owner_id, hand_over=event.hand_over)
             return _logged(_stamped(owned, stamp, "owner_id"), event, stamp, event.action)
         case ev.CoOwnerSaved(co_owner=co_owner):
-            action: AuditAction = "co_owner_invited" if co_owner.joined_ms is None else "co_owner_joined"
+            action: rows.AuditAction = "co_owner_invited" if co_owner.joined_ms is None else "co_owner_joined"
             new = co_owner if stamp is None else replace(co_owner, stamp=stamp)
             others = (each for each in row.co_owners if each.id != new.id)
             return _logged(replace(row, co_owners=in_order((*others, new))), event, stamp, action)
@@ -217,7 +177,7 @@ def _revoked(row: Listing, ids: Collection[str], stamp: Stamp | None) -> Listing
     """Return the row with the ids of what was deleted. Only a fleet has to remember them."""
     if stamp is None:
         return row
-    gone = (Revocation(stamp.ms, each) for each in ids)
+    gone = (rows.Revocation(stamp.ms, each) for each in ids)
     return replace(row, revoked=newest_revocations((*row.revoked, *gone)))
 
 
@@ -227,7 +187,7 @@ def _revoked(row: Listing, ids: Collection[str], stamp: Stamp | None) -> Listing
 def _with_keys(row: Listing, event: ev.KeySaved | ev.KeyDeleted, stamp: Stamp | None) -> Listing:
     if isinstance(event, ev.KeySaved):
         key = event.key if stamp is None else replace(event.key, stamp=stamp)
-        action: AuditAction = "key_issued" if key.rotated_ms is None else "key_rotated"
+        action: rows.AuditAction = "key_issued" if key.rotated_ms is None else "key_rotated"
         return _logged(_with_key(row, key), event, stamp, action, key.name)
     known = row.key(event.key_id)
     left = tuple(key for key in row.keys if key is not known)
@@ -235,7 +195,7 @@ def _with_keys(row: Listing, event: ev.KeySaved | ev.KeyDeleted, stamp: Stamp | 
     return _logged(row, event, stamp, "key_deleted", known.name) if known is not None else row
 
 
-def _with_key(row: Listing, key: Key) -> Listing:
+def _with_key(row: Listing, key: rows.Key) -> Listing:
     """Return the row with the key, in place of the one of its id."""
     if row.key(key.id) is None:
         return replace(row, keys=(*row.keys, key))
@@ -261,8 +221,8 @@ def _with_health(row: Listing, event: ev.EndpointHealthSet) -> Listing:
 
 
 def changed_message(
-    known: OwnerMessage | None, event: ev.OwnerMessageEvent, stamp: Stamp | None
-) -> OwnerMessage | None:
+    known: rows.OwnerMessage | None, event: ev.OwnerMessageEvent, stamp: Stamp | None
+) -> rows.OwnerMessage | None:
     """Return the message after an event. It is about one decision: an event about another one that is not
     later changes nothing. `stamp` is that of a decision."""
     match event:
@@ -270,7 +230,7 @@ def changed_message(
             at_ms = event.at_ms
             if known is not None and (known.stamp, known.decided_ms) == (stamp, at_ms):
                 return known
-            return OwnerMessage(event.to, event.decision, event.reason, at_ms, at_ms, stamp=stamp)
+            return rows.OwnerMessage(event.to, event.decision, event.reason, at_ms, at_ms, stamp=stamp)
         case ev.OwnerMessageAttempted():
             if known is None or not _is_local(known, event.decided_ms) or event.number <= known.made:
                 return known
@@ -295,7 +255,7 @@ def changed_message(
             assert_never(event)
 
 
-def _is_local(message: OwnerMessage, decided_ms: int) -> bool:
+def _is_local(message: rows.OwnerMessage, decided_ms: int) -> bool:
     """Tell if it is a message that this node is to send, of the decision of that time."""
     return (message.node, message.decided_ms) == ("", decided_ms) and message.next_attempt_ms is not None
 
@@ -305,7 +265,7 @@ def _is_local(message: OwnerMessage, decided_ms: int) -> bool:
 
 def _stamped(row: Listing, stamp: Stamp | None, *slots: str) -> Listing:
     """Return the row with the stamp of these slots."""
-    if stamp is None:
+    if stamp is None or not slots:
         return row
     rules = (SLOTS[slot] for slot in slots)
     stamps = {rule.stamp: stamp for rule in rules if isinstance(rule, Latest)}
@@ -314,13 +274,13 @@ def _stamped(row: Listing, stamp: Stamp | None, *slots: str) -> Listing:
 
 def _logged(
     row: Listing,
-    event: ev.ListingSaved | ManagedRowEvent,
+    event: ev.ListingSaved | ev.ManagedRowEvent,
     stamp: Stamp | None,
-    action: AuditAction,
+    action: rows.AuditAction,
     about: str = "",
 ) -> Listing:
     if event.by == UNKNOWN:
         return row
     at = stamp or Stamp(event.at_ms)
-    entry = AuditEntry(at.ms, event.by, action, about, at.node)
+    entry = rows.AuditEntry(at.ms, event.by, action, about, at.node)
     return replace(row, audit_log=newest((*row.audit_log, entry)))

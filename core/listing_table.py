@@ -6,19 +6,18 @@ so: the grants of a packed row's keys come into being when it is unpacked, and n
 endpoint, an unfinished message or a flagged vote, so that all of these are found among the unpacked rows.
 """
 
-from abc import abstractmethod
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Literal
+from typing import Literal, TypeVar
 
 from core.actors import Actor
 from core.audit_log import actors_of
 from core.packing import Brief, PackedRow, brief_of, unpack
 from core.rows import KeyGrant, Listing, OwnerMessage, Review, VoteFlag
-from kinds.registry import KINDS
+from kinds.registry import KINDS, kind_of
 
 Reader = Callable[[Listing], None]
-
+T = TypeVar("T")
 
 SLICE = 64
 """Refs of one slice: to look at so many listings takes about 0.1 ms when they are packed."""
@@ -32,55 +31,6 @@ KindAndStanding = tuple[str, Standing]
 class ListingsView(Mapping[str, Listing]):
     """The listings by ref, as readers see them."""
 
-    by_ref: Mapping[str, Listing]
-    """The same for `[ref]` alone, as quick as a dict. Its length and its refs leave out packed rows."""
-    refs: Sequence[str]
-    """Sorted, for paging."""
-    unlisted: Sequence[str]
-    """Refs that have votes and no row, sorted: votes of other nodes may come before their listing."""
-    grants: Mapping[str, KeyGrant]
-    """By the digest of a key's value. A packed row has none yet."""
-    untold: Mapping[str, OwnerMessage]
-    """The messages to owners that are not finished, by ref: those of this node and of others."""
-    flagged: Mapping[str, Sequence[VoteFlag]]
-    """The flags of votes, by ref, for the listings that have some."""
-
-    @property
-    @abstractmethod
-    def key_count(self) -> int:
-        """The number of API keys of all rows, packed ones included."""
-
-    @property
-    @abstractmethod
-    def by_review(self) -> Mapping[KindAndStanding, int] | None:
-        """The number of rows by kind and standing; None until `count_reviews` has come to its end."""
-
-    @abstractmethod
-    def count_reviews(self) -> Iterator[None]:
-        """Count the rows that were loaded, in slices. It unpacks none."""
-
-    @abstractmethod
-    def brief(self, ref: str) -> Brief:
-        """Return the part of a row that a search looks at; a packed row stays packed. Raises KeyError."""
-
-    @abstractmethod
-    def peek(self, ref: str) -> Listing:
-        """Return the row unpacked, for one look: a packed one stays packed. Raises KeyError."""
-
-    @abstractmethod
-    def has_acted(self, ref: str, actor: Actor) -> bool:
-        """Return true if the listing is there and its row names the actor; a packed row stays packed."""
-
-    @abstractmethod
-    def unpacked(self) -> Iterable[Listing]:
-        """Return the rows that are unpacked; all with a suspended endpoint are among them."""
-
-    @abstractmethod
-    def for_each(self, read: Reader) -> None:
-        """Call `read(row)` once for each row that is here: now, or when it is unpacked."""
-
-
-class ListingTable(ListingsView):
     def __init__(self) -> None:
         self._packed: dict[str, bytes] = {}
         self._packed_keys = 0
@@ -92,48 +42,55 @@ class ListingTable(ListingsView):
         self._untold: dict[str, OwnerMessage] = {}
         self._flagged: dict[str, tuple[VoteFlag, ...]] = {}
         self._readers: list[Reader] = []
-        self.by_ref = self._rows
-        self.refs = self._refs
-        self.unlisted = self._unlisted
-        self.grants = self._keys.grants
-        self.untold = self._untold
-        self.flagged = self._flagged
+        self.by_ref: Mapping[str, Listing] = self._rows
+        """The same for `[ref]` alone, as quick as a dict. Its length and its refs leave out packed rows."""
+        self.refs: Sequence[str] = self._refs
+        """Sorted, for paging."""
+        self.unlisted: Sequence[str] = self._unlisted
+        """Refs that have votes and no row, sorted: votes of other nodes may come before their listing."""
+        self.grants: Mapping[str, KeyGrant] = self._keys.grants
+        """By the digest of a key's value. A packed row has none yet."""
+        self.untold: Mapping[str, OwnerMessage] = self._untold
+        """The messages to owners that are not finished, by ref: those of this node and of others."""
+        self.flagged: Mapping[str, Sequence[VoteFlag]] = self._flagged
+        """The flags of votes, by ref, for the listings that have some."""
 
     @property
     def key_count(self) -> int:
+        """The number of API keys of all rows, packed ones included."""
         return self._keys.count + self._packed_keys
 
     @property
     def by_review(self) -> Mapping[KindAndStanding, int] | None:
+        """The number of rows by kind and standing; None until `count_reviews` has come to its end."""
         return self._reviews.known
 
     def count_reviews(self) -> Iterator[None]:
+        """Count the rows that were loaded, in slices. It unpacks none."""
         return self._reviews.count(self._refs, lambda ref: _brief_standing(self.brief(ref)))
 
-    # -- reading ---------------------------------------------------------------------------------------
-
     def unpacked(self) -> Iterable[Listing]:
+        """Return the rows that are unpacked; all with a suspended endpoint are among them."""
         return self._rows.values()
 
     def for_each(self, read: Reader) -> None:
+        """Call `read(row)` once for each row that is here: now, or when it is unpacked."""
         for row in self._rows.values():
             read(row)
         self._readers.append(read)
 
-    def stored(self, ref: str) -> Listing | PackedRow | None:
-        """Return the row as it is stored; a packed one stays packed."""
-        content = self._packed.get(ref)
-        return self.get(ref) if content is None else PackedRow(ref, content)
-
     def peek(self, ref: str) -> Listing:
+        """Return the row unpacked, for one look: a packed one stays packed. Raises KeyError."""
         content = self._packed.get(ref)
         return self._rows[ref] if content is None else unpack(content)
 
     def brief(self, ref: str) -> Brief:
+        """Return the part of a row that a search looks at; a packed row stays packed. Raises KeyError."""
         content = self._packed.get(ref)
-        return brief_of(self._rows[ref]) if content is None else PackedRow(ref, content).brief
+        return brief_of(self._rows[ref], kind_of(ref)) if content is None else PackedRow(ref, content).brief
 
     def has_acted(self, ref: str, actor: Actor) -> bool:
+        """Return true if the listing is there and its row names the actor; a packed row stays packed."""
         content = self._packed.get(ref)
         if content is not None and actor.encode() not in content:
             return False  # a search through all packed rows makes an object of hardly any
@@ -151,7 +108,31 @@ class ListingTable(ListingsView):
     def __len__(self) -> int:
         return len(self._rows) + len(self._packed)
 
-    # -- writing ---------------------------------------------------------------------------------------
+    def _unpack(self, ref: str) -> Listing:
+        row = unpack(self._packed.pop(ref))  # KeyError: there is no such row
+        self._packed_keys -= len(row.keys)
+        self._add(row)
+        for read in self._readers:
+            read(row)
+        return row
+
+    def _add(self, row: Listing) -> None:
+        """Take a row whose ref is known, or gets its place later."""
+        self._keys.add(row)
+        self._set(row)
+
+    def _set(self, row: Listing) -> None:
+        self._rows[row.ref] = row
+        is_untold = row.message is not None and row.message.next_attempt_ms is not None
+        _note(self._untold, row.ref, row.message if is_untold else None)
+        _note(self._flagged, row.ref, row.flags or None)
+
+
+class ListingTable(ListingsView):
+    def stored(self, ref: str) -> Listing | PackedRow | None:
+        """Return the row as it is stored; a packed one stays packed."""
+        content = self._packed.get(ref)
+        return self.get(ref) if content is None else PackedRow(ref, content)
 
     def put(self, row: Listing) -> None:
         """Take the row, in place of the one of its ref."""
@@ -163,13 +144,11 @@ class ListingTable(ListingsView):
         elif before.keys is not row.keys or before.state != row.state:
             self._keys.remove(before)
             self._keys.add(row)
-        self._rows[row.ref] = row
-        self._note_message(row)
-        self._note_flags(row)
+        self._set(row)
         self._reviews.changed(row.ref, _row_standing(before), _row_standing(row))
 
     def remove(self, ref: str) -> None:
-        """Forget the row, and that votes without a row are of the ref."""
+        """Forget the row of a ref, and that the ref has votes without a row."""
         row = self.get(ref)
         if row is not None:
             del self._rows[ref]
@@ -193,10 +172,7 @@ class ListingTable(ListingsView):
 
     def load(self, row: Listing) -> None:
         """Take a row of a new ref. `loaded` must follow the last one."""
-        self._rows[row.ref] = row
-        self._note_message(row)
-        self._note_flags(row)
-        self._keys.add(row)
+        self._add(row)
 
     def load_packed(self, refs: Sequence[str], rows: Sequence[bytes], keys: int) -> None:
         """Take packed rows of this version's shape, which have so many API keys together."""
@@ -205,30 +181,6 @@ class ListingTable(ListingsView):
 
     def loaded(self) -> None:
         self._refs[:] = sorted(self)
-
-    def _note_message(self, row: Listing) -> None:
-        message = row.message
-        if message is not None and message.next_attempt_ms is not None:
-            self._untold[row.ref] = message
-        elif self._untold:
-            self._untold.pop(row.ref, None)
-
-    def _note_flags(self, row: Listing) -> None:
-        if row.flags:
-            self._flagged[row.ref] = row.flags
-        elif self._flagged:
-            self._flagged.pop(row.ref, None)
-
-    def _unpack(self, ref: str) -> Listing:
-        row = unpack(self._packed.pop(ref))  # KeyError: there is no such row
-        self._rows[row.ref] = row
-        self._note_message(row)
-        self._note_flags(row)
-        self._packed_keys -= len(row.keys)
-        self._keys.add(row)
-        for read in self._readers:
-            read(row)
-        return row
 
 
 class _Rows(dict[str, Listing]):
@@ -247,6 +199,14 @@ def _discard(refs: list[str], ref: str) -> None:
     at = bisect_left(refs, ref)
     if refs[at : at + 1] == [ref]:
         del refs[at]
+
+
+def _note(index: dict[str, T], ref: str, value: T | None) -> None:
+    """Set the value of a ref; None takes it out of the index."""
+    if value is not None:
+        index[ref] = value
+    elif index:
+        index.pop(ref, None)
 
 
 def _row_standing(row: Listing | None) -> Standing | None:

@@ -55,23 +55,6 @@ class Brief(NamedTuple):
         return self.state == "approved" and not self.is_hidden
 
 
-def brief_of(row: Listing) -> Brief:
-    profile, kind = row.profile, kind_of(row.ref)
-    return Brief(
-        profile.name,
-        (row.owner_id, *row.extra_owners),
-        row.state,
-        row.decided_ms,
-        row.created_ms,
-        kind.values(profile, "category"),
-        kind.values(profile, "keyword"),
-        row.is_hidden,
-        row.taken.lost_by if row.taken is not None else "",
-        row.asked,
-        row.change.since_ms if row.change is not None else None,
-    )
-
-
 class PackedRow(NamedTuple):
     """A listing that nobody has asked for yet."""
 
@@ -85,7 +68,7 @@ class PackedRow(NamedTuple):
 
     @property
     def brief(self) -> Brief:
-        return _brief(self.content).brief(kind_of(self.ref))
+        return brief_of(_brief(self.content), kind_of(self.ref))
 
 
 class _Keys(msgspec.Struct):
@@ -117,36 +100,39 @@ class _BriefChange(msgspec.Struct, frozen=True):
 
 
 class _BriefReview(msgspec.Struct, frozen=True):
-    state: Review = "approved"
+    state: Review
     decided_ms: int | None = None
 
 
 class _BriefRow(msgspec.Struct):
+    """The part of a row that a search looks at, with the names of `Listing`."""
+
     owner_id: str
     profile: _BriefProfile
     created_ms: int
-    review: _BriefReview = _BriefReview()
-    eligibility: _BriefEligibility = _BriefEligibility()
-    taken: _BriefTakeover = _BriefTakeover()
+    review: _BriefReview | None = None
+    eligibility: _BriefEligibility | None = None
+    taken: _BriefTakeover | None = None
     co_owners: tuple[CoOwner, ...] = ()
     hand_over: HandOver | None = None
     change: _BriefChange | None = None
 
-    def brief(self, kind: Kind) -> Brief:
-        profile = self.profile
-        return Brief(
-            profile.name,
-            (self.owner_id, *joined_users(self.owner_id, self.co_owners)),
-            self.review.state,
-            self.review.decided_ms,
-            self.created_ms,
-            kind.values(profile, "category"),
-            kind.values(profile, "keyword"),
-            self.eligibility.hidden_ms is not None,
-            self.taken.lost_by,
-            asked_users(self.owner_id, self.co_owners, self.hand_over),
-            self.change.since_ms if self.change is not None else None,
-        )
+
+def brief_of(row: Listing | _BriefRow, kind: Kind) -> Brief:
+    profile, review, eligibility = row.profile, row.review, row.eligibility
+    return Brief(
+        profile.name,
+        (row.owner_id, *joined_users(row.owner_id, row.co_owners)),
+        review.state if review is not None else "approved",
+        review.decided_ms if review is not None else None,
+        row.created_ms,
+        kind.values(profile, "category"),
+        kind.values(profile, "keyword"),
+        eligibility is not None and eligibility.hidden_ms is not None,
+        row.taken.lost_by if row.taken is not None else "",
+        asked_users(row.owner_id, row.co_owners, row.hand_over),
+        row.change.since_ms if row.change is not None else None,
+    )
 
 
 _keys = msgspec.msgpack.Decoder(_Keys).decode
@@ -175,8 +161,8 @@ class RowCopy:
     """
 
     def __init__(self, refs: Sequence[Sequence[str]], rows_of: Callable[[str], Rows]) -> None:
-        """`refs` are of tables, each sorted and behind those of the table before. So they stay while they
-        change."""
+        """`refs` has the sorted refs of each table. Those of one table come behind those of the table before.
+        They stay sorted while rows change."""
         self._refs = refs
         self._rows_of = rows_of
         self._after = ""

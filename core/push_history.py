@@ -1,5 +1,4 @@
-"""The counts that a bot has pushed, by day. Invariant: of each day the greatest count
-stands.
+"""The counts that a bot has pushed, by day. Invariant: of each day the greatest count stands.
 
 So days may be put again, late and in any order, and nodes of a fleet that have heard the same pushes have
 the same history. Days are those of UTC (`core/clock.py`). A listing keeps its newest `KEPT` days with pushes.

@@ -7,8 +7,8 @@ milliseconds.
 """
 
 import re
-from collections.abc import Iterable
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import Any, Literal, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
@@ -29,24 +29,16 @@ WebhookEvent = Literal["vote", "review.approved", "review.denied", "vote.struck"
 """The events that an endpoint may take. `vote` is a vote or a test; the others are opt in."""
 Dropped = Literal["expired", "overflow"]
 """`expired`: the delivery waited for too long. `overflow`: too many others waited already."""
+CoOwnersAction = Literal["invitation_withdrawn", "invitation_declined", "co_owner_left", "co_owner_removed"]
+OwnerAction = Literal["hand_over_offered", "hand_over_withdrawn", "hand_over_declined", "handed_over"]
 AuditAction = Literal[
+    Decision,
+    CoOwnersAction,
+    OwnerAction,
     "submitted",
     "edited",
     "co_owner_invited",
-    "invitation_withdrawn",
-    "invitation_declined",
     "co_owner_joined",
-    "co_owner_left",
-    "co_owner_removed",
-    "hand_over_offered",
-    "hand_over_withdrawn",
-    "hand_over_declined",
-    "handed_over",
-    "approved",
-    "denied",
-    "withdrawn",
-    "change_agreed",
-    "change_refused",
     "key_issued",
     "key_rotated",
     "key_deleted",
@@ -64,19 +56,23 @@ AuditAction = Literal[
     "shown_again",
     "taken_over",
 ]
-CoOwnersAction = Literal[
-    "invitation_withdrawn",
-    "invitation_declined",
-    "co_owner_left",
-    "co_owner_removed",
-]
-OwnerAction = Literal["hand_over_offered", "hand_over_withdrawn", "hand_over_declined", "handed_over"]
 FlagRule = Literal["crowded_address", "burst"]
 """Why a vote was flagged: many accounts vote from its address, or many vote for its listing at once."""
 CheckOutcome = Literal["pass", "fail", "unknown"]
 
 VOTES_ALONE: tuple[WebhookEvent, ...] = ("vote",)
 _CHAT_TOKEN = re.compile(r"/webhooks/[0-9]+/([^/?#]+)")
+
+
+T = TypeVar("T")
+
+
+def greatest_of_each(entries: Iterable[T], key: Callable[[T], str], rank: Callable[[T], Any]) -> list[T]:
+    """Return the entry of the greatest rank for each key."""
+    found: dict[str, T] = {}
+    for each in entries:
+        found[key(each)] = max(found.get(key(each), each), each, key=rank)
+    return list(found.values())
 
 
 class MapRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):

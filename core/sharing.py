@@ -21,27 +21,14 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 from msgspec.structs import astuple, replace
 
+from core import rows
 from core.actors import ERASED
 from core.audit_log import newest, newest_flags, newest_notes
 from core.push_history import joined_histories
-from core.rows import (
-    NO_STAMPS,
-    UNSTAMPED,
-    CoOwner,
-    Key,
-    Listing,
-    NodeWindow,
-    OwnerMessage,
-    Revocation,
-    Stamp,
-    Stamps,
-    StatsWindow,
-    Takeover,
-    Webhook,
-)
+from core.rows import Listing, Stamp
 
 REVOCATIONS_KEPT = 1_000  # of one listing
-NO_TENURE = (UNSTAMPED, 0)
+NO_TENURE = (rows.UNSTAMPED, 0)
 _encode = msgspec.msgpack.Encoder().encode
 T = TypeVar("T")
 
@@ -53,7 +40,7 @@ def shared(row: Listing, label: str) -> Listing:
     """Return the row of the node of this label as other nodes may have it: what is true at one node only is
     left out, or labelled."""
     if row.window is not None:
-        own = NodeWindow(label, row.window.started_ms, row.window.used)
+        own = rows.NodeWindow(label, row.window.started_ms, row.window.used)
         row = replace(row, window=None, windows=tuple(sorted((own, *row.windows))))
     if row.webhook is not None and (row.webhook.failed or row.webhook.suspension is not None):
         row = replace(row, webhook=without_health(row.webhook))
@@ -70,10 +57,10 @@ def as_own(row: Listing, label: str) -> Listing:
     if own is None:
         return row
     others = tuple(window for window in row.windows if window is not own)
-    return replace(row, window=StatsWindow(own.started_ms, own.used), windows=others)
+    return replace(row, window=rows.StatsWindow(own.started_ms, own.used), windows=others)
 
 
-def without_health(webhook: Webhook) -> Webhook:
+def without_health(webhook: rows.Webhook) -> rows.Webhook:
     """Return the settings of the webhook without its health, as before the first attempt."""
     return replace(webhook, failed=0, suspension=None)
 
@@ -81,56 +68,56 @@ def without_health(webhook: Webhook) -> Webhook:
 # -- The joins of slots ------------------------------------------------------------------------------------
 
 
-def newest_revocations(revoked: Iterable[Revocation]) -> tuple[Revocation, ...]:
+def newest_revocations(revoked: Iterable[rows.Revocation]) -> tuple[rows.Revocation, ...]:
     """Return the deletions that a listing remembers."""
     return tuple(sorted(set(revoked))[-REVOCATIONS_KEPT:])
 
 
-def in_order(co_owners: Iterable[CoOwner]) -> tuple[CoOwner, ...]:
+def in_order(co_owners: Iterable[rows.CoOwner]) -> tuple[rows.CoOwner, ...]:
     return tuple(sorted(co_owners, key=lambda each: (each.invited_ms, each.id)))
 
 
-def joined_keys(one: Iterable[Key], other: Iterable[Key]) -> tuple[Key, ...]:
+def joined_keys(one: Iterable[rows.Key], other: Iterable[rows.Key]) -> tuple[rows.Key, ...]:
     """Return all keys. Of one key the later writing stands, with the later day of use."""
-    keys: dict[str, Key] = {}
+    keys: dict[str, rows.Key] = {}
     for key in (*one, *other):
         known = keys.get(key.id, key)
         used_day = max(known.used_day, key.used_day)
         same_use = (replace(each, used_day=used_day) for each in (known, key))
         keys[key.id] = max(
-            same_use, key=lambda each: (each.stamp or UNSTAMPED, ERASED in each.makers, _encode(each))
+            same_use, key=lambda each: (each.stamp or rows.UNSTAMPED, ERASED in each.makers, _encode(each))
         )
     return tuple(sorted(keys.values(), key=lambda key: (key.created_ms, key.id)))
 
 
-def joined_co_owners(one: Iterable[CoOwner], other: Iterable[CoOwner]) -> tuple[CoOwner, ...]:
-    known: dict[str, CoOwner] = {}
-    for each in (*one, *other):
-        known[each.id] = max(known.get(each.id, each), each, key=lambda it: (it.stamp, _encode(it)))
-    return in_order(known.values())
+def joined_co_owners(one: Iterable[rows.CoOwner], other: Iterable[rows.CoOwner]) -> tuple[rows.CoOwner, ...]:
+    return in_order(
+        rows.greatest_of_each((*one, *other), lambda each: each.id, lambda each: (each.stamp, _encode(each)))
+    )
 
 
-def joined_windows(one: Iterable[NodeWindow], other: Iterable[NodeWindow]) -> tuple[NodeWindow, ...]:
-    windows: dict[str, NodeWindow] = {}
-    for window in (*one, *other):
-        windows[window.node] = max(window, windows.get(window.node, window))
-    return tuple(sorted(windows.values()))
+def joined_windows(
+    one: Iterable[rows.NodeWindow], other: Iterable[rows.NodeWindow]
+) -> tuple[rows.NodeWindow, ...]:
+    return tuple(sorted(rows.greatest_of_each((*one, *other), lambda each: each.node, lambda each: each)))
 
 
-def joined_messages(one: OwnerMessage | None, other: OwnerMessage | None) -> OwnerMessage | None:
+def joined_messages(
+    one: rows.OwnerMessage | None, other: rows.OwnerMessage | None
+) -> rows.OwnerMessage | None:
     """Return the message of the later decision. Of one decision that is the one that was taken over last, and
     of one sender the furthest."""
 
-    def progress(message: OwnerMessage) -> tuple[Stamp, int, int, str, int, bool, bytes]:
+    def progress(message: rows.OwnerMessage) -> tuple[Stamp, int, int, str, int, bool, bytes]:
         # The bytes decide nothing among rows of one history: they make the rank total.
         sender = (message.taken_ms, message.node)
         done = (message.made, message.next_attempt_ms is None)
-        return (message.stamp or UNSTAMPED, message.decided_ms, *sender, *done, _encode(message))
+        return (message.stamp or rows.UNSTAMPED, message.decided_ms, *sender, *done, _encode(message))
 
     return _greatest(one, other, progress)
 
 
-def joined_takeovers(one: Takeover | None, other: Takeover | None) -> Takeover | None:
+def joined_takeovers(one: rows.Takeover | None, other: rows.Takeover | None) -> rows.Takeover | None:
     """Return the later take-over. Of two records of one take-over, the one with an erased user wins."""
     return _greatest(one, other, lambda each: (each.stamp, each.at_ms, each.lost_by == ERASED, each.lost_by))
 
@@ -193,7 +180,7 @@ SET_SLOTS = tuple(name for name, rule in SLOTS.items() if isinstance(rule, Lates
 """The slots that `SlotsSet` writes."""
 WRITTEN_TOGETHER: Mapping[str, tuple[str, ...]] = {
     stamp: tuple(name for name, rule in SLOTS.items() if isinstance(rule, Latest) and rule.stamp == stamp)
-    for stamp in Stamps.__struct_fields__
+    for stamp in rows.Stamps.__struct_fields__
 }
 """The slots by their stamps."""
 OF_OWNERS = frozenset(rule.stamp for rule in SLOTS.values() if isinstance(rule, Latest) and rule.of_owner)
@@ -211,10 +198,10 @@ def joined(one: Listing, other: Listing) -> Listing:
     latest = max(tenure(one), tenure(other))
     for slot, rule in SLOTS.items():
         if isinstance(rule, Joined):
-            rows = [row for row in (one, other) if not rule.of_owner or tenure(row) == latest]
-            fields[slot] = rule.join(getattr(rows[0], slot), getattr(rows[-1], slot))
-    known = Stamps(**stamps)
-    row: Listing = replace(one, **fields, stamps=known if known != NO_STAMPS else None)
+            sides = [row for row in (one, other) if not rule.of_owner or tenure(row) == latest]
+            fields[slot] = rule.join(getattr(sides[0], slot), getattr(sides[-1], slot))
+    known = rows.Stamps(**stamps)
+    row: Listing = replace(one, **fields, stamps=known if known != rows.NO_STAMPS else None)
     return without_revoked(row)
 
 

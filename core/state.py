@@ -5,7 +5,7 @@ event at any time: one about something gone is a no-op, and one that the state h
 
     event ---> apply ---> listings     rows, refs in order, grants of API keys
                           deliveries   pending ones and the log of finished ones
-                          votes        the vote table, which is handed in
+                          votes        the vote table
                           vote_counts  votes by listing, day and month
                           users        rows of people, and whose a session is
                           cooldowns    those of votes that are gone: erased, or removed
@@ -35,7 +35,7 @@ from core.events import (
     VoteCast,
 )
 from core.fleet_table import Cooldown, CooldownTable, FleetTable, FleetView
-from core.listing_changes import RowEvent, changed, saved
+from core.listing_changes import changed, saved
 from core.listing_table import ListingsView, ListingTable
 from core.packing import RowCopy, Rows
 from core.push_history import joined_histories
@@ -44,31 +44,34 @@ from core.sharing import newest_ms, shared
 from core.user_changes import changed_user, newest_ms_of_user, without_actor, without_endings
 from core.user_rows import USERS, UserRow, UsersView, UserTable, user_ref
 from core.vote_counts import DAYS, MONTHS, VoteCounts, VoteCountsView, clamped_day
-from core.vote_port import VoteStore, VotesView, counted_in
+from core.vote_table import VotesView, VoteTable, counted_in
+
+_OfNoSingleRef = ev.UserErased | ev.CooldownsKept | ev.NodeNamed | ev.Merged
+"""The events about several listings and users, or about the node."""
 
 
 class State:
-    def __init__(self, votes: VoteStore, deliveries_kept: int) -> None:
+    def __init__(self, deliveries_kept: int) -> None:
         """`deliveries_kept` is the number of finished deliveries that stay, for each listing."""
         self._listings = ListingTable()
         self._deliveries = DeliveryTable(deliveries_kept)
-        self._votes = votes
-        self._vote_counts = VoteCounts(votes)
+        self._votes = VoteTable()
+        self._vote_counts = VoteCounts(self._votes)
         self._users = UserTable()
         self._cooldowns = CooldownTable()
         self._fleet = FleetTable()
         canonical = Canonical(
-            self._listings, self._deliveries, votes, self._vote_counts, self._users, self._fleet
+            self._listings, self._deliveries, self._votes, self._vote_counts, self._users, self._fleet
         )
         self._digest = Digest(canonical.whole)
         self._shared_digest = Digest(canonical.shared)
         self._copy: RowCopy | None = None
         self._loaded_refs: dict[str, str] = {}
-        """During a load, refs of listings by themselves: one string serves all tables."""
+        """The refs of listings during a load, so that all tables share one string for each."""
 
         self.listings: ListingsView = self._listings
         self.deliveries: DeliveriesView = self._deliveries
-        self.votes: VotesView = votes
+        self.votes: VotesView = self._votes
         self.vote_counts: VoteCountsView = self._vote_counts
         self.users: UsersView = self._users
         self.cooldowns: Mapping[str, int] = self._cooldowns.ends
@@ -89,6 +92,7 @@ class State:
             self._changing(event.ref)
             self._deliveries.attempt(event)
         elif type(event) is StatsUpdated or type(event) is EndpointHealthSet:
+            self._changing(event.ref)
             self._change(event)
         elif type(event) is DeliveryDropped:
             self._changing(event.ref)
@@ -97,55 +101,29 @@ class State:
             self._apply_rare(event)
 
     def _apply_rare(self, event: ev.RareEvent) -> None:  # noqa: C901 (a case for each event, and none is forgotten)
-        match event:
-            case ev.SlotsSet():
-                self._change(event)
-                if event.webhook is None:
-                    self._deliveries.remove_listing(event.ref)
-            case (
-                ev.ListingReviewed()
-                | ev.ChangeDecided()
-                | ev.ListingTakenOver()
-                | ev.EndpointHelped()
-                | ev.NoteAdded()
-            ):
-                self._change(event)
-            case (
-                ev.OwnerSet()
-                | ev.CoOwnerSaved()
-                | ev.CoOwnersEnded()
-                | ev.KeySaved()
-                | ev.KeyDeleted()
-                | ev.KeyUsed()
-            ):
-                self._change(event)
-            case (
-                ev.OwnerMessageQueued()
-                | ev.OwnerMessageAttempted()
-                | ev.OwnerMessageTaken()
-                | ev.VoteFlagged()
-            ):
-                self._change(event)
-            case ev.VotesRemoved():
+        if isinstance(event, ev.RowEvent):
+            self._changing(event.ref)
+            self._change(event)
+            if isinstance(event, ev.VotesRemoved):
                 self._remove_votes(event)
+            elif isinstance(event, ev.SlotsSet) and event.webhook is None:
+                self._deliveries.remove_listing(event.ref)
+            return
+        if isinstance(event, ev.UserEvent):
+            self._changing(event.ref)
+            self._change_user(event)
+            return
+        if not isinstance(event, _OfNoSingleRef):
+            self._changing(event.ref)
+        match event:
             case ev.ListingSaved():
                 self._save_listing(event)
             case ev.ListingRemoved():
                 self._remove_listing(event)
-            case (
-                ev.UserSignedIn()
-                | ev.SessionSeen()
-                | ev.SessionsEnded()
-                | ev.UserSlotsSet()
-                | ev.QuarantineSet()
-            ):
-                self._change_user(event)
-            case ev.ReminderSet() | ev.ReminderCleared() | ev.ReminderAttempted():
-                self._change_user(event)
             case ev.EndingsForgotten():
-                self._forget_endings(event)
+                if (user := self._users.get(event.ref)) is not None:
+                    self._users.put(without_endings(user, event.before_ms))
             case ev.UserDropped():
-                self._changing(event.ref)
                 self._users.remove(event.ref)
             case ev.UserErased():
                 self._erase_user(event)
@@ -171,17 +149,12 @@ class State:
                 self._move_votes(event)
             case ev.VoteCountsMerged():
                 self._merge_vote_counts(event)
-            case ev.VoteCountsMoved():
-                self._move_vote_counts(event)
             case ev.DeliveryTaken():
-                self._changing(event.ref)
                 self._deliveries.take_over(event)
             case ev.DeliveryMerged():
-                self._changing(event.ref)
                 if event.ref in self._listings:
                     self._deliveries.merge(event.row)
             case ev.DeliveryForgotten():
-                self._changing(event.ref)
                 self._deliveries.forget(event)
             case _:
                 assert_never(event)
@@ -198,20 +171,17 @@ class State:
         """Return the stamp of a change; None outside of a fleet, where events have no time of a stamp."""
         return self._fleet.stamp(ms) if ms else None
 
-    def _change(self, event: RowEvent) -> None:
-        self._changing(event.ref)
+    def _change(self, event: ev.RowEvent) -> None:
         row = self._listings.get(event.ref)
         if row is not None:
             stamp = self._stamp(event.stamp_ms) if isinstance(event, ev.Stamped) else None
             self._listings.put(changed(row, event, stamp))
 
     def _save_listing(self, event: ev.ListingSaved) -> None:
-        self._changing(event.ref)
         before = self._listings.get(event.ref)
         self._listings.put(saved(before, event, self._stamp(event.stamp_ms)))
 
     def _remove_listing(self, event: ev.ListingRemoved) -> None:
-        self._changing(event.ref)
         if event.stamp_ms:
             self._fleet.removed_at(event.ref, event.stamp_ms)
         self._listings.remove(event.ref)
@@ -233,7 +203,6 @@ class State:
             self._listings.voted_for(ref)
 
     def _remove_votes(self, event: ev.VotesRemoved) -> None:
-        self._change(event)
         for user in event.users:
             self._votes.remove(event.ref, int(user))
         self._votes_went(event.ref)
@@ -273,17 +242,10 @@ class State:
             self._users.put(without_actor(row, user_actor(event.user), event.stamp_ms or None))
 
     def _change_user(self, event: ev.UserEvent) -> None:
-        self._changing(event.ref)
         stamp = self._stamp(event.stamp_ms) if isinstance(event, ev.Stamped) else None
         row = changed_user(self._users.get(event.ref), event, stamp)
         if row is not None:
             self._users.put(row)
-
-    def _forget_endings(self, event: ev.EndingsForgotten) -> None:
-        self._changing(event.ref)
-        row = self._users.get(event.ref)
-        if row is not None:
-            self._users.put(without_endings(row, event.before_ms))
 
     # -- events about other nodes ----------------------------------------------------------------------
 
@@ -299,7 +261,6 @@ class State:
                     self._listings.put(replace(shared(row, before), webhook=row.webhook))
 
     def _merge_listing(self, event: ev.ListingMerged) -> None:
-        self._changing(event.ref)
         row, known = event.row, self._listings.get(event.ref)
         if known is not None:
             row = replace(row, pushed=joined_histories(known.pushed, row.pushed))
@@ -307,12 +268,10 @@ class State:
         self._listings.put(row)
 
     def _merge_user(self, event: ev.UserMerged) -> None:
-        self._changing(event.ref)
         self._fleet.stamped(newest_ms_of_user(event.row))
         self._users.put(event.row)
 
     def _merge_votes(self, event: ev.VotesMerged) -> None:
-        self._changing(event.ref)
         numbers = [self._fleet.number(label) for label in event.nodes]
         self._votes.merge(event.ref, event.leaf, numbers)
         for user, label, count, last_ms in event.parts:
@@ -321,7 +280,6 @@ class State:
             self._listings.voted_for(event.ref)
 
     def _move_votes(self, event: ev.VotesMoved) -> None:
-        self._changing(event.ref)
         other, own = self._fleet.number(event.label), self._fleet.own
         for user, kept, count in event.users:
             vote = self._votes.get(event.ref, user)
@@ -333,18 +291,15 @@ class State:
             for node, part in parts.items():
                 if part:
                     self._votes.put(event.ref, user, part, vote[1], node)
+        moved = [(DAYS, *each) for each in event.days] + [(MONTHS, *each) for each in event.months]
+        if moved:
+            self._vote_counts.move(event.ref, other, own, moved)
 
     def _merge_vote_counts(self, event: ev.VoteCountsMerged) -> None:
-        self._changing(event.ref)
         for counts in event.counts:
             self._vote_counts.merge(event.ref, self._fleet.number(counts.node), counts)
         if self._vote_counts.rows(event.ref):
             self._listings.voted_for(event.ref)
-
-    def _move_vote_counts(self, event: ev.VoteCountsMoved) -> None:
-        self._changing(event.ref)
-        moved = [(DAYS, *each) for each in event.days] + [(MONTHS, *each) for each in event.months]
-        self._vote_counts.move(event.ref, self._fleet.number(event.label), self._fleet.own, moved)
 
     # -- snapshots -------------------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ from msgspec.structs import astuple, replace
 
 from core import events as ev
 from core.actors import ERASED, Actor
-from core.rows import UNSTAMPED, Stamp
+from core.rows import UNSTAMPED, Stamp, greatest_of_each
 from core.user_rows import (
     NO_USER_STAMPS,
     EndedSession,
@@ -64,7 +64,7 @@ def changed_user(row: UserRow | None, event: ev.UserEvent, stamp: Stamp | None) 
             new = event.quarantine if stamp is None else replace(event.quarantine, stamp=stamp)
             others = tuple(each for each in row.quarantines if each.act != new.act)
             return replace(row, quarantines=_in_order((*others, new)))
-        case ev.ReminderSet() | ev.ReminderCleared() | ev.ReminderAttempted():
+        case ev.ReminderSet() | ev.ReminderAttempted():
             if row is None:
                 return None
             return replace(row, reminders=changed_reminders(row.reminders, event, stamp))
@@ -74,16 +74,14 @@ def changed_user(row: UserRow | None, event: ev.UserEvent, stamp: Stamp | None) 
 
 def with_sessions(row: UserRow, opened: Iterable[UserSession], ended: Iterable[EndedSession]) -> UserRow:
     """Return the row with more sessions, and without those that were ended, now or before."""
-    over: dict[str, EndedSession] = {}
-    for each in (*row.ended, *ended):
-        over[each.digest] = max(each, over.get(each.digest, each))
-    sessions = {session.digest: session for session in row.sessions}
-    for session in opened:
-        known = sessions.get(session.digest, session)
-        sessions[session.digest] = max(known, session, key=lambda each: (each.seen_ms, _encode(each)))
-    left = [session for session in sessions.values() if session.digest not in over]
+    over = greatest_of_each((*row.ended, *ended), lambda each: each.digest, lambda each: each)
+    gone = {each.digest for each in over}
+    sessions = greatest_of_each(
+        (*row.sessions, *opened), lambda each: each.digest, lambda each: (each.seen_ms, _encode(each))
+    )
+    left = [session for session in sessions if session.digest not in gone]
     left.sort(key=lambda session: (session.opened_ms, session.digest))
-    return replace(row, sessions=tuple(left), ended=tuple(sorted(over.values())[-ENDED_KEPT:]))
+    return replace(row, sessions=tuple(left), ended=tuple(sorted(over)[-ENDED_KEPT:]))
 
 
 def joined_users(one: UserRow, other: UserRow) -> UserRow:
@@ -142,13 +140,10 @@ def joined_namings(one: Naming | None, other: Naming | None) -> Naming | None:
 
 
 def _joined_quarantines(one: Iterable[Quarantine], other: Iterable[Quarantine]) -> tuple[Quarantine, ...]:
-    latest: dict[str, Quarantine] = {}
-    for each in (*one, *other):
-        known = latest.get(each.act, each)
-        latest[each.act] = max(
-            known, each, key=lambda it: (it.stamp or UNSTAMPED, it.by == ERASED, _encode(it))
-        )
-    return _in_order(latest.values())
+    def rank(each: Quarantine) -> tuple[Stamp, bool, bytes]:
+        return each.stamp or UNSTAMPED, each.by == ERASED, _encode(each)
+
+    return _in_order(greatest_of_each((*one, *other), lambda each: each.act, rank))
 
 
 def without_endings(row: UserRow, before_ms: int) -> UserRow:
@@ -193,11 +188,9 @@ def changed_reminders(
     rows = {each.listing: each for each in known}
     match event:
         case ev.ReminderSet():
-            rows[event.listing] = _stamped(Reminder(event.listing, event.at_ms), stamp)
-        case ev.ReminderCleared():
             rows.pop(event.listing, None)
-            if stamp is not None:
-                rows[event.listing] = Reminder(event.listing, event.at_ms, is_on=False, stamp=stamp)
+            if event.is_on or stamp is not None:  # outside of a fleet nobody could bring it back
+                rows[event.listing] = Reminder(event.listing, event.at_ms, event.is_on, stamp)
         case ev.ReminderAttempted():
             row = rows.get(event.listing)
             if row is None or not row.is_on or _is_known(row.message, event):
@@ -241,10 +234,6 @@ def _progress(message: ReminderMessage | None) -> tuple[int, int, bool, bytes]:
 
 def _is_known(message: ReminderMessage | None, event: ev.ReminderAttempted) -> bool:
     return message is not None and (event.ends_ms, event.number) <= (message.ends_ms, message.made)
-
-
-def _stamped(row: Reminder, stamp: Stamp | None) -> Reminder:
-    return replace(row, stamp=stamp) if stamp is not None else row
 
 
 def _kept_reminders(rows: Iterable[Reminder]) -> tuple[Reminder, ...]:

@@ -4,7 +4,6 @@ A user whom an operator has made a moderator, or put under quarantine, has a row
 Invariant: a row holds no secret: the values of sessions stay in browsers, and their digests are keyed.
 """
 
-from abc import abstractmethod
 from bisect import bisect_left, insort
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -172,30 +171,6 @@ class UserRow(MapRow, frozen=True):
 class UsersView(Mapping[str, UserRow]):
     """The users by ref, as readers see them."""
 
-    refs: Sequence[str]
-    """Sorted, for paging."""
-    by_session: Mapping[str, str]
-    """The refs of users, by the digests of their sessions."""
-
-    @property
-    @abstractmethod
-    def with_reminders(self) -> Collection[str]:
-        """The refs of users with reminders that are on."""
-
-    @property
-    @abstractmethod
-    def named(self) -> AbstractSet[int]:
-        """The ids, as the vote table has them, of users whose names owners may see among their top voters."""
-
-    @property
-    @abstractmethod
-    def with_role(self) -> Collection[str]:
-        """The refs of users with a role."""
-
-
-class UserTable(UsersView):
-    """The rows by ref. Invariant: rows, refs and the index of sessions agree after every call."""
-
     def __init__(self) -> None:
         self._rows: dict[str, UserRow] = {}
         self._refs: list[str] = []
@@ -203,20 +178,16 @@ class UserTable(UsersView):
         self._with_role: set[str] = set()
         self._with_reminders: set[str] = set()
         self._named: set[int] = set()
-        self.refs = self._refs
-        self.by_session = self._by_session
-
-    @property
-    def with_reminders(self) -> Collection[str]:
-        return self._with_reminders
-
-    @property
-    def named(self) -> AbstractSet[int]:
-        return self._named
-
-    @property
-    def with_role(self) -> Collection[str]:
-        return self._with_role
+        self.refs: Sequence[str] = self._refs
+        """Sorted, for paging."""
+        self.by_session: Mapping[str, str] = self._by_session
+        """The refs of users, by the digests of their sessions."""
+        self.with_role: Collection[str] = self._with_role
+        """The refs of users with a role."""
+        self.with_reminders: Collection[str] = self._with_reminders
+        """The refs of users with reminders that are on."""
+        self.named: AbstractSet[int] = self._named
+        """The ids, as the vote table has them, of users whose names owners may see among their top voters."""
 
     def __getitem__(self, ref: str) -> UserRow:
         return self._rows[ref]
@@ -226,6 +197,10 @@ class UserTable(UsersView):
 
     def __len__(self) -> int:
         return len(self._rows)
+
+
+class UserTable(UsersView):
+    """The rows by ref. Invariant: rows, refs and the index of sessions agree after every call."""
 
     def put(self, row: UserRow) -> None:
         before = self._rows.get(row.ref)

@@ -24,12 +24,11 @@ nothing but the head.
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Protocol
 
 from core.bit_fields import BitReader, BitWriter
 from core.clock import day_of, month_of_day
 from core.rows import NodeCounts
-from core.vote_port import VotesView
+from core.vote_table import VotesView
 
 DAYS, MONTHS, REMOVED_DAYS, REMOVED_MONTHS, REMOVED = range(5)
 KEPT = (90, 24, 90, 24, 1)
@@ -46,48 +45,19 @@ Stored = bytes | tuple[bytes, ...]
 """The row of the only node, or those of several."""
 
 
-class VoteCountsView(Protocol):
+class VoteCountsView:
     """Counts of votes by listing, as readers see them. Votes removed are not among them."""
 
-    def total(self, ref: str) -> int:
-        """Return the number of votes of all time; those of erased users are not among them."""
-
-    def in_month(self, ref: str, month: int) -> int:
-        """Return the votes of a month as `month_of` counts it."""
-
-    def days(self, ref: str) -> Mapping[int, int]:
-        """Return the votes by day as `day_of` counts it, in order, without days that had none."""
-
-    def months(self, ref: str) -> Mapping[int, int]:
-        """Return the votes by month as `month_of` counts it, in order, without months that had none."""
-
-    def at(self, ref: str, number: int, day: int) -> tuple[int, int]:
-        """Return the votes that the node of this number has counted on the day, and in its month."""
-
-    def by_key(self, ref: str, number: int, at: int, key: int) -> int:
-        """Return a count of the node of this number; `at` says of what: DAYS, MONTHS, ..."""
-
-    def of_nodes(self, ref: str, labels: Sequence[str]) -> Sequence[NodeCounts]:
-        """Return the counts of each node as events and facts have them; `labels` are by number."""
-
-    def rows(self, ref: str) -> Sequence[bytes]:
-        """Return the row of each node, as bytes."""
-
-    def summed(self, ref: str) -> NodeCounts:
-        """Return the counts as if one node, without a label, had counted all."""
-
-
-class VoteCounts:
     def __init__(self, votes: VotesView) -> None:
         self._votes = votes
         self._rows: dict[str, Stored] = {}
 
-    # -- reading ---------------------------------------------------------------------------------------
-
     def total(self, ref: str) -> int:
+        """Return the number of votes of all time; those of erased users are not among them."""
         return self._votes.total(ref)
 
     def in_month(self, ref: str, month: int) -> int:
+        """Return the votes of a month as `month_of` counts it."""
         found = 0
         for row in self.rows(ref):
             _, _, _, newest, count, removed = _HEAD.unpack_from(row)
@@ -97,9 +67,11 @@ class VoteCounts:
         return found
 
     def days(self, ref: str) -> Mapping[int, int]:
+        """Return the votes by day as `day_of` counts it, in order, without days that had none."""
         return self._left(ref, DAYS, REMOVED_DAYS)
 
     def months(self, ref: str) -> Mapping[int, int]:
+        """Return the votes by month as `month_of` counts it, in order, without months that had none."""
         return self._left(ref, MONTHS, REMOVED_MONTHS)
 
     def _left(self, ref: str, counted: int, removed: int) -> Mapping[int, int]:
@@ -108,6 +80,7 @@ class VoteCounts:
         return {key: count for key, count in left if count > 0}
 
     def at(self, ref: str, number: int, day: int) -> tuple[int, int]:
+        """Return the votes that the node of this number has counted on the day, and in its month."""
         for row in self.rows(ref):
             if _NUMBER.unpack_from(row)[0] == number:
                 _, newest, of_day, month, of_month, _ = _HEAD.unpack_from(row)
@@ -118,16 +91,20 @@ class VoteCounts:
         return 0, 0
 
     def by_key(self, ref: str, number: int, at: int, key: int) -> int:
+        """Return a count of the node of this number; `at` says of what: DAYS, MONTHS, ..."""
         rows = (row for row in self.rows(ref) if _NUMBER.unpack_from(row)[0] == number)
         return next((_decoded(row)[at].get(key, 0) for row in rows), 0)
 
     def of_nodes(self, ref: str, labels: Sequence[str]) -> Sequence[NodeCounts]:
+        """Return the counts of each node as events and facts have them; `labels` are by number."""
         return [_told(labels[_NUMBER.unpack_from(row)[0]], _decoded(row)) for row in self.rows(ref)]
 
     def summed(self, ref: str) -> NodeCounts:
+        """Return the counts as if one node, without a label, had counted all."""
         return _told("", _sum(map(_decoded, self.rows(ref))))
 
     def rows(self, ref: str) -> tuple[bytes, ...]:
+        """Return the row of each node, as bytes."""
         stored = self._rows.get(ref, ())
         return (stored,) if type(stored) is bytes else stored  # type: ignore[return-value] # mypy #9003
 
@@ -138,8 +115,8 @@ class VoteCounts:
             return _NUMBER.pack(0) + rows[0][_NUMBER.size :]
         return _encoded(0, _sum(map(_decoded, rows))) if rows else b""
 
-    # -- writing ---------------------------------------------------------------------------------------
 
+class VoteCounts(VoteCountsView):
     def count(self, ref: str, number: int, day: int, of_day: int, of_month: int) -> None:
         """Take the counts of a node, by its number, with a vote of that day."""
         stored = self._rows.get(ref, ())

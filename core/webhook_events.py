@@ -1,7 +1,6 @@
-"""The deliveries that tell an endpoint of an event. Invariant: an event and its delivery are
-one record.
+"""The deliveries that tell an endpoint of an event. Invariant: an event and its delivery are one record.
 
-So the endpoint of a fleet is told once: by the node whose record it is, or by the one that takes over for it.
+So a fleet tells the endpoint once: the node with the record does, or the node that takes over for it.
 """
 
 from collections.abc import Callable, Collection

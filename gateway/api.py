@@ -8,7 +8,6 @@ from functools import partial
 
 from actions.tools import Tools
 from core.rows import Policy
-from core.state import State
 from gateway.delivery import Delivering, Egress, webhook_policy
 from gateway.fleet import Fleet
 from gateway.store import Runtime, Store
@@ -52,21 +51,11 @@ class Callers:
 
 
 @dataclass(frozen=True)
-class PeopleRules:
-    """The rules on people that know settings. They hold without pages for people, too."""
-
-    moderators: Moderators
-    sessions: Sessions
-
-
-@dataclass(frozen=True)
 class Api:
     """The API without its endpoints, which need the sites. Pages ask it, too."""
 
     callers: Callers
     public: PublicApi
-    people: PeopleRules
-    ownership: Ownership
     managed: Tools
     watch: AttemptWatch
     feed: VoteFeed
@@ -82,7 +71,7 @@ def open_api(
     settings, ledger = runtime.settings, store.ledger
     callers = _callers(runtime, store)
     public = _public_api(runtime, store, callers, egress, fleet)
-    people, ownership = _people_rules(settings.web, ledger.state), Ownership(ledger.state)
+    moderators = Moderators(ledger.state, frozenset(settings.web.moderators))
     watch = AttemptWatch(ledger.durable, settings.webhooks.timeout_seconds + 1)
     managed = Tools(
         ledger,
@@ -98,10 +87,10 @@ def open_api(
         searches=searches,
         in_slices=in_slices,
         problems=public.problems,
-        missing_count=egress.guild_counts.counts.missing,
-        moderators=people.moderators,
-        sessions=people.sessions,
-        ownership=ownership,
+        missing_count=egress.guild_counts.missing,
+        moderators=moderators,
+        sessions=Sessions(ledger.state, moderators, _session_terms(settings.web)),
+        ownership=Ownership(ledger.state),
         claims=fleet.claims.holding if fleet.claims is not None else None,
         pseudonym=fleet.digest_of,
         tells_owners=bool(delivery.direct_messages),
@@ -112,8 +101,6 @@ def open_api(
         yield Api(
             callers,
             public,
-            people,
-            ownership,
             managed,
             watch,
             VoteFeed(ledger.state, pages, lambda: ledger.durable(ledger.head), settings.votes.feed_streams),
@@ -130,17 +117,14 @@ def _callers(runtime: Runtime, store: Store) -> Callers:
     return Callers(KeyDigester(store.secrets.digest.encode()), operator, failures, refused)
 
 
-def _people_rules(web: WebSettings, state: State) -> PeopleRules:
-    moderators = Moderators(state, frozenset(web.moderators))
-    terms = Terms(
-        users=_session_terms(web.session_idle_seconds, web.session_seconds),
-        moderators=_session_terms(web.moderator_session_idle_seconds, web.moderator_session_seconds),
+def _session_terms(web: WebSettings) -> Terms:
+    def terms(idle_seconds: float, longest_seconds: float) -> SessionTerms:
+        return SessionTerms(round(idle_seconds * 1_000), round(longest_seconds * 1_000))
+
+    return Terms(
+        users=terms(web.session_idle_seconds, web.session_seconds),
+        moderators=terms(web.moderator_session_idle_seconds, web.moderator_session_seconds),
     )
-    return PeopleRules(moderators, Sessions(state, moderators, terms))
-
-
-def _session_terms(idle_seconds: float, longest_seconds: float) -> SessionTerms:
-    return SessionTerms(round(idle_seconds * 1_000), round(longest_seconds * 1_000))
 
 
 def _public_api(runtime: Runtime, store: Store, callers: Callers, egress: Egress, fleet: Fleet) -> PublicApi:
@@ -155,7 +139,7 @@ def _public_api(runtime: Runtime, store: Store, callers: Callers, egress: Egress
             Policy(limits.voters.requests, limits.voters.window_seconds),
             voters=fleet.voters,
         ),
-        egress.guild_counts.counts,
+        egress.guild_counts,
         PublicBounds(settings.votes.window_ms, settings.stats.max_difference, settings.server.max_body_bytes),
     )
 

@@ -67,24 +67,21 @@ USER_AGENT = f"Votegate/{VERSION}"
 
 
 @dataclass(frozen=True)
-class GuildCountsSource:
-    """The source of actual server counts."""
-
-    counts: GuildCounts
-    platform: PlatformCounts | None = None
-    """The same source if it is the chat platform, which is asked by a loop."""
-
-
-@dataclass(frozen=True)
 class Egress:
     """The ways out: to receivers of webhooks, to the source of server counts, and to the chat platform."""
 
     guard: TargetGuard
     requests: RequestBuilder
     client: HttpClient
-    guild_counts: GuildCountsSource
+    guild_counts: GuildCounts
+    """The source of actual server counts."""
     platform: ChatPlatform | None
     """None without pages for people."""
+
+    @property
+    def asked_counts(self) -> PlatformCounts | None:
+        """The source of server counts if that is the chat platform, which a loop asks."""
+        return self.guild_counts if isinstance(self.guild_counts, PlatformCounts) else None
 
 
 @dataclass(frozen=True)
@@ -125,24 +122,21 @@ async def open_egress(runtime: Runtime, state: State, own: Sequence[socket.socke
 
 
 @asynccontextmanager
-async def _open_guild_counts(
-    settings: Settings, state: State, clock: Clock
-) -> AsyncIterator[GuildCountsSource]:
+async def _open_guild_counts(settings: Settings, state: State, clock: Clock) -> AsyncIterator[GuildCounts]:
     source, counts = settings.counts_source, settings.guild_counts
     if source == "none":
-        yield GuildCountsSource(NoCounts())
+        yield NoCounts()
     elif source == "operator":
-        yield GuildCountsSource(OperatorCounts(state))
+        yield OperatorCounts(state)
     elif source == "platform":
-        asking = PlatformCounts(state, clock, counts.cache_seconds, counts.kept_seconds)
-        yield GuildCountsSource(asking, asking)
+        yield PlatformCounts(state, clock, counts.cache_seconds, counts.kept_seconds)
     else:
         authorization = counts.authorization.get_secret_value() if counts.authorization else None
         looking_up = open_http_counts(
             counts.url or "", authorization, counts.timeout_seconds, counts.cache_seconds, clock
         )
         async with looking_up as opened:
-            yield GuildCountsSource(opened)
+            yield opened
 
 
 def delivering(runtime: Runtime, store: Store, fleet: Fleet, egress: Egress) -> Delivering:

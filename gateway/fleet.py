@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from gateway.readers import FleetReaders
 from handlers.reply import Reply, refused
 from handlers.request import Endpoint, Request
 from handlers.route import Resource
@@ -21,12 +20,25 @@ from wire.http_server import WireServer
 
 if TYPE_CHECKING:
     from replication.claims import Claims
+    from replication.copies import Forgetting
+    from replication.epochs import Identity
     from replication.node import Node
+    from replication.publisher import Outgoing, Publisher
     from replication.readiness import Isolation
 
 ALONE = ("/healthz", "/readyz", "/openapi.json", "/docs", "/metrics", "/debug", "/static/")
 """The beginnings of paths that need no fleet."""
 _REFUSAL = refused("cut_off")
+
+
+@dataclass(frozen=True)
+class FleetReaders:
+    """The readers of the log that a gateway has as a node of a fleet."""
+
+    forgetting: "Forgetting"
+    outgoing: "Outgoing"
+    identity: "Identity"
+    publisher: "Publisher"
 
 
 @dataclass(frozen=True)

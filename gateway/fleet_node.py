@@ -14,8 +14,7 @@ from core.clock import Clock
 from core.events import NodeNamed
 from core.rows import Policy
 from core.state import State
-from gateway.fleet import Fleet
-from gateway.readers import FleetReaders
+from gateway.fleet import Fleet, FleetReaders
 from gateway.store import Runtime, Store
 from ratelimit.bucket import SharedBuckets
 from replication.applying import Applying
@@ -36,7 +35,6 @@ from replication.usage import Usage
 from replication.warnings import Differences, Eviction, Lag, Warnings
 from settings.model import RedisSettings, Settings, VotersLimitSettings
 from votes.queries import Searches
-from votes.table import VoteTable
 
 READY_SECONDS = 10.0
 
@@ -69,7 +67,7 @@ async def open_node(runtime: Runtime, name: str, store: Store, searches: Searche
     registry = Registry(link, name, digests.fleet, fleet, clock, redis.beat_seconds, alike(runtime.settings))
     applying = Applying(ledger, Merge(state, digests.user), searches.of)
     outgoing = Outgoing(ledger, store.journal, store.folder, Capture(state, digests.user))
-    identity = Identity(name, ledger, clock, VoteTable)
+    identity = Identity(name, ledger, clock)
     publisher = Publisher(
         link,
         name,

@@ -77,7 +77,7 @@ class Front:
         except OSError as error:
             log.error("the certificate stays as it was: %s", error)
         else:
-            log.info("the certificate was read anew")
+            log.info("the certificate was read again")
 
     @property
     def answered(self) -> Answered | None:

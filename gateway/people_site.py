@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import secrets
+from dataclasses import dataclass
 from functools import partial
 
 from chatplatform.listing_checks import ServerConditions
@@ -14,14 +15,13 @@ from core.rows import Policy
 from gateway.api import Api
 from gateway.delivery import USER_AGENT
 from gateway.fleet import Fleet
-from gateway.readers import PeopleReaders
 from gateway.store import Runtime
 from handlers.route import Resource
 from handlers.slices import in_slices
 from listings.owners import CodeOf, code_maker
 from listings.review import PresetReason
 from pages.account.my_data import DOWNLOADS
-from pages.account.sign_in_guards import SignInGuards, SignInSeal
+from pages.account.sign_in_guards import SignInGuards, sign_in_seal
 from pages.platform_facts import Applications, ServerChecking, ServerLists
 from pages.public.lists import HOME_ORDERS
 from pages.rounds import SWEEP_EVERY_SECONDS, ServerRechecks, in_rounds, sweep
@@ -57,6 +57,15 @@ PREVIEWS = Policy(20, 60)
 """The drafts that a user may look at."""
 SIGN_INS = Policy(20, 300)
 """The sign-ins that an address may begin, and those that it may come back from."""
+
+
+@dataclass(frozen=True)
+class PeopleReaders:
+    """The readers of the log that a gateway has with pages for people."""
+
+    voted: VotedListings
+    catalogue: Catalogue
+    index: SearchIndex
 
 
 class PeopleSite:
@@ -111,7 +120,7 @@ class PeopleSite:
             sign_in=SigningIn(
                 places.client_id or "",
                 web.redirect_uri or "",
-                SignInSeal(digester.secret),
+                sign_in_seal(digester.secret, secrets.token_bytes),
                 SignInGuards(SIGN_INS, clock, first_use),
             ),
             public=PublicSite(

@@ -17,23 +17,23 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from pydantic import SecretStr
-
 from core.clock import Clock
 from core.ledger import Ledger
 from core.version import VERSION
-from gateway.api import Api, all_endpoints, open_api
-from gateway.delivery import Delivering, Egress, delivering, open_egress
+from gateway.api import all_endpoints, open_api
+from gateway.delivery import Egress, delivering, open_egress
 from gateway.fleet import Fleet
 from gateway.front import Front, Reloading, http_server, metrics_servers, open_front
-from gateway.observing import Instruments, instruments, loops, operator_parts
-from gateway.readers import Readers, subscribe
-from gateway.sites import Sites, sites_of
-from gateway.store import Runtime, Store, empty_state, held_folder, open_store
+from gateway.observing import loops, operator_parts
+from gateway.parts import Parts, instruments
+from gateway.readers import subscribe
+from gateway.sites import sites_of
+from gateway.store import Runtime, Store, empty_state, given_secrets, held_folder, open_store
 from handlers.route import bound
 from handlers.routes import ROUTES
 from listings.keys import KeyDigester
 from operators.operator_pages import OPERATOR_ROUTES
+from operators.recent_errors import RecentErrors
 from serving.application import ApplicationPolicy, RunningRequests, make_application
 from serving.log_output import LogOutput, standard_error
 from serving.loop_share import LoopShare
@@ -44,7 +44,6 @@ from snapshot.recovery import recover
 from storage.disk import OS_DISK, Disk
 from storage.folder import DIGEST_SECRET, KEYS, OPERATOR_TOKEN
 from votes.queries import Searches
-from watchers.recent_errors import RecentErrors
 from watchers.redaction import Redactor
 from webhook.sender import Sender
 from wire.http_server import WireServer
@@ -64,13 +63,15 @@ def start_lines(
 ) -> list[str]:
     """Return the lines of a gateway that serves `paths` on `urls`, and the metrics alone on others."""
     pages = ", ".join(path for path in PAGES if path in paths)
+    given = given_secrets(settings)
+    places = {name: f"file {name}" if given[name] is None else "in the settings" for name in given}
     redirect_uri = settings.web.redirect_uri
     return [
         f"Votegate {VERSION} at position {position}",
         f"data folder: {settings.data_dir.absolute()}",
-        f"operator token: {_place(settings.operator.token, OPERATOR_TOKEN)}",
-        f"sealing keys: {_place(settings.sealing.keys, KEYS)}",
-        f"digest secret: {_place(settings.keys.digest_secret, DIGEST_SECRET)}",
+        f"operator token: {places[OPERATOR_TOKEN]}",
+        f"sealing keys: {places[KEYS]}",
+        f"digest secret: {places[DIGEST_SECRET]}",
         "keep copies of both apart from the data",
         f"fleet: {_fleet(settings.redis)}",
         f"pages: {pages}",
@@ -86,10 +87,6 @@ def warn_of_insecurity(settings: Settings) -> None:
         log.warning(
             "web.insecure_cookies is on: anybody on the network path can take over sign-ins of people"
         )
-
-
-def _place(given: SecretStr | None, file: str) -> str:
-    return "in the settings" if given is not None else f"file {file}"
 
 
 def _fleet(redis: RedisSettings) -> str:
@@ -114,29 +111,6 @@ class Gateway:
     digester: KeyDigester
     reload: Callable[[Settings | None], None]
     """Reads the certificate again and, with valid settings, the operator's tokens and the sealing keys."""
-
-
-@dataclass(frozen=True)
-class Parts:
-    """The parts of a gateway, as the builders return them."""
-
-    runtime: Runtime
-    front: Front
-    store: Store
-    egress: Egress
-    fleet: Fleet
-    delivery: Delivering
-    api: Api
-    sites: Sites
-    measured: Instruments
-
-
-@dataclass(frozen=True)
-class Served:
-    """The servers of a gateway, the main one first, and the paths that it answers."""
-
-    servers: Sequence[WireServer]
-    paths: Sequence[str]
 
 
 def tune_interpreter() -> None:
@@ -185,21 +159,29 @@ async def serve(
         egress = await stack.enter_async_context(open_egress(runtime, store.ledger.state, own))
         await stack.enter_async_context(tasks)  # they end before what they use is closed
         parts = await _built(runtime, front, store, egress, errors, stack)
-        served = _served(parts)
-        _open(parts, served.servers)
+        servers, paths = _served(parts)
+        _open(parts, servers)
 
         timers = [runtime.spawn(each) for each in _timers(parts)]
         reporting = runtime.observers.run("supervisor", partial(supervisor.run, parts.api.readiness))
         supervising = runtime.spawn(reporting)
-        _log_start(parts, served.paths)
+        _log_start(parts, paths)
         operator = parts.api.callers.operator
         reloading = Reloading(front, store, operator, output, supervisor, runtime.spawn)
-        await started(_gateway(parts, reloading))
+        gateway = Gateway(
+            front.urls[0],
+            clock,
+            store.ledger,
+            parts.delivery.senders,
+            parts.api.callers.digester,
+            reloading.reload,
+        )
+        await started(gateway)
         await stop.wait()
 
         log.info("stopping")
         supervisor.stopping()
-        await _drain(parts, served.servers, timers)
+        await _drain(parts, servers, timers)
         supervising.cancel()
     log.info("stopped at position %d", store.ledger.head)
 
@@ -220,26 +202,9 @@ async def _built(
     delivery = delivering(runtime, store, fleet, egress)
     api = stack.enter_context(open_api(runtime, store, fleet, egress, delivery, searches))
     sites, measured = sites_of(runtime, store, fleet, api, egress), instruments(runtime, store, errors)
-    readers = Readers(
-        delivery.webhooks,
-        delivery.suspensions,
-        delivery.direct_messages,
-        searches,
-        api.public,
-        fleet.readers,
-        measured.failing,
-        api.ownership,
-        measured.tail,
-        measured.votes,
-        measured.attempts,
-        measured.messages,
-        sites.readers,
-        api.watch,
-        api.feed,
-        egress.guild_counts.platform,
-    )
-    subscribe(readers, store.ledger, store.journal, runtime.observers)
-    return Parts(runtime, front, store, egress, fleet, delivery, api, sites, measured)
+    parts = Parts(runtime, front, store, egress, searches, fleet, delivery, api, sites, measured)
+    subscribe(parts)
+    return parts
 
 
 @asynccontextmanager
@@ -255,17 +220,17 @@ async def _opened_fleet(runtime: Runtime, store: Store, searches: Searches) -> A
         yield fleet
 
 
-def _served(parts: Parts) -> Served:
-    """Make the servers, and what they answer."""
+def _served(parts: Parts) -> tuple[Sequence[WireServer], Sequence[str]]:
+    """Return the servers, the main one first, and the paths that they answer."""
     runtime, front, fleet, api, measured = parts.runtime, parts.front, parts.fleet, parts.api, parts.measured
     settings = runtime.settings
-    inside = operator_parts(runtime, parts.store, fleet, parts.delivery, api, measured, lambda: http.tally())
+    inside = operator_parts(parts, lambda: http.tally())
     endpoints = all_endpoints(settings, api, parts.sites.is_signed_in)
     bound_routes = [
         *bound(ROUTES, endpoints, endpoints),
         *bound(OPERATOR_ROUTES, inside, endpoints),
     ]
-    resources = fleet.refusing([*bound_routes, *parts.sites.resources(endpoints, inside)])
+    resources = fleet.refusing([*bound_routes, *parts.sites.resources(inside)])
     edge = ApplicationPolicy(
         settings.server.max_body_bytes,
         settings.server.trusted_proxies,
@@ -279,7 +244,7 @@ def _served(parts: Parts) -> Served:
     http = http_server(runtime, front, make_application(resources, edge), api, measured.traffic)
     fleet.switch_direct_route(http)
     servers = [http, *metrics_servers(front, settings.server, inside.scraping, edge, api.public)]
-    return Served(servers, [each.path for each in resources])
+    return servers, [each.path for each in resources]
 
 
 def _open(parts: Parts, servers: Sequence[WireServer]) -> None:
@@ -295,13 +260,12 @@ def _open(parts: Parts, servers: Sequence[WireServer]) -> None:
 def _timers(parts: Parts) -> list[Coroutine[Any, Any, None]]:
     """Return the loops that a stop cancels."""
     runtime, store, api = parts.runtime, parts.store, parts.api
-    observing = loops(runtime, store, parts.egress, api, parts.front, parts.measured)
     return [
         store.snapshotter.run(),
         api.feed.run(runtime.stop),
         *([parts.fleet.node.run()] if parts.fleet.node is not None else []),
         *parts.sites.running(runtime),
-        *(runtime.observers.run(name, loop) for name, loop in observing.items()),
+        *(runtime.observers.run(name, loop) for name, loop in loops(parts).items()),
     ]
 
 
@@ -311,18 +275,6 @@ def _log_start(parts: Parts, paths: Sequence[str]) -> None:
     for line in start_lines(settings, parts.store.ledger.head, front.urls, paths, metrics_urls):
         log.info("%s", line)
     warn_of_insecurity(settings)
-
-
-def _gateway(parts: Parts, reloading: Reloading) -> Gateway:
-    ledger, delivery, api = parts.store.ledger, parts.delivery, parts.api
-    return Gateway(
-        parts.front.urls[0],
-        parts.runtime.clock,
-        ledger,
-        delivery.senders,
-        api.callers.digester,
-        reloading.reload,
-    )
 
 
 async def _dispatch(sender: Sender[Any], fleet: Fleet, stop: asyncio.Event) -> None:

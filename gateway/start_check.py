@@ -23,7 +23,7 @@ from typing import NamedTuple
 import aiodns
 from cryptography.x509 import load_pem_x509_certificate
 
-from gateway.store import MIN_SECRET
+from gateway.store import MIN_SECRET, given_secrets
 from grammars.service_urls import TunnelProxy, read_proxy_url
 from journal.segments import list_segments
 from outbound.proxies import TunnelHandshake
@@ -31,10 +31,8 @@ from outbound.result import AtFault, ExchangeFailed
 from settings.model import RedisSettings, ServerSettings, Settings
 from snapshot.files import list_snapshots
 from storage.folder import (
-    DIGEST_SECRET,
     KEYS,
     LOCK,
-    OPERATOR_TOKEN,
     FolderUnusable,
     kept_secret,
     refuse_exposed,
@@ -57,13 +55,7 @@ class Dates(NamedTuple):
 
 
 class Findings(NamedTuple):
-    """The check of PEM files that settings name, for `check-config`.
-
-    Invariant: it reports everything wrong with them.
-
-    A mistake stops a start. A warning does not, but peers will refuse: a certificate that has expired, or
-    authorities of which none is valid.
-    """
+    """The mistakes, which stop a start, and the warnings, which do not."""
 
     mistakes: list[str]
     warnings: list[str]
@@ -211,12 +203,7 @@ class _Missing(Exception):
 def _secret_mistakes(settings: Settings) -> list[str]:
     """Return what is wrong with the secrets that a start would read from the folder."""
     path, mistakes = settings.data_dir, list[str]()
-    given = {
-        KEYS: settings.sealing.keys,
-        DIGEST_SECRET: settings.keys.digest_secret,
-        OPERATOR_TOKEN: settings.operator.token,
-    }
-    for name in [name for name, secret in given.items() if secret is None]:
+    for name in [name for name, secret in given_secrets(settings).items() if secret is None]:
         try:
             _check(name, kept_secret(path, name, _missing))
         except _Missing:

@@ -5,7 +5,7 @@ import logging
 import secrets
 import shutil
 import sys
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -28,6 +28,7 @@ from snapshot.snapshotter import NewestSnapshot, Snapshotter
 from storage.disk import OS_DISK, Disk, DiskSpace
 from storage.folder import (
     DIGEST_SECRET,
+    KEYS,
     OPERATOR_TOKEN,
     Folder,
     FolderUnusable,
@@ -40,7 +41,6 @@ from storage.folder import (
     remove_unfinished,
 )
 from storage.sealing import Keyring, keyring_of
-from votes.table import VoteTable
 
 
 @dataclass(frozen=True)
@@ -87,8 +87,17 @@ class Store:
     """Folds the disk from nothing up to a position, in a process of its own."""
 
 
+def given_secrets(settings: Settings) -> Mapping[str, SecretStr | None]:
+    """Return the secrets of the settings, by the names of the files that hold those that are not given."""
+    return {
+        KEYS: settings.sealing.keys,
+        DIGEST_SECRET: settings.keys.digest_secret,
+        OPERATOR_TOKEN: settings.operator.token,
+    }
+
+
 def empty_state(deliveries_kept: int) -> EmptyState:
-    return lambda: State(VoteTable(), deliveries_kept)
+    return lambda: State(deliveries_kept)
 
 
 @contextmanager

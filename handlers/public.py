@@ -21,7 +21,7 @@ from core.events import FREQUENT, Event, ListingMerged, ListingRemoved
 from core.failures import Unavailable
 from core.ledger import Ledger
 from core.rows import Listing
-from grammars.snowflake import is_snowflake
+from grammars.patterns import is_snowflake
 from handlers.key_uses import KeyUses
 from handlers.reply import Reply, encode_json, limited, refused, reply_to, success
 from handlers.request import Request, json_object
@@ -224,7 +224,7 @@ class PublicApi:
         return {"stats": self.limits.stats_of(bot, now_ns), "voters": self.limits.voters_of(bot, now_ns)}
 
     def _admit(self, bot_id: str, caller: Caller, now_ns: int, now_ms: int) -> Listing | Reply:
-        """The bot whose key this is, or the refusal."""
+        """Return the bot of the caller's key, or the refusal."""
         address, digest, has_scheme = caller
         ref = _PREFIX + bot_id
         try:

@@ -31,14 +31,15 @@ from typing import Annotated, Literal, NamedTuple, Protocol
 
 from msgspec import Meta
 
-from actions.views import KindName, Moment, Positive, Snowflake, Success, UserId, View, described
+from actions.views import KindName, ListingId, Moment, Positive, Success, UserId, View, described
 from core.events import Event, ListingRemoved, UserErased, VoteCast, VotesMerged, VotesRemoved
 from core.failures import PlaceLost
+from core.ledger import FoundPage
 from core.state import State
 from forms.fields import Form
 from forms.reading import read_query
 from forms.rules import About, Between, Says, matching
-from grammars.snowflake import MAX
+from grammars.patterns import MAX_SNOWFLAKE
 from handlers.reply import EVENT_STREAM, Reply, encode_json, reply_to, success
 from handlers.request import Request
 from kinds.registry import KINDS, kind_of
@@ -86,7 +87,7 @@ class VoteLine(View):
         ),
     ]
     kind: Annotated[KindName | None, described("What the listing is.")] = None
-    id: Annotated[Snowflake | None, described("The id of the listing.")] = None
+    id: Annotated[ListingId | None, described("The id of the listing.")] = None
     user: UserId | None = None
     at: Annotated[Moment | None, described("The time of the vote, or of the latest one.")] = None
     vote: Annotated[
@@ -161,26 +162,6 @@ class Lines(NamedTuple):
     more: bool
 
 
-class LogRecord(Protocol):
-    @property
-    def position(self) -> int: ...
-    @property
-    def proof(self) -> int: ...
-    @property
-    def events(self) -> Sequence[Event]: ...
-
-
-class LogPage(Protocol):
-    @property
-    def records(self) -> Sequence[LogRecord]: ...
-    @property
-    def position(self) -> int: ...
-    @property
-    def proof(self) -> int: ...
-    @property
-    def is_last(self) -> bool: ...
-
-
 class Log(Protocol):
     """The durable records, which `JournalPages` of journal/record_pages.py reads from disk."""
 
@@ -188,7 +169,7 @@ class Log(Protocol):
     def end(self) -> tuple[int, int]:
         """The position of the newest durable record, and its proof."""
 
-    def behind(self, position: int, proof: int, most: int, *, again: bool = False) -> Awaitable[LogPage]:
+    def behind(self, position: int, proof: int, most: int, *, again: bool = False) -> Awaitable[FoundPage]:
         """Return the next records with events of `TAGS`, or with `again` from the position itself on. Raises
         PlaceLost and OSError."""
 
@@ -415,6 +396,6 @@ def _cursor(text: str, field: str) -> Cursor:
         raise Invalid({field: Fault("not_an_event_id")})
     position, sent, proof, *table = text.split("-")
     mark = TableMark(f"{table[0]}/{table[1]}", int(table[2])) if table else None
-    if mark is not None and mark.user > MAX:
+    if mark is not None and mark.user > MAX_SNOWFLAKE:
         raise Invalid({field: Fault("not_an_event_id")})
     return Cursor(int(position), int(sent), int(proof, 16), mark)

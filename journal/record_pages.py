@@ -21,8 +21,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, Self
 
-from core.events import Event, UnknownEvent, decode_record
+from core.events import UnknownEvent, decode_record
 from core.failures import PlaceLost
+from core.ledger import FoundPage, FoundRecord
 from journal.frames import (
     HEAD_BYTES,
     HEADER_BYTES,
@@ -46,21 +47,6 @@ WALK_BYTES = 8 << 20
 BLOCK_BYTES = 256 << 10
 MOST_FRAMES = 4_096
 """The frames that are remembered. Beyond that, the oldest one is forgotten."""
-
-
-class FoundRecord(NamedTuple):
-    position: int
-    proof: int
-    events: Sequence[Event]
-
-
-class FoundPage(NamedTuple):
-    """Records that match. The search has reached `position`; `is_last` is true if it is the durable end."""
-
-    records: Sequence[FoundRecord]
-    position: int
-    proof: int
-    is_last: bool
 
 
 class JournalPages:

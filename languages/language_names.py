@@ -32,7 +32,7 @@ def named(text: str | None) -> Language | None:
 
 
 MOST_CHARACTERS = 1_000
-"""How much of a header is read."""
+"""The characters of a header that are read."""
 _WEIGHTED = re.compile(
     r"\s*(?P<range>[A-Za-z0-9-]{1,64})\s*(?:;\s*[qQ]\s*=\s*(?P<weight>0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?)\s*)?"
 )

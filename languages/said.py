@@ -168,7 +168,7 @@ SAID: Mapping[Code, Said] = {
     "malformed_user": Said(
         400, "The user id must be a snowflake: 17 to 20 digits.", summary="The user id is no snowflake"
     ),
-    # Who may do what
+    # Permissions
     "operator_token_required": Said(401, "The operator token is required.", summary="No token is sent"),
     "invalid_operator_token": Said(401, "Invalid operator token.", summary="The token is not the operator's"),
     "sign_in_required": Said(401, Text("You must sign in.")),
@@ -207,7 +207,7 @@ SAID: Mapping[Code, Said] = {
         Text("The listing is not offered to this user, or the offer has lapsed."),
         summary="Nothing is offered to the user",
     ),
-    # What the state of a listing forbids
+    # Forbidden by the state of a listing
     "owns_already": Said(409, Text("The user owns the listing already."), summary="The user is the owner"),
     "too_many_owners": Said(
         409,

@@ -1,7 +1,7 @@
-"""The rules of a server's eligibility. Law: what fails is told before it hides, and what passes shows again.
+"""The rules of a server's eligibility. Invariant: a failing server is hidden only after a grace period.
 
-A check is made of facts elsewhere; here it becomes a change of the listing. A listing that is approved and
-fails goes on for a grace period, of which its owner is told. After that it is hidden, until it passes again.
+Other rooms make the checks; here they become a change of the listing. An approved listing that fails stays
+visible for a grace period, and its owner is told. Then it is hidden until it passes again.
 """
 
 from collections.abc import Sequence
@@ -10,12 +10,11 @@ from core.actors import GATEWAY, Actor, user_actor
 from core.events import Event, ListingReviewed, OwnerMessageQueued, SlotsSet
 from core.rows import AuditAction, Eligibility, Listing, Proof, ServerCheck
 from core.state import State
-from kinds.kind import ListingSubmission
-from listings.rules import listing_of, submit
+from listings.rules import listing_of
 
 
 def renewed(before: Sequence[ServerCheck], now: Sequence[ServerCheck]) -> tuple[ServerCheck, ...]:
-    """Return the checks of now. What is unknown now, and was known, is as it was, with the time of then."""
+    """Return the new checks. A check that is unknown now stays as it was, with its time."""
     known = {(check.name, check.need): check for check in before if check.outcome != "unknown"}
     return tuple(
         known.get((check.name, check.need), check) if check.outcome == "unknown" else check for check in now
@@ -23,17 +22,17 @@ def renewed(before: Sequence[ServerCheck], now: Sequence[ServerCheck]) -> tuple[
 
 
 def checks_of(row: Listing) -> tuple[ServerCheck, ...]:
-    """Return the checks of a listing as they were last; none of one that was never checked."""
+    """Return the last checks of a listing; none if it was never checked."""
     return row.eligibility.checks if row.eligibility is not None else ()
 
 
 def check(
     state: State, ref: str, now: Sequence[ServerCheck], now_ms: int, grace_ms: int, *, by: Actor
 ) -> list[Event]:
-    """Take a check in. Raises Refusal.
+    """Set the checks of a listing. Raises Refusal.
 
     Args:
-        now: the checks of now; see `renewed`.
+        now: the new checks; see `renewed`.
         grace_ms: how long an approved listing may fail before it is hidden.
     """
     row = listing_of(state, ref)
@@ -56,9 +55,9 @@ def check(
     return [SlotsSet(ref, now_ms, action, about, eligibility=after, by=by)]
 
 
-def submit_checked(
-    state: State,
-    form: ListingSubmission,
+def checked_at_submission(
+    ref: str,
+    owner_id: str,
     checks: Sequence[ServerCheck],
     now_ms: int,
     *,
@@ -66,16 +65,15 @@ def submit_checked(
     approves: bool,
     tells_owner: bool = False,
 ) -> list[Event]:
-    """Submit a listing with the checks that were just made of it. Raises Refusal.
+    """Return the events behind those of a submission, with the checks that were just made of the listing.
 
     Args:
         by: its manager, as the chat platform has just said.
         approves: true if the gateway itself approves a server of which every check passes.
         tells_owner: as for a decision of a moderator.
     """
-    ref, eligibility = form.of_kind.ref(form.id), Eligibility(now_ms, tuple(checks))
+    eligibility = Eligibility(now_ms, tuple(checks))
     events: list[Event] = [
-        *submit(state, form, now_ms, by=by),
         SlotsSet(ref, now_ms, "ownership_proven", proof=Proof(now_ms, by), eligibility=eligibility, by=by),
     ]
     if not approves or eligibility.outcome != "pass":
@@ -83,5 +81,5 @@ def submit_checked(
     decided_ms = now_ms + 1  # an audit log is in the order of times, and this comes after the submission
     events.append(ListingReviewed(ref, "approved", None, decided_ms, by=GATEWAY))
     if tells_owner:
-        events.append(OwnerMessageQueued(ref, user_actor(form.owner_id), "approved", None, decided_ms))
+        events.append(OwnerMessageQueued(ref, user_actor(owner_id), "approved", None, decided_ms))
     return events

@@ -1,4 +1,4 @@
-"""API keys. Law: the value of a key is shown once and never kept. The state keeps a keyed digest.
+"""API keys. Invariant: the value of a key is shown once and never kept. The state has a keyed digest of it.
 
 A key is "vg_" and 43 URL-safe characters: 256 random bits, so no slow hash is needed. The digest is keyed
 with a secret of the deployment, so that a copied journal does not even let its reader recognise a key.

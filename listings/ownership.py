@@ -9,23 +9,11 @@ from bisect import bisect_left, insort
 from collections.abc import Iterator, Sequence
 from statistics import median
 
+from core import events as ev
 from core.actors import Actor, user_of
-from core.events import (
-    FREQUENT,
-    ChangeDecided,
-    CoOwnerSaved,
-    CoOwnersEnded,
-    Event,
-    ListingMerged,
-    ListingRemoved,
-    ListingReviewed,
-    ListingSaved,
-    ListingTakenOver,
-    OwnerSet,
-    SlotsSet,
-    UserErased,
-)
+from core.events import FREQUENT
 from core.listing_table import survey
+from core.packing import Brief
 from core.state import State
 from listings.review import claim_of, place_ms, waited_ms
 
@@ -34,9 +22,17 @@ USUAL_OF, USUAL_FROM = 20, 5
 DECIDED_KEPT = 100
 """The decisions that are kept. One that is taken back leaves a gap, because older ones are forgotten."""
 _CHANGING = (
-    *(ListingSaved, ListingReviewed, ListingRemoved, ListingMerged, SlotsSet, ListingTakenOver),
-    *(OwnerSet, CoOwnerSaved, CoOwnersEnded, ChangeDecided),
+    ev.OwnersEvent
+    | ev.ListingSaved
+    | ev.ListingReviewed
+    | ev.ChangeDecided
+    | ev.SlotsSet
+    | ev.ListingTakenOver
+    | ev.ListingRemoved
+    | ev.ListingMerged
 )
+_GONE = Brief("", (), "approved", None, 0, (), ())
+"""The part of a listing that is gone."""
 
 
 class _ByTime:
@@ -150,30 +146,29 @@ class Ownership:
             yield from survey(self._listings.refs, self._look)
             self.is_complete = True
 
-    def on_record(self, _: int, events: Sequence[Event]) -> None:
+    def on_record(self, _: int, events: Sequence[ev.Event]) -> None:
         """Read a committed record."""
         for event in events:
             if type(event) not in FREQUENT and isinstance(event, _CHANGING):
                 self._look(event.ref)
-            elif isinstance(event, UserErased):
+            elif isinstance(event, ev.UserErased):
                 for ref in event.refs:
                     if ref in self._listings:
                         self._look(ref)
 
     def _look(self, ref: str) -> None:
         self._waits = None
-        brief = self._listings.brief(ref) if ref in self._listings else None
-        self._owned.put(ref, brief.owners if brief is not None else ())
-        lost_by = user_of(Actor(brief.lost_by)) if brief is not None else None
+        brief = self._listings.brief(ref) if ref in self._listings else _GONE
+        self._owned.put(ref, brief.owners)
+        lost_by = user_of(Actor(brief.lost_by))
         self._lost.put(ref, (lost_by,) if lost_by is not None else ())
-        self._asked.put(ref, brief.asked if brief is not None else ())
-        is_in_review = brief is not None and brief.state == "in_review"
-        is_waiting = is_in_review or (brief is not None and brief.changed_ms is not None)
-        row = self._listings.peek(ref) if is_waiting else None
+        self._asked.put(ref, brief.asked)
+        is_in_review = brief.state == "in_review"
+        row = self._listings.peek(ref) if is_in_review or brief.changed_ms is not None else None
         self._waiting.put(ref, place_ms(row) if row is not None else None)
         claim = claim_of(row) if row is not None else None
         if claim is not None:
             self._claimers[ref] = claim.by
         else:
             self._claimers.pop(ref, None)
-        self._decided.put(ref, brief.decided_ms if brief is not None and not is_in_review else None)
+        self._decided.put(ref, None if is_in_review else brief.decided_ms)

@@ -1,8 +1,8 @@
-"""The difference between two versions of a profile, field by field and line by line. Law: it takes a moment,
-whatever somebody has written.
+"""The difference between two versions of a profile, field by field and line by line.
 
 Lines are compared by difflib, which takes cubic time in the worst case: 1 s for 400 lines. So equal lines at
-both ends are put aside first, and what is still long is shown as two texts.
+both ends are put aside first, and texts that are still long are not compared: all old lines are shown as gone
+and all new ones as new.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -70,8 +70,10 @@ def _differences(old: Sequence[str], new: Sequence[str]) -> Iterator[ChangedLine
     if max(len(old), len(new)) > COMPARED:
         yield from (*_all("gone", old), *_all("new", new))
         return
-    for deed, old_at, old_to, new_at, new_to in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if deed == "equal":
+    for change, old_at, old_to, new_at, new_to in SequenceMatcher(
+        None, old, new, autojunk=False
+    ).get_opcodes():
+        if change == "equal":
             yield from _all("same", new[new_at:new_to])
         else:
             yield from (*_all("gone", old[old_at:old_to]), *_all("new", new[new_at:new_to]))

@@ -46,7 +46,7 @@ def waiting_since(row: Listing) -> int:
 
 
 PRIORITY_MS = 1_000_000_000_000
-"""So much earlier than it was sent stands a server in the queue that meets every condition: 31 years."""
+"""The head start in the queue of a server that meets every condition: 31 years."""
 
 
 def place_ms(row: Listing) -> int:
@@ -69,7 +69,7 @@ def waited_ms(row: Listing) -> int | None:
 
 
 def claim_of(row: Listing) -> Claim | None:
-    """Return the claim on what waits for a decision now; None if nobody is at it."""
+    """Return the claim on the review that is open now; None if nobody has claimed it."""
     claim, decision = row.claim, decision_of(row)
     if not waits(row) or claim is None:
         return None

@@ -22,18 +22,10 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
+from core import events as ev
 from core import rows
 from core.actors import OPERATOR, Actor, user_actor
-from core.events import (
-    ChangeDecided,
-    Event,
-    ListingRemoved,
-    ListingReviewed,
-    ListingSaved,
-    OwnerMessageQueued,
-    SlotsSet,
-)
-from core.rows import Decision, Listing, PendingChange, Policy, WebhookEvent
+from core.rows import Decision, Listing, PendingChange, Policy, Review, WebhookEvent
 from core.state import State
 from core.webhook_events import NewDeliveries, told
 from kinds.kind import ListingEdit, ListingSubmission
@@ -61,11 +53,13 @@ def listing_of(state: State, ref: str) -> Listing:
     return listing
 
 
-def submit(state: State, form: ListingSubmission, now_ms: int, *, by: Actor) -> list[Event]:
-    ref = form.of_kind.ref(form.id)
+def submit(state: State, ref: str, form: ListingSubmission, now_ms: int, *, by: Actor) -> list[ev.Event]:
+    """Submit a listing. Without a review it is public at once."""
     if ref in state.listings:
         raise Refusal("listing_exists")
-    return [ListingSaved(ref, form.owner_id, form.of_kind.profile_of(form), "in_review", now_ms, by=by)]
+    kind = form.of_kind
+    review: Review = "in_review" if kind.review is not None else "approved"
+    return [ev.ListingSaved(ref, form.owner_id, kind.profile_of(form), review, now_ms, by=by)]
 
 
 def edit(
@@ -76,11 +70,11 @@ def edit(
     *,
     by: Actor,
     shown: EditsShown = "after",
-) -> list[Event]:
+) -> list[ev.Event]:
     """Replace profile and owner. A save that changes nothing leaves no trace. Only the operator sets another
     owner at once; others offer the listing."""
     listing = listing_of(state, ref)
-    profile, events = kind_of(ref).profile_of(form), list[Event]()
+    profile, events = kind_of(ref).profile_of(form), list[ev.Event]()
     if profile != listing.latest or listing.state == "denied":
         events.append(_saved(listing, profile, now_ms, by, shown))
     if form.owner_id != listing.owner_id:
@@ -116,7 +110,7 @@ def decide(
     by: Actor,
     tells_owner: bool = False,
     deliveries: NewDeliveries | None = None,
-) -> list[Event]:
+) -> list[ev.Event]:
     """Return the events of a decision, and those that tell the owner and the listing's endpoint.
 
     Without `deliveries` no endpoint is told. Raises Refusal.
@@ -126,7 +120,7 @@ def decide(
     decision, reason = verdict.decision, verdict.reason
     events = [_decided(listing, verdict, now_ms, by)]
     if tells_owner:
-        events.append(OwnerMessageQueued(ref, user_actor(listing.owner_id), decision, reason, now_ms))
+        events.append(ev.OwnerMessageQueued(ref, user_actor(listing.owner_id), decision, reason, now_ms))
     if deliveries is not None and decision in DECISION_EVENTS:
         event = DECISION_EVENTS[decision]
         events += told(state, listing, event, deliveries, now_ms, users=("",), reason=reason)
@@ -148,7 +142,7 @@ def _refuse(listing: Listing, verdict: Verdict) -> None:
                 raise Refusal("other_version")
 
 
-def _decided(listing: Listing, verdict: Verdict, now_ms: int, by: Actor) -> Event:
+def _decided(listing: Listing, verdict: Verdict, now_ms: int, by: Actor) -> ev.Event:
     """Return the event of a decision.
 
     A withdrawn approval makes a denied listing. Its keys stay, and are refused until it is approved again.
@@ -156,13 +150,13 @@ def _decided(listing: Listing, verdict: Verdict, now_ms: int, by: Actor) -> Even
     ref, decision, reason = listing.ref, verdict.decision, verdict.reason
     match decision:
         case "approved" | "denied":
-            return ListingReviewed(ref, decision, reason, now_ms, by=by)
+            return ev.ListingReviewed(ref, decision, reason, now_ms, by=by)
         case "withdrawn":
-            return ListingReviewed(ref, "denied", reason, now_ms, withdraws=True, by=by)
+            return ev.ListingReviewed(ref, "denied", reason, now_ms, withdraws=True, by=by)
         case "change_agreed" | "change_refused":
             is_agreed = decision == "change_agreed"
             public = listing.latest if is_agreed else listing.agreed
-            return ChangeDecided(ref, public, is_agreed=is_agreed, reason=reason, at_ms=now_ms, by=by)
+            return ev.ChangeDecided(ref, public, is_agreed=is_agreed, reason=reason, at_ms=now_ms, by=by)
 
 
 def change_version(listing: Listing) -> str:
@@ -171,33 +165,35 @@ def change_version(listing: Listing) -> str:
     return hashlib.blake2b(both, digest_size=8).hexdigest()
 
 
-def remove(state: State, ref: str, now_ms: int, *, by: Actor) -> list[Event]:
+def remove(state: State, ref: str, now_ms: int, *, by: Actor) -> list[ev.Event]:
     listing_of(state, ref)
-    return [ListingRemoved(ref, at_ms=now_ms, by=by)]
+    return [ev.ListingRemoved(ref, at_ms=now_ms, by=by)]
 
 
-def set_actual_count(state: State, ref: str, server_count: int, now_ms: int, *, by: Actor) -> list[Event]:
+def set_actual_count(state: State, ref: str, server_count: int, now_ms: int, *, by: Actor) -> list[ev.Event]:
     listing_of(state, ref)
-    return [SlotsSet(ref, now_ms, "actual_count_set", str(server_count), actual=server_count, by=by)]
+    return [ev.SlotsSet(ref, now_ms, "actual_count_set", str(server_count), actual=server_count, by=by)]
 
 
-def set_limits(state: State, ref: str, limits: Limits, now_ms: int, *, by: Actor) -> list[Event]:
+def set_limits(state: State, ref: str, limits: Limits, now_ms: int, *, by: Actor) -> list[ev.Event]:
     listing_of(state, ref)
     own = rows.BotLimits(_policy(limits.stats), _policy(limits.voters))
-    return [SlotsSet(ref, now_ms, "limits_set", limits=own if own != rows.BotLimits() else None, by=by)]
+    return [ev.SlotsSet(ref, now_ms, "limits_set", limits=own if own != rows.BotLimits() else None, by=by)]
 
 
-def _saved(listing: Listing, profile: AnyProfile, now_ms: int, by: Actor, shown: EditsShown) -> ListingSaved:
+def _saved(
+    listing: Listing, profile: AnyProfile, now_ms: int, by: Actor, shown: EditsShown
+) -> ev.ListingSaved:
     ref, owner_id, agreed = listing.ref, listing.owner_id, listing.agreed
     if listing.state != "approved":
-        return ListingSaved(ref, owner_id, profile, "in_review", now_ms, by=by)
-    if profile == agreed:
-        return ListingSaved(ref, owner_id, profile, "approved", now_ms, by=by)
+        return ev.ListingSaved(ref, owner_id, profile, "in_review", now_ms, by=by)
+    if profile == agreed or kind_of(ref).review is None:
+        return ev.ListingSaved(ref, owner_id, profile, "approved", now_ms, by=by)
     since_ms = listing.change.since_ms if listing.change is not None else now_ms
     is_public = shown == "after"
     public, other = (profile, agreed) if is_public else (agreed, profile)
     change = PendingChange(other, is_public, by, now_ms, since_ms)
-    return ListingSaved(ref, owner_id, public, "approved", now_ms, change, by=by)
+    return ev.ListingSaved(ref, owner_id, public, "approved", now_ms, change, by=by)
 
 
 def _policy(limit: Limit | None) -> Policy | None:

@@ -1,4 +1,4 @@
-"""The counts that a bot's owner pushes. Law: an update with one wrong field changes nothing."""
+"""The counts that a bot pushes. Invariant: an update with one wrong field changes nothing."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

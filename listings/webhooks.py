@@ -7,7 +7,7 @@ from typing import get_args
 from msgspec.structs import replace
 
 from core.actors import Actor
-from core.events import DeliveryQueued, EndpointHealthSet, EndpointHelped, Event, SlotsSet
+from core.events import DeliveryQueued, EndpointHealthSet, Event, SlotsSet
 from core.rows import VOTES_ALONE, Delivery, Suspension, Webhook, WebhookEvent
 from core.state import State
 from grammars.http_urls import UrlRefused
@@ -129,7 +129,7 @@ def rotate_secret(
 def lift_suspension(state: State, ref: str, now_ms: int, *, by: Actor) -> list[Event]:
     """Lift a suspension: what waits is sent, and failures count from none."""
     _suspension_of(state, ref)
-    return [EndpointHealthSet(ref, 0, None), EndpointHelped(ref, "suspension_lifted", now_ms, by=by)]
+    return [EndpointHealthSet(ref, 0, None), SlotsSet(ref, now_ms, "suspension_lifted", by=by)]
 
 
 def probe_endpoint(state: State, ref: str, now_ms: int, *, by: Actor) -> list[Event]:
@@ -139,7 +139,7 @@ def probe_endpoint(state: State, ref: str, now_ms: int, *, by: Actor) -> list[Ev
         raise Refusal("nothing_to_probe")
     return [
         EndpointHealthSet(ref, webhook.failed, replace(suspension, probe_ms=now_ms)),
-        EndpointHelped(ref, "endpoint_probed", now_ms, by=by),
+        SlotsSet(ref, now_ms, "endpoint_probed", by=by),
     ]
 
 

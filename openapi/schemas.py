@@ -11,12 +11,11 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType, defstruct
 
-from actions.views import Moment, Snowflake
+from actions.views import Moment, Snowflake, id_view
 from core.rows import WebhookEvent
-from forms.declared import declared_fields
-from forms.fields import Form
-from forms.schema import COMPONENTS, form_components, value_schema
-from handlers.reply import BODIES, ErrorBody
+from forms.fields import Form, declared_fields
+from forms.schema import COMPONENTS, form_components, type_schema
+from handlers.reply import ERROR_BODIES, ErrorBody
 from handlers.route import AnyRoute
 from kinds.kind import Kind
 from kinds.registry import KINDS
@@ -73,7 +72,7 @@ HOOKED = tuple((kind, kind.webhook.id_name) for kind in KINDS if kind.webhook is
 def _vote_for(kind: Kind, id_name: str) -> type[Struct]:
     return defstruct(
         f"{kind.title}Vote",
-        [(id_name, Snowflake), ("user", Snowflake), ("test", IsNoTest)],
+        [(id_name, id_view(kind)), ("user", Snowflake), ("test", IsNoTest)],
         namespace={"__doc__": f"A user voted for {kind.one}."},
         module=__name__,
         forbid_unknown_fields=True,
@@ -86,7 +85,7 @@ def _listing_event(event: WebhookEvent, said: str, **own: Any) -> type[Struct]:
     about = said.format(one=f"{', '.join(others)} or {last}" if others else last)
     return defstruct(
         "".join(part.capitalize() for part in event.split(".")),
-        [*own.items(), *((name, Snowflake | UnsetType, UNSET) for _, name in HOOKED), ("at", Moment)],
+        [*own.items(), *((name, id_view(kind) | UnsetType, UNSET) for kind, name in HOOKED), ("at", Moment)],
         namespace={"__doc__": about[0].upper() + about[1:]},
         module=__name__,
         forbid_unknown_fields=True,
@@ -129,7 +128,7 @@ def schema_components(routes: Iterable[AnyRoute]) -> Node:
     of_forms = form_components(body for body in bodies if issubclass(body, Form))
     pushes = StatsBody.__subclasses__()
     answers = {route.answer: None for route in routes if route.answer is not None}
-    errors: dict[type[Struct], None] = dict.fromkeys([ErrorBody, *BODIES.values()])
+    errors: dict[type[Struct], None] = dict.fromkeys([ErrorBody, *ERROR_BODIES.values()])
     of_webhooks = [body for bodies in WEBHOOK_BODIES.values() for body in bodies]
     of_structs = _structs([*pushes, *answers, *errors, *of_webhooks])
     for kind in KINDS:
@@ -156,7 +155,7 @@ def schema_components(routes: Iterable[AnyRoute]) -> Node:
 def query_parameters(query: type[Struct]) -> Iterable[tuple[str, Node]]:
     """Yield the names and schemas of a query's parameters. One that may be None may be left out."""
     for each in declared_fields(query):
-        schema = value_schema(each)
+        schema = type_schema(each.annotation)
         bare, *others = schema.get("anyOf", [schema])
         if "enum" in bare:
             bare = {**bare, "enum": sorted(bare["enum"])}
@@ -195,7 +194,7 @@ def _structs(types: Iterable[type[Struct]]) -> Node:
 
 
 def _shown(struct_name: str) -> str:
-    """Return a struct's name for the world: views and bodies are called as what they show."""
+    """Return the public name of a struct: a view or a body is named after its content."""
     return struct_name.removesuffix("View").removesuffix("Body")
 
 

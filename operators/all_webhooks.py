@@ -7,7 +7,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from actions.deliveries import ErrorClass
-from actions.views import Count, KindName, ListingName, Snowflake, Success, View, example
+from actions.views import Count, KindName, ListingId, ListingName, Success, View, example
 from actions.webhooks import SuspensionView, suspension_view
 from core.rows import Listing, Webhook
 from core.state import State
@@ -24,7 +24,7 @@ class EndpointInside(View):
     """An endpoint and its queue."""
 
     kind: Annotated[KindName, Meta(description="The kind of listing.")]
-    id: Snowflake
+    id: ListingId
     name: ListingName
     host: Annotated[
         str,
@@ -83,10 +83,10 @@ async def all_webhooks(parts: GatewayParts) -> WebhooksInside:
     await asyncio.sleep(0)
     return WebhooksInside(
         pending=len(deliveries.pending),
-        in_flight=parts.outbox.in_flight,
-        proxy_down=parts.outbox.stopped,
+        in_flight=parts.numbers.outbox.in_flight,
+        proxy_down=parts.numbers.outbox.stopped,
         waiting_endpoints=len(deliveries.refs_pending),
-        suspended_endpoints=len(parts.outbox.suspended),
+        suspended_endpoints=len(parts.numbers.outbox.suspended),
         failing_endpoints=len(failing),
         failing=failing_views,
         loaded=loaded_views,
@@ -104,7 +104,7 @@ def _endpoints(parts: GatewayParts, refs: Iterable[str]) -> tuple[EndpointInside
 
 
 def _endpoint(parts: GatewayParts, listing: Listing, webhook: Webhook) -> EndpointInside:
-    standing = parts.outbox.standing(listing.ref, parts.clock.steady_ms())
+    standing = parts.numbers.outbox.standing(listing.ref, parts.tools.clock.steady_ms())
     return EndpointInside(
         kind=kind_of(listing.ref).plural,
         id=listing.id,

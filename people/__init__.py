@@ -1,8 +1,9 @@
 """People: users who sign in through the chat platform, their sessions, roles and quarantines.
 
-In: the state, a time, and what somebody asks for. Out: events, what is known of a visitor, or a refusal.
-Everything is pure. Whether somebody may ask for it, the callers check by `permissions`.
+In: the state, a time, and a request of somebody. Out: events, the identity of a visitor, or a refusal.
+Everything is pure. The callers check the permissions.
 
-Reading order: `permissions` (who may do what, and who moderates), `quarantine` (what is forbidden to whom),
-`user_sessions` (who a browser belongs to), `queries` (pages of users).
+Reading order: `permissions` (rights and moderators), `quarantine` (acts that are forbidden to a user),
+`user_sessions` (the users that browsers are signed in as), `choices` (what users set for themselves),
+`queries` (pages of users).
 """

@@ -51,12 +51,12 @@ RIGHTS: Mapping[Right, frozenset[Relation]] = {
     "decide": _MODERATOR,
 }
 
-DEEDS_OF_MODERATORS: frozenset[AuditAction] = frozenset({*get_args(Decision), "votes_struck"})
-"""The deeds in the trail of a listing for which a moderator needs the right `decide`."""
+ACTIONS_OF_MODERATORS: frozenset[AuditAction] = frozenset({*get_args(Decision), "votes_struck"})
+"""The actions in an audit log for which a moderator needs the right `decide`."""
 
 
 def relations(user_id: str, row: Listing, *, is_moderator: bool) -> frozenset[Relation]:
-    """Return what the user is to the listing."""
+    """Return the relations of the user to the listing."""
     found = set[Relation]()
     if user_id == row.owner_id:
         found.add("owner")
@@ -77,7 +77,7 @@ def rights(user_id: str, row: Listing, *, is_moderator: bool) -> frozenset[Right
 
 
 def unnamed(moderator: Actor) -> Actor:
-    """Return the actor of a moderator's deed as others read it. The operator stays named."""
+    """Return the actor of a moderator's action as others read it. The operator stays named."""
     return MODERATOR if user_of(moderator) is not None else moderator
 
 

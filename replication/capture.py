@@ -20,14 +20,7 @@ DigestOf = Callable[[str], str]
 """Returns the keyed digest by which a fleet remembers an erased user."""
 
 
-_LOCAL = (
-    ev.EndpointHealthSet
-    | ev.EndingsForgotten
-    | ev.UserDropped
-    | ev.NodeNamed
-    | ev.VotesMoved
-    | ev.VoteCountsMoved
-)
+_LOCAL = ev.EndpointHealthSet | ev.EndingsForgotten | ev.UserDropped | ev.NodeNamed | ev.VotesMoved
 """Events that concern this node alone, or begin an epoch, which others take as a copy."""
 _MERGED = (
     ev.Merged

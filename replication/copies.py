@@ -26,7 +26,7 @@ from core.clock import NS_PER_SECOND, Clock
 from core.events import Event, ManagementEvent, UserMerged, VoteCast, VoteFlagged
 from core.fleet_table import FleetView
 from core.ledger import Ledger
-from core.vote_port import leaves_of
+from core.vote_table import leaves_of
 from replication import facts as fa
 from replication.applying import Applying
 from replication.capture import Capture

@@ -9,7 +9,7 @@ id for long.
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import islice
 
 from core import events as ev
@@ -17,7 +17,7 @@ from core.clock import Clock, month_of_day
 from core.fleet_table import FleetView, label_of, name_and_epoch
 from core.ledger import Ledger
 from core.vote_counts import DAYS, MONTHS, clamped_day
-from core.vote_port import VoteStore
+from core.vote_table import VoteTable
 
 log = logging.getLogger(__name__)
 
@@ -65,12 +65,10 @@ class Identity:
     number alone counts.
     """
 
-    def __init__(self, name: str, ledger: Ledger, clock: Clock, new_table: Callable[[], VoteStore]) -> None:
-        """`new_table` returns an empty table of votes."""
+    def __init__(self, name: str, ledger: Ledger, clock: Clock) -> None:
         self._name = name
         self._ledger = ledger
         self._clock = clock
-        self._new_table = new_table
         self._is_confirmed = False
         self._old_id: str | None = None
         """The node id that the votes move away from."""
@@ -91,9 +89,9 @@ class Identity:
 
     def _clear(self) -> None:
         self._refs: set[str] = set()
-        self._cast = self._new_table()  # counted since the start
-        self._before = self._new_table()  # the counts at the start
-        self._received = self._new_table()  # the counts that others sent of the node id meanwhile
+        self._cast = VoteTable()  # counted since the start
+        self._before = VoteTable()  # the counts at the start
+        self._received = VoteTable()  # the counts that others sent of the node id meanwhile
         self._counts: dict[str, dict[tuple[int, int], _Counted]] = {}
         """The same three of votes by day and month: by ref, then by (DAYS or MONTHS, key)."""
 
@@ -134,8 +132,8 @@ class Identity:
                 here = state.vote_counts.by_key(ref, state.fleet.own, kind, key)
                 moved[kind].append((key, max(counted.before, counted.received), counted.cast + here))
         if moved[DAYS] and self._old_id is not None:
-            event = ev.VoteCountsMoved(ref, self._old_id, tuple(moved[DAYS]), tuple(moved[MONTHS]))
-            self._ledger.commit([event])
+            days, months = tuple(moved[DAYS]), tuple(moved[MONTHS])
+            self._ledger.commit([ev.VotesMoved(ref, self._old_id, days=days, months=months)])
         self._counts.pop(ref, None)
 
     def on_record(self, _: int, events: Sequence[ev.Event]) -> None:

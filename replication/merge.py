@@ -5,7 +5,7 @@ same facts are equal, in whatever order and however often the facts came:
 
     listing    each slot by its rule: see the table in core/sharing.py
     removal    of a listing: wins over authors who had not read it
-    votes      of each node the greatest count, and the latest time; see votes/table.py
+    votes      of each node the greatest count, and the latest time; see core/vote_table.py
     counts     of votes by day and month: as votes, by node; see core/vote_counts.py
     cooldowns  of votes that are gone: the union; of one the later end
     user       each part by its rule: see core/user_changes.py

@@ -14,28 +14,23 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from core.events import (
-    FREQUENT,
-    ChangeDecided,
-    Event,
-    ListingMerged,
-    ListingRemoved,
-    ListingReviewed,
-    ListingSaved,
-    SlotsSet,
-    VoteCast,
-)
+from core import events as ev
+from core.events import FREQUENT
 from core.listing_table import survey
 from core.packing import Brief
 from core.state import State
 from kinds.registry import kind_of
 
 CHANGING = (
-    *(ListingSaved, ListingReviewed, ChangeDecided),
-    *(SlotsSet, ListingRemoved, ListingMerged),
+    ev.ListingSaved
+    | ev.ListingReviewed
+    | ev.ChangeDecided
+    | ev.SlotsSet
+    | ev.ListingRemoved
+    | ev.ListingMerged
 )
 """The events that may change whether everybody sees a listing, or its profile."""
-_DAILY = FREQUENT - {VoteCast}
+_DAILY = FREQUENT - {ev.VoteCast}
 Moved = Callable[["IndexKey", str, int], None]
 """Called with a key, a ref, and 1 if it came under the key or -1 if it left."""
 
@@ -88,7 +83,7 @@ class Catalogue:
             yield from survey(self._listings.refs, self._look)
             self.is_complete = True
 
-    def on_record(self, _: int, events: Sequence[Event]) -> None:
+    def on_record(self, _: int, events: Sequence[ev.Event]) -> None:
         """Read a committed record."""
         for event in events:
             if type(event) in _DAILY:

@@ -1,10 +1,9 @@
-"""Searches through all listings, in slices. Invariant: packed rows stay packed.
+"""The operator's search through all listings, in slices. Invariant: packed rows stay packed.
 
-A search is an object with `slices()`: other requests are served between two of them, and listings may come
-and go. Its result is complete when the iterator ends.
+Other requests are served between two slices, and listings may come and go.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from core.listing_table import ref_slices
@@ -50,23 +49,3 @@ class ListingSearch:
             self._ranked[rank].append(hit)
         else:
             self.more = True
-
-
-class OwnedListings:
-    """The listings that a user owns, alone or with others."""
-
-    def __init__(self, state: State, user: str, most: int) -> None:
-        self._listings = state.listings
-        self._user = user
-        self._most = most
-        self.found: list[Hit] = []
-        self.count = 0
-
-    def look(self, refs: Sequence[str]) -> None:
-        """Look at one slice of listings."""
-        for ref in refs:
-            brief = self._listings.brief(ref)
-            if self._user in brief.owners:
-                self.count += 1
-                if len(self.found) < self._most:
-                    self.found.append(Hit(ref, brief))

@@ -25,17 +25,17 @@ from array import array
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Literal, NamedTuple, Protocol
+from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
 from core.listing_table import ref_slices
+from kinds.registry import kind_of
 from languages.refusals import Invalid
 from languages.said import Fault
 from search.catalogue import Catalogue, IndexKey
-from search.long_lists import LongList
 from search.paging import ListPage, page_of
 
 Sort = Literal["month", "votes", "newest", "name"]
@@ -55,9 +55,57 @@ RUN, SLICE = 1_000, 250
 SKIPPED = 1_000
 """The longest gap of listings that are gone in one page."""
 
+TUPLE = 500
+"""The items of a tuple of a `LongList`, which is freed in about 20 us."""
 NO_CURSOR = {"after": Fault("not_a_cursor")}
-
 SortKey = int | str
+T = TypeVar("T", str, int, str | int)
+
+
+class LongList(Generic[T]):
+    """A long list of texts or numbers, in tuples that do not change.
+
+    Invariant: neither garbage collection nor the end of the list holds the event loop. The collector looks at
+    each item of a list in each of its runs, which takes milliseconds for some hundred thousand. It looks at a
+    tuple of texts and numbers once. Python frees a list in one piece; `freed` frees it in slices.
+    """
+
+    def __init__(self, items: Iterable[T] = ()) -> None:
+        self._runs: list[tuple[T, ...]] = []
+        self._last: list[T] = []
+        self.extend(items)
+
+    def __len__(self) -> int:
+        return len(self._runs) * TUPLE + len(self._last)
+
+    def __getitem__(self, at: int) -> T:
+        run, place = divmod(at, TUPLE)
+        return self._runs[run][place] if run < len(self._runs) else self._last[place]
+
+    def __iter__(self) -> Iterator[T]:
+        for run in self._runs:
+            yield from run
+        yield from self._last
+
+    def extend(self, items: Iterable[T]) -> None:
+        last = self._last
+        last += items
+        while len(last) >= TUPLE:
+            self._runs.append(tuple(last[:TUPLE]))
+            del last[:TUPLE]
+
+    def freed(self) -> Iterator[None]:
+        """Empty the list, in slices."""
+        self._last.clear()
+        while self._runs:
+            self._runs.pop()
+            yield
+
+
+Id = int | str
+"""The id of a listing: a number if the ids of its kind are numbers of the chat platform."""
+Ids = Any
+"""The ids of many listings: an array of numbers, or a `LongList` of texts."""
 
 
 class VoteTotals(Protocol):
@@ -80,15 +128,15 @@ class ListOrder(msgspec.Struct, frozen=True, gc=False):
 class SnapshotTally:
     """The listings of a snapshot, and how many are under its index key now. Ids come in the order of refs."""
 
-    def __init__(self) -> None:
-        self._ids = array("Q")
+    def __init__(self, key: IndexKey) -> None:
+        self._ids = _no_ids(key)
         self.present = 0
 
-    def add(self, ids: Sequence[int]) -> None:
+    def add(self, ids: Sequence[Id]) -> None:
         self._ids.extend(ids)
         self.present += len(ids)
 
-    def move(self, id_: int, step: int) -> None:
+    def move(self, id_: Id, step: int) -> None:
         """Count a listing of the snapshot that has come back (1), or has left (-1)."""
         at = bisect_left(self._ids, str(id_), key=str)
         if at < len(self._ids) and self._ids[at] == id_:
@@ -104,7 +152,7 @@ class OrderingSnapshot(NamedTuple):
 
     number: int
     order: ListOrder
-    ids: "array[int]"
+    ids: Ids
     sort_keys: "array[int] | LongList[str]"
     tally: SnapshotTally
     changes: tuple[int, int]
@@ -157,7 +205,7 @@ class ListOrders:
     def moved(self, key: IndexKey, ref: str, step: int) -> None:
         """Count a listing that came under an index key (1), or left it (-1)."""
         for tally in self._tallies.get(key, ()):
-            tally.move(_id_of(ref), step)
+            tally.move(_reader_of_ids(key)(ref), step)
 
     def newest(self, order: ListOrder, month: int, now_ns: int) -> tuple[OrderingSnapshot | None, bool]:
         """Return the newest snapshot that may be shown, if there is one, and true if a newer one is due."""
@@ -191,7 +239,7 @@ class ListOrders:
 
     def build(self, order: ListOrder, month: int, now_ns: int) -> Iterator[None]:
         """Make a new snapshot, in slices. It is the newest once the iterator has ended."""
-        tally = SnapshotTally()
+        tally = SnapshotTally(order.key)
         self._tallies.setdefault(order.key, []).append(tally)
         try:
             snapshot = yield from self._made(order, tally, month, now_ns)
@@ -199,26 +247,27 @@ class ListOrders:
             self._forget(order.key, tally)
             raise
         for gone in self._keep(snapshot, now_ns):
-            if isinstance(gone.sort_keys, LongList):
-                yield from gone.sort_keys.freed()
+            for column in (gone.ids, gone.sort_keys):
+                if isinstance(column, LongList):
+                    yield from column.freed()
 
     def _made(
         self, order: ListOrder, tally: SnapshotTally, month: int, now_ns: int
     ) -> Generator[None, None, OrderingSnapshot]:
         catalogue = self._catalogue
         changes, is_whole = (catalogue.changes, catalogue.votes), catalogue.is_complete
-        groups: dict[SortKey, int | array[int]] = {}
+        groups: dict[SortKey, Ids | Id] = {}
         for sliced in ref_slices(catalogue.refs_of(order.key)):
-            found = [*map(_id_of, sliced)]
+            found = [*map(_reader_of_ids(order.key), sliced)]
             for ref, id_ in zip(sliced, found, strict=True):
-                _add(groups, self._sort_key(order.sort, ref, month), id_)
+                _add(order.key, groups, self._sort_key(order.sort, ref, month), id_)
             tally.add(found)
             yield
-        ids = array("Q")
+        ids = _no_ids(order.key)
         sort_keys: array[int] | LongList[str] = LongList() if order.sort == "name" else array("q")
         for number, sort_key in enumerate((yield from _sorted_in_slices(groups))):
             group = groups.pop(sort_key)
-            some = group if isinstance(group, array) else (group,)
+            some = (group,) if isinstance(group, int | str) else group
             ids.extend(some)
             sort_keys.extend([sort_key] * len(some))  # type: ignore[list-item] # all have one type
             if number % SLICE == 0:
@@ -289,16 +338,26 @@ class ListOrders:
             self._kept.move_to_end(snapshot.number)
 
 
-def _add(groups: "dict[SortKey, int | array[int]]", sort_key: SortKey, id_: int) -> None:
+def _add(key: IndexKey, groups: dict[SortKey, Ids | Id], sort_key: SortKey, id_: Id) -> None:
     group = groups.setdefault(sort_key, id_)
-    if isinstance(group, array):
-        group.append(id_)
+    if not isinstance(group, int | str):
+        group.extend((id_,))
     elif group != id_:
-        groups[sort_key] = array("Q", (group, id_))
+        groups[sort_key] = both = _no_ids(key)
+        both.extend((group, id_))
 
 
-def _id_of(ref: str) -> int:
-    return int(ref.partition("/")[2])
+def _no_ids(key: IndexKey) -> Ids:
+    """Return an empty list for the ids of the kind of a key."""
+    return array("Q") if kind_of(key.prefix).has_snowflakes else LongList()
+
+
+def _reader_of_ids(key: IndexKey) -> Callable[[str], Id]:
+    """Return the function that reads the id in a ref of the kind of a key."""
+    begin = len(key.prefix)
+    if kind_of(key.prefix).has_snowflakes:
+        return lambda ref: int(ref[begin:])
+    return lambda ref: ref[begin:]
 
 
 def _sorted_in_slices(sort_keys: Iterable[SortKey]) -> Generator[None, None, LongList[SortKey]]:

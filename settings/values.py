@@ -13,13 +13,14 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from difflib import get_close_matches
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, PlainValidator, SecretStr
 
-from grammars.header_values import is_header_value
 from grammars.http_urls import PORT
+from grammars.patterns import is_header_value, is_snowflake
 from grammars.service_urls import read_platform_url, read_proxy_url, read_public_url, read_redis_url
+from kinds.registry import KINDS
 from languages.said import in_words
 from settings.sources import FILE_SUFFIX, variable_of
 
@@ -31,15 +32,20 @@ Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
 WindowSeconds = Annotated[int, Field(ge=1, le=2_592_000)]
 
 
-def _matching(pattern: str, reason: str) -> AfterValidator:
-    """Accept a text that matches whole."""
+def _only(is_right: Callable[[Any], object], reason: str) -> AfterValidator:
+    """Accept the values that are right. A secret is judged by its text."""
 
-    def check(text: str) -> str:
-        if not re.fullmatch(pattern, text):
+    def check(value: Any) -> Any:
+        if not is_right(value.get_secret_value() if isinstance(value, SecretStr) else value):
             raise ValueError(reason)
-        return text
+        return value
 
     return AfterValidator(check)
+
+
+def _matching(pattern: str, reason: str) -> AfterValidator:
+    """Accept a text that matches whole."""
+    return _only(re.compile(pattern).fullmatch, reason)
 
 
 def _split(value: object) -> object:
@@ -79,26 +85,8 @@ MAIL_PORTS = (24, 25, 109, 110, 143, 465, 587, 993, 995, 2525, 4190)
 DATABASE_PORTS = (
     *(1433, 1434, 1521, 1522, 1830, 1883, 2181, 2379, 2380, 2888, 3050, 3306, 3888, 4222, 5432, 5433, 5671),
     *(5672, 5984, 6222, 6379, 6380, 6432, 7001, 7199, 7473, 7474, 7687, 8086, 8123, 8529, 8883, 9042, 9092),
-    *(
-        9142,
-        9160,
-        9200,
-        9300,
-        11210,
-        11211,
-        15672,
-        16379,
-        19530,
-        26257,
-        26379,
-        27017,
-        27018,
-        27019,
-        28015,
-        29015,
-        33060,
-    ),
-    *(33061, 50000, 61613, 61616),
+    *(9142, 9160, 9200, 9300, 11210, 11211, 15672, 16379, 19530, 26257, 26379, 27017, 27018, 27019, 28015),
+    *(29015, 33060, 33061, 50000, 61613, 61616),
 )
 REMOTE_PORTS = (
     *(21, 22, 23, 53, 111, 135, 139, 389, 445, 512, 513, 514, 548, 636, 873, 2049, 2375),
@@ -120,15 +108,13 @@ def _folder(value: object) -> object:
 DataDir = Annotated[Path, BeforeValidator(_folder)]
 
 
-def _socket_path(path: Path) -> Path:
-    if not path.name or "\0" in str(path) or len(str(path).encode()) > SOCKET_PATH_BYTES:
-        raise ValueError(f"must be the path of a file, of at most {SOCKET_PATH_BYTES} bytes")
-    return path
+def _is_socket_path(path: Path) -> bool:
+    return path.name != "" and "\0" not in str(path) and len(str(path).encode()) <= SOCKET_PATH_BYTES
 
 
-SocketPath = Annotated[Path, AfterValidator(_socket_path)]
-
-
+SocketPath = Annotated[
+    Path, _only(_is_socket_path, f"must be the path of a file, of at most {SOCKET_PATH_BYTES} bytes")
+]
 _NAME_SERVER = re.compile(
     rf"(?:\[(?P<v6>[0-9A-Fa-f:.]+)\]|(?P<v4>[0-9.]+)):(?:{PORT})|(?P<bare>[0-9A-Fa-f:.]+)"
 )
@@ -164,30 +150,6 @@ def _inner_address(text: str) -> str:
 InnerAddress = Annotated[str, AfterValidator(_inner_address)]
 
 
-def _header_value(secret: SecretStr) -> SecretStr:
-    if not is_header_value(secret.get_secret_value()):
-        raise ValueError(in_words("not_header_value"))
-    return secret
-
-
-def _long_enough(secret: SecretStr) -> SecretStr:
-    if len(secret.get_secret_value()) < TOKEN_CHARACTERS:
-        raise ValueError(f"must have at least {TOKEN_CHARACTERS} characters")
-    return secret
-
-
-def _digest_key(secret: SecretStr) -> SecretStr:
-    if not 32 <= len(secret.get_secret_value()) <= 64:
-        raise ValueError("must have 32 to 64 characters")
-    return secret
-
-
-def _ascii(secret: SecretStr) -> SecretStr:
-    if not secret.get_secret_value().isascii():
-        raise ValueError("must be ASCII, so that its length is its length in bytes")
-    return secret
-
-
 def _read_by(read: Callable[[str], object]) -> AfterValidator:
     """Accept a secret that `read` reads."""
 
@@ -198,16 +160,26 @@ def _read_by(read: Callable[[str], object]) -> AfterValidator:
     return AfterValidator(check)
 
 
-def _sealing_keys(secret: SecretStr) -> SecretStr:
-    for word in secret.get_secret_value().split() or [""]:
-        if not re.fullmatch(r"[A-Za-z0-9+/_-]{43}=", word):
-            raise ValueError("must be keys of 32 bytes in base64, newest first, separated by spaces")
-    return secret
-
-
-HeaderSecret = Annotated[SecretStr, AfterValidator(_header_value)]
-OperatorToken = Annotated[SecretStr, AfterValidator(_long_enough), AfterValidator(_header_value)]
-DigestSecret = Annotated[SecretStr, AfterValidator(_ascii), AfterValidator(_digest_key)]
+_KEY = re.compile(r"[A-Za-z0-9+/_-]{43}=")
+_HEADER_VALUE = _only(is_header_value, in_words("not_header_value"))
+HeaderSecret = Annotated[SecretStr, _HEADER_VALUE]
+OperatorToken = Annotated[
+    SecretStr,
+    _only(lambda text: len(text) >= TOKEN_CHARACTERS, f"must have at least {TOKEN_CHARACTERS} characters"),
+    _HEADER_VALUE,
+]
+DigestSecret = Annotated[
+    SecretStr,
+    _only(str.isascii, "must be ASCII, so that its length is its length in bytes"),
+    _only(lambda text: 32 <= len(text) <= 64, "must have 32 to 64 characters"),
+]
+SealingKeys = Annotated[
+    SecretStr,
+    _only(
+        lambda text: all(map(_KEY.fullmatch, text.split() or [""])),
+        "must be keys of 32 bytes in base64, newest first, separated by spaces",
+    ),
+]
 ProxyUrl = Annotated[SecretStr, _read_by(read_proxy_url)]
 RedisUrl = Annotated[SecretStr, _read_by(read_redis_url)]
 PlatformUrl = Annotated[str, AfterValidator(read_platform_url)]
@@ -219,27 +191,21 @@ def _digits(value: object) -> object:
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-def _platform_id(text: str) -> str:
-    if not re.fullmatch(r"[1-9][0-9]{16,19}", text) or int(text) >= 1 << 64:
-        raise ValueError("must be an id of the chat platform, of 17 to 20 digits")
-    return text
-
-
 def _line(most: int) -> AfterValidator:
     """Accept a text on one line that people can read."""
-
-    def check(text: str) -> str:
-        if not 1 <= len(text.strip()) == len(text) <= most or not text.isprintable():
-            raise ValueError(f"must be 1 to {most} characters on one line, without spaces around them")
-        return text
-
-    return AfterValidator(check)
+    return _only(
+        lambda text: 1 <= len(text.strip()) == len(text) <= most and text.isprintable(),
+        f"must be 1 to {most} characters on one line, without spaces around them",
+    )
 
 
 ReasonKey = Annotated[str, _matching(r"[a-z0-9-]{1,32}", "must be 1 to 32 characters of a-z, 0-9 and -")]
 ReasonTitle = Annotated[str, _line(80)]
 ReasonText = Annotated[str, _line(400)]
-ListingKind = Literal["bots", "servers", "both"]
+if TYPE_CHECKING:
+    ListingKind = str
+else:
+    ListingKind = Literal[(*(kind.plural for kind in KINDS), "both")]
 
 
 def _off(value: object) -> object:
@@ -259,7 +225,11 @@ def _from_json(value: object) -> object:
 
 
 FROM_JSON = BeforeValidator(_from_json)
-PlatformId = Annotated[str, BeforeValidator(_digits), AfterValidator(_platform_id)]
+PlatformId = Annotated[
+    str,
+    BeforeValidator(_digits),
+    _only(is_snowflake, "must be an id of the chat platform, of 17 to 20 digits"),
+]
 PlatformIds = Annotated[tuple[PlatformId, ...], BeforeValidator(_split)]
 NodeName = Annotated[
     str,
@@ -270,7 +240,6 @@ NodeName = Annotated[
 KeyPrefix = Annotated[
     str, _matching(r"[A-Za-z0-9_{}:-]{1,64}", "must be 1 to 64 characters of A-Z, a-z, 0-9, _, {, }, : and -")
 ]
-SealingKeys = Annotated[SecretStr, AfterValidator(_sealing_keys)]
 
 
 ALIKE_IN_A_SECTION = 0.7  # of 1; a name in the right section is likely the one that was meant
@@ -287,7 +256,7 @@ def unknown(
         variables: all variables as they were written, by the names of their settings.
         secrets: settings that a variable may also give by a file.
     """
-    names = [*_names(settings)]
+    names = [name for name, _ in _named(settings)]
     written = {given: variable for given, variable in variables.items() if f"{given}.".startswith(f"{name}.")}
     if not written:
         return [_told(name, _nearest(name, names))]
@@ -305,12 +274,21 @@ def _told(written: str, right: str | None) -> str:
     return f"{written}: there is no such setting{f'; did you mean {right}?' if right else ''}"
 
 
-def _names(section: type[BaseModel], prefix: str = "") -> Iterator[str]:
-    """Yield the names of all settings and sections."""
+def _named(section: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the names of all settings and sections, with their types."""
     for name, field in section.model_fields.items():
-        yield prefix + name
+        yield prefix + name, field.annotation
         if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
-            yield from _names(field.annotation, f"{prefix}{name}.")
+            yield from _named(field.annotation, f"{prefix}{name}.")
+
+
+def secrets_of(settings: type[BaseModel]) -> Iterator[str]:
+    """Yield the names of the settings whose values are secrets."""
+    yield from (name for name, annotation in _named(settings) if _is_secret(annotation))
+
+
+def _is_secret(annotation: Any) -> bool:
+    return annotation is SecretStr or any(map(_is_secret, get_args(annotation)))
 
 
 def _nearest(name: str, names: Collection[str]) -> str | None:

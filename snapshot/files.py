@@ -31,7 +31,7 @@ from core.packing import SHAPE, PackedRow, Rows, pack, unpack
 from core.rows import Delivery, FleetRow, Listing
 from core.state import State
 from core.user_rows import UserRow
-from core.vote_port import copy_votes, counted_in
+from core.vote_table import copy_votes, counted_in
 from storage.disk import Disk, write_all
 from storage.folder import UNFINISHED, list_numbered
 from storage.sealing import KEY_ID_BYTES, NONCE_BYTES, SALT_BYTES, TAG_BYTES, Keyring, Seal, Unsealable
@@ -82,7 +82,7 @@ class UsersChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="u
 
 
 class LeavesChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="votes"):
-    """(ref, leaf): a leaf of `votes/table.py` holds user ids and packed votes of a listing's voters.
+    """(ref, leaf): a leaf of `core/vote_table.py` holds user ids and packed votes of a listing's voters.
 
     The encoder adds `counted`, the sum of the counts in each leaf, so that a start need not sum them.
     """

@@ -14,7 +14,7 @@ from core.clock import day_of, month_of
 from core.events import Event, VoteCast
 from core.state import State
 from core.user_rows import user_ref
-from core.vote_port import leaves_of
+from core.vote_table import leaves_of
 
 
 class VoteTally:
@@ -86,7 +86,7 @@ class VoterSurvey:
 
     @property
     def top(self) -> tuple[TopVoter, ...]:
-        """Those who have voted most, of those who let owners see their names."""
+        """The voters with the most votes, of all who let owners see their names."""
         found = []
         for votes, user in self._top:
             row = self._state.users.get(user_ref(str(user)))

@@ -7,31 +7,14 @@ from typing import Annotated, NamedTuple
 
 from msgspec import Meta, Struct
 
+from core import events as ev
 from core.actors import user_actor
 from core.audit_log import actors_of
-from core.events import (
-    CoOwnerSaved,
-    DeliveryMerged,
-    DeliveryQueued,
-    Event,
-    ListingMerged,
-    ListingSaved,
-    ListingTakenOver,
-    OwnerMessageQueued,
-    OwnerSet,
-    QuarantineSet,
-    UserEvent,
-    UserMerged,
-    VoteCast,
-    VoteFlagged,
-    VotesMerged,
-)
-from core.listing_changes import ManagedRowEvent, OwnersEvent
 from core.listing_table import ref_slices
 from core.state import State
 from core.user_changes import has_acted
 from core.user_rows import USERS, user_ref
-from core.vote_port import leaves_of
+from core.vote_table import leaves_of
 
 SLICE_LISTINGS = 256
 
@@ -94,10 +77,10 @@ class RecentVotes:
 
 
 def refs_that_know(state: State, user: str) -> Iterator[list[str]]:
-    """Yield the refs of what knows the user, slice by slice: listings with votes or acts of the user, or
-    deliveries that name the user; rows of other users whom the user has acted on, and the user's own.
+    """Yield the refs of everything that names the user, slice by slice: listings with votes, actions or
+    deliveries of the user, rows of other users whom the user has acted on, and the user's own row.
 
-    Listings may come and go between two slices, but what a listing gets to know after its turn is not told.
+    Listings may come and go between two slices. A listing that names the user only after its turn is missed.
     """
     # In this order: a ref without a listing may become one meanwhile.
     for known in (state.listings.unlisted, state.listings.refs, state.users.refs):
@@ -116,7 +99,7 @@ def _knows(state: State, ref: str, user: str) -> bool:
 
 
 class Search:
-    """A search for the listings and rows that name a user. Invariant: it finds all that do when it ends.
+    """A search for the listings and rows that name a user. Invariant: at its end it has found all of them.
 
     A search goes through everything in slices, between which others may run. It notes from the log records
     that name the user meanwhile.
@@ -134,40 +117,40 @@ class Search:
             self.refs.update(found)
             yield
 
-    def on_record(self, events: Sequence[Event]) -> None:
+    def on_record(self, events: Sequence[ev.Event]) -> None:
         for event in events:
             match event:
-                case VoteCast() | VoteFlagged() | DeliveryQueued() if event.user == self.user:
+                case ev.VoteCast() | ev.VoteFlagged() | ev.DeliveryQueued() if event.user == self.user:
                     self.refs.add(event.ref)
-                case DeliveryMerged() if event.row.user == self.user:
+                case ev.DeliveryMerged() if event.row.user == self.user:
                     self.refs.add(event.ref)
-                case UserMerged() if event.ref == self._actor or has_acted(event.row, self._actor):
+                case ev.UserMerged() if event.ref == self._actor or has_acted(event.row, self._actor):
                     self.refs.add(event.ref)
                 case _ if isinstance(event, _Naming) and self._actor in _named(event):
                     self.refs.add(event.ref)
-                case ListingMerged() if self._actor in actors_of(event.row):
+                case ev.ListingMerged() if self._actor in actors_of(event.row):
                     self.refs.add(event.ref)
-                case VotesMerged() if self._state.votes.get(event.ref, int(self.user)) is not None:
+                case ev.VotesMerged() if self._state.votes.get(event.ref, int(self.user)) is not None:
                     self.refs.add(event.ref)
 
 
-_Naming = ListingSaved | OwnersEvent | ManagedRowEvent | OwnerMessageQueued | UserEvent
+_Naming = ev.ListingSaved | ev.ManagedRowEvent | ev.OwnerMessageQueued | ev.UserEvent
 
 
 def _named(event: _Naming) -> tuple[str, ...]:
     """Return the actors whom the row that the event changes names from now on."""
     match event:
-        case OwnerMessageQueued():
+        case ev.OwnerMessageQueued():
             return (event.to,)
-        case ListingTakenOver():
+        case ev.ListingTakenOver():
             return (event.by, user_actor(event.owner_id), user_actor(event.lost_by))
-        case QuarantineSet():
+        case ev.QuarantineSet():
             return (event.ref, event.quarantine.by)
-        case CoOwnerSaved():
+        case ev.CoOwnerSaved():
             return (event.by, event.co_owner.user)
-        case OwnerSet() if event.hand_over is not None:
+        case ev.OwnerSet() if event.hand_over is not None:
             return (event.by, event.hand_over.successor)
-        case _ if isinstance(event, UserEvent):
+        case _ if isinstance(event, ev.UserEvent):
             return (event.ref,)
         case _:
             return (event.by,)
@@ -190,7 +173,7 @@ class Searches:
         finally:
             self._running.remove(search)
 
-    def on_record(self, _: int, events: Sequence[Event]) -> None:
+    def on_record(self, _: int, events: Sequence[ev.Event]) -> None:
         """Read a committed record for every search."""
         for search in self._running:
             search.on_record(events)

@@ -4,17 +4,9 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
+from core import events as ev
 from core.actors import Actor
 from core.clock import month_of_day
-from core.events import (
-    CooldownsKept,
-    DeliveryDropped,
-    DeliveryQueued,
-    Event,
-    UserErased,
-    VoteCast,
-    VotesRemoved,
-)
 from core.state import State
 from core.vote_counts import REMOVED, REMOVED_DAYS, REMOVED_MONTHS, clamped_day
 from core.webhook_events import NewDeliveries, told
@@ -30,7 +22,7 @@ def cast_vote(
     now_ms: int,
     cooldown_ms: int,
     kept_until_ms: int = 0,
-) -> tuple[VoteCast, *tuple[DeliveryQueued | DeliveryDropped, ...]]:
+) -> tuple[ev.VoteCast, *tuple[ev.DeliveryQueued | ev.DeliveryDropped, ...]]:
     """Return a vote, and its delivery if a webhook is set. Raises Refusal.
 
     `kept_until_ms` is the end of a cooldown whose vote was erased.
@@ -47,7 +39,7 @@ def cast_vote(
     count_here = state.votes.parts(ref, int(user)).get(state.fleet.own, 0)
     total = known[0] + 1 if known is not None else 1
     of_day, of_month = state.vote_counts.at(ref, state.fleet.own, clamped_day(now_ms))
-    vote = VoteCast(
+    vote = ev.VoteCast(
         ref,
         user,
         count_here + 1,
@@ -61,7 +53,7 @@ def cast_vote(
 
 def erase_user(
     user: str, refs: Collection[str], pseudonym: str = "", *, now_ms: int, by: Actor
-) -> list[Event]:
+) -> list[ev.Event]:
     """Erase the votes of a user for the listings, all their deliveries that name the user, and the user's
     name in what was done with them.
 
@@ -69,7 +61,7 @@ def erase_user(
     """
     if not refs and not pseudonym:
         return []
-    return [UserErased(user, tuple(sorted(refs)), pseudonym, at_ms=now_ms, by=by)]
+    return [ev.UserErased(user, tuple(sorted(refs)), pseudonym, at_ms=now_ms, by=by)]
 
 
 class VoteRemoval(NamedTuple):
@@ -82,7 +74,7 @@ class VoteRemoval(NamedTuple):
 
 
 class KeptCooldowns(NamedTuple):
-    """How cooldowns are kept whose votes are gone."""
+    """The cooldown of a vote, and the pseudonym under which it runs on when the vote is gone."""
 
     cooldown_ms: int
     pseudonym_of: Callable[[str, str], str]
@@ -98,11 +90,11 @@ def remove_votes(
     *,
     now_ms: int,
     by: Actor,
-) -> list[Event]:
+) -> list[ev.Event]:
     """Remove all votes of the users for the listing. Raises Refusal.
 
-    The cooldowns of the votes run on. The endpoint is told of each user, if it takes that. In a fleet a user
-    without a vote is among them, too, because another node may know of one.
+    The cooldowns of the votes run on. The endpoint gets an event for each user, if it takes such events. In a
+    fleet the event also names users without a vote here, because another node may know of one.
     """
     users, reason = removal.users, removal.reason
     listing = state.listings.get(ref)
@@ -120,7 +112,7 @@ def remove_votes(
     days = _removed_by_day(state, ref, [last_ms for _, last_ms in known.values()])
     of_all = state.vote_counts.by_key(ref, state.fleet.own, REMOVED, 0)
     of_all += sum(count for count, _ in known.values())
-    event = VotesRemoved(ref, removed, "" if removal.goes_on else reason, now_ms, days, of_all, by=by)
+    event = ev.VotesRemoved(ref, removed, "" if removal.goes_on else reason, now_ms, days, of_all, by=by)
     told_of = told(state, listing, "vote.struck", deliveries, now_ms, users=[*known], reason=reason)
     # Cooldowns come first, so that other nodes, too, know of them before they forget the votes.
     return [*_kept(ends, now_ms), event, *told_of]
@@ -153,7 +145,7 @@ def keep_cooldowns(
     *,
     now_ms: int,
     cooldown_ms: int,
-) -> list[Event]:
+) -> list[ev.Event]:
     """Keep the cooldowns of a user's votes for the listings, which an erasure in the same record removes.
 
     Args:
@@ -165,13 +157,13 @@ def keep_cooldowns(
     )
 
 
-def _kept(ends: Mapping[str, int], now_ms: int) -> list[Event]:
-    """Keep those of the cooldowns that run, by pseudonym."""
+def _kept(ends: Mapping[str, int], now_ms: int) -> list[ev.Event]:
+    """Keep the cooldowns that still run. `ends` are by pseudonym."""
     running = tuple((pseudonym, end_ms) for pseudonym, end_ms in ends.items() if now_ms < end_ms)
-    return [CooldownsKept(running, now_ms)] if running else []
+    return [ev.CooldownsKept(running, now_ms)] if running else []
 
 
-def drop_cooldowns(state: State, now_ms: int) -> list[Event]:
+def drop_cooldowns(state: State, now_ms: int) -> list[ev.Event]:
     """Drop the cooldowns that are over."""
     is_any_over = any(end_ms <= now_ms for end_ms in state.cooldowns.values())
-    return [CooldownsKept((), now_ms)] if is_any_over else []
+    return [ev.CooldownsKept((), now_ms)] if is_any_over else []

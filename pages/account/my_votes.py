@@ -20,8 +20,7 @@ from languages.refusals import Refusal
 from languages.texts import Text
 from pages.page import AnyPage, Page, PageCall, Post, Shown
 from pages.shared_texts import done
-from people.naming import set_naming
-from people.reminders import clear_reminders, is_reminded, set_reminder
+from people.choices import clear_reminders, is_reminded, set_naming, set_reminder
 from search.paging import ListPage
 from votes.voted import VotedFor, VotedPage
 
@@ -36,7 +35,7 @@ _VOTE_PAGE = re.compile(rf"/{_REF}/vote", re.ASCII)
 class MyVoteView(View):
     """The votes of a user for a listing."""
 
-    listing: Annotated[str, Meta(description="Its path in this API, such as `bots/<id>`.")]
+    listing: Annotated[str, Meta(description=f"Its path in this API, such as `{KINDS[0]}/<id>`.")]
     name: Annotated[str | None, Meta(description="Null for a listing that is not public.")]
     votes: Count
     last_at: Count | None

@@ -27,7 +27,7 @@ from languages.refusals import Refusal
 from languages.texts import Text, Words
 from pages.page import Again, Page, PageCall, Post, Shown
 from pages.voting.vote_guards import Tripped
-from people.reminders import is_reminded
+from people.choices import is_reminded
 from web.pages import see_other
 
 FROM_SIGN_IN = "from=sign-in"
@@ -294,6 +294,7 @@ def text_for_voters(error: str | None) -> Words:
 
 VOTE_PAGE = Page(
     path="/{kind}/{id}/vote",
+    of="votes",
     template="vote",
     visitors="anyone",
     show=show,

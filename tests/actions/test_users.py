@@ -9,11 +9,11 @@ import pytest
 from actions.action import Call
 from actions.users import forget
 from core.actors import user_actor
-from core.clock import FakeClock
 from core.ledger import Ledger
 from handlers.slices import in_slices
 from languages.refusals import Refusal
 from tests.support.coroutines import run
+from tests.support.fake_clock import FakeClock
 from tests.support.people import signed_in
 from tests.support.sample_rows import NOW_MS, USER
 

@@ -9,7 +9,6 @@ import pytest
 from actions.action import Call
 from actions.votes import remove
 from core.actors import user_actor
-from core.clock import FakeClock
 from core.ledger import Ledger
 from core.webhook_events import NewDeliveries
 from forms.reading import read
@@ -18,6 +17,7 @@ from languages.refusals import Refusal
 from listings.forms import Strike
 from tests.support.committed_rows import a_listing
 from tests.support.coroutines import run
+from tests.support.fake_clock import FakeClock
 from tests.support.sample_rows import BOT_REF, NOW_MS, USER
 from votes.rules import cast_vote
 

@@ -10,8 +10,9 @@ import pytest
 from chatplatform.authorization import SignInFailed, new_sign_in, read_callback, token_form
 from chatplatform.listing_checks import ServerConditions, ServerFacts, server_checks
 from chatplatform.platform_client import ChatPlatform, PlatformAccess, PlatformAway, open_chat_platform
-from core.clock import FakeClock, SystemClock
+from core.clock import SystemClock
 from tests.support.coroutines import run, until
+from tests.support.fake_clock import FakeClock
 from tests.support.gateways import WAIT_SECONDS
 from tests.support.platform_stand_in import (
     ADA,

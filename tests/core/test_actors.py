@@ -1,4 +1,4 @@
-"""core/actors.py: who makes a change."""
+"""core/actors.py: the names of actors."""
 
 from core.actors import ERASED, GATEWAY, OPERATOR, UNKNOWN, user_actor, user_of
 from tests.support.sample_rows import USER

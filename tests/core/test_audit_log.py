@@ -1,4 +1,4 @@
-"""core/audit_log.py: the same entries at all nodes, in whichever order they heard of them."""
+"""core/audit_log.py: all nodes have the same entries, in whatever order they heard of them."""
 
 import pytest
 from hypothesis import given
@@ -21,22 +21,22 @@ from tests.support.examples import examples
 from tests.support.sample_rows import NOW_MS, OTHER_USER, USER
 
 ME, OTHER = user_actor(USER), user_actor(OTHER_USER)
-deeds: st.SearchStrategy[AuditAction] = st.sampled_from(["denied", "key_issued", "edited"])
+actions: st.SearchStrategy[AuditAction] = st.sampled_from(["denied", "key_issued", "edited"])
 nodes = st.sampled_from(["a.1", "b.1"])
 acts = st.builds(
     # There is one entry for a moment, node and action.
-    lambda at_ms, deed, node: AuditEntry(at_ms, (ME, OTHER, OPERATOR)[at_ms % 3], deed, node=node),
+    lambda at_ms, action, node: AuditEntry(at_ms, (ME, OTHER, OPERATOR)[at_ms % 3], action, node=node),
     st.integers(0, 30),
-    deeds,
+    actions,
     nodes,
 )
-trails = st.integers(0, KEPT + 20).flatmap(
+logs = st.integers(0, KEPT + 20).flatmap(
     lambda length: st.lists(acts, min_size=length, max_size=length).map(newest)
 )
 
 
 @examples(200)
-@given(trails, trails, trails)
+@given(logs, logs, logs)
 def test_trails_are_joined_alike_in_any_order_and_however_often(
     one: tuple[AuditEntry, ...], two: tuple[AuditEntry, ...], three: tuple[AuditEntry, ...]
 ) -> None:
@@ -47,43 +47,43 @@ def test_trails_are_joined_alike_in_any_order_and_however_often(
 
 
 @examples(200)
-@given(trails, trails, st.integers(0, 30))
+@given(logs, logs, st.integers(0, 30))
 def test_a_user_is_struck_out_alike_before_and_after_two_trails_are_joined(
     one: tuple[AuditEntry, ...], two: tuple[AuditEntry, ...], until_ms: int
 ) -> None:
-    def struck(trail: tuple[AuditEntry, ...]) -> tuple[AuditEntry, ...]:
-        return without_name(trail, ME, until_ms)
+    def struck(log: tuple[AuditEntry, ...]) -> tuple[AuditEntry, ...]:
+        return without_name(log, ME, until_ms)
 
     assert struck(newest((*struck(one), *two))) == struck(newest((*one, *struck(two))))
 
 
 @pytest.mark.parametrize(
-    "deed",
+    "action",
     [
         *("submitted", "approved", "denied", "votes_struck", "handed_over"),
         *("key_issued", "key_rotated", "key_deleted"),
     ],
 )
-def test_no_other_acts_push_out_what_was_decided_and_done_with_keys_and_owners(deed: AuditAction) -> None:
-    kept = [AuditEntry(NOW_MS + number, OTHER, deed) for number in range(APART + 1)]
+def test_no_other_actions_push_out_decisions_and_actions_on_keys_and_owners(action: AuditAction) -> None:
+    kept = [AuditEntry(NOW_MS + number, OTHER, action) for number in range(APART + 1)]
     edits = [AuditEntry(NOW_MS + 100 + number, ME, "edited") for number in range(KEPT + 5)]
     assert newest((*kept, *edits)) == (*kept[1:], *edits[5:])
 
 
 def test_the_oldest_acts_are_forgotten() -> None:
-    trail = newest(AuditEntry(NOW_MS + number, OPERATOR, "edited") for number in range(KEPT + 5))
-    assert [act.at_ms - NOW_MS for act in trail] == list(range(5, KEPT + 5))
+    log = newest(AuditEntry(NOW_MS + number, OPERATOR, "edited") for number in range(KEPT + 5))
+    assert [entry.at_ms - NOW_MS for entry in log] == list(range(5, KEPT + 5))
 
 
 def test_a_user_is_struck_out_and_the_act_stays() -> None:
-    trail = (
+    log = (
         AuditEntry(NOW_MS, ME, "submitted"),
         AuditEntry(NOW_MS + 1, OTHER, "edited"),
         AuditEntry(NOW_MS + 2, ME, "edited"),
     )
-    assert [act.by for act in without_name(trail, ME, None)] == [ERASED, OTHER, ERASED]
-    assert [act.by for act in without_name(trail, ME, NOW_MS)] == [ERASED, OTHER, ME]
-    assert without_name(trail, OPERATOR, None) is trail
+    assert [entry.by for entry in without_name(log, ME, None)] == [ERASED, OTHER, ERASED]
+    assert [entry.by for entry in without_name(log, ME, NOW_MS)] == [ERASED, OTHER, ME]
+    assert without_name(log, OPERATOR, None) is log
 
 
 def test_the_oldest_notes_and_flags_are_forgotten() -> None:

@@ -1,4 +1,4 @@
-"""core/bit_fields.py: what is put is read."""
+"""core/bit_fields.py: a reader gets the numbers that a writer has put."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""core/fleet_table.py: cooldowns whose votes were erased run on, and go when they are over."""
+"""core/fleet_table.py: the cooldowns of erased votes run on, and go when they are over."""
 
 import random
 

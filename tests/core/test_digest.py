@@ -1,4 +1,4 @@
-"""core/digest.py: equal states have equal digests, whatever led to them and whatever happened meanwhile."""
+"""core/digest.py: equal states have equal digests, after any history."""
 
 from itertools import islice
 
@@ -6,16 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import digest
+from core import digest, vote_table
 from core.events import Event, ListingReviewed, ListingSaved
 from core.state import State
-from core.vote_port import leaves_of
+from core.vote_table import leaves_of
 from tests.support.examples import examples
 from tests.support.generated_events import frequent, histories, sequences
 from tests.support.memory_ledger import empty_state
 from tests.support.sample_rows import BOT_PROFILE, NOW_MS
-from tests.support.state_laws import reloaded
-from votes import table
+from tests.support.state_invariants import reloaded
 
 
 def state_of(events: list[Event]) -> State:
@@ -58,7 +57,7 @@ def test_a_refresh_that_is_given_up_leaves_the_digest_right(before: list[Event],
 @given(before=sequences)
 def test_the_leaves_in_which_votes_stand_do_not_show(before: list[Event]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(table, "LEAF", 2)
+        patch.setattr(vote_table, "LEAF", 2)
         split = state_of(before)
         leaves = {ref: len(list(leaves_of(split.votes, ref))) for ref in split.listings.refs}
 

@@ -27,7 +27,7 @@ from tests.support.examples import examples
 from tests.support.generated_events import OF_TYPE, sequences
 from tests.support.memory_ledger import empty_state
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OWNER, SERVER_REF, USER
-from tests.support.state_laws import picture
+from tests.support.state_invariants import picture
 
 NAMED = NodeNamed("a.1")
 ROW = Listing(BOT_REF, OWNER, BOT_PROFILE, NOW_MS, NOW_MS, Reviewed("approved", NOW_MS))
@@ -43,7 +43,7 @@ def state_after(*events: Event) -> State:
 
 
 def two_nodes(*of_a: Event, of_b: tuple[Event, ...]) -> tuple[str, str]:
-    """The shared digests of a and of b after what each has heard."""
+    """Return the shared digests of nodes a and b after the events that each has heard."""
     first, second = state_after(NAMED, *of_a), state_after(NodeNamed("b.1"), *of_b)
     return first.shared_digest(), second.shared_digest()
 

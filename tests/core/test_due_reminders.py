@@ -1,4 +1,4 @@
-"""core/due_reminders.py: one reminder for each vote, told from the votes alone."""
+"""core/due_reminders.py: each vote has one reminder, which follows from the votes alone."""
 
 import pytest
 
@@ -7,7 +7,6 @@ from core.events import (
     Event,
     ListingRemoved,
     ListingReviewed,
-    ReminderCleared,
     ReminderSet,
     UserErased,
 )
@@ -16,7 +15,6 @@ from core.user_rows import user_ref
 from tests.support.people import signed_in
 from tests.support.sample_rows import BOT_REF, DAY_MS, HOUR_MS, NOW_MS, OTHER_REF, USER, listed, voted
 from tests.support.slots_set import notices_read
-from votes.table import VoteTable
 
 REF = user_ref(USER)
 END_MS = NOW_MS + DAY_MS
@@ -25,7 +23,7 @@ VOTE = voted(int(USER))
 
 
 def state_after(*events: Event) -> State:
-    state = State(VoteTable(), 10)
+    state = State(10)
     for event in (*listed(), signed_in(USER, "d1"), *events):
         state.apply(event)
     return state
@@ -51,7 +49,7 @@ def test_a_reminder_is_due_once_the_cooldown_is_over_and_not_before() -> None:
     [
         (REMIND,),
         (VOTE,),
-        (VOTE, REMIND, ReminderCleared(REF, BOT_REF, NOW_MS + 1)),
+        (VOTE, REMIND, ReminderSet(REF, BOT_REF, NOW_MS + 1, is_on=False)),
         (VOTE, REMIND, ListingRemoved(BOT_REF)),
         (VOTE, REMIND, ListingReviewed(BOT_REF, "denied", "No.", NOW_MS + 1)),
         (VOTE, ReminderSet(REF, BOT_REF, END_MS)),

@@ -1,4 +1,4 @@
-"""core/audit_log.py: who is named in a row, and what is left when a name goes."""
+"""core/audit_log.py: the actors that a row names, and the row without one of them."""
 
 from msgspec.structs import replace
 

@@ -1,4 +1,4 @@
-"""core/events.py: what is committed is what a restart reads, or the restart does not happen."""
+"""core/events.py: a restart reads exactly the events that were committed, or it fails."""
 
 import json
 from typing import Any, get_args

@@ -1,4 +1,4 @@
-"""core/listing_changes.py: an event changes its part of a row, and stamps that part alone."""
+"""core/listing_changes.py: an event changes its slots of a row, and stamps those alone."""
 
 from typing import Literal, get_args
 
@@ -13,7 +13,6 @@ from core.events import (
     CoOwnerSaved,
     CoOwnersEnded,
     EndpointHealthSet,
-    EndpointHelped,
     KeyDeleted,
     KeySaved,
     KeyUsed,
@@ -24,11 +23,13 @@ from core.events import (
     NoteAdded,
     OwnerMessageEvent,
     OwnerSet,
+    RowEvent,
+    SlotsSet,
     StatsUpdated,
     VoteFlagged,
     VotesRemoved,
 )
-from core.listing_changes import RowEvent, changed, saved
+from core.listing_changes import changed, saved
 from core.push_history import with_push
 from core.rows import (
     UNSTAMPED,
@@ -137,10 +138,15 @@ def test_an_event_changes_its_part_and_stamps_it_in_a_fleet(
 
 def test_every_event_of_a_row_is_tried_here() -> None:
     without_a_part_of_their_own = {
-        *(KeySaved, KeyDeleted, KeyUsed, EndpointHelped, EndpointHealthSet, NoteAdded, VotesRemoved),
+        *(KeySaved, KeyDeleted, KeyUsed, EndpointHealthSet, NoteAdded, VotesRemoved),
         *(CoOwnerSaved, CoOwnersEnded, ListingTakenOver, VoteFlagged, *get_args(OwnerMessageEvent)),
     }
     assert {type(event) for event, _, _ in PARTS} | without_a_part_of_their_own == set(get_args(RowEvent))
+
+
+def test_an_action_that_concerns_no_slot_stamps_none() -> None:
+    probed = SlotsSet(BOT_REF, NOW_MS, "endpoint_probed")
+    assert changed(ROW, probed, STAMP).stamps is None
 
 
 def test_a_key_bears_its_stamp_itself() -> None:
@@ -224,7 +230,7 @@ def test_a_listing_that_is_edited_keeps_its_owner_and_its_review_only_if_it_was_
     assert saved(approved, replace(new, review="approved"), None) == approved
 
 
-ACTS: list[tuple[ManagementEvent, AuditAction, str]] = [
+ACTIONS: list[tuple[ManagementEvent, AuditAction, str]] = [
     (ListingReviewed(BOT_REF, "approved", None, NOW_MS + 4), "approved", ""),
     (ListingReviewed(BOT_REF, "denied", "Too quiet.", NOW_MS + 4), "denied", "Too quiet."),
     (ListingReviewed(BOT_REF, "denied", "Spam.", NOW_MS + 4, withdraws=True), "withdrawn", "Spam."),
@@ -240,23 +246,23 @@ ACTS: list[tuple[ManagementEvent, AuditAction, str]] = [
         *("webhook_saved", "receiver.example"),
     ),
     (webhook_removed(BOT_REF, at_ms=NOW_MS + 4), "webhook_removed", ""),
-    (EndpointHelped(BOT_REF, "endpoint_probed", NOW_MS + 4), "endpoint_probed", ""),
+    (SlotsSet(BOT_REF, NOW_MS + 4, "endpoint_probed"), "endpoint_probed", ""),
 ]
 
 
 @pytest.mark.parametrize("by", [OPERATOR, user_actor(OWNER)])
-@pytest.mark.parametrize(("event", "deed", "about"), ACTS)
-def test_an_act_is_in_the_trail_with_its_actor_and_its_time(
-    event: ManagementEvent, deed: AuditAction, about: str, by: Actor
+@pytest.mark.parametrize(("event", "action", "about"), ACTIONS)
+def test_an_action_is_in_the_audit_log_with_its_actor_and_its_time(
+    event: ManagementEvent, action: AuditAction, about: str, by: Actor
 ) -> None:
     event = replace(event, by=by)
     assert isinstance(event, RowEvent)
-    assert changed(ROW, event, None).audit_log == (AuditEntry(NOW_MS + 4, by, deed, about),)
-    assert changed(ROW, event, STAMP).audit_log == (AuditEntry(STAMP.ms, by, deed, about, STAMP.node),)
+    assert changed(ROW, event, None).audit_log == (AuditEntry(NOW_MS + 4, by, action, about),)
+    assert changed(ROW, event, STAMP).audit_log == (AuditEntry(STAMP.ms, by, action, about, STAMP.node),)
 
 
-@pytest.mark.parametrize("event", [event for event, _, _ in ACTS])
-def test_an_act_that_is_applied_again_is_in_the_trail_once(event: ManagementEvent) -> None:
+@pytest.mark.parametrize("event", [event for event, _, _ in ACTIONS])
+def test_an_action_that_is_applied_again_is_in_the_audit_log_once(event: ManagementEvent) -> None:
     assert isinstance(event, RowEvent)
     once = changed(ROW, event, STAMP)
     assert changed(once, event, STAMP).audit_log == once.audit_log
@@ -275,7 +281,7 @@ def test_a_first_save_is_a_submission_also_when_it_is_applied_again() -> None:
 
 
 @pytest.mark.parametrize(("key_id", "day", "kept"), [("k1", 5, 5), ("k1", 7, 7), ("k1", 3, 5), ("k9", 7, 5)])
-def test_of_two_days_of_use_the_later_one_holds(key_id: str, day: int, kept: int) -> None:
+def test_the_later_of_two_days_of_use_holds(key_id: str, day: int, kept: int) -> None:
     used = replace(ROW, keys=(replace(KEY, used_day=5),))
 
     assert changed(used, KeyUsed(BOT_REF, key_id, day), None) == replace(
@@ -340,7 +346,7 @@ def test_a_decision_ends_a_change_and_leaves_the_time_of_the_approval(is_public:
 
 
 @pytest.mark.parametrize("is_public", [True, False])
-def test_who_owns_a_listing_whose_approval_is_withdrawn_goes_on_with_the_latest_version(
+def test_after_a_withdrawn_approval_the_owner_goes_on_with_the_latest_version(
     is_public: bool,
 ) -> None:
     row = saved(APPROVED, changed_to("Renamed", is_public=is_public), None)

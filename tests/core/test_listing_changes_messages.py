@@ -1,4 +1,4 @@
-"""Messages to owners: what events and other nodes make of the message to an owner."""
+"""core/listing_changes.py: the message to an owner after events, and joined with that of another node."""
 
 import pytest
 from msgspec.structs import replace

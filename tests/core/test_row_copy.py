@@ -1,4 +1,4 @@
-"""core/packing.py: a copy of the rows is of the moment it began, whatever happens while it is taken."""
+"""core/packing.py: a copy has the rows of the moment at which it began, even if they change meanwhile."""
 
 from itertools import islice
 

@@ -1,4 +1,4 @@
-"""core/rows.py: what is equal has equal bytes."""
+"""core/rows.py: equal rows have equal bytes."""
 
 import inspect
 from types import ModuleType

@@ -1,4 +1,4 @@
-"""core/sharing.py: what is only of one node is left out of a shared listing, or named after it."""
+"""core/sharing.py: a shared listing leaves out what concerns one node, or labels it with the node."""
 
 import pytest
 from hypothesis import given

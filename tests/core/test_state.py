@@ -1,4 +1,4 @@
-"""core/state.py: what each event does to the tables. Its laws: test_state_laws.py.
+"""core/state.py: the changes that each event makes to the tables. Its laws: test_state_laws.py.
 
 For deliveries see test_state_deliveries.py.
 """

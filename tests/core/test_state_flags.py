@@ -1,4 +1,4 @@
-"""Flags of votes in the state: a flag is a mark of a vote, and is there once."""
+"""Flags of votes in the state: each flag is there once."""
 
 import msgspec
 
@@ -7,13 +7,12 @@ from core.events import ListingSaved, NodeNamed, VoteCast, VoteFlagged, decode_r
 from core.rows import VoteFlag
 from core.state import State
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OWNER, USER
-from votes.table import VoteTable
 
 EVENT = VoteFlagged(BOT_REF, USER, "burst", "f1", NOW_MS)
 
 
 def test_a_flag_bears_the_time_and_node_of_its_stamp() -> None:
-    state = State(VoteTable(), deliveries_kept=10)
+    state = State(deliveries_kept=10)
     for event in (NodeNamed("a.1"), ListingSaved(BOT_REF, OWNER, BOT_PROFILE, "approved", NOW_MS)):
         state.apply(event)
     state.apply(msgspec.structs.replace(EVENT, stamp_ms=NOW_MS + 7))
@@ -22,7 +21,7 @@ def test_a_flag_bears_the_time_and_node_of_its_stamp() -> None:
 
 
 def test_a_vote_and_its_flag_are_one_record_that_may_come_again() -> None:
-    state = State(VoteTable(), deliveries_kept=10)
+    state = State(deliveries_kept=10)
     state.apply(ListingSaved(BOT_REF, OWNER, BOT_PROFILE, "approved", NOW_MS))
     record = encode_record([VoteCast(BOT_REF, USER, 1, NOW_MS), EVENT])
     for _ in range(2):
@@ -33,6 +32,6 @@ def test_a_vote_and_its_flag_are_one_record_that_may_come_again() -> None:
 
 
 def test_a_flag_of_what_is_gone_changes_nothing() -> None:
-    state = State(VoteTable(), deliveries_kept=10)
+    state = State(deliveries_kept=10)
     state.apply(EVENT)
     assert BOT_REF not in state.listings

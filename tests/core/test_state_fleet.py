@@ -1,4 +1,4 @@
-"""core/state.py: the events by which a node takes what other nodes of a fleet tell."""
+"""core/state.py: the events by which a node merges changes of other nodes."""
 
 import pytest
 from msgspec.structs import replace
@@ -35,11 +35,11 @@ from core.rows import (
     Suspension,
 )
 from core.state import State
+from core.vote_table import VoteTable
 from tests.support.committed_rows import a_delivery, a_key, a_listing, a_webhook
 from tests.support.memory_ledger import empty_state
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OTHER_USER, OWNER, USER
 from tests.support.slots_set import actual_count_set, webhook_removed
-from votes.table import VoteTable
 
 LATER_MS = NOW_MS + 1_000
 NAMED = NodeNamed("a.1")

@@ -1,4 +1,4 @@
-"""core/user_rows.py: whose a session is, whatever changes; its laws are also in test_state_laws.py."""
+"""core/user_rows.py: the index of sessions follows every change; its laws are also in test_state_laws.py."""
 
 from core.user_rows import UserRow, UserSession, UserTable
 from tests.support.sample_rows import NOW_MS

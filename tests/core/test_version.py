@@ -1,4 +1,4 @@
-"""The version of the program and that of the API: each has one place, and every reader agrees with it."""
+"""core/version.py: the versions of the program and of the API are each written once."""
 
 import re
 import sys

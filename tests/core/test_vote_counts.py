@@ -14,21 +14,21 @@ from core.events import (
     UserErased,
     VoteCast,
     VoteCountsMerged,
-    VoteCountsMoved,
+    VotesMoved,
     decode_record,
 )
 from core.ledger import Ledger
 from core.rows import NodeCounts
 from core.state import State
 from core.vote_counts import KEPT, MAX_COUNT, MAX_KEY, VoteCounts
+from core.vote_table import VoteTable
 from core.webhook_events import NewDeliveries
 from tests.support.committed_rows import a_listing
 from tests.support.examples import examples
 from tests.support.memory_ledger import empty_state, state_after
 from tests.support.sample_rows import BOT_REF, DAY_MS, NOW_MS, OTHER_REF, OTHER_USER, USER
-from tests.support.state_laws import picture, reloaded
+from tests.support.state_invariants import picture, reloaded
 from votes.rules import cast_vote
-from votes.table import VoteTable
 
 TODAY = day_of(NOW_MS)
 Told = tuple[int, int, int, int]  # the node, the day, the counts of the day and of the month
@@ -39,7 +39,7 @@ votes = st.lists(st.tuples(nodes, spread), max_size=150)
 
 
 def told(cast: Sequence[tuple[int, int]]) -> list[Told]:
-    """Return the counts that each node tells with each of its votes."""
+    """Return the counts in each node's facts about its votes."""
     days, months = Counter[tuple[int, int]](), Counter[tuple[int, int]]()
     found = []
     for node, day in cast:
@@ -101,7 +101,7 @@ def test_counts_that_are_merged_whole_are_those_that_came_one_by_one(
     assert alone.canonical(BOT_REF) == counts.canonical(BOT_REF)
 
 
-def test_votes_that_are_struck_out_are_no_longer_counted() -> None:
+def test_removed_votes_are_no_longer_counted() -> None:
     table = VoteTable()
     counts = VoteCounts(table)
     for number in (1, 2):
@@ -205,7 +205,7 @@ def test_counts_of_a_node_move_to_its_new_label() -> None:
     state.apply(NodeNamed("a.1"))
     state.apply(VoteCast(BOT_REF, USER, 7, NOW_MS, "b.1", 7, 9))
     month = month_of(NOW_MS)
-    state.apply(VoteCountsMoved(BOT_REF, "b.1", ((TODAY, 5, 2),), ((month, 7, 2),)))
+    state.apply(VotesMoved(BOT_REF, "b.1", days=((TODAY, 5, 2),), months=((month, 7, 2),)))
     assert state.vote_counts.of_nodes(BOT_REF, [*state.fleet.numbers]) == [
         NodeCounts("a.1", ((TODAY, 2),), ((month, 2),)),
         NodeCounts("b.1", ((TODAY, 5),), ((month, 7),)),

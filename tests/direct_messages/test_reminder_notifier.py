@@ -12,7 +12,6 @@ from core.events import (
     ListingRemoved,
     ListingReviewed,
     Merged,
-    ReminderCleared,
     ReminderSet,
     SlotsSet,
     UserErased,
@@ -21,6 +20,7 @@ from core.events import (
     VotesRemoved,
 )
 from core.user_rows import ReminderMessage, user_ref
+from core.vote_table import VoteTable
 from direct_messages.reminder_notifier import SLICE_REMINDERS, ReminderNotifier
 from tests.support.coroutines import run, turns, until
 from tests.support.fake_messenger import POLICY, URL, MessageStage
@@ -39,7 +39,6 @@ from tests.support.sample_rows import (
 )
 from tests.support.slots_set import eligibility_checked
 from tests.support.warned import warned
-from votes.table import VoteTable
 
 REF = user_ref(USER)
 CLOSED = PlatformAway("refused", status=403, code=50_007)
@@ -143,7 +142,7 @@ def test_another_vote_before_the_end_moves_the_message() -> None:
 @pytest.mark.parametrize(
     "event",
     [
-        ReminderCleared(REF, BOT_REF, NOW_MS),
+        ReminderSet(REF, BOT_REF, NOW_MS, is_on=False),
         ListingRemoved(BOT_REF),
         UserErased(USER, (BOT_REF, REF)),
         VotesRemoved(BOT_REF, (USER,), "Bought.", NOW_MS),
@@ -163,7 +162,9 @@ def test_what_does_not_hold_any_more_is_never_sent(event: Event) -> None:
 
 
 @pytest.mark.parametrize(
-    "event", [ReminderCleared(REF, BOT_REF, NOW_MS), UserErased(USER, (BOT_REF, REF))], ids=["off", "erased"]
+    "event",
+    [ReminderSet(REF, BOT_REF, NOW_MS, is_on=False), UserErased(USER, (BOT_REF, REF))],
+    ids=["off", "erased"],
 )
 def test_what_ends_in_the_midst_of_an_attempt_is_not_sent(event: Event) -> None:
     async def main() -> None:
@@ -312,7 +313,7 @@ def test_who_takes_no_messages_is_not_asked_again_before_turning_one_on_anew() -
             stage.clock.advance_ms(DAY_MS)
             assert await stage.asked() == 0
         again_ms = stage.clock.now_ms()
-        off = ReminderCleared(REF, OTHER_REF, again_ms)
+        off = ReminderSet(REF, OTHER_REF, again_ms, is_on=False)
         stage.commit(off, ReminderSet(REF, OTHER_REF, again_ms), voted(int(USER), 2, again_ms, OTHER_REF))
         stage.clock.advance_ms(DAY_MS)
         assert await stage.asked() == 2

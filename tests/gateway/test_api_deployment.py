@@ -1,4 +1,4 @@
-"""The API's description says the limits that are in force."""
+"""gateway/api.py: the API's description shows the limits of the settings."""
 
 from pathlib import Path
 

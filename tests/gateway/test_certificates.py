@@ -1,4 +1,4 @@
-"""`check-config` reads the certificates and keys that are named, and tells what a peer would refuse, too."""
+"""gateway/start_check.py: mistakes and warnings about certificates and keys."""
 
 from datetime import UTC, datetime
 from pathlib import Path

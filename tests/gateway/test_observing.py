@@ -1,4 +1,4 @@
-"""gateway/observing.py: every observer of a gateway may fail all the time, and nobody else notices."""
+"""gateway/observing.py: every observer of a gateway may fail all the time, without an effect on others."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,13 +19,13 @@ OBSERVERS = {
     "attempt_tally": "webhook.attempt_tally.AttemptTally.on_record",
     "disk_space": "storage.disk.os.statvfs",
     "failing_endpoints": "watchers.failing_endpoints.FailingEndpoints.on_record",
-    "journal_tail": "watchers.journal_tail.JournalTail.on_record",
+    "journal_tail": "operators.journal_tail.JournalTail.on_record",
     "key_uses": "handlers.key_uses.KeyUses.run",
     "list_orders": "search.list_keeper.ListKeeper._make",
     "listing_icons": "chatplatform.listing_icons.ListingIcons._ask",
     "live_pages": "operators.operator_site.LiveOverview.event",
     "loop_delay": "serving.timeline.LoopLag.step",
-    "memory": "gateway.observing.resident_bytes",
+    "memory": "gateway.parts.resident_bytes",
     "message_tally": "webhook.attempt_tally.MessageTally.on_record",
     "metrics": "metrics.collectors.Collectors._of_votes",
     "refused_addresses": "watchers.refused_addresses.RefusedAddresses.step",

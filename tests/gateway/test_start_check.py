@@ -1,4 +1,4 @@
-"""`check-config` tries what a start would, says everything that is wrong at once, and changes nothing."""
+"""gateway/start_check.py: it reports everything wrong at once, and changes nothing."""
 
 import os
 import socket
@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from core.clock import FakeClock
 from gateway import start_check
 from gateway.start_check import Findings, start_findings
 from server import cli
@@ -17,6 +16,7 @@ from settings.model import load_settings
 from storage.folder import DIGEST_SECRET, KEYS, OPERATOR_TOKEN, keep_keys
 from storage.sealing import Keyring, new_key
 from tests.support.coroutines import run
+from tests.support.fake_clock import FakeClock
 from tests.support.forked_gateway import ended
 from tests.support.gateways import ProcessGateway
 from tests.support.name_server import naming
@@ -27,7 +27,7 @@ PASSWORD = "password-of-the-proxy"
 
 
 async def found(folder: Path, **settings: object) -> Findings:
-    """What is found with these settings and a name server that answers, unless they have another."""
+    """Return the findings about these settings, with a name server that answers unless they name another."""
     async with naming("NXDOMAIN") as names:
         usual = {"data_dir": folder, "server.port": 0, "webhooks.name_servers": names.address}
         loaded = load_settings(None, {}, {**usual, **settings})
@@ -43,7 +43,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def mistake(folder: Path, **settings: object) -> str:
-    """The one thing that is wrong, without a warning."""
+    """Return the only mistake, of findings without a warning."""
     mistakes, warnings = run(found(folder, **settings))
     assert warnings == []
     (only,) = mistakes

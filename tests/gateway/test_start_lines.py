@@ -1,4 +1,4 @@
-"""gateway/serve.py: a start says what it is, where its secrets are, and how to reach it."""
+"""gateway/serve.py: the log lines of a start."""
 
 import json
 import signal

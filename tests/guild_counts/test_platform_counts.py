@@ -9,7 +9,6 @@ from contextlib import asynccontextmanager
 import pytest
 
 from chatplatform.platform_client import PlatformAway
-from core.clock import FakeClock
 from core.events import (
     Event,
     ListingMerged,
@@ -22,6 +21,7 @@ from core.rows import StatsWindow
 from guild_counts import counts as counts_module
 from guild_counts.counts import PlatformCounts
 from tests.support.coroutines import run, turns, until
+from tests.support.fake_clock import FakeClock
 from tests.support.memory_ledger import empty_state
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OTHER_REF, OWNER, SERVER_REF, listed
 from tests.support.slots_set import actual_count_set

@@ -2,11 +2,12 @@
 
 import asyncio
 
-from core.clock import MS_PER_DAY, FakeClock, day_of
+from core.clock import MS_PER_DAY, day_of
 from core.ledger import Ledger
 from core.state import State
 from handlers.key_uses import MINUTE_MS, SLICE, KeyUses
 from tests.support.committed_rows import a_key, a_listing
+from tests.support.fake_clock import FakeClock
 from tests.support.gateways import WAIT_SECONDS
 from tests.support.memory_ledger import MemoryJournal
 from tests.support.sample_rows import BOT_REF, NOW_MS

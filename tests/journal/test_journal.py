@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.clock import FakeClock
 from core.failures import Unavailable
 from journal.frames import FRAME_MAGIC, HEADER_BYTES
 from journal.journal import Journal, JournalPolicy
@@ -16,6 +15,7 @@ from journal.segments import JournalCorrupt, segment_path
 from storage.folder import UNFINISHED
 from tests.support.coroutines import happened, run, turns, until
 from tests.support.examples import examples
+from tests.support.fake_clock import FakeClock
 from tests.support.folder_bytes import flips, overwrite
 from tests.support.journals import (
     INTERVAL,

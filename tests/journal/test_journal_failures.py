@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from core.clock import FakeClock
 from core.failures import Unavailable
 from journal import journal as journal_module
 from journal.journal import Journal
 from journal.segments import list_segments
 from tests.support.coroutines import happened, run, turns
+from tests.support.fake_clock import FakeClock
 from tests.support.journals import POLICY, append_all, journalling, on, records_of, tail_of, unavailable
 from tests.support.watched_disk import WatchedDisk
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from core.clock import FakeClock
 from journal.frames import FRAME_MAGIC
 from journal.journal import Journal
 from journal.segments import segment_path
 from tests.support.coroutines import happened, run
+from tests.support.fake_clock import FakeClock
 from tests.support.journals import INTERVAL, append_all, journalling, on, records_of, tail_of, unavailable
 from tests.support.turn_loop import LoopClock, run_in_turns
 from tests.support.watched_disk import WatchedDisk

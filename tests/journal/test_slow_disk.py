@@ -2,8 +2,8 @@
 
 import pytest
 
-from core.clock import FakeClock
 from journal.journal import SLOW_SECONDS, SlowDisk
+from tests.support.fake_clock import FakeClock
 
 BEGINS = f"the disk is slow: a write has taken {SLOW_SECONDS} s so far, and changes wait"
 

@@ -1,4 +1,4 @@
-"""languages/language_names.py: whatever a header says, the language is one of ours or none."""
+"""languages/language_names.py: any header gives one of our languages, or none."""
 
 import pytest
 from hypothesis import given

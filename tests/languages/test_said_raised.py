@@ -47,7 +47,7 @@ def facts_of(call: ast.Call) -> frozenset[str] | None:
 
 
 def calls(path: Path) -> Iterator[Raised]:
-    """The calls in a file. One whose code is a variable may have every code that the file names."""
+    """Return the calls in a file. A call whose code is a variable may have every code that the file names."""
     tree = ast.parse(path.read_text())
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in RAISED:

@@ -41,7 +41,7 @@ def part(ledger: Ledger, user: str, by: Actor) -> None:
     ledger.commit(owners.end_co_owner(row_of(ledger.state), user, NOW_MS + next(IDS), by=by))
 
 
-def deeds(state: State) -> list[str]:
+def actions(state: State) -> list[str]:
     return [
         act.action
         for act in row_of(state).audit_log
@@ -55,11 +55,11 @@ def test_an_invited_user_owns_the_bot_once_they_accept(ledger: Ledger, state: St
     assert (row_of(state).extra_owners, row_of(state).invited) == ((), (USER,))
     join(ledger)
     assert (row_of(state).extra_owners, row_of(state).invited) == ((USER,), ())
-    assert deeds(state) == ["co_owner_invited", "co_owner_joined"]
+    assert actions(state) == ["co_owner_invited", "co_owner_joined"]
 
 
 @pytest.mark.parametrize(
-    ("joins", "by", "deed"),
+    ("joins", "by", "action"),
     [
         (False, BY_USER, "invitation_declined"),
         (False, BY_OWNER, "invitation_withdrawn"),
@@ -67,13 +67,13 @@ def test_an_invited_user_owns_the_bot_once_they_accept(ledger: Ledger, state: St
         (True, BY_OWNER, "co_owner_removed"),
     ],
 )
-def test_either_side_ends_it(ledger: Ledger, state: State, joins: bool, by: Actor, deed: str) -> None:
+def test_either_side_ends_it(ledger: Ledger, state: State, joins: bool, by: Actor, action: str) -> None:
     a_listing(ledger)
     invite(ledger)
     if joins:
         join(ledger)
     part(ledger, USER, by)
-    assert (row_of(state).co_owners, deeds(state)[-1]) == ((), deed)
+    assert (row_of(state).co_owners, actions(state)[-1]) == ((), action)
     with pytest.raises(Refusal, match="extra_owner"):
         part(ledger, USER, by)
     with pytest.raises(Refusal, match="invitation"):
@@ -86,7 +86,7 @@ def test_there_is_room_for_so_many_invitations_and_co_owners(ledger: Ledger, sta
     for user in users:
         invite(ledger, user)
     join(ledger, users[0])
-    invite(ledger, users[1])  # who is invited takes no more room
+    invite(ledger, users[1])  # an invitation takes its place only once
     assert len(row_of(state).co_owners) == MOST
     with pytest.raises(Refusal, match="too_many_owners"):
         invite(ledger, USER)

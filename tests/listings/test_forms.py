@@ -1,4 +1,4 @@
-"""listings/forms.py, kinds/: what the forms of a listing take, and what they refuse."""
+"""listings/forms.py, kinds/: the values that the forms of a listing accept and refuse."""
 
 from typing import Any
 
@@ -7,10 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forms.declared import declared_fields
-from forms.fields import Form, Nothing
+from forms.fields import Form, Nothing, declared_fields
 from forms.reading import read
-from forms.schema import form_schema
 from kinds.bots import BOTS
 from kinds.servers import SERVERS
 from languages.refusals import Invalid
@@ -27,7 +25,7 @@ from listings.forms import (
     WebhookSettings,
 )
 from tests.support.examples import examples
-from tests.support.form_bodies import BOT_BODY, SERVER_BODY, Body, as_body, without, wrong_fields
+from tests.support.form_bodies import BOT_BODY, SERVER_BODY, Body, as_body, form_schema, without, wrong_fields
 from tests.support.sample_rows import OTHER_USER, OWNER, USER
 
 URL = "https://receiver.example/votes"
@@ -185,7 +183,7 @@ json_values = st.recursive(
 
 
 def filled_in(form: type[Form], body: Body) -> Form | set[str]:
-    """The form, or the names of the body's wrong fields."""
+    """Return the form, or the names of the wrong fields."""
     try:
         return read(form, body)
     except Invalid as refusal:

@@ -1,4 +1,4 @@
-"""listings/forms.py: which URLs a listing may name."""
+"""listings/forms.py: the URLs that a listing may name."""
 
 from typing import Any
 
@@ -8,13 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forms.reading import read
-from forms.schema import form_schema
 from kinds.bots import BOTS
 from languages.refusals import Invalid
 from languages.said import in_words
 from listings.forms import WebhookSettings
 from tests.support.examples import examples
-from tests.support.form_bodies import as_body
+from tests.support.form_bodies import as_body, form_schema
 from tests.support.sample_rows import OWNER
 
 BOT = {
@@ -45,7 +44,7 @@ def bot(url: str) -> dict[str, Any]:
 
 
 def reason_against(url: str) -> str | None:
-    """Why the URL is refused as an invite and as a webhook's, or None."""
+    """Return the faults of the URL as an invite and as a webhook's; None where it is accepted."""
     try:
         invite = as_body(read(BOTS.edit, bot(url)))["support_invite"]
     except Invalid as refusal:

@@ -1,4 +1,4 @@
-"""listings/keys.py: a key is shown once, opens one listing, and stops when it is told to."""
+"""listings/keys.py: a key is shown once, opens one listing, and ends when somebody ends it."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""listings/notices.py: an owner is told what others did, and no more than that."""
+"""listings/notices.py: notices tell an owner of the actions of others, and of nothing else."""
 
 from core.actors import user_actor
 from core.events import ChangeDecided, ListingReviewed, ListingSaved, OwnerSet, UserSignedIn
@@ -83,4 +83,8 @@ def test_a_decision_about_a_change_and_a_withdrawn_approval_are_notices(ledger: 
     ledger.commit([ChangeDecided(BOT_REF, BOT_PROFILE, True, None, NOW_MS + 1, by=by)])
     ledger.commit([ChangeDecided(BOT_REF, BOT_PROFILE, False, "Spam.", NOW_MS + 2, by=by)])
     ledger.commit([ListingReviewed(BOT_REF, "denied", "Spam.", NOW_MS + 3, withdraws=True, by=by)])
-    assert [deed for _, deed, _ in told(notices(state))] == ["withdrawn", "change_refused", "change_agreed"]
+    assert [action for _, action, _ in told(notices(state))] == [
+        "withdrawn",
+        "change_refused",
+        "change_agreed",
+    ]

@@ -1,4 +1,4 @@
-"""listings/ownership.py: whose listings are, and which wait, after any history."""
+"""listings/ownership.py: the owners of listings and the review queue, after any history."""
 
 from hypothesis import given
 from msgspec.structs import replace

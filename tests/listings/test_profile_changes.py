@@ -1,4 +1,4 @@
-"""listings/profile_changes.py: two versions of a profile, side by side."""
+"""listings/profile_changes.py: the difference between two versions of a profile."""
 
 import pytest
 from hypothesis import given

@@ -27,7 +27,7 @@ def ids(rows: Sequence[Listing] | Sequence[Delivery]) -> list[str]:
 
 
 def pages(state: State, prefix: str, review: Review | None, limit: int) -> list[list[str]]:
-    """All pages from first to last."""
+    """Return all pages, from the first to the last."""
     shown, after = page(state, prefix, after=None, review=review, limit=limit)
     found = [ids(shown)]
     while after is not None:

@@ -1,4 +1,4 @@
-"""listings/review.py: who is at a review, what moderators note, and who has proven to own a bot."""
+"""listings/review.py: claims on reviews, notes of moderators, and proofs of ownership."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ FIELDS: dict[str, Any] = {
 
 def submitted(ledger: Ledger, at_ms: int = NOW_MS) -> Listing:
     form = read(BOTS.submission, {"id": BOT_REF.partition("/")[2], **FIELDS})
-    ledger.commit(rules.submit(ledger.state, form, at_ms, by=user_actor(OWNER)))
+    ledger.commit(rules.submit(ledger.state, BOT_REF, form, at_ms, by=user_actor(OWNER)))
     return ledger.state.listings[BOT_REF]
 
 

@@ -30,7 +30,7 @@ GOOD = BotProfile("Good bot", "A bot for the tests", "A description of a bot for
 def saved(
     ledger: Ledger, profile: BotProfile, at: int, shown: EditsShown, by: Actor | None = None
 ) -> Listing:
-    """The listing after an edit at that many ms."""
+    """Return the listing after an edit at that time."""
     fields = {name: getattr(profile, name) for name in profile.__struct_fields__}
     form = read(BOTS.edit, {"owner_id": OWNER, **fields, "categories": [*profile.categories]})
     by = by or user_actor(OWNER)

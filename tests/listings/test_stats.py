@@ -1,4 +1,4 @@
-"""listings/stats.py: all of an update is right, or none of it is written."""
+"""listings/stats.py: an update with one wrong field changes nothing."""
 
 from typing import Any
 
@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.clock import FakeClock
 from core.events import ListingMerged
 from core.ledger import Ledger
 from core.rows import BotCounts, Listing, NodeWindow, Policy, Reviewed, StatsWindow
@@ -16,6 +15,7 @@ from listings.stats import StatsUpdate, check_difference, committed_window, read
 from ratelimit.bucket import Buckets
 from tests.support.committed_rows import a_listing
 from tests.support.examples import examples
+from tests.support.fake_clock import FakeClock
 from tests.support.memory_ledger import MemoryJournal, empty_state, fold
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, HOUR_MS, NOW_MS, OWNER
 
@@ -47,7 +47,7 @@ def update(
     window_ms: int = NOW_MS,
     now_ms: int = NOW_MS,
 ) -> StatsWindow:
-    """Commits an update and returns the window it was counted in."""
+    """Commit an update, and return the window that it was counted in."""
     events = update_stats(
         ledger.state,
         BOT_REF,
@@ -239,14 +239,14 @@ def test_an_update_counts_what_this_node_has_committed_alone(ledger: Ledger) -> 
 steps = st.tuples(
     st.integers(0, WINDOW_SECONDS),  # seconds that pass
     st.integers(-WINDOW_SECONDS * 200, WINDOW_SECONDS * 200),  # how wrong the wall clock is then, in ms
-    st.booleans(),  # whether the update is refused
+    st.booleans(),  # true if the update is refused
 )
 
 
 @examples(200)
 @given(st.lists(steps, max_size=20))
 def test_the_committed_windows_are_the_limiters(history: list[tuple[int, int, bool]]) -> None:
-    """So that a restart can take the limiter's windows up from the listing."""
+    """A restart restores the limiter's windows from the listing."""
     journal, clock, buckets = MemoryJournal(), FakeClock(), Buckets()
     ledger, policy = Ledger(empty_state(), journal, head=0), Policy(3, WINDOW_SECONDS)
     a_listing(ledger)

@@ -1,4 +1,4 @@
-"""listings/stats_problems.py: what is kept of pushes is bounded in fields, characters and bots."""
+"""listings/stats_problems.py: the problems that are kept are bounded in fields, characters and bots."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""listings/owners.py: who proves to own a listing gets it, and what the owner before had ends."""
+"""listings/owners.py: a take-over needs a proof, and ends keys, webhook and co-owners of the owner before."""
 
 import re
 

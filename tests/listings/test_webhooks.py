@@ -10,9 +10,9 @@ from core.events import (
     DeliveryAttempted,
     DeliveryQueued,
     EndpointHealthSet,
-    EndpointHelped,
     Event,
     NodeNamed,
+    SlotsSet,
 )
 from core.ledger import Ledger
 from core.rows import Suspension, Webhook
@@ -333,7 +333,7 @@ def test_a_suspension_is_lifted_by_the_event_that_a_success_would_make(ledger: L
 
     assert rules.lift_suspension(state, BOT_REF, LATER_MS, by=OPERATOR) == [
         EndpointHealthSet(BOT_REF, 0, None),
-        EndpointHelped(BOT_REF, "suspension_lifted", LATER_MS),
+        SlotsSet(BOT_REF, LATER_MS, "suspension_lifted"),
     ]
 
 
@@ -343,7 +343,7 @@ def test_a_probe_now_moves_the_next_probe_and_nothing_else(ledger: Ledger, state
 
     assert rules.probe_endpoint(state, BOT_REF, LATER_MS, by=user_actor(USER)) == [
         EndpointHealthSet(BOT_REF, 12, Suspension(NOW_MS, "timeout", 3, LATER_MS)),
-        EndpointHelped(BOT_REF, "endpoint_probed", LATER_MS, by=user_actor(USER)),
+        SlotsSet(BOT_REF, LATER_MS, "endpoint_probed", by=user_actor(USER)),
     ]
 
 

@@ -1,4 +1,4 @@
-"""listings/webhooks.py: what has failed since a moment, sent again at once."""
+"""listings/webhooks.py: sending all deliveries again that failed since a given time."""
 
 import pytest
 
@@ -27,7 +27,7 @@ def a_listing_with_a_webhook(ledger: Ledger) -> None:
 
 
 def again(state: State, since_ms: int = 0) -> list[str]:
-    """The ids of what is sent again."""
+    """Return the ids of the deliveries that are sent again."""
     events = redeliver_failed(state, BOT_REF, since_ms, POLICY, LATER_MS)
     queued = [event for event in events if isinstance(event, DeliveryQueued)]
     assert [(event.ref, event.at_ms) for event in queued] == [(BOT_REF, LATER_MS)] * len(events)

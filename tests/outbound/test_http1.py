@@ -5,7 +5,6 @@ import contextlib
 
 import pytest
 
-from core.clock import FakeClock
 from outbound.client import IDLE_SECONDS, HttpClient
 from outbound.http1 import (
     HEAD_BYTES,
@@ -16,6 +15,7 @@ from outbound.http1 import (
     ResponseReader,
 )
 from outbound.result import ExchangeFailed, HttpResult
+from tests.support.fake_clock import FakeClock
 from tests.support.raw_receivers import (
     BODY,
     Answering,

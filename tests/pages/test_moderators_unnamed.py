@@ -3,7 +3,7 @@
 import pytest
 
 from pages.table import PEOPLE_PAGES
-from people.permissions import DEEDS_OF_MODERATORS
+from people.permissions import ACTIONS_OF_MODERATORS
 from tests.support.co_owners import let_join
 from tests.support.gateways import BOT, BOT_SUBMISSION, SERVER, SERVER_SUBMISSION
 from tests.support.page_visitor import words
@@ -64,7 +64,7 @@ def test_no_page_and_no_json_of_an_owner_names_a_moderator(gateway: PeopleGatewa
         read_by_ada(gateway)
         done = gateway.done("GET", f"/manage/{listing}/history")["history"]
         by_cleo = {each["deed"] for each in done if each["by"] == f"users/{CLEO}"}
-        assert by_cleo == DEEDS_OF_MODERATORS, "the operator reads who it was"
+        assert by_cleo == ACTIONS_OF_MODERATORS, "the operator reads who it was"
 
 
 def read_by_ada(gateway: PeopleGateway) -> None:

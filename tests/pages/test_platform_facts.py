@@ -10,9 +10,10 @@ import pytest
 from chatplatform.answers import PlatformServer
 from chatplatform.listing_checks import ServerConditions
 from chatplatform.platform_client import PlatformAway, open_chat_platform
-from core.clock import NS_PER_SECOND, FakeClock, SystemClock
+from core.clock import NS_PER_SECOND, SystemClock
 from pages.platform_facts import KEPT_NS, LOOK_UPS, MOST_USERS, ServerChecking, ServerLists
 from tests.support.coroutines import run
+from tests.support.fake_clock import FakeClock
 from tests.support.gateways import WAIT_SECONDS
 from tests.support.people_gateway import PeopleGateway, Person
 from tests.support.platform_stand_in import ADA, BEN, CLIENT_ID, GOOD_SERVER, READY, StandIn, standing_in

@@ -7,7 +7,6 @@ from typing import cast
 
 from actions.tools import Tools
 from core.actors import OPERATOR
-from core.clock import FakeClock
 from core.events import CooldownsKept, Event
 from core.failures import Unavailable
 from core.ledger import Ledger
@@ -19,6 +18,7 @@ from people.permissions import Moderators
 from people.quarantine import impose
 from people.user_sessions import Sessions
 from tests.support.coroutines import run
+from tests.support.fake_clock import FakeClock
 from tests.support.people import TERMS
 
 

@@ -9,7 +9,6 @@ import pytest
 from chatplatform.listing_checks import ServerConditions
 from chatplatform.platform_client import open_chat_platform
 from core.actors import GATEWAY, OPERATOR
-from core.clock import FakeClock
 from core.events import ListingRemoved, ListingReviewed, ListingSaved
 from core.ledger import Ledger
 from core.listing_table import SLICE
@@ -19,6 +18,7 @@ from listings.eligibility import check
 from pages.platform_facts import ServerChecking, ServerLists
 from pages.rounds import CHECK_AGE_MS, ServerRechecks
 from tests.support.coroutines import run
+from tests.support.fake_clock import FakeClock
 from tests.support.gateways import WAIT_SECONDS
 from tests.support.platform_stand_in import (
     GOOD_SERVER,

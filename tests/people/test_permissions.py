@@ -1,4 +1,4 @@
-"""people/permissions.py: the table as SITE's sentence on roles says it."""
+"""people/permissions.py: the rights of each relation to a listing."""
 
 from typing import get_args
 
@@ -39,7 +39,7 @@ def test_everybody_may_do_what_the_table_says(user: str, is_moderator: bool, all
     assert rights(user, ROW, is_moderator=is_moderator) == allowed
 
 
-@pytest.mark.parametrize("row", [INVITING, OFFERED], ids=["invited", "heir"])
+@pytest.mark.parametrize("row", [INVITING, OFFERED], ids=["invited", "successor"])
 def test_who_is_named_may_answer_and_a_moderator_keeps_every_right(row: Listing) -> None:
     assert rights(OTHER_USER, row, is_moderator=False) == {"answer"}
     assert rights(OTHER_USER, row, is_moderator=True) == {"answer", *OF_MODERATORS}

@@ -1,4 +1,4 @@
-"""people/quarantine.py: what is forbidden to whom, why, and until when."""
+"""people/quarantine.py: imposing, lifting and keeping quarantines."""
 
 import pytest
 

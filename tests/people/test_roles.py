@@ -1,4 +1,4 @@
-"""people/permissions.py: who moderates, asked anew each time."""
+"""people/permissions.py: each check of a moderator reads the state again."""
 
 import pytest
 

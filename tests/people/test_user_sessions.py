@@ -1,4 +1,4 @@
-"""people/user_sessions.py: who a browser belongs to, and for how long."""
+"""people/user_sessions.py: the user that a browser is signed in as, and the end of sessions."""
 
 import pytest
 from msgspec.structs import replace
@@ -203,7 +203,7 @@ def in_a_fleet() -> tuple[Node, Sessions]:
 
 
 def test_in_a_fleet_a_session_that_was_ended_comes_back_from_nowhere_however_often_others_end() -> None:
-    """A node that was away knows nothing of the ending until it is too old by itself."""
+    """A node that was away does not hear of the ending before the session is too old anyway."""
     (node, sessions), away = in_a_fleet(), Node("b")
     sign_in(node.ledger, sessions, "stolen")
     away.hear(node)

@@ -30,7 +30,7 @@ class Window:
 
 
 class Model:
-    """The documented law, in the plainest words."""
+    """The model: it follows the documentation word by word."""
 
     def __init__(self) -> None:
         self.windows: dict[str, Window] = {}
@@ -42,7 +42,7 @@ class Model:
         return None if ended else window
 
     def expected(self, key: str, policy: Policy, now_ns: int, *, takes: int) -> Decision:
-        """What a request is told that takes so many tokens, if it may."""
+        """Return the decision about a request for so many tokens."""
         window = self.open_window(key, policy, now_ns) or Window(now_ns)
         allowed = len(window.kept) < policy.requests
         used = len(window.kept) + takes * allowed

@@ -1,4 +1,4 @@
-"""ratelimit/bucket.py: an address that keeps failing is refused before anything else is looked at."""
+"""ratelimit/bucket.py: an address that keeps failing is refused before any other check."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""ratelimit/bucket.py: what was taken elsewhere counts as soon as it is heard of."""
+"""ratelimit/bucket.py: takes of other nodes count as soon as this node hears of them."""
 
 from itertools import product
 
@@ -81,10 +81,10 @@ def test_what_is_heard_is_not_told_on() -> None:
     assert buckets.told() == {}
 
 
-def tell(teller: SharedBuckets, nodes: list[SharedBuckets]) -> None:
-    for key, used in teller.told().items():
+def tell(sender: SharedBuckets, nodes: list[SharedBuckets]) -> None:
+    for key, used in sender.told().items():
         for node in nodes:
-            if node is not teller:
+            if node is not sender:
                 node.heard(key, MANY, 0, used)
 
 
@@ -93,7 +93,7 @@ def tell(teller: SharedBuckets, nodes: list[SharedBuckets]) -> None:
 def test_nodes_that_have_told_each_other_everything_agree_with_one_that_saw_it_all(
     history: list[tuple[str, int, str]],
 ) -> None:
-    """Within one window, and whenever they tell; but for what they allow too much, not having heard yet."""
+    """Within one window the nodes exceed the limit only by the takes that they have not heard of yet."""
     nodes, one, kept = [SharedBuckets() for _ in range(3)], Buckets(), []
     for what, number, key in history:
         node = nodes[number]

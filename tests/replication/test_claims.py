@@ -8,17 +8,18 @@ from typing import Any, NamedTuple, cast
 
 import pytest
 
-from core.clock import NS_PER_MS, FakeClock
+from core.clock import NS_PER_MS
 from core.fleet_table import FleetTable
 from core.state import State
+from core.vote_table import VoteTable
 from languages.refusals import Refusal
 from replication.claims import FIRST_MS, ClaimPolicy, Claims
 from tests.support.cutting_proxy import CuttingProxy
+from tests.support.fake_clock import FakeClock
 from tests.support.gateways import BOT, USER, WAIT_SECONDS
 from tests.support.memory_nodes import DIGESTS
 from tests.support.reading_node import link_to
 from tests.support.redis_server import RedisServer
-from votes.table import VoteTable
 
 REF = f"bot:{BOT}"
 COOLDOWN_MS = 3_600_000

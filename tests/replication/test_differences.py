@@ -5,9 +5,9 @@ from typing import cast
 
 import pytest
 
-from core.clock import FakeClock
 from replication.members import Change, Registry, Status
 from replication.warnings import CLOCK_SECONDS, Differences, Warnings
+from tests.support.fake_clock import FakeClock
 from tests.support.sample_rows import HOUR_MS, NOW_MS
 from tests.support.warned import warned
 

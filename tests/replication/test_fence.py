@@ -2,8 +2,8 @@
 
 import pytest
 
-from core.clock import FakeClock
 from replication.readiness import BEATS_TO_HEAR, Fence
+from tests.support.fake_clock import FakeClock
 
 LEASE, PATIENCE = 60.0, 10.0
 

@@ -2,12 +2,12 @@
 
 import asyncio
 
-from core.clock import FakeClock
 from core.fleet_table import FleetTable
 from replication.facts import VoteFact
 from replication.members import Registry
 from replication.publisher import Entry
 from replication.redis_link import ENVELOPE, Link
+from tests.support.fake_clock import FakeClock
 from tests.support.memory_nodes import DIGESTS
 from tests.support.reading_node import BEAT_SECONDS, Reading, reading
 from tests.support.redis_server import RedisServer

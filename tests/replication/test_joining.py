@@ -4,10 +4,11 @@ from typing import cast
 
 import pytest
 
-from core.clock import NS_PER_SECOND, FakeClock
+from core.clock import NS_PER_SECOND
 from core.fleet_table import FleetTable
 from replication.members import RefusedNodes, Registry
 from replication.readiness import NO_COPY, NOT_HEARD, Joining
+from tests.support.fake_clock import FakeClock
 
 PATIENCE_SECONDS, LOST_SECONDS = 10.0, 60.0
 

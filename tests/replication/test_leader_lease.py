@@ -3,9 +3,9 @@
 import asyncio
 from contextlib import AsyncExitStack, aclosing
 
-from core.clock import FakeClock
 from core.fleet_table import FleetTable
 from replication.succession import LeaderLease
+from tests.support.fake_clock import FakeClock
 from tests.support.reading_node import link_to
 from tests.support.redis_server import RedisServer
 

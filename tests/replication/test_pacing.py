@@ -3,10 +3,10 @@
 import asyncio
 from pathlib import Path
 
-from core.clock import FakeClock
 from replication.follower import ENTRIES_AT_ONCE
 from replication.node import RetryingLoop
 from tests.support.coroutines import run, until
+from tests.support.fake_clock import FakeClock
 from tests.support.gateways import running
 from tests.support.publishing_node import publishing, users_in
 from tests.support.reading_node import reading

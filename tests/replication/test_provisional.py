@@ -4,18 +4,18 @@ from pathlib import Path
 
 import pytest
 
-from core.clock import FakeClock
 from core.events import ListingRemoved, Merged, UserErased, VoteCast, VotesMerged, VotesRemoved
 from core.failures import Unavailable
+from core.vote_table import VoteTable
 from replication.epochs import MOVED_AT_ONCE, Identity
 from replication.members import ReadUpTo
 from tests.support.committed_rows import a_listing
 from tests.support.coroutines import run
+from tests.support.fake_clock import FakeClock
 from tests.support.memory_nodes import Node, assert_folds, finished
 from tests.support.publishing_node import publishing
 from tests.support.redis_server import RedisServer
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_USER, USER
-from votes.table import VoteTable
 
 OLD, NEW = "a.1", "a.2"
 
@@ -29,7 +29,7 @@ class Restarted:
         if before:
             self.cast(before)
         self.node.restart()
-        self.identity = Identity("a", self.node.ledger, FakeClock(0), VoteTable)
+        self.identity = Identity("a", self.node.ledger, FakeClock(0))
         self.node.ledger.subscribe(self.identity.on_record)
 
     def cast(self, count: int, user: str = USER) -> None:

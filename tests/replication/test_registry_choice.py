@@ -3,9 +3,9 @@
 import asyncio
 from contextlib import AsyncExitStack, aclosing
 
-from core.clock import FakeClock
 from core.fleet_table import FleetTable
 from replication.members import ALIVE_BEATS, Registry
+from tests.support.fake_clock import FakeClock
 from tests.support.reading_node import BEAT_SECONDS, link_to, registry_of
 from tests.support.redis_server import RedisServer
 

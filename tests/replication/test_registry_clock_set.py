@@ -5,7 +5,6 @@ from contextlib import aclosing
 
 import pytest
 
-from core.clock import FakeClock
 from core.events import DeliveryMerged, Merged
 from core.fleet_table import FleetTable
 from core.ledger import Ledger
@@ -15,6 +14,7 @@ from replication.claims import ClaimPolicy, Claims
 from replication.members import ALIVE_BEATS, Registry
 from replication.redis_link import Link
 from replication.succession import Succession
+from tests.support.fake_clock import FakeClock
 from tests.support.gateways import USER, WAIT_SECONDS
 from tests.support.memory_ledger import MemoryJournal, empty_state
 from tests.support.memory_nodes import DIGESTS

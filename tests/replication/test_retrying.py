@@ -9,11 +9,11 @@ import pytest
 from redis.exceptions import ConnectionError as NotConnected
 from redis.exceptions import ResponseError
 
-from core.clock import FakeClock
 from core.failures import Unavailable
 from replication.node import RetryingLoop
 from replication.redis_link import ERROR_CHARACTERS, UNREACHABLE, described
 from tests.support.coroutines import run
+from tests.support.fake_clock import FakeClock
 from tests.support.reading_node import link_to
 from tests.support.redis_server import RedisServer
 

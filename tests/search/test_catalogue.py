@@ -1,4 +1,4 @@
-"""search/catalogue.py: what everybody may see, after any history."""
+"""search/catalogue.py: the catalogue has exactly the public listings, after any history."""
 
 from hypothesis import given
 

@@ -1,18 +1,17 @@
-"""search/finding.py: searches through all listings."""
+"""search/finding.py: the search of the operator through all listings."""
 
 from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from core.events import CoOwnerSaved, Event, ListingRemoved, ListingSaved
+from core.events import Event, ListingRemoved, ListingSaved
 from core.listing_table import SLICE
 from core.packing import pack
 from core.state import State
 from kinds.bots import BOTS
-from search.finding import ListingSearch, OwnedListings
-from tests.support.co_owners import co_owner
+from search.finding import ListingSearch
 from tests.support.memory_ledger import empty_state
-from tests.support.sample_rows import BOT_PROFILE, NOW_MS, OTHER_USER, OWNER, SERVER_PROFILE, USER
+from tests.support.sample_rows import BOT_PROFILE, NOW_MS, OWNER, SERVER_PROFILE
 
 FIRST = 10**17
 
@@ -95,21 +94,3 @@ def test_listings_may_come_and_go_while_a_search_runs() -> None:
     done(slices)
 
     assert len(search.found) == 3 * SLICE
-
-
-def test_a_user_owns_what_the_row_says_and_not_what_invites_them() -> None:
-    state = packed(
-        holding(
-            saved("bots/1", "own", USER),
-            saved("bots/2", "shared", OWNER),
-            CoOwnerSaved("bots/2", co_owner(OTHER_USER), NOW_MS),
-            CoOwnerSaved("bots/2", co_owner(USER), NOW_MS),
-            saved("servers/3", "server", USER),
-            saved("servers/4", "of another", OTHER_USER),
-            CoOwnerSaved("servers/4", co_owner(USER, joined=False), NOW_MS),
-        )
-    )
-    owned = OwnedListings(state, USER, 2)
-    owned.look(list(state.listings.refs))
-
-    assert (owned.count, [hit.ref for hit in owned.found]) == (3, ["bots/1", "bots/2"])

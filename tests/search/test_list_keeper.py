@@ -1,16 +1,16 @@
-"""search/list_keeper.py: who asks waits only for an order that there is not yet."""
+"""search/list_keeper.py: a reader waits only if there is no order to show."""
 
 import asyncio
 
 import pytest
 
-from core.clock import FakeClock
 from handlers.slices import in_slices
 from languages.refusals import Invalid
 from search.catalogue import Catalogue, IndexKey
 from search.list_keeper import ListKeeper
 from search.list_orders import FRESH_SECONDS, STALE_SECONDS, ListOrder, ListOrders
 from tests.support.coroutines import run, turns
+from tests.support.fake_clock import FakeClock
 from tests.support.memory_ledger import state_after
 from tests.support.sample_rows import BOT_REF, OTHER_REF, listed, voted
 
@@ -18,7 +18,7 @@ ORDER, BY_NAME = ListOrder(IndexKey("bots/"), "votes"), ListOrder(IndexKey("bots
 
 
 class SlowVotes:
-    """Votes of which each look takes long, by the clock."""
+    """Numbers of votes: each look at them takes a long time of the clock."""
 
     def __init__(self, clock: FakeClock) -> None:
         self._clock = clock

@@ -1,10 +1,11 @@
-"""search/list_orders.py: orders that stand still while somebody reads them, and those that follow."""
+"""search/list_orders.py: an order does not change while somebody pages through it."""
 
 import contextlib
 from base64 import urlsafe_b64encode
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import islice
+from types import SimpleNamespace
 from typing import NamedTuple
 from unittest import mock
 
@@ -37,6 +38,14 @@ BOTS = IndexKey("bots/")
 SECOND = 1_000_000_000
 
 
+@pytest.fixture(scope="module", autouse=True, params=[True, False], ids=["number ids", "text ids"])
+def _ids_are_numbers(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Run each test for a kind whose ids are numbers, and for one whose ids are any texts."""
+    kind = SimpleNamespace(has_snowflakes=request.param)
+    with mock.patch.object(list_orders, "kind_of", return_value=kind):
+        yield
+
+
 class Votes:
     """Totals by month, which a test sets."""
 
@@ -50,7 +59,7 @@ class Votes:
         return self.by_month.get((ref, month), 0)
 
 
-class Desk(NamedTuple):
+class Scene(NamedTuple):
     """A catalogue with votes, and its orders."""
 
     state: State
@@ -101,19 +110,19 @@ def approved(number: int, name: str = "", categories: tuple[str, ...] = ("Music"
     return ListingSaved(ref(number), OWNER, profile, "approved", NOW_MS + number % 7)
 
 
-def desk(count: int = 0, first: int = 1, most_places: int = 1_000_000) -> Desk:
+def scene(count: int = 0, first: int = 1, most_places: int = 1_000_000) -> Scene:
     state = empty_state()
     catalogue, votes = Catalogue(state), Votes()
     for _ in catalogue.survey():
         pass
     orders = ListOrders(catalogue, votes, first, most_places)
     catalogue.watchers.append(orders.moved)
-    found = Desk(state, catalogue, votes, orders)
+    found = Scene(state, catalogue, votes, orders)
     found.happen(*(approved(number) for number in range(count)))
     return found
 
 
-def in_order(at: Desk, sort: Sort, refs: Iterable[str]) -> list[str]:
+def in_order(at: Scene, sort: Sort, refs: Iterable[str]) -> list[str]:
     """The model: everything sorted in one piece."""
     rows = at.state.listings
     return sorted(
@@ -136,7 +145,7 @@ def in_order(at: Desk, sort: Sort, refs: Iterable[str]) -> list[str]:
     st.sampled_from(SORTS),
 )
 def test_an_order_is_that_of_a_plain_sort(rows: list[tuple[str, int, int]], sort: Sort) -> None:
-    at = desk()
+    at = scene()
     for number, (name, now, before) in enumerate(rows):
         at.happen(approved(number, f"x{name}"))
         at.votes.by_month |= {(ref(number), MONTH): now, (ref(number), MONTH - 1): before}
@@ -145,7 +154,7 @@ def test_an_order_is_that_of_a_plain_sort(rows: list[tuple[str, int, int]], sort
 
 @pytest.mark.parametrize("sort", SORTS)
 def test_thousands_are_sorted_in_slices_as_in_one_piece(sort: Sort) -> None:
-    at = desk(3_000)
+    at = scene(3_000)
     for number in range(0, 3_000, 3):
         at.votes.by_month[ref(number), MONTH] = number * 7919 % 2_500
     order = ListOrder(BOTS, sort)
@@ -166,7 +175,7 @@ def test_thousands_are_sorted_in_slices_as_in_one_piece(sort: Sort) -> None:
 def test_nobody_is_shown_twice_or_missed_because_of_votes_meanwhile(
     voted: list[int], most: int, pause: int, sort: Sort
 ) -> None:
-    at, order, now_ns = desk(10), ListOrder(BOTS, sort), 0
+    at, order, now_ns = scene(10), ListOrder(BOTS, sort), 0
     for number in range(10):
         at.vote(ref(number), number)
     expected = in_order(at, sort, map(ref, range(10)))
@@ -182,7 +191,7 @@ def test_nobody_is_shown_twice_or_missed_because_of_votes_meanwhile(
 
 
 def test_what_is_no_longer_approved_is_left_out_of_a_frozen_order() -> None:
-    at, order = desk(6), ListOrder(BOTS, "month")
+    at, order = scene(6), ListOrder(BOTS, "month")
     first, after = at.page(order, None)
     at.happen(ListingRemoved(ref(2), NOW_MS), ListingReviewed(ref(4), "denied", "No.", NOW_MS))
     second, last = at.page(order, after)
@@ -199,7 +208,7 @@ def test_what_is_no_longer_approved_is_left_out_of_a_frozen_order() -> None:
 def test_a_list_counts_the_rows_that_its_readers_meet_whatever_comes_and_goes_meanwhile(
     moves: list[tuple[int, bool]], before: int, during: int, sort: Sort
 ) -> None:
-    at, order, rest = desk(5), ListOrder(IndexKey("bots/", category="Music"), sort), iter(moves)
+    at, order, rest = scene(5), ListOrder(IndexKey("bots/", category="Music"), sort), iter(moves)
 
     def move(times: int) -> None:
         for number, comes in islice(rest, times):
@@ -228,17 +237,17 @@ def test_a_list_counts_the_rows_that_its_readers_meet_whatever_comes_and_goes_me
 
 
 def test_an_order_that_was_given_up_is_counted_no_more() -> None:
-    at, order = desk(200), ListOrder(BOTS, "month")
+    at, order = scene(200), ListOrder(BOTS, "month")
     made = at.orders.build(order, MONTH, 0)
     next(made)
     made.close()  # type: ignore[attr-defined]
     assert at.orders._tallies == {}
 
 
-def test_an_edition_that_is_gone_goes_on_behind_the_key_of_the_last_one_shown() -> None:
+def test_a_snapshot_that_is_gone_goes_on_behind_the_sort_key_of_the_last_listing_shown() -> None:
     cases: list[tuple[Sort, str]] = [("month", ref(4)), ("newest", ref(4)), ("name", ref(1))]
     for sort, last in cases:
-        at, order = desk(6), ListOrder(BOTS, sort)
+        at, order = scene(6), ListOrder(BOTS, sort)
         for number in range(6):
             at.vote(ref(number), number)
         before, after = at.page(order, None)
@@ -252,7 +261,7 @@ def test_an_edition_that_is_gone_goes_on_behind_the_key_of_the_last_one_shown() 
 
 
 def test_editions_leave_when_nobody_has_read_them_for_long_or_there_are_too_many_places() -> None:
-    at, order = desk(4, most_places=10), ListOrder(BOTS, "month")
+    at, order = scene(4, most_places=10), ListOrder(BOTS, "month")
     at.page(order, None)
     assert at.orders.places == 4
     for number in range(4):
@@ -265,7 +274,7 @@ def test_editions_leave_when_nobody_has_read_them_for_long_or_there_are_too_many
 
 
 def test_editions_are_bounded_however_few_places_they_have() -> None:
-    at = desk(1)
+    at = scene(1)
     orders = ListOrders(at.catalogue, at.votes, 1, most_snapshots=3)
     for number in range(10):
         for _ in orders.build(ListOrder(IndexKey("servers/", keyword=str(number)), "month"), MONTH, 0):
@@ -280,7 +289,7 @@ def test_editions_are_bounded_however_few_places_they_have() -> None:
 
 
 def test_no_order_is_made_again_while_nothing_has_changed_or_too_soon() -> None:
-    at, order, by_name = desk(3), ListOrder(BOTS, "month"), ListOrder(BOTS, "name")
+    at, order, by_name = scene(3), ListOrder(BOTS, "month"), ListOrder(BOTS, "name")
     at.made(order)
     at.made(by_name)
     assert at.orders.newest(order, MONTH, 10 * STALE_SECONDS * SECOND)[1] is False
@@ -294,15 +303,15 @@ def test_no_order_is_made_again_while_nothing_has_changed_or_too_soon() -> None:
 
 
 def test_an_order_of_another_month_or_one_that_is_stale_is_shown_to_nobody_who_begins() -> None:
-    at, order = desk(3), ListOrder(BOTS, "month")
+    at, order = scene(3), ListOrder(BOTS, "month")
     at.made(order)
     assert at.orders.newest(order, MONTH + 1, 0) == (None, True)
     at.vote(ref(1))
     assert at.orders.newest(order, MONTH, STALE_SECONDS * SECOND) == (None, True)
 
 
-def test_a_shelf_has_its_own_order() -> None:
-    at = desk()
+def test_an_index_key_has_its_own_order() -> None:
+    at = scene()
     at.happen(approved(1, categories=("Music", "Other")), approved(2, categories=("Other",)), approved(3))
     assert at.walked(ListOrder(IndexKey("bots/", category="Other"), "name")) == [ref(1), ref(2)]
     assert at.walked(ListOrder(IndexKey("bots/", category="Economy"), "name")) == []
@@ -311,13 +320,13 @@ def test_a_shelf_has_its_own_order() -> None:
 
 @pytest.mark.parametrize("after", ["", "x", "0", "é", "lQ", "kgEC", "=" * 5, "A" * 10_000])
 def test_a_cursor_that_is_none_is_refused(after: str) -> None:
-    at = desk(3)
+    at = scene(3)
     with pytest.raises(Invalid):
         at.page(ListOrder(BOTS, "month"), after)
 
 
 def test_a_cursor_of_an_order_by_name_is_none_of_an_order_by_votes() -> None:
-    at = desk(5)
+    at = scene(5)
     _, by_name = at.page(ListOrder(BOTS, "name"), None)
     _, by_votes = at.page(ListOrder(BOTS, "votes"), None)
     cases: list[tuple[Sort, str | None]] = [("votes", by_name), ("name", by_votes)]
@@ -329,6 +338,6 @@ def test_a_cursor_of_an_order_by_name_is_none_of_an_order_by_votes() -> None:
 @examples(200)
 @given(st.binary(max_size=40), st.sampled_from(SORTS))
 def test_any_text_for_a_cursor_is_refused_or_begins_somewhere(content: bytes, sort: Sort) -> None:
-    at = desk(3)
+    at = scene(3)
     with contextlib.suppress(Invalid):
         at.page(ListOrder(BOTS, sort), urlsafe_b64encode(content).decode())

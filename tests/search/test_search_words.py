@@ -1,4 +1,4 @@
-"""search/search_words.py: what counts as a word, in an index and in a query."""
+"""search/search_words.py: the words of a text, for the index and for a query."""
 
 import pytest
 

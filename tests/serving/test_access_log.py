@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.clock import FakeClock
 from serving.access_log import PATH as PATH_LENGTH
 from serving.access_log import AccessLog
 from serving.log_output import Form
 from tests.support.coroutines import run
 from tests.support.examples import examples
+from tests.support.fake_clock import FakeClock
 from tests.support.logged_answers import (
     ADDRESS,
     ID,
@@ -174,8 +174,11 @@ def test_when_nothing_was_answered_nothing_is_written(pages: Pages) -> None:
         ),
     ],
 )
-def test_more_than_may_wait_is_dropped_and_counted_once(pages: Pages, form: Form, told: str) -> None:
-    log = make(pages, form, waiting=3)
+def test_more_than_may_wait_is_dropped_and_counted_once(
+    pages: Pages, form: Form, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("serving.access_log.WAITING", 3)
+    log = make(pages, form)
     answer(log, times=5)
     lines = written(log, pages)
     assert len(lines) == 4

@@ -8,13 +8,13 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 import pytest
 import uvloop
 
-from core.clock import FakeClock
 from handlers.reply import EVENT_STREAM, Reply
 from handlers.request import Request
 from handlers.route import Resource
 from serving.application import ApplicationPolicy, RunningRequests, make_application
 from serving.loop_share import LoopShare
 from serving.traffic import Traffic
+from tests.support.fake_clock import FakeClock
 from tests.support.gateways import WAIT_SECONDS
 from tests.support.raw_http_client import request
 from tests.support.wire_stories import LIMITS, refuse

@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 import uvloop
 
-from core.clock import NS_PER_MS, FakeClock
+from core.clock import NS_PER_MS
 from handlers.reply import Reply
 from handlers.request import Request
 from handlers.route import Resource
 from serving.application import ApplicationPolicy, RunningRequests, make_application
 from serving.loop_share import TURN_NS, WOKEN, LoopShare
 from serving.traffic import Traffic
+from tests.support.fake_clock import FakeClock
 from tests.support.gateways import WAIT_SECONDS
 from tests.support.raw_http_client import request
 from tests.support.server_in_loop import ROOM

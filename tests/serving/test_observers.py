@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from core.clock import FakeClock
 from core.events import Event
 from serving.observers import FAILING_SECONDS, Observers
 from tests.support.coroutines import run, until
+from tests.support.fake_clock import FakeClock
 
 LINE = "the observer gauge fails; everything else goes on"
 
@@ -19,8 +19,9 @@ def clock() -> FakeClock:
 
 
 @pytest.fixture
-def observers(clock: FakeClock) -> Observers:
-    return Observers(clock, pause_seconds=0)
+def observers(clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> Observers:
+    monkeypatch.setattr("serving.observers.PAUSE_SECONDS", 0)
+    return Observers(clock)
 
 
 def failing() -> int:

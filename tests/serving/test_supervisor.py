@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from core.clock import FakeClock
 from serving.supervisor import LONGER_US, Supervisor
+from tests.support.fake_clock import FakeClock
 
 WATCHDOG_SECONDS = 10
 

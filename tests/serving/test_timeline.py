@@ -2,9 +2,10 @@
 
 import pytest
 
-from core.clock import NS_PER_MS, FakeClock
+from core.clock import NS_PER_MS
 from serving.timeline import MINUTE, POINTS, EndpointUse, Gauges, LoopLag, Timeline
 from serving.traffic import Traffic
+from tests.support.fake_clock import FakeClock
 
 MB = 1 << 20
 

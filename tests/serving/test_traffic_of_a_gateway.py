@@ -47,7 +47,7 @@ def watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Watched
         made.append(Traffic(names))
         return made[-1]
 
-    monkeypatch.setattr("gateway.observing.Traffic", making)
+    monkeypatch.setattr("gateway.parts.Traffic", making)
     with running(tmp_path / "data") as gateway:
         yield Watched(gateway, made[-1])
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from core.clock import FakeClock
 from serving import timeline
 from serving.timeline import LoopLag, resident_bytes
 from tests.support.coroutines import run, until
+from tests.support.fake_clock import FakeClock
 
 
 @pytest.fixture(autouse=True)

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from core.actors import user_actor
 from core.rows import Delivery, FleetRow, Listing, OwnerMessage, Reviewed, Suspension, Webhook
-from core.vote_port import counted_in
+from core.vote_table import counted_in
 from snapshot.files import (
     HEADER_BYTES,
     MAGIC,

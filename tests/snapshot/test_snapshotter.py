@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
-from core import packing, vote_port
+from core import packing, vote_table
 from core.events import Event
 from core.ledger import Ledger
 from journal.segments import list_segments
@@ -30,8 +30,8 @@ from tests.support.sample_rows import listed, voted
 def many_slices(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that small tables are copied in many steps."""
     monkeypatch.setattr(packing, "SLICE", 1)
-    monkeypatch.setattr(vote_port, "SLICE_BYTES", 1)
-    monkeypatch.setattr(vote_port, "SLICE_LISTINGS", 1)
+    monkeypatch.setattr(vote_table, "SLICE_BYTES", 1)
+    monkeypatch.setattr(vote_table, "SLICE_LISTINGS", 1)
 
 
 async def take_while(snapshotter: Snapshotter, ledger: Ledger, script: Iterable[Sequence[Event]]) -> int:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
 from typing import Any, Generic, Protocol, TypeVar
 
-from core.clock import FakeClock
 from core.events import Event
 from core.ledger import Ledger
 from core.state import State
+from tests.support.fake_clock import FakeClock
 from tests.support.memory_ledger import MemoryJournal, empty_state, fold
 from tests.support.sample_rows import NOW_MS
 from tests.support.sender_stage import RETRY
@@ -82,7 +82,7 @@ class MessageStage(Generic[N]):
         return asyncio.create_task(self.sender.run())
 
     async def asked(self) -> int:
-        """Let the sender do what it can now. Return how often it asked the platform."""
+        """Let the sender do its due work. Return the number of requests to the platform."""
         before = self.messenger.asked
         while self.sender.step(self.clock.steady_ms()) and (self.spawned or self.has_more()):
             while self.spawned:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from core.clock import FakeClock
+from tests.support.fake_clock import FakeClock
 from tests.support.fleet_processes import SHARED_SECRETS
 from tests.support.gateways import ThreadGateway, eventually
 

@@ -1,6 +1,6 @@
-"""Events as hypothesis makes them. What every state must keep whatever led to it: state_laws.py.
+"""Events that hypothesis generates. `state_invariants.py` has the invariants that hold after any of them.
 
-Names come from small pools, so that events meet: about things that exist, that are gone, or that never were.
+Names come from small pools, so that events often name things that exist, are gone, or never existed.
 """
 
 from collections.abc import Callable, Mapping
@@ -64,11 +64,11 @@ from core.user_rows import (
     UserStamps,
     user_ref,
 )
+from core.vote_table import VoteTable
 from kinds.bots import BotProfile
 from kinds.kind import Profile
 from kinds.servers import ServerProfile
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_USER, SERVER_REF, USER
-from votes.table import VoteTable
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -102,7 +102,7 @@ profiles: Mapping[str, st.SearchStrategy[Profile]] = {
     BOT_REF: st.builds(BotProfile, texts, texts, texts, st.tuples(texts), support_invite=st.none() | texts),
     SERVER_REF: st.builds(ServerProfile, texts, texts, st.tuples(texts), texts),
 }
-"""Profiles of the kind that each ref names."""
+"""Profiles by ref, each of the ref's kind."""
 failures = st.integers(0, 3)
 suspensions = st.none() | st.builds(Suspension, times, st.just("timeout"), st.integers(1, 3), times)
 taken: st.SearchStrategy[tuple[WebhookEvent, ...]] = st.sampled_from([(), ("review.denied",)])
@@ -158,7 +158,7 @@ def reminders_of_a_user() -> st.SearchStrategy[Any]:
 
 
 def user_rows(ref: str) -> st.SearchStrategy[UserRow]:
-    """Rows as they may be told: everything in order, and no session that was ended."""
+    """Rows that a node may send: everything in order, and no session that has ended."""
     row = st.builds(
         UserRow,
         st.just(ref),
@@ -240,7 +240,7 @@ server_checks = st.lists(
 
 @st.composite
 def push_histories(draw: st.DrawFn) -> bytes:
-    """That of a few pushes, or of none."""
+    """The history of a few pushes, or of none."""
     history = b""
     for push in draw(st.lists(st.tuples(days, counts, counts), max_size=3)):
         history = with_push(history, *push)
@@ -320,7 +320,7 @@ def listings_merged(draw: st.DrawFn) -> ev.ListingMerged:
 
 @st.composite
 def votes_merged(draw: st.DrawFn) -> ev.VotesMerged:
-    """One leaf of another node's table, and the voters of several nodes among them."""
+    """One leaf of another node's table. Some of its voters have voted at several nodes."""
     named, ref = tuple(draw(st.permutations(["a.1", "b.1", "c.1"]))), draw(refs)
     table = VoteTable()
     put = st.tuples(users, st.integers(1, 3), times, st.integers(0, len(named) - 1))
@@ -376,7 +376,7 @@ def deliveries_merged(draw: st.DrawFn) -> ev.DeliveryMerged:
 
 @st.composite
 def slots_set(draw: st.DrawFn) -> ev.SlotsSet:
-    """One slot, or several."""
+    """Events that write one slot or two."""
     chosen = draw(st.sets(st.sampled_from(sorted(SET_VALUES)), min_size=1, max_size=2))
     fields = {slot: draw(SET_VALUES[slot]) for slot in sorted(chosen)}
     actions: list[AuditAction | None] = [None, "limits_set", "hidden"]
@@ -438,13 +438,6 @@ OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
         read_ms=st.just(UNSET) | times,
         **managed,
     ),
-    ev.EndpointHelped: st.builds(
-        ev.EndpointHelped,
-        refs,
-        st.sampled_from(["suspension_lifted", "endpoint_probed"]),
-        times,
-        **managed,
-    ),
     ev.EndpointHealthSet: st.builds(ev.EndpointHealthSet, refs, failures, suspensions),
     ev.VoteCast: st.builds(
         ev.VoteCast,
@@ -479,8 +472,7 @@ OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
     ),
     ev.OwnerMessageAttempted: owner_messages_attempted(),
     ev.OwnerMessageTaken: st.builds(ev.OwnerMessageTaken, refs, times, times),
-    ev.ReminderSet: st.builds(ev.ReminderSet, user_refs, refs, times, **managed),
-    ev.ReminderCleared: st.builds(ev.ReminderCleared, user_refs, refs, times, **managed),
+    ev.ReminderSet: st.builds(ev.ReminderSet, user_refs, refs, times, st.booleans(), **managed),
     ev.ReminderAttempted: st.builds(
         ev.ReminderAttempted,
         user_refs,
@@ -528,11 +520,12 @@ OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
     ev.ListingMerged: listings_merged(),
     ev.VotesMerged: votes_merged(),
     ev.DeliveryForgotten: st.builds(ev.DeliveryForgotten, delivery_ids, refs),
-    ev.VotesMoved: st.builds(ev.VotesMoved, refs, labels, st.lists(moves, max_size=2).map(tuple)),
+    ev.VotesMoved: st.builds(
+        ev.VotesMoved, refs, labels, st.lists(moves, max_size=2).map(tuple), counts_moved, counts_moved
+    ),
     ev.VoteCountsMerged: st.builds(
         ev.VoteCountsMerged, refs, st.lists(node_counts, max_size=2, unique_by=lambda it: it.node).map(tuple)
     ),
-    ev.VoteCountsMoved: st.builds(ev.VoteCountsMoved, refs, labels, *[counts_moved] * 2),
     ev.DeliveryMerged: deliveries_merged(),
 }
 
@@ -556,7 +549,7 @@ frequent = st.sampled_from(
 
 
 def histories(steps: st.SearchStrategy[T], most: int) -> st.SearchStrategy[list[T]]:
-    """Lists of which the long ones are as frequent as the short ones."""
+    """Lists whose length is evenly distributed."""
     return st.integers(0, most).flatmap(lambda length: st.lists(steps, min_size=length, max_size=length))
 
 

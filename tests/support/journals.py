@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from core.clock import FakeClock
 from core.failures import Unavailable
 from core.ledger import Ledger
 from journal.frames import FrameKind, decode_frames, decode_header, encode_frame, encode_header
@@ -19,6 +18,7 @@ from snapshot.snapshotter import NewestSnapshot, Snapshotter
 from storage.disk import OS_DISK, Disk
 from storage.folder import Folder
 from storage.sealing import Keyring
+from tests.support.fake_clock import FakeClock
 from tests.support.memory_ledger import empty_state
 
 POLICY = JournalPolicy("always", interval_seconds=3_600, segment_bytes=1 << 20, pending_bytes=1 << 30)

@@ -1,14 +1,14 @@
-"""Answers to be logged, and a stream that remembers what was written at once and by whom."""
+"""Answers to be logged, and a stream that keeps each write and its thread."""
 
 import io
 import threading
 from typing import Any, BinaryIO
 
-from core.clock import FakeClock
 from serving.access_log import AccessLog
 from serving.direct import request_id
 from serving.log_output import Form, LogOutput
 from tests.support.coroutines import run
+from tests.support.fake_clock import FakeClock
 from watchers.redaction import Redactor
 
 PATH, ADDRESS = "/bots/1/voters/2", "192.0.2.1"
@@ -17,7 +17,7 @@ ID = request_id(NUMBER)
 
 
 class Pages(io.BytesIO):
-    """Remembers what was written at once, and by whom."""
+    """A stream that keeps each write, and the names of the threads."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -5,13 +5,15 @@ from collections.abc import Iterable
 from core.events import Event, decode_record
 from core.failures import Unavailable
 from core.state import State
-from votes.table import VoteTable
 
 DELIVERIES_KEPT = 2
 
 
 class MemoryJournal:
-    """The journal's twin in memory. A full one takes no records; what somebody waits for is durable."""
+    """A journal in memory.
+
+    If it is full, it takes no records. A record is durable as soon as somebody waits for it.
+    """
 
     def __init__(self) -> None:
         self.records: list[bytes] = []
@@ -30,7 +32,7 @@ class MemoryJournal:
 
 def empty_state(deliveries_kept: int = DELIVERIES_KEPT) -> State:
     """Return a state that keeps so few finished deliveries a listing that a test soon has one too many."""
-    return State(VoteTable(), deliveries_kept)
+    return State(deliveries_kept)
 
 
 def fold(records: Iterable[bytes], deliveries_kept: int = DELIVERIES_KEPT) -> State:

@@ -16,14 +16,13 @@ from tornado.netutil import bind_sockets
 
 from chatplatform.answers import PlatformUser, avatar_url
 from chatplatform.platform_client import ChatPlatform, open_chat_platform
-from core.clock import FakeClock
 from core.failures import Unavailable
 from core.rows import Policy
 from handlers.route import PAGE, Resource
 from languages.language_names import language_of
 from languages.refusals import Refusal
 from pages.account.sign_in import CALLBACK, SIGN_IN_PAGES
-from pages.account.sign_in_guards import SignInGuards, SignInSeal
+from pages.account.sign_in_guards import SignInGuards, sign_in_seal
 from pages.page_rows import rows_of
 from pages.platform_facts import ServerLists
 from pages.site_tools import Accounts, Addresses, SigningIn
@@ -32,6 +31,7 @@ from serving.access_log import AccessLog
 from serving.application import ApplicationPolicy, RunningRequests, make_application
 from serving.loop_share import LoopShare
 from serving.traffic import Traffic
+from tests.support.fake_clock import FakeClock
 from tests.support.gateways import WAIT_SECONDS, Client
 from tests.support.logged_answers import output
 from tests.support.page_visitor import PageVisitor
@@ -120,7 +120,7 @@ class PeopleSite(Client):
         super().__init__()
         self.clock = FakeClock()
         self.are_secure = are_secure
-        self.seal = SignInSeal(SECRET)
+        self.seal = sign_in_seal(SECRET, secrets.token_bytes)
         self.sockets = bind_sockets(0, "127.0.0.1")
         self.base_url = f"http://127.0.0.1:{self.sockets[0].getsockname()[1]}"
         self.redirect_uri = self.base_url + CALLBACK

@@ -1,11 +1,10 @@
-"""A node that tells, and nothing else of it: its journal, queue and publisher, over a real Redis."""
+"""The publishing part of a node: its journal, queue and publisher, over a real Redis."""
 
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.clock import FakeClock
 from core.events import NodeNamed
 from core.ledger import Ledger
 from replication.capture import Capture
@@ -14,11 +13,11 @@ from replication.facts import VoteFact
 from replication.members import KnownElsewhere, ReadUpTo
 from replication.publisher import Entry, Outgoing, Publisher
 from replication.redis_link import BEGINNING, Link
+from tests.support.fake_clock import FakeClock
 from tests.support.journals import on, recording
 from tests.support.memory_nodes import DIGESTS
 from tests.support.reading_node import link_to
 from tests.support.sample_rows import listed, voted
-from votes.table import VoteTable
 
 NAME = "a"
 
@@ -78,7 +77,7 @@ async def publishing(folder: Path, url: str, most: int = 1_000) -> AsyncIterator
     async with recording(folder) as (ledger, journal), aclosing(link.redis):
         ledger.commit([NodeNamed(f"{NAME}.1")])
         outgoing = Outgoing(ledger, journal, on(folder), Capture(ledger.state, DIGESTS.user), most)
-        identity = Identity(NAME, ledger, clock, VoteTable)
+        identity = Identity(NAME, ledger, clock)
         ledger.subscribe(outgoing.on_record)
         ledger.subscribe(identity.on_record)
         publisher = Publisher(
@@ -99,5 +98,5 @@ async def publishing(folder: Path, url: str, most: int = 1_000) -> AsyncIterator
 
 
 def users_in(stream: list[tuple[int, Entry]]) -> list[str]:
-    """Whose votes the entries tell of."""
+    """Return the users of the votes in the entries."""
     return [fact.user for _, entry in stream for fact in entry.facts if isinstance(fact, VoteFact)]

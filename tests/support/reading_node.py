@@ -4,12 +4,12 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 
-from core.clock import FakeClock
 from core.fleet_table import FleetTable, FleetView
 from replication.follower import Follower, Gaps
 from replication.members import Registry
 from replication.redis_link import Envelopes, Link, connection
 from replication.usage import Usage
+from tests.support.fake_clock import FakeClock
 from tests.support.journals import KEYS
 from tests.support.memory_nodes import DIGESTS, Node
 

@@ -1,17 +1,17 @@
-"""The rooms of the program, and who may import whom."""
+"""The rooms of the program, and the imports that they may have."""
 
 DECLARATIONS = {"forms", "grammars", "kinds", "languages"}
 """The rooms that every room from `core` upwards may import, too."""
 # Package or module -> the packages of ours that it may import.
 MAY_IMPORT: dict[str, set[str]] = {
     "languages": set(),
-    "forms": {"core", "grammars", "languages"},
+    "forms": {"grammars", "languages"},
     "kinds": {"forms", "languages"},
     "grammars": {"languages"},
     "ratelimit": set(),
     "storage": set(),
     "wire": set(),
-    "settings": {"grammars", "languages"},
+    "settings": {"grammars", "kinds", "languages"},
     "core": set(),
     "votes": {"core", "search"},
     "people": {"core", "search"},
@@ -47,7 +47,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 }
 WITHOUT_DECLARATIONS = {"languages", "forms", "kinds", "grammars", "ratelimit", "storage", "wire", "settings"}
 COMPOSITION = {"gateway", "server"}
-"""The composition root and the command line import what they like."""
+"""The composition root and the command line may import every room."""
 OURS = MAY_IMPORT.keys() | COMPOSITION
 
 

@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, NamedTuple
 
-from core.clock import FakeClock, moment
+from core.clock import moment
 from core.events import DeliveryQueued, Event
 from core.ledger import Ledger
 from core.rows import Delivery, Webhook
@@ -13,6 +13,7 @@ from core.state import State
 from outbound.result import HttpResult
 from outbound.slots import Slot
 from outbound.targets import TargetGuard
+from tests.support.fake_clock import FakeClock
 from tests.support.memory_ledger import MemoryJournal, empty_state, fold
 from tests.support.sample_rows import BOT_REF, NOW_MS, listed
 from webhook.attempts import RetryPolicy
@@ -47,10 +48,10 @@ class Sent(NamedTuple):
 
 
 class FakeClient:
-    """Answers from a list, `ACCEPTED` when it is used up; may be told to wait or to take time.
+    """A client that answers from a list, and then with `ACCEPTED`. A test can make it wait or take time.
 
-    `names` are the URLs whose names it looks up first, until each event is set; `absent` those whose names
-    are not found then.
+    `names`: URLs whose names it looks up first, until their event is set. `absent`: URLs whose names are not
+    found.
     """
 
     def __init__(self, clock: FakeClock) -> None:
@@ -137,13 +138,13 @@ class Stage:
         self.commit(DeliveryQueued(delivery_id, ref, user, test, self.clock.now_ms()))
 
     def step(self) -> int:
-        """Starts what is due; returns how many attempts that are."""
+        """Start due attempts. Return their number."""
         before = len(self.spawned)
         self.sender.step(self.clock.steady_ms())
         return len(self.spawned) - before
 
     async def attempt(self) -> int:
-        """Starts what is due and lets it end; returns how many attempts that were."""
+        """Start due attempts and let them end. Return their number."""
         self.step()
         attempts = len(self.spawned)
         while self.spawned:

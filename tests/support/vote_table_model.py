@@ -1,6 +1,6 @@
-"""The model of votes/table.py: a dict of counts by node and the last vote, by listing and user.
+"""The model of core/vote_table.py: a dict of counts by node and the last vote, by listing and user.
 
-Putting is a join: of each node the greatest count stands, and the latest time.
+Putting is a join: for each node the greatest count wins, and the latest time.
 """
 
 import struct
@@ -12,10 +12,9 @@ from typing import NamedTuple
 import pytest
 from hypothesis import strategies as st
 
-from core.vote_port import counted_in
-from core.vote_port import leaves_of as leaves_in
-from votes import table
-from votes.table import MAX_COUNT, MAX_MS, SEVERAL, VoteTable
+from core import vote_table
+from core.vote_table import MAX_COUNT, MAX_MS, SEVERAL, VoteTable, counted_in
+from core.vote_table import leaves_of as leaves_in
 
 REFS = ("bots/1", "bots/2", "servers/1")
 MAX_USER = (1 << 64) - 1
@@ -56,7 +55,7 @@ changes = st.tuples(whats, refs, few_users, votes)
 @contextmanager
 def leaves_of(size: int) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(table, "LEAF", size)
+        patch.setattr(vote_table, "LEAF", size)
         yield
 
 
@@ -117,7 +116,7 @@ def assert_equals(votes: VoteTable, model: Model) -> None:
 
 
 def assert_got(votes: VoteTable, got: Mapping[tuple[str, int], tuple[int, int]]) -> None:
-    """Whatever the nodes: the table has these counts and times, and no others."""
+    """Check that the table has these counts and times, summed over all nodes, and no others."""
     assert len(votes) == len(got)
     totals = dict.fromkeys((ref for ref, _ in got), 0)
     for (ref, _), (count, _) in got.items():
@@ -143,5 +142,5 @@ def assert_leaves_are_sound(votes: VoteTable) -> None:
             assert len(leaves) >= 2
             assert list(voters.firsts) == [leaf[0] for leaf in leaves]
         for leaf in leaves:
-            assert 1 <= len(leaf) // 2 <= table.LEAF
+            assert 1 <= len(leaf) // 2 <= vote_table.LEAF
             assert len(leaf) % 2 == 0

@@ -12,10 +12,11 @@ from urllib.parse import quote
 
 import requests
 
-from core.clock import FakeClock, day_of
+from core.clock import day_of
 from core.events import KeyUsed
 from languages.language_names import LANGUAGES
 from tests.support.contract import deliveries
+from tests.support.fake_clock import FakeClock
 from tests.support.gateways import BOT, OTHER_BOT, SERVER, Client, eventually
 from tests.support.page_visitor import PageVisitor
 from tests.support.people_filled import FRESH_BOT, QUIZ_BOT, READY_BOT, filled_site

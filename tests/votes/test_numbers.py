@@ -1,4 +1,4 @@
-"""votes/numbers.py: what owners are told of the votes for their listing, with nobody's name."""
+"""votes/numbers.py: the numbers of votes that owners see, without names."""
 
 from hypothesis import given
 from hypothesis import strategies as st

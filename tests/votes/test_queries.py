@@ -1,4 +1,4 @@
-"""votes/queries.py: has this user voted?"""
+"""votes/queries.py: the vote status of a user."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""votes/rules.py: who may vote when, and what a vote brings with it."""
+"""votes/rules.py: casting and removing votes, and the events beside them."""
 
 from collections import Counter
 from itertools import count
@@ -40,7 +40,7 @@ def cast(
     pending_most: int = 10,
     kept_until_ms: int = 0,
 ) -> VoteCast:
-    """Casts a vote and commits it."""
+    """Cast a vote and commit it."""
     events = cast_vote(
         ledger.state,
         ref,
@@ -270,7 +270,7 @@ def test_a_vote_at_another_node_is_inside_the_cooldown_here(ledger: Ledger) -> N
 
 
 def strike(ledger: Ledger, *users: str, now_ms: int = NOW_MS, goes_on: bool = False) -> list[Event]:
-    """Strikes votes out and commits it."""
+    """Remove votes and commit the removal."""
     numbers = count(1)
     events = remove_votes(
         ledger.state,
@@ -354,7 +354,7 @@ def test_the_endpoint_is_told_of_each_user_who_had_a_vote(ledger: Ledger) -> Non
     assert told == [DeliveryQueued("d1", BOT_REF, USER, False, NOW_MS, "vote.struck", "Bought.")]
 
 
-def test_an_act_in_several_records_is_one_in_the_trail(ledger: Ledger, state: State) -> None:
+def test_an_action_in_several_records_is_one_entry_in_the_audit_log(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     cast(ledger)
     cast(ledger, user=OTHER_USER)
@@ -368,7 +368,7 @@ def test_an_act_in_several_records_is_one_in_the_trail(ledger: Ledger, state: St
 @examples(60)
 @given(st.data())
 def test_the_counts_are_those_of_the_votes_that_are_left(choice: st.DataObject) -> None:
-    """Users vote once each, so every vote that is struck out has a day."""
+    """Each user votes once, so every vote that is removed has a day."""
     journal = MemoryJournal()
     ledger = Ledger(empty_state(), journal, 0)
     a_listing(ledger)

@@ -1,4 +1,4 @@
-"""Numbers of votes since the start."""
+"""votes/numbers.py: votes since the start."""
 
 from core.events import DeliveryQueued, VoteCast
 from tests.support.sample_rows import BOT_REF, NOW_MS

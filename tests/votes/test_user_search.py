@@ -1,4 +1,4 @@
-"""votes/queries.py: who knows a user, while others go on."""
+"""votes/queries.py: a search finds everything that names a user, while the log grows."""
 
 import pytest
 
@@ -49,7 +49,7 @@ def run(search: Search) -> set[str]:
 
 
 def a_leaf(user: str) -> bytes:
-    """The votes of a listing for which this user alone has voted."""
+    """Return the votes of a listing for which this user alone has voted."""
     other = empty_state()
     other.apply(VoteCast(BOT_REF, user, 1, NOW_MS, node="other.1"))
     leaf = other.votes.next_leaf(BOT_REF, -1)
@@ -83,10 +83,10 @@ def test_found_are_listings_with_votes_or_deliveries_of_the_user(ledger: Ledger,
 
 
 def test_votes_that_came_before_their_listing_are_found(ledger: Ledger, searches: Searches) -> None:
-    orphan = "bots/999999999999999999"
-    ledger.commit([Merged("other.1", 1), VoteCast(orphan, USER, 1, NOW_MS, node="other.1")])
+    unlisted = "bots/999999999999999999"
+    ledger.commit([Merged("other.1", 1), VoteCast(unlisted, USER, 1, NOW_MS, node="other.1")])
     with searches.of(USER) as search:
-        assert run(search) == {orphan}
+        assert run(search) == {unlisted}
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""votes/voted.py: what a user has voted for, and nothing missing while a search runs."""
+"""votes/voted.py: a search for the votes of a user misses none, while the log grows."""
 
 from collections.abc import Sequence
 
@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from core.events import Event, ListingRemoved, Merged, UserErased, VotesMerged
 from core.state import State
+from core.vote_table import VoteTable
 from tests.support.examples import examples
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF, SERVER_REF, USER, listed, voted
-from votes.table import VoteTable
 from votes.voted import SLICE_VOTES, VotedFor, VotedListings, VotedPage
 
 REFS = [f"bots/{number:018}" for number in range(600)]
@@ -19,7 +19,7 @@ class Story:
     """A state and the reader of its log."""
 
     def __init__(self, most_users: int = 4, most_refs: int = 1_000) -> None:
-        self.state = State(VoteTable(), 10)
+        self.state = State(10)
         self.voted = VotedListings(self.state, most_users, most_refs)
 
     def commit(self, *events: Event) -> None:

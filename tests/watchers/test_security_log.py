@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from core.actors import ADDRESS
-from core.clock import FakeClock
 from tests.support.coroutines import run
+from tests.support.fake_clock import FakeClock
 from watchers.security_log import LINES, LOGGER, STRANGERS_LINES, SecurityBounds, tell
 
 log = logging.getLogger(LOGGER)

@@ -5,8 +5,8 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from core.clock import FakeClock
 from languages.refusals import Refusal
+from tests.support.fake_clock import FakeClock
 from web.live import MOST_VIEWERS, SIGNED_OUT, Live, event
 from web.sessions import OperatorSessions, Session
 

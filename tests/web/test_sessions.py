@@ -4,10 +4,10 @@ import itertools
 
 import pytest
 
-from core.clock import FakeClock
 from core.rows import Policy
 from handlers.operator import Operator, token_digest
 from ratelimit.bucket import FailureGuard
+from tests.support.fake_clock import FakeClock
 from web.sessions import MOST_SESSIONS, VALUE_CHARACTERS, OperatorSessions
 
 IDLE, LONGEST = 100.0, 1_000.0

@@ -10,7 +10,7 @@ import pytest
 from core.events import ListingReviewed, ReminderSet
 from core.user_rows import user_ref
 from pages.account.my_votes import VOTED
-from people.reminders import REMINDERS_MOST
+from people.choices import REMINDERS_MOST
 from tests.support.gateways import BOT, BOT_SUBMISSION, OTHER_BOT, SERVER, SERVER_SUBMISSION
 from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, Person

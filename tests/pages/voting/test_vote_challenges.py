@@ -14,10 +14,10 @@ from altcha import Challenge, Payload, solve_challenge
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from core.clock import FakeClock
 from pages.voting import vote_challenges
 from pages.voting.vote_challenges import VoteChallenges
 from tests.support.examples import examples
+from tests.support.fake_clock import FakeClock
 from tests.support.gateways import BOT, OTHER_BOT
 from tests.support.owned_listings import list_bot
 from tests.support.page_visitor import words

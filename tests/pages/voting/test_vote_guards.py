@@ -2,11 +2,11 @@
 
 import pytest
 
-from core.clock import FakeClock
 from core.rows import Policy
 from pages.voting import vote_guards
 from pages.voting.vote_guards import CROWD_SECONDS, GuardPolicy, Tripped, VoteGuards
 from ratelimit.bucket import TooManyRequests
+from tests.support.fake_clock import FakeClock
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF
 
 HOME, ELSEWHERE = "192.0.2.1", "198.51.100.1"

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from core.clock import FakeClock
 from gateway.serve import Gateway, serve
 from settings.model import load_settings
 from storage.disk import Disk
+from tests.support.fake_clock import FakeClock
 from tests.support.gateways import BOT, DEFAULTS, OPERATOR_TOKEN, USER, WAIT_SECONDS, Client
 
 TURNS = 200

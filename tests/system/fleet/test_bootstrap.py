@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from core.clock import FakeClock, SystemClock
+from core.clock import SystemClock
 from tests.support.contract import BOT_PATH, deliveries, users, webhook
+from tests.support.fake_clock import FakeClock
 from tests.support.fleet_processes import SHARED_SECRETS, fleet_of
 from tests.support.gateways import (
     OTHER_BOT,

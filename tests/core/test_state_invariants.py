@@ -26,7 +26,7 @@ from core.events import (
 from core.ledger import Ledger
 from core.rows import Delivery, Key, Listing, Policy, StatsWindow, Webhook
 from core.state import State
-from core.vote_port import leaves_of
+from core.vote_table import leaves_of
 from tests.support.co_owners import co_owner
 from tests.support.committed_rows import a_delivery, a_finished_delivery, a_key, a_listing, a_webhook
 from tests.support.examples import examples
@@ -44,7 +44,7 @@ from tests.support.sample_rows import (
     USER,
 )
 from tests.support.slots_set import actual_count_set, limits_set, webhook_removed, webhook_saved
-from tests.support.state_laws import (
+from tests.support.state_invariants import (
     Picture,
     assert_indexes_agree,
     digested,
@@ -105,7 +105,7 @@ def test_every_event_of_a_history_applied_twice_is_the_history(sequence: list[Ev
 @examples(150)
 @given(sequences, st.data())
 def test_a_state_folds_from_its_records(sequence: list[Event], cuts: st.DataObject) -> None:
-    """However the events are spread over records, and whenever digests were asked for."""
+    """The digest depends neither on records nor on the times at which digests were asked for."""
     state, records, start = empty_state(), [], 0
     while start < len(sequence):
         end = cuts.draw(st.integers(start + 1, len(sequence)))

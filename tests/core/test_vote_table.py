@@ -1,4 +1,4 @@
-"""votes/table.py beside its model. What several nodes have counted: test_table_nodes.py."""
+"""core/vote_table.py beside its model. What several nodes have counted: test_vote_table_nodes.py."""
 
 import random
 import sys
@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.vote_port import counted_in
-from core.vote_port import leaves_of as leaves_in
+from core import vote_table
+from core.vote_table import LEAF, MAX_COUNT, MAX_MS, VoteTable, counted_in
+from core.vote_table import leaves_of as leaves_in
 from tests.support.examples import examples
 from tests.support.generated_events import histories
 from tests.support.vote_table_model import (
@@ -29,8 +30,6 @@ from tests.support.vote_table_model import (
     unpacked,
     votes,
 )
-from votes import table
-from votes.table import LEAF, MAX_COUNT, MAX_MS, VoteTable
 
 small_leaves = pytest.mark.parametrize("leaf", [2, 3, 4, 8])
 
@@ -60,7 +59,7 @@ def test_a_reader_gets_every_vote_once_that_was_there_throughout(
     during: list[Change | None],
     ref: str,
 ) -> None:
-    """Between the changes the reader takes a step, wherever a None is; a copy takes what it read."""
+    """The reader takes a step at each None between the changes; a copy takes the leaves that it read."""
     with leaves_of(leaf):
         votes, model, copy = VoteTable(), Model(), VoteTable()
         for user, vote in before:
@@ -228,8 +227,8 @@ def test_leaves_are_little_endian_on_a_big_endian_machine_too(monkeypatch: pytes
     votes = VoteTable()
     votes.put("bots/1", 0x0102030405060708, 1, 1)
     assert votes.next_leaf("bots/1", -1) == bytes([8, 7, 6, 5, 4, 3, 2, 1, 1, 0, 0x40, 0, 0, 0, 0, 0])
-    # Pretending that the machine's own order is the other one turns every number round, both ways.
-    monkeypatch.setattr(table, "_LITTLE", not table._LITTLE)
+    # With the other byte order, every number is turned round when it is written and when it is read.
+    monkeypatch.setattr(vote_table, "_LITTLE", not vote_table._LITTLE)
     turned = votes.next_leaf("bots/1", -1)
     assert turned == bytes([1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0, 0, 0, 0x40, 0, 1])
     other = VoteTable()

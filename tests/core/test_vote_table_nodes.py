@@ -1,4 +1,4 @@
-"""votes/table.py: what several nodes of a fleet have counted. Law: puts commute, and twice is once."""
+"""core/vote_table.py with counts of several nodes: puts commute, and a second one changes nothing."""
 
 import random
 import struct
@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.vote_port import leaves_of as leaves_in
+from core.vote_table import LEAF, MAX_COUNT, MAX_MS, SEVERAL, VoteTable
+from core.vote_table import leaves_of as leaves_in
 from tests.support.examples import examples
 from tests.support.generated_events import histories
 from tests.support.vote_table_model import (
@@ -25,7 +26,6 @@ from tests.support.vote_table_model import (
     reload,
     votes,
 )
-from votes.table import LEAF, MAX_COUNT, MAX_MS, SEVERAL, VoteTable
 
 REF = "bots/1"
 USER = 5
@@ -47,7 +47,7 @@ def several(table: VoteTable) -> dict[int, dict[int, int]]:
 
 
 def merge(table: VoteTable, other: VoteTable, nodes: list[int]) -> None:
-    """All that the other table has of the listing, with its numbers of nodes turned into ours."""
+    """Return the votes of the other table for the listing, with our numbers of nodes."""
     for leaf in leaves_in(other, REF):
         content, users = other.by_node(REF, leaf)
         table.merge(REF, content, nodes)
@@ -78,7 +78,7 @@ def packed(leaf: bytes) -> bytes:
 
 @st.composite
 def numberings(draw: st.DrawFn) -> list[int]:
-    """Our numbers of another table's nodes: of a few, or of more than have a number in the leaves."""
+    """Return our numbers of another table's nodes: a few, or more than the leaves have numbers for."""
     size = draw(st.sampled_from([3, MANY_NODES]))
     return draw(st.permutations(range(size)))
 
@@ -89,7 +89,7 @@ def numberings(draw: st.DrawFn) -> list[int]:
 def test_merging_a_table_is_putting_its_votes_one_by_one(
     leaf: int, here: Puts, there: Puts, nodes: list[int], apart: bool
 ) -> None:
-    """Whatever the other table calls the nodes, and also when all its users come behind ours."""
+    """The numbers of the other table do not matter, nor does it if all its users come behind ours."""
     there = [(user, vote._replace(node=vote.node % len(nodes))) for user, vote in there]
     if apart:
         here = [(user % 100, vote) for user, vote in here]

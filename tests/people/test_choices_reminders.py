@@ -1,16 +1,15 @@
-"""people/reminders.py: reminders are turned on and off, and there are so many at most."""
+"""people/choices.py: turning reminders on and off, and their bound."""
 
 import pytest
 
 from core.actors import user_actor
-from core.events import Event, ListingRemoved, ReminderCleared, ReminderSet
+from core.events import Event, ListingRemoved, ReminderSet
 from core.state import State
 from core.user_rows import user_ref
 from languages.refusals import Refusal
-from people.reminders import REMINDERS_MOST, clear_reminders, set_reminder
+from people.choices import REMINDERS_MOST, clear_reminders, set_reminder
 from tests.support.people import signed_in
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF, OTHER_USER, SERVER_REF, USER, listed
-from votes.table import VoteTable
 
 BY = user_actor(USER)
 REFS = [f"bots/{number:018}" for number in range(REMINDERS_MOST)]
@@ -18,7 +17,7 @@ REFS = [f"bots/{number:018}" for number in range(REMINDERS_MOST)]
 
 @pytest.fixture
 def state() -> State:
-    state = State(VoteTable(), 10)
+    state = State(10)
     apply(state, [*listed(), *listed(OTHER_REF), signed_in(USER, "d1")])
     return state
 
@@ -48,7 +47,7 @@ def test_turning_on_is_one_event_and_turning_on_again_is_none(state: State) -> N
 def test_turning_off_is_one_event_and_turning_off_again_is_none(state: State) -> None:
     remind(state, BOT_REF)
     events = clear_reminders(state, USER, BOT_REF, NOW_MS, by=BY)
-    assert events == [ReminderCleared(user_ref(USER), BOT_REF, NOW_MS, by=BY)]
+    assert events == [ReminderSet(user_ref(USER), BOT_REF, NOW_MS, is_on=False, by=BY)]
     apply(state, events)
     assert clear_reminders(state, USER, BOT_REF, NOW_MS, by=BY) == []
     assert clear_reminders(state, OTHER_USER, None, NOW_MS, by=BY) == []
@@ -72,13 +71,16 @@ def test_a_full_list_refuses_one_more_and_changes_nothing(state: State) -> None:
 def test_a_reminder_of_a_listing_that_is_gone_makes_room(state: State) -> None:
     full(state)
     state.apply(ListingRemoved(REFS[0]))
-    assert [type(event) for event in remind(state, BOT_REF)] == [ReminderCleared, ReminderSet]
+    assert [event.is_on for event in remind(state, BOT_REF) if isinstance(event, ReminderSet)] == [
+        False,
+        True,
+    ]
     row = state.users[user_ref(USER)]
     assert len(row.reminders_on) == REMINDERS_MOST
     assert row.reminder(REFS[0]) is None
 
 
-def test_a_listing_under_an_old_id_can_be_turned_on_anew(state: State) -> None:
+def test_reminders_of_a_new_listing_under_an_old_id_can_be_turned_on(state: State) -> None:
     remind(state, BOT_REF)
     state.apply(ListingRemoved(BOT_REF))
     for event in listed():
@@ -96,6 +98,6 @@ def test_nobody_is_reminded_of_what_cannot_be_voted_for(state: State) -> None:
         assert refused.value.code == "no_such_listing"
 
 
-def test_who_never_signed_in_has_no_reminders(state: State) -> None:
+def test_a_user_who_has_never_signed_in_has_no_reminders(state: State) -> None:
     with pytest.raises(Refusal, match="no_such"):
         set_reminder(state, OTHER_USER, BOT_REF, NOW_MS, by=BY)

@@ -1,4 +1,4 @@
-"""people/naming.py: owners see no name of a voter who has not asked for it."""
+"""people/choices.py: owners see no name of a voter who has not asked for it."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from core.actors import user_actor
 from core.state import State
 from core.user_rows import user_ref
 from languages.refusals import Refusal
-from people.naming import set_naming
+from people.choices import set_naming
 from tests.support.memory_ledger import state_after
 from tests.support.people import signed_in
 from tests.support.sample_rows import NOW_MS, OTHER_USER, USER
