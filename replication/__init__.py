@@ -1,4 +1,4 @@
-"""Replication: several gateways serve one platform, and what one of them does the others soon know.
+"""Replication: several gateways serve one platform, and each soon knows the changes of the others.
 
 Purpose
 -------

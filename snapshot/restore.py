@@ -40,7 +40,7 @@ from snapshot.export import (
     decoded,
 )
 from snapshot.recovery import EmptyState, Progress, apply_events, load_snapshot
-from storage.disk import OS_DISK, Disk
+from storage.disk import OS_DISK
 from storage.folder import (
     LOCK,
     LOST_AND_FOUND,
@@ -215,7 +215,7 @@ def _check(state: State, manifest: Manifest, folder: Path) -> None:
 
 
 @contextmanager
-def whole_folder(path: Path, disk: Disk = OS_DISK) -> Iterator[Path]:
+def whole_folder(path: Path) -> Iterator[Path]:
     """Yield a folder to fill. It becomes `path` when the block ends, and is deleted when that raises.
 
     A folder that is there already is filled in its place, because it may be a mount point: a process that is
@@ -233,12 +233,12 @@ def whole_folder(path: Path, disk: Disk = OS_DISK) -> Iterator[Path]:
             raise
         return
     missing = [folder for folder in path.parents if not folder.exists()]
-    made_folder(path.parent, disk)
+    made_folder(path.parent)
     unfinished = Path(tempfile.mkdtemp(UNFINISHED, f".{path.name}.", path.parent))
     try:
         yield unfinished
-        disk.rename(unfinished, path)
-        disk.sync_folder(path.parent)
+        OS_DISK.rename(unfinished, path)
+        OS_DISK.sync_folder(path.parent)
     except BaseException:
         shutil.rmtree(unfinished, ignore_errors=True)
         for folder in missing:
