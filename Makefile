@@ -22,6 +22,7 @@ export PYTHONDONTWRITEBYTECODE :=
 FAULTS := tests/system/faults tests/system/fleet
 FUZZ := tests/openapi/test_schemathesis.py tests/wire/test_fuzz.py tests/wire/test_differential.py
 SITE := tests/web tests/pages
+OF_BINARY := tests/release/test_binary.py
 PROCESSES := tests/test_server.py $(addprefix tests/,system/processes cli deploy docs published release)
 # Each of four processes would import schemathesis for a plugin that FUZZ alone uses, and tests that it does not run.
 test: $(VENV)/dev.stamp ## run the tests, but for those of the targets below (3 minutes)
@@ -31,7 +32,7 @@ site: $(VENV)/dev.stamp ## test the pages as they are served, without a browser 
 	@$(BIN)/python -m pytest -p no:schemathesis $(SITE)
 
 processes: $(VENV)/dev.stamp $(if $(shell command -v npm),$(PUBLISHED)) ## test what runs as a program: the command line, what documents say, packages (1 minute)
-	@$(BIN)/python -m pytest -p no:schemathesis $(PROCESSES)
+	@$(BIN)/python -m pytest -p no:schemathesis --ignore=$(OF_BINARY) $(PROCESSES)
 
 faults: $(VENV)/dev.stamp ## test a gateway and a fleet while disks, Redis and processes fail (2 minutes)
 	@$(BIN)/python -m pytest -p no:schemathesis $(FAULTS)
@@ -93,7 +94,7 @@ binary: $(VENV)/build.stamp ## build dist/votegate, one executable that needs no
 # The part of the contract that CI asks of the binary; `make test-long` asks all of it.
 ASKED := $(addprefix tests/system/contract/test_,authentication.py voters.py votes.py)
 binary-test: binary $(VENV)/dev.stamp ## build the binary, test it, and ask a part of the contract of it
-	@$(BIN)/python -m pytest tests/release/test_binary.py tests/deploy/test_upgrade.py
+	@$(BIN)/python -m pytest $(OF_BINARY) tests/deploy/test_upgrade.py
 	@TESTED_VOTEGATE=dist/votegate $(BIN)/python -m pytest $(ASKED)
 
 wheel: $(VENV)/build.stamp dist/constraints.txt ## build dist/votegate-*.whl, which pip installs, and the versions to install beside it

@@ -33,7 +33,7 @@ from core.actors import Actor
 from core.events import Event
 from core.state import State
 from core.user_rows import QuarantinedAct, user_ref
-from grammars.snowflake import is_snowflake
+from grammars.patterns import is_snowflake
 from kinds.kind import Kind, PartName
 from kinds.registry import KINDS
 from languages.refusals import Invalid, Refusal
@@ -305,7 +305,7 @@ def _operation(action: AnyAction, kind: Kind | None) -> Operation:
     return Operation(
         action,
         kind,
-        name=said(action.name),
+        name=said(_name_of(action, kind)),
         path=said(action.path),
         summary=said(action.summary),
         about=said(action.about),
@@ -318,6 +318,14 @@ def _operation(action: AnyAction, kind: Kind | None) -> Operation:
         is_on_listing=is_on_listing,
         users=tuple(at for at, name in enumerate(ids) if name == ("user_id" if is_on_listing else "id")),
     )
+
+
+def _name_of(action: AnyAction, kind: Kind | None) -> str:
+    """Return the operation's id. One that names no kind is that of the first kind which has the part."""
+    if kind is None or "{Thing}" in action.name:
+        return action.name
+    first = next(each for each in KINDS if each.has(action.of))
+    return action.name + ("Of{Thing}" if kind is not first else "")
 
 
 def operations(actions: Sequence[AnyAction]) -> tuple[Operation, ...]:

@@ -212,6 +212,7 @@ TEST_WEBHOOK = Action(
     finds=find_webhook,
     access=Access("webhook"),
     route="POST /manage/{kind}/{id}/webhook/test",
+    of="webhook",
     summary="Send a test to a {thing}'s webhook",
     about=(
         "Goes the way of a real vote. Answers after the first attempt, whatever became of it, or when it "
@@ -231,6 +232,7 @@ LIST_DELIVERIES = Action(
     run=index,
     access=Access("webhook"),
     route="GET /manage/{kind}/{id}/webhook/deliveries",
+    of="webhook",
     summary="List a {thing}'s deliveries",
     about="What is kept of them, newest first, in pages, with their attempts.",
     outcome="A page of deliveries.",
@@ -242,6 +244,7 @@ REDELIVER = Action(
     finds=find_webhook,
     access=Access("webhook"),
     route="POST /manage/{kind}/{id}/webhook/deliveries/{delivery_id}/redeliver",
+    of="webhook",
     summary="Send a finished delivery again",
     about=(
         "Under its own id, with a new round of attempts. Answers after the first of them, or at once while "
@@ -257,6 +260,7 @@ REDELIVER_FAILED = Action(
     finds=find_webhook,
     access=Access("webhook"),
     route="POST /manage/{kind}/{id}/webhook/deliveries/redeliver",
+    of="webhook",
     summary="Send again what has failed",
     about=(
         "Every delivery of the log that has failed since then but tests, in the order of votes, each under "

@@ -25,6 +25,7 @@ from actions.views import (
     View,
     described,
     example,
+    id_view,
     including,
     view_of,
 )
@@ -66,9 +67,8 @@ class HandOverView(View):
 
 
 class _Owned(View):
-    """The first fields of every listing."""
+    """The first field of every listing behind its id."""
 
-    id: Snowflake
     owner_id: Annotated[Snowflake, example("223456789012345678")]
 
 
@@ -222,7 +222,7 @@ def _views_of(kind: Kind) -> KindViews:
     listing = view_of(
         f"{title}View",
         f"A {one} as the management API shows it. Its profile is what everybody sees.",
-        *(_Owned, kind.profile, _Standing),
+        *(view_of("Identified", "", id=id_view(kind)), _Owned, kind.profile, _Standing),
         view_of("Changed", "", change=Annotated[change | None, NULL]),
         *(part.fields for part in _PARTS if kind.has(part.name)),
     )
@@ -239,7 +239,7 @@ def _views_of(kind: Kind) -> KindViews:
         f"{kind.plural.capitalize()} in the order of their ids as text.",
         Success,
         **{kind.plural: tuple.__class_getitem__((listing, ...))},
-        next=Annotated[Snowflake | None, described(NEXT, None)],
+        next=Annotated[id_view(kind) | None, described(NEXT, None)],
     )
     return KindViews(version, change, listing, answer, shown, approved, page)
 

@@ -23,7 +23,7 @@ from actions.listing_views import (
     listing_view,
     stats_problem_views,
 )
-from actions.query_forms import ListingsQuery
+from actions.query_forms import LISTINGS_QUERIES, ListingsQuery
 from actions.views import Success
 from core.actors import user_of
 from core.events import ListingSaved
@@ -53,14 +53,15 @@ class CheckedSubmission(NamedTuple):
 
 
 Submission = Annotated[ListingSubmission, {kind.plural: kind.submission for kind in KINDS}]
+Query = Annotated[ListingsQuery, LISTINGS_QUERIES]
 Edit = Annotated[ListingEdit, {kind.plural: kind.edit for kind in KINDS}]
 
 
 async def submit(call: Call, form: Submission) -> ListingAnswer:
     """Submit a listing, and invite the co-owners that it names."""
     kind, by, now_ms = call.listing_kind, call.by, call.now_ms
-    ref = kind.ref(form.id)
-    events = rules.submit(call.state, form, now_ms, by=by)
+    ref = kind.new_ref(form, call.tools.random)
+    events = rules.submit(call.state, ref, form, now_ms, by=by)
     if kind.co_owners is not None:
         events += invited_at_submission(ref, form.extra_owners, call.tools.new_id, now_ms, by=by)
     return await commit_listing(call, ref, events)
@@ -70,9 +71,10 @@ async def submit_checked(call: Call, checked: CheckedSubmission) -> Success:
     """Submit a listing that was checked. The caller has made the checks, which may have taken seconds, and
     comes with `rechecked()`."""
     form, tools, by, now_ms = checked.form, call.tools, call.by, call.now_ms
-    ref = call.listing_kind.ref(form.id)
-    events = eligibility.submit_checked(
-        *(call.state, form, checked.checks, now_ms),
+    ref = call.listing_kind.new_ref(form, tools.random)
+    events = rules.submit(call.state, ref, form, now_ms, by=by)
+    events += eligibility.checked_at_submission(
+        *(ref, form.owner_id, checked.checks, now_ms),
         by=by,
         approves=checked.approves,
         tells_owner=tools.tells_owners,
@@ -82,7 +84,7 @@ async def submit_checked(call: Call, checked: CheckedSubmission) -> Success:
     return await commit_listing(call, ref, events)
 
 
-def index(call: Call, form: ListingsQuery) -> ListingPage:
+def index(call: Call, form: Query) -> ListingPage:
     """Return a page of the listings of a kind."""
     kind = call.listing_kind
     rows, following = page(call.state, kind.prefix, after=form.after, review=form.state, limit=form.limit)
@@ -139,11 +141,15 @@ SUBMIT = Action(
     route="POST /manage/{kind}",
     summary="Submit a {thing}",
     about={
-        kind.plural: "The {thing} is in review until it is approved or denied."
+        kind.plural: (
+            "The {thing} is in review until it is approved or denied."
+            if kind.review
+            else "Everybody sees the {thing} at once."
+        )
         + (" The users in `extra_owners` are invited." if kind.co_owners else "")
         for kind in KINDS
     },
-    outcome="The {thing}, in review.",
+    outcome={kind.plural: "The {thing}, in review." if kind.review else "The {thing}." for kind in KINDS},
     refuses=("listing_exists",),
     status=201,
     command=Command("{kind} submit"),

@@ -7,15 +7,14 @@ from actions.views import ActorName, Count, ListingName, Moment, NoMore, Success
 from core.due_reminders import due_reminder, ends_ms, standing
 from core.rows import AuditAction
 from core.user_rows import Reminder, ReminderMessage, UserRow, user_ref
+from kinds.registry import KINDS, SAMPLE_REF
 from listings.notices import NoticeSearch, OwnerNotice
 from people import choices
 
 NOTICES = 50
 """The notices on one page."""
 ReminderMessageState = Literal["none", "pending", "delivered", "failed"]
-ListingPath = Annotated[
-    str, described("Its path in this API, such as `bots/<id>`.", "bots/123456789012345678")
-]
+ListingPath = Annotated[str, described(f"Its path in this API, such as `{KINDS[0]}/<id>`.", SAMPLE_REF)]
 
 
 class NoticeView(View):

@@ -1,11 +1,16 @@
 """Queries of lists, as forms. A query is read by the same reader as a body (`forms/reading.py`)."""
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, cast
+
+from msgspec import defstruct
 
 from actions.views import DELIVERY_CURSOR_PATTERN
 from core.rows import DeliveryState, Review, WebhookEvent
 from forms.fields import Form, Snowflake
 from forms.rules import About, Between, Says, matching, one_of
+from kinds.kind import Kind
+from kinds.registry import KINDS
 from languages.said import Fault
 
 PAGE = 50
@@ -25,9 +30,30 @@ PageLimit = Annotated[
 class ListingsQuery(Form, frozen=True):
     """The query of a list of listings. A parameter that is None was left out."""
 
-    after: Annotated[Snowflake | None, IS_CURSOR, ABOUT_AFTER] = None
-    limit: PageLimit = PAGE
-    state: Annotated[Review | None, one_of(Review), _STATE] = None
+    if TYPE_CHECKING:
+        after: str | None
+        limit: int
+        state: Review | None
+
+
+def _query_of(kind: Kind) -> type[ListingsQuery]:
+    """Return the query of the listings of a kind: its cursor is an id of that kind."""
+    made = defstruct(
+        "ListingsQuery",
+        [
+            ("after", Annotated[kind.id.type | None, IS_CURSOR, ABOUT_AFTER], None),
+            ("limit", PageLimit, PAGE),
+            ("state", Annotated[Review | None, one_of(Review), _STATE], None),
+        ],
+        bases=(ListingsQuery,),
+        module=__name__,
+        frozen=True,
+        kw_only=True,
+    )
+    return cast(type[ListingsQuery], made)
+
+
+LISTINGS_QUERIES: Mapping[str, type[ListingsQuery]] = {kind.plural: _query_of(kind) for kind in KINDS}
 
 
 class UsersQuery(Form, frozen=True):

@@ -16,10 +16,10 @@ from actions.views import (
     ActorName,
     Count,
     KindName,
+    ListingId,
     ListingName,
     Moment,
     NoMore,
-    Snowflake,
     Success,
     UserId,
     View,
@@ -30,7 +30,7 @@ from core.audit_log import NOTES_KEPT
 from core.rows import Listing
 from forms.fields import ABOUT_PROSE, Form, Nothing
 from forms.rules import IN_PROSE, About, Size, matching
-from kinds.registry import KINDS, kind_of
+from kinds.registry import KINDS, SAMPLE_REF, kind_of
 from listings import owners, review
 from listings.forms import ChangeAgreement, ChangeRefusal, Denial
 from listings.ownership import USUAL_FROM, USUAL_OF
@@ -70,11 +70,9 @@ class QueueQuery(Form, frozen=True):
 class WaitingListing(View):
     """A listing that waits for a decision, or a change of it."""
 
-    ref: Annotated[
-        str, described("Its path in the API: the kind, a slash, the id.", "bots/123456789012345678")
-    ]
+    ref: Annotated[str, described("Its path in the API: the kind, a slash, the id.", SAMPLE_REF)]
     kind: KindName
-    id: Snowflake
+    id: ListingId
     what: Annotated[
         Literal["submission", "change"],
         described("`change`: the listing is approved, and what changed waits."),

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast, datacl
 from msgspec import NODEFAULT, Meta, Struct, StructMeta, defstruct
 from msgspec.structs import FieldInfo, fields
 
-from grammars.patterns import SNOWFLAKE
-from grammars.snowflake import MAX
+from forms.schema import type_schema
+from grammars.patterns import MAX_SNOWFLAKE, SNOWFLAKE
+from kinds.kind import Kind
 from kinds.registry import KINDS
 
 
@@ -47,10 +48,19 @@ Snowflake = Annotated[
     Meta(
         title="Snowflake",  # a schema with a title is a component of the document
         pattern=SNOWFLAKE,
-        description=f"A number of 17 to 20 digits, up to {MAX}.",
+        description=f"A number of 17 to 20 digits, up to {MAX_SNOWFLAKE}.",
         examples=["123456789012345678"],
     ),
 ]
+if TYPE_CHECKING:
+    ListingId = str
+else:
+    ListingId = (
+        Snowflake
+        if all(kind.has_snowflakes for kind in KINDS)
+        else Annotated[str, Meta(examples=[KINDS[0].id.sample])]
+    )
+"""The id of a listing of any kind."""
 UserId = Annotated[Snowflake, example("323456789012345678")]
 ListingName = Annotated[str, example("Example bot")]
 OurId = Annotated[str, Meta(pattern=ID_PATTERN, examples=["0f4c81b2a95d3e6f7a8b9c0d"])]
@@ -87,6 +97,14 @@ Hint = Annotated[
 ]
 
 V = TypeVar("V", bound=Struct)
+
+
+def id_view(kind: Kind) -> Any:
+    """Return the type of the ids of a kind, as views have it."""
+    if kind.has_snowflakes:
+        return Snowflake
+    schema = type_schema(kind.id.type)
+    return Annotated[str, Meta(extra_json_schema=schema, examples=[kind.id.sample])]
 
 
 class _ViewType(StructMeta):

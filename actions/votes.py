@@ -305,6 +305,7 @@ CAST_VOTE = Action(
     name="voteFor{Thing}",
     run=cast,
     route="POST /manage/{kind}/{id}/votes",
+    of="votes",
     summary="Cast a vote for a {thing}",
     about=(
         "A user can vote for it again after $vote_cooldown. With a webhook set, its owner is told. A "
@@ -321,6 +322,7 @@ CHECK_VOTES = Action(
     name="check{Thing}Votes",
     run=check,
     route="POST /manage/{kind}/{id}/votes/check",
+    of="votes",
     summary="Look many users' votes for a {thing} up",
     about="Up to 1,000 users at once, answered in the order they are given in.",
     outcome="How each user stands with it.",
@@ -335,6 +337,7 @@ COUNT_VOTES = Action(
     run=count_votes,
     access=Access("see"),
     route="GET /manage/{kind}/{id}/numbers",
+    of="votes",
     summary="Count a {thing}'s votes by day and month",
     about=(
         "For each of the last 90 days and 24 months (UTC), and of all time. The hours are those of "
@@ -349,6 +352,7 @@ REMOVE_VOTES = Action(
     run=remove,
     access=Access("decide"),
     route="POST /manage/{kind}/{id}/votes/strike",
+    of="votes",
     summary="Strike votes for a {thing} out",
     about=f"""\
 All votes of the users for the {{thing}} go, and its counts follow. The owner is told why, by a notice and by

@@ -172,6 +172,7 @@ SAVE_WEBHOOK = Action(
     run=save,
     access=Access("webhook", fresh=True),
     route="PUT /manage/{kind}/{id}/webhook",
+    of="webhook",
     summary="Set a {thing}'s webhook",
     about=(
         "Replaces url, token, language and events together: what is left out is removed, and without events "
@@ -203,6 +204,7 @@ SHOW_WEBHOOK = Action(
     run=show,
     access=Access("webhook"),
     route="GET /manage/{kind}/{id}/webhook",
+    of="webhook",
     summary="Show a {thing}'s webhook",
     about="The token is never shown.",
     outcome="The settings without the token, and how deliveries go.",
@@ -214,6 +216,7 @@ REMOVE_WEBHOOK = Action(
     run=remove,
     access=Access("webhook", fresh=True),
     route="DELETE /manage/{kind}/{id}/webhook",
+    of="webhook",
     summary="Remove a {thing}'s webhook",
     about="What is still to be delivered, and the log of what was, go with it.",
     outcome="It is gone.",
@@ -229,6 +232,7 @@ RESUME_WEBHOOK = Action(
     finds=find_webhook,
     access=Access("webhook"),
     route="POST /manage/{kind}/{id}/webhook/resume",
+    of="webhook",
     summary="Lift a suspension",
     about="What waits is sent at the endpoint's pace, and failures count from none.",
     outcome="The settings, and how deliveries go.",
@@ -241,6 +245,7 @@ PROBE_WEBHOOK = Action(
     finds=find_webhook,
     access=Access("webhook"),
     route="POST /manage/{kind}/{id}/webhook/probe",
+    of="webhook",
     summary="Probe a suspended endpoint now",
     about=(
         "Sends one of the deliveries that wait. If it is taken, the suspension ends. Answers after the "
@@ -256,6 +261,7 @@ ROTATE_SECRET = Action(
     finds=find_webhook,
     access=Access("webhook", fresh=True),
     route="POST /manage/{kind}/{id}/webhook/secret/rotate",
+    of="webhook",
     summary="Change what requests are signed with",
     about="The old secret stops at once, or signs beside the new one for as long as you ask.",
     outcome="The new secret.",

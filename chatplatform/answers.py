@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from grammars.snowflake import is_snowflake
+from grammars.patterns import is_snowflake
 
 PLATFORM_EPOCH_MS = 1_420_070_400_000
 """The first second of 2015. A snowflake has the milliseconds since then."""

@@ -87,7 +87,7 @@ def _made_of(rows: Sequence[ApiCall]) -> click.Command:
         operation = row
         ids: dict[str, Any] = {name: values[name] for name in names if name in values}
         if listing is not None:
-            operation = next(each for each in rows if listing.thing in each.name)
+            operation = next(each for each in rows if f"/{listing.kind}/" in each.path)
             ids["id"] = listing.id
         given = {name: _given(name, option, values) for name, option in fields.items()}
         given = {name: value for name, value in given.items() if value not in (None, (), [])}
@@ -108,7 +108,7 @@ def _made_of(rows: Sequence[ApiCall]) -> click.Command:
     params += [param for name, option in fields.items() for param in _params(name, option)]
     if own.loses:
         params.append(click.Option(["--yes", "is_sure"], is_flag=True, help="Do not ask."))
-    summary = row.summary.replace("a bot", "a listing") if is_of_kinds else row.summary
+    summary = row.summary.replace(KINDS[0].one, "a listing") if is_of_kinds else row.summary
     return CallingCommand(own.words.split()[-1], callback=run, params=params, help=own.help or f"{summary}.")
 
 

@@ -36,7 +36,7 @@ def make_demo(ledger: Ledger, digester: KeyDigester, *, key: str, key_id: str, n
         },
     )
     ref = BOTS.ref(BOT)
-    ledger.commit(rules.submit(state, submission, now_ms, by=GATEWAY))
+    ledger.commit(rules.submit(state, ref, submission, now_ms, by=GATEWAY))
     ledger.commit(rules.decide(state, ref, rules.Verdict("approved"), now_ms, by=GATEWAY))
     ledger.commit(rules.set_actual_count(state, ref, SERVER_COUNT, now_ms, by=GATEWAY))
     ledger.commit(

@@ -11,7 +11,7 @@ import click
 
 from cli.caller import CallingCommand, GatewayCaller, pass_caller
 from cli.parameter_types import JSON_OBJECT, LISTING, PAST_MS, RATE_LIMIT, TEXT_FILE, ListingRef
-from kinds.kind import Kind
+from kinds.kind import Given, Kind
 from kinds.registry import KINDS
 
 _MANY = "May be given several times."
@@ -32,7 +32,7 @@ def _fields(kind: Kind, verb: str) -> list[click.Parameter]:
     needed = [name for name in kind.fields if name not in head and kind.fields[name].is_required]
     others = [name for name in kind.fields if not kind.fields[name].is_required]
     return [
-        click.Argument(["id"], metavar="ID"),
+        *((click.Argument(["id"], metavar="ID"),) if _names_id(kind, verb) else ()),
         click.Option(["--owner", "owner_id"], help="User id of the owner."),
         *(_option(kind, name) for name in head),
         click.Option(["--description-file", "text"], type=TEXT_FILE, help="- is standard input."),
@@ -41,6 +41,11 @@ def _fields(kind: Kind, verb: str) -> list[click.Parameter]:
         *(_option(kind, name) for name in others),
         click.Option(["--from", "given"], type=TEXT_FILE, help="File with the fields as a JSON object."),
     ]
+
+
+def _names_id(kind: Kind, verb: str) -> bool:
+    """Return true unless the gateway itself gives the listing its id."""
+    return verb == "edit" or isinstance(kind.id, Given)
 
 
 def _option(kind: Kind, name: str) -> click.Option:
@@ -55,14 +60,17 @@ def _writing(kind: Kind, verb: str) -> click.Command:
     thing = kind.singular
 
     @pass_caller
-    def run(caller: GatewayCaller, /, id: str, text: str | None, given: str | None, **options: Any) -> None:
+    def run(
+        caller: GatewayCaller, /, text: str | None, given: str | None, id: str | None = None, **options: Any
+    ) -> None:
         fields = {name: list(value) if isinstance(value, tuple) else value for name, value in options.items()}
         told = {name: value for name, value in fields.items() if value not in (None, [])}
         if text is not None:
             told["description"] = text.removesuffix("\n")
         body = {**(JSON_OBJECT.convert(given, None, None) if given is not None else {}), **told}
         if verb == "submit":
-            caller.show(caller.call(f"submit{kind.title}", {"id": id, **body}))
+            named = {"id": id} if id is not None else {}
+            caller.show(caller.call(f"submit{kind.title}", {**named, **body}))
             return
         shown = caller.call(f"show{kind.title}", id=id)
         newest = {**shown, **shown["change"]["proposed"]} if shown["change"] else shown

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import click
 
 from core.clock import SystemClock
+from kinds.kind import Kind
 from kinds.registry import BY_PLURAL, KINDS
 
 _UNITS = {"": 1, "s": 1, "m": 60, "min": 60, "h": 3_600, "d": 86_400}
@@ -19,10 +20,15 @@ _TIME = "2026-01-31T18:00"
 
 
 class ListingRef(NamedTuple):
-    """A listing. `thing` is the kind as operations are named: Bot or Server."""
+    """A listing, by its kind and its id."""
 
-    thing: str
+    kind: Kind
     id: str
+
+    @property
+    def thing(self) -> str:
+        """The kind as operations are named: Bot or Server."""
+        return self.kind.title
 
 
 class ParameterType(click.ParamType[Any]):
@@ -86,7 +92,7 @@ def _listing(text: str) -> ListingRef:
     if found is None or not listing_id:
         refs = " or ".join(f"{each.plural}/ID" for each in KINDS)
         raise ValueError(f"{text!r} is no listing: a {KINDS[0].singular}'s id, {refs}")
-    return ListingRef(found.title, listing_id)
+    return ListingRef(found, listing_id)
 
 
 def _json_object(text: str) -> dict[str, Any]:

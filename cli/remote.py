@@ -19,7 +19,7 @@ from urllib.parse import SplitResult, urlsplit
 import click
 
 from cli.settings_port import Whereabouts
-from grammars.header_values import is_header_value
+from grammars.patterns import is_header_value
 
 UNIX = "unix:"
 TIMEOUT_SECONDS = 15

@@ -1,10 +1,14 @@
-"""The types of fields that several forms share. Lengths are in code points, and nothing trims a text."""
+"""The fields of a form as it declares them, and the types of fields that several forms share.
 
+Lengths are in code points, and nothing trims a text.
+"""
+
+import functools
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
-from msgspec import Struct
+from msgspec import NODEFAULT, Struct, structs
 
 from forms.rules import (
     IN_PROSE,
@@ -17,15 +21,16 @@ from forms.rules import (
     Size,
 )
 from grammars.http_urls import MAX_URL_CHARACTERS
-from grammars.snowflake import MAX
+from grammars.patterns import MAX_SNOWFLAKE
 
+N = TypeVar("N")
 MAX_MS = (1 << 53) - 1  # every JSON reader holds integers up to here exactly
 LAST_MS = 253_402_300_799_999  # the end of the year 9999: no calendar of ours shows a later time
 ABOUT_LINE = "On one line, with a character that can be seen, without bidirectional controls."
 ABOUT_PROSE = "With a character that can be seen, without bidirectional embeddings, overrides and isolates."
 
 Snowflake = Annotated[
-    str, Component("Snowflake"), About(f"A number of 17 to 20 digits, up to {MAX}."), IS_SNOWFLAKE
+    str, Component("Snowflake"), About(f"A number of 17 to 20 digits, up to {MAX_SNOWFLAKE}."), IS_SNOWFLAKE
 ]
 Name = Annotated[str, Size(1, 100), About(ABOUT_LINE), ON_ONE_LINE]
 Url = Annotated[str, Size(0, MAX_URL_CHARACTERS), IS_URL]
@@ -44,3 +49,38 @@ class Form(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 class Nothing(Form, frozen=True):
     """A body without fields."""
+
+
+class Declared(NamedTuple):
+    """A field of a form. A required one has no default (NODEFAULT). Its `annotation` includes the notes."""
+
+    name: str
+    annotation: Any
+    notes: tuple[Any, ...]
+    default: Any
+
+    @property
+    def is_required(self) -> bool:
+        return self.default is NODEFAULT
+
+    def note(self, kind: type[N]) -> N | None:
+        """Return the field's note of this kind, if it has one."""
+        return next((note for note in self.notes if isinstance(note, kind)), None)
+
+
+@functools.cache
+def declared_fields(form: type[Struct]) -> tuple[Declared, ...]:
+    """Return the fields of a form in their order."""
+    hints = get_type_hints(form, include_extras=True)
+    return tuple(
+        Declared(each.name, hints[each.name], unwrapped(hints[each.name])[1], each.default)
+        for each in structs.fields(form)
+    )
+
+
+def unwrapped(declared: Any) -> tuple[Any, tuple[Any, ...]]:
+    """Return a type without the notes around it, and these notes."""
+    if get_origin(declared) is not Annotated:
+        return declared, ()
+    inner, *notes = get_args(declared)
+    return inner, tuple(notes)

@@ -8,12 +8,12 @@ field, and every field that has one.
 import functools
 from collections.abc import Callable, Mapping
 from types import NoneType
-from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar, get_args, get_origin
 
 from msgspec import Struct
 
-from forms.declared import Declared, declared_fields, unwrapped
-from forms.rules import Beside, Between, OneOf, Rule, Says, Size
+from forms.fields import Declared, declared_fields, unwrapped
+from forms.rules import Beside, Between, Display, OneOf, Rule, Says, Size, Widget
 from languages.refusals import Invalid
 from languages.said import Fault
 
@@ -221,3 +221,27 @@ def _nested(form: type[Struct], value: Any, at: str, faults: Faults) -> Any:
         faults[at] = Fault("not_a_form", {"form": form.__name__})
         return value
     return _read(form, value, f"{at}.", faults)
+
+
+class Posted(Protocol):
+    """The fields of a posted form."""
+
+    def get(self, name: str, default: str, /) -> str: ...
+    def text(self, name: str) -> str: ...
+    def texts(self, name: str) -> list[str]: ...
+    def lines(self, name: str) -> list[str]: ...
+
+
+_READ: Mapping[Widget, Callable[[Posted, str], Any]] = {
+    "line": lambda post, name: post.text(name),
+    "text": lambda post, name: post.get(name, ""),
+    "choice": lambda post, name: post.text(name),
+    "choices": lambda post, name: post.texts(name),
+    "lines": lambda post, name: post.lines(name),
+    "url": lambda post, name: post.text(name) or None,
+}
+
+
+def posted(shown: Mapping[str, Display], post: Posted) -> dict[str, Any]:
+    """Return the fields of a posted form as the body of a call has them."""
+    return {name: _READ[field.widget](post, name) for name, field in shown.items()}

@@ -13,17 +13,17 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Literal, get_args
 
-from grammars.header_values import HEADER_VALUE
 from grammars.http_urls import HTTP_URL, UrlRefused, read_url
 from grammars.patterns import (
+    HEADER_VALUE,
     NOT_IN_PROSE,
     NOT_ON_ONE_LINE,
     ONE_LINE,
     PROSE,
     SNOWFLAKE,
     TEXT,
+    is_snowflake,
 )
-from grammars.snowflake import is_snowflake
 from languages.said import Fault
 from languages.texts import Text
 

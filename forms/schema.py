@@ -9,8 +9,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from msgspec import Struct
 
-from forms.declared import Declared, declared_fields, unwrapped
-from forms.fields import Form
+from forms.fields import Form, declared_fields, unwrapped
 from forms.rules import About, Between, Component, OneOf, Rule, Size
 
 Node = dict[str, Any]
@@ -26,15 +25,9 @@ def form_components(forms: Iterable[type[Struct]]) -> dict[str, Node]:
     return dict(sorted(found.items()))
 
 
-def form_schema(form: type[Struct]) -> Node:
-    """Return the schema of a form with the components that it names, as one document."""
-    others = form_components([form])
-    return {**others[form.__name__], "components": {"schemas": others}}
-
-
-def value_schema(declared: Declared) -> Node:
-    """Return the schema of a field's value, without its default."""
-    return _of(declared.annotation, {})
+def type_schema(declared: Any) -> Node:
+    """Return the schema of a type with its notes."""
+    return _of(declared, {})
 
 
 def _add(form: type[Struct], found: dict[str, Node]) -> None:

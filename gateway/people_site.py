@@ -21,7 +21,7 @@ from handlers.slices import in_slices
 from listings.owners import CodeOf, code_maker
 from listings.review import PresetReason
 from pages.account.my_data import DOWNLOADS
-from pages.account.sign_in_guards import SignInGuards, SignInSeal
+from pages.account.sign_in_guards import SignInGuards, sign_in_seal
 from pages.platform_facts import Applications, ServerChecking, ServerLists
 from pages.public.lists import HOME_ORDERS
 from pages.rounds import SWEEP_EVERY_SECONDS, ServerRechecks, in_rounds, sweep
@@ -120,7 +120,7 @@ class PeopleSite:
             sign_in=SigningIn(
                 places.client_id or "",
                 web.redirect_uri or "",
-                SignInSeal(digester.secret),
+                sign_in_seal(digester.secret, secrets.token_bytes),
                 SignInGuards(SIGN_INS, clock, first_use),
             ),
             public=PublicSite(

@@ -1,9 +1,9 @@
-"""URLs of endpoints, read strictly. Law: what was checked is what is dialled, because there is one reading.
+"""URLs of endpoints, read strictly. Invariant: `read_url` and `HTTP_URL` take the same texts.
 
-So a text that two parsers could read in two ways is not a URL here, although one of the two may take it.
-The grammar is a part of RFC 3986; which hosts are numbers follows https://url.spec.whatwg.org/#host-parsing.
-It stands here twice, for two readers: `read_url` gives reasons, and `HTTP_URL` is for a JSON Schema. A
-property test holds them together.
+A URL is checked and dialled by the same reading. So a text that two parsers could read differently is no URL
+here, even if one of them takes it. The grammar is a part of RFC 3986. A host is a number as
+https://url.spec.whatwg.org/#host-parsing says. `read_url` gives the reason of a refusal, and `HTTP_URL` is
+for a JSON Schema.
 """
 
 import re
@@ -27,7 +27,7 @@ _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
 
 
 class UrlRefused(ValueError):
-    """A broken rule. In English it follows the field's name: "must be ..."."""
+    """A URL breaks a rule. The English text follows the field's name: "must be ..."."""
 
     def __init__(self, code: Code, /, **facts: Fact) -> None:
         super().__init__(in_words(code, facts))
@@ -37,8 +37,9 @@ class UrlRefused(ValueError):
 class Target(NamedTuple):
     """The target of a URL.
 
-    `host` is a name in lower case or an IP address without brackets. `path` goes into the request line: path
-    and query as their owner wrote them, without the fragment.
+    Args:
+        host: a name in lower case, or an IP address without brackets.
+        path: the path and the query for the request line, as they were written, without the fragment.
     """
 
     scheme: str
@@ -48,7 +49,7 @@ class Target(NamedTuple):
 
     @property
     def authority(self) -> str:
-        """The `Host` header: with brackets around IPv6, and the port unless it is the scheme's."""
+        """The value of the `Host` header: with brackets around IPv6, and a port that is not the scheme's."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         default = 443 if self.scheme == "https" else 80
         return host if self.port == default else f"{host}:{self.port}"
@@ -95,7 +96,8 @@ def _read_ipv6(text: str) -> str:
 
 
 def _read_name(text: str) -> str:
-    """A name, or an IPv4 address: resolvers take every other spelling of a number for one, too."""
+    """Read a name or an IPv4 address. Resolvers take other spellings of numbers for addresses, too: these
+    are refused."""
     if not text:
         raise UrlRefused("not_http")
     if len(text) > MAX_NAME_CHARACTERS:
@@ -123,7 +125,7 @@ def _check_label(label: str) -> None:
 
 
 def _ipv6_pattern(ipv4: str) -> str:
-    """Every form of RFC 4291, 2.2: whole, with a gap, with an IPv4 address for the last two groups."""
+    """Match every form of RFC 4291, 2.2: whole, with a gap, with an IPv4 address for the last two groups."""
     group = "[0-9A-Fa-f]{1,4}"
 
     def gap_after(groups: int) -> str:
@@ -138,7 +140,7 @@ def _ipv6_pattern(ipv4: str) -> str:
 
 
 def _url_pattern() -> str:
-    """The pattern of every URL that `read_url` takes, its length aside."""
+    """Match every URL that `read_url` takes, whatever its length."""
     octet = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
     ipv4 = rf"(?:{octet}\.){{3}}{octet}"
     label = "[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"

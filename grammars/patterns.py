@@ -1,15 +1,22 @@
-"""The patterns of texts. Law: one pattern is both the rule and its JSON Schema.
+"""The patterns of texts and ids. Invariant: one pattern is both the rule and its JSON Schema.
 
 So the patterns use only syntax that Python's `re` and ECMA-262 read alike, and spell out classes that differ
-between the two, such as digits and white space. URLs and header values have files of their own.
+between the two, such as digits and white space. URLs have a file of their own.
 
 A text on one line must have a visible character, and no control, line separator or Bidi_Control. Otherwise a
 name could be invisible, or change the direction of the sentence around it. Joiners, variation selectors and
 tags are allowed, as parts of emoji. A longer text may have line breaks, and the marks that right-to-left
 languages need, but no embedding, override or isolate: an open one affects the page behind the text.
+
+A snowflake is an id of the chat platform: an unsigned 64-bit number in 17 to 20 ASCII digits without a
+leading zero. An id has one spelling, so that equal ids are equal strings.
 """
 
-from grammars.snowflake import MAX
+import re
+
+MAX_SNOWFLAKE = (1 << 64) - 1
+HEADER_VALUE = r"^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$"
+"""The value of a header that we send for somebody (RFC 9110, 5.5): visible ASCII, on one line."""
 
 _CONTROLS, _ALL_CONTROLS = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f", r"\x00-\x1f\x7f-\x9f"
 _LINE_SEPARATORS = r"\u2028\u2029"
@@ -59,7 +66,7 @@ TEXT = f"^[^{NOT_IN_PROSE}]*$"
 
 def _snowflake_pattern() -> str:
     """Match 17 to 20 digits without a leading zero, up to 2^64 - 1."""
-    top = str(MAX)
+    top = str(MAX_SNOWFLAKE)
     lower = (f"{top[:i]}[0-{int(top[i]) - 1}][0-9]{{{19 - i}}}" for i in range(1, 20) if top[i] != "0")
     return rf"^(?:[1-9][0-9]{{16,18}}|{'|'.join(lower)}|{top})$"
 
@@ -77,3 +84,20 @@ CHAT_WEBHOOK_URL = (
     rf"^[A-Za-z]+[Ss]://{_CHAT_HOST}(?::443)?/api(?:/v[1-9][0-9]?)?/webhooks/[0-9]{{1,20}}/[A-Za-z0-9_-]+/?"
     r"(?:[?#]|$)"
 )
+_HEADER_VALUE = re.compile(HEADER_VALUE)
+
+
+def is_header_value(text: str) -> bool:
+    """Return true for a text that a header can have as it is."""
+    return _HEADER_VALUE.fullmatch(text) is not None
+
+
+def is_snowflake(text: str) -> bool:
+    """Return true for an id of the chat platform, without a regular expression: vote checks ask it."""
+    return (
+        17 <= len(text) <= 20
+        and text.isascii()
+        and text.isdigit()
+        and text[0] != "0"
+        and (len(text) < 20 or int(text) <= MAX_SNOWFLAKE)
+    )

@@ -1,4 +1,6 @@
-"""URLs that the operator chooses: of services, and of the gateway itself. Law: no reason quotes a credential.
+"""URLs that the operator chooses: of services, and of the gateway itself.
+
+Invariant: no reason of a refusal quotes a credential.
 
     proxy      http | https | socks5  ://  [user [: password] @]  host  [: port]  [/]
     Redis      redis | rediss         ://  [user [: password] @]  host  [: port]  [/ database]
@@ -36,7 +38,7 @@ _REDIS_URL = re.compile(
     r"(?:(?P<user>[^\s/?#@:]*)(?::(?P<password>[^\s/?#@:]*))?@)?"
     rf"{_PLACE}(?:/[0-9]{{0,5}})?"
 )
-# Nothing that ends a word of a page's policy, or begins a query.
+# Without characters that end a word of a content policy, or begin a query.
 _PLAIN_PATH = re.compile(r"/[A-Za-z0-9/._~-]*")
 
 
@@ -52,7 +54,7 @@ class TunnelProxy:
 
 
 class RedisTarget(NamedTuple):
-    """The facts in a Redis URL that other settings depend on."""
+    """The parts of a Redis URL that other settings depend on."""
 
     is_tls: bool
     has_password: bool
@@ -71,7 +73,7 @@ def read_proxy_url(text: str) -> TunnelProxy:
 
 
 def read_redis_url(text: str) -> RedisTarget:
-    """Return what a Redis URL says. Raises ValueError with the reason."""
+    """Return the parts of a Redis URL. Raises ValueError with the reason."""
     found = _REDIS_URL.fullmatch(text)
     if found is None:
         raise ValueError(NO_REDIS_URL)
@@ -98,7 +100,7 @@ def read_public_url(text: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether a host is an address of loopback, or a name of it (RFC 6761, 6.3)."""
+    """Return true if a host is an address of loopback, or a name of it (RFC 6761, 6.3)."""
     try:
         address = ip_address(host)
     except ValueError:
@@ -111,7 +113,7 @@ def _origin(target: Target) -> str:
 
 
 def _host(found: re.Match[str]) -> str:
-    """The host without brackets. Raises ValueError for an IPv6 address that is none."""
+    """Return the host without brackets. Raises ValueError for a wrong IPv6 address."""
     if found["ipv6"] is None:
         return found["name"].lower()
     IPv6Address(found["ipv6"])

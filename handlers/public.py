@@ -21,7 +21,7 @@ from core.events import FREQUENT, Event, ListingMerged, ListingRemoved
 from core.failures import Unavailable
 from core.ledger import Ledger
 from core.rows import Listing
-from grammars.snowflake import is_snowflake
+from grammars.patterns import is_snowflake
 from handlers.key_uses import KeyUses
 from handlers.reply import Reply, encode_json, limited, refused, reply_to, success
 from handlers.request import Request, json_object

@@ -31,14 +31,14 @@ from typing import Annotated, Literal, NamedTuple, Protocol
 
 from msgspec import Meta
 
-from actions.views import KindName, Moment, Positive, Snowflake, Success, UserId, View, described
+from actions.views import KindName, ListingId, Moment, Positive, Success, UserId, View, described
 from core.events import Event, ListingRemoved, UserErased, VoteCast, VotesMerged, VotesRemoved
 from core.failures import PlaceLost
 from core.state import State
 from forms.fields import Form
 from forms.reading import read_query
 from forms.rules import About, Between, Says, matching
-from grammars.snowflake import MAX
+from grammars.patterns import MAX_SNOWFLAKE
 from handlers.reply import EVENT_STREAM, Reply, encode_json, reply_to, success
 from handlers.request import Request
 from kinds.registry import KINDS, kind_of
@@ -86,7 +86,7 @@ class VoteLine(View):
         ),
     ]
     kind: Annotated[KindName | None, described("What the listing is.")] = None
-    id: Annotated[Snowflake | None, described("The id of the listing.")] = None
+    id: Annotated[ListingId | None, described("The id of the listing.")] = None
     user: UserId | None = None
     at: Annotated[Moment | None, described("The time of the vote, or of the latest one.")] = None
     vote: Annotated[
@@ -415,6 +415,6 @@ def _cursor(text: str, field: str) -> Cursor:
         raise Invalid({field: Fault("not_an_event_id")})
     position, sent, proof, *table = text.split("-")
     mark = TableMark(f"{table[0]}/{table[1]}", int(table[2])) if table else None
-    if mark is not None and mark.user > MAX:
+    if mark is not None and mark.user > MAX_SNOWFLAKE:
         raise Invalid({field: Fault("not_an_event_id")})
     return Cursor(int(position), int(sent), int(proof, 16), mark)

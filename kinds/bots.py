@@ -7,6 +7,7 @@ from forms.rules import IN_PROSE, ON_ONE_LINE, UNIQUE, About, Display, OneOf, Sa
 from kinds.kind import (
     CoOwnersPart,
     FactsPart,
+    Given,
     KeysPart,
     Kind,
     Nouns,
@@ -102,7 +103,7 @@ BOTS = Kind(
         submit_one=Text("Submit a bot"),
     ),
     profile=BotProfile,
-    sample_id="123456789012345678",
+    id=Given(Text("Application ID"), Text("17 to 20 digits."), sample="123456789012345678"),
     review=ReviewPart(),
     votes=VotesPart(),
     keys=KeysPart(),

@@ -1,20 +1,20 @@
 """A kind of listing as one value. A part that a kind lacks is None: its listings cannot do that.
 
 A listing of the kind `bots` is at `/bots/<id>`, and its ref is `bots/<id>`. A submission has the owner, the
-fields of the profile and the id. An edit has no id. Both are forms made of the profile's declaration.
+fields of the profile, and the id if it is `Given`. An edit has no id. Both are forms made of the profile's
+declaration.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, cast, get_args
 
 import msgspec
-from msgspec import NODEFAULT, Struct
+from msgspec import Struct
 
-from forms.declared import Declared, declared_fields, unwrapped
-from forms.fields import Form, Snowflake
-from forms.rules import UNIQUE, About, Beside, Display, OneOf, Part, Sample, Size, Widget
+from forms.fields import Declared, Form, Snowflake, declared_fields, unwrapped
+from forms.rules import UNIQUE, About, Beside, Display, OneOf, Part, Sample, Size, Widget, matching
 from languages.said import Fault
 from languages.texts import Text
 
@@ -34,7 +34,10 @@ class ListingEdit(Form, frozen=True):
 
 
 class ListingSubmission(ListingEdit, frozen=True):
-    """The base of submissions: those of an edit, and the id. `extra_owners` is for kinds with co-owners."""
+    """The base of submissions: the fields of an edit and two more.
+
+    `id` is for kinds whose ids are given, and `extra_owners` for kinds with co-owners.
+    """
 
     if TYPE_CHECKING:
         id: str
@@ -50,7 +53,7 @@ class Nouns:
         newest: the heading of the newest listings.
         search: the link to a search in the listings of the kind.
         remove: the heading of the question before a listing is removed.
-        submit: the link to the page on which a listing is submitted; None without such a page.
+        submit: the link to the page on which a listing is submitted.
         submit_one: the same link in few words.
     """
 
@@ -60,8 +63,51 @@ class Nouns:
     newest: Text
     search: Text
     remove: Text
-    submit: Text | None = None
-    submit_one: Text | None = None
+    submit: Text
+    submit_one: Text
+
+
+ID = Text("Id")
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """The id of something that exists elsewhere, such as at the chat platform. A submission names it.
+
+    Args:
+        label: the label of the field that asks for it.
+        type: the type of the id, with its rules.
+        sample: an id in examples of documents.
+    """
+
+    label: Text = ID
+    hint: Text | None = None
+    type: Any = Snowflake
+    sample: str = "823456789012345678"
+
+
+@dataclass(frozen=True, eq=False)
+class Made:
+    """A random id of so many bytes, written in hexadecimal. The gateway makes it at a submission."""
+
+    byte_count: int
+
+    @cached_property
+    def type(self) -> Any:
+        digits = 2 * self.byte_count
+        return Annotated[str, About(f"{digits} hexadecimal digits."), matching(f"^[0-9a-f]{{{digits}}}$")]
+
+    @property
+    def sample(self) -> str:
+        return "3c9a51e07f24b8d60f4c81b2a95d3e6f"[: 2 * self.byte_count]
+
+
+@dataclass(frozen=True, eq=False)
+class OfUser:
+    """The id of the user who owns the listing: each user has one at most."""
+
+    type: Any = Snowflake
+    sample: str = "223456789012345678"
 
 
 @dataclass(frozen=True)
@@ -81,14 +127,14 @@ class KeysPart:
 
 @dataclass(frozen=True)
 class StatsPart:
-    """A listing's program pushes counts: `most` by their names."""
+    """A listing's program pushes counts. `most` has the greatest value of each by its name."""
 
     most: Mapping[str, int]
 
 
 @dataclass(frozen=True)
 class CoOwnersPart:
-    """Owners invite others, who own the listing together with them: `most` is that of both together."""
+    """Owners invite others to manage the listing with them. `most` counts co-owners and invitations."""
 
     most: int
 
@@ -127,7 +173,7 @@ class ChecksPart:
 
 
 PartName = Literal["review", "votes", "keys", "stats", "co_owners", "webhook", "facts", "checks"]
-"""The name of a part, for a declaration that is for all kinds that have it."""
+"""The name of a part. A page or an action that names one is for the kinds that have it."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -137,14 +183,13 @@ class Kind:
     Args:
         plural: the name in paths and refs, such as "bots".
         singular: the name in texts of the API, such as "bot".
-        sample_id: an id in examples of documents.
     """
 
     plural: str
     singular: str
     nouns: Nouns
     profile: type[Profile]
-    sample_id: str = "823456789012345678"
+    id: Given | Made | OfUser
     review: ReviewPart | None = None
     votes: VotesPart | None = None
     keys: KeysPart | None = None
@@ -161,9 +206,14 @@ class Kind:
         """Return true if listings of this kind have a part; None is what all have."""
         return part is None or getattr(self, part) is not None
 
+    @property
+    def known_as(self) -> PlatformObject | None:
+        """The object of the chat platform that a listing stands for; None if it stands for none."""
+        return self.facts.question if self.facts is not None else None
+
     def is_a(self, known: PlatformObject) -> bool:
         """Return true if a listing stands for such an object of the chat platform."""
-        return self.facts is not None and self.facts.question == known
+        return self.known_as == known
 
     @property
     def prefix(self) -> str:
@@ -184,6 +234,21 @@ class Kind:
         """Return the ref of a listing."""
         return self.prefix + listing_id
 
+    @property
+    def has_snowflakes(self) -> bool:
+        """True if the ids of its listings are numbers that the chat platform made."""
+        return self.id.type is Snowflake
+
+    def new_ref(self, form: ListingSubmission, random: Callable[[int], bytes]) -> str:
+        """Return the ref of a new listing. `random(n)` gives n random bytes."""
+        match self.id:
+            case Given():
+                return self.ref(form.id)
+            case Made(byte_count=count):
+                return self.ref(random(count).hex())
+            case OfUser():
+                return self.ref(form.owner_id)
+
     @cached_property
     def fields(self) -> Mapping[str, Declared]:
         """The fields of a profile by their names."""
@@ -192,12 +257,8 @@ class Kind:
     @cached_property
     def shown(self) -> Mapping[str, Display]:
         """The looks of the fields of a profile, in their order."""
-        found: dict[str, Display] = {}
-        for name, field in self.fields.items():
-            note = field.note(Display)
-            if note is not None:
-                found[name] = note
-        return found
+        notes = {name: field.note(Display) for name, field in self.fields.items()}
+        return {name: note for name, note in notes.items() if note is not None}
 
     @cached_property
     def in_order(self) -> Sequence[str]:
@@ -210,6 +271,13 @@ class Kind:
         """An example of a profile, for documents."""
         samples = {name: field.note(Sample) for name, field in self.fields.items()}
         return self.profile(**{name: sample.value for name, sample in samples.items() if sample is not None})
+
+    @cached_property
+    def labels(self) -> Mapping[str, Text]:
+        """The labels of the fields of a submission."""
+        asked = {"id": self.id.label} if isinstance(self.id, Given) else {}
+        shown = {name: shown.label for name, shown in self.shown.items()}
+        return {**asked, **shown, "extra_owners": Text("Co-owners")}
 
     def choices(self, name: str) -> Mapping[str, Text]:
         """Return the choices of a field, with their names for people."""
@@ -286,33 +354,36 @@ class Kind:
     @cached_property
     def edit(self) -> type[ListingEdit]:
         """The form of an edit."""
-        made = msgspec.defstruct(
-            f"{self.title}Edit",
-            [("owner_id", Snowflake), *map(_defined, self.fields.values())],
-            bases=(ListingEdit,),
-            namespace={"__doc__": f"A {self.singular}'s profile, written by its owner.", "of_kind": self},
-            module=__name__,
-            frozen=True,
-            kw_only=True,
-        )
+        made = self._form("Edit", f"A {self.singular}'s profile, written by its owner.", ListingEdit)
         return cast(type[ListingEdit], made)
 
     @cached_property
     def submission(self) -> type[ListingSubmission]:
         """The form of a submission."""
-        fields: list[Any] = [("owner_id", Snowflake), *map(_defined, self.fields.values()), ("id", Snowflake)]
+        own: list[Any] = [("id", self.id.type)] if isinstance(self.id, Given) else []
         if self.co_owners is not None:
-            fields.append(("extra_owners", _extra_owners(self), ()))
-        made = msgspec.defstruct(
-            f"{self.title}Submission",
-            fields,
-            bases=(ListingSubmission,),
-            namespace={"__doc__": f"A new {self.singular} with its profile.", "of_kind": self},
+            size = Size(0, self.co_owners.most)
+            about = About(f"Other users than the owner, who are invited to manage the {self.singular}.")
+            others = Annotated[tuple[Snowflake, ...], size, about, UNIQUE, Beside(_not_the_owner)]
+            own.append(("extra_owners", others, ()))
+        made = self._form("Submission", f"A new {self.singular} with its profile.", ListingSubmission, own)
+        return cast(type[ListingSubmission], made)
+
+    def _form(self, name: str, about: str, base: type[Form], own: Sequence[Any] = ()) -> object:
+        """Return a form with the owner, the fields of the profile, and others of its own."""
+        written = (
+            (each.name, each.annotation, *(() if each.is_required else (each.default,)))
+            for each in self.fields.values()
+        )
+        return msgspec.defstruct(
+            f"{self.title}{name}",
+            [("owner_id", Snowflake), *written, *own],
+            bases=(base,),
+            namespace={"__doc__": about, "of_kind": self},
             module=__name__,
             frozen=True,
             kw_only=True,
         )
-        return cast(type[ListingSubmission], made)
 
     def profile_of(self, form: ListingEdit) -> Profile:
         """Return the profile that a form holds."""
@@ -334,20 +405,5 @@ def choices_of(field: Declared) -> Mapping[str, Text]:
     return next((note.choices for note in (*notes, *entries) if isinstance(note, OneOf)), {})
 
 
-def _defined(field: Declared) -> Any:
-    """Return a field as `defstruct` takes it."""
-    return (
-        (field.name, field.annotation)
-        if field.default is NODEFAULT
-        else (field.name, field.annotation, field.default)
-    )
-
-
 def _not_the_owner(owners: tuple[str, ...], before: Mapping[str, Any]) -> Fault | None:
     return Fault("names_the_owner") if before.get("owner_id") in owners else None
-
-
-def _extra_owners(kind: Kind) -> Any:
-    about = About(f"Other users than the owner, who are invited to manage the {kind.singular}.")
-    most = kind.co_owners.most if kind.co_owners is not None else 0
-    return Annotated[tuple[Snowflake, ...], Size(0, most), about, UNIQUE, Beside(_not_the_owner)]

@@ -16,6 +16,8 @@ PUSHED: Mapping[str, int] = {
     name: most for kind in KINDS if kind.stats is not None for name, most in kind.stats.most.items()
 }
 """The counts that programs of listings push, with the most that each may be."""
+SAMPLE_REF = KINDS[0].ref(KINDS[0].id.sample)
+"""The ref of a listing in examples of documents."""
 
 if TYPE_CHECKING:
     AnyProfile = Profile

@@ -7,6 +7,7 @@ from forms.rules import IN_TEXT, ON_ONE_LINE, UNIQUE, About, Display, OneOf, Sam
 from kinds.kind import (
     ChecksPart,
     FactsPart,
+    Given,
     Kind,
     Nouns,
     Profile,
@@ -85,7 +86,7 @@ SERVERS = Kind(
         submit_one=Text("List a server"),
     ),
     profile=ServerProfile,
-    sample_id="423456789012345678",
+    id=Given(sample="423456789012345678"),
     review=ReviewPart(),
     votes=VotesPart(),
     webhook=WebhookPart("guild", "{user} voted for the server."),

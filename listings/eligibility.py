@@ -10,8 +10,7 @@ from core.actors import GATEWAY, Actor, user_actor
 from core.events import Event, ListingReviewed, OwnerMessageQueued, SlotsSet
 from core.rows import AuditAction, Eligibility, Proof, ServerCheck
 from core.state import State
-from kinds.kind import ListingSubmission
-from listings.rules import listing_of, submit
+from listings.rules import listing_of
 
 
 def renewed(before: Sequence[ServerCheck], now: Sequence[ServerCheck]) -> tuple[ServerCheck, ...]:
@@ -51,9 +50,9 @@ def check(
     return [SlotsSet(ref, now_ms, action, about, eligibility=after, by=by)]
 
 
-def submit_checked(
-    state: State,
-    form: ListingSubmission,
+def checked_at_submission(
+    ref: str,
+    owner_id: str,
     checks: Sequence[ServerCheck],
     now_ms: int,
     *,
@@ -61,16 +60,15 @@ def submit_checked(
     approves: bool,
     tells_owner: bool = False,
 ) -> list[Event]:
-    """Submit a listing together with its first checks. Raises Refusal.
+    """Return the events behind those of a submission, with the checks that were just made of the listing.
 
     Args:
         by: its manager, as the chat platform has just said.
         approves: true if the gateway itself approves a server of which every check passes.
         tells_owner: as for a decision of a moderator.
     """
-    ref, eligibility = form.of_kind.ref(form.id), Eligibility(now_ms, tuple(checks))
+    eligibility = Eligibility(now_ms, tuple(checks))
     events: list[Event] = [
-        *submit(state, form, now_ms, by=by),
         SlotsSet(ref, now_ms, "ownership_proven", proof=Proof(now_ms, by), eligibility=eligibility, by=by),
     ]
     if not approves or eligibility.outcome != "pass":
@@ -78,5 +76,5 @@ def submit_checked(
     decided_ms = now_ms + 1  # an audit log is in the order of times, and this comes after the submission
     events.append(ListingReviewed(ref, "approved", None, decided_ms, by=GATEWAY))
     if tells_owner:
-        events.append(OwnerMessageQueued(ref, user_actor(form.owner_id), "approved", None, decided_ms))
+        events.append(OwnerMessageQueued(ref, user_actor(owner_id), "approved", None, decided_ms))
     return events

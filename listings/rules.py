@@ -25,7 +25,7 @@ import msgspec
 from core import events as ev
 from core import rows
 from core.actors import OPERATOR, Actor, user_actor
-from core.rows import Decision, Listing, PendingChange, Policy, WebhookEvent
+from core.rows import Decision, Listing, PendingChange, Policy, Review, WebhookEvent
 from core.state import State
 from core.webhook_events import NewDeliveries, told
 from kinds.kind import ListingEdit, ListingSubmission
@@ -53,11 +53,13 @@ def listing_of(state: State, ref: str) -> Listing:
     return listing
 
 
-def submit(state: State, form: ListingSubmission, now_ms: int, *, by: Actor) -> list[ev.Event]:
-    ref = form.of_kind.ref(form.id)
+def submit(state: State, ref: str, form: ListingSubmission, now_ms: int, *, by: Actor) -> list[ev.Event]:
+    """Submit a listing. Without a review it is public at once."""
     if ref in state.listings:
         raise Refusal("listing_exists")
-    return [ev.ListingSaved(ref, form.owner_id, form.of_kind.profile_of(form), "in_review", now_ms, by=by)]
+    kind = form.of_kind
+    review: Review = "in_review" if kind.review is not None else "approved"
+    return [ev.ListingSaved(ref, form.owner_id, kind.profile_of(form), review, now_ms, by=by)]
 
 
 def edit(
@@ -185,7 +187,7 @@ def _saved(
     ref, owner_id, agreed = listing.ref, listing.owner_id, listing.agreed
     if listing.state != "approved":
         return ev.ListingSaved(ref, owner_id, profile, "in_review", now_ms, by=by)
-    if profile == agreed:
+    if profile == agreed or kind_of(ref).review is None:
         return ev.ListingSaved(ref, owner_id, profile, "approved", now_ms, by=by)
     since_ms = listing.change.since_ms if listing.change is not None else now_ms
     is_public = shown == "after"

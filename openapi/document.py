@@ -15,10 +15,12 @@ import msgspec
 from actions.users import ACTS, SESSION_PATTERN
 from actions.views import ID_PATTERN
 from core.version import API_VERSION, VERSION, VERSIONS
+from forms.schema import type_schema
 from handlers.reply import BODIES as ERROR_BODIES
 from handlers.reply import EVENT_STREAM, JSON, ErrorBody, Reply, encode_json, refused
 from handlers.route import Access, AnyRoute
 from handlers.routes import TAGS
+from kinds.kind import Kind
 from kinds.registry import KINDS
 from openapi.deployment import Deployment
 from openapi.errors import FAMILIES, OUTSIDE, TOO_LONG, Error, errors
@@ -262,10 +264,21 @@ _OF_WEBHOOKS: Node = {
         "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
     ),
 }
+
+
+def _id_schema(kind: Kind) -> Node:
+    return _SNOWFLAKE if kind.has_snowflakes else type_schema(kind.id.type)
+
+
 _USER_ID = ("The user's id.", _SNOWFLAKE, USER)
 _OF_PATHS: Mapping[str, tuple[str, str, Node, str]] = {
     **{
-        f"{kind}/{{id}}": (f"{kind.singular}Id", f"The {kind.singular}'s id.", _SNOWFLAKE, kind.sample_id)
+        f"{kind}/{{id}}": (
+            f"{kind.singular}Id",
+            f"The {kind.singular}'s id.",
+            _id_schema(kind),
+            kind.id.sample,
+        )
         for kind in KINDS
     },
     "users/{id}": ("userId", *_USER_ID),

@@ -13,15 +13,14 @@ from msgspec import Struct, to_builtins
 
 from core.actors import OPERATOR
 from core.user_rows import Quarantine
-from forms.declared import declared_fields
-from forms.fields import Form
+from forms.fields import Form, declared_fields
 from forms.rules import About
-from kinds.kind import Kind
+from kinds.kind import Given, Kind
 from kinds.registry import KINDS
 from openapi.schemas import HOOKED, Node, name_of, ref, schema_components
 from operators.operator_pages import ALL_ROUTES
 
-BOT = KINDS[0].sample_id
+BOT = KINDS[0].id.sample
 OWNER = "223456789012345678"
 CO_OWNER = "523456789012345678"
 USER = "323456789012345678"
@@ -61,7 +60,7 @@ _REASON = "The bot does not answer commands."
 _HINT = (
     "The bot cannot push server_count before its actual server count is set. "
     f"Set it: votegate admin counts {BOT} <number>, "
-    f'or PUT /manage/bots/{BOT}/actual-server-count with {{"server_count": <number>}}.'
+    f'or PUT /manage/{KINDS[0].ref(BOT)}/actual-server-count with {{"server_count": <number>}}.'
 )
 
 
@@ -76,7 +75,8 @@ def _bodies_of(kind: Kind) -> dict[str, Mapping[str, "Example"]]:
     """Return the examples of a submission and of an edit."""
     noun, edit = kind.singular, _written(kind)
     invited = {"extra_owners": [CO_OWNER]} if kind.co_owners is not None else {}
-    submission = {"id": kind.sample_id, **edit, **invited}
+    given = {"id": kind.id.sample} if isinstance(kind.id, Given) else {}
+    submission = {**given, **edit, **invited}
     return {
         f"{kind.title}Submission": {f"{noun}Submission": Example(f"A {noun}", submission)},
         f"{kind.title}Edit": {f"{noun}Edit": Example(f"A {noun}, edited", edit)},
@@ -85,7 +85,7 @@ def _bodies_of(kind: Kind) -> dict[str, Mapping[str, "Example"]]:
 
 _GIVEN: Mapping[str, Mapping[str, Any]] = {
     **{
-        name.format(kind.title): {**_written(kind), "id": kind.sample_id}
+        name.format(kind.title): {**_written(kind), "id": kind.id.sample}
         for kind in KINDS
         for name in ("{}", "{}Answer", "Shown{}", "Approved{}", "{}Version")
     },
@@ -232,7 +232,7 @@ def answers_of(operation: str, answer: str) -> list[str]:
 
 
 (_FIRST, _FIRST_ID), *_, (_OTHER, _OTHER_ID) = (
-    (kind.singular, {id_name: kind.sample_id}) for kind, id_name in HOOKED
+    (kind.singular, {id_name: kind.id.sample}) for kind, id_name in HOOKED
 )
 """Two kinds whose events are shown."""
 _BODIES: Mapping[str, Mapping[str, Example]] = {
@@ -296,7 +296,7 @@ _BODIES: Mapping[str, Mapping[str, Example]] = {
     "Vote": {
         **{
             f"{kind.singular}Vote": Example(
-                f"A vote for {kind.one}", {id_name: kind.sample_id, "user": USER, "test": False}
+                f"A vote for {kind.one}", {id_name: kind.id.sample, "user": USER, "test": False}
             )
             for kind, id_name in HOOKED
         },

@@ -11,11 +11,10 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType, defstruct
 
-from actions.views import Moment, Snowflake
+from actions.views import Moment, Snowflake, id_view
 from core.rows import WebhookEvent
-from forms.declared import declared_fields
-from forms.fields import Form
-from forms.schema import COMPONENTS, form_components, value_schema
+from forms.fields import Form, declared_fields
+from forms.schema import COMPONENTS, form_components, type_schema
 from handlers.reply import BODIES, ErrorBody
 from handlers.route import AnyRoute
 from kinds.kind import Kind
@@ -73,7 +72,7 @@ HOOKED = tuple((kind, kind.webhook.id_name) for kind in KINDS if kind.webhook is
 def _vote_for(kind: Kind, id_name: str) -> type[Struct]:
     return defstruct(
         f"{kind.title}Vote",
-        [(id_name, Snowflake), ("user", Snowflake), ("test", IsNoTest)],
+        [(id_name, id_view(kind)), ("user", Snowflake), ("test", IsNoTest)],
         namespace={"__doc__": f"A user voted for {kind.one}."},
         module=__name__,
         forbid_unknown_fields=True,
@@ -86,7 +85,7 @@ def _listing_event(event: WebhookEvent, said: str, **own: Any) -> type[Struct]:
     about = said.format(one=f"{', '.join(others)} or {last}" if others else last)
     return defstruct(
         "".join(part.capitalize() for part in event.split(".")),
-        [*own.items(), *((name, Snowflake | UnsetType, UNSET) for _, name in HOOKED), ("at", Moment)],
+        [*own.items(), *((name, id_view(kind) | UnsetType, UNSET) for kind, name in HOOKED), ("at", Moment)],
         namespace={"__doc__": about[0].upper() + about[1:]},
         module=__name__,
         forbid_unknown_fields=True,
@@ -156,7 +155,7 @@ def schema_components(routes: Iterable[AnyRoute]) -> Node:
 def query_parameters(query: type[Struct]) -> Iterable[tuple[str, Node]]:
     """Yield the names and schemas of a query's parameters. One that may be None may be left out."""
     for each in declared_fields(query):
-        schema = value_schema(each)
+        schema = type_schema(each.annotation)
         bare, *others = schema.get("anyOf", [schema])
         if "enum" in bare:
             bare = {**bare, "enum": sorted(bare["enum"])}

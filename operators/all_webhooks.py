@@ -7,7 +7,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from actions.deliveries import ErrorClass
-from actions.views import Count, KindName, ListingName, Snowflake, Success, View, example
+from actions.views import Count, KindName, ListingId, ListingName, Success, View, example
 from actions.webhooks import SuspensionView, suspension_view
 from core.rows import Listing, Webhook
 from core.state import State
@@ -24,7 +24,7 @@ class EndpointInside(View):
     """An endpoint and its queue."""
 
     kind: Annotated[KindName, Meta(description="The kind of listing.")]
-    id: Snowflake
+    id: ListingId
     name: ListingName
     host: Annotated[
         str,

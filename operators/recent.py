@@ -8,6 +8,7 @@ from actions.query_forms import ABOUT_AFTER, IS_CURSOR
 from actions.views import NULL, Count, Moment, Positive, Success, View, example
 from forms.fields import Form
 from forms.rules import Between
+from kinds.registry import KINDS, SAMPLE_REF
 from operators.gateway_parts import GatewayParts
 from watchers.journal_tail import EVENTS
 from watchers.recent_errors import LINES
@@ -25,7 +26,7 @@ class ErrorLineView(View):
         str,
         Meta(
             examples=[
-                "the endpoint of bots/123456789012345678 is suspended: http_500; its webhooks wait, and one "
+                f"the endpoint of {SAMPLE_REF} is suspended: http_500; its webhooks wait, and one "
                 "probes it in 60 s"
             ]
         ),
@@ -64,8 +65,8 @@ class EventView(View):
     type: Annotated[str, Meta(description="Its name and version."), example("vote_cast.1")]
     ref: Annotated[
         str | None,
-        Meta(description="The listing that it is about: `bots/<id>` or `servers/<id>`."),
-        example("bots/123456789012345678"),
+        Meta(description=f"The listing that it is about: {' or '.join(f'`{kind}/<id>`' for kind in KINDS)}."),
+        example(SAMPLE_REF),
     ]
     text: Annotated[
         str,

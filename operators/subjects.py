@@ -20,6 +20,7 @@ from actions.views import (
     NULL,
     Count,
     KindName,
+    ListingId,
     ListingName,
     Moment,
     Positive,
@@ -37,7 +38,7 @@ from core.rows import Listing, Review
 from core.state import State
 from forms.fields import Form
 from forms.rules import About, Says, Size
-from grammars.snowflake import is_snowflake
+from grammars.patterns import is_snowflake
 from handlers.request import Request
 from handlers.slices import in_slices
 from kinds.kind import Kind
@@ -71,7 +72,7 @@ class ListingHit(View):
     """A listing that was found."""
 
     kind: Annotated[KindName, Meta(description="The kind of listing.")]
-    id: Snowflake
+    id: ListingId
     name: ListingName
     state: Review
 
@@ -252,7 +253,7 @@ class VoteOfUser(View):
     """A user's votes for one listing."""
 
     kind: Annotated[KindName, Meta(description="The kind of listing.")]
-    id: Snowflake
+    id: ListingId
     name: ListingName
     voted: Voted
     votes: Annotated[Positive, Meta(description="How often the user has voted, over all time.")]

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from kinds.kind import PartName
 from languages.texts import Text
 from pages.page import Again, Page, PageCall, Post, Shown, run_post
 
@@ -44,12 +43,12 @@ class Question(NamedTuple):
     is_grave: bool = False
 
     def is_confirmed(self, text: str) -> bool:
-        """Return true if the text confirms. A browser shows any white space as one space."""
+        """Return true if the text is the one to type. A browser shows any white space as one space."""
         return self.typed is None or text.split() == self.typed.split()
 
 
 def question_page(
-    *, path: str, asks: Callable[[PageCall], Question], post: Post[Any], tab: str, of: PartName | None = None
+    *, path: str, asks: Callable[[PageCall], Question], post: Post[Any], tab: str
 ) -> Page[None]:
     """Return the page of a question before a post. It takes the same access as the post's action.
 
@@ -74,7 +73,6 @@ def question_page(
 
     return Page(
         path=path,
-        of=of,
         tab=tab,
         template="manage_question",
         access=post.needs,

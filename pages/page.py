@@ -2,7 +2,7 @@
 
     async def show(page: PageCall) -> Shown[KeyList]: ...
 
-    KEYS = Page(path="/{kind}/{id}/manage/keys", of="keys", tab="keys", access=Access("keys"), show=show,
+    KEYS = Page(path="/{kind}/{id}/manage/keys", tab="keys", access=Access("keys"), show=show,
                 posts=(Post(action=ISSUE_KEY, reads=..., then=...),))
 
     GET   access of the page -> show -> drawn, or its value as JSON under the same path with `.json`
@@ -23,7 +23,7 @@ from typing import Any, Generic, TypeVar
 from actions.action import Access, Action, Call
 from core.rows import Listing
 from handlers.reply import NO_HEADERS, Reply
-from kinds.kind import Kind, PartName
+from kinds.kind import PartName, PlatformObject
 from languages.said import Code
 from languages.texts import NO_ERRORS, Words
 from pages.site_tools import SiteTools
@@ -208,8 +208,9 @@ class Page(Generic[V]):
     """A row of the table of pages.
 
     Args:
-        path: with `{kind}` it is a page for each kind that has the part `of`.
-        kind: the kind of a page whose path names one, such as `/servers/new`.
+        path: with `{kind}` it is a page for each kind that has the part.
+        of: the part that a kind must have, for a page under no tab; a tab names the part of its pages.
+        known_as: the object of the chat platform that listings of the kind must stand for, too.
         access: the right and the sign-in that the page takes, beside its `visitors`.
         show: returns the page, or a file or redirect. None for a path that takes posts alone.
         visitors: the visitors who may see the page.
@@ -225,7 +226,7 @@ class Page(Generic[V]):
     access: Access = ANYTHING
     visitors: Visitors = "signed in"
     of: PartName | None = None
-    kind: Kind | None = None
+    known_as: PlatformObject | None = None
     tab: str = ""
     template: str = ""
     has_get: bool = True

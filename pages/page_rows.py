@@ -16,16 +16,17 @@ from core.state import State
 from forms.reading import read
 from handlers.reply import NO_HEADERS, encode_json, reply_to, success
 from kinds.kind import Kind
-from kinds.registry import KINDS, kind_of
+from kinds.registry import KINDS
 from languages.refusals import Invalid, Refusal
 from languages.texts import Text, Words
 from pages.page import Again, Answer, AnyPage, PageCall, Post, RefusedPost, Show, Shown, run_post
 from pages.site_tools import SiteTools
+from pages.tabs import TABS, tab_title, tab_values
 from pages.visitors import Person, PersonVisit, ask_stale, signed_in
 from people.permissions import Right, rights
 from people.quarantine import refuse_quarantined
 from ratelimit.bucket import TooManyRequests
-from web.error_pages import error_text, field_texts
+from web.error_pages import by_field, error_text, field_texts
 from web.form_posts import FormPost
 from web.pages import Page as DrawnPage
 from web.pages import PageRow, tagged
@@ -40,17 +41,6 @@ STALE = Text(
     "You signed in more than an hour ago. This could hand the listing over or give a secret away, so it "
     "takes a fresh sign-in. Nothing has changed yet."
 )
-TABS: Mapping[str, Text] = {
-    "overview": Text("Overview"),
-    "votes": Text("Votes"),
-    "profile": Text("Profile"),
-    "keys": Text("API keys"),
-    "webhook": Text("Webhook"),
-    "owners": Text("Owners"),
-    "leave": Text("Leave"),
-    "danger": Text("Danger zone"),
-}
-"""The pages of a listing. A visitor sees the tabs that they may open, and no others."""
 
 
 class ListingRights(NamedTuple):
@@ -62,15 +52,20 @@ class ListingRights(NamedTuple):
 
 def rows_of(pages: Sequence[AnyPage]) -> tuple[PageRow, ...]:
     """Return the routes of pages, for each kind that has them."""
-    of_none = [row for page in pages if "{kind}" not in page.path for row in _rows(page, page.kind)]
+    of_none = [row for page in pages if "{kind}" not in page.path for row in _rows(page, None)]
     of_kinds = [
         row
         for kind in KINDS
         for page in pages
-        if "{kind}" in page.path and kind.has(page.of)
+        if "{kind}" in page.path and _is_for(page, kind)
         for row in _rows(page, kind)
     ]
     return (*of_none, *of_kinds)
+
+
+def _is_for(page: AnyPage, kind: Kind) -> bool:
+    part = TABS[page.tab].of if page.tab else page.of
+    return kind.has(part) and page.known_as in {None, kind.known_as}
 
 
 def _rows(page: AnyPage, kind: Kind | None) -> list[PageRow]:
@@ -214,7 +209,7 @@ class _Served:
         title = shown.title
         if page.tab:
             values = {**tab_values(call.row, page.tab, call.rights), **values}
-            title = title or Text("{listing} - {tab}", listing=call.row.profile.name, tab=TABS[page.tab])
+            title = title or tab_title(call.row, page.tab)
         return DrawnPage(
             f"people/{shown.template or page.template or f'manage_{page.tab}'}.html",
             title or "",
@@ -238,22 +233,6 @@ def listing_for(state: State, person: Person, ref: str, right: Right) -> Listing
     if right not in allowed:
         raise Refusal("not_permitted") if "see" in allowed else Refusal("no_such_listing")
     return ListingRights(row, allowed)
-
-
-def by_field(fields: Mapping[str, Words]) -> dict[str, Words]:
-    """Return the faults by the fields of a form. That of an entry of a list names the entry."""
-    found: dict[str, Words] = {}
-    for name, reason in fields.items():
-        outer, _, entry = name.partition(".")
-        at_entry = Text("entry {number} {reason}", number=int(entry) + 1, reason=reason) if entry else reason
-        found.setdefault(outer, at_entry)
-    return found
-
-
-def tab_values(row: Listing, tab: str, allowed: frozenset[Right]) -> Mapping[str, Any]:
-    """Return the values of the head of every page under a tab."""
-    here = f"/{row.ref}/manage"
-    return {"row": row, "kind": kind_of(row.ref), "at": tab, "rights": allowed, "here": here}
 
 
 async def _made(show: Show[Any] | None, call: PageCall) -> Answer:

@@ -16,6 +16,7 @@ from chatplatform.listing_checks import ServerConditions, ServerFacts, server_ch
 from chatplatform.platform_client import ChatPlatform, Inside, PlatformAway, Told
 from core.clock import NS_PER_SECOND, Clock
 from core.rows import Policy, ServerCheck
+from kinds.registry import KINDS
 from pages.visitors import VisitorLimit
 
 LOOK_UPS = Policy(5, 60)
@@ -26,7 +27,8 @@ KEPT_NS = 600 * NS_PER_SECOND
 """The time for which a list of servers is kept."""
 MOST_USERS = 1_000
 """The users whose lists of servers are kept."""
-_PAGES_WITH_SERVERS = re.compile(r"/servers/(new|[0-9]+/(?:manage|take-over))(?=[/?#]|$)")
+_SERVERS = "|".join(kind.plural for kind in KINDS if kind.is_a("server"))
+_PAGES_WITH_SERVERS = re.compile(rf"/(?:{_SERVERS})/(new|[0-9]+/(?:manage|take-over))(?=[/?#]|$)")
 
 
 class ApplicationCard(NamedTuple):

@@ -5,7 +5,7 @@ writes, a round stops, and the next one goes on.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 
 from actions.tools import Tools
 from chatplatform.platform_client import PlatformAway
@@ -15,7 +15,7 @@ from core.failures import Unavailable
 from core.ledger import Ledger
 from core.listing_table import ref_slices
 from core.rows import Listing
-from kinds.servers import SERVERS
+from kinds.registry import KINDS
 from listings.eligibility import check
 from pages.platform_facts import ServerChecking
 from people.quarantine import sweep_users
@@ -25,6 +25,7 @@ SWEEP_EVERY_SECONDS = 3_600.0
 CHECK_EVERY_SECONDS = 600.0
 CHECK_AGE_MS = MS_PER_DAY
 """The age of a check at which the next one is due."""
+_CHECKED = sorted(kind.prefix for kind in KINDS if kind.has("checks"))
 
 
 async def in_rounds(round_: Callable[[], Awaitable[None]], every_seconds: float, stop: asyncio.Event) -> None:
@@ -88,8 +89,8 @@ class ServerRechecks:
         self._checking = checking
         self._grace_ms = grace_ms
         self._asks = asks
-        self._after = SERVERS.prefix
-        """The listing behind which the next round begins; the prefix before all servers."""
+        self._after = ""
+        """The listing behind which the next round begins."""
 
     async def run(self, stop: asyncio.Event) -> None:
         """Make a round now and then, until `stop` is set."""
@@ -100,27 +101,30 @@ class ServerRechecks:
         begin = self._after
         try:
             await self._check_between(begin, "")
-            await self._check_between(SERVERS.prefix, begin)
+            await self._check_between("", begin)
         except (PlatformAway, Unavailable):
             return
-        self._after = SERVERS.prefix
+        self._after = ""
 
     async def _check_between(self, after: str, last: str) -> None:
         """Check the due servers behind one listing up to another; up to the last server if `last` is empty.
 
         Raises PlatformAway and Unavailable.
         """
+        for prefix in _CHECKED:
+            for refs in ref_slices(self._ledger.state.listings.refs, max(after, prefix)):
+                wanted = [ref for ref in refs if ref.startswith(prefix) and (not last or ref <= last)]
+                await self._check_due(wanted)
+                if len(wanted) < len(refs):
+                    break
+                await asyncio.sleep(0)
+
+    async def _check_due(self, refs: Sequence[str]) -> None:
         listings = self._ledger.state.listings
-        for refs in ref_slices(listings.refs, after):
-            wanted = [ref for ref in refs if ref.startswith(SERVERS.prefix) and (not last or ref <= last)]
-            due = [ref for ref in wanted if self._is_due(listings.peek(ref))]
-            for ref in due:
-                self._after = ref
-                if ref in listings:
-                    await self._check(ref)
-            if len(wanted) < len(refs):
-                return
-            await asyncio.sleep(0)
+        for ref in [ref for ref in refs if self._is_due(listings.peek(ref))]:
+            self._after = ref
+            if ref in listings:
+                await self._check(ref)
 
     def _is_due(self, row: Listing) -> bool:
         known, now_ms = row.eligibility, self._clock.now_ms()
@@ -132,7 +136,7 @@ class ServerRechecks:
 
     async def _check(self, ref: str) -> None:
         """Check one listing. Raises PlatformAway and Unavailable."""
-        now = await self._checking.look(ref.removeprefix(SERVERS.prefix))
+        now = await self._checking.look(ref.partition("/")[2])
         if ref not in self._ledger.state.listings:
             return  # removed while the platform was asked
         events = check(self._ledger.state, ref, now, self._clock.now_ms(), self._grace_ms, by=GATEWAY)

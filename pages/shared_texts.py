@@ -67,14 +67,8 @@ NOTICES: Mapping[str, Notice] = {
 }
 """The notices of all actions, by name."""
 
-LABELS: Mapping[str, Text] = {
-    "id": Text("Application ID"),
-    **{name: shown.label for kind in KINDS for name, shown in kind.shown.items()},
-    "extra_owners": Text("Co-owners"),
-}
-"""The fields of profiles by their names in the API; forms use the same names."""
 FIELD_LABELS: Mapping[str, Text] = {
-    **LABELS,
+    **{name: label for kind in reversed(KINDS) for name, label in kind.labels.items()},
     "words": Text("In your words"),
     "withdraw_reason": Text("Reason"),
     "withdraw_words": Text("In your words"),

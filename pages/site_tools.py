@@ -12,7 +12,7 @@ from handlers.request import Request
 from handlers.slices import in_slices
 from listings.owners import CodeOf
 from listings.review import PresetReason
-from pages.account.sign_in_guards import SignInGuards, SignInSeal
+from pages.account.sign_in_guards import SignInGuards, SignInUnderWay
 from pages.platform_facts import Applications, ServerChecking, ServerLists
 from pages.visitors import People, Person, VisitorLimit
 from pages.voting.vote_challenges import VoteChallenges
@@ -21,7 +21,7 @@ from search.catalogue import Catalogue
 from search.index import SearchIndex
 from search.list_keeper import ListKeeper
 from votes.voted import VotedListings
-from web.cookies import PeopleCookies
+from web.cookies import PeopleCookies, ValueSeal
 from web.markdown import Markdown
 
 
@@ -119,7 +119,7 @@ class SigningIn:
 
     client_id: str
     redirect_uri: str
-    seal: SignInSeal
+    seal: ValueSeal[SignInUnderWay]
     guards: SignInGuards
 
 

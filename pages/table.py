@@ -12,13 +12,11 @@ from pages.account.my_votes import MY_VOTES
 from pages.account.sign_in import SIGN_IN_PAGES
 from pages.owner.deliveries import DELIVERY_PAGES
 from pages.owner.keys import KEY_PAGES
-from pages.owner.overview import OVERVIEW, PROOF
+from pages.owner.overview import OVERVIEW_PAGES
 from pages.owner.owners import OWNER_PAGES
 from pages.owner.profile import PROFILE
-from pages.owner.removal import REMOVAL
-from pages.owner.server_checks import SERVER_CHECK
-from pages.owner.submission import SUBMISSIONS
-from pages.owner.take_over import TAKE_OVER
+from pages.owner.submission import SUBMISSION
+from pages.owner.take_over import TAKE_OVER_PAGES
 from pages.owner.vote_numbers import NUMBER_PAGES
 from pages.owner.webhooks import WEBHOOK_PAGES
 from pages.page_rows import rows_of
@@ -30,13 +28,12 @@ from pages.review.queue import QUEUE
 from pages.review.votes import FLAGGED_VOTES, LISTING_VOTES
 from pages.voting.vote_page import VOTE_PAGE
 
-OWNED_PAGES = (*SUBMISSIONS, PROOF, OVERVIEW, SERVER_CHECK, PROFILE, REMOVAL)
 PEOPLE_PAGES = (
     *rows_of((*SIGN_IN_PAGES, LANGUAGE)),
     *rows_of((ROBOTS,)),
     *rows_of((*MY_PAGES, *MY_DATA, *MY_VOTES)),
-    *rows_of(OWNED_PAGES),
-    *rows_of((TAKE_OVER, *OWNER_PAGES, INVITATION)),
+    *rows_of((SUBMISSION, *OVERVIEW_PAGES, PROFILE)),
+    *rows_of((*TAKE_OVER_PAGES, *OWNER_PAGES, INVITATION)),
     *rows_of(KEY_PAGES),
     *rows_of((*WEBHOOK_PAGES, *DELIVERY_PAGES)),
     *rows_of(NUMBER_PAGES),

@@ -7,7 +7,7 @@ The browser holds the value of a session, and the state a keyed digest of it. A 
 
 import contextlib
 from base64 import urlsafe_b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from urllib.parse import urlsplit
 
 from msgspec import Struct
@@ -18,7 +18,8 @@ from core.actors import user_actor
 from core.clock import Clock
 from core.failures import Unavailable
 from core.rows import Policy
-from core.user_rows import UserProfile
+from core.state import State
+from core.user_rows import UserProfile, user_ref
 from languages.language_names import DEFAULT_LANGUAGE, OWN_NAMES, Language, accepted, language_of, named
 from languages.refusals import Refusal
 from languages.texts import Text
@@ -75,6 +76,16 @@ def ask_stale(visit: PersonVisit, now_ms: int, why: Text) -> None:
     if now_ms - signed_in(visit).signed_in_ms >= FRESH_MS:
         values = {"back": visit.path, "why": why}
         raise Instead(Page("people/sign_in_again.html", Text("Is it still you?"), values, 403))
+
+
+def names_of(state: State, user_ids: Iterable[str]) -> Mapping[str, str]:
+    """Return the names of those of the users who have signed in here."""
+    rows = {user_id: state.users.get(user_ref(user_id)) for user_id in user_ids}
+    return {
+        user_id: row.profile.shown_name
+        for user_id, row in rows.items()
+        if row is not None and row.profile is not None
+    }
 
 
 class VisitorLimit:

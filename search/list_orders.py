@@ -25,13 +25,14 @@ from array import array
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Generic, Literal, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
 from core.listing_table import ref_slices
+from kinds.registry import kind_of
 from languages.refusals import Invalid
 from languages.said import Fault
 from search.catalogue import Catalogue, IndexKey
@@ -101,6 +102,12 @@ class LongList(Generic[T]):
             yield
 
 
+Id = int | str
+"""The id of a listing: a number if the ids of its kind are numbers of the chat platform."""
+Ids = Any
+"""The ids of many listings: an array of numbers, or a `LongList` of texts."""
+
+
 class VoteTotals(Protocol):
     """Numbers of votes by listing."""
 
@@ -121,15 +128,15 @@ class ListOrder(msgspec.Struct, frozen=True, gc=False):
 class SnapshotTally:
     """The listings of a snapshot, and how many are under its index key now. Ids come in the order of refs."""
 
-    def __init__(self) -> None:
-        self._ids = array("Q")
+    def __init__(self, key: IndexKey) -> None:
+        self._ids = _no_ids(key)
         self.present = 0
 
-    def add(self, ids: Sequence[int]) -> None:
+    def add(self, ids: Sequence[Id]) -> None:
         self._ids.extend(ids)
         self.present += len(ids)
 
-    def move(self, id_: int, step: int) -> None:
+    def move(self, id_: Id, step: int) -> None:
         """Count a listing of the snapshot that has come back (1), or has left (-1)."""
         at = bisect_left(self._ids, str(id_), key=str)
         if at < len(self._ids) and self._ids[at] == id_:
@@ -145,7 +152,7 @@ class OrderingSnapshot(NamedTuple):
 
     number: int
     order: ListOrder
-    ids: "array[int]"
+    ids: Ids
     sort_keys: "array[int] | LongList[str]"
     tally: SnapshotTally
     changes: tuple[int, int]
@@ -198,7 +205,7 @@ class ListOrders:
     def moved(self, key: IndexKey, ref: str, step: int) -> None:
         """Count a listing that came under an index key (1), or left it (-1)."""
         for tally in self._tallies.get(key, ()):
-            tally.move(_id_of(ref), step)
+            tally.move(_reader_of_ids(key)(ref), step)
 
     def newest(self, order: ListOrder, month: int, now_ns: int) -> tuple[OrderingSnapshot | None, bool]:
         """Return the newest snapshot that may be shown, if there is one, and true if a newer one is due."""
@@ -232,7 +239,7 @@ class ListOrders:
 
     def build(self, order: ListOrder, month: int, now_ns: int) -> Iterator[None]:
         """Make a new snapshot, in slices. It is the newest once the iterator has ended."""
-        tally = SnapshotTally()
+        tally = SnapshotTally(order.key)
         self._tallies.setdefault(order.key, []).append(tally)
         try:
             snapshot = yield from self._made(order, tally, month, now_ns)
@@ -240,26 +247,27 @@ class ListOrders:
             self._forget(order.key, tally)
             raise
         for gone in self._keep(snapshot, now_ns):
-            if isinstance(gone.sort_keys, LongList):
-                yield from gone.sort_keys.freed()
+            for column in (gone.ids, gone.sort_keys):
+                if isinstance(column, LongList):
+                    yield from column.freed()
 
     def _made(
         self, order: ListOrder, tally: SnapshotTally, month: int, now_ns: int
     ) -> Generator[None, None, OrderingSnapshot]:
         catalogue = self._catalogue
         changes, is_whole = (catalogue.changes, catalogue.votes), catalogue.is_complete
-        groups: dict[SortKey, int | array[int]] = {}
+        groups: dict[SortKey, Ids | Id] = {}
         for sliced in ref_slices(catalogue.refs_of(order.key)):
-            found = [*map(_id_of, sliced)]
+            found = [*map(_reader_of_ids(order.key), sliced)]
             for ref, id_ in zip(sliced, found, strict=True):
-                _add(groups, self._sort_key(order.sort, ref, month), id_)
+                _add(order.key, groups, self._sort_key(order.sort, ref, month), id_)
             tally.add(found)
             yield
-        ids = array("Q")
+        ids = _no_ids(order.key)
         sort_keys: array[int] | LongList[str] = LongList() if order.sort == "name" else array("q")
         for number, sort_key in enumerate((yield from _sorted_in_slices(groups))):
             group = groups.pop(sort_key)
-            some = group if isinstance(group, array) else (group,)
+            some = (group,) if isinstance(group, int | str) else group
             ids.extend(some)
             sort_keys.extend([sort_key] * len(some))  # type: ignore[list-item] # all have one type
             if number % SLICE == 0:
@@ -330,16 +338,26 @@ class ListOrders:
             self._kept.move_to_end(snapshot.number)
 
 
-def _add(groups: "dict[SortKey, int | array[int]]", sort_key: SortKey, id_: int) -> None:
+def _add(key: IndexKey, groups: dict[SortKey, Ids | Id], sort_key: SortKey, id_: Id) -> None:
     group = groups.setdefault(sort_key, id_)
-    if isinstance(group, array):
-        group.append(id_)
+    if not isinstance(group, int | str):
+        group.extend((id_,))
     elif group != id_:
-        groups[sort_key] = array("Q", (group, id_))
+        groups[sort_key] = both = _no_ids(key)
+        both.extend((group, id_))
 
 
-def _id_of(ref: str) -> int:
-    return int(ref.partition("/")[2])
+def _no_ids(key: IndexKey) -> Ids:
+    """Return an empty list for the ids of the kind of a key."""
+    return array("Q") if kind_of(key.prefix).has_snowflakes else LongList()
+
+
+def _reader_of_ids(key: IndexKey) -> Callable[[str], Id]:
+    """Return the function that reads the id in a ref of the kind of a key."""
+    begin = len(key.prefix)
+    if kind_of(key.prefix).has_snowflakes:
+        return lambda ref: int(ref[begin:])
+    return lambda ref: ref[begin:]
 
 
 def _sorted_in_slices(sort_keys: Iterable[SortKey]) -> Generator[None, None, LongList[SortKey]]:

@@ -58,25 +58,12 @@ from settings.values import (
     Seconds,
     SocketPath,
     WindowSeconds,
+    secrets_of,
     unknown,
 )
 
-SECRETS = {
-    "operator.token",
-    "operator.previous_token",
-    "keys.digest_secret",
-    "guild_counts.authorization",
-    "sealing.keys",
-    "webhooks.proxy",
-    "redis.url",
-    "redis.password",
-    "chat_platform.client_secret",
-    "chat_platform.bot_token",
-}
 SIGN_IN_CALLBACK = "/signin/callback"
 """The path to which the chat platform sends browsers back."""
-
-
 LogForm = Literal["text", "json"]
 
 
@@ -476,6 +463,10 @@ class Settings(_Section):
         """The source of actual server counts: the one that is set, else the platform if a bot can ask it."""
         by_default: CountsSource = "platform" if self.chat_platform.bot_token is not None else "operator"
         return self.guild_counts.source or by_default
+
+
+SECRETS = frozenset(secrets_of(Settings))
+"""The settings whose values are secrets."""
 
 
 def load_settings(

@@ -13,13 +13,14 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from difflib import get_close_matches
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, PlainValidator, SecretStr
 
-from grammars.header_values import is_header_value
 from grammars.http_urls import PORT
+from grammars.patterns import is_header_value, is_snowflake
 from grammars.service_urls import read_platform_url, read_proxy_url, read_public_url, read_redis_url
+from kinds.registry import KINDS
 from languages.said import in_words
 from settings.sources import FILE_SUFFIX, variable_of
 
@@ -79,26 +80,8 @@ MAIL_PORTS = (24, 25, 109, 110, 143, 465, 587, 993, 995, 2525, 4190)
 DATABASE_PORTS = (
     *(1433, 1434, 1521, 1522, 1830, 1883, 2181, 2379, 2380, 2888, 3050, 3306, 3888, 4222, 5432, 5433, 5671),
     *(5672, 5984, 6222, 6379, 6380, 6432, 7001, 7199, 7473, 7474, 7687, 8086, 8123, 8529, 8883, 9042, 9092),
-    *(
-        9142,
-        9160,
-        9200,
-        9300,
-        11210,
-        11211,
-        15672,
-        16379,
-        19530,
-        26257,
-        26379,
-        27017,
-        27018,
-        27019,
-        28015,
-        29015,
-        33060,
-    ),
-    *(33061, 50000, 61613, 61616),
+    *(9142, 9160, 9200, 9300, 11210, 11211, 15672, 16379, 19530, 26257, 26379, 27017, 27018, 27019, 28015),
+    *(29015, 33060, 33061, 50000, 61613, 61616),
 )
 REMOTE_PORTS = (
     *(21, 22, 23, 53, 111, 135, 139, 389, 445, 512, 513, 514, 548, 636, 873, 2049, 2375),
@@ -220,7 +203,7 @@ def _digits(value: object) -> object:
 
 
 def _platform_id(text: str) -> str:
-    if not re.fullmatch(r"[1-9][0-9]{16,19}", text) or int(text) >= 1 << 64:
+    if not is_snowflake(text):
         raise ValueError("must be an id of the chat platform, of 17 to 20 digits")
     return text
 
@@ -239,7 +222,10 @@ def _line(most: int) -> AfterValidator:
 ReasonKey = Annotated[str, _matching(r"[a-z0-9-]{1,32}", "must be 1 to 32 characters of a-z, 0-9 and -")]
 ReasonTitle = Annotated[str, _line(80)]
 ReasonText = Annotated[str, _line(400)]
-ListingKind = Literal["bots", "servers", "both"]
+if TYPE_CHECKING:
+    ListingKind = str
+else:
+    ListingKind = Literal[(*(kind.plural for kind in KINDS), "both")]
 
 
 def _off(value: object) -> object:
@@ -287,7 +273,7 @@ def unknown(
         variables: all variables as they were written, by the names of their settings.
         secrets: settings that a variable may also give by a file.
     """
-    names = [*_names(settings)]
+    names = [name for name, _ in _named(settings)]
     written = {given: variable for given, variable in variables.items() if f"{given}.".startswith(f"{name}.")}
     if not written:
         return [_told(name, _nearest(name, names))]
@@ -305,12 +291,21 @@ def _told(written: str, right: str | None) -> str:
     return f"{written}: there is no such setting{f'; did you mean {right}?' if right else ''}"
 
 
-def _names(section: type[BaseModel], prefix: str = "") -> Iterator[str]:
-    """Yield the names of all settings and sections."""
+def _named(section: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the names of all settings and sections, with their types."""
     for name, field in section.model_fields.items():
-        yield prefix + name
+        yield prefix + name, field.annotation
         if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
-            yield from _names(field.annotation, f"{prefix}{name}.")
+            yield from _named(field.annotation, f"{prefix}{name}.")
+
+
+def secrets_of(settings: type[BaseModel]) -> Iterator[str]:
+    """Yield the names of the settings whose values are secrets."""
+    yield from (name for name, annotation in _named(settings) if _is_secret(annotation))
+
+
+def _is_secret(annotation: Any) -> bool:
+    return annotation is SecretStr or any(map(_is_secret, get_args(annotation)))
 
 
 def _nearest(name: str, names: Collection[str]) -> str | None:

@@ -1,4 +1,4 @@
-"""The command line: what each command prints, and how it ends when it cannot do its work."""
+"""The command line: output and exit status of the commands."""
 
 import json
 import re
@@ -43,7 +43,7 @@ def votegate(*arguments: str, **environment: str) -> subprocess.CompletedProcess
 
 
 def refusal(folder: Path, *arguments: str) -> str:
-    """Return the one line with which `serve` ends when it cannot serve from the folder."""
+    """Run `serve` on a folder that it must refuse. Return the reason from its one line of output."""
     refused = ended(["serve", "--data-dir", str(folder), "--port", "0", *arguments], {})
     assert (refused.returncode, refused.stdout) == (1, ""), refused
     (line,) = refused.stderr.splitlines()
@@ -77,7 +77,7 @@ def test_a_data_folder_where_no_files_are_kept_is_refused_before_a_port_is_taken
 
 
 def put_secret(path: Path, secret: str) -> None:
-    """Write a secret as an operator restores it: one user alone may read it."""
+    """Write a secret as an operator restores it: no other user may read it."""
     path.touch(mode=0o600)
     path.write_text(secret)
 
@@ -90,14 +90,14 @@ def test_version_is_a_command_and_an_option() -> None:
 
 
 def imported_by(*arguments: object) -> set[str]:
-    """Return the modules that a command has imported at its end."""
+    """Return the modules that a command has imported when it ends."""
     command = [sys.executable, "-X", "importtime", "server.py", *map(str, arguments)]
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=WAIT_SECONDS)
     return {line.rpartition("|")[2].strip() for line in ended.stderr.splitlines() if "import time:" in line}
 
 
 def test_a_start_imports_only_what_it_serves_with(tmp_path: Path) -> None:
-    """Each of these takes a tenth of a start, or more."""
+    """The import of each of these modules takes a tenth of a start, or more."""
     (tmp_path / "data").write_text("no folder: the start ends here")
     loaded = imported_by("serve", "--data-dir", tmp_path / "data", "--port", 0)
     assert "gateway.serve" in loaded
@@ -118,7 +118,7 @@ def test_every_command_tells_how_it_is_used(arguments: list[str]) -> None:
     assert "Usage: " in CliRunner().invoke(cli, arguments).output
 
 
-def test_the_list_of_commands_tells_of_each_what_it_tells_itself() -> None:
+def test_the_list_of_commands_has_the_first_line_of_each_help() -> None:
     listed = CliRunner().invoke(cli, ["--help"], env={"COLUMNS": "120"}).output
     context = click.Context(cli)
     assert len(cli.list_commands(context)) > 5
@@ -135,7 +135,7 @@ def test_the_list_of_commands_imports_none_of_them() -> None:
 
 
 def test_a_valid_configuration_is_called_valid() -> None:
-    names = {"VOTEGATE_WEBHOOKS__NAME_SERVERS": "127.0.0.1:1"}  # no test asks those of the system
+    names = {"VOTEGATE_WEBHOOKS__NAME_SERVERS": "127.0.0.1:1"}  # tests ask no name server of the system
     arguments = ["check-config", "--config", str(ROOT / "config.yaml"), "--port", "0"]
     result = CliRunner(env=names).invoke(cli, arguments)
     assert result.exit_code == 0
@@ -160,7 +160,7 @@ def test_an_invalid_configuration_ends_with_2_and_every_mistake(tmp_path: Path, 
 
 
 @pytest.mark.parametrize("address", ["nowhere.invalid", "a..b", "256.0.0.1"])
-def test_an_address_that_is_none_is_refused_by_its_name(tmp_path: Path, address: str) -> None:
+def test_an_invalid_address_is_refused_by_its_name(tmp_path: Path, address: str) -> None:
     assert f"cannot listen on {address} port 0: " in refusal(tmp_path / "data", "--address", address)
 
 
@@ -179,12 +179,12 @@ def test_a_data_folder_in_use_is_refused(process: ProcessGateway) -> None:
     assert process.request("GET", "/readyz").status_code == 200
 
 
-def test_a_data_folder_that_is_none_is_refused(tmp_path: Path) -> None:
+def test_a_file_in_place_of_the_data_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("a file")
     assert str(tmp_path / "data") in refusal(tmp_path / "data")
 
 
-def test_a_data_folder_that_others_may_write_is_refused_with_the_command_that_mends_it(
+def test_a_data_folder_that_others_may_write_is_refused_with_the_command_that_fixes_it(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "data").mkdir()
@@ -201,7 +201,7 @@ def test_a_corrupt_journal_is_refused_with_its_place_and_left_alone(tmp_path: Pa
     write_segment(tmp_path, 1, 0, [[b"[]"], [b"[]"], []])
     path = segment_path(tmp_path, 1)
     content = bytearray(path.read_bytes())
-    end = len(content) - FRAME_BYTES  # of the frame before the last, which vouches for it
+    end = len(content) - FRAME_BYTES  # of the last but one: the last frame says that it was durable
     content[end - 1] ^= 1
     path.write_bytes(content)
 
@@ -227,7 +227,7 @@ def test_a_damaged_secret_is_refused_and_left_alone(tmp_path: Path, length: int,
     assert path.read_text() == secret
 
 
-def test_the_secret_of_the_keys_is_not_made_anew_once_there_are_keys(process: ProcessGateway) -> None:
+def test_the_secret_of_the_keys_is_not_replaced_once_there_are_keys(process: ProcessGateway) -> None:
     process.start()
     process.list_bot()
     process.close()
@@ -247,7 +247,7 @@ def demo(tmp_path: Path) -> Iterator[ProcessGateway]:
 
 
 def answers_of_the_demo(demo: ProcessGateway) -> list[Any]:
-    """Send the requests that the demo prints, and return their answers."""
+    """Send the requests that the demo prints. Return the answers."""
     return [
         json.loads(subprocess.run(["curl", "--silent", *shlex.split(options)], capture_output=True).stdout)
         for options in re.findall(r"^  curl (.+)$", demo.log, re.MULTILINE)
@@ -274,7 +274,7 @@ def test_a_demo_on_a_unix_socket_prints_requests_that_work(tmp_path: Path) -> No
     assert (voted["voted"], pushed) == (True, {"success": True})
 
 
-def test_a_demo_is_made_on_an_empty_folder_only(tmp_path: Path) -> None:
+def test_a_demo_is_made_only_in_an_empty_folder(tmp_path: Path) -> None:
     gateway = ForkedGateway(tmp_path / "data").start()
     gateway.list_bot()
     gateway.close()

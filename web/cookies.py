@@ -20,7 +20,7 @@ opens it.
 import binascii
 from base64 import b64decode, urlsafe_b64encode
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
@@ -34,6 +34,7 @@ from handlers.request import Request
 from languages.texts import Text
 from web.pages import Notice
 
+T = TypeVar("T")
 SIGN_IN_SECONDS = 600
 """The time that a sign-in may take at the chat platform."""
 NOTICE_SECONDS = 60
@@ -129,35 +130,44 @@ MOST_CHARACTERS = 4_096
 """No browser keeps a cookie that is longer (RFC 6265bis, 5.6)."""
 
 
-class ValueSeal:
-    """Seals values for one purpose, and opens them.
+class ValueSeal(Generic[T]):
+    """Seals values of a type for one purpose, and opens them while they are fresh.
 
     Args:
+        kind: the type of the values.
         secret: bytes that all nodes of a deployment share, and nobody else knows.
+        seconds: the age up to which a value opens.
+        random: returns the given number of random bytes.
     """
 
-    def __init__(self, secret: bytes, purpose: bytes) -> None:
+    def __init__(
+        self, kind: type[T], secret: bytes, purpose: bytes, seconds: int, random: Callable[[int], bytes]
+    ) -> None:
         self._purpose = purpose
         self._cipher = AESGCM(HKDF(SHA256(), KEY_BYTES, None, purpose).derive(secret))
+        self._decoder: msgspec.msgpack.Decoder[tuple[int, T]] = msgspec.msgpack.Decoder(
+            tuple[int, kind]  # type: ignore[valid-type]
+        )
+        self._fresh_ms = seconds * 1_000
+        self._random = random
 
-    def sealed(self, plain: bytes, nonce: bytes) -> str:
-        """Return the value of a cookie. `nonce` is 12 random bytes, new each time."""
+    def sealed(self, value: T, now_ms: int) -> str:
+        """Return the value of a cookie."""
+        nonce, plain = self._random(NONCE_BYTES), msgspec.msgpack.encode((now_ms, value))
         return _text(nonce + self._cipher.encrypt(nonce, plain, self._purpose))
 
-    def opened(self, value: str | None) -> bytes | None:
-        """Return the sealed bytes; None for a value that was not sealed here for this purpose."""
-        sealed = _bytes(value) if value is not None else None
+    def opened(self, text: str | None, now_ms: int) -> T | None:
+        """Return the sealed value; None for one that is too old, or was not sealed here for this purpose."""
+        sealed = _bytes(text) if text is not None else None
         if sealed is None:
             return None
         try:
-            return self._cipher.decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], self._purpose)
+            plain = self._cipher.decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], self._purpose)
         except (InvalidTag, ValueError):
             return None
-
-
-def is_fresh(sealed_ms: int, now_ms: int, seconds: int) -> bool:
-    """Return true if a value is younger than that. The clock of another node may be ahead of this one."""
-    return abs(now_ms - sealed_ms) < seconds * 1_000
+        at_ms, value = self._decoder.decode(plain)
+        # The clock of the node that sealed it may be ahead of this one.
+        return value if abs(now_ms - at_ms) < self._fresh_ms else None
 
 
 def _text(sealed: bytes) -> str:
@@ -183,7 +193,6 @@ _PURPOSE = b"votegate notice "
 class _Sealed(NamedTuple):
     """A notice on its way to the page at `path`. `is_ours` is true for a `Text`, which has no values."""
 
-    at_ms: int
     path: str
     words: str
     is_ours: bool
@@ -200,9 +209,9 @@ class Notices:
 
     def __init__(self, cookie: Cookie, secret: bytes, clock: Clock, random: Callable[[int], bytes]) -> None:
         self._cookie = cookie
-        self._seal = ValueSeal(secret, _PURPOSE + cookie.name.encode())
+        purpose = _PURPOSE + cookie.name.encode()
+        self._seal = ValueSeal(_Sealed, secret, purpose, NOTICE_SECONDS, random)
         self._clock = clock
-        self._random = random
         self.taken = cookie.cleared()
         """The `Set-Cookie` of the page that says a notice."""
 
@@ -210,17 +219,14 @@ class Notices:
         """Return the `Set-Cookie` that brings a notice to the page at an address."""
         said, path = notice.text, urlsplit(to).path
         words, is_ours = (said.english, True) if isinstance(said, Text) else (said[:LONGEST], False)
-        sealed = _Sealed(self._clock.now_ms(), path, words, is_ours, notice.is_problem)
-        return self._cookie.opened(
-            self._seal.sealed(msgspec.msgpack.encode(sealed), self._random(NONCE_BYTES))
-        )
+        sealed = _Sealed(path, words, is_ours, notice.is_problem)
+        return self._cookie.opened(self._seal.sealed(sealed, self._clock.now_ms()))
 
     def of(self, request: Request) -> Notice | None:
         """Return the notice that the page for a request says; None if there is none."""
-        plain = self._seal.opened(self._cookie.value(request.headers)) if request.method == "GET" else None
-        if plain is None:
+        if request.method != "GET":
             return None
-        sealed = msgspec.msgpack.decode(plain, type=_Sealed)
-        if sealed.path != request.path or not is_fresh(sealed.at_ms, self._clock.now_ms(), NOTICE_SECONDS):
+        sealed = self._seal.opened(self._cookie.value(request.headers), self._clock.now_ms())
+        if sealed is None or sealed.path != request.path:
             return None
         return Notice(Text(sealed.words) if sealed.is_ours else sealed.words, sealed.is_problem)

@@ -77,3 +77,13 @@ def error_text(refused: Reply) -> Words:
 def field_texts(invalid: Invalid) -> dict[str, Words]:
     """Return the faults by field."""
     return {name: plainly(*fault) for name, fault in invalid.faults.items()}
+
+
+def by_field(fields: Mapping[str, Words]) -> dict[str, Words]:
+    """Return the faults by the fields of a form. That of an entry of a list names the entry."""
+    found: dict[str, Words] = {}
+    for name, reason in fields.items():
+        outer, _, entry = name.partition(".")
+        at_entry = Text("entry {number} {reason}", number=int(entry) + 1, reason=reason) if entry else reason
+        found.setdefault(outer, at_entry)
+    return found

@@ -33,7 +33,7 @@ MACROS = {
     "manage": "people/manage_tabs.html",
     "fields": "people/listing_fields.html",
     "public": "people/public_parts.html",
-    "servers_parts": "people/servers.html",
+    "servers_parts": "people/conditions.html",
 }
 """The templates of shared parts, by the name that others use. A block that is drawn alone sees no import."""
 KEPT, MOST_KEPT = (("public", "card"),), 2_000

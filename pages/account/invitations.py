@@ -13,7 +13,7 @@ from languages.texts import Text
 from listings.owners import is_offered_to, open_offer
 from pages.page import Page, PageCall, Post, Shown
 from pages.shared_texts import done
-from people.queries import names_of
+from pages.visitors import names_of
 
 
 def show(page: PageCall) -> Shown[None]:

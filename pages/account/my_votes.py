@@ -35,7 +35,7 @@ _VOTE_PAGE = re.compile(rf"/{_REF}/vote", re.ASCII)
 class MyVoteView(View):
     """The votes of a user for a listing."""
 
-    listing: Annotated[str, Meta(description="Its path in this API, such as `bots/<id>`.")]
+    listing: Annotated[str, Meta(description=f"Its path in this API, such as `{KINDS[0]}/<id>`.")]
     name: Annotated[str | None, Meta(description="Null for a listing that is not public.")]
     votes: Count
     last_at: Count | None

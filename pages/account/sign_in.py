@@ -37,7 +37,7 @@ from pages.visitors import HOME, SIGN_IN
 from ratelimit.address import address_key
 from ratelimit.bucket import Decision
 from watchers.security_log import tell
-from web.cookies import NONCE_BYTES, keeps_cookies
+from web.cookies import keeps_cookies
 from web.error_pages import error_text
 from web.other_sites import way_back
 from web.pages import Done, see_other
@@ -123,8 +123,8 @@ def start(page: PageCall, _: object) -> Reply:
         raise Again(status=400)  # the page says that the browser would not keep the cookie
     sign_in.guards.started.take(address_key(page.visit.request.address))
     request = new_sign_in(random(2 * RANDOM_BYTES))
-    under_way = SignInUnderWay(request, _wanted(form.text("to")), page.call.now_ms)
-    value = sign_in.seal.sealed(under_way, random(NONCE_BYTES))
+    under_way = SignInUnderWay(request, _wanted(form.text("to")))
+    value = sign_in.seal.sealed(under_way, page.call.now_ms)
     at_platform = sign_in_url(
         *(page.site.addresses.authorize_url, sign_in.client_id, sign_in.redirect_uri, request),
         asks_again=page.visit.visitor is None or form.text("ask") == "again",

@@ -11,21 +11,16 @@ import hashlib
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
-import msgspec
-
 from chatplatform.authorization import SignIn
 from core.clock import NS_PER_SECOND, Clock
 from core.rows import Policy
 from pages.visitors import VisitorLimit
-from web.cookies import SIGN_IN_SECONDS, ValueSeal, is_fresh
+from web.cookies import SIGN_IN_SECONDS, ValueSeal
 
 MOST_STATES = 100_000
 """With more sign-ins in ten minutes, the oldest state is forgotten."""
 FirstInFleet = Callable[[str, float], Awaitable[bool]]
 """Takes a digest and the seconds to remember it; returns false if a node of the fleet has taken it before."""
-
-
-_PURPOSE = b"votegate sign-in cookie"
 
 
 class SignInGuards:
@@ -59,27 +54,12 @@ class SignInGuards:
 
 
 class SignInUnderWay(NamedTuple):
-    """A request for authorization, the path to go to after it, and when it began (Unix milliseconds)."""
+    """A request for authorization, and the path to go to after it."""
 
     request: SignIn
     return_to: str
-    began_ms: int
 
 
-class SignInSeal:
-    """Seals sign-ins into cookies, and opens them."""
-
-    def __init__(self, secret: bytes) -> None:
-        self._seal = ValueSeal(secret, _PURPOSE)
-
-    def sealed(self, under_way: SignInUnderWay, nonce: bytes) -> str:
-        """Return the cookie's value. `nonce` is 12 random bytes, new each time."""
-        return self._seal.sealed(msgspec.msgpack.encode(under_way), nonce)
-
-    def opened(self, value: str | None, now_ms: int) -> SignInUnderWay | None:
-        """Return the sign-in of a cookie's value; None if there is none, or it began too long ago."""
-        plain = self._seal.opened(value)
-        if plain is None:
-            return None
-        under_way = msgspec.msgpack.decode(plain, type=SignInUnderWay)
-        return under_way if is_fresh(under_way.began_ms, now_ms, SIGN_IN_SECONDS) else None
+def sign_in_seal(secret: bytes, random: Callable[[int], bytes]) -> ValueSeal[SignInUnderWay]:
+    """Return the seal of sign-ins that are under way, in a cookie."""
+    return ValueSeal(SignInUnderWay, secret, b"votegate sign-in cookie", SIGN_IN_SECONDS, random)

@@ -92,7 +92,6 @@ _KEYS = "/{kind}/{id}/manage/keys"
 KEY_PAGES = (
     Page(
         path=_KEYS,
-        of="keys",
         tab="keys",
         access=LIST_KEYS.access,
         show=show,
@@ -100,7 +99,6 @@ KEY_PAGES = (
     ),
     question_page(
         path=f"{_KEYS}/{{key_id}}/rotate",
-        of="keys",
         tab="keys",
         asks=ask_rotation,
         post=Post(
@@ -111,7 +109,6 @@ KEY_PAGES = (
     ),
     question_page(
         path=f"{_KEYS}/{{key_id}}/delete",
-        of="keys",
         tab="keys",
         asks=ask_deletion,
         post=Post(action=DELETE_KEY, then=lambda page, _: done(_list(page), "key-deleted")),

@@ -1,7 +1,9 @@
 """The first page of a listing: how it stands, and what is missing.
 
 Here its owner also proves to control the bot: the public description of the application at the platform must
-hold a code that this deployment alone can make.
+hold a code that only this deployment can make. The owner of a server has its conditions checked again.
+
+Invariant: the page shows the check that is in the listing, and a check changes nothing else.
 """
 
 from collections.abc import Mapping
@@ -14,20 +16,20 @@ from actions.history import ACTION_NAMES, ActView, act_views
 from actions.listing_views import listing_view
 from actions.views import Count, KindName, Moment, View
 from core.rows import Listing
-from kinds.bots import BOTS
 from kinds.registry import kind_of
+from listings import eligibility
 from listings.owners import is_proven, prove_ownership
 from listings.review import review_of, waiting_since, waits
 from listings.rules import listing_of
-from pages.owner.server_checks import bot_link, hides_ms
 from pages.owner.take_over import description_now
-from pages.page import Page, PageCall, Post, Shown
+from pages.page import AnyPage, Page, PageCall, Post, Shown
 from pages.shared_texts import CONDITIONS, done
+from pages.site_tools import Submissions
+from pages.visitors import names_of
 from people.permissions import Right
-from people.queries import names_of
 
 Gap = Literal["ownership", "key", "webhook", "counts"]
-"""What a listing could have, and has not."""
+"""Something that a listing could have, but has not."""
 _WHO_FILLS: Mapping[Gap, Right] = {
     "ownership": "prove",
     "key": "keys",
@@ -37,7 +39,7 @@ _WHO_FILLS: Mapping[Gap, Right] = {
 
 
 class ListingStanding(View):
-    """How a listing stands."""
+    """The standing of a listing, for its owners."""
 
     kind: KindName
     listing: View
@@ -84,6 +86,15 @@ async def prove(page: PageCall, _: None) -> None:
     await call.commit(events, lambda: None)
 
 
+async def check(page: PageCall, _: None) -> None:
+    """Ask the chat platform, and keep what it says."""
+    asked, row = page.site.submissions, page.row
+    now = await asked.checking.check(page.person.id, row.id)
+    call = page.call.rechecked()
+    events = eligibility.check(call.state, row.ref, now, call.now_ms, asked.grace_ms, by=call.by)
+    await call.commit(events, lambda: None)
+
+
 def _standing(page: PageCall) -> ListingStanding:
     row, ownership = page.row, page.call.tools.ownership
     return ListingStanding(
@@ -105,18 +116,46 @@ def gaps_of(row: Listing) -> tuple[Gap, ...]:
     found: tuple[tuple[Gap, bool], ...] = (
         ("ownership", kind.is_a("application") and not is_proven(row)),
         ("key", kind.has("keys") and is_approved and not row.keys),
-        ("webhook", is_approved and row.webhook is None),
+        ("webhook", kind.has("webhook") and is_approved and row.webhook is None),
         ("counts", kind.has("stats") and is_approved and row.counts is None),
     )
     return tuple(gap for gap, is_missing in found if is_missing)
 
 
-OVERVIEW = Page(path="/{kind}/{id}/manage", tab="overview", access=Access("see"), show=show)
-PROOF = Page(
-    path=f"/{BOTS}/{{id}}/manage/prove",
-    kind=BOTS,
-    tab="overview",
-    show=show,
-    has_get=False,
-    posts=(Post(access=Access("prove"), run=prove, then=lambda page, _: done(page.here, "proven")),),
+def hides_ms(asked: Submissions, row: Listing) -> int | None:
+    """Return when a listing that fails is hidden; None for one that passes, or is hidden already."""
+    known = row.eligibility
+    if known is None or known.failing_ms is None or known.hidden_ms is not None:
+        return None
+    return known.failing_ms + asked.grace_ms
+
+
+def bot_link(asked: Submissions, row: Listing) -> str | None:
+    """Return where the owner of a server adds the bot that sees what is unknown."""
+    known = row.eligibility
+    is_unknown = known is not None and any(each.outcome == "unknown" for each in known.checks)
+    return asked.checking.bot_link(row.id) if is_unknown else None
+
+
+OVERVIEW_PAGES: tuple[AnyPage, ...] = (
+    Page(path="/{kind}/{id}/manage", tab="overview", access=Access("see"), show=show),
+    Page(
+        path="/{kind}/{id}/manage/prove",
+        known_as="application",
+        tab="overview",
+        show=show,
+        has_get=False,
+        posts=(Post(access=Access("prove"), run=prove, then=lambda page, _: done(page.here, "proven")),),
+    ),
+    Page(
+        path="/{kind}/{id}/manage/check",
+        of="checks",
+        posts=(
+            Post(
+                access=Access("edit"),
+                run=check,
+                then=lambda page, _: done(f"{page.here}#conditions", "checked"),
+            ),
+        ),
+    ),
 )

@@ -1,8 +1,9 @@
-"""The pages of who owns a listing: its owner decides, and a co-owner may leave.
+"""The pages about the owners of a listing. Its owner decides about them, and a co-owner may leave.
 
 .../owners   a form for each action: invite a co-owner or remove one, offer the listing to another owner, and
              revoke keys that former owners made
 .../leave    asks a co-owner
+.../danger   removes the listing, once its name was typed
 """
 
 from collections.abc import Awaitable, Callable
@@ -10,20 +11,22 @@ from typing import Any
 
 from actions.action import Access, AnyAction, Call
 from actions.keys import delete
+from actions.listings import REMOVE, remove
 from actions.owners import OFFER, end_co_owner, end_offer, invite, offer
 from actions.views import Success
 from forms.fields import Nothing
-from grammars.snowflake import is_snowflake
+from grammars.patterns import is_snowflake
 from languages.refusals import Invalid, Refusal
 from languages.said import Fault
 from languages.texts import Text
 from listings.owners import keys_of_others, most_co_owners, open_offer
 from pages.dialogs import Question, question_page
-from pages.page import Answer, Page, PageCall, Post, Shown
+from pages.page import Again, Answer, Page, PageCall, Post, Shown
 from pages.shared_texts import done
-from people.queries import names_of
+from pages.visitors import names_of
 from web.pages import see_other
 
+OTHER_NAME = Text("This is another name. Nothing has been removed.")
 LEAVING = Text(
     "You lose your rights on this listing at once. API keys that you made still work: the owner sees them, "
     "and can revoke them. To come back, you need a new invitation."
@@ -63,6 +66,22 @@ def ask_to_leave(page: PageCall) -> Question:
 
 def leave(page: PageCall, _: object) -> Awaitable[Success]:
     return end_co_owner(page.call.with_id(page.person.id), None)
+
+
+def show_removal(page: PageCall) -> Shown[None]:
+    return Shown(None, html={"labels": {"name": Text("Name")}, "typed": page.typed("name")})
+
+
+async def remove_named(page: PageCall, _: None) -> Success:
+    """Remove the listing with all that belongs to it, if its name was typed."""
+    if _as_shown(page.visit.form().text("name")) != _as_shown(page.row.profile.name):
+        raise Again(errors={"name": OTHER_NAME}, status=400)
+    return await remove(page.call, None)
+
+
+def _as_shown(name: str) -> str:
+    """Return a name as a browser shows it: white space is one space there."""
+    return " ".join(name.split())
 
 
 def _on_co_owner(page: PageCall) -> Call:
@@ -125,9 +144,23 @@ OWNER_PAGES = (
     ),
     question_page(
         path="/{kind}/{id}/manage/leave",
-        of="co_owners",
         tab="leave",
         asks=ask_to_leave,
         post=Post(access=Access("leave"), run=leave, then=lambda *_: done("/me", "left")),
+    ),
+    Page(
+        path="/{kind}/{id}/manage/danger",
+        tab="danger",
+        access=REMOVE.access,
+        show=show_removal,
+        has_json=False,
+        posts=(
+            Post(
+                action=REMOVE,
+                reads=lambda _, form: {"name": form.text("name")},
+                run=remove_named,
+                then=lambda _, __: done("/me", "removed"),
+            ),
+        ),
     ),
 )

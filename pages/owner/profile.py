@@ -18,12 +18,11 @@ from msgspec.structs import asdict
 from actions.listings import EDIT, edit
 from actions.views import Success
 from core.rows import Listing
-from forms.posts import posted
-from forms.reading import read
+from forms.reading import posted, read
 from languages.texts import Text
 from listings.profile_changes import changed_fields
 from pages.page import Again, Page, PageCall, Post, RefusedPost, Shown
-from pages.shared_texts import LABELS, done
+from pages.shared_texts import done
 from ratelimit.bucket import TooManyRequests
 from web.form_posts import FormPost
 from web.pages import Done
@@ -42,7 +41,7 @@ def show(page: PageCall) -> Shown[None]:
         html={
             "values": page.refused.typed or asdict(page.row.latest),
             "version": found.get("version") or page.typed("version", version),
-            "labels": LABELS,
+            "labels": page.call.listing_kind.labels,
             "preview": found.get("preview"),
             "others": found.get("others", ()),
             "edits": page.call.tools.edits,
@@ -83,7 +82,8 @@ async def preview(page: PageCall, _: None) -> Markup:
         page.site.descriptions.previews.take(page.person.id)
     except TooManyRequests as refused:
         raise Again(refused) from refused
-    return await page.site.descriptions.markdown.html(page.visit.form().get("description", ""))
+    text = page.visit.form().get(page.call.listing_kind.prose_name or "", "")
+    return await page.site.descriptions.markdown.html(text)
 
 
 def previewed(page: PageCall, html: Markup) -> Shown[None]:

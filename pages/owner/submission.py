@@ -1,50 +1,48 @@
-"""The pages on which a bot or a server is submitted.
+"""The page on which a listing is submitted, for every kind.
 
-    GET /bots/new -> (application id) -> GET /bots/new?id= -> (profile) -> POST /bots/new -> its overview
-    GET /servers/new -> (choose) -> GET /servers/new?id= -> (profile) -> POST /servers/new -> its overview
+    GET /<kind>/new -> (an application id, or the choice of a server) -> GET /<kind>/new?id= -> profile
+    POST /<kind>/new -> its overview
 
-Invariants. An obstacle that the platform names refuses a bot; what is unknown does not stop it, because a
-moderator looks at it. A user who manages a server lists it, and it was checked. A submission that is refused
-comes back with all that was typed.
+A `_Way` says what comes before the profile. It depends on the object of the chat platform that a listing
+stands for. The form has the fields of the profile, the id if it is given, and co-owners if there can be any.
+
+Invariants. An obstacle that the platform names refuses an application; what is unknown does not stop it,
+because a moderator looks at it. A user who manages a server lists it, and it was checked. A submission that
+is refused comes back with all that was typed.
 
 The servers that a user manages came with the sign-in (`pages/platform_facts.py`). A list that is too old
 sends nobody away: the form comes back, and says how to read the list again.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
 from actions.listings import SUBMIT, CheckedSubmission, submit, submit_checked
-from actions.views import Success
 from chatplatform.answers import PlatformServer, server_icon_url
 from chatplatform.listing_checks import Obstacle, obstacles
 from chatplatform.platform_client import PlatformAway
 from core.failures import Unavailable
-from core.rows import CheckOutcome, Eligibility, ServerCheck
-from forms.posts import posted
-from forms.reading import read
-from grammars.snowflake import is_snowflake
-from kinds.bots import BOTS
-from kinds.kind import ListingSubmission
-from kinds.registry import kind_of
-from kinds.servers import SERVERS
+from core.rows import CheckOutcome, Eligibility, Listing, ServerCheck
+from forms.reading import posted, read
+from grammars.patterns import is_snowflake
+from handlers.reply import Reply
+from kinds.kind import Given, Kind, ListingSubmission, Made, OfUser, PlatformObject
 from languages.language_names import OWN_NAMES
-from languages.refusals import Refusal
+from languages.refusals import Invalid, Refusal
 from languages.said import plainly
 from languages.texts import Text, Words
 from listings.forms import WebhookSettings
 from pages.owner.profile import preview
 from pages.page import Again, Answer, Page, PageCall, Post, RefusedPost, Shown
 from pages.platform_facts import ServerList
-from pages.shared_texts import CONDITIONS, LABELS, done
+from pages.shared_texts import CONDITIONS, done
 from ratelimit.bucket import TooManyRequests
 from web.form_posts import FormPost
 from web.pages import see_other
 
-SUBMIT_BOT, LIST_SERVER = Text("Submit a bot"), Text("List a server")
 OBSTACLES: Mapping[Obstacle, Text] = {
     "no_application": Text(
         "The chat platform knows no application with this id. Copy the application id from its developer "
@@ -66,7 +64,6 @@ NOT_ELIGIBLE = Text(
     "The server does not meet every condition yet. Change what fails, and send this once more."
 )
 LISTED = Text("This server is listed already.")
-FIELD_LABELS = {**LABELS, "webhook_url": Text("Webhook"), "language": Text("Language")}
 LANGUAGES = tuple((language, name, language) for language, name in OWN_NAMES.items())
 Checks = tuple[ServerCheck, ...]
 
@@ -81,57 +78,156 @@ class ChoosableServer(NamedTuple):
     outcome: CheckOutcome
 
 
+class _Way(NamedTuple):
+    """The way in which people submit listings of a kind.
+
+    Args:
+        begin: returns what comes before the form, or the empty form.
+        again: returns the form that was refused, or that asked for a preview.
+        send: submits what was typed. Raises what the action raises, and Again.
+        beside: the fields of the form that are not those of a submission.
+    """
+
+    begin: Callable[[PageCall], Awaitable[Shown[None] | Reply]]
+    again: Callable[[PageCall], Shown[None]]
+    send: Callable[[PageCall], Awaitable[Answer]]
+    beside: tuple[str, ...] = ()
+
+
+async def show(page: PageCall) -> Shown[None] | Reply:
+    way = _way_of(page)
+    return await way.begin(page) if page.refused.error is None else way.again(page)
+
+
+def typed(page: PageCall, form: FormPost) -> Mapping[str, Any]:
+    """Return a submission as the browser sent it."""
+    kind, beside = page.call.listing_kind, _way_of(page).beside
+    owners = {"extra_owners": form.lines("extra_owners")} if kind.co_owners is not None else {}
+    return {**posted(kind.shown, form), **owners, **{name: form.text(name) for name in ("id", *beside)}}
+
+
+def show_preview(page: PageCall, html: Markup) -> Shown[None]:
+    draft = typed(page, page.visit.form())
+    return _way_of(page).again(replace(page, refused=RefusedPost(typed=draft, found={"preview": html})))
+
+
+def _way_of(page: PageCall) -> _Way:
+    return _WAYS[page.call.listing_kind.known_as]
+
+
+def _ref(page: PageCall, listing_id: str) -> str:
+    return page.call.listing_kind.ref(listing_id)
+
+
 def _is_own(page: PageCall, ref: str) -> bool:
     row = page.call.state.listings.get(ref)
     return row is not None and row.owner_id == page.person.id
 
 
-def _form_values(page: PageCall, values: Mapping[str, Any], ref: str) -> Mapping[str, Any]:
-    """Return the values that the forms of bots and servers share."""
-    return {
+def _empty(page: PageCall, listing_id: str = "", **known: Any) -> Mapping[str, Any]:
+    """Return the values of a form that nobody has filled in."""
+    return {**page.call.listing_kind.empty, "id": listing_id, "extra_owners": (), **known}
+
+
+def _form(page: PageCall, values: Mapping[str, Any], **html: Any) -> Shown[None]:
+    kind = page.call.listing_kind
+    html = {
         "id": values["id"],
         "values": values,
-        "labels": FIELD_LABELS,
-        "kind": kind_of(ref),
+        "labels": {**kind.labels, "webhook_url": Text("Webhook"), "language": Text("Language")},
+        "kind": kind,
         "usual_wait_ms": page.call.tools.ownership.usual_wait_ms,
-        "is_listed": ref in page.call.state.listings,
+        "is_listed": _ref(page, values["id"]) in page.call.state.listings,
+        "preview": page.refused.found.get("preview"),
+        **html,
     }
+    return Shown(None, kind.nouns.submit_one, html)
 
 
-# -- Bots -------------------------------------------------------------------------------------------------
+def _read(page: PageCall, draft: Mapping[str, Any]) -> ListingSubmission:
+    """Return the submission of the visitor. Raises Invalid."""
+    form = page.call.listing_kind.submission
+    fields = {name: draft[name] for name in form.__struct_fields__ if name in draft}
+    return read(form, {"owner_id": page.person.id, **fields})
 
 
-async def show_bot(page: PageCall) -> Shown[None]:
+def _sent(page: PageCall, listing: Any) -> Answer:
+    """Lead to a listing that was submitted, or has even been approved."""
+    here = f"/{_ref(page, listing.id)}/manage"
+    return done(here, "listed" if listing.state == "approved" else "submitted")
+
+
+# -- Listings that the platform knows nothing of ------------------------------------------------------------
+
+
+async def begin_plainly(page: PageCall) -> Shown[None] | Reply:
+    """Show the empty form, or the listing of a user who can have no second one."""
+    ref = _ref(page, page.person.id)
+    if isinstance(page.call.listing_kind.id, OfUser) and ref in page.call.state.listings:
+        return see_other(f"/{ref}/manage")
+    return _form(page, _empty(page))
+
+
+async def send_plainly(page: PageCall) -> Answer:
+    """Submit the listing. A form that is sent twice leads to the listing."""
+    form = _read(page, typed(page, page.visit.form()))
+    listings = page.call.state.listings
+    own = [ref for ref in page.call.tools.ownership.refs_of(page.person.id) if _is_own(page, ref)]
+    same = next((ref for ref in own if _is_same(page.call.listing_kind, listings[ref], form)), None)
+    if same is not None:
+        return see_other(f"/{same}/manage")
+    try:
+        return _sent(page, await submit(page.call, form))
+    except Refusal as error:
+        if error.code != "listing_exists":
+            raise
+        raise Again(error, errors={"id": plainly("listing_exists")}, status=409) from error
+
+
+def _is_same(kind: Kind, row: Listing, form: ListingSubmission) -> bool:
+    """Return true if a form submits a listing of its owner once more."""
+    if not row.ref.startswith(kind.prefix):
+        return False
+    match kind.id:
+        case Given():
+            return row.id == form.id
+        case Made():
+            return row.latest == kind.profile_of(form)
+        case OfUser():
+            return True
+
+
+# -- Applications -------------------------------------------------------------------------------------------
+
+
+async def begin_application(page: PageCall) -> Shown[None]:
     """Ask for the application id, or show what the platform says of it with the form."""
-    error, typed = page.refused.error, page.refused.typed
-    if error is not None:
-        is_listed = isinstance(error, Refusal) and error.code == "listing_exists"
-        # A form that its owner sends twice leads to the listing. To anybody else the text is still of use.
-        is_own = _is_own(page, BOTS.ref(typed["id"]))
-        return _listed(page, typed["id"]) if is_listed and is_own else _bot_form(page, typed)
-    bot_id = page.visit.request.query.get("id", "").strip()
-    if not bot_id:
-        return _ask_id(page, bot_id)
-    if not is_snowflake(bot_id):
-        return _ask_id(page, bot_id, plainly("no_snowflake"), 400)
-    if BOTS.ref(bot_id) in page.call.state.listings:
-        return _listed(page, bot_id)
-    found = await _obstacles(page, bot_id)
+    application_id = page.visit.request.query.get("id", "").strip()
+    if not application_id:
+        return _ask_id(page, application_id)
+    if not is_snowflake(application_id):
+        return _ask_id(page, application_id, plainly("no_snowflake"), 400)
+    if _ref(page, application_id) in page.call.state.listings:
+        return _listed(page, application_id)
+    found = await _obstacles(page, application_id)
     if found:
-        return _ask_id(page, bot_id, _in_words(found), 409)
-    card = page.site.submissions.applications.card(bot_id)
+        return _ask_id(page, application_id, _in_words(found), 409)
+    card = page.site.submissions.applications.card(application_id)
     name = card.application.name if card is not None else ""
-    return _bot_form(page, {**BOTS.empty, "id": bot_id, "extra_owners": (), "name": name})
+    return _application_form(page, _empty(page, application_id, name=name))
 
 
-def read_bot(page: PageCall, form: FormPost) -> Mapping[str, Any]:
-    """Return a submission as the browser sent it; its owner is the visitor."""
-    profile = {**posted(BOTS.shown, form), "extra_owners": form.lines("extra_owners")}
-    return {"id": form.text("id"), "owner_id": page.person.id, **profile}
+def show_application_again(page: PageCall) -> Shown[None]:
+    error, draft = page.refused.error, page.refused.typed
+    is_listed = isinstance(error, Refusal) and error.code == "listing_exists"
+    # A form that its owner sends twice leads to the listing. To anybody else the text is still of use.
+    is_own = _is_own(page, _ref(page, draft["id"]))
+    return _listed(page, draft["id"]) if is_listed and is_own else _application_form(page, draft)
 
 
-async def submit_bot(page: PageCall, form: ListingSubmission) -> Success:
-    """Submit the bot, unless the platform says no."""
+async def send_application(page: PageCall) -> Answer:
+    """Submit the application's listing, unless the platform says no."""
+    form = _read(page, typed(page, page.visit.form()))
     try:
         found = await _obstacles(page, form.id)
     except TooManyRequests as refused:
@@ -139,59 +235,51 @@ async def submit_bot(page: PageCall, form: ListingSubmission) -> Success:
     if found:
         raise Again(errors={"id": _in_words(found)}, status=409)
     try:
-        return await submit(page.call.rechecked(), form)
+        return _sent(page, await submit(page.call.rechecked(), form))
     except Refusal as error:
         if error.code != "listing_exists":
             raise
         raise Again(error, errors={"id": _why_listed(page, form.id)}, status=409) from error
 
 
-def show_preview(page: PageCall, html: Markup) -> Shown[None]:
-    typed = read_bot(page, page.visit.form())
-    return _bot_form(replace(page, refused=RefusedPost(typed=typed, found={"preview": html})), typed)
-
-
-async def _obstacles(page: PageCall, bot_id: str) -> Sequence[Obstacle]:
-    """Return what the platform says against the bot; nothing while it gives no answer."""
+async def _obstacles(page: PageCall, application_id: str) -> Sequence[Obstacle]:
+    """Return what the platform says against the application; nothing while it gives no answer."""
     try:
-        told = await page.site.submissions.applications.ask(page.person.id, bot_id)
+        told = await page.site.submissions.applications.ask(page.person.id, application_id)
     except PlatformAway:
         return ()
     return obstacles(told.application)
 
 
-def _why_listed(page: PageCall, bot_id: str) -> Text:
-    if _is_own(page, BOTS.ref(bot_id)):
+def _why_listed(page: PageCall, application_id: str) -> Text:
+    if _is_own(page, _ref(page, application_id)):
         return Text("You have submitted this bot already.")
     return Text("A bot with this id is listed already.")
 
 
-def _listed(page: PageCall, bot_id: str) -> Shown[None]:
-    """Say that the bot is there already."""
-    return _ask_id(page, bot_id, _why_listed(page, bot_id), 409)
+def _listed(page: PageCall, application_id: str) -> Shown[None]:
+    """Say that the listing is there already."""
+    return _ask_id(page, application_id, _why_listed(page, application_id), 409)
 
 
-def _ask_id(page: PageCall, bot_id: str, problem: Words | None = None, status: int = 200) -> Shown[None]:
+def _ask_id(page: PageCall, given: str, problem: Words | None = None, status: int = 200) -> Shown[None]:
     """Ask for the id of an application; `problem` is what is wrong with the one that was given."""
-    ref, is_own = BOTS.ref(bot_id), _is_own(page, BOTS.ref(bot_id))
+    kind, ref = page.call.listing_kind, _ref(page, given)
+    is_own = _is_own(page, ref)
     html = {
-        "id": bot_id,
+        "id": given,
         "errors": {"id": problem} if problem is not None else {},
-        "labels": LABELS,
-        "card": page.site.submissions.applications.card(bot_id),
-        "own_id": bot_id if is_own else None,
-        "taken_id": bot_id if not is_own and ref in page.call.state.listings else None,
+        "kind": kind,
+        "card": page.site.submissions.applications.card(given),
+        "own_id": given if is_own else None,
+        "taken_id": given if not is_own and ref in page.call.state.listings else None,
     }
-    return Shown(None, SUBMIT_BOT, html, template="submit_id", status=status)
+    return Shown(None, kind.nouns.submit_one, html, template="submit_id", status=status)
 
 
-def _bot_form(page: PageCall, values: Mapping[str, Any]) -> Shown[None]:
-    html = {
-        **_form_values(page, values, BOTS.ref(values["id"])),
-        "card": page.site.submissions.applications.card(values["id"]),
-        "preview": page.refused.found.get("preview"),
-    }
-    return Shown(None, SUBMIT_BOT, html)
+def _application_form(page: PageCall, values: Mapping[str, Any]) -> Shown[None]:
+    card = page.site.submissions.applications.card(values["id"])
+    return _form(page, values, card=card)
 
 
 def _in_words(found: Sequence[Obstacle]) -> Words:
@@ -200,57 +288,41 @@ def _in_words(found: Sequence[Obstacle]) -> Words:
     return Text("{first} {second}", first=first, second=others[0]) if others else first
 
 
-# -- Servers ----------------------------------------------------------------------------------------------
+# -- Servers ------------------------------------------------------------------------------------------------
 
 
-async def show_server(page: PageCall) -> Shown[None]:
+async def begin_server(page: PageCall) -> Shown[None]:
     """Let the visitor choose a server, or show the check of the chosen one with the form."""
-    if page.refused.error is not None:
-        return _server_form(page, page.refused.typed, page.refused.found.get("checks", ()))
     server_id = page.visit.request.query.get("id", "").strip()
     server = _managed(page, server_id)
-    if server is None or SERVERS.ref(server_id) in page.call.state.listings:
+    if server is None or _ref(page, server_id) in page.call.state.listings:
         return _choice(page, server_id)
     checks = await page.site.submissions.checking.check(page.person.id, server_id)
-    empty = {**SERVERS.empty, "webhook_url": "", "language": "en"}
-    return _server_form(page, {**empty, "id": server_id, "name": server.name}, checks)
+    values = _empty(page, server_id, name=server.name, webhook_url="", language="en")
+    return _server_form(page, values, checks)
 
 
-def read_server(_: PageCall, form: FormPost) -> Mapping[str, Any]:
-    beside = {name: form.text(name) for name in ("id", "webhook_url", "language")}
-    return {**posted(SERVERS.shown, form), **beside}
-
-
-async def list_server(page: PageCall, _: None) -> Any:
-    """List the server that the visitor manages, if it meets the conditions. None for one that the visitor has
-    listed already: a form that is sent twice leads to the listing."""
-    typed, checks = read_server(page, page.visit.form()), Checks()
-    server_id, user_id = typed["id"], page.person.id
+async def send_server(page: PageCall) -> Answer:
+    """List the server that the visitor manages, if it meets the conditions. A form that is sent twice leads
+    to the listing."""
+    draft, checks = typed(page, page.visit.form()), Checks()
+    server_id, user_id = draft["id"], page.person.id
     if _managed(page, server_id) is None:
         raise Again(errors={"": NOT_MANAGED}, status=409)
     try:
-        # Before anybody is asked, which may take seconds.
-        profile = {name: typed[name] for name in SERVERS.shown}
-        form = read(SERVERS.submission, {"id": server_id, "owner_id": user_id, **profile})
-        webhook = _webhook(typed)
+        form, webhook = _read(page, draft), _webhook(draft)  # before a question that may take seconds
         checks = await page.site.submissions.checking.check(user_id, server_id)
         if Eligibility(0, checks).outcome == "fail":
             raise Again(errors={"": NOT_ELIGIBLE}, status=409, found={"checks": checks})
         checked = CheckedSubmission(form, checks, webhook, page.site.submissions.approves_servers)
-        return await submit_checked(page.call.rechecked(), checked)
+        return _sent(page, await submit_checked(page.call.rechecked(), checked))
     except (Refusal, Unavailable, TooManyRequests) as error:
         if not (isinstance(error, Refusal) and error.code == "listing_exists"):
             raise Again(error, found={"checks": checks}) from error
-        if _is_own(page, SERVERS.ref(server_id)):
-            return None
+        ref = _ref(page, server_id)
+        if _is_own(page, ref):
+            return see_other(f"/{ref}/manage")
         raise Again(error, errors={"": LISTED}, status=409, found={"checks": checks}) from error
-
-
-def listed(page: PageCall, server: Any) -> Answer:
-    here = f"/{SERVERS.ref(page.visit.form().text('id'))}/manage"
-    if server is None:
-        return see_other(here)
-    return done(here, "listed" if server.state == "approved" else "submitted")
 
 
 def _managed(page: PageCall, server_id: str) -> PlatformServer | None:
@@ -260,15 +332,15 @@ def _managed(page: PageCall, server_id: str) -> PlatformServer | None:
 
 
 def _choice(page: PageCall, wanted: str) -> Shown[None]:
-    known = page.site.submissions.server_lists.of(page.person.id)
-    back = f"/servers/new?id={wanted}" if wanted.isascii() and wanted.isdigit() else "/servers/new"
+    kind, known = page.call.listing_kind, page.site.submissions.server_lists.of(page.person.id)
+    back = f"/{kind}/new?id={wanted}" if wanted.isascii() and wanted.isdigit() else f"/{kind}/new"
     servers = [_choosable(page, each, known) for each in known.servers] if known is not None else []
-    html = {"known": known, "servers": servers, "back": back}
-    return Shown(None, LIST_SERVER, html, template="choose_server")
+    html = {"kind": kind, "known": known, "choosable": servers, "back": back}
+    return Shown(None, kind.nouns.submit_one, html, template="choose_server")
 
 
 def _choosable(page: PageCall, server: PlatformServer, known: ServerList) -> ChoosableServer:
-    ref = SERVERS.ref(server.id)
+    ref = _ref(page, server.id)
     checks = page.site.submissions.checking.glance(server, known.at_ms)
     return ChoosableServer(
         server,
@@ -279,63 +351,55 @@ def _choosable(page: PageCall, server: PlatformServer, known: ServerList) -> Cho
     )
 
 
+def show_server_again(page: PageCall) -> Shown[None]:
+    return _server_form(page, page.refused.typed, page.refused.found.get("checks", ()))
+
+
 def _server_form(page: PageCall, values: Mapping[str, Any], checks: Checks) -> Shown[None]:
-    server_id, site = values["id"], page.site
-    server = _managed(page, server_id)
-    html = {
-        **_form_values(page, values, SERVERS.ref(server_id)),
-        "server": server,
-        "icon_url": server_icon_url(site.addresses.cdn_url, server) if server is not None else None,
-        "checks": checks,
-        "conditions": CONDITIONS,
-        "outcome": Eligibility(0, checks).outcome,
-        "bot_link": site.submissions.checking.bot_link(server_id) if server is not None else None,
-        "languages": LANGUAGES,
-    }
-    return Shown(None, LIST_SERVER, html)
+    server, site = _managed(page, values["id"]), page.site
+    is_known = server is not None
+    return _form(
+        *(page, values),
+        server=server,
+        icon_url=server_icon_url(site.addresses.cdn_url, server) if server is not None else None,
+        checks=checks,
+        conditions=CONDITIONS,
+        outcome=Eligibility(0, checks).outcome,
+        bot_link=site.submissions.checking.bot_link(values["id"]) if is_known else None,
+        languages=LANGUAGES,
+    )
 
 
-def _webhook(typed: Mapping[str, Any]) -> WebhookSettings | None:
+def _webhook(draft: Mapping[str, Any]) -> WebhookSettings | None:
     """Return the settings of the webhook that a form names; None if it names none. Raises Invalid."""
-    url, language = typed["webhook_url"], typed["language"] or "en"
-    return read(WebhookSettings, {"url": url, "language": language}) if url else None
+    url, language = draft["webhook_url"], draft["language"] or "en"
+    try:
+        return read(WebhookSettings, {"url": url, "language": language}) if url else None
+    except Invalid as invalid:
+        faults = invalid.faults.items()
+        raise Invalid({"webhook_url" if name == "url" else name: fault for name, fault in faults}) from None
 
 
-SUBMISSIONS = (
-    Page(
-        path=f"/{BOTS}/new",
-        kind=BOTS,
-        template="submit",
-        access=SUBMIT.access,
-        show=show_bot,
-        has_json=False,
-        posts=(
-            Post(
-                action=SUBMIT,
-                reads=read_bot,
-                run=submit_bot,
-                then=lambda page, _: done(f"/{BOTS.ref(page.visit.form().text('id'))}/manage", "submitted"),
-            ),
-            Post(reads=read_bot, run=preview, then=show_preview, button="preview"),
+_WAYS: Mapping[PlatformObject | None, _Way] = {
+    None: _Way(begin_plainly, lambda page: _form(page, page.refused.typed), send_plainly),
+    "application": _Way(begin_application, show_application_again, send_application),
+    "server": _Way(begin_server, show_server_again, send_server, ("webhook_url", "language")),
+}
+"""The ways by what the platform knows of a kind (`FactsPart`)."""
+SUBMISSION = Page(
+    path="/{kind}/new",
+    template="submit",
+    access=SUBMIT.access,
+    show=show,
+    has_json=False,
+    posts=(
+        Post(
+            access=SUBMIT.access,
+            reads=typed,
+            run=lambda page, _: _way_of(page).send(page),
+            then=lambda _, answer: answer,
         ),
-        gives_back=True,
+        Post(reads=typed, run=preview, then=show_preview, button="preview"),
     ),
-    Page(
-        path=f"/{SERVERS}/new",
-        kind=SERVERS,
-        template="submit_server",
-        access=SUBMIT.access,
-        show=show_server,
-        has_json=False,
-        posts=(
-            Post(
-                access=SUBMIT.access,
-                reads=read_server,
-                run=list_server,
-                then=listed,
-                fields={"url": "webhook_url"},
-            ),
-        ),
-        gives_back=True,
-    ),
+    gives_back=True,
 )

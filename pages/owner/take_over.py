@@ -7,13 +7,14 @@ Invariant: it shows nothing that the owner wrote. The listing may be in review, 
 """
 
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 from actions.owners import take_over
 from chatplatform.platform_client import PlatformAway
 from core.rows import Listing
 from handlers.reply import Reply
-from kinds.registry import kind_of
+from kinds.kind import PlatformObject
 from languages.said import plainly
 from languages.texts import Text
 from listings.owners import Evidence, take_over_refusal
@@ -36,49 +37,42 @@ class _Proof(NamedTuple):
     """A way in which the platform proves who owns a listing.
 
     Args:
+        title: the title of the page.
         known: returns the evidence without a question to the platform, if any, and values of the template.
         look: returns the evidence of a claimant who has pressed the button. Raises Again without one.
     """
 
     title: Text
-    template: str
     known: Callable[[PageCall], tuple[Evidence | None, Mapping[str, Any]]]
     look: Callable[[PageCall], Awaitable[Evidence]]
 
 
-def show(page: PageCall) -> Shown[None] | Reply:
+def _show(proof: _Proof, page: PageCall) -> Shown[None] | Reply:
     row, user = _listing(page), page.person.id
     if row.owner_id == user:
         return _managed(row)
-    proof = _proof_of(page)
     evidence, own = proof.known(page)
     reason = take_over_refusal(row, user, evidence) if evidence is not None else None
     html = {
+        "kind": page.call.listing_kind,
         "id": row.id,
         "here": f"/{row.ref}/take-over",
         "refused": plainly(reason) if reason is not None else None,
         "problem": page.refused.errors.get(""),
         **own,
     }
-    return Shown(None, proof.title, html, proof.template)
+    return Shown(None, proof.title, html)
 
 
-async def take(page: PageCall, _: object) -> Answer:
+async def _take(proof: _Proof, page: PageCall, _: object) -> Answer:
     """Take the listing over if the platform proves that it is the visitor's."""
     row, user = _listing(page), page.person.id
     if row.owner_id == user:
         return _managed(row)
-    evidence = await _proof_of(page).look(page)
+    evidence = await proof.look(page)
     await take_over(page.call.rechecked(), user, evidence)
     is_denied = _listing(page).state == "denied"
     return done(f"/{row.ref}/manage{'/profile' if is_denied else ''}", "taken-over")
-
-
-def _proof_of(page: PageCall) -> _Proof:
-    facts = kind_of(page.call.ref).facts
-    if facts is None:
-        raise TypeError("the platform knows nothing of this kind of listing")
-    return _PROOFS[facts.question]
 
 
 def _listing(page: PageCall) -> Listing:
@@ -136,15 +130,18 @@ def _not_proven(why: Text) -> Again:
     return Again(errors={"": why}, status=409)
 
 
-_PROOFS: Mapping[str, _Proof] = {
-    "application": _Proof(Text("Take this bot over"), "take_over_bot", _code, _look_for_code),
-    "server": _Proof(Text("Take this server over"), "take_over_server", _servers, _look_for_server),
-}
-"""The proofs, by the question about a listing that the platform answers (`FactsPart`)."""
-TAKE_OVER = Page(
-    path="/{kind}/{id}/take-over",
-    of="facts",
-    show=show,
-    has_json=False,
-    posts=(Post(run=take, then=lambda _, answer: answer),),
+def _page(known_as: PlatformObject, proof: _Proof) -> Page[None]:
+    return Page(
+        path="/{kind}/{id}/take-over",
+        known_as=known_as,
+        template=f"take_over_{known_as}",
+        show=partial(_show, proof),
+        has_json=False,
+        posts=(Post(run=partial(_take, proof), then=lambda _, answer: answer),),
+    )
+
+
+TAKE_OVER_PAGES = (
+    _page("application", _Proof(Text("Take this bot over"), _code, _look_for_code)),
+    _page("server", _Proof(Text("Take this server over"), _servers, _look_for_server)),
 )

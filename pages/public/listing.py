@@ -16,7 +16,7 @@ from kinds.registry import kind_of
 from languages.refusals import Refusal
 from languages.texts import Text
 from pages.page import AnyPage, Html, Page, PageCall, Shown
-from pages.public.lists import CACHED, CATEGORIES, Wanted, listed_ms, shown_in_lists
+from pages.public.lists import CACHED, Wanted, listed_ms, shown_in_lists
 from people.permissions import rights
 from web.pages import NO_INDEX, NO_VARY, tagged
 from web.vote_badges import vote_badge
@@ -105,13 +105,14 @@ async def _html(page: PageCall, row: Listing) -> Html:
     return {
         "tagline": "" if listed.text == prose else listed.text,
         "links": kind.links(profile),
+        "prose": prose,
         "is_public": row.is_public,
         "is_hidden": row.state == "approved" and row.is_hidden,
         "html": await page.site.descriptions.markdown.html(prose) if kind.is_markdown else None,
         "about": listed.text or Text("Vote for {listing}.", listing=profile.name),
         "here": f"/{row.ref}",
         "categories": [
-            (CATEGORIES[each], Wanted(kind, category=each).address()) for each in listed.categories
+            (kind.categories[each], Wanted(kind, category=each).address()) for each in listed.categories
         ],
         "keywords": [(each, Wanted(kind, keyword=each).address()) for each in listed.keywords],
         "may_manage": _may_see(page, row),
@@ -120,7 +121,7 @@ async def _html(page: PageCall, row: Listing) -> Html:
 
 
 PUBLIC_LISTING: tuple[AnyPage, ...] = (
-    Page(path="/{kind}/{id}/badge.svg", visitors="anyone", show=badge, has_json=False),
+    Page(path="/{kind}/{id}/badge.svg", of="votes", visitors="anyone", show=badge, has_json=False),
     Page(path="/{kind}/{id}", template="public_listing", visitors="anyone", show=show),
 )
 """The page of a listing comes after every page of a fixed address, such as `/bots/new`."""

@@ -7,14 +7,14 @@ The orders are those of search/list_orders.py. A search finds at most `FOUND` li
 pages.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Any, NamedTuple, get_args
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Annotated, Any, NamedTuple
 from urllib.parse import urlencode
 
 from msgspec import Meta
 
 from actions.query_forms import PageLimit
-from actions.views import Count, KindName, Moment, Snowflake, Success, View
+from actions.views import Count, KindName, ListingId, Moment, Success, View
 from core.clock import month_of
 from core.rows import Listing
 from forms.fields import Form
@@ -40,9 +40,6 @@ LONGEST = 200
 """The characters of a search that count."""
 LOOKED_THROUGH = 250
 """The matches in which a search within a category or a keyword looks for its listings."""
-HOME_SORTS: tuple[Sort, ...] = ("month", "newest")
-HOME_ORDERS = tuple(ListOrder(IndexKey(kind.prefix), sort) for kind in KINDS for sort in HOME_SORTS)
-"""The orders of the first page. They are made at a start."""
 ABOUT = Text(
     "Owners list their bots and servers here, users vote for them, and every vote reaches its owner."
 )
@@ -53,8 +50,6 @@ SORT_NAMES: Mapping[Sort, Text] = {
     "newest": Text("Newest"),
     "name": Text("Name"),
 }
-CATEGORIES: Mapping[str, Text] = {name: text for kind in KINDS for name, text in kind.categories.items()}
-"""The categories of all kinds, by their names in the API."""
 CACHED = {"cache-control": "public, max-age=10", **NO_VARY}
 """The headers of a JSON that is the same for everybody."""
 
@@ -63,7 +58,7 @@ class PublicCard(View):
     """A listing in a list. A server's text is its description."""
 
     kind: KindName
-    id: Snowflake
+    id: ListingId
     name: str
     text: str
     categories: tuple[str, ...]
@@ -94,14 +89,18 @@ class LimitQuery(Form, frozen=True):
 
 
 class Wanted(NamedTuple):
-    """The query of a list. `q` is a search."""
+    """The query of a list. `q` is a search; `chosen` is an order other than the first of the kind."""
 
     kind: Kind
     category: str = ""
     keyword: str = ""
-    sort: Sort = SORTS[0]
+    chosen: Sort | None = None
     q: str = ""
     after: str | None = None
+
+    @property
+    def sort(self) -> Sort:
+        return self.chosen or sorts_of(self.kind)[0]
 
     @property
     def key(self) -> IndexKey:
@@ -110,8 +109,14 @@ class Wanted(NamedTuple):
     def address(self, **changed: str | None) -> str:
         """Return the path of this list, with other values in place of some. `after` is never kept."""
         own = {"q": self.q, "category": self.category, "keyword": self.keyword, "sort": self.sort, **changed}
-        query = {name: value for name, value in own.items() if value and (name, value) != ("sort", SORTS[0])}
+        usual = ("sort", sorts_of(self.kind)[0])
+        query = {name: value for name, value in own.items() if value and (name, value) != usual}
         return f"/{self.kind}?{urlencode(query)}" if query else f"/{self.kind}"
+
+
+def sorts_of(kind: Kind) -> tuple[Sort, ...]:
+    """Return the orders of the lists of a kind. A list has the first one, unless another is asked for."""
+    return SORTS if kind.has("votes") else ("newest", "name")
 
 
 class InLists(NamedTuple):
@@ -132,21 +137,27 @@ def listed_ms(row: Listing) -> int:
     return row.created_ms if row.decided_ms is None else row.decided_ms
 
 
+def _home_orders(kind: Kind) -> Iterator[tuple[str, Text, ListOrder]]:
+    """Yield the parts of the first page: the field of its JSON, the heading and the order."""
+    if kind.has("votes"):
+        yield f"popular_{kind}", kind.nouns.popular, ListOrder(IndexKey(kind.prefix), "month")
+    yield f"new_{kind}", kind.nouns.newest, ListOrder(IndexKey(kind.prefix), "newest")
+
+
+HOME_ORDERS = tuple(order for kind in KINDS for _, _, order in _home_orders(kind))
+"""The orders of the first page. They are made at a start."""
+
+
 async def show_home(page: PageCall) -> Shown[Mapping[str, Any]]:
     """Show the first page. Its JSON has a field for each kind and order, such as `popular_bots`."""
     value: dict[str, Any] = {"success": True}
     parts = []
     for kind in KINDS:
-        popular, newest = [await _first(page, kind, sort) for sort in HOME_SORTS]
-        value |= {f"popular_{kind}": popular, f"new_{kind}": newest}
-        parts.append((kind.nouns.popular, popular, Wanted(kind).address()))
-        parts.append((kind.nouns.newest, newest, Wanted(kind).address(sort="newest")))
+        for name, heading, order in _home_orders(kind):
+            found, _ = await page.site.public.keeper.page(order, None, ON_FIRST)
+            value[name] = _cards(page, found.rows)
+            parts.append((heading, value[name], Wanted(kind).address(sort=order.sort)))
     return Shown(value, HOME_TITLE, {"about": ABOUT, "parts": parts, **_whole(page)}, cached=CACHED)
-
-
-async def _first(page: PageCall, kind: Kind, sort: Sort) -> tuple[PublicCard, ...]:
-    found, _ = await page.site.public.keeper.page(ListOrder(IndexKey(kind.prefix), sort), None, ON_FIRST)
-    return _cards(page, found.rows)
 
 
 async def show(page: PageCall) -> Shown[PublicList]:
@@ -158,7 +169,9 @@ async def show(page: PageCall) -> Shown[PublicList]:
     html = {
         "wanted": wanted,
         "categories": _categories(page, wanted),
-        "sorts": [(wanted.address(sort=each, q=None), SORT_NAMES[each], each) for each in SORTS],
+        "sorts": [
+            (wanted.address(sort=each, q=None), SORT_NAMES[each], each) for each in sorts_of(wanted.kind)
+        ],
         "next": wanted.address(after=shown.next) if shown.next is not None else None,
         "others": [Wanted(kind, q=wanted.q) for kind in KINDS if kind is not wanted.kind],
         "canonical": first.address(),
@@ -174,14 +187,15 @@ async def show(page: PageCall) -> Shown[PublicList]:
 def _wanted(page: PageCall) -> Wanted:
     """Read the query of a list. Raises Invalid."""
     kind, query = page.call.listing_kind, page.visit.request.query
-    category, sort = query.get("category", ""), query.get("sort", "") or SORTS[0]
+    category, sort, sorts = query.get("category", ""), query.get("sort", ""), sorts_of(kind)
     if category and category not in kind.categories:
         raise Invalid({"category": Fault("not_one_of", {"choices": ", ".join(kind.categories)})})
-    if sort not in SORTS:
-        raise Invalid({"sort": Fault("not_one_of", {"choices": ", ".join(get_args(Sort))})})
+    if sort and sort not in sorts:
+        raise Invalid({"sort": Fault("not_one_of", {"choices": ", ".join(sorts)})})
+    chosen = next((each for each in sorts[1:] if each == sort), None)
     keyword = query.get("keyword", "") if kind.finds_by("keyword") and not category else ""
     return Wanted(
-        kind, category, keyword, sort, query.get("q", "")[:LONGEST].strip(), query.get("after") or None
+        kind, category, keyword, chosen, query.get("q", "")[:LONGEST].strip(), query.get("after") or None
     )
 
 
@@ -237,7 +251,7 @@ def _total(page: PageCall, order: ListOrder) -> int:
 
 
 def _whole(page: PageCall) -> Mapping[str, Any]:
-    return {"is_complete": page.site.public.catalogue.is_complete, "category_name": CATEGORIES.get}
+    return {"is_complete": page.site.public.catalogue.is_complete}
 
 
 def _title(wanted: Wanted) -> Text:

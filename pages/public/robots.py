@@ -9,7 +9,8 @@ from kinds.registry import KINDS
 from pages.page import Page, PageCall
 
 HIDDEN = (
-    *("/me", "/review", "/signin", "/signout", "/bots/new", *(f"/{kind}/*/manage" for kind in KINDS)),
+    *("/me", "/review", "/signin", "/signout"),
+    *(f"/{kind}/{page}" for page in ("new", "*/manage") for kind in KINDS),
     *("/debug", "/manage"),
 )
 _LINES = ("User-agent: *", *(f"Disallow: {path}" for path in HIDDEN), "")

@@ -28,7 +28,7 @@ from listings.review import PresetReason, denial_text, review_of
 from listings.rules import change_version, listing_of
 from pages.page import Again, Answer, Page, PageCall, Post, Show, Shown
 from pages.review.listing_view import ReviewView, platform_view, review_view
-from pages.shared_texts import CONDITIONS, LABELS, done
+from pages.shared_texts import CONDITIONS, done
 from web.error_pages import error_text
 from web.form_posts import FormPost
 
@@ -85,7 +85,7 @@ async def _html(page: PageCall) -> Mapping[str, Any]:
         "lengths": LENGTHS,
         "may_decide": "decide" in page.rights,
         "description": await page.site.descriptions.markdown.html(kind.prose(row.latest)),
-        "labels": LABELS,
+        "labels": kind.labels,
         "deeds": ACTION_NAMES,
         "reasons": _reasons(page),
         "conditions": CONDITIONS,
@@ -141,7 +141,7 @@ def _refuse_unseen(page: PageCall) -> None:
 
 def _guard_approval(page: PageCall) -> None:
     _refuse_unseen(page)
-    if not is_proven(page.row) and not page.visit.form().text("confirmed"):
+    if page.call.listing_kind.facts and not is_proven(page.row) and not page.visit.form().text("confirmed"):
         raise Again(errors={"confirmed": UNCONFIRMED}, status=400)
 
 

@@ -68,7 +68,7 @@ class ReviewView(Success):
     waiting_since: Moment | None
     claimed_by: ActorName | None
     claimed_at: Moment | None
-    made_at: Annotated[Moment, Meta(description="When the platform made its id.")]
+    made_at: Annotated[Moment | None, Meta(description="When the platform made its id, if it did.")]
     platform: PlatformView
     is_proven: bool
     proven_at: Moment | None
@@ -118,7 +118,7 @@ def review_view(page: PageCall, row: Listing, platform: PlatformView) -> ReviewV
         waiting_since=review.waiting_since(row) if review.waits(row) else None,
         claimed_by=claim.by if claim is not None else None,
         claimed_at=claim.at_ms if claim is not None else None,
-        made_at=created_ms(row.id),
+        made_at=created_ms(row.id) if kind_of(row.ref).has_snowflakes else None,
         platform=platform,
         is_proven=is_proven,
         proven_at=row.proof.at_ms if is_proven and row.proof is not None else None,

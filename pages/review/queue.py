@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from actions.history import OwnerMessageOrNone, owner_message_view
 from actions.review import QueuePage, QueueQuery, show_queue, waiting_listing
-from actions.views import ActorName, KindName, Moment, Snowflake, Success, View
+from actions.views import ActorName, KindName, ListingId, Moment, Success, View
 from core.rows import Listing, Review
 from forms.reading import read_query
 from kinds.registry import kind_of
@@ -25,7 +25,7 @@ class DecidedListing(View):
 
     ref: str
     kind: KindName
-    id: Snowflake
+    id: ListingId
     name: str
     decision: Review
     at: Moment

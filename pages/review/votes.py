@@ -213,6 +213,7 @@ def _time_ms(form: FormPost, name: str) -> int | None:
 FLAGGED_VOTES = Page(path="/review/votes", template="review_votes", visitors="moderator", show=show_flags)
 LISTING_VOTES = Page(
     path="/review/{kind}/{id}/votes",
+    of="votes",
     template="review_removal",
     visitors="moderator",
     access=SEES,

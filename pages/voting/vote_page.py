@@ -294,6 +294,7 @@ def text_for_voters(error: str | None) -> Words:
 
 VOTE_PAGE = Page(
     path="/{kind}/{id}/vote",
+    of="votes",
     template="vote",
     visitors="anyone",
     show=show,

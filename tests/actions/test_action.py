@@ -46,6 +46,11 @@ def test_an_action_is_one_operation_for_each_kind_of_listing() -> None:
     assert (bots.form, bots.view, bots.refusals) == (None, Success, ("no_such_listing",))
 
 
+def test_operations_have_different_names_even_if_their_action_names_no_kind() -> None:
+    unnamed = replace(APPROVE, name="approve")
+    assert [operation.name for operation in operations([unnamed])] == ["approve", "approveOfServer"]
+
+
 def test_an_action_of_a_part_is_for_the_kinds_that_have_it() -> None:
     assert {operation.kind for operation in operations(KEY_ACTIONS)} == {BOTS}
 

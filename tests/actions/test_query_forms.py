@@ -2,20 +2,22 @@
 
 import pytest
 
-from actions.query_forms import MAX_PAGE, PAGE, DeliveriesQuery, ListingsQuery
+from actions.query_forms import LISTINGS_QUERIES, MAX_PAGE, PAGE, DeliveriesQuery
 from forms.reading import read_query
 from languages.refusals import Invalid
 from languages.said import in_words
 from tests.support.sample_rows import USER
 
+BotsQuery = LISTINGS_QUERIES["bots"]
+
 
 def test_a_parameter_that_is_left_out_has_its_default() -> None:
-    assert read_query(ListingsQuery, {}) == ListingsQuery(after=None, limit=PAGE, state=None)
+    assert read_query(BotsQuery, {}) == BotsQuery(after=None, limit=PAGE, state=None)
 
 
 def test_a_query_is_read_by_its_type_and_a_parameter_that_nobody_knows_is_left_out() -> None:
     query = {"after": USER, "limit": "7", "state": "denied", "other": "1"}
-    assert read_query(ListingsQuery, query) == ListingsQuery(after=USER, limit=7, state="denied")
+    assert read_query(BotsQuery, query) == BotsQuery(after=USER, limit=7, state="denied")
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def test_a_moderator_claims_notes_denies_and_approves(
         page = visitor.see(HERE)
         expect(page.get_by_role("heading", name="Earlier denials")).to_be_visible()
         page.get_by_role("button", name="Approve it").click()
-        expect(page.get_by_role("alert")).to_contain_text("Confirm the owner")
+        expect(page.get_by_role("alert")).to_contain_text("The ownership is not verified")
         page.get_by_label("I have made sure").check()
         page.get_by_role("button", name="Approve it").click()
         expect(page.get_by_text("It is approved: users can vote for it.")).to_be_visible()

@@ -72,7 +72,7 @@ def test_a_manager_lists_a_server_and_a_user_votes_for_it(
         assert "1,250" in line(page, "Members")
         gateway.stand_in.change_server(WITHOUT_BOT, approximate_member_count=1_300)
         page.get_by_role("button", name="Check again").click()
-        expect(page.get_by_text("It is checked.")).to_be_visible()
+        expect(page.get_by_text("The conditions were checked just now.")).to_be_visible()
         assert "1,300" in line(page, "Members")
         gateway.stand_in.change_server(WITHOUT_BOT, approximate_member_count=1_250)
 

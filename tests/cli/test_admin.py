@@ -38,7 +38,7 @@ from tests.support.gateways import (
     ThreadGateway,
 )
 from tests.support.people import signed_in
-from tests.support.raw_http_servers import unused_url
+from tests.support.raw_receivers import unused_url
 from tests.support.sample_rows import DAY_MS
 from tests.support.webhook_receiver import Receiver, status
 

@@ -7,7 +7,7 @@ from click.testing import CliRunner, Result
 
 from server import cli
 from tests.support.gateways import OPERATOR_TOKEN, ThreadGateway
-from tests.support.raw_http_servers import unused_url
+from tests.support.raw_receivers import unused_url
 
 MANY_FAILURES = 301
 ADDRESS = "127.0.0.1"

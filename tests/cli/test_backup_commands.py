@@ -19,7 +19,7 @@ from tests.support.gateways import OPERATOR_TOKEN as TOKEN
 from tests.support.gateways import ROOT, WAIT_SECONDS, running
 from tests.support.kept_folder import PASSPHRASE, Kept, done, keys_elsewhere, refused, shown, without_lock
 from tests.support.memory_ledger import empty_state
-from tests.support.raw_http_servers import unused_url
+from tests.support.raw_receivers import unused_url
 from tests.support.webhook_receiver import Receiver, status
 
 pytestmark = pytest.mark.usefixtures("no_settings_around")

@@ -15,7 +15,7 @@ from cli import remote
 from cli.remote import Address, NoGateway, Refused, Remote
 from tests.support.certificate_authority import Authority
 from tests.support.gateways import OPERATOR_TOKEN, WAIT_SECONDS, ThreadGateway, running
-from tests.support.raw_http_servers import unused_url
+from tests.support.raw_receivers import unused_url
 from tests.support.webhook_receiver import Receiver, drop, status
 from wire.listening import url_of
 

@@ -39,7 +39,7 @@ def test_monotonic_time_counts_nanoseconds(monkeypatch: pytest.MonkeyPatch) -> N
     assert SystemClock().monotonic_ns() == 7
 
 
-def test_a_fake_clock_stands_still_until_told_to_advance() -> None:
+def test_a_fake_clock_stands_still_until_it_is_advanced() -> None:
     clock: Clock = FakeClock(now_ms=1_000, monotonic_ns=5)
     assert [clock.now_ms(), clock.now_ms()] == [1_000, 1_000]
     assert [clock.monotonic_ns(), clock.monotonic_ns()] == [5, 5]

@@ -20,14 +20,14 @@ from core.state import State
 from tests.support.committed_rows import a_delivery, a_finished_delivery, a_listing
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_USER, REFUSED, SERVER_REF, USER
 from tests.support.slots_set import webhook_removed
-from tests.support.state_laws import assert_indexes_agree
+from tests.support.state_invariants import assert_indexes_agree
 
 LATER_MS = NOW_MS + 1_000
 ELSEWHERE = Delivery("d", BOT_REF, USER, False, NOW_MS, NOW_MS, owner="b.1")
 FINISHED = replace(ELSEWHERE, next_attempt_ms=None, delivered=True)
 
 
-def test_what_another_node_is_to_send_is_kept_apart(ledger: Ledger, state: State) -> None:
+def test_deliveries_of_other_nodes_are_kept_apart(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     ledger.commit([DeliveryMerged(ELSEWHERE)])
     assert (state.deliveries.remote, state.deliveries.remote_counts) == (
@@ -114,7 +114,7 @@ def test_a_delivery_for_what_is_not_listed_is_not_kept(ledger: Ledger, state: St
     assert not state.deliveries.remote
 
 
-def test_what_another_node_sent_is_sent_again_by_this_one(ledger: Ledger, state: State) -> None:
+def test_a_delivery_that_another_node_sent_is_sent_again_by_this_one(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     ledger.commit([DeliveryMerged(FINISHED)])
     ledger.commit([DeliveryQueued("d", BOT_REF, USER, False, LATER_MS)])
@@ -127,7 +127,9 @@ def test_what_another_node_sent_is_sent_again_by_this_one(ledger: Ledger, state:
     [UserErased(USER, (BOT_REF,)), webhook_removed(BOT_REF), ListingRemoved(BOT_REF)],
     ids=lambda e: type(e).__name__,
 )
-def test_what_is_elsewhere_goes_like_what_is_pending_here(ledger: Ledger, state: State, event: Event) -> None:
+def test_deliveries_of_other_nodes_end_like_pending_ones_here(
+    ledger: Ledger, state: State, event: Event
+) -> None:
     a_listing(ledger)
     a_finished_delivery(ledger, "finished")
     ledger.commit([DeliveryMerged(ELSEWHERE)])
@@ -136,7 +138,7 @@ def test_what_is_elsewhere_goes_like_what_is_pending_here(ledger: Ledger, state:
     assert_indexes_agree(state)
 
 
-def test_what_is_elsewhere_stays_when_another_user_is_erased(ledger: Ledger, state: State) -> None:
+def test_deliveries_of_other_nodes_stay_when_another_user_is_erased(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     ledger.commit([DeliveryMerged(ELSEWHERE)])
     ledger.commit([UserErased(OTHER_USER, (BOT_REF,))])
@@ -168,7 +170,7 @@ def test_the_delivery_of_a_user_s_latest_vote_is_found_wherever_it_is(ledger: Le
         DeliveryQueued("e", BOT_REF, USER, False, LATER_MS),
     ],
 )
-def test_what_tells_of_something_else_is_not_the_delivery_of_a_vote(
+def test_a_delivery_of_another_event_is_not_the_delivery_of_a_vote(
     ledger: Ledger, state: State, other: DeliveryQueued
 ) -> None:
     for ref in (BOT_REF, SERVER_REF):
@@ -192,7 +194,7 @@ def test_a_delivery_that_is_gone_is_that_of_no_vote(
     assert state.deliveries.of_vote(BOT_REF, USER, NOW_MS) is None
 
 
-def test_of_many_deliveries_that_wait_one_is_looked_at(
+def test_only_one_of_many_waiting_deliveries_is_read(
     ledger: Ledger, state: State, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     a_listing(ledger)

@@ -14,7 +14,7 @@ from tests.support.examples import examples
 from tests.support.generated_events import frequent, histories, sequences
 from tests.support.memory_ledger import empty_state
 from tests.support.sample_rows import BOT_PROFILE, NOW_MS
-from tests.support.state_laws import reloaded
+from tests.support.state_invariants import reloaded
 
 
 def state_of(events: list[Event]) -> State:

@@ -27,7 +27,7 @@ from tests.support.examples import examples
 from tests.support.generated_events import OF_TYPE, sequences
 from tests.support.memory_ledger import empty_state
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OWNER, SERVER_REF, USER
-from tests.support.state_laws import picture
+from tests.support.state_invariants import picture
 
 NAMED = NodeNamed("a.1")
 ROW = Listing(BOT_REF, OWNER, BOT_PROFILE, NOW_MS, NOW_MS, Reviewed("approved", NOW_MS))

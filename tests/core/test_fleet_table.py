@@ -18,7 +18,7 @@ changes = st.one_of(
 
 @examples(100)
 @given(st.lists(changes, max_size=15), st.randoms(use_true_random=False))
-def test_what_is_remembered_does_not_depend_on_the_order(
+def test_the_table_does_not_depend_on_the_order(
     history: list[tuple[str, str, object]], chance: random.Random
 ) -> None:
     again = [*history, *history]
@@ -82,7 +82,7 @@ def test_a_row_does_not_change_with_the_fleet() -> None:
     assert (row.labels, row.cursors, row.removed, row.erased, row.latest_ms) == ((), {}, {}, {}, 0)
 
 
-def test_who_gets_a_name_is_no_copy_any_more() -> None:
+def test_a_node_that_gets_its_name_is_no_copy_any_more() -> None:
     fleet = FleetTable()
     fleet.is_copy = True
     fleet.number("b.1")

@@ -67,7 +67,7 @@ def test_a_reader_sees_each_commit_once_in_order_and_already_applied(ledger: Led
     assert seen == [(2, [first], "denied"), (3, [second], "approved")]
 
 
-def test_every_reader_is_told(ledger: Ledger) -> None:
+def test_every_reader_gets_a_record(ledger: Ledger) -> None:
     told: list[str] = []
     ledger.subscribe(lambda _, __: told.append("first"))
     ledger.subscribe(lambda _, __: told.append("second"))
@@ -75,7 +75,7 @@ def test_every_reader_is_told(ledger: Ledger) -> None:
     assert told == ["first", "second"]
 
 
-def test_what_the_journal_does_not_take_does_not_happen(ledger: Ledger, journal: MemoryJournal) -> None:
+def test_a_record_that_the_journal_refuses_is_not_applied(ledger: Ledger, journal: MemoryJournal) -> None:
     a_listing(ledger)
     told: list[int] = []
     ledger.subscribe(lambda position, _: told.append(position))
@@ -94,7 +94,7 @@ def test_an_event_that_cannot_be_written_does_not_happen(ledger: Ledger, journal
     assert (ledger.state.digest(), ledger.head, len(journal.records)) == (digest, head, head)
 
 
-def test_what_is_stamped_is_what_is_written_applied_and_read(journal: MemoryJournal) -> None:
+def test_stamped_events_are_written_applied_and_read(journal: MemoryJournal) -> None:
     def stamp(events: Sequence[Event]) -> Sequence[Event]:
         return [replace(event, stamp_ms=7) if isinstance(event, UserErased) else event for event in events]
 

@@ -281,7 +281,7 @@ def test_a_first_save_is_a_submission_also_when_it_is_applied_again() -> None:
 
 
 @pytest.mark.parametrize(("key_id", "day", "kept"), [("k1", 5, 5), ("k1", 7, 7), ("k1", 3, 5), ("k9", 7, 5)])
-def test_of_two_days_of_use_the_later_one_holds(key_id: str, day: int, kept: int) -> None:
+def test_the_later_of_two_days_of_use_holds(key_id: str, day: int, kept: int) -> None:
     used = replace(ROW, keys=(replace(KEY, used_day=5),))
 
     assert changed(used, KeyUsed(BOT_REF, key_id, day), None) == replace(
@@ -346,7 +346,7 @@ def test_a_decision_ends_a_change_and_leaves_the_time_of_the_approval(is_public:
 
 
 @pytest.mark.parametrize("is_public", [True, False])
-def test_who_owns_a_listing_whose_approval_is_withdrawn_goes_on_with_the_latest_version(
+def test_after_a_withdrawn_approval_the_owner_goes_on_with_the_latest_version(
     is_public: bool,
 ) -> None:
     row = saved(APPROVED, changed_to("Renamed", is_public=is_public), None)

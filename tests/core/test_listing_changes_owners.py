@@ -1,4 +1,4 @@
-"""Co-owners in the row of a listing: those who have left stay away."""
+"""Co-owners in the row of a listing: co-owners who have left stay away."""
 
 from msgspec.structs import replace
 
@@ -14,7 +14,7 @@ STAMP = Stamp(NOW_MS + 5, "a.1")
 INVITED, JOINED = co_owner(USER, joined=False), co_owner(USER)
 
 
-def test_of_two_nodes_the_later_word_on_an_invitation_stands_unless_it_has_ended() -> None:
+def test_the_later_change_of_an_invitation_wins_unless_it_has_ended() -> None:
     later = replace(JOINED, stamp=STAMP)
     one, other = replace(ROW, co_owners=(INVITED,)), replace(ROW, co_owners=(later,))
     assert joined(one, other).co_owners == joined(other, one).co_owners == (later,)

@@ -14,7 +14,7 @@ from tests.support.examples import examples
 from tests.support.generated_events import events, sequences
 from tests.support.memory_ledger import empty_state, state_after
 from tests.support.sample_rows import BOT_REF, OTHER_REF, SERVER_REF
-from tests.support.state_laws import (
+from tests.support.state_invariants import (
     assert_indexes_agree,
     counts_of,
     leaves_by_ref,

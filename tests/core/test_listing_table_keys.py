@@ -27,7 +27,7 @@ def test_every_value_of_every_key_opens_its_listing() -> None:
     assert index.count == 3
 
 
-def test_what_is_removed_opens_nothing_and_the_others_still_do() -> None:
+def test_keys_of_a_removed_listing_open_nothing_and_others_still_do() -> None:
     index = KeyIndex()
     index.add(listing(FIRST, ROTATED))
     index.add(listing(replace(FIRST, digest="d9"), ref=OTHER_REF))

@@ -36,7 +36,7 @@ def small_slices(monkeypatch: pytest.MonkeyPatch) -> None:
     st.dictionaries(st.sampled_from(REFS), st.sampled_from(listing_table.STANDINGS)),
     st.lists(st.tuples(st.sampled_from(REFS), STANDINGS_AND_NONE, st.booleans()), max_size=30),
 )
-def test_the_numbers_are_right_whatever_changes_between_two_slices(
+def test_the_numbers_are_right_after_any_change_between_two_slices(
     loaded: dict[str, Standing], changes: list[tuple[str, Standing | None, bool]]
 ) -> None:
     rows, counts = dict(loaded), ReviewCounts()

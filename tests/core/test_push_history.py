@@ -1,4 +1,4 @@
-"""core/push_history.py: of each day the greatest count stands, in whatever order pushes come."""
+"""core/push_history.py: the greatest count of each day stays, in any order of pushes."""
 
 from collections.abc import Sequence
 

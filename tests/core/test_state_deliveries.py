@@ -162,7 +162,7 @@ def test_a_delivery_that_was_given_up_can_be_sent_again(ledger: Ledger, state: S
     )
 
 
-def test_a_listing_s_pending_deliveries_are_told_oldest_first(ledger: Ledger, state: State) -> None:
+def test_a_listing_s_pending_deliveries_are_read_oldest_first(ledger: Ledger, state: State) -> None:
     for ref in (BOT_REF, OTHER_REF):
         a_listing(ledger, ref)
     for delivery_id, ref in (("a", BOT_REF), ("b", OTHER_REF), ("c", BOT_REF), ("d", BOT_REF)):

@@ -1,4 +1,4 @@
-"""Flags of votes in the state: a flag is a mark of a vote, and is there once."""
+"""Flags of votes in the state: each flag is there once."""
 
 import msgspec
 

@@ -1,6 +1,6 @@
 """core/user_changes.py: the row of a user after an event, and two rows of one user joined.
 
-The laws of both, over anything that may happen, are in test_state_laws.py and in
+Their invariants, after any sequence of events, are in test_state_invariants.py and in
 tests/replication/test_merge_laws.py.
 """
 
@@ -118,14 +118,14 @@ def test_a_session_that_one_of_two_nodes_has_ended_is_over() -> None:
     assert joined_users(one, other).sessions == joined_users(other, one).sessions == ()
 
 
-def test_of_two_quarantines_of_an_act_the_later_one_holds() -> None:
+def test_the_later_of_two_quarantines_for_an_action_holds() -> None:
     lifted = Quarantine("vote", "Why.", OPERATOR, NOW_MS, NOW_MS + 1)
     one = after(QuarantineSet(REF, QUARANTINE, NOW_MS), stamp=Stamp(1, "a.1"))
     other = after(QuarantineSet(REF, lifted, NOW_MS), stamp=Stamp(2, "a.1"))
     assert [each.until_ms for each in joined_users(one, other).quarantines] == [NOW_MS + 1]
 
 
-def test_an_erased_actor_is_struck_out_of_what_came_before() -> None:
+def test_an_erased_actor_loses_the_name_in_earlier_entries() -> None:
     row = after(QuarantineSet(REF, QUARANTINE, NOW_MS))
     actor = user_actor(OTHER_USER)
     assert has_acted(row, actor)
@@ -142,7 +142,7 @@ def test_notices_are_read_up_to_the_latest_time() -> None:
     assert joined_users(after(SIGNED_IN), row).read_ms == NOW_MS + 5
 
 
-def test_of_two_choices_about_a_name_the_later_one_holds() -> None:
+def test_the_later_of_two_choices_about_a_name_holds() -> None:
     allowed = after(SIGNED_IN, naming_set(REF, True, NOW_MS), stamp=Stamp(1, "a.1"))
     refused = after(naming_set(REF, False, NOW_MS), row=allowed, stamp=Stamp(2, "b.1"))
     assert allowed.lets_name

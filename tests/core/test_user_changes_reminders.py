@@ -1,6 +1,6 @@
 """core/user_changes.py: the reminders of a user after events, and those of two rows joined.
 
-The laws of both, over anything that may happen, are in test_state_laws.py and in
+Their invariants, after any sequence of events, are in test_state_invariants.py and in
 tests/replication/test_merge_laws.py.
 """
 
@@ -60,7 +60,7 @@ def test_a_row_remembers_the_newest_of_those_that_are_off() -> None:
     assert min(each.stamp.ms for each in known if each.stamp is not None) == 2
 
 
-def test_the_tries_of_a_message_are_counted_and_begin_anew_with_the_next_cooldown() -> None:
+def test_attempts_of_a_message_are_counted_from_0_for_each_cooldown() -> None:
     first = after(SET, attempted(1), attempted(2, "held"), attempted(3))
     assert first == (Reminder(BOT_REF, NOW_MS, message=ReminderMessage(NOW_MS, 3, 2, NOW_MS + 9, REFUSED)),)
     later = after(attempted(1, "delivered", NOW_MS + 5), known=first)
@@ -74,7 +74,7 @@ def test_an_attempt_that_is_known_or_about_nothing_changes_nothing() -> None:
     assert after(attempted(1)) == ()
 
 
-def test_of_the_messages_of_one_setting_the_furthest_wins() -> None:
+def test_the_furthest_message_of_one_setting_wins() -> None:
     tried, told = after(SET, attempted(1)), after(SET, attempted(1), attempted(2, "delivered"))
     assert joined_reminders(tried, told) == joined_reminders(told, tried) == told
     assert joined_reminders((), told) == joined_reminders(told, ()) == told

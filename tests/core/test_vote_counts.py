@@ -27,7 +27,7 @@ from tests.support.committed_rows import a_listing
 from tests.support.examples import examples
 from tests.support.memory_ledger import empty_state, state_after
 from tests.support.sample_rows import BOT_REF, DAY_MS, NOW_MS, OTHER_REF, OTHER_USER, USER
-from tests.support.state_laws import picture, reloaded
+from tests.support.state_invariants import picture, reloaded
 from votes.rules import cast_vote
 
 TODAY = day_of(NOW_MS)
@@ -39,7 +39,7 @@ votes = st.lists(st.tuples(nodes, spread), max_size=150)
 
 
 def told(cast: Sequence[tuple[int, int]]) -> list[Told]:
-    """Return the counts that each node tells with each of its votes."""
+    """Return the counts in each node's facts about its votes."""
     days, months = Counter[tuple[int, int]](), Counter[tuple[int, int]]()
     found = []
     for node, day in cast:
@@ -101,7 +101,7 @@ def test_counts_that_are_merged_whole_are_those_that_came_one_by_one(
     assert alone.canonical(BOT_REF) == counts.canonical(BOT_REF)
 
 
-def test_votes_that_are_struck_out_are_no_longer_counted() -> None:
+def test_removed_votes_are_no_longer_counted() -> None:
     table = VoteTable()
     counts = VoteCounts(table)
     for number in (1, 2):

@@ -37,7 +37,7 @@ def room(most: int = 10) -> NewDeliveries:
     return NewDeliveries(lambda: f"d{next(numbers)}", most)
 
 
-def test_who_takes_an_event_is_told_of_each_user(ledger: Ledger, state: State) -> None:
+def test_an_endpoint_that_takes_an_event_gets_one_for_each_user(ledger: Ledger, state: State) -> None:
     row = a_listing(ledger)
     a_webhook(ledger, events=("vote", "vote.struck"))
     row = state.listings[row.ref]
@@ -48,7 +48,7 @@ def test_who_takes_an_event_is_told_of_each_user(ledger: Ledger, state: State) -
     )
 
 
-def test_who_does_not_take_an_event_is_told_nothing(ledger: Ledger, state: State) -> None:
+def test_an_endpoint_that_does_not_take_an_event_gets_none(ledger: Ledger, state: State) -> None:
     row = a_listing(ledger)
     assert told(state, row, "review.approved", room(), NOW_MS, users=("",)) == ()
     a_webhook(ledger)
@@ -56,7 +56,7 @@ def test_who_does_not_take_an_event_is_told_nothing(ledger: Ledger, state: State
     assert told(state, row, "review.approved", room(), NOW_MS, users=("",)) == ()
 
 
-def test_what_finds_no_room_is_in_the_log_and_not_sent(ledger: Ledger, state: State) -> None:
+def test_events_beyond_the_room_are_in_the_log_and_not_sent(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     a_webhook(ledger, events=("vote.struck",))
     a_delivery(ledger, "first")

@@ -1,1 +1,1 @@
-"""The files of deploy/: each is read by the program that it is for, and an upgrade refuses nobody."""
+"""The files of deploy/: each is read by its own program, and an upgrade refuses no request."""

@@ -1,4 +1,4 @@
-"""Each alert, made to fire by what it watches for, in Prometheus' own evaluation of the rules."""
+"""Each alert fires for its condition, in Prometheus' own evaluation of the rules."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""The alerts and the dashboard: Prometheus reads each expression, and a gateway serves each name in it."""
+"""The alerts and the dashboard: Prometheus reads each expression, and a gateway serves its names."""
 
 import json
 import re
@@ -29,7 +29,7 @@ def panels() -> list[dict[str, Any]]:
 
 
 def expressions() -> Iterator[tuple[str, str]]:
-    """(place, PromQL) of every expression of both files."""
+    """Yield (place, PromQL) of every expression of both files."""
     for rule in RULES:
         yield rule["alert"], rule["expr"]
     dashboard = json.loads(DASHBOARD.read_text())
@@ -46,28 +46,28 @@ def expressions() -> Iterator[tuple[str, str]]:
 
 
 @pytest.fixture(scope="module")
-def told(redis_of_module: RedisServer, tmp_path_factory: pytest.TempPathFactory) -> Scraped:
-    """What a node of a fleet serves: it has every family."""
+def of_node(redis_of_module: RedisServer, tmp_path_factory: pytest.TempPathFactory) -> Scraped:
+    """The metrics of a node of a fleet, which has every family."""
     of_fleet = {"redis.url": redis_of_module.url, "redis.node": "rome"}
     with running(tmp_path_factory.mktemp("node") / "data", **of_fleet) as gateway:
         gateway.voters(gateway.list_bot())
         return scraped(gateway)
 
 
-def served(told: Scraped) -> Mapping[str, set[str]]:
-    """The labels of every sample that a gateway serves, by its name; with those that Prometheus adds."""
+def served(of_node: Scraped) -> Mapping[str, set[str]]:
+    """Return the labels of every sample that a gateway serves, with those that Prometheus adds, by name."""
     labels = {"replication_behind_positions": {"node"}, "replication_silent_seconds": {"node"}}
     return {
         name + suffix: {"instance", "job", *labels.get(name.removeprefix("votegate_"), set())}.union(
             *(sample.labels for sample in family.samples)
         )
-        for name, family in told.families.items()
+        for name, family in of_node.families.items()
         for suffix in SUFFIXES.get(family.type, [""])
     }
 
 
-def test_every_name_in_an_expression_is_served_with_its_labels(told: Scraped) -> None:
-    known, named = served(told), set[str]()
+def test_every_name_in_an_expression_is_served_with_its_labels(of_node: Scraped) -> None:
+    known, named = served(of_node), set[str]()
     for place, expression in expressions():
         for name, matchers in NAME.findall(expression):
             assert name in known, place
@@ -76,12 +76,12 @@ def test_every_name_in_an_expression_is_served_with_its_labels(told: Scraped) ->
     assert len(named) > 30
 
 
-def test_the_dashboard_shows_every_family(told: Scraped) -> None:
+def test_the_dashboard_shows_every_family(of_node: Scraped) -> None:
     shown = " ".join(expression for _, expression in expressions())
     unseen = {"votegate_api_keys", "votegate_limiter_keys", "votegate_snapshot_size_bytes"}
     unseen |= {"votegate_process_virtual_memory_bytes", "votegate_replication_holds_name"}
     unseen |= {"votegate_snapshot_failures"}
-    assert {name for name in told.families if not re.search(rf"\b{name}(_\w+)?\b", shown)} <= unseen
+    assert {name for name in of_node.families if not re.search(rf"\b{name}(_\w+)?\b", shown)} <= unseen
 
 
 def test_prometheus_reads_every_expression(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_every_alert_says_what_to_do() -> None:
         assert "\n\n" not in text
 
 
-def test_the_documented_command_makes_links_of_what_alerts_say_to_do(tmp_path: Path) -> None:
+def test_the_documented_command_turns_runbook_paths_into_links(tmp_path: Path) -> None:
     (command,) = re.findall(r"^sed .*runbook_url.*$", (ROOT / "deploy/README.md").read_text(), re.MULTILINE)
     shutil.copy(ALERTS, tmp_path / "alerts.yml")
     subprocess.run(["sh", "-c", command], cwd=tmp_path, check=True, timeout=WAIT_SECONDS)
@@ -124,7 +124,7 @@ def test_the_documented_command_makes_links_of_what_alerts_say_to_do(tmp_path: P
     ]
 
 
-def test_no_panel_stands_on_another_and_each_says_what_it_shows() -> None:
+def test_no_panel_overlaps_another_and_each_has_a_description() -> None:
     taken = set[tuple[int, int]]()
     for panel in panels():
         at = panel["gridPos"]

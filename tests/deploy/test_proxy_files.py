@@ -1,4 +1,4 @@
-"""The files for nginx and Caddy: the programs themselves find them valid, and do what they say."""
+"""The files for nginx and Caddy: the programs accept them and obey them."""
 
 import socket
 import ssl

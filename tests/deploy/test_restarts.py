@@ -1,21 +1,70 @@
 """Restarts under load, with a socket of systemd: clients that keep their connections lose no request."""
 
 import contextlib
+import itertools
+import select
 import signal
+import threading
+from collections.abc import Sequence
 from operator import gt
 from pathlib import Path
 
 import pytest
 
-from tests.support.activated_gateway import Activated
 from tests.support.gateways import BOT, USER, eventually
-from tests.support.kept_connections import Keeping
-from tests.support.raw_http_client import HEALTH, OPERATOR, request
+from tests.support.raw_http_client import HEALTH, OPERATOR, Caller, request
+from tests.support.socket_activation import Activated
 from wire.listening import listen
 
 PAUSES = (0.0, 0.0, 0.0, 0.001, 0.01, 0.05, 0.2, 0.5)
-"""The seconds that each of the clients thinks between an answer and its next request."""
+"""The seconds of each client between an answer and its next request."""
 MORE = 20
+
+
+class Keeping:
+    """A client that keeps its connection until an answer says that it is the last one.
+
+    It replaces a connection that the server has closed before a request. It never sends a request again, so
+    each lost one is counted.
+    """
+
+    def __init__(self, url: str, requests: Sequence[bytes], pause_seconds: float) -> None:
+        self.answered = 0
+        self.last_answers = 0
+        """Answers that announced the end of their connection."""
+        self.lost: list[str] = []
+        self._url = url
+        self._requests = itertools.cycle(requests)
+        self._pause_seconds = pause_seconds
+        self._enough = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def end(self) -> None:
+        self._enough.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        caller = None
+        while not self._enough.wait(self._pause_seconds):
+            if caller is not None and select.select([caller.socket], [], [], 0)[0]:
+                caller.close()
+                caller = None
+            try:
+                caller = caller or Caller(self._url)
+                answer = caller.ask(next(self._requests))
+            except (OSError, AssertionError) as error:
+                self.lost.append(repr(error))
+                return
+            if answer.status != 200:
+                self.lost.append(repr(answer))
+            self.answered += 1
+            if answer.closes:
+                self.last_answers += 1
+                caller.close()
+                caller = None
+        if caller is not None:
+            caller.close()
 
 
 @pytest.mark.parametrize("restarts", [3, pytest.param(20, marks=pytest.mark.long)])

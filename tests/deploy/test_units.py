@@ -1,4 +1,4 @@
-"""The units: systemd understands them, and what they let the gateway do stays little."""
+"""The units: systemd understands them, and they allow the gateway little."""
 
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""An upgrade: the old process ends, the new one takes its socket, and nobody is refused or forgotten.
+"""An upgrade: the old process ends, the new one takes its socket, and no request or vote is lost.
 
 The listening socket stays open all the while, as systemd keeps it. The new process starts when the old one
 has ended and given the data folder back. Meanwhile connections wait in the socket.
@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.activated_gateway import FROM_SOURCE, Activated
 from tests.support.gateways import BOT, Client, eventually
 from tests.support.installed_gateway import BINARY
 from tests.support.raw_http_client import Asking
+from tests.support.socket_activation import FROM_SOURCE, Activated
 from wire.listening import listen
 
 FIRST_USER = 700_000_000_000_000_000
@@ -50,16 +50,10 @@ class Voting:
         self._thread.join()
 
 
-@pytest.fixture(params=["source", "binary"])
-def program(request: pytest.FixtureRequest) -> Sequence[str]:
-    """The command that serves: the binary too, if `make binary` has built it."""
-    if request.param == "source":
-        return FROM_SOURCE
-    if not BINARY.exists():
-        pytest.skip("`make binary` has not been run")
-    return [str(BINARY), "serve"]
+COMMANDS = [FROM_SOURCE, *([[str(BINARY), "serve"]] if BINARY.exists() else [])]
 
 
+@pytest.mark.parametrize("program", COMMANDS, ids=["source", "binary"][: len(COMMANDS)])
 def test_an_upgrade_under_load_refuses_nobody_and_forgets_no_vote(
     tmp_path: Path, program: Sequence[str]
 ) -> None:

@@ -1,4 +1,4 @@
-"""docs/api.md: its clients are taken out of it word by word and run, and a gateway does what it says."""
+"""docs/api.md: its clients run word by word, and a gateway answers as it says."""
 
 import json
 import os
@@ -36,7 +36,7 @@ def rows(title: str) -> list[list[str]]:
 
 @pytest.fixture(params=["python", "js"])
 def client(request: pytest.FixtureRequest, tmp_path: Path, gateway: ThreadGateway) -> Run:
-    """Runs a client of the document for a bot: what it prints, line by line."""
+    """Run a client of the document for a bot. Return its lines of output."""
     interpreter = sys.executable if request.param == "python" else installed("node")
     path = tmp_path / f"client.{request.param}"
     path.write_text(PROGRAMS[request.param])

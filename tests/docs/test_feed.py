@@ -43,7 +43,7 @@ def free_port() -> int:
         return port
 
 
-def test_what_its_commands_show_comes_out_of_them(gateway: ThreadGateway) -> None:
+def test_its_commands_print_the_shown_output(gateway: ThreadGateway) -> None:
     gateway.list_bot()
     gateway.cast(VOTER)
     environment = {
@@ -73,7 +73,7 @@ def test_the_refusal_of_a_cursor_is_the_one_that_it_shows(gateway: ThreadGateway
 
 
 def test_it_names_every_type_and_the_bounds_that_hold() -> None:
-    table = DOCUMENT.split("## What a line says\n")[1].split("\n## ")[0]
+    table = DOCUMENT.split("## The types of lines\n")[1].split("\n## ")[0]
     assert set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) == set(get_args(LineType))
     text = " ".join(DOCUMENT.split())
     for sentence in (
@@ -81,7 +81,7 @@ def test_it_names_every_type_and_the_bounds_that_hold() -> None:
         f"Up to {vote_feed.MOST_READERS} pages are read at once",
         f"`votes.feed_streams` streams ({VotesSettings().feed_streams})",
         f"at least every {vote_feed.HEARTBEAT_SECONDS:g} seconds",
-        f"takes nothing for {STALLED_SECONDS} seconds is cut off",
+        f"reads nothing for {STALLED_SECONDS} seconds is cut off",
     ):
         assert sentence in text
 

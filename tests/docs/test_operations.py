@@ -1,4 +1,4 @@
-"""docs/operations.md: its commands are run word by word, and what it names is there."""
+"""docs/operations.md: its commands run word by word, and its lines of the log are those of the source."""
 
 import re
 import subprocess
@@ -18,12 +18,12 @@ def section(title: str) -> str:
 
 
 def blocks(title: str) -> list[str]:
-    """The commands of a section."""
+    """Return the commands of a section."""
     return re.findall(r"^```sh\n(.*?)^```$", section(title), re.MULTILINE | re.DOTALL)
 
 
 def run(script: str, gateway: ProcessGateway) -> str:
-    """Runs it beside the gateway's data folder, as its operator; returns what it prints."""
+    """Run a script beside the gateway's data folder, as its operator. Return its output."""
     script = script.replace("server.py", str(ROOT / "server.py")).replace(".venv", str(ROOT / ".venv"))
     environment = {**gateway.environment, "OPERATOR": f"Authorization: Bearer {gateway.operator_token}"}
     command = ["bash", "-eu"]
@@ -75,13 +75,13 @@ def test_a_backup_is_made_and_restored_word_by_word(process: ProcessGateway, tmp
 
 
 def listed_lines() -> list[str]:
-    """The lines in the first column of the section on warnings."""
+    """Return the lines of the log in the first column of the section on warnings."""
     rows = re.findall(r"^\| (?:ends with |or with )?(`.+?`) \|", section("Warnings in the log"), re.MULTILINE)
     return [line for row in rows for line in re.findall(r"`([^`]+)`", row)]
 
 
 def pattern(listed: str) -> re.Pattern[str]:
-    """What a listed line stands for: each `...` in it for anything."""
+    """Return a pattern for a listed line, in which each `...` stands for any text."""
     return re.compile(".+".join(map(re.escape, listed.split("..."))), re.DOTALL)
 
 
@@ -97,7 +97,7 @@ def test_every_warning_of_the_source_tree_is_explained(said: dict[str, Path]) ->
     } == {}
 
 
-def test_what_lasts_ends_with_a_line_of_level_info(said: dict[str, Path]) -> None:
+def test_a_lasting_problem_ends_with_a_line_of_level_info(said: dict[str, Path]) -> None:
     endings = re.findall(r"^\| ends with (`.+?`) \|", section("Warnings in the log"), re.MULTILINE)
     over = [pattern(line) for ending in endings for line in re.findall(r"`([^`]+)`", ending)]
     assert len(over) > 15
@@ -106,9 +106,11 @@ def test_what_lasts_ends_with_a_line_of_level_info(said: dict[str, Path]) -> Non
     assert [line.pattern for line in over if not any(line.fullmatch(text) for text in infos)] == []
 
 
-def test_every_line_that_is_explained_is_said_somewhere(said: dict[str, Path]) -> None:
+def test_every_explained_line_is_in_the_source(said: dict[str, Path]) -> None:
     lines = listed_lines()
     said = said | texts_said({"info"})
     assert len(lines) > 50
     assert [line for line in lines if not any(pattern(line).fullmatch(text) for text in said)] == []
-    assert [line for line in lines if len(line.replace("...", "")) < 12] == [], "it would stand for anything"
+    assert [line for line in lines if len(line.replace("...", "")) < 12] == [], (
+        "too few characters: it would match any line"
+    )

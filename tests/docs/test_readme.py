@@ -1,7 +1,7 @@
-"""The README's first five minutes, taken out of it word by word and run in a shell.
+"""The README's first five minutes, run word by word in a shell, with other ports.
 
-Only the ports are replaced, by free ones. What a json block shows must come out of the sh block before it,
-where `...` stands for anything; what a text block shows, out of the receiver in the background.
+A json block must be the output of the sh block before it, where `...` stands for any text. A text block must
+be the output of the receiver in the background.
 """
 
 import re
@@ -32,7 +32,8 @@ def section(title: str) -> str:
 
 
 def over_unix(script: str, path: str) -> str:
-    """The script as docs/operations.md says it: with an option, and a host in place of address and port."""
+    """Return the script for a Unix socket, as docs/operations.md says: with an option of curl, and a host
+    name."""
     script = script.replace("http://127.0.0.1:8080", "http://localhost")
     asks = f'case "$*" in *://localhost*) set -- --unix-socket {path} "$@";; esac; command curl "$@"'
     return f"curl() {{ {asks}; }}\n{script}"
@@ -40,7 +41,7 @@ def over_unix(script: str, path: str) -> str:
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    """This tree with a `data` folder of its own."""
+    """Return a copy of this tree with its own `data` folder."""
     for path in ROOT.iterdir():
         if path.name != "data":
             (tmp_path / path.name).symlink_to(path)
@@ -49,9 +50,9 @@ def clone(tmp_path: Path) -> Path:
 
 @pytest.fixture(params=["port", "unix"])
 def served(clone: Path, request: pytest.FixtureRequest) -> Iterator[ProcessGateway]:
-    """What `make run` starts, without its set-up; the operator token is the one it makes.
+    """Start the programs of `make run`. The gateway makes its operator token.
 
-    On a Unix socket it is the gateway alone, because a browser reaches none.
+    With a Unix socket only the gateway runs, because a browser cannot use one.
     """
     gateway = ProcessGateway(clone / "data")
     for name in ("VOTEGATE_OPERATOR__TOKEN", "VOTEGATE_WEBHOOKS__ALLOW_PRIVATE_TARGETS"):
@@ -64,7 +65,7 @@ def served(clone: Path, request: pytest.FixtureRequest) -> Iterator[ProcessGatew
         gateway.program = [make_run[1], "--port", str(free_port()), "--platform-port", "0"]
     gateway.start(*make_run[2].split())
     yield gateway
-    gateway.signal(signal.SIGINT)  # it stops all that it has started
+    gateway.signal(signal.SIGINT)  # it stops all programs that it has started
     gateway.close()
 
 
@@ -96,7 +97,7 @@ def test_the_first_five_minutes_work_word_by_word(clone: Path, served: ProcessGa
             wanted = re.escape(text.strip().replace("9000", receiver)).replace(re.escape("..."), ".*")
             answers = [line for line in outputs[before].splitlines() if not line.startswith("received")]
             assert re.fullmatch(wanted, "".join(answers)), (text, outputs[before])
-        else:  # what the receiver in the background prints, as soon as it gets it
+        else:  # the receiver in the background prints this at any time
             assert text.strip() in run.stdout
     assert "Jukebox" in outputs[-1]
 
@@ -108,8 +109,8 @@ def test_every_make_target_that_the_readme_names_exists() -> None:
             assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
 
 
-def test_durability_names_tests_that_are_there() -> None:
-    """In a row of its table a name without a folder is in the folder of the name before it."""
+def test_durability_names_tests_that_exist() -> None:
+    """In a row of the table, a name without a folder is in the folder of the name before it."""
     rows = [line for line in (ROOT / "docs/durability.md").read_text().splitlines() if line.startswith("| ")]
     named = 0
     for row in rows:

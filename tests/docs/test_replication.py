@@ -1,7 +1,8 @@
-"""docs/replication.md: its walk-through is run word by word over `make fleet`, and its facts are the code's.
+"""docs/replication.md: its walk-through runs word by word over `make fleet`, and its numbers are the
+defaults.
 
-Only ports and the folder are replaced, by free ones. What a json or text block shows must come out of the sh
-block before it, where `...` stands for anything.
+Only ports and the folder are replaced. A json or text block must be the output of the sh block before it,
+where `...` stands for any text.
 """
 
 import os
@@ -45,7 +46,7 @@ def section(title: str) -> str:
 
 
 class MadeFleet:
-    """The processes that `make fleet` starts, without its set-up, on ports and in a folder of their own."""
+    """The command of `make fleet` with its own ports and folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -78,7 +79,7 @@ class MadeFleet:
         return self.log
 
     def interrupt(self) -> int:
-        """Ctrl-C; returns the exit status."""
+        """Press Ctrl-C and wait. Return the exit status."""
         self.process.send_signal(signal.SIGINT)
         return self.process.wait(WAIT_SECONDS)
 
@@ -133,7 +134,7 @@ def test_the_walk_through_works_word_by_word_and_leaves_nothing_running(fleet: M
             requests.get(address + "/healthz", timeout=WAIT_SECONDS)
 
 
-def test_the_user_of_redis_may_do_what_a_fleet_does_and_nothing_more(tmp_path: Path) -> None:
+def test_the_user_of_redis_has_the_commands_of_a_fleet_and_no_others(tmp_path: Path) -> None:
     (line,) = [text for _, text in BLOCKS if text.strip().startswith("user edge")]
     server = RedisServer(tmp_path, "--user", *line.replace("SECRET", "of-the-test").split()[1:]).start()
     url = server.url.replace("redis://", "redis://edge@").removesuffix("/0")
@@ -164,7 +165,7 @@ def used_commands(client: redis.Redis) -> set[str]:
     return {name.removeprefix("cmdstat_") for name in client.info("commandstats")}
 
 
-def test_every_setting_is_told_of_with_its_default() -> None:
+def test_every_setting_is_named_with_its_default() -> None:
     rows = re.findall(r"^\| `redis\.(\w+)` \| (\S+) \|", section("Tuning"), re.MULTILINE)
     assert rows == [
         (name, str(value)) for name, value in DEFAULT.model_dump().items() if isinstance(value, int | float)
@@ -173,7 +174,7 @@ def test_every_setting_is_told_of_with_its_default() -> None:
         assert f"`redis.{name}`" in DOCUMENT or f"VOTEGATE_REDIS__{name.upper()}" in DOCUMENT, name
 
 
-def test_every_kind_of_key_is_in_the_table_of_what_can_be_read() -> None:
+def test_every_kind_of_key_is_in_the_table_of_readable_data() -> None:
     rows = [row.split("|")[1] for row in section("What Redis sees").splitlines() if row.startswith("| `")]
     named = {key for row in rows for key in re.findall(r"`([a-z:<>]+)`", row)}
     assert {key.partition(":")[0] for key in named} == {*get_args(KeyKind)}
@@ -191,7 +192,7 @@ def test_the_numbers_are_the_defaults() -> None:
         f"status changed in the last {ALIVE_BEATS} heartbeats",
         f"again every {REFUSED_SECONDS:g} seconds",
         f"at most {READY_SECONDS:g} seconds: somebody else",
-        f"replaces `{DEFAULT.prefix}`",
+        f"in place of `{DEFAULT.prefix}`",
         f"what it did {BEHIND_SECONDS:g} s ago is not told yet",
         f"not come there {BEHIND_SECONDS:g} seconds later, it is behind",
         f"come to a later end within {BEHIND_SECONDS / 2:g} seconds",

@@ -1,6 +1,6 @@
-"""docs/webhooks.md: its receivers are taken out of it word by word and run, and its facts are the code's.
+"""docs/webhooks.md: its receivers run word by word, and its numbers and payloads are those of the code.
 
-Each receiver is a process that real requests go to, signed as the gateway signs them, or not quite.
+Each receiver is a process that gets real requests, with right signatures and forged ones.
 """
 
 import json
@@ -36,7 +36,7 @@ SLACK_SECONDS = 60  # how far the clock may move between signing and checking
 
 
 class Program:
-    """A receiver of the document, on a port of its own."""
+    """A receiver of the document, on its own port."""
 
     def __init__(self, *command: str) -> None:
         environment = {**os.environ, "WEBHOOK_SECRET": SECRET}
@@ -52,7 +52,10 @@ class Program:
         ).status_code
 
     def seen(self) -> list[str]:
-        """What it took for genuine. It prints after it has answered, so one more event is waited for."""
+        """Return the events that it accepted.
+
+        It prints after it has answered, so one more event marks the end.
+        """
         assert self._process.stdout is not None
         assert self.post(signed(delivery_id="last", body=b"the last"), b"the last") == 204
         seen = []
@@ -125,7 +128,7 @@ def test_forged_requests_are_refused(program: Program) -> None:
     assert program.seen() == []
 
 
-def test_a_request_of_another_time_is_refused_however_well_signed(program: Program) -> None:
+def test_an_old_or_early_request_is_refused_with_a_right_signature_too(program: Program) -> None:
     late, early = TOLERANCE_SECONDS + SLACK_SECONDS, -TOLERANCE_SECONDS - SLACK_SECONDS
     assert [program.post(signed(age_seconds=age)) for age in (late, early)] == [401, 401]
     near = TOLERANCE_SECONDS - SLACK_SECONDS
@@ -133,13 +136,13 @@ def test_a_request_of_another_time_is_refused_however_well_signed(program: Progr
 
 
 @pytest.mark.parametrize("timestamp", ["", "now", "-1", "1e9", "0x7fffffff", "9" * 40, "NaN", "1 "])
-def test_a_timestamp_that_is_none_is_refused(program: Program, timestamp: str) -> None:
-    unread: Any = timestamp  # signed as it is, so that nothing but its form is wrong
+def test_an_invalid_timestamp_is_refused(program: Program, timestamp: str) -> None:
+    unread: Any = timestamp  # the signature is right, so only the form is wrong
     headers = signed_headers("id", unread, BODY, [SECRET])
     assert program.post(headers) == 401
 
 
-def test_while_a_secret_is_rotated_the_holder_of_either_accepts(program: Program) -> None:
+def test_during_a_rotation_a_receiver_with_either_secret_accepts(program: Program) -> None:
     old_holder = signed(OTHER_SECRET, SECRET, delivery_id="a")
     new_holder = signed(SECRET, OTHER_SECRET, delivery_id="b")
     afterwards = signed(OTHER_SECRET, delivery_id="c")
@@ -148,11 +151,11 @@ def test_while_a_secret_is_rotated_the_holder_of_either_accepts(program: Program
 
 
 @pytest.mark.parametrize(("kind", "path"), [("python", "verify.py"), ("js", "verify.js")])
-def test_the_examples_are_the_documents(kind: str, path: str) -> None:
+def test_the_examples_equal_those_of_the_document(kind: str, path: str) -> None:
     assert (ROOT / "examples" / path).read_text() == PROGRAMS[kind]
 
 
-def test_the_payloads_are_those_that_are_sent() -> None:
+def test_the_payloads_equal_those_of_the_sender() -> None:
     user, at_ms = "333333333333333333", 1_750_000_000_000
     denied, struck = "It answers no command.", "Accounts of one person."
     deliveries = [
@@ -184,7 +187,7 @@ def test_the_request_shown_is_signed() -> None:
     assert json.loads(body)["test"] is False
 
 
-def test_the_languages_named_are_those_there_are() -> None:
+def test_all_languages_are_named() -> None:
     (line,) = [line for line in DOCUMENT.splitlines() if line.startswith("* `language`")]
     assert re.findall(r"`([a-zA-Z-]+)`", line.split(": ", 1)[1].split(".")[0]) == list(LANGUAGES)
 

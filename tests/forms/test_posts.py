@@ -1,8 +1,8 @@
-"""forms/posts.py: what was typed goes into the body as it is."""
+"""forms/reading.py: what was typed goes into the body as it is."""
 
 from typing import Any
 
-from forms.posts import posted
+from forms.reading import posted
 from forms.rules import Display
 from languages.texts import Text
 from web.form_posts import FormPost

@@ -8,9 +8,10 @@ import pytest
 from forms.fields import Form, Name, Snowflake
 from forms.reading import read
 from forms.rules import UNIQUE, About, Between, OneOf, Size
-from forms.schema import form_components, form_schema
+from forms.schema import form_components
 from languages.refusals import Invalid
 from languages.texts import Text
+from tests.support.form_bodies import form_schema
 
 
 class Window(Form, frozen=True):

@@ -1,4 +1,4 @@
-"""gateway/observing.py: every observer of a gateway may fail all the time, and nobody else notices."""
+"""gateway/observing.py: every observer of a gateway may fail all the time, without an effect on others."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,5 @@
-"""gateway/delivery.py: the settings decide where the platform is asked, as whom, how, and for how long."""
+"""gateway/delivery.py: the settings decide the address, the proxy, the secret and the timeout of the
+platform."""
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -22,8 +23,7 @@ from tests.support.platform_stand_in import (
     standing_in,
 )
 from tests.support.proxy_servers import PASSWORD, USER, Proxy, SocksProxy, proxying
-from tests.support.raw_http_servers import saying, serving
-from tests.support.raw_receivers import unused_port
+from tests.support.raw_receivers import receiving, saying, unused_port
 
 RPC = f"/applications/{READY}/rpc"
 SIGN_IN = new_sign_in(bytes(range(64)))
@@ -85,8 +85,8 @@ def test_an_answer_of_too_many_header_lines_or_chunks_is_given_up_at_once(
 ) -> None:
     async def main() -> str:
         async with (
-            serving(saying(answer)) as hostile,
-            asking(stand_in, **{"chat_platform.api_url": f"{hostile.url}/api/v10"}) as platform,
+            receiving(saying(answer)) as hostile,
+            asking(stand_in, **{"chat_platform.api_url": f"{hostile.base_url}/api/v10"}) as platform,
         ):
             return await reason(platform)
 

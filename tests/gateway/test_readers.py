@@ -15,7 +15,7 @@ def readers(gateway: ThreadGateway) -> set[str]:
     return {type(each.__self__).__name__ for each in found if ismethod(each)}
 
 
-def test_what_pages_for_people_read_costs_a_gateway_without_them_nothing(tmp_path: Path) -> None:
+def test_a_gateway_without_pages_for_people_has_no_readers_for_them(tmp_path: Path) -> None:
     with running(tmp_path / "without") as gateway:
         assert not readers(gateway) & OF_PEOPLE
         assert "WebhookNotifier" in readers(gateway)

@@ -1,4 +1,4 @@
-"""One reading of a URL, and a pattern that says the same."""
+"""grammars/http_urls.py: the reading of a URL and its pattern take the same texts."""
 
 import re
 from ipaddress import IPv4Address, IPv6Address
@@ -20,7 +20,7 @@ BROWSER = TypeAdapter(AnyHttpUrl)  # reads as browsers do: https://url.spec.what
 
 
 def reason_against(url: str) -> str | None:
-    """Why the URL is refused, or None."""
+    """Return why a URL is refused, or None."""
     try:
         read_url(url)
     except UrlRefused as refusal:
@@ -29,13 +29,13 @@ def reason_against(url: str) -> str | None:
 
 
 def agrees(url: str) -> bool:
-    """Whether the pattern takes the URL when the reading does."""
+    """Return true if the pattern takes the URL when `read_url` does, and refuses it when that does."""
     fits = len(url) <= MAX_URL_CHARACTERS  # the length is `maxLength`, beside the pattern
     return bool(fits and re.fullmatch(HTTP_URL, url)) == (reason_against(url) is None)
 
 
 def dotted(address: IPv6Address) -> str:
-    """An IPv6 address with its last two groups as an IPv4 address."""
+    """Write an IPv6 address with its last two groups as an IPv4 address."""
     return f"{address.exploded[:30]}{IPv4Address(int(address) & 0xFFFF_FFFF)}"
 
 

@@ -1,4 +1,4 @@
-"""grammars/patterns.py: what a text may hold that nobody sees, in every form with one."""
+"""grammars/patterns.py: ids, header values, and the invisible characters that texts of forms may have."""
 
 import re
 import sys
@@ -7,16 +7,19 @@ from pathlib import Path
 
 import jsonschema_rs
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from forms.fields import Form
 from forms.reading import read
-from forms.schema import form_schema
 from grammars import patterns
+from grammars.patterns import HEADER_VALUE, MAX_SNOWFLAKE, is_header_value, is_snowflake
 from kinds.bots import BOTS
 from kinds.servers import SERVERS
 from languages.refusals import Invalid
 from listings.forms import Denial, KeyName
-from tests.support.form_bodies import BOT_BODY, SERVER_BODY, Body, without, wrong_fields
+from tests.support.examples import examples
+from tests.support.form_bodies import BOT_BODY, SERVER_BODY, Body, form_schema, without, wrong_fields
 
 BOT_EDIT, SERVER_EDIT = without(BOT_BODY, "id"), without(SERVER_BODY, "id")
 ONE_LINE: list[tuple[type[Form], Body, str]] = [
@@ -42,14 +45,14 @@ OPTIONAL: list[tuple[type[Form], Body, str]] = [
 EMBEDDINGS = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 MARKS = "\u061c\u200e\u200f"
 SPELT_BY_NUMBERS = {0x600: 0x605, 0x6DD: 0x6DD, 0x70F: 0x70F, 0x890: 0x891, 0x8E2: 0x8E2}
-"""Arabic and Syriac signs that stand around the characters behind them: of category Cf, and seen."""
+"""Arabic and Syriac signs that enclose the characters behind them: of category Cf, but visible."""
 SEEN_FORMATS = {
     chr(point) for first, last in SPELT_BY_NUMBERS.items() for point in range(first, last + 1)
 } | {"\U000110bd", "\U000110cd"}
 IGNORABLE = (
     "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\ufe00\ufe0f\uffa0\U000e0100\U000e01ef"
 )
-"""What is Default_Ignorable_Code_Point and of another category than Cf."""
+"""Characters that are Default_Ignorable_Code_Point, of other categories than Cf."""
 EMOJI = [
     "👩‍💻 Coder",
     "❤️",
@@ -59,11 +62,11 @@ EMOJI = [
     "کتاب‌خانه",
     "क्‍ष",
 ]
-"""Joined, styled, in tags; a Persian word with a non-joiner, a Devanagari one with a joiner."""
+"""Emoji that are joined, styled or in tags; words with a non-joiner (Persian) and a joiner (Devanagari)."""
 
 
 def long_enough(text: str, name: str) -> object:
-    """A value for the field that holds the text."""
+    """Return a value for the field that has the text."""
     if name == "keywords":
         return [text]
     return text * 40 if name == "description" else text * 16 if name == "short_description" else text
@@ -173,3 +176,66 @@ def test_a_pattern_names_no_character_that_an_editor_would_hide() -> None:
     """The characters beyond U+FFFF are escaped where they are written, although they stand in the pattern."""
     source = Path(patterns.__file__).read_text()
     assert re.fullmatch(r"[\n -~]*", source)
+
+
+@pytest.mark.parametrize("text", ["!", "~", "a b", "Bearer ~!"])
+def test_visible_ascii_is_a_header_value(text: str) -> None:
+    assert is_header_value(text)
+    assert re.search(HEADER_VALUE, text)
+
+
+@pytest.mark.parametrize("text", ["", " ", " a", "a ", "a\tb", "a\nb", "a\n", "\u00e9", "a\x7f", "\0"])
+def test_anything_else_is_no_header_value(text: str) -> None:
+    assert not is_header_value(text)
+
+
+@examples(200)
+@given(st.integers(10**16, MAX_SNOWFLAKE))
+def test_every_64_bit_number_of_17_to_20_digits_is_a_snowflake(number: int) -> None:
+    assert is_snowflake(str(number))
+
+
+@examples(200)
+@given(st.integers(0, 10**16 - 1) | st.integers(MAX_SNOWFLAKE + 1, 10**25))
+def test_no_other_number_is_a_snowflake(number: int) -> None:
+    assert not is_snowflake(str(number))
+
+
+@examples(500)
+@given(st.text(st.sampled_from("0123456789+-_ .e\n١１²"), min_size=15, max_size=22))
+def test_only_ascii_digits_without_a_leading_zero_spell_one(text: str) -> None:
+    assert is_snowflake(text) == bool(re.fullmatch(r"[1-9][0-9]{16,19}", text) and int(text) < 2**64)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "1234567890123456",
+        "123456789012345678901",
+        "012345678901234567",
+        "+12345678901234567",
+        "-12345678901234567",
+        " 12345678901234567",
+        "12345678901234567\n",
+        "1234567890_1234567",
+        "12345678901234567.0",
+        "0x1234567890123456",
+        "１２３４５６７８９０１２３４５６７８",
+        "٣٣٣٣٣٣٣٣٣٣٣٣٣٣٣٣٣٣",
+        "1234567890123456²",
+        "18446744073709551616",
+    ],
+)
+def test_what_looks_like_an_id_but_is_none(text: str) -> None:
+    assert not is_snowflake(text)
+
+
+@pytest.mark.parametrize("length", [17, 18, 19])
+def test_the_smallest_and_the_largest_of_each_length(length: int) -> None:
+    assert is_snowflake("1" + "0" * (length - 1))
+    assert is_snowflake("9" * length)
+
+
+def test_the_largest_of_all() -> None:
+    assert is_snowflake("18446744073709551615")

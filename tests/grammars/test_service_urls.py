@@ -1,4 +1,4 @@
-"""URLs that the operator chooses: what they mean, and what is refused without quoting a credential."""
+"""grammars/service_urls.py: the meaning of URLs that operators choose; a refusal quotes no credential."""
 
 from urllib.parse import urlsplit
 

@@ -1,8 +1,9 @@
-"""The count of an HTTP service: a number, or None whatever goes wrong."""
+"""The count of an HTTP service: a number, or None after any failure."""
 
 import asyncio
 import contextlib
 import gzip
+import itertools
 import logging
 from collections.abc import AsyncIterator
 
@@ -13,22 +14,27 @@ from guild_counts.counts import HttpCounts, open_http_counts
 from tests.support.coroutines import run, until
 from tests.support.fake_clock import FakeClock
 from tests.support.gateways import WAIT_SECONDS
-from tests.support.raw_http_servers import (
+from tests.support.raw_receivers import (
     Answering,
     answering,
-    close,
+    dripping,
+    endlessly,
     hang,
-    pour,
-    reset,
+    receiving,
+    resetting,
     saying,
-    serving,
-    trickle,
+    saying_and_closing,
     unused_url,
 )
 from tests.support.sample_rows import BOT_REF, OTHER_REF
 
 SECRET = "a secret of the look-up"
 CACHE_SECONDS = 60
+OK = b"HTTP/1.1 200 OK\r\n"
+CHUNK = b"1000\r\n" + b"x" * 4_096 + b"\r\n"
+ENDLESS = endlessly(first=OK + b"Transfer-Encoding: chunked\r\n\r\n", again=CHUNK)
+SLOW = dripping(OK + b"Content-Length: 1000000\r\n\r\n", itertools.repeat(b"x"))
+CLOSE = saying_and_closing()
 
 
 @contextlib.asynccontextmanager
@@ -50,8 +56,8 @@ def actual(answer: Answering, timeout_seconds: float = WAIT_SECONDS) -> int | No
 
     async def main() -> int | None:
         async with (
-            serving(answer) as origin,
-            asking(origin.url, timeout_seconds=timeout_seconds) as counts,
+            receiving(answer) as origin,
+            asking(origin.base_url, timeout_seconds=timeout_seconds) as counts,
         ):
             count = await counts.actual(BOT_REF)
             if count is None:  # then the next caller asks again, and may learn it
@@ -69,7 +75,7 @@ def test_a_look_up_tells_the_count(count: int) -> None:
 
 def test_a_look_up_is_a_get_with_the_id_in_the_url_and_the_secret_as_authorization() -> None:
     async def main() -> bytes:
-        async with serving(counting(5)) as origin, asking(origin.url) as counts:
+        async with receiving(counting(5)) as origin, asking(origin.base_url) as counts:
             await counts.actual(BOT_REF)
             return origin.requests[0]
 
@@ -81,8 +87,8 @@ def test_a_look_up_is_a_get_with_the_id_in_the_url_and_the_secret_as_authorizati
 def test_without_a_secret_no_authorization_is_sent() -> None:
     async def main() -> bytes:
         async with (
-            serving(counting(5)) as origin,
-            open_http_counts(origin.url, None, WAIT_SECONDS, CACHE_SECONDS, FakeClock()) as counts,
+            receiving(counting(5)) as origin,
+            open_http_counts(origin.base_url, None, WAIT_SECONDS, CACHE_SECONDS, FakeClock()) as counts,
         ):
             await counts.actual(BOT_REF)
             return origin.requests[0]
@@ -122,9 +128,9 @@ def test_an_answer_is_asked_for_and_read_as_it_is() -> None:
 
 def test_a_redirect_is_not_followed() -> None:
     async def main() -> tuple[int | None, int]:
-        async with serving(counting(5)) as elsewhere:
-            answer = answering("302 Found", b"", f"Location: {elsewhere.url}")
-            async with serving(answer) as origin, asking(origin.url) as counts:
+        async with receiving(counting(5)) as elsewhere:
+            answer = answering("302 Found", b"", f"Location: {elsewhere.base_url}")
+            async with receiving(answer) as origin, asking(origin.base_url) as counts:
                 return await counts.actual(BOT_REF), len(elsewhere.requests)
 
     assert run(main()) == (None, 0)
@@ -162,7 +168,7 @@ def test_a_body_that_holds_no_count_is_not_believed(body: bytes) -> None:
     assert actual(answering("200 OK", body)) is None
 
 
-@pytest.mark.parametrize("answer", [close, reset, pour, saying(b"hello\r\n\r\n")])
+@pytest.mark.parametrize("answer", [CLOSE, resetting(), ENDLESS, saying(b"hello\r\n\r\n")])
 def test_an_answer_that_breaks_off_or_is_none_is_not_believed(answer: Answering) -> None:
     assert actual(answer) is None
 
@@ -178,10 +184,10 @@ def test_a_service_that_cannot_be_reached_tells_nothing() -> None:
     assert run(main()) == [None, None]
 
 
-@pytest.mark.parametrize("answer", [hang, trickle])
+@pytest.mark.parametrize("answer", [hang, SLOW])
 def test_an_answer_that_is_not_whole_in_time_is_not_waited_for(answer: Answering) -> None:
     async def main() -> int | None:
-        async with serving(answer) as origin, asking(origin.url, timeout_seconds=0.1) as counts:
+        async with receiving(answer) as origin, asking(origin.base_url, timeout_seconds=0.1) as counts:
             return await counts.actual(BOT_REF)
 
     assert run(main()) is None
@@ -189,8 +195,8 @@ def test_an_answer_that_is_not_whole_in_time_is_not_waited_for(answer: Answering
 
 def test_a_failure_is_logged_without_url_and_secret(caplog: pytest.LogCaptureFixture) -> None:
     async def main() -> None:
-        for answer in (answering("500 Oops"), answering("200 OK", SECRET.encode()), close):
-            async with serving(answer) as origin, asking(origin.url) as counts:
+        for answer in (answering("500 Oops"), answering("200 OK", SECRET.encode()), CLOSE):
+            async with receiving(answer) as origin, asking(origin.base_url) as counts:
                 await counts.actual(BOT_REF)
         async with asking("http://counts.invalid") as counts:
             await counts.actual(BOT_REF)
@@ -207,7 +213,7 @@ def test_a_failure_is_logged_without_url_and_secret(caplog: pytest.LogCaptureFix
 def test_an_answer_is_good_until_its_time_is_over() -> None:
     async def main() -> None:
         clock = FakeClock()
-        async with serving(counting(5)) as origin, asking(origin.url, clock) as counts:
+        async with receiving(counting(5)) as origin, asking(origin.base_url, clock) as counts:
             assert await counts.actual(BOT_REF) == 5
             origin.answer = counting(6)
             clock.advance_ms(CACHE_SECONDS * 1_000 - 1)
@@ -223,8 +229,8 @@ def test_an_answer_is_good_until_its_time_is_over() -> None:
 def test_with_a_cache_of_0_seconds_every_caller_asks() -> None:
     async def main() -> int:
         async with (
-            serving(counting(5)) as origin,
-            open_http_counts(origin.url, None, WAIT_SECONDS, 0, FakeClock()) as counts,
+            receiving(counting(5)) as origin,
+            open_http_counts(origin.base_url, None, WAIT_SECONDS, 0, FakeClock()) as counts,
         ):
             for _ in range(3):
                 await counts.actual(BOT_REF)
@@ -236,7 +242,7 @@ def test_with_a_cache_of_0_seconds_every_caller_asks() -> None:
 def test_an_expired_answer_is_not_used_when_the_service_is_down() -> None:
     async def main() -> None:
         clock = FakeClock()
-        async with serving(counting(5)) as origin, asking(origin.url, clock) as counts:
+        async with receiving(counting(5)) as origin, asking(origin.base_url, clock) as counts:
             await counts.actual(BOT_REF)
             clock.advance(CACHE_SECONDS)
             origin.answer = answering("500 Oops")
@@ -250,7 +256,7 @@ def test_answers_are_kept_up_to_a_bound_the_oldest_going_first(monkeypatch: pyte
 
     async def main() -> None:
         clock = FakeClock()
-        async with serving(counting(5)) as origin, asking(origin.url, clock) as counts:
+        async with receiving(counting(5)) as origin, asking(origin.base_url, clock) as counts:
 
             async def asked(*numbers: int) -> list[str]:
                 """Return the bots that the service was asked for."""
@@ -278,7 +284,7 @@ def test_callers_who_ask_for_one_bot_at_once_share_a_request() -> None:
             await gate.wait()
             await counting(5)(writer)
 
-        async with serving(later) as origin, asking(origin.url) as counts:
+        async with receiving(later) as origin, asking(origin.base_url) as counts:
             callers = [asyncio.create_task(counts.actual(BOT_REF)) for _ in range(10)]
             other = asyncio.create_task(counts.actual(OTHER_REF))
             await until(lambda: len(origin.requests) == 2)
@@ -292,8 +298,8 @@ def test_callers_who_ask_for_one_bot_at_once_share_a_request() -> None:
 
 def test_what_is_being_asked_is_given_up_at_the_end() -> None:
     async def main() -> None:
-        async with serving(hang) as origin:
-            async with asking(origin.url) as counts:
+        async with receiving(hang) as origin:
+            async with asking(origin.base_url) as counts:
                 caller = asyncio.create_task(counts.actual(BOT_REF))
                 await until(lambda: origin.requests)
             with pytest.raises(asyncio.CancelledError):

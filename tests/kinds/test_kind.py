@@ -1,11 +1,15 @@
 """kinds/kind.py: the forms of a kind are made of its profile, and so is all that others ask of a field."""
 
+import re
+from functools import partial
+
 import pytest
 from msgspec import structs
 
 from forms.reading import read
+from forms.schema import type_schema
 from kinds.bots import BOTS, BotProfile
-from kinds.kind import Kind
+from kinds.kind import Given, Kind, Made, OfUser
 from kinds.registry import KINDS
 from kinds.servers import SERVERS, ServerProfile
 from languages.refusals import Invalid
@@ -28,6 +32,36 @@ def test_an_edit_has_the_owner_and_the_profile_and_a_submission_has_the_id_too(k
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.plural)
 def test_people_see_every_field_of_a_profile(kind: Kind) -> None:
     assert kind.shown.keys() == kind.fields.keys()
+
+
+THINGS = partial(Kind, plural="things", singular="thing", nouns=BOTS.nouns, profile=BotProfile)
+
+
+@pytest.mark.parametrize(
+    ("ids", "ref"),
+    [
+        (Given(), f"things/{BOT_BODY['id']}"),
+        (Made(6), "things/0a0a0a0a0a0a"),
+        (OfUser(), f"things/{BOT_BODY['owner_id']}"),
+    ],
+    ids=["given", "made", "of the user"],
+)
+def test_the_id_of_a_new_listing_is_that_which_its_kind_says(ids: Given | Made | OfUser, ref: str) -> None:
+    kind = THINGS(id=ids)
+    body = BOT_BODY if isinstance(ids, Given) else without(BOT_BODY, "id")
+    form = read(kind.submission, without(body, "extra_owners"))
+    assert kind.new_ref(form, lambda count: b"\n" * count) == ref
+    assert re.fullmatch(type_schema(ids.type).get("pattern", ".*"), ids.sample)
+
+
+def test_a_submission_names_an_id_only_if_it_is_given() -> None:
+    body = without(BOT_BODY, "extra_owners")
+    with pytest.raises(Invalid) as refused:
+        read(THINGS(id=Made(6)).submission, body)
+    assert refused.value.faults == {"id": Fault("unknown_field")}
+    with pytest.raises(Invalid) as refused:
+        read(THINGS(id=Given()).submission, without(body, "id"))
+    assert refused.value.faults == {"id": Fault("missing")}
 
 
 def test_the_profile_of_a_form_has_its_fields() -> None:

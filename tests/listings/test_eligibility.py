@@ -13,7 +13,7 @@ from kinds.kind import ListingSubmission
 from kinds.servers import SERVERS
 from languages.refusals import Refusal
 from listings import rules
-from listings.eligibility import check, renewed, submit_checked
+from listings.eligibility import check, checked_at_submission, renewed
 from listings.owners import is_proven
 from listings.ownership import Ownership
 from tests.support.sample_rows import DAY_MS, NOW_MS, OWNER, SERVER_REF, USER
@@ -30,16 +30,12 @@ def a_check(outcome: CheckOutcome, at_ms: int = NOW_MS, need: int = 100) -> Serv
 
 
 def submitted(ledger: Ledger, outcome: CheckOutcome, form: ListingSubmission = FORM, **more: bool) -> Listing:
-    events = submit_checked(
-        ledger.state,
-        form,
-        (a_check(outcome),),
-        NOW_MS,
-        by=user_actor(OWNER),
-        **{"approves": False, **more},
-    )
+    ref, by = f"servers/{form.id}", user_actor(OWNER)
+    events = rules.submit(ledger.state, ref, form, NOW_MS, by=by)
+    approving = {"approves": False, **more}
+    events += checked_at_submission(ref, OWNER, (a_check(outcome),), NOW_MS, by=by, **approving)
     ledger.commit(events)
-    return ledger.state.listings[f"servers/{form.id}"]
+    return ledger.state.listings[ref]
 
 
 def checked(ledger: Ledger, outcome: CheckOutcome, at_ms: int) -> Listing:
@@ -85,9 +81,9 @@ def test_the_gateway_approves_nothing_else(ledger: Ledger, outcome: CheckOutcome
     assert submitted(ledger, outcome, approves=True).state == "in_review"
 
 
-def test_the_owner_is_told_of_an_approval_by_the_gateway(state: State) -> None:
-    events = submit_checked(
-        *(state, FORM, (a_check("pass"),), NOW_MS),
+def test_the_owner_is_told_of_an_approval_by_the_gateway() -> None:
+    events = checked_at_submission(
+        *(SERVER_REF, OWNER, (a_check("pass"),), NOW_MS),
         by=user_actor(OWNER),
         approves=True,
         tells_owner=True,

@@ -7,10 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forms.declared import declared_fields
-from forms.fields import Form, Nothing
+from forms.fields import Form, Nothing, declared_fields
 from forms.reading import read
-from forms.schema import form_schema
 from kinds.bots import BOTS
 from kinds.servers import SERVERS
 from languages.refusals import Invalid
@@ -27,7 +25,7 @@ from listings.forms import (
     WebhookSettings,
 )
 from tests.support.examples import examples
-from tests.support.form_bodies import BOT_BODY, SERVER_BODY, Body, as_body, without, wrong_fields
+from tests.support.form_bodies import BOT_BODY, SERVER_BODY, Body, as_body, form_schema, without, wrong_fields
 from tests.support.sample_rows import OTHER_USER, OWNER, USER
 
 URL = "https://receiver.example/votes"

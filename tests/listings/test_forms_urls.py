@@ -8,13 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forms.reading import read
-from forms.schema import form_schema
 from kinds.bots import BOTS
 from languages.refusals import Invalid
 from languages.said import in_words
 from listings.forms import WebhookSettings
 from tests.support.examples import examples
-from tests.support.form_bodies import as_body
+from tests.support.form_bodies import as_body, form_schema
 from tests.support.sample_rows import OWNER
 
 BOT = {

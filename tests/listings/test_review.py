@@ -28,7 +28,7 @@ FIELDS: dict[str, Any] = {
 
 def submitted(ledger: Ledger, at_ms: int = NOW_MS) -> Listing:
     form = read(BOTS.submission, {"id": BOT_REF.partition("/")[2], **FIELDS})
-    ledger.commit(rules.submit(ledger.state, form, at_ms, by=user_actor(OWNER)))
+    ledger.commit(rules.submit(ledger.state, BOT_REF, form, at_ms, by=user_actor(OWNER)))
     return ledger.state.listings[BOT_REF]
 
 

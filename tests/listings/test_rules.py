@@ -42,7 +42,7 @@ SERVER_SUBMISSION = read(SERVERS.submission, {**SERVER_FIELDS, "id": "3333333333
 
 
 def test_a_submitted_bot_is_in_review(ledger: Ledger, state: State) -> None:
-    ledger.commit(rules.submit(state, BOT_SUBMISSION, NOW_MS, by=OPERATOR))
+    ledger.commit(rules.submit(state, BOT_REF, BOT_SUBMISSION, NOW_MS, by=OPERATOR))
     listing = state.listings[BOT_REF]
     assert (listing.state, listing.owner_id, listing.created_ms) == ("in_review", OWNER, NOW_MS)
     assert listing.profile == BotProfile(
@@ -55,7 +55,7 @@ def test_a_submitted_bot_is_in_review(ledger: Ledger, state: State) -> None:
 
 
 def test_a_submitted_server_is_in_review(ledger: Ledger, state: State) -> None:
-    ledger.commit(rules.submit(state, SERVER_SUBMISSION, NOW_MS, by=OPERATOR))
+    ledger.commit(rules.submit(state, SERVER_REF, SERVER_SUBMISSION, NOW_MS, by=OPERATOR))
     assert state.listings[SERVER_REF].state == "in_review"
     assert state.listings[SERVER_REF].profile == ServerProfile(
         "Test server", "A server for the tests", ("tests", "more"), "Gaming"
@@ -66,20 +66,20 @@ def test_a_submitted_server_is_in_review(ledger: Ledger, state: State) -> None:
 def test_an_id_is_listed_once(ledger: Ledger, state: State, review: Review) -> None:
     a_listing(ledger, review=review)
     with pytest.raises(Refusal) as refusal:
-        rules.submit(state, BOT_SUBMISSION, LATER_MS, by=OPERATOR)
+        rules.submit(state, BOT_REF, BOT_SUBMISSION, LATER_MS, by=OPERATOR)
     assert refusal.value.code == "listing_exists"
 
 
 def test_a_bot_and_a_server_may_have_one_id(ledger: Ledger, state: State) -> None:
     a_listing(ledger, "servers/111111111111111111")
-    ledger.commit(rules.submit(state, BOT_SUBMISSION, NOW_MS, by=OPERATOR))
+    ledger.commit(rules.submit(state, BOT_REF, BOT_SUBMISSION, NOW_MS, by=OPERATOR))
     assert list(state.listings.refs) == [BOT_REF, "servers/111111111111111111"]
 
 
 def test_a_removed_listing_may_be_submitted_again(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     ledger.commit(rules.remove(state, BOT_REF, NOW_MS, by=OPERATOR))
-    ledger.commit(rules.submit(state, BOT_SUBMISSION, LATER_MS, by=OPERATOR))
+    ledger.commit(rules.submit(state, BOT_REF, BOT_SUBMISSION, LATER_MS, by=OPERATOR))
     assert state.listings[BOT_REF].created_ms == LATER_MS
 
 
@@ -107,7 +107,7 @@ def test_an_edit_that_changes_nothing_is_none(ledger: Ledger, state: State, revi
 
 
 def test_a_denied_listing_is_sent_again_as_it_is(ledger: Ledger, state: State) -> None:
-    ledger.commit(rules.submit(state, BOT_SUBMISSION, NOW_MS, by=OPERATOR))
+    ledger.commit(rules.submit(state, BOT_REF, BOT_SUBMISSION, NOW_MS, by=OPERATOR))
     ledger.commit(rules.decide(state, BOT_REF, rules.Verdict("denied", "Too quiet."), NOW_MS, by=OPERATOR))
     ledger.commit(rules.edit(state, BOT_REF, BOT_EDIT, LATER_MS, by=OPERATOR))
     assert state.listings[BOT_REF].state == "in_review"
@@ -224,7 +224,7 @@ def test_what_is_not_listed_is_not_found(
 def test_an_edit_of_the_operator_with_another_owner_is_a_hand_over_at_once(
     ledger: Ledger, state: State
 ) -> None:
-    ledger.commit(rules.submit(state, BOT_SUBMISSION, NOW_MS, by=OPERATOR))
+    ledger.commit(rules.submit(state, BOT_REF, BOT_SUBMISSION, NOW_MS, by=OPERATOR))
     ledger.commit(rules.decide(state, BOT_REF, rules.Verdict("denied", "No."), NOW_MS + 1, by=OPERATOR))
     for now_ms, name in ((LATER_MS, "Jukebox"), (LATER_MS + 5, "Another name")):
         form = read(BOTS.edit, {**BOT_FIELDS, "owner_id": USER, "name": name})
@@ -236,7 +236,7 @@ def test_an_edit_of_the_operator_with_another_owner_is_a_hand_over_at_once(
 
 
 def test_an_edit_of_a_user_with_another_owner_offers_the_listing(ledger: Ledger, state: State) -> None:
-    ledger.commit(rules.submit(state, BOT_SUBMISSION, NOW_MS, by=OPERATOR))
+    ledger.commit(rules.submit(state, BOT_REF, BOT_SUBMISSION, NOW_MS, by=OPERATOR))
     form = read(BOTS.edit, {**BOT_FIELDS, "owner_id": USER})
     ledger.commit(rules.edit(state, BOT_REF, form, LATER_MS, by=user_actor(OWNER)))
     listing = state.listings[BOT_REF]

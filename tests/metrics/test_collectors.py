@@ -1,4 +1,4 @@
-"""All numbers of a gateway: how many series they can have, and what a scrape costs."""
+"""The metrics of a gateway: the number of their series, and the cost of a scrape."""
 
 import sys
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ def node(behind: int, silent_ms: int | None = 5) -> dict[str, Any]:
 
 
 def of_fleet(nodes: dict[str, Any]) -> Scraped:
-    """The families of a fleet with these other nodes."""
+    """Return the metrics of a fleet with these other nodes."""
     vitals = {
         "holds_name": True,
         "claims_votes": False,
@@ -33,7 +33,7 @@ def of_fleet(nodes: dict[str, Any]) -> Scraped:
     return Scraped(exposition(list(collectors._of_fleet(vitals))).text.decode())
 
 
-def test_a_fleet_is_told_node_by_node() -> None:
+def test_a_fleet_has_series_for_each_node() -> None:
     told = of_fleet({"oslo": node(3), "rome": node(0, silent_ms=None)})
     assert told.value("replication_behind_positions", node="oslo") == 3
     assert told.value("replication_silent_seconds", node="oslo") == 0.005
@@ -45,7 +45,7 @@ def test_a_fleet_is_told_node_by_node() -> None:
     assert failing == [0, 1, 0, 0]
 
 
-def test_however_many_nodes_there_are_the_series_are_few_and_the_slowest_is_among_them() -> None:
+def test_many_nodes_have_few_series_and_the_slowest_node_is_among_them() -> None:
     nodes = {f"node-{number:04}": node(number, silent_ms=number) for number in range(1_000)}
     told = of_fleet(nodes)
     assert len(told.families["votegate_replication_behind_positions"].samples) == collectors.NODES + 1
@@ -80,9 +80,10 @@ def test_a_scrape_does_as_much_for_few_listings_as_for_many(
     gateway, (collect,) = collecting
 
     def steps() -> int:
-        """The fewest calls of functions, of Python and of C, that one of some collections makes.
+        """Return the number of calls of functions, of Python and of C, that a collection makes: the least of
+        five.
 
-        One after an import makes more: Python then asks anew which class is an abstract one's.
+        The first one after an import makes more, because Python then checks abstract classes again.
         """
         return min(calls_of_one() for _ in range(5))
 
@@ -113,4 +114,4 @@ def test_a_scrape_does_as_much_for_few_listings_as_for_many(
     few = steps()
     list_bots(range(2, 40))
     assert few > 100
-    assert steps() <= few + 20, "what grows with the state is walked through"
+    assert steps() <= few + 20, "a scrape walks through a table that grows with the state"

@@ -1,4 +1,4 @@
-"""The OpenAPI document has the refusals in the program's own words."""
+"""The refusals in the OpenAPI document have the texts that the program answers."""
 
 import json
 import re
@@ -23,7 +23,7 @@ from tests.support.webhook_receiver import Receiver, status
 
 
 def operation_of(request: requests.PreparedRequest) -> Any:
-    """The operation that describes the request, or None."""
+    """Return the operation that describes the request, or None."""
     path = urlsplit(request.url or "").path
     for (method, template), operation in OPERATIONS.items():
         if method == request.method and re.fullmatch(re.sub(r"{\w+}", "[^/]+", template), str(path)):
@@ -32,7 +32,7 @@ def operation_of(request: requests.PreparedRequest) -> Any:
 
 
 def expect(name: str, response: requests.Response) -> None:
-    """The answer is the documented error, and its operation is described to give it."""
+    """Check that the answer is the documented error, and that its operation lists it."""
     reply = ERRORS[name].reply
     assert (response.status_code, response.json()) == (reply.status, json.loads(reply.body))
     assert {header.lower() for header in reply.headers} <= {header.lower() for header in response.headers}
@@ -44,17 +44,17 @@ def expect(name: str, response: requests.Response) -> None:
 
 @pytest.fixture
 def key(gateway: ThreadGateway, receiver: Receiver) -> str:
-    """The key of the examples' bot, which is approved and has a webhook, as their server has."""
+    """List the bot and the server of the examples, with webhooks. Return a key of the bot."""
     key = gateway.list_bot(BOT, SERVER_COUNT)
-    gateway.list_server(SERVERS.sample_id)
-    for one in (f"/manage/bots/{BOT}", f"/manage/servers/{SERVERS.sample_id}"):
+    gateway.list_server(SERVERS.id.sample)
+    for one in (f"/manage/bots/{BOT}", f"/manage/servers/{SERVERS.id.sample}"):
         gateway.done("PUT", f"{one}/webhook", {"url": receiver.url})
     return key
 
 
 @pytest.mark.usefixtures("key")
 def test_all_operators_endpoints_refuse_in_the_documented_words(gateway: ThreadGateway) -> None:
-    """No token, a wrong one, a listing that is unknown, a body that breaks a rule."""
+    """Try no token, a wrong one, an unknown listing, and bodies that break a rule."""
     bodies = {"notJson": b"{", "notAnObject": b"[]", "doubledField": b'{"a": 1, "a": 2}'}
     for (method, path), operation in OPERATIONS.items():
         if operation["security"] != [{"operator": []}]:
@@ -64,7 +64,7 @@ def test_all_operators_endpoints_refuse_in_the_documented_words(gateway: ThreadG
         expect("invalidOperatorToken", gateway.request(method, filled(path), headers=headers))
         headers = {"Authorization": f"Bearer {gateway.operator_token}"}
         if "/{id}" in path and "/users/" not in path:
-            unknown = filled(path).replace(BOT, USER).replace(SERVERS.sample_id, USER)
+            unknown = filled(path).replace(BOT, USER).replace(SERVERS.id.sample, USER)
             expect("noSuchListing", gateway.request(method, unknown, headers=headers))
         if "requestBody" in operation:
             for name, body in {**bodies, "bodyTooLarge": b" " * 65_537}.items():
@@ -76,13 +76,13 @@ ONE, NEW, WHO = f"/manage/bots/{BOT}", f"/manage/bots/{OTHER_BOT}", f"/manage/us
 
 
 def new(gateway: ThreadGateway) -> ThreadGateway:
-    """Submits another bot, which nobody reviews."""
+    """Submit another bot, which nobody reviews."""
     gateway.done("POST", "/manage/bots", {**BOT_SUBMISSION, "id": OTHER_BOT})
     return gateway
 
 
 def invited(gateway: ThreadGateway, count: int) -> requests.Response:
-    """Invites so many users, and returns the last answer."""
+    """Invite so many users. Return the last answer."""
     users = [str(10**17 + number) for number in range(count)]
     return [gateway.operate("PUT", f"{ONE}/extra-owners/{user}", {}) for user in users][-1]
 
@@ -210,7 +210,9 @@ def test_a_probe_of_nothing_is_refused_in_the_documented_words(tmp_path: Path, r
         expect("nothingToProbe", gateway.operate("POST", f"{ONE}/webhook/probe"))
 
 
-def test_a_full_queue_is_reported_in_the_documented_words(tmp_path: Path, receiver: Receiver) -> None:
+def test_too_many_pending_deliveries_are_refused_in_the_documented_words(
+    tmp_path: Path, receiver: Receiver
+) -> None:
     with running(tmp_path / "data", **{"webhooks.pending_per_endpoint": 1}) as gateway:
         gateway.list_bot(BOT)
         gateway.done("PUT", f"{ONE}/webhook", {"url": receiver.url})
@@ -220,12 +222,14 @@ def test_a_full_queue_is_reported_in_the_documented_words(tmp_path: Path, receiv
         expect("tooManyPending", gateway.operate("POST", f"{ONE}/webhook/deliveries/{delivered}/redeliver"))
 
 
-def test_a_moderator_of_the_settings_stays_one_in_the_documented_words(tmp_path: Path) -> None:
+def test_the_dismissal_of_a_moderator_of_the_settings_is_refused_in_the_documented_words(
+    tmp_path: Path,
+) -> None:
     with running(tmp_path / "data", **{"web.moderators": [USER]}) as gateway:
         expect("moderatorBySettings", gateway.operate("DELETE", f"{WHO}/moderator"))
 
 
-def test_failures_of_ours_are_reported_in_the_documented_words(
+def test_failures_of_the_gateway_are_answered_in_the_documented_words(
     gateway: ThreadGateway, key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: Any) -> int:
@@ -243,7 +247,7 @@ def test_failures_of_ours_are_reported_in_the_documented_words(
         assert (bug.status_code, bug.json()) == (500, json.loads(told))
 
 
-def test_what_is_not_http_is_refused_in_the_documented_words(gateway: ThreadGateway) -> None:
+def test_malformed_http_is_refused_in_the_documented_words(gateway: ThreadGateway) -> None:
     asked = {"malformedRequest": b"?\r\n\r\n", "headersTooLarge": b"GET / HTTP/1.1\r\na: " + b"a" * 20_000}
     for name, sent in asked.items():
         head, _, body = gateway.raw(sent).partition(b"\r\n\r\n")

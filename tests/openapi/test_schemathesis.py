@@ -25,8 +25,7 @@ from core.actors import OPERATOR, user_actor
 from core.events import Event
 from core.rows import Attempt, CoOwner, HandOver, Webhook
 from core.state import State
-from forms.declared import declared_fields
-from forms.fields import LAST_MS, MAX_MS, Form
+from forms.fields import LAST_MS, MAX_MS, Form, declared_fields
 from forms.reading import read
 from grammars.http_urls import read_url
 from kinds.servers import SERVERS
@@ -82,7 +81,7 @@ SETTINGS: dict[str, object] = {
 }
 KNOWN_IDS = {
     "bots": BOT,
-    "servers": SERVERS.sample_id,
+    "servers": SERVERS.id.sample,
     "users": USER,
     "keys": KEY_ID,
     "deliveries": DELIVERY_ID,

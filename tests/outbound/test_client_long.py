@@ -18,9 +18,7 @@ from tests.support.coroutines import run
 from tests.support.gateways import WAIT_SECONDS
 from tests.support.name_server import naming
 from tests.support.proxy_servers import NAME, Proxy, SocksProxy, proxying
-from tests.support.raw_http_servers import Answering, answering, saying, serving
-from tests.support.raw_receivers import Peer, Run, on_both_loops, receiving
-from tests.support.raw_receivers import answering as answer_of
+from tests.support.raw_receivers import Answering, Peer, Run, answering, on_both_loops, receiving, saying
 
 OK = b"HTTP/1.1 200 OK\r\n"
 CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
@@ -47,7 +45,7 @@ def results(answer: Answering, times: int = 1) -> list[HttpResult]:
     """Return the results of some requests, one after the other over one connection."""
 
     async def main() -> list[HttpResult]:
-        async with serving(answer) as origin, asking() as client:
+        async with receiving(answer) as origin, asking() as client:
             found = [await client.get(origin.url, {}) for _ in range(times)]
             assert origin.connections == 1
             return found
@@ -144,7 +142,7 @@ def test_a_long_answer_comes_through_tls_and_proxies_and_the_connection_is_kept(
     async def main() -> tuple[list[HttpResult], Peer]:
         async with contextlib.AsyncExitStack() as stack:
             certificate = authority.server(NAME) if secure else None
-            peer = await stack.enter_async_context(receiving(answer_of(body=LARGE), certificate))
+            peer = await stack.enter_async_context(receiving(answering(body=LARGE), certificate))
             names = await stack.enter_async_context(naming(["127.0.0.1"]))
             proxy_url = None
             if kind is not None:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from core.rows import Listing, Reviewed
 from languages.texts import Text
 from pages.dialogs import Question, shown_once
-from pages.page_rows import tab_values
+from pages.tabs import tab_values
 from tests.support.examples import examples
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OWNER
 from web.templates import load_drawing

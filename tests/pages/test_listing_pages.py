@@ -1,6 +1,4 @@
-"""Pages of a listing: who may open them, their tabs, and the faults of their forms."""
-
-import re
+"""Pages of a listing: only a person with the right opens them, and one who may not see it learns nothing."""
 
 import pytest
 
@@ -9,14 +7,10 @@ from core.ledger import Ledger
 from core.state import State
 from handlers.request import Request
 from languages.refusals import Refusal
-from pages.page_rows import STALE, by_field, listing_for
+from pages.page_rows import STALE, listing_for
 from pages.visitors import FRESH_MS, Person, ask_stale
 from people.permissions import Right
 from tests.support.co_owners import co_owner
-from tests.support.english import english
-from tests.support.owned_listings import SERVER, list_bot, list_server
-from tests.support.people_gateway import PeopleGateway
-from tests.support.platform_stand_in import ADA, BEN, CLEO, READY
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OTHER_USER, OWNER, USER
 from web.pages import Instead, Visit
 
@@ -63,46 +57,3 @@ def test_an_old_sign_in_has_to_be_made_again() -> None:
         ask_stale(Visit(request, person(OWNER, ago_ms=FRESH_MS)), NOW_MS, STALE)
     page = instead.value.page
     assert (page.status, page.values["back"]) == (403, request.path)
-
-
-@pytest.fixture(scope="module")
-def gateway(gateway: PeopleGateway) -> PeopleGateway:
-    list_bot(gateway, extra=[BEN])
-    list_server(gateway)
-    return gateway
-
-
-def tabs(page: str) -> list[str]:
-    (found,) = re.findall(r'<nav class="tabs".*?</nav>', page, re.DOTALL)
-    return re.findall(r">([^<>]+)</a>", found)
-
-
-@pytest.mark.parametrize(
-    ("user", "shown"),
-    [
-        (ADA, ["Overview", "Votes", "Profile", "API keys", "Webhook", "Owners", "Danger zone"]),
-        (BEN, ["Overview", "Votes", "Profile", "API keys", "Webhook", "Leave"]),
-        (CLEO, ["Overview", "Votes"]),
-    ],
-)
-def test_tabs_are_those_that_one_may_open(gateway: PeopleGateway, user: str, shown: list[str]) -> None:
-    assert tabs(gateway.person(user).page(f"/bots/{READY}/manage")) == shown
-
-
-def test_a_server_has_no_keys(gateway: PeopleGateway) -> None:
-    page = gateway.person(ADA).page(f"/servers/{SERVER}/manage")
-    assert tabs(page) == ["Overview", "Votes", "Profile", "Webhook", "Owners", "Danger zone"]
-
-
-def test_the_tab_that_is_open_is_said_and_titles_name_the_listing(gateway: PeopleGateway) -> None:
-    page = gateway.person(ADA).page(f"/bots/{READY}/manage/profile")
-    assert '/manage/profile" aria-current="page"' in page
-    assert "<title>Test bot - Profile" in page
-
-
-def test_what_is_wrong_in_a_list_stands_at_the_list_and_names_the_entry() -> None:
-    errors = by_field({"name": "too long", "keywords.1": "is blank", "keywords.2": "is long"})
-    assert {name: english(reason) for name, reason in errors.items()} == {
-        "name": "too long",
-        "keywords": "entry 2 is blank",
-    }

@@ -4,10 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from core.actors import OPERATOR
+from core.actors import OPERATOR, user_actor
+from core.events import UserSignedIn
+from core.ledger import Ledger
 from core.rows import Policy
+from core.user_rows import UserProfile, UserSession, user_ref
 from handlers.reply import reply_to
-from pages.visitors import VisitorLimit
+from pages.visitors import VisitorLimit, names_of
 from people.quarantine import impose
 from ratelimit.bucket import TooManyRequests
 from tests.support.fake_clock import FakeClock
@@ -15,7 +18,7 @@ from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, Person, serving
 from tests.support.people_scene import SESSION
 from tests.support.platform_stand_in import ADA, BEN
-from tests.support.sample_rows import NOW_MS, OTHER_USER, USER
+from tests.support.sample_rows import NOW_MS, OTHER_USER, OWNER, USER
 
 
 def test_a_session_survives_a_restart_and_its_value_is_nowhere_on_disk(tmp_path: Path) -> None:
@@ -83,3 +86,10 @@ def test_who_acts_too_often_is_refused_until_the_window_ends_and_others_are_not(
     limit.take(OTHER_USER)
     clock.advance(60)
     limit.take(USER)
+
+
+def test_users_have_the_names_they_signed_in_with(ledger: Ledger) -> None:
+    for user, profile in ((USER, UserProfile("ada", "Ada L.")), (OWNER, UserProfile("ben"))):
+        session = UserSession(user, "Firefox", NOW_MS, NOW_MS)
+        ledger.commit([UserSignedIn(user_ref(user), profile, session, (), by=user_actor(user))])
+    assert names_of(ledger.state, (USER, OWNER, OTHER_USER)) == {USER: "Ada L.", OWNER: "ben"}

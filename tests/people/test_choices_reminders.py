@@ -80,7 +80,7 @@ def test_a_reminder_of_a_listing_that_is_gone_makes_room(state: State) -> None:
     assert row.reminder(REFS[0]) is None
 
 
-def test_a_listing_under_an_old_id_can_be_turned_on_anew(state: State) -> None:
+def test_reminders_of_a_new_listing_under_an_old_id_can_be_turned_on(state: State) -> None:
     remind(state, BOT_REF)
     state.apply(ListingRemoved(BOT_REF))
     for event in listed():
@@ -98,6 +98,6 @@ def test_nobody_is_reminded_of_what_cannot_be_voted_for(state: State) -> None:
         assert refused.value.code == "no_such_listing"
 
 
-def test_who_never_signed_in_has_no_reminders(state: State) -> None:
+def test_a_user_who_has_never_signed_in_has_no_reminders(state: State) -> None:
     with pytest.raises(Refusal, match="no_such"):
         set_reminder(state, OTHER_USER, BOT_REF, NOW_MS, by=BY)

@@ -1,12 +1,12 @@
-"""people/queries.py: users in pages, and names of those who have signed in."""
+"""people/queries.py: users in pages."""
 
-from core.actors import OPERATOR, user_actor
-from core.events import Event, UserSignedIn
+from core.actors import OPERATOR
+from core.events import Event
 from core.ledger import Ledger
 from core.state import State
-from core.user_rows import UserProfile, UserSession, user_ref
-from people.queries import names_of, users_page
-from tests.support.sample_rows import NOW_MS, OTHER_USER, OWNER, USER
+from core.user_rows import user_ref
+from people.queries import users_page
+from tests.support.sample_rows import NOW_MS
 from tests.support.slots_set import role_set
 
 IDS = [str(10**17 + number) for number in range(5)]
@@ -31,10 +31,3 @@ def test_a_cursor_need_not_exist_any_more(ledger: Ledger, state: State) -> None:
     ledger.commit([role_set(user_ref(each), "moderator", NOW_MS, by=OPERATOR) for each in (IDS[0], IDS[2])])
     assert page(state, IDS[1], 5) == ([IDS[2]], None)
     assert page(state, IDS[4], 5) == ([], None)
-
-
-def test_users_have_the_names_they_signed_in_with(ledger: Ledger) -> None:
-    for user, profile in ((USER, UserProfile("ada", "Ada L.")), (OWNER, UserProfile("ben"))):
-        session = UserSession(user, "Firefox", NOW_MS, NOW_MS)
-        ledger.commit([UserSignedIn(user_ref(user), profile, session, (), by=user_actor(user))])
-    assert names_of(ledger.state, (USER, OWNER, OTHER_USER)) == {USER: "Ada L.", OWNER: "ben"}

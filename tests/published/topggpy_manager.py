@@ -1,4 +1,4 @@
-"""The WebhookManager of topggpy, as its documentation shows it; each vote is a line of output."""
+"""The WebhookManager of topggpy, used as in its documentation. It prints a line for each vote."""
 
 import asyncio
 import json
@@ -9,7 +9,7 @@ from topgg.webhook import WebhookManager
 
 
 class Bot:
-    """What the manager needs of a discord.Client: a loop, and a way to dispatch events."""
+    """The parts of a discord.Client that the manager needs: a loop, and a method that dispatches events."""
 
     def __init__(self) -> None:
         self.loop = asyncio.get_running_loop()

@@ -1,1 +1,1 @@
-"""The builds: what comes out of them works without the source tree."""
+"""The builds: they work without the source tree."""

@@ -1,6 +1,6 @@
-"""The binary: one file that serves and does every other command on a machine without Python.
+"""The binary: one file that has every command and runs on a machine without Python.
 
-`make binary-test` builds dist/votegate and runs this. Without a build there is nothing to test.
+`make binary-test` builds dist/votegate and runs this.
 """
 
 import os
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.skipif(not BINARY.exists(), reason="`make binary` has n
 
 @pytest.fixture(scope="module")
 def binary(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The binary alone in a folder that nobody may write."""
+    """The binary alone in a read-only folder."""
     folder = tmp_path_factory.mktemp("binary")
     shutil.copy(BINARY, folder)
     folder.chmod(0o555)
@@ -45,7 +45,7 @@ def gateway(binary: Path, tmp_path: Path) -> Iterator[InstalledGateway]:
 
 
 def commands() -> list[list[str]]:
-    """Every command and every command of a group."""
+    """Return every command and every command of a group."""
     assert isinstance(cli, Commands)
     found: list[list[str]] = [[]]
     context = cli.make_context("votegate", [], resilient_parsing=True)
@@ -57,7 +57,7 @@ def commands() -> list[list[str]]:
 
 
 def test_every_command_says_how_it_is_used(binary: Path, tmp_path: Path) -> None:
-    """One after the other is slow: each is a process, and all run at once."""
+    """Each command is a process. All run at once, because that is faster."""
     started = {
         tuple(command): subprocess.Popen(
             [binary, *command, "--help"], cwd=tmp_path, env={}, stdout=subprocess.PIPE, text=True
@@ -89,7 +89,7 @@ def test_it_serves_votes_and_folds_its_disk_in_another_process(gateway: Installe
     assert "Traceback" not in gateway.log
 
 
-def test_a_killed_one_goes_on_elsewhere_from_its_backup_and_its_secrets(
+def test_a_backup_with_secrets_restores_a_killed_gateway_elsewhere(
     gateway: InstalledGateway, binary: Path, tmp_path: Path
 ) -> None:
     del gateway.environment["VOTEGATE_OPERATOR__TOKEN"]
@@ -114,7 +114,7 @@ def test_a_killed_one_goes_on_elsewhere_from_its_backup_and_its_secrets(
     assert elsewhere.signal(signal.SIGTERM) == 0
 
 
-def test_its_pages_show_a_load_and_an_endpoint_that_is_suspended_and_healed(
+def test_its_pages_show_load_and_an_endpoint_that_is_suspended_and_recovers(
     gateway: InstalledGateway, receiver: Receiver
 ) -> None:
     gateway.environment |= {
@@ -165,8 +165,8 @@ def test_its_pages_speak_every_language(gateway: InstalledGateway) -> None:
 
 
 @pytest.mark.parametrize("replaced", ["by another file", "by nothing"])
-def test_a_binary_that_is_replaced_while_it_runs_goes_on_whole(tmp_path: Path, replaced: str) -> None:
-    """The documented upgrade replaces it first. Each page here is its process's first of that kind."""
+def test_a_binary_that_is_replaced_while_it_runs_goes_on(tmp_path: Path, replaced: str) -> None:
+    """The documented upgrade replaces the file first. The process has shown none of these pages before."""
     binary = tmp_path / "votegate"
     shutil.copy(BINARY, binary)
     gateway = InstalledGateway(
@@ -202,7 +202,7 @@ def test_a_binary_that_is_replaced_while_it_runs_goes_on_whole(tmp_path: Path, r
     assert "Traceback" not in gateway.log
 
 
-def test_it_leaves_nothing_behind_and_unpacks_where_it_is_told(
+def test_it_unpacks_into_the_temporary_folder_and_leaves_nothing_behind(
     gateway: InstalledGateway, tmp_path: Path
 ) -> None:
     place = tmp_path / "unpacked"
@@ -218,7 +218,7 @@ LIBRARY = re.compile(r"lib[\w+.]+\.so\.[\d.]+")
 OF_THE_C_LIBRARY = {"libc.so.6", "libdl.so.2", "libpthread.so.0", "libm.so.6"}
 
 
-def test_the_libraries_that_it_brings_along_are_named(gateway: InstalledGateway, tmp_path: Path) -> None:
+def test_the_libraries_in_the_binary_are_named(gateway: InstalledGateway, tmp_path: Path) -> None:
     place = tmp_path / "unpacked"
     place.mkdir()
     gateway.environment["TMPDIR"] = str(place)
@@ -232,7 +232,7 @@ def test_the_libraries_that_it_brings_along_are_named(gateway: InstalledGateway,
 
 @pytest.mark.skipif(shutil.which("readelf") is None, reason="binutils are not installed here")
 @pytest.mark.parametrize("document", ["docs/operations.md", "deploy/README.md"])
-def test_the_libraries_that_it_needs_of_the_system_are_named(binary: Path, document: str) -> None:
+def test_the_libraries_that_it_needs_from_the_system_are_named(binary: Path, document: str) -> None:
     said = subprocess.check_output(["readelf", "--dynamic", binary], text=True, timeout=WAIT_SECONDS)
     needed = set(LIBRARY.findall(said)) - OF_THE_C_LIBRARY
     assert needed == {"libz.so.1"}
@@ -240,10 +240,12 @@ def test_the_libraries_that_it_needs_of_the_system_are_named(binary: Path, docum
 
 
 @pytest.mark.skipif(shutil.which("systemd-tmpfiles") is None, reason="systemd is not installed here")
-def test_a_cleaner_of_temporary_files_leaves_it_whole(gateway: InstalledGateway, tmp_path: Path) -> None:
+def test_a_cleaner_of_temporary_files_removes_nothing_of_it(
+    gateway: InstalledGateway, tmp_path: Path
+) -> None:
     place, rules = tmp_path / "unpacked", tmp_path / "clean.conf"
     place.mkdir()
-    rules.write_text(f"e {place} - - - 0\n")  # 0: however new a file is
+    rules.write_text(f"e {place} - - - 0\n")  # 0: files of any age
     gateway.environment["TMPDIR"] = str(place)
     gateway.start()
     (place / "left-by-another").mkdir()
@@ -277,7 +279,7 @@ def test_secrets_and_votes_stay_when_somebody_empties_its_own_folder(
 
 
 def test_it_is_a_node_of_a_fleet(gateway: InstalledGateway) -> None:
-    """Whether or not its Redis is there."""
+    """It starts without its Redis, too."""
     with socket.create_server(("127.0.0.1", 0)) as nobody:
         port = nobody.getsockname()[1]
     gateway.environment |= {
@@ -289,10 +291,10 @@ def test_it_is_a_node_of_a_fleet(gateway: InstalledGateway) -> None:
     assert gateway.signal(signal.SIGTERM) == 0
 
 
-def test_systemd_hears_of_its_second_process_that_it_is_ready_and_its_loop_runs(
+def test_systemd_gets_readiness_and_watchdog_messages_from_the_second_process(
     gateway: InstalledGateway, tmp_path: Path
 ) -> None:
-    """systemd names the first process, the only one that it knows, as the one to watch."""
+    """systemd knows only the first process, and names it as the one to watch."""
     watched = 'WATCHDOG_PID=$$ exec "$0" "$@"'
     gateway.program = ["/bin/sh", "-c", watched, *gateway.program]
     gateway.environment |= {"NOTIFY_SOCKET": str(tmp_path / "notify"), "WATCHDOG_USEC": "100000"}
@@ -307,7 +309,7 @@ def test_systemd_hears_of_its_second_process_that_it_is_ready_and_its_loop_runs(
 
 
 def test_it_stops_when_its_first_process_is_killed(gateway: InstalledGateway) -> None:
-    """Otherwise it would go on without a number by which somebody could stop it."""
+    """Otherwise it would go on, and nobody would know the process id to stop it by."""
     gateway.start()
     gateway.process.send_signal(signal.SIGKILL)
     gateway.process.wait(WAIT_SECONDS)
@@ -333,10 +335,10 @@ def test_it_stops_when_its_first_process_is_killed(gateway: InstalledGateway) ->
         ("size=20m", "votegate cannot unpack itself"),
     ],
 )
-def test_a_place_that_it_cannot_unpack_into_is_refused(
+def test_a_folder_that_it_cannot_unpack_into_is_refused(
     binary: Path, tmp_path: Path, mounted: str, said: str
 ) -> None:
-    """Most are words of PyInstaller and of the loader; deploy/README.md says what to do about each."""
+    """Most texts are those of PyInstaller and of the loader. deploy/README.md says what to do about each."""
     mounts = f"mount -t tmpfs -o {mounted} none /tmp && mount -t tmpfs -o ro none /var/tmp || exit 9"
     script = f"{mounts}; exec {binary} serve --port 0 --data-dir data"
     refused = subprocess.run(
@@ -348,7 +350,7 @@ def test_a_place_that_it_cannot_unpack_into_is_refused(
         timeout=WAIT_SECONDS,
     )
     if refused.returncode == 9 or "unshare" in refused.stderr:
-        pytest.skip("this machine lets nobody mount")
+        pytest.skip("this machine does not allow mounts")
     assert refused.returncode in {1, 127, 255}
     assert said in refused.stderr
     assert "Traceback" not in refused.stderr
@@ -356,7 +358,7 @@ def test_a_place_that_it_cannot_unpack_into_is_refused(
 
 
 @pytest.mark.parametrize("wrong", [["serv"], ["serve", "--prot", "1"], ["snapshot", "inspct"]])
-def test_what_it_does_not_know_is_refused_with_the_right_way(
+def test_unknown_commands_and_options_are_refused_with_the_usage(
     binary: Path, tmp_path: Path, wrong: list[str]
 ) -> None:
     refused = run(binary, tmp_path, *wrong)
@@ -375,8 +377,8 @@ def test_a_busy_port_is_refused_in_a_line(binary: Path, tmp_path: Path) -> None:
     assert "Traceback" not in refused.stderr
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_that_it_may_not_write_is_refused_in_a_line(binary: Path) -> None:
-    refused = run(binary, binary.parent, "serve", "--port", "0")
+def test_a_folder_that_cannot_be_used_is_refused_in_a_line(binary: Path) -> None:
+    refused = run(binary, binary.parent, "serve", "--port", "0", "--data-dir", "/proc/x")
     assert refused.returncode == 1
+    assert refused.stderr.splitlines()[-1].startswith("votegate cannot serve: /proc/x: ")
     assert "Traceback" not in refused.stderr

@@ -1,4 +1,4 @@
-"""Settings: where they come from, that all mistakes are told at once, and that no secret is ever shown."""
+"""Settings come from several sources. All mistakes are reported at once, and no secret is ever shown."""
 
 from collections.abc import Iterator, Mapping
 from ipaddress import ip_network

@@ -1,4 +1,4 @@
-"""The settings of a fleet: what they may be, that every mistake is named, and that no secret is shown."""
+"""The settings of a fleet: every mistake is named, and no secret is shown."""
 
 from pathlib import Path
 from typing import Any

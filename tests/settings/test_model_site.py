@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
-from grammars.snowflake import is_snowflake
+from grammars.patterns import is_snowflake
 from listings.review import denial_text
 from settings.model import ChatPlatformSettings, Settings, SettingsError, load_settings
 from tests.support.examples import examples
@@ -197,7 +197,7 @@ WHERE: dict[str, tuple[dict[str, object], list[str]]] = {
         ["server.address", "web.public_url"],
     ),
 }
-"""Where a gateway listens -> (its settings, those of them by which other machines reach it)."""
+"""By the place where a gateway listens: its settings, and those through which other machines reach it."""
 TOLD = (
     "is on loopback, where a stand-in signs everybody in as anyone, and {} lets other machines in; use the "
 )

@@ -1,4 +1,4 @@
-"""The settings of webhooks: their bounds, and what the gateway makes of them."""
+"""The settings of webhooks: their bounds, and how the gateway uses them."""
 
 from contextlib import closing
 from ipaddress import ip_network
@@ -82,7 +82,7 @@ def webhooks(**values: object) -> WebhooksSettings:
 
 
 def mistake(name: str, value: object) -> str:
-    """The one mistake in the settings."""
+    """Return the only mistake in the settings."""
     with pytest.raises(SettingsError) as raised:
         webhooks(**{name: value})
     (line,) = str(raised.value).splitlines()

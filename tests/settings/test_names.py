@@ -1,4 +1,4 @@
-"""settings/values.py: a name that is no setting is told as it was written, with the nearest that is one."""
+"""settings/values.py: an unknown name is reported as written, with the nearest name of a setting."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The file of settings: what is none is refused in one line."""
+"""settings/sources.py: a file that is no tree of settings is refused in one line."""
 
 from pathlib import Path
 

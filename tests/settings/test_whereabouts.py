@@ -1,4 +1,4 @@
-"""Where a gateway is, read without validating all settings: the same as the settings say."""
+"""settings/sources.py: the address of a gateway, read without validation, is that of the valid settings."""
 
 from pathlib import Path
 

@@ -36,7 +36,7 @@ from tests.support.generated_events import sequences
 from tests.support.journals import on, recording, snapshotter_of
 from tests.support.memory_ledger import empty_state
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF, SERVER_REF, listed, voted
-from tests.support.state_laws import assert_indexes_agree, picture
+from tests.support.state_invariants import assert_indexes_agree, picture
 
 
 def voted_at(label: str, user: int, count: int = 1, at_ms: int = NOW_MS, ref: str = BOT_REF) -> VoteCast:

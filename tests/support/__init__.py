@@ -1,1 +1,1 @@
-"""All that tests share, by what it gives; and the tests of what could itself be wrong."""
+"""Helpers of the tests, and tests of helpers that could be wrong themselves."""

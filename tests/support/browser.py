@@ -1,4 +1,4 @@
-"""Debian's chromium, driven by Playwright, and pages that remember what went wrong in them."""
+"""Debian's chromium, driven by Playwright, and visitors that note errors of the pages."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -30,17 +30,19 @@ def browsing() -> Iterator[Browser]:
 
 
 class Visitor:
-    """A browser with a session of its own. It notes errors in the console, refusals of the policy, and
-    requests to other hosts."""
+    """A browser with its own session.
+
+    It notes errors in the console, violations of the content security policy, and requests to other hosts.
+    """
 
     def __init__(self, browser: Browser, gateway: Client, hosts: Sequence[str] = (), **options: Any) -> None:
-        """`hosts` are the addresses of others that the pages may ask."""
+        """`hosts` are the other addresses that the pages may send requests to."""
         self.gateway = gateway
         self.home = gateway.base_url
         self._hosts = {urlsplit(each).netloc for each in (self.home, *hosts)}
         self.problems: list[str] = []
         self.expected: set[int] = set()
-        """Statuses that are no problem: chromium writes each failed request to the console."""
+        """Statuses that a test expects: chromium writes each failed request to the console."""
         self.context: BrowserContext = browser.new_context(
             base_url=self.home, viewport={"width": 1_280, "height": 800}, **options
         )
@@ -72,7 +74,7 @@ class Visitor:
         return self.page
 
     def barriers(self) -> list[str]:
-        """What axe finds wrong with the page, by rule and place."""
+        """Return the violations that axe finds in the page: the rule and the element."""
         found = Axe().run(self.page, options={"runOnly": list(RULES), "resultTypes": ["violations"]})
         return [
             f"{each['id']}: {node['html'][:160]}"
@@ -81,12 +83,12 @@ class Visitor:
         ]
 
     def overflow(self) -> int:
-        """The pixels by which the page is wider than its window."""
+        """Return the number of pixels by which the page is wider than its window."""
         wider: int = self.page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
         return max(wider, 0)
 
     def flaws(self) -> list[str]:
-        """The barriers of the page as it is, and the windows in which it scrolls sideways."""
+        """Return the barriers of the page, and the widths of windows in which it scrolls sideways."""
         found = self.barriers()
         for width in WIDTHS:
             self.page.set_viewport_size({"width": width, "height": 800})
@@ -100,7 +102,7 @@ class Visitor:
 
 @contextmanager
 def visiting(browser: Browser, gateway: Client, **options: Any) -> Iterator[Visitor]:
-    """A visitor for a test, in which nothing may go wrong."""
+    """Open a visitor. At the end it must have noted no problem."""
     visitor = Visitor(browser, gateway, **options)
     try:
         yield visitor

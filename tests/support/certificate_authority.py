@@ -25,7 +25,10 @@ SIGNS = x509.KeyUsage(
     encipher_only=False,
     decipher_only=False,
 )
-"""Python 3.13 wants an authority to say what its key is for, and a certificate to say who has signed it."""
+"""The uses of an authority's key.
+
+Python 3.13 requires them, and in each certificate the key of its signer.
+"""
 
 
 class Authority:
@@ -48,9 +51,9 @@ class Authority:
     def server(
         self, *names: str, expired: bool = False, self_signed: bool = False, chain: int = 0
     ) -> ssl.SSLContext:
-        """The TLS of a server that has a certificate for these names and addresses.
+        """Return the TLS of a server with a certificate for these names and addresses.
 
-        `chain` is how many further certificates it sends, which nobody needs, of some 300 bytes each.
+        `chain` is the number of needless certificates that it sends, too, of about 300 bytes each.
         """
         key = ec.generate_private_key(ec.SECP256R1())
         subject = _named(names[0])

@@ -31,7 +31,7 @@ def key_pem(key: Key, encryption: KeySerializationEncryption = NoEncryption()) -
 
 
 def certificate_pem(key: Key, name: str = HOST) -> bytes:
-    """Signed by itself."""
+    """Return a self-signed certificate."""
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     begin = datetime(2020, 1, 1)
     return (
@@ -49,13 +49,13 @@ def certificate_pem(key: Key, name: str = HOST) -> bytes:
 
 
 class Files:
-    """The two files, as an operator has them."""
+    """The two files in a folder."""
 
     def __init__(self, folder: Path) -> None:
         self.certificate, self.key = folder / "certificate.pem", folder / "key.pem"
 
     def write(self, key: Key | None = None) -> bytes:
-        """A new certificate with its key; returns the certificate."""
+        """Write a new certificate and its key. Return the certificate."""
         key = key or new_key()
         self.certificate.write_bytes(certificate_pem(key))
         self.key.write_bytes(key_pem(key))

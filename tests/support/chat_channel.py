@@ -34,5 +34,5 @@ def described(call: Received) -> str:
 
 
 def told(receiver: Receiver) -> list[str]:
-    """Whose votes came into the channel, in the order in which they did."""
+    """Return the users of the votes in the channel, in their order."""
     return [described(call)[2:20] for call in receiver.received]

@@ -1,4 +1,4 @@
-"""Co-owners as tests want them: rows, and people who have accepted through the API."""
+"""Co-owners for tests: rows, and users who accept through the API."""
 
 from core.actors import user_actor
 from core.rows import CoOwner
@@ -7,7 +7,7 @@ from tests.support.sample_rows import NOW_MS
 
 
 def co_owner(user: str, *, joined: bool = True) -> CoOwner:
-    """A user who has accepted, or who is invited only."""
+    """Return a co-owner who has accepted, or an invited user."""
     return CoOwner(f"of {user}", user_actor(user), NOW_MS, NOW_MS if joined else None)
 
 

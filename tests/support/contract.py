@@ -1,4 +1,4 @@
-"""The texts of the contract, a gateway that keeps it, and what tests ask of one."""
+"""Texts of the contract, a gateway for tests of it, and questions to a gateway."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -7,9 +7,12 @@ from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
 from requests import Response
 
-from tests.support.gateways import BOT, SERVER, USER, Client, ThreadGateway, eventually, running
+from kinds.kind import Kind
+from kinds.registry import KINDS
+from tests.support.gateways import BOT, OWNER, SERVER, USER, Client, ThreadGateway, eventually, running
 from tests.support.webhook_receiver import Answer, Receiver
 
 BOT_PATH = f"/manage/bots/{BOT}"
@@ -33,10 +36,12 @@ MALFORMED_IDS = {
     "full-width digits": "１" * 18,
     "space": "1" * 17 + "%20",
 }
-"""As they stand in a path, by what is wrong with them."""
+"""Ids as in a path, by their fault."""
 
+LISTED: Mapping[str, str] = {"bots": BOT, "servers": SERVER}
+"""The ids of the listings that `serving` serves. Of every other kind it serves a sample."""
 SHORT_DRAIN_SECONDS = 0.1
-"""The settings of a gateway that a test stops while a receiver hangs."""
+"""`drain_seconds` of a gateway that a test stops while a receiver hangs."""
 
 
 class Limit(NamedTuple):
@@ -46,8 +51,7 @@ class Limit(NamedTuple):
 
 
 class Served(NamedTuple):
-    """A gateway with an approved bot, its key, an approved server and a moderator; both listings have
-    webhooks."""
+    """A gateway with a moderator, and an approved listing of each kind with a webhook; `key` is the bot's."""
 
     gateway: ThreadGateway
     key: str
@@ -62,41 +66,58 @@ class Served(NamedTuple):
         return self.gateway.operate(method, path, body)
 
     def digest(self) -> str:
-        """Equal for equal states."""
+        """Return a digest that is equal for equal states."""
         return self.gateway.digest()
 
     def token(self, path: str) -> str:
-        """The credentials that a path asks for."""
+        """Return the credentials that a path needs."""
         return self.key if path.startswith("/bots/") else f"Bearer {self.gateway.operator_token}"
 
     def send(self, method: str, path: str, body: bytes | Iterator[bytes] = b"") -> Response:
-        """A call with credentials; a body in pieces is sent in chunks."""
+        """Call with credentials. A body in pieces is sent in chunks."""
         return self.gateway.request(method, path, headers={"Authorization": self.token(path)}, data=body)
 
 
 @contextmanager
 def serving(folder: Path) -> Iterator[Served]:
-    """For tests that change nothing: one gateway for all of them, which shuts no address out."""
+    """Serve one gateway for all tests that change nothing. It blocks no address after failures."""
     patient = {"limits.failures.requests": 1_000_000, "limits.failures.window_seconds": 300}
     with running(folder, **patient) as gateway:
         gateway.list_server()
         served = Served(gateway, gateway.list_bot())
-        for path in (BOT_PATH, f"/manage/servers/{SERVER}"):
-            set_webhook(gateway, "http://127.0.0.1:9/", path)
+        for kind in KINDS:
+            if kind.plural not in LISTED:
+                list_sample(gateway, kind)
+            if kind.has("webhook"):
+                set_webhook(gateway, "http://127.0.0.1:9/", f"/manage/{kind.plural}/{listed_id(kind)}")
         gateway.done("PUT", f"/manage/users/{USER}/moderator")
         yield served
 
 
+def listed_id(kind: Kind) -> str:
+    """Return the id of the listing of a kind that `serving` serves."""
+    return LISTED.get(kind.plural, kind.id.sample)
+
+
+def list_sample(gateway: ThreadGateway, kind: Kind) -> None:
+    """List an approved sample of a kind."""
+    sample = {name: getattr(kind.sample, name) for name in kind.fields}
+    path = f"/manage/{kind.plural}"
+    gateway.done("POST", path, {"id": kind.id.sample, "owner_id": OWNER, **msgspec.to_builtins(sample)})
+    gateway.done("POST", f"{path}/{kind.id.sample}/approve", {})
+
+
 def filled(template: str, **ids: str) -> str:
-    """The path with ids in it: given ones, or those of what `serving` serves and of an unknown key."""
-    thing = SERVER if "/servers/" in template else USER if "/users/" in template else BOT
+    """Return a path with ids: the given ones, or those of `serving`; keys and deliveries are unknown ones."""
+    of_kind = [listed_id(kind) for kind in KINDS if f"/{kind.plural}/" in template]
+    thing = USER if "/users/" in template else of_kind[0] if of_kind else BOT
     known = {"id": thing, "user_id": USER, "act": "vote"}
     known |= dict.fromkeys(("key_id", "delivery_id", "session_id"), "none")
     return template.format(**{**known, **ids})
 
 
 def clear_error(response: Response) -> int:
-    """The status of an error in the common shape, whatever else its body tells."""
+    """Return the status of an error in the common shape. Its body may have more facts."""
     body = response.json()
     assert response.headers["content-type"] == "application/json"
     assert body["success"] is False
@@ -108,7 +129,7 @@ def clear_error(response: Response) -> int:
 
 
 def refusal(response: Response) -> tuple[int, str]:
-    """Status and text of an error that has the common shape and nothing else."""
+    """Return status and text of an error that has the common shape and nothing else."""
     body = response.json()
     assert response.headers["content-type"] == "application/json"
     assert body == {"success": False, "error": body["error"], "status": response.status_code}
@@ -116,7 +137,7 @@ def refusal(response: Response) -> tuple[int, str]:
 
 
 def wrong_fields(response: Response) -> set[str]:
-    """The fields that a validation error names."""
+    """Return the fields that a validation error names."""
     body = response.json()
     assert set(body) == {"success", "error", "status", "fields"}
     assert (body["success"], body["status"], response.status_code) == (False, 400, 400)
@@ -125,7 +146,7 @@ def wrong_fields(response: Response) -> set[str]:
 
 
 def limit(response: Response) -> Limit:
-    """The limit headers of an answer; each of them must be there."""
+    """Return the limit headers of an answer, which must have all of them."""
     headers: Mapping[str, str] = response.headers
     named = Limit(*(int(headers[f"ratelimit-{name}"]) for name in Limit._fields))
     assert headers["ratelimit-policy"].startswith(f"{named.limit};w=")
@@ -137,18 +158,18 @@ def set_webhook(gateway: ThreadGateway, url: str, path: str = BOT_PATH, **fields
 
 
 def webhook(gateway: Client, path: str = BOT_PATH) -> Any:
-    """The webhook as its owner sees it."""
+    """Return the webhook as its owner sees it."""
     return gateway.done("GET", f"{path}/webhook")
 
 
 def deliveries(gateway: Client, path: str = BOT_PATH) -> list[Any]:
-    """The log, newest first."""
+    """Return the log of deliveries, newest first."""
     found: list[Any] = gateway.done("GET", f"{path}/webhook/deliveries?limit=500")["deliveries"]
     return found
 
 
 def attempted(gateway: Client, attempts: int, path: str = BOT_PATH) -> Any:
-    """The newest delivery, once it has had so many attempts."""
+    """Wait until the newest delivery has had so many attempts. Return it."""
 
     def newest() -> Any:
         found = deliveries(gateway, path)[0]
@@ -160,7 +181,7 @@ def attempted(gateway: Client, attempts: int, path: str = BOT_PATH) -> Any:
 
 
 def all_attempted(gateway: Client, attempts: int, path: str = BOT_PATH) -> list[Any]:
-    """The log, once each delivery in it has had so many attempts."""
+    """Wait until each delivery of the log has had so many attempts. Return the log."""
 
     def log() -> list[Any]:
         found = deliveries(gateway, path)
@@ -180,36 +201,41 @@ def pending(gateway: Client) -> int:
 
 
 def idle(gateway: Client) -> bool:
-    """Whether no attempt is under way and what came of the last one is durable: time or an event must come
-    before there is another."""
+    """Return true if no attempt is under way and the outcome of the last one is durable.
+
+    The next attempt then needs an event, or time.
+    """
     state = gateway.done("GET", "/debug/overview.json")
     durable: bool = state["positions"]["durable"] == state["positions"]["head"]
     return durable and state["counts"]["webhooks_in_flight"] == 0
 
 
 def arrive(gateway: Client, receiver: Receiver, count: int) -> None:
-    """Waits until the receiver has had so many requests, and nothing is under way."""
+    """Wait until the receiver has had so many requests, and no attempt is under way."""
     eventually(lambda: len(receiver.received) == count and idle(gateway))
 
 
 def caught_up(gateway: ThreadGateway) -> bool:
-    """Whether nothing waits any more. Lets time pass: what was held back for an endpoint leaves at a pace."""
+    """Advance the clock by a second, because waiting webhooks of an endpoint leave at a pace.
+
+    Return true if none is pending.
+    """
     gateway.advance(1)
     return pending(gateway) == 0
 
 
 def users(count: int, first: int = 0) -> list[str]:
-    """Ids in an order of their own."""
+    """Return ids of users in ascending order."""
     return [str(700_000_000_000_000_000 + number) for number in range(first, first + count)]
 
 
 def voters_of(receiver: Receiver) -> list[str]:
-    """Whose votes the receiver was told of, in the order in which it was."""
+    """Return the users of the received webhooks, in the order of arrival."""
     return [json.loads(call.body)["user"] for call in receiver.received]
 
 
 def endless(receiver: Receiver, size: int) -> Answer:
-    """A 200 whose body stops after `size` bytes without ending."""
+    """Return an answer 200 whose body stops after `size` bytes and does not end."""
 
     def answer(handler: BaseHTTPRequestHandler) -> None:
         handler.send_response(200)

@@ -21,12 +21,12 @@ def run(main: Coroutine[Any, Any, T]) -> T:
 
 
 async def happened(event: threading.Event) -> None:
-    """Waits for what another thread tells."""
+    """Wait for an event that another thread sets."""
     assert await asyncio.to_thread(event.wait, WAIT_SECONDS), "it did not happen"
 
 
 async def until(condition: Callable[[], object]) -> None:
-    """Waits for a condition that no event tells of; `run` bounds the wait."""
+    """Wait for a condition that has no event. `run` bounds the wait."""
     while not condition():  # noqa: ASYNC110 (there is no event to wait for)
         await asyncio.sleep(0.001)
 

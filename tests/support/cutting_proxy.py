@@ -1,6 +1,7 @@
-"""A wire between clients and a server on loopback that slows down, falls silent and breaks when told to.
+"""A proxy between clients and a server on loopback. A test makes it slow, silent or broken.
 
-The law: bytes arrive unchanged and in order, or not at all; `restore` lets pass what a silence held back.
+Invariant: bytes arrive unchanged and in order, or not at all. `restore` lets bytes pass that `hang` held
+back.
 """
 
 import asyncio
@@ -19,22 +20,25 @@ HOST = "127.0.0.1"
 _RESET = struct.pack("ii", 1, 0)
 """SO_LINGER of no seconds: closing sends a reset."""
 TURNS_TO_CLOSE = 3
-"""A transport whose opening was cancelled is closed a turn of the loop later, and warns if there is none."""
+"""asyncio closes a transport a turn after its opening was cancelled.
+
+It warns if the loop has ended by then.
+"""
 
 
 def held_port() -> socket.socket:
-    """A socket that keeps a free port from everyone but a listener that comes to it by its number.
+    """Reserve a free port: no other program gets it, and a test can listen on it by its number.
 
-    As long as nobody listens there, connections are refused.
+    Connections are refused until then.
     """
     held = socket.socket()
     held.bind((HOST, 0))
-    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # only now: nobody else was given this port
+    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # after bind, so that this port was a free one
     return held
 
 
 class _Way:
-    """One direction, of all connections."""
+    """One direction of all connections."""
 
     def __init__(self) -> None:
         self.open = asyncio.Event()
@@ -46,7 +50,7 @@ class _Way:
         self.open.set()
 
     async def carry(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
-        """Returns when the source ends; raises ConnectionError when the connection is to be cut."""
+        """Carry bytes until the source ends. Raises ConnectionError to cut the connection."""
         while True:
             piece = await source.read(65_536)
             await asyncio.sleep(self.delay_seconds)
@@ -64,9 +68,9 @@ class _Way:
 
 
 class CuttingProxy:
-    """Passes everything to `target_port` until told otherwise; `restore` ends whatever it was told.
+    """Passes everything to `target_port` until a test changes that; `restore` undoes all changes.
 
-    With `tls` it is what clients take for a server that speaks TLS. `connections` counts what it accepted.
+    With `tls`, clients connect to it by TLS. `connections` counts accepted connections.
     """
 
     def __init__(self, target_port: int, tls: ssl.SSLContext | None = None) -> None:
@@ -105,7 +109,7 @@ class CuttingProxy:
         self.stop()
 
     def restore(self) -> None:
-        """Connections that were cut stay cut; those that hung go on."""
+        """Pass everything. Connections that hung go on; connections that were cut stay cut."""
 
         def restoring() -> None:
             self._closes_new = False
@@ -115,7 +119,7 @@ class CuttingProxy:
         self._change(restoring, listens=True)
 
     def delay(self, requests: float = 0.0, answers: float = 0.0) -> None:
-        """Seconds that pass before each piece goes on."""
+        """Delay each piece by so many seconds."""
 
         def delaying() -> None:
             self._requests.delay_seconds, self._answers.delay_seconds = requests, answers
@@ -123,7 +127,7 @@ class CuttingProxy:
         self._change(delaying)
 
     def hang(self) -> None:
-        """Connections stay open and new ones are accepted, but nothing goes through: half-open."""
+        """Let nothing through. Connections stay open, and new ones are accepted."""
 
         def hanging() -> None:
             self._requests.open.clear()
@@ -132,15 +136,15 @@ class CuttingProxy:
         self._change(hanging)
 
     def hang_answers(self) -> None:
-        """The server goes on doing what it is asked; nobody hears of it."""
+        """Let requests through, but no answers."""
         self._change(self._answers.open.clear)
 
     def cut(self, *, accepts: bool = False) -> None:
-        """Resets all connections; refuses new ones, or `accepts` and closes them."""
+        """Reset all connections. Refuse new ones, or accept and close them."""
         self._change(self._cut, listens=accepts)
 
     def bytes_cut_after(self, count: int) -> None:
-        """Resets the connection on which the `count`-th byte of answers from now on has gone through."""
+        """Reset the connection that carries the `count`-th byte of answers from now on, after that byte."""
 
         def cutting() -> None:
             self._answers.bytes_left = count
@@ -148,7 +152,7 @@ class CuttingProxy:
         self._change(cutting)
 
     def _change(self, change: Callable[[], None], *, listens: bool | None = None) -> None:
-        """Changes in the loop's thread; by the return everything that was to be cut is cut."""
+        """Change in the thread of the loop. Return when all connections are cut that the change cuts."""
 
         async def changing() -> None:
             if listens is not None:
@@ -165,7 +169,7 @@ class CuttingProxy:
             link.cancel()
 
     def _note(self, _: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """What a connection dies of is what this is for; anything else is a fault of the proxy."""
+        """Note an error. Errors of connections are expected; any other is a bug of the proxy."""
         if not isinstance(context.get("exception"), OSError):
             self._errors.append(context)
 
@@ -187,7 +191,9 @@ class CuttingProxy:
         await self._stop.wait()
         await self._listen(False)
         self._closes_new = True
-        while others := asyncio.all_tasks() - {asyncio.current_task()}:  # some are only now being accepted
+        while others := asyncio.all_tasks() - {
+            asyncio.current_task()
+        }:  # some connections are still being accepted
             for other in others:
                 other.cancel()
             await asyncio.wait(others)
@@ -195,7 +201,7 @@ class CuttingProxy:
             await asyncio.sleep(0)
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """A task of our own: streams would report a cancelled one of theirs as an error."""
+        """Accept a connection in our own task: asyncio reports a cancelled task of its own as an error."""
         self.connections += 1
         reset = _resetting(writer)
         if self._closes_new:
@@ -231,9 +237,12 @@ class CuttingProxy:
 
 
 def _resetting(writer: asyncio.StreamWriter) -> Callable[[], None]:
-    """Resets the connection, if it is not closed by then; to be made early: TLS forgets its socket."""
+    """Return a function that resets the connection, if it is open.
+
+    Call this early: TLS forgets its socket.
+    """
     connection = writer.get_extra_info("socket")
-    writer.transport.set_write_buffer_limits(high=1)  # so that drain() waits until all has left
+    writer.transport.set_write_buffer_limits(high=1)  # so that drain() waits until all bytes have left
 
     def reset() -> None:
         with contextlib.suppress(OSError):  # closed already

@@ -49,8 +49,8 @@ print("{"a line that is too long for a phone " * 6}")
 
 @contextmanager
 def filled_scene(folder: Path, receiver: Receiver, **settings: object) -> Iterator[ThreadGateway]:
-    """A bot whose endpoint is suspended, one in review, one with limits, a server,
-    a user under quarantine, and what callers do."""
+    """Serve a bot whose endpoint is suspended, one in review, one with limits, a server, a user under
+    quarantine, and some calls."""
     own: dict[str, Any] = {"webhooks.retries": 0, "webhooks.suspend_after": 3, **settings}
     with running(folder, **own) as gateway:
         key = gateway.list_bot()

@@ -28,7 +28,7 @@ APPROVED_BOT = Listing(
     keys=(PRODUCTION_KEY,),
 )
 APPROVED_SERVER = Listing(
-    f"servers/{SERVERS.sample_id}",
+    f"servers/{SERVERS.id.sample}",
     OWNER,
     ServerProfile("Example server", "A place to talk about bots", ("bots", "talk"), "Community"),
     NOW_MS - 2 * DAY_MS,

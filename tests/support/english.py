@@ -1,4 +1,4 @@
-"""Texts of pages in English, for tests of what says them."""
+"""Texts of pages in English, for tests."""
 
 from languages.texts import Words
 from web.localization import for_operators

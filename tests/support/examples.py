@@ -1,4 +1,4 @@
-"""How many examples of a property, or of a kind of damage, there is time for."""
+"""The number of examples of a property, or of a kind of damage, that a test has time for."""
 
 import os
 from collections.abc import Callable
@@ -13,12 +13,13 @@ ALL_EXAMPLES = "VOTEGATE_ALL_EXAMPLES" in os.environ
 
 
 def affordable(count: int) -> int:
-    """Return how many of `count` examples there is time for: `make test` has time for a tenth of them."""
+    """Return a tenth of `count` for `make test`, but at least 15 if there are as many; all for `make
+    test-long`."""
     return count if ALL_EXAMPLES else max(count // 10, min(count, 15))
 
 
 def examples(count: int) -> Callable[[F], F]:
-    """Run a property on `count` examples, the same ones every time, however slow the machine."""
+    """Run a property on `count` examples: the same ones every time, on a slow machine, too."""
     return settings(max_examples=affordable(count))
 
 

@@ -1,8 +1,8 @@
-"""A disk that fails where a test says. Law: what no fault names is done for real, and counted.
+"""A disk that fails where a test wants it. All other calls go to a real disk, and are counted.
 
-A point is a call on a kind of file, so it has the name of a step of the protocol: the header of a new segment
-is synced, the last frame of a segment is written. A fault says at which point, before or after the call, at
-the how-manieth time, what happens.
+A point is a call on a kind of file. It is named after a step of the protocol: the header of a new segment is
+synced, the last frame of a segment is written. A fault names a point, before or after the call, the n-th
+time, and the failure.
 """
 
 import errno
@@ -34,10 +34,10 @@ class Point(StrEnum):
     SEGMENT_HEADER_SYNC = "segment_header_sync"
     SEGMENT_RENAME = "segment_rename"
     SEGMENT_DISCARD = "segment_discard"
-    """An unfinished one is deleted."""
+    """Delete an unfinished segment."""
     SEGMENT_OPEN = "segment_open"
     START_WRITE = "start_write"
-    """A start writes again what it has read."""
+    """Write again at a start the bytes that were read."""
     JOURNAL_WRITE = "journal_write"
     JOURNAL_SYNC = "journal_sync"
     CONTINUED_WRITE = "continued_write"
@@ -75,14 +75,17 @@ class Action(StrEnum):
     EIO = "eio"
     ENOSPC = "enospc"
     SHORT = "short"
-    """Half of the bytes are written, and the call says so."""
+    """Write half of the bytes, and return their number."""
     SHORT_EIO = "short_eio"
     SHORT_ENOSPC = "short_enospc"
     SHORT_KILL = "short_kill"
-    """Half of the bytes are written, then the process is killed."""
+    """Write half of the bytes, then kill the process."""
     SYNC_LOST = "sync_lost"
-    """The sync fails with EIO, once for everyone who has the file open; this and every later sync of the file
-    does nothing, and the later ones claim success: what Linux does with pages that it could not write."""
+    """Fail with EIO once for each open descriptor of the file, and lose the bytes. Later syncs do nothing,
+    and succeed.
+
+    Linux does that with pages that it cannot write.
+    """
     KILL = "kill"
 
 
@@ -97,8 +100,7 @@ class _SyncLost(OSError):
 
 @dataclass(frozen=True)
 class Fault:
-    """`action` at the n-th time and, when `times` is above 1, at the following times that the point is
-    reached."""
+    """`action` happens the n-th time that the point is reached, and the following times up to `times`."""
 
     point: Point
     action: Action
@@ -107,7 +109,7 @@ class Fault:
     times: int = 1
 
     def __str__(self) -> str:
-        """As `fault_of` reads it: what an environment variable can hand to another process."""
+        """Return the text that `fault_of` reads, for an environment variable of another process."""
         return f"{self.point}:{self.action}:{self.moment}:{self.nth}:{self.times}"
 
 
@@ -117,7 +119,7 @@ def fault_of(text: str) -> Fault:
 
 
 class FailingDisk:
-    """Hands every call on to another disk, except where a fault of the plan says otherwise."""
+    """Passes every call on to another disk, except where the plan has a fault."""
 
     def __init__(self, plan: Iterable[Fault] = (), inner: Disk = OS_DISK) -> None:
         self.plan = list(plan)
@@ -130,15 +132,15 @@ class FailingDisk:
         self._inner = inner
         self._files: dict[int, Path] = {}
         self._continued: set[int] = set()
-        """Files whose last frame says that the segment is continued."""
+        """Files with a last frame that says that another segment follows."""
         self._lost: set[Path] = set()
-        """Files of which a sync has failed, and no other does anything."""
+        """Files whose sync has failed. Later syncs of them do nothing."""
         self._untold: set[int] = set()
-        """Descriptors of such files that were not told yet."""
+        """Descriptors of such files that have not had the error yet."""
         self._lock = threading.Lock()  # two threads write: the journal's and the snapshot's
 
     def fill(self, is_full: bool) -> None:
-        """Take all space, or give it back. Without space no file can be made, and a write fails half done."""
+        """Take all space, or free it. Without space no file can be created, and a write fails half done."""
         self._is_full = is_full
 
     def create(self, path: Path) -> int:
@@ -205,12 +207,12 @@ class FailingDisk:
             self._meet(point, Moment.AFTER)
         except OSError:
             if isinstance(result, int):
-                self._inner.close(result)  # a file that its caller never got
+                self._inner.close(result)  # the caller never gets this file
             raise
         return result
 
     def _meet(self, point: Point, moment: Moment) -> Action | None:
-        """Does what the plan says, or returns the kind of short write that it wants."""
+        """Do what the plan says, or return the kind of short write that it wants."""
         with self._lock:
             self.reached[point, moment] += 1
             count = self.reached[point, moment]
@@ -239,7 +241,7 @@ class FailingDisk:
             return _on(path, "write")
         if bytes(content[: len(SEGMENT_MAGIC)]) == SEGMENT_MAGIC:
             return Point.START_WRITE
-        if bytes(content[: len(FRAME_MAGIC)]) == FRAME_MAGIC:  # else it is the rest of a short write
+        if bytes(content[: len(FRAME_MAGIC)]) == FRAME_MAGIC:  # otherwise the rest of a short write
             self._continued.discard(file)
             if content[len(FRAME_MAGIC)] == FrameKind.CONTINUED:
                 self._continued.add(file)
@@ -257,7 +259,7 @@ def _is_segment(path: Path) -> bool:
 
 
 def _on(path: Path, call: str) -> Point:
-    """The point that a call on a file is, unless it writes or syncs a segment."""
+    """Return the point of a call on a file, but not of a write or sync of a segment."""
     if path.name.endswith(TORN_SUFFIX):
         return Point(f"torn_{call}")
     if path.name.startswith(SNAPSHOT):

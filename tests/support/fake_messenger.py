@@ -82,7 +82,7 @@ class MessageStage(Generic[N]):
         return asyncio.create_task(self.sender.run())
 
     async def asked(self) -> int:
-        """Let the sender do what it can now. Return how often it asked the platform."""
+        """Let the sender do its due work. Return the number of requests to the platform."""
         before = self.messenger.asked
         while self.sender.step(self.clock.steady_ms()) and (self.spawned or self.has_more()):
             while self.spawned:

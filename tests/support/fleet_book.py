@@ -1,4 +1,5 @@
-"""What the nodes of a fleet have acknowledged, and how much each knew of removals and erasures then."""
+"""The events that the nodes of a fleet have acknowledged, with the removals and erasures that each node knew
+of."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -16,7 +17,7 @@ from core.sharing import NO_TENURE, OF_OWNERS, WRITTEN_TOGETHER, tenure
 from tests.support.memory_nodes import DIGESTS, Node
 
 Life = tuple[str, int]
-"""A listing's ref, and when the one before it was removed."""
+"""A listing's ref, and the time at which a former listing of the same ref was removed."""
 Tenure = tuple[Stamp, int]
 
 
@@ -55,7 +56,7 @@ class Book:
         self.votes: list[Vote] = []
         self.parts: dict[tuple[Life, str], list[tuple[tuple[Tenure, Stamp], list[Any]]]] = defaultdict(list)
         self.keys: dict[tuple[Life, Tenure], dict[str, list[Key]]] = defaultdict(lambda: defaultdict(list))
-        """By the take-over that their issuer knew of."""
+        """By the take-over that the issuer of the key knew of."""
         self.used: dict[Life, dict[str, int]] = defaultdict(dict)
         self.deleted: dict[Life, set[str]] = defaultdict(set)
         self.windows: dict[Life, dict[str, StatsWindow]] = defaultdict(dict)
@@ -166,12 +167,15 @@ class Book:
 
 
 def stamp_of(row: Listing, part: str) -> tuple[Tenure, Stamp]:
-    """What orders the writings of a part: of an owner's, first the take-over that the writer knew of."""
+    """Return the order of writings of a part. A part of the owners is ordered by the take-over first."""
     return tenure(row) if part in OF_OWNERS else NO_TENURE, getattr(row.known_stamps, part)
 
 
 def values(row: Listing, part: str) -> list[Any]:
-    """What is written together. How an endpoint is doing is no setting of it."""
+    """Return the fields that are written together.
+
+    The state of an endpoint is not a setting of its webhook.
+    """
     fields = [getattr(row, name) for name in WRITTEN_TOGETHER[part]]
     if part == "webhook" and row.webhook is not None:
         return [(row.webhook.url, row.webhook.saved_ms, row.webhook.secret)]

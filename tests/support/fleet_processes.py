@@ -41,8 +41,8 @@ class Edge(ForkedGateway):
         return self.done("GET", "/debug/data.json")["fleet_digest"]
 
     def stop(self) -> None:
-        """As an operator does; it has told the others everything then."""
-        self.session.close()  # or it would wait for that
+        """Stop it as an operator does. It has sent everything to the other nodes then."""
+        self.session.close()  # otherwise it would wait for this connection
         assert self.signal(signal.SIGTERM) == 0
 
     def kill(self) -> None:

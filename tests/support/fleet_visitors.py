@@ -1,6 +1,6 @@
-"""Callers of a fleet who never stop asking, and remember what they were told.
+"""Callers of a fleet that keep calling, and remember the votes that were acknowledged.
 
-The law: every call is answered, and with what it asked for; nobody here ever takes a 5xx, or no answer.
+Every call must be answered with success: a 5xx, or no answer, fails the test.
 """
 
 import shutil
@@ -24,18 +24,18 @@ UNLIMITED = {
 }
 CLAIM_SECONDS = 0.5
 PATIENT = {"VOTEGATE_REDIS__CLAIM_TIMEOUT_SECONDS": str(CLAIM_SECONDS)}
-"""A vote waits longer for its claim than a busy machine takes for it."""
+"""Votes wait longer for a claim than a busy machine needs."""
 LOOPS = {
     "registry": "hearing of other nodes",
     "publishing": "telling other nodes",
     "following": "reading other nodes",
     "usage": "telling what limits allow",
 }
-"""The requests of a node to Redis, as its log calls them."""
+"""Loops of a node that use Redis, with their names in the log."""
 
 
 class Visitors:
-    """`first_user` is the first of all users; each votes once."""
+    """Callers of a bot's API. Each vote is of a new user, from `first_user` on."""
 
     def __init__(self, fleet: FleetOfEdges, key: str, first_user: int = 700_000_000_000_000_000) -> None:
         self.fleet = fleet
@@ -58,7 +58,7 @@ class Visitors:
         return user
 
     def visit(self, edge: Client) -> None:
-        """One of every call."""
+        """Make each kind of call once."""
         user = self.vote(edge)
         calls = [
             edge.voters(self.key, user=user),
@@ -74,7 +74,7 @@ class Visitors:
         self.answered += len(calls)
 
     def visiting_until(self, condition: Callable[[], bool], *edges: Client) -> None:
-        """Visits them all, again and again, and once more when the condition has come true."""
+        """Visit all nodes until the condition is true, and then once more."""
 
         def visited() -> bool:
             for edge in edges:
@@ -86,14 +86,14 @@ class Visitors:
             self.visit(edge)
 
     def all_known(self, *edges: Edge) -> None:
-        """Waits until the nodes have the same content, with every acknowledged vote in it."""
+        """Wait until the nodes have the same content. It must have every acknowledged vote."""
         self.fleet.converge(*edges)
         for edge in edges:
             assert unknown(edge, self.voted) == []
 
 
 class Place(NamedTuple):
-    """A fleet with its visitors, its Redis, and the wire between."""
+    """A fleet with its visitors, its Redis, and the proxy between them."""
 
     server: RedisServer
     proxy: CuttingProxy
@@ -105,7 +105,7 @@ class Place(NamedTuple):
 
 
 def unknown(edge: Client, users: list[str]) -> list[str]:
-    """Those of the users who have not voted, as far as the node knows."""
+    """Return the users whose votes the node does not know."""
     found = []
     for start in range(0, len(users), CHECKED_AT_ONCE):
         some = {"users": users[start : start + CHECKED_AT_ONCE]}
@@ -114,17 +114,17 @@ def unknown(edge: Client, users: list[str]) -> list[str]:
 
 
 def failing(edge: Edge) -> set[str]:
-    """The loops of a node that do not get what they ask for."""
+    """Return the loops of a node that fail at the moment."""
     return set(edge.replication["failing"])
 
 
 def told(log: str, loop: str) -> tuple[int, int]:
-    """How often a node's log says that a loop fails, and that it works again."""
+    """Count the lines of a node's log that say that a loop fails, and that it works again."""
     return log.count(f"Redis: {LOOPS[loop]} fails"), log.count(f"Redis: {LOOPS[loop]} works again")
 
 
 def with_secrets_of(edge: Edge, folder: Path, *secrets: str) -> Path:
-    """A data folder, new or begun anew, with some of the fleet's secrets."""
+    """Empty a data folder, and copy some of the fleet's secrets into it."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     for secret in secrets:
@@ -138,7 +138,7 @@ def _is_ready(edge: Edge) -> bool:
 
 @contextmanager
 def wired(folder: Path, *arguments: str) -> Iterator[Place]:
-    """Two nodes that know of each other and of a bot, and their wire to Redis."""
+    """Run two nodes that know each other and a bot, with a proxy to Redis that can be cut."""
     (folder / "redis").mkdir()
     server = RedisServer(folder / "redis", *arguments)
     try:

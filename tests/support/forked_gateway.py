@@ -15,7 +15,7 @@ from tests.support.gateways import WAIT_SECONDS, ProcessGateway
 
 class ForkedGateway(ProcessGateway):
     bug: str | None = None
-    """Where the program has a bug that quotes what it was given, as `module.name` or `module.class.name`."""
+    """The place of a planted bug that quotes its arguments, as `module.name` or `module.class.name`."""
 
     def opened(self, arguments: Sequence[str], output: int) -> ForkedProcess:
         both = DupFd(output), DupFd(output)

@@ -1,7 +1,7 @@
 """Processes forked off one that has imported the program already.
 
-Imports take most of a second, and fleets and kills need processes by the hundred. From there on such a
-process is like any other: its signals, files, sockets and its end are its own.
+Imports take most of a second, and tests of fleets and kills start hundreds of processes. After its start,
+such a process is like any other: it has its own signals, files, sockets and exit status.
 """
 
 import contextlib
@@ -20,11 +20,14 @@ _processes.set_forkserver_preload(
     ]
 )
 _one_at_a_time = threading.Lock()
-"""`multiprocessing` asks after all of its processes whenever one is started, and an answer comes once."""
+"""Each start of a process by `multiprocessing` also reads the status of all others.
+
+A status can be read once.
+"""
 
 
 class ForkedProcess:
-    """A call in a process of its own, to be used as `subprocess.Popen` is."""
+    """A call in a process of its own, with the methods of `subprocess.Popen`."""
 
     def __init__(self, target: Callable[..., None], *args: object) -> None:
         self._process = _processes.Process(target=target, args=args, daemon=True)
@@ -39,15 +42,15 @@ class ForkedProcess:
 
     def send_signal(self, sig: int) -> None:
         if self.poll() is None:
-            with contextlib.suppress(ProcessLookupError):  # it has just ended by itself
+            with contextlib.suppress(ProcessLookupError):  # it has just ended
                 os.kill(self.pid, sig)
 
     def poll(self) -> int | None:
-        """Returns the exit status, or minus the number of the signal that ended it; None while it runs."""
+        """Return the exit status, or minus the number of the signal that ended it; None while it runs."""
         return self._status(0)
 
     def wait(self, timeout: float | None = None) -> int:
-        """Returns the exit status as `poll`; raises `subprocess.TimeoutExpired`."""
+        """Return the exit status as `poll` does. Raises `subprocess.TimeoutExpired`."""
         status = self._status(timeout)
         if status is None:
             raise subprocess.TimeoutExpired(self._process.name, timeout or 0)

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from forms.fields import Form
 from forms.reading import read
+from forms.schema import form_components
 from languages.refusals import Invalid
 from languages.said import in_words
 from tests.support.sample_rows import OWNER
@@ -30,6 +31,12 @@ SERVER_BODY: Body = {
     "keywords": ["tests"],
     "category": "Gaming",
 }
+
+
+def form_schema(form: type[Struct]) -> dict[str, Any]:
+    """Return the schema of a form with the components that it names, as one document."""
+    others = form_components([form])
+    return {**others[form.__name__], "components": {"schemas": others}}
 
 
 def without(body: Body, name: str) -> Body:

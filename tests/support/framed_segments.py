@@ -30,11 +30,11 @@ def frames_of(batches: list[list[bytes]], first: int = 1, seed: int = 0) -> list
 
 
 def read(segment: bytes, first: int = 1, seed: int = 0) -> tuple[list[Frame], BadBytes | None]:
-    """(the frames that are read, what stopped the reading)."""
+    """Read a segment. Return its frames, and the error that ended the reading."""
     found: list[Frame] = []
     try:
         for frame in decode_frames(segment, first, seed, SEAL):
-            found.append(frame)  # noqa: PERF402 (what was read before the error is kept)
+            found.append(frame)  # noqa: PERF402 (frames before the error are kept)
     except BadBytes as bad:
         return found, bad
     return found, None

@@ -1,4 +1,4 @@
-"""Gateways to test: one in a thread with a clock of ours, one in a process of its own."""
+"""Gateways for tests: one in a thread with a fake clock, and one in a process of its own."""
 
 import asyncio
 import contextlib
@@ -42,7 +42,7 @@ USER = "555555555555555555"
 OTHER_USER = "666666666666666666"
 OPERATOR_TOKEN = "operator-token-of-the-tests"
 WAIT_SECONDS = 60
-"""Far beyond need: a busy machine is slow, and only a test that fails waits for so long."""
+"""A bound far beyond need, for busy machines. Only a test that fails waits so long."""
 
 BOT_SUBMISSION: dict[str, Any] = {
     "id": BOT,
@@ -70,7 +70,7 @@ DEFAULTS: dict[str, object] = {"server.access_log": "off", "webhooks.allow_priva
 
 
 class Client:
-    """Speaks HTTP to a gateway, as an operator and as a bot."""
+    """An HTTP client of a gateway, as operator and as bot."""
 
     base_url: str
     operator_token: str
@@ -83,24 +83,24 @@ class Client:
         return self.session.request(method, self.base_url + path, timeout=WAIT_SECONDS, **options)
 
     def operate(self, method: str, path: str, body: Any = None) -> requests.Response:
-        """A management or debug call with the operator token."""
+        """Call the management API or a debug page with the operator token."""
         headers = {"Authorization": f"Bearer {self.operator_token}"}
         content = None if body is None else json.dumps(body)
         return self.request(method, path, headers=headers, data=content)
 
     def done(self, method: str, path: str, body: Any = None) -> Any:
-        """The body of a management call that must succeed."""
+        """Return the body of a management call that must succeed."""
         response = self.operate(method, path, body)
         assert response.status_code in {200, 201}, response.text
         return response.json()
 
     def concerns(self, topic: str) -> list[str]:
-        """Return the concerns that the operator reads, in words."""
+        """Return the texts of the concerns of a topic."""
         found = self.done("GET", "/debug/overview.json")["concerns"]
         return [concern["text"] for concern in found if concern["topic"] == topic]
 
     def kept(self, path: str) -> Any:
-        """What GET shows, but for the problems of a bot's pushes, which are of this process alone."""
+        """Return the answer to GET without the problems of a bot's pushes, which only this process knows."""
         return {name: value for name, value in self.done("GET", path).items() if name != "stats_problems"}
 
     def voters(self, key: str | None, bot: str = BOT, user: str = USER, **headers: str) -> requests.Response:
@@ -109,14 +109,14 @@ class Client:
         return self.request("GET", f"/bots/{bot}/voters/{user}", headers=headers)
 
     def stats(self, key: str | None, body: Any, bot: str = BOT, **headers: str) -> requests.Response:
-        """`body` is sent as it is when it is bytes, as JSON otherwise."""
+        """Push stats. Bytes are sent as they are, other bodies as JSON."""
         if key is not None:
             headers["Authorization"] = key
         content = body if isinstance(body, bytes) else json.dumps(body)
         return self.request("PATCH", f"/bots/{bot}/stats", headers=headers, data=content)
 
     def list_bot(self, bot: str = BOT, actual: int | None = 1_000) -> str:
-        """An approved bot; returns an API key of it."""
+        """List an approved bot. Return an API key of it."""
         self.done("POST", "/manage/bots", {**BOT_SUBMISSION, "id": bot})
         self.done("POST", f"/manage/bots/{bot}/approve", {})
         if actual is not None:
@@ -132,7 +132,10 @@ class Client:
         return self.done("POST", f"{path}/votes", {"user": user})
 
     def raw(self, data: bytes) -> bytes:
-        """Sends bytes as they are; returns everything until the server closes or falls silent."""
+        """Send bytes as they are.
+
+        Return everything until the server closes, or sends nothing for a second.
+        """
         host, port = self.base_url.removeprefix("http://").split(":")
         received = b""
         with socket.create_connection((host, int(port)), timeout=WAIT_SECONDS) as connection:
@@ -146,10 +149,10 @@ class Client:
 
 
 class ThreadGateway(Client):
-    """A gateway on a real socket in this process, with a clock that stands still until `advance`."""
+    """A gateway on a real socket in this process. Its clock stands still until `advance`."""
 
     output: ClassVar[LogOutput | None] = None
-    """Where its log goes, if a test reads it."""
+    """The output of the log, if a test reads it."""
 
     def __init__(self, folder: Path, **settings: object) -> None:
         super().__init__()
@@ -196,10 +199,10 @@ class ThreadGateway(Client):
         return self
 
     def stop(self) -> None:
-        """Drains, and proves that what is on disk folds to the state that was live."""
+        """Stop the gateway. Check that the disk folds to the state that was live."""
         if self._thread is None:
             return
-        self.session.close()  # or the drain would wait for it to be closed
+        self.session.close()  # otherwise the stop would wait for this connection
         self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join(WAIT_SECONDS)
         assert not self._thread.is_alive()
@@ -218,7 +221,7 @@ class ThreadGateway(Client):
         self.start()
 
     def on_loop(self, call: Callable[[], T]) -> T:
-        """Calls in the gateway's own thread."""
+        """Call a function in the thread of the gateway."""
 
         async def calling() -> T:
             return call()
@@ -226,7 +229,7 @@ class ThreadGateway(Client):
         return asyncio.run_coroutine_threadsafe(calling(), self._loop).result(WAIT_SECONDS)
 
     def advance(self, seconds: float) -> None:
-        """Lets time pass, and whatever waits for it start."""
+        """Let time pass, and wake the senders, which wait for it."""
         self.clock.advance(seconds)
         self._wake_senders()
 
@@ -235,17 +238,17 @@ class ThreadGateway(Client):
             self.on_loop(sender._notifier.wake.set)
 
     def digest(self) -> str:
-        """Equal for equal states."""
+        """Return a digest that is equal for equal states."""
         return self.on_loop(self.gateway.ledger.state.digest)
 
     def set_wall(self, seconds: float) -> None:
-        """Sets the wall clock forth, or back, by so much, and lets everything look at it."""
+        """Set the wall clock forward or back, and wake the senders, so that they read it."""
         self.clock.set_wall(seconds)
         self._wake_senders()
 
 
 class Process(Protocol):
-    """What a ProcessGateway needs of `subprocess.Popen`."""
+    """The methods of `subprocess.Popen` that a ProcessGateway needs."""
 
     @property
     def pid(self) -> int: ...
@@ -255,7 +258,7 @@ class Process(Protocol):
 
 
 class ProcessGateway(Client):
-    """`server.py serve` in a process of its own, to be killed."""
+    """`server.py serve` in a process that a test can kill."""
 
     def __init__(self, folder: Path, **environment: str) -> None:
         super().__init__()
@@ -271,12 +274,12 @@ class ProcessGateway(Client):
         }
         self.program = ["server.py", "serve"]
         self.output = os.memfd_create("log")
-        """The standard output and error of all its starts: whatever it has written is there at once."""
+        """The standard output and error of all its processes. It has each line as soon as it is written."""
         weakref.finalize(self, os.close, self.output)
 
     @property
     def log(self) -> str:
-        """All that its processes have written so far."""
+        """Return everything that its processes have written so far."""
         return os.pread(self.output, os.fstat(self.output).st_size, 0).decode()
 
     def start(self, *arguments: str) -> "ProcessGateway":
@@ -295,7 +298,7 @@ class ProcessGateway(Client):
         return self
 
     def opened(self, arguments: Sequence[str], output: int) -> Process:
-        """A process with its standard output and error in that file."""
+        """Start a process that writes its output and errors to that file."""
         return subprocess.Popen(
             [sys.executable, *self.program, *arguments],
             cwd=ROOT,
@@ -305,7 +308,7 @@ class ProcessGateway(Client):
         )
 
     def signal(self, number: signal.Signals) -> int:
-        """Sends a signal and returns the exit status."""
+        """Send a signal and wait. Return the exit status."""
         self.process.send_signal(number)
         return self.process.wait(WAIT_SECONDS)
 
@@ -316,13 +319,14 @@ class ProcessGateway(Client):
 
 
 def folded_digest(folder: Path, settings: Settings) -> str:
-    """The digest of what a start would recover."""
+    """Return the digest of the state that a start would recover."""
     on = Folder(folder, kept_keys(folder, needed=True))
     return recover(on, lambda: State(settings.webhooks.deliveries_kept)).state.digest()
 
 
 def journal_digest(folder: Path, settings: Settings) -> str | None:
-    """The digest of the journal folded from nothing; None when its beginning was deleted for a snapshot."""
+    """Return the digest of the journal, folded from nothing; None if its beginning was deleted after a
+    snapshot."""
     segments = list_segments(folder)
     if not segments or segments[0][0] != 1:
         return None
@@ -333,11 +337,11 @@ def journal_digest(folder: Path, settings: Settings) -> str | None:
 
 
 def eventually(condition: Callable[[], T]) -> T:
-    """The first true value of the condition; fails after a generous while."""
+    """Wait until the condition is true. Return its value."""
     deadline = time.monotonic() + WAIT_SECONDS
     while not (value := condition()):
         assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.005)  # between two looks; the condition alone decides when it is over
+        time.sleep(0.005)
     return value
 
 
@@ -351,7 +355,7 @@ def running(folder: Path, **settings: object) -> Iterator[ThreadGateway]:
 
 
 def tested_kind() -> type[ThreadGateway]:
-    """The gateway in a thread, unless another program is tested."""
+    """Return the gateway in a thread, or the one of another program that `TESTED_VOTEGATE` names."""
     if "TESTED_VOTEGATE" not in os.environ:
         return ThreadGateway
     from tests.support.outside_gateway import OutsideGateway

@@ -1,5 +1,7 @@
-"""What hypothesis asks of a gateway: pipelines of requests in odd spellings, cut into pieces. Law: every HTTP
-server answers them alike; what servers may differ in is left to tests of its own.
+"""Pipelines of requests in odd spellings, cut into pieces, which hypothesis generates.
+
+All HTTP servers must answer them alike. `server_differences.py` has the requests that servers may answer
+differently.
 """
 
 from typing import NamedTuple
@@ -22,7 +24,7 @@ class Asked(NamedTuple):
     version: str
     content: bytes
     last: bool = False
-    """The connection ends behind this request."""
+    """True if the connection ends after this request."""
 
 
 bots = st.sampled_from([*[BOT] * 4, OTHER_BOT, "%31" + BOT[1:], "0" + BOT, "1" * 3_000, "x", "%E9", ""])
@@ -74,7 +76,7 @@ contents = st.sampled_from(
 
 @st.composite
 def fields(draw: st.DrawFn) -> list[tuple[str, str]]:
-    """Those of a request, but for what frames its body."""
+    """The fields of a request, without those that frame its body."""
     spelling = draw(st.sampled_from(["Authorization", "authorization", "aUTHORIZATION"]))
     named = [(draw(st.sampled_from(["Host", "host", "HOST"])), draw(hosts))]
     named += [(spelling, value) for value in draw(authorizations)]
@@ -98,7 +100,7 @@ def bodies(draw: st.DrawFn, version: str) -> bytes:
 
 @st.composite
 def requests(draw: st.DrawFn, named: list[tuple[str, str]]) -> Asked:
-    """With fields that others of its conversation may have too."""
+    """A request with the given fields. Other requests of its conversation may have the same ones."""
     version = draw(st.sampled_from(["1.1"] * 9 + ["1.0"]))
     kind = draw(st.sampled_from(["check", "check", "GET", "stats", "vote", "any"]))
     if kind == "check":
@@ -109,7 +111,7 @@ def requests(draw: st.DrawFn, named: list[tuple[str, str]]) -> Asked:
         method, target = "POST", VOTES
     else:
         method, target = draw(methods) if kind == "any" else kind, draw(targets)
-    # Tornado keeps a connection of HTTP/1.0 for a GET, a HEAD and what has a length.
+    # Tornado keeps a connection of HTTP/1.0 open after a GET, a HEAD, and a request with a length.
     may_be_bodiless = version == "1.1" or method in {"GET", "HEAD"}
     bodiless = may_be_bodiless and (kind in {"check", "GET"} or draw(st.booleans()))
     connection = next((value.lower() for name, value in named if name == "Connection"), "")

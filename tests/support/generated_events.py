@@ -1,6 +1,6 @@
-"""Events as hypothesis makes them. What every state must keep whatever led to it: state_laws.py.
+"""Events that hypothesis generates. `state_invariants.py` has the invariants that hold after any of them.
 
-Names come from small pools, so that events meet: about things that exist, that are gone, or that never were.
+Names come from small pools, so that events often name things that exist, are gone, or never existed.
 """
 
 from collections.abc import Callable, Mapping
@@ -102,7 +102,7 @@ profiles: Mapping[str, st.SearchStrategy[Profile]] = {
     BOT_REF: st.builds(BotProfile, texts, texts, texts, st.tuples(texts), support_invite=st.none() | texts),
     SERVER_REF: st.builds(ServerProfile, texts, texts, st.tuples(texts), texts),
 }
-"""Profiles of the kind that each ref names."""
+"""Profiles by ref, each of the ref's kind."""
 failures = st.integers(0, 3)
 suspensions = st.none() | st.builds(Suspension, times, st.just("timeout"), st.integers(1, 3), times)
 taken: st.SearchStrategy[tuple[WebhookEvent, ...]] = st.sampled_from([(), ("review.denied",)])
@@ -158,7 +158,7 @@ def reminders_of_a_user() -> st.SearchStrategy[Any]:
 
 
 def user_rows(ref: str) -> st.SearchStrategy[UserRow]:
-    """Rows as they may be told: everything in order, and no session that was ended."""
+    """Rows that a node may send: everything in order, and no session that has ended."""
     row = st.builds(
         UserRow,
         st.just(ref),
@@ -320,7 +320,7 @@ def listings_merged(draw: st.DrawFn) -> ev.ListingMerged:
 
 @st.composite
 def votes_merged(draw: st.DrawFn) -> ev.VotesMerged:
-    """One leaf of another node's table, and the voters of several nodes among them."""
+    """One leaf of another node's table. Some of its voters have voted at several nodes."""
     named, ref = tuple(draw(st.permutations(["a.1", "b.1", "c.1"]))), draw(refs)
     table = VoteTable()
     put = st.tuples(users, st.integers(1, 3), times, st.integers(0, len(named) - 1))
@@ -376,7 +376,7 @@ def deliveries_merged(draw: st.DrawFn) -> ev.DeliveryMerged:
 
 @st.composite
 def slots_set(draw: st.DrawFn) -> ev.SlotsSet:
-    """One slot, or several."""
+    """Events that write one slot or two."""
     chosen = draw(st.sets(st.sampled_from(sorted(SET_VALUES)), min_size=1, max_size=2))
     fields = {slot: draw(SET_VALUES[slot]) for slot in sorted(chosen)}
     actions: list[AuditAction | None] = [None, "limits_set", "hidden"]
@@ -549,7 +549,7 @@ frequent = st.sampled_from(
 
 
 def histories(steps: st.SearchStrategy[T], most: int) -> st.SearchStrategy[list[T]]:
-    """Lists of which the long ones are as frequent as the short ones."""
+    """Lists whose length is evenly distributed."""
     return st.integers(0, most).flatmap(lambda length: st.lists(steps, min_size=length, max_size=length))
 
 

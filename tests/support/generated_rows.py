@@ -1,4 +1,4 @@
-"""Rows of every table as hypothesis makes them, whatever a rule would say of them."""
+"""Rows of every table that hypothesis generates. They may break rules."""
 
 from hypothesis import strategies as st
 

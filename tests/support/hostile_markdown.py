@@ -1,4 +1,5 @@
-"""Markdown and HTML that try to run, to break out, to lead astray, or to take too long."""
+"""Markdown and HTML that try to run scripts, to leave their place in the page, to deceive, or to take too
+long."""
 
 from web.markdown import MOST_CHARACTERS
 
@@ -118,7 +119,7 @@ HOSTILE = [
     *(f"<{address}>" for address in ADDRESSES),
     *(f"[a]: <{address}>\n\n[a]" for address in ADDRESSES),
 ]
-"""Texts that are harmless only if nothing of them is let through."""
+"""Texts that are harmless only if the filter removes every script, address and attribute."""
 PIECES = [
     *HOSTILE,
     *(
@@ -142,7 +143,7 @@ PIECES = [
     ),
     *(")", "![", "<", ">", "&", '"', "'", "\\", "<!--", "-->", "---\n", "===\n", "https://", "www.a.example"),
 ]
-"""What hypothesis mixes."""
+"""Pieces that hypothesis mixes."""
 
 
 def filled(unit: str) -> str:
@@ -182,4 +183,4 @@ LARGE = {
     "an address that is used again and again": "[a]: https://b.c/" + "d" * 2_000 + "\n\n" + "[a] " * 1_500,
     "addresses that nobody uses": "".join(f"[{number}]: a\n" for number in range(700)),
 }
-"""Texts of about 8 KiB that cost the most, by their name."""
+"""The texts of about 8 KiB that cost the most time, by their name."""

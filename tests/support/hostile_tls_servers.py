@@ -1,6 +1,6 @@
-"""Servers of TLS that do what no server should: before a handshake is over, and behind it.
+"""TLS servers that attack a client during the handshake, and after it.
 
-Behind it they seal records of their own under the connection's keys, which Python's TLS writes to a file.
+After it, they encrypt their own records with the keys of the connection, which Python's TLS writes to a file.
 """
 
 import asyncio
@@ -207,7 +207,7 @@ def sealing(kind: int, content: bytes, *, times: int = 50) -> Say:
         while True:
             writer.write(b"".join([sealing.seal(kind, content) for _ in range(times)]))
             await writer.drain()
-            await asyncio.sleep(0)  # `drain` alone lets nobody else run
+            await asyncio.sleep(0)  # `drain` alone does not let other tasks run
 
     return say
 

@@ -1,4 +1,4 @@
-"""A gateway that was installed: a command that runs in an empty folder, with nothing in its environment."""
+"""An installed gateway: a command that runs in an empty folder, with an empty environment."""
 
 import subprocess
 from collections.abc import Sequence
@@ -7,11 +7,11 @@ from pathlib import Path
 from tests.support.gateways import OPERATOR_TOKEN, ROOT, WAIT_SECONDS, ProcessGateway
 
 BINARY = ROOT / "dist" / "votegate"
-"""What `make binary` builds."""
+"""The binary that `make binary` builds."""
 
 
 class InstalledGateway(ProcessGateway):
-    """`serve` of the command."""
+    """A process of `<command> serve`."""
 
     def __init__(self, command: Path, folder: Path, **environment: str) -> None:
         super().__init__(folder)
@@ -33,7 +33,7 @@ class InstalledGateway(ProcessGateway):
 
 
 def answered(command: Path, place: Path, *arguments: str, **environment: str) -> str:
-    """What a command prints that must succeed."""
+    """Run a command that must succeed. Return its output."""
     ended = run(command, place, *arguments, **environment)
     assert (ended.returncode, ended.stderr) == (0, ""), (arguments, ended)
     return ended.stdout

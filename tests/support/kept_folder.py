@@ -42,13 +42,13 @@ def shown(*arguments: object) -> Any:
 
 
 def refused(*arguments: object) -> str:
-    """The one line with which a command ends; a traceback is none."""
+    """Run a command that must fail. Return its only line of output, which must not be a traceback."""
     result = snapshot(*arguments)
     assert isinstance(result.exception, SystemExit), repr(result.exception)
     assert (result.exit_code, result.stdout) == (1, "")
     *told, line = result.stderr.splitlines()
     assert line.startswith("Error: ")
-    if arguments[0] != "restore":  # which first tells of secrets
+    if arguments[0] != "restore":  # it reports secrets first
         assert told == []
     return line.removeprefix("Error: ")
 
@@ -83,7 +83,7 @@ def flip(path: Path, index: int) -> None:
 
 
 def without_lock(folder: Path) -> dict[str, bytes]:
-    """Every file of the folder, but for the one that tells who has it."""
+    """Return every file of the folder without its lock."""
     return {name: content for name, content in bytes_of(folder).items() if name != LOCK}
 
 

@@ -1,7 +1,6 @@
-"""The real gateway in a process of its own, to be killed, and who speaks to it meanwhile. Law: it differs
-from `server.py serve` in its disk.
+"""The real gateway in a process that tests kill, and a client that calls it until then.
 
-What a process logs goes to a file beside its data folder.
+It differs from `server.py serve` only in its disk. Its log is a file beside its data folder.
 """
 
 import asyncio
@@ -27,15 +26,15 @@ from tests.support.failing_disk import FailingDisk, Fault
 from tests.support.forked_process import ForkedProcess
 from tests.support.gateways import DEFAULTS, OPERATOR_TOKEN, WAIT_SECONDS, Client, eventually
 
-LOG_LINES = 5  # of the end: they tell why
+LOG_LINES = 5  # the last lines say why a process ended
 
 
 class DidNotStart(Exception):
-    """The process ended before it served, and nobody had killed it."""
+    """The process ended before it served, and was not killed."""
 
 
 class KillableGateway:
-    """Gateways on one data folder, one after the other. A process keeps to a plan of faults."""
+    """Gateways on one data folder, one after the other. Each process follows a plan of faults."""
 
     def __init__(self, folder: Path, **settings: object) -> None:
         self.folder = folder
@@ -49,15 +48,15 @@ class KillableGateway:
         }
 
     def launch(self, *plan: Fault) -> None:
-        """Returns before the process serves."""
+        """Start a process. Return before it serves."""
         self._told, telling = Pipe(duplex=False)
         self._process = ForkedProcess(_serve_until_told, self._flags, plan, telling, self.log)
         telling.close()
 
     def served(self) -> str | None:
-        """Waits until the process serves, and returns its URL; None when it was killed before.
+        """Wait until the process serves.
 
-        Raises DidNotStart.
+        Return its URL, or None if it was killed before. Raises DidNotStart.
         """
         try:
             if not self._told.poll(WAIT_SECONDS):
@@ -71,20 +70,20 @@ class KillableGateway:
 
     @property
     def has_told(self) -> bool:
-        """Return true once the gateway serves, or has ended by itself."""
+        """Return true once the gateway serves, or has ended."""
         return self._told.poll()
 
     def kill(self) -> None:
         self._end(signal.SIGKILL)
 
     def stop(self) -> None:
-        """Lets it finish what runs and save everything."""
+        """Stop it in an orderly way: it finishes its requests and saves everything."""
         self._end(signal.SIGTERM)
         assert self._process.wait(WAIT_SECONDS) == 0, self.log_tail()
 
     @property
     def was_killed(self) -> bool:
-        """Return true if the gateway ends, within a generous bound, because it was killed."""
+        """Wait until the gateway ends. Return true if it was killed."""
         return self._process.wait(WAIT_SECONDS) == -signal.SIGKILL
 
     def log_tail(self) -> str:
@@ -97,14 +96,14 @@ class KillableGateway:
 
 
 class Caller(Client):
-    """Speaks as the operator to a gateway that may be gone."""
+    """A client of the operator. The gateway may be gone at any time."""
 
     def __init__(self, base_url: str) -> None:
         super().__init__()
         self.base_url, self.operator_token = base_url, OPERATOR_TOKEN
 
     def reaches(self, call: Callable[[], object]) -> bool:
-        """Calls; returns False when the gateway goes before that ends."""
+        """Call the function. Return false if the gateway ends during the call."""
         try:
             call()
         except requests.ConnectionError:
@@ -112,12 +111,12 @@ class Caller(Client):
         return True
 
     def sees_on_disk(self, condition: Callable[[], bool]) -> bool:
-        """Waits until it is so, and on disk; returns False when the gateway goes before."""
+        """Wait until the condition is true and durable. Return false if the gateway ends before."""
 
         def is_on_disk() -> bool:
-            is_so = condition()  # asked first: it is so before that is on disk
+            is_true = condition()  # checked first: a change is visible before it is durable
             positions = self.done("GET", "/debug/overview.json")["positions"]
-            return is_so and bool(positions["durable"] == positions["head"])
+            return is_true and bool(positions["durable"] == positions["head"])
 
         return self.reaches(lambda: eventually(is_on_disk))
 
@@ -127,7 +126,7 @@ C = TypeVar("C", bound=Caller)
 
 @contextmanager
 def launched(gateway: KillableGateway, new_caller: Callable[[str], C], *plan: Fault) -> Iterator[C | None]:
-    """Who speaks to it, until it is killed; None when it was killed before it served."""
+    """Yield a client of the gateway, or None if it was killed before it served. Kill it at the end."""
     gateway.launch(*plan)
     base_url = gateway.served()
     caller = new_caller(base_url) if base_url is not None else None

@@ -1,7 +1,7 @@
-"""A ledger that lives through a story, and an outside record of what it promised.
+"""A ledger that performs random steps, and an outside record of the durability that it promised.
 
-Law: what the record says is promised is in every folder that the story may leave behind, and such a folder
-holds the first so many of the committed records: none is missing in between, none is there that never was.
+Invariant: every folder that the story may leave behind holds the first n committed records, without a gap and
+without others, and n is at least the promised position.
 """
 
 import asyncio
@@ -41,24 +41,24 @@ INTERVAL = replace(ALWAYS, fsync="interval")
 
 class Step(StrEnum):
     COMMIT = "commit"
-    """Some records, without waiting for them."""
+    """Commit some records without waiting for them."""
     WAIT = "wait"
-    """Until all that is committed is durable."""
+    """Wait until all committed records are durable."""
     ROTATE = "rotate"
     SNAPSHOT = "snapshot"
     BUSY_SNAPSHOT = "busy snapshot"
-    """One during which more is committed."""
+    """Take a snapshot, and commit meanwhile."""
     IDLE = "idle"
-    """Long enough for the journal to vouch for everything, and to try again what had no space."""
+    """Wait long enough that the journal syncs everything, and retries writes that had no space."""
     FULL = "full"
     ROOM = "room"
     RESTART = "restart"
     KILL = "kill"
-    """The process ends at any moment, and starts again."""
+    """End the process at any moment, and start again."""
 
 
 def events_of(position: int, random: Random) -> list[Event]:
-    """Return the events of one record: every kind that changes something large or takes something away."""
+    """Return the events of one record: all kinds that change a table or remove something."""
     if position == 1:
         return [*listed(BOT_REF, "https://receiver.example/votes"), *listed(OTHER_REF)]
     user, at_ms, ref = random.randrange(1, 40), NOW_MS + position, random.choice([BOT_REF, OTHER_REF])
@@ -77,7 +77,7 @@ def events_of(position: int, random: Random) -> list[Event]:
 
 
 class Record:
-    """The committed records, as an outsider keeps them, and the digest of each prefix of them."""
+    """The committed records, kept outside of the ledger, and the digest of each prefix of them."""
 
     def __init__(self, committed: Iterable[Sequence[Event]] = ()) -> None:
         self.committed = list(committed)
@@ -88,7 +88,7 @@ class Record:
         self.committed.append(events)
 
     def cut(self, head: int) -> None:
-        """Forget the records behind `head`, which were never on disk."""
+        """Forget the records after `head`, which were never on disk."""
         del self.committed[head:]
         if len(self._digests) > head + 1:
             self._state, self._digests = empty_state(), [empty_state().digest()]
@@ -103,8 +103,11 @@ class Record:
 
 
 class Story:
-    """What it does is decided by its steps and its seed. `promise` is told up to where a power cut may take
-    nothing, `fill` whether there is space."""
+    """A ledger and its folder. Steps and seed decide everything.
+
+    `promise` receives the position up to which a power cut may lose nothing. `fill` receives true when the
+    disk becomes full, and false when it has space again.
+    """
 
     def __init__(
         self,
@@ -117,7 +120,7 @@ class Story:
     ) -> None:
         self.record = Record()
         self.acknowledged = 0
-        """Up to where a caller was told that its record is durable."""
+        """The last position that a caller knows to be durable."""
         self._folder = Folder(path, KEYS, disk)
         self._policy = policy
         self._random = Random(seed)
@@ -125,7 +128,7 @@ class Story:
         self._fill = fill
 
     async def tell(self, steps: Iterable[Step]) -> None:
-        """Raises OSError when the journal cannot be opened."""
+        """Open the ledger and perform the steps. Raises OSError if the journal cannot be opened."""
         await self.open()
         for step in steps:
             await self._perform(step)
@@ -153,7 +156,7 @@ class Story:
         self.running = asyncio.create_task(self.journal.run())
 
     async def stop(self) -> None:
-        """Raises OSError when the journal has failed, or fails now."""
+        """Close the journal. Raises OSError if it has failed, or fails now."""
         await self.journal.close()
         await self.running
 
@@ -213,7 +216,7 @@ class Story:
 
     async def _begin_again(self, *, clean: bool) -> None:
         if clean:
-            with contextlib.suppress(OSError):  # no space for the last records: never acknowledged
+            with contextlib.suppress(OSError):  # no space for the last records, which were never acknowledged
                 await self.stop()
         else:
             await self._some_turns()
@@ -235,8 +238,11 @@ def check_folder(
     disk: Disk = OS_DISK,
     promise: Callable[[int], None] = lambda _: None,
 ) -> Record:
-    """Starts on a folder that a story left behind, checks it against the record, commits once more, and
-    starts again. Returns the record of what is in the folder then."""
+    """Start on a folder that a story left behind, check it against the record, commit once more, and start
+    again.
+
+    Returns the record of the folder's content after that.
+    """
     folder = Folder(path, KEYS, disk)
     refuse_foreign_files(path)
     recovered = recover(folder, empty_state)

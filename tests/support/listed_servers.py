@@ -27,7 +27,7 @@ def serving_servers(folder: Path, **settings: object) -> Iterator[PeopleGateway]
 
 
 def reader(gateway: PeopleGateway, user: str = ADA) -> Person:
-    """Return a browser of the user whose list of servers was just read."""
+    """Sign a user in, which reads the user's list of servers. Return the browser."""
     gateway.clock.advance(600)  # also past every limit of the user
     person = gateway.person(None)
     assert person.sign_in_as(user, NEW).headers["Location"] == NEW
@@ -42,7 +42,7 @@ def unlist(gateway: PeopleGateway, *servers: str) -> None:
 def listed(
     gateway: PeopleGateway, server: str = GOOD_SERVER, *, decision: str | None = None, **typed: str
 ) -> Person:
-    """List a server again through the pages. Return the browser of its owner."""
+    """Remove a server and list it again through the pages. Return the browser of its owner."""
     unlist(gateway, server)
     person = reader(gateway)
     answer = person.post(NEW, {**TYPED, "id": server, **typed})

@@ -1,4 +1,4 @@
-"""Answers to be logged, and a stream that remembers what was written at once and by whom."""
+"""Answers to be logged, and a stream that keeps each write and its thread."""
 
 import io
 import threading
@@ -17,7 +17,7 @@ ID = request_id(NUMBER)
 
 
 class Pages(io.BytesIO):
-    """Remembers what was written at once, and by whom."""
+    """A stream that keeps each write, and the names of the threads."""
 
     def __init__(self) -> None:
         super().__init__()

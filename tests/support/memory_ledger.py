@@ -10,7 +10,10 @@ DELIVERIES_KEPT = 2
 
 
 class MemoryJournal:
-    """The journal's twin in memory. A full one takes no records; what somebody waits for is durable."""
+    """A journal in memory.
+
+    If it is full, it takes no records. A record is durable as soon as somebody waits for it.
+    """
 
     def __init__(self) -> None:
         self.records: list[bytes] = []

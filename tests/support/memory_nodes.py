@@ -1,4 +1,4 @@
-"""Nodes of a fleet with nothing between them: what one of them tells, a test hands to another."""
+"""Nodes of a fleet without Redis: a test passes the facts of one to another."""
 
 from collections.abc import Coroutine, Iterable, Sequence
 from typing import Any, NamedTuple, TypeVar
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 class Told(NamedTuple):
-    """The facts that the record at `position` told others."""
+    """The facts for other nodes of the record at `position`."""
 
     author: str
     position: int
@@ -142,27 +142,27 @@ def a_node() -> Node:
 
 
 def one_ahead_of(other: Node) -> Node:
-    """One that has heard of all that the other did, and whose clock is ahead."""
+    """Return a node that has read everything of the other one, and whose clock is an hour ahead."""
     node = Node("b", now_ms=NOW_MS + HOUR_MS)
     node.hear(other)
     return node
 
 
 def meet(*nodes: Node) -> None:
-    """Everybody hears everybody."""
+    """Let all nodes read each other."""
     for node in nodes:
         node.hear(*(other for other in nodes if other is not node))
     assert_alike(*nodes)
 
 
 def listing_fact(facts: Iterable[Fact]) -> ListingFact:
-    """The one about a listing."""
+    """Return the only fact about a listing."""
     (found,) = (fact for fact in facts if isinstance(fact, ListingFact))
     return found
 
 
 def assert_alike(*nodes: Node) -> None:
-    """All have the same of what is common, and each would find it again in its journal."""
+    """Check that all nodes have the same shared content, and that each journal folds to it."""
     assert len({node.state.shared_digest() for node in nodes}) == 1
     for node in nodes:
         assert_folds(node)

@@ -1,7 +1,7 @@
-"""A transport without a socket. Law: it does what asyncio and uvloop promise a protocol and nothing else, and
-it fails for what they would raise or complain about.
+"""A transport without a socket, which keeps the promises of asyncio and uvloop to a protocol.
 
-The client's side is in the hands of a test: what it sends, whether it reads, when it leaves.
+It fails where they would raise or warn. A test plays the client: it decides when to send, to read and to
+leave.
 """
 
 import asyncio
@@ -15,12 +15,12 @@ from tests.support.turn_loop import TurnLoop
 HIGH_BYTES = 4_096
 LOW_BYTES = 1_024
 EMPTY, _ = socket.socketpair()
-"""Stands for the socket below: the kernel holds nothing."""
+"""The socket that the transport names as its own: its buffers in the kernel are empty."""
 
 
 class Pipe(asyncio.Transport):
     def __init__(self, protocol: asyncio.Protocol, *, tls: bool, late: bool) -> None:
-        """`late`: like uvloop, it may deliver what it had read already when it was told to pause."""
+        """With `late`, data that was read before a pause may arrive after it, as with uvloop."""
         extra: dict[str, Any] = {"peername": ("127.0.0.1", 4_711), "socket": EMPTY}
         super().__init__(extra | ({"sslcontext": object()} if tls else {}))
         self._loop = asyncio.get_running_loop()
@@ -40,15 +40,15 @@ class Pipe(asyncio.Transport):
         self.lost = False
         protocol.connection_made(self)
 
-    # What the client does.
+    # Actions of the client.
 
     def send(self, data: bytes | None) -> None:
-        """Bytes of the client; None is its last word."""
+        """Send bytes of the client; None closes its side."""
         self._inbox.append(data)
         self._loop.call_soon(self._pump)
 
     def read(self) -> None:
-        """The client reads all that there is, and from now on at once."""
+        """Let the client read all that there is, and from now on at once."""
         self.client_reads, self._unread = True, 0
         self._loop.call_soon(self._unpause)
 
@@ -57,7 +57,7 @@ class Pipe(asyncio.Transport):
             self.aborted = True
             self._end(ConnectionResetError())
 
-    # What the loop does.
+    # Actions of the loop.
 
     def _pump(self) -> None:
         while self._inbox and not self._closing:
@@ -86,7 +86,7 @@ class Pipe(asyncio.Transport):
             self.lost = True
             self._protocol.connection_lost(error)
 
-    # What the protocol asks for: asyncio.Transport.
+    # Calls of the protocol: asyncio.Transport.
 
     def is_closing(self) -> bool:
         return self._closing
@@ -108,8 +108,8 @@ class Pipe(asyncio.Transport):
 
     def write(self, data: Any) -> None:
         assert isinstance(data, bytes)
-        assert data, "nothing was written"
-        assert not self.shut_down, "written behind the end"
+        assert data, "no bytes were written"
+        assert not self.shut_down, "written after the end"
         assert not self._closing, "written to a closed transport"
         self.written += data
         if not self.client_reads:
@@ -134,7 +134,7 @@ class Pipe(asyncio.Transport):
 
 
 class PipeLoop(TurnLoop):
-    """Puts a pipe in the place of each socket that a server accepts. Nothing comes over the socket."""
+    """A loop that replaces each socket that a server accepts by a pipe. Nothing comes over the socket."""
 
     def __init__(self, *, tls: bool, late: bool) -> None:
         super().__init__(seed=0)

@@ -1,4 +1,4 @@
-"""A name server on a loopback port that answers as a test tells it (RFC 1035)."""
+"""A name server on a loopback port, with answers that a test chooses (RFC 1035)."""
 
 import asyncio
 import contextlib
@@ -64,7 +64,7 @@ class NameServer(asyncio.DatagramProtocol):
 
 @contextlib.asynccontextmanager
 async def naming(says: Callable[[str, str], Says] | Says) -> AsyncIterator[NameServer]:
-    """A name server that says the same of every name, or what a function says of each."""
+    """Run a name server. It has one answer for every name, or a function that answers each."""
     server = NameServer(says if callable(says) else lambda _, __: says)
     loop = asyncio.get_running_loop()
     transport, _ = await loop.create_datagram_endpoint(lambda: server, local_addr=("127.0.0.1", 0))

@@ -38,7 +38,7 @@ def nodes(node: Any) -> Iterator[dict[str, Any]]:
 
 
 def found(node: Any) -> Any:
-    """The node, or what it refers to."""
+    """Return the node, or the node that it refers to."""
     if "$ref" not in node:
         return node
     _, kind, name = node["$ref"].removeprefix("#/").split("/")
@@ -51,7 +51,7 @@ def validator(schema: dict[str, Any]) -> jsonschema_rs.Draft202012Validator:
 
 def filled(path: str) -> str:
     """The path of the bot, the server or the user of the examples."""
-    thing = SERVERS.sample_id if "/servers/" in path else USER if "/users/" in path else BOT
+    thing = SERVERS.id.sample if "/servers/" in path else USER if "/users/" in path else BOT
     for name, value in {"{id}": thing, **IDS}.items():
         path = path.replace(name, value)
     return path

@@ -1,4 +1,4 @@
-"""An outbox at work, with everything around it made of memory; and a model of it."""
+"""An outbox with everything around it in memory, and a model of it."""
 
 from dataclasses import dataclass, replace
 from itertools import count
@@ -24,7 +24,8 @@ REFS = [BOT_REF, OTHER_REF, SERVER_REF]
 class Post:
     """An outbox with a ledger in memory, where everything is durable at once.
 
-    `now_ms` is steady; `ahead_ms` is how far the wall clock, which dates facts, is ahead of it."""
+    `now_ms` is steady time. The wall clock, which dates facts, is `ahead_ms` ahead of it.
+    """
 
     def __init__(self, policy: OutboxPolicy, *refs: str) -> None:
         self.policy = policy
@@ -71,7 +72,7 @@ class Post:
         return names
 
     def timetable(self) -> list[tuple[int, int]]:
-        """(milliseconds from now, how many leave), until nothing is due any more."""
+        """Return (milliseconds from now, number of attempts that leave), until nothing is due any more."""
         began_ms, table = self.now_ms, []
         while True:
             if number := len(self.left()):
@@ -82,7 +83,7 @@ class Post:
             self.now_ms = due_ms
 
     def time_out(self, due: Due) -> None:
-        """The attempt fails slowly, and the delivery comes back."""
+        """Let the attempt fail slowly. The delivery waits again."""
         self.come_back(due)
         self.outbox.release(due, slow=True)
 
@@ -90,7 +91,7 @@ class Post:
         self.put_off(due, 0)
 
     def put_off(self, due: Due, wait_ms: int) -> None:
-        """An attempt has just failed; the next one is to be made after so long."""
+        """Commit a failed attempt whose next one is due after `wait_ms`."""
         made = self.ledger.state.deliveries.pending[due.delivery_id].made
         attempt = Attempt(self.now.wall_ms, 0, None, "timeout", "")
         next_ms = self.now.wall_ms + wait_ms
@@ -113,8 +114,10 @@ class Post:
 
 @dataclass
 class Waiting:
-    """A delivery as the model remembers it, due in steady time. `arrived` counts the takes before it came to
-    its line."""
+    """A waiting delivery of the model, due in steady time.
+
+    `arrived` is the number of calls of `take` before it joined its line.
+    """
 
     ref: str
     due_ms: int
@@ -123,9 +126,9 @@ class Waiting:
 
 
 class OutboxModel(RuleBasedStateMachine):
-    """What an outbox must do, told by plain lists that are searched from end to end.
+    """A simple outbox: plain lists that are searched from end to end.
 
-    The model never looks at the wall clock again once it has heard of something.
+    It reads the wall clock once for each fact, and counts in steady time from there.
     """
 
     def __init__(self) -> None:
@@ -139,14 +142,14 @@ class OutboxModel(RuleBasedStateMachine):
         self.waiting: dict[str, Waiting] = {}
         self.in_flight: list[Due] = []
         self.slow: set[str] = set()  # endpoints whose last attempt took too long
-        self.gone: set[str] = set()  # endpoints that were removed, and have been sent nothing since
-        self.places: dict[str, tuple[int, int]] = {}  # in line: the time of the vote, and the order
+        self.gone: set[str] = set()  # endpoints that were removed, and have had no attempt since
+        self.places: dict[str, tuple[int, int]] = {}  # in line: the time of the vote, and a number
         self.orders = count(1)
-        self.asked: dict[str, int] = {}  # for how long each delivery was put off the last time
-        self.probes: dict[str, int] = {}  # when the suspended are probed next
+        self.asked: dict[str, int] = {}  # the wait of each delivery after its last attempt
+        self.probes: dict[str, int] = {}  # times of the next probes of suspended endpoints
         self.left: dict[str, tuple[int, int]] = {}  # the place of the last one that left the line
         self.held: dict[str, int] = {}
-        self.paced: set[str] = set()  # endpoints that have ever been caught up with
+        self.paced: set[str] = set()  # endpoints that have had to catch up
         self.left_ms: dict[str, int] = {}
         self.stopped_until: int | None = None
         self.outbox = Outbox(POLICY, SHORT, self.state, self.now)
@@ -182,7 +185,7 @@ class OutboxModel(RuleBasedStateMachine):
         self.waiting[name] = Waiting(event.ref, self.now_ms, position)
 
     def start(self) -> None:
-        """What a start makes of the facts: nothing is waited for longer than was asked."""
+        """Start again from the facts. No wait becomes longer than it was."""
         self.waiting, self.places, wall_ms = {}, {}, self.now.wall_ms
         for row in self.state.deliveries.pending.values():
             wait_ms = min(max((row.next_attempt_ms or 0) - wall_ms, 0), self.asked[row.id])
@@ -198,7 +201,7 @@ class OutboxModel(RuleBasedStateMachine):
         return webhook.suspension if webhook is not None else None
 
     def next_vote(self, ref: str) -> str:
-        """The first of the line, but for late probes the one behind the last that left."""
+        """Return the first vote of the line. A late probe takes the one after the last that left."""
         votes = sorted(self.votes(ref), key=self.places.__getitem__)
         suspension, (since_ms, _) = self.suspension(ref), self.places[votes[0]]
         if suspension is None or suspension.times <= PATIENT_PROBES:
@@ -209,7 +212,7 @@ class OutboxModel(RuleBasedStateMachine):
         return next((name for name in votes if self.places[name] > last), votes[0])
 
     def line(self, ref: str) -> list[tuple[str, Waiting]]:
-        """Those who have come to the endpoint's line."""
+        """Return the deliveries in the line of an endpoint."""
         return [
             (name, one) for name, one in self.waiting.items() if one.ref == ref and one.arrived is not None
         ]
@@ -221,7 +224,10 @@ class OutboxModel(RuleBasedStateMachine):
         return sum(due.ref == ref and due.urgent for due in self.in_flight)
 
     def may_leave(self, ref: str, at_ms: int, *, at_pace: bool) -> bool:
-        """Whether the first of the line may leave then, if nothing happens before; `at_pace` in any case."""
+        """Return true if the first of the line may leave at that time, if nothing happens before.
+
+        With `at_pace`, the gap between webhooks of an endpoint that catches up counts, too.
+        """
         if self.stopped_until is None:
             has_place = len(self.in_flight) < POLICY.in_flight
         else:

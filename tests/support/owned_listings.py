@@ -11,7 +11,7 @@ from tests.support.platform_stand_in import ADA, READY
 
 SERVER = SERVER_SUBMISSION["id"]
 TYPED = {name: value for name, value in BOT_SUBMISSION.items() if name != "owner_id"} | {"id": READY}
-"""The fields of the form of a submission, filled in."""
+"""The form of a submission, filled in."""
 
 
 def list_bot(
@@ -23,8 +23,12 @@ def list_bot(
     decision: str | None = None,
     **profile: object,
 ) -> None:
-    """List a bot again; the users of `extra` have accepted to own it, too. `decision` is "approve", "deny" or
-    none yet."""
+    """List a bot again.
+
+    Args:
+        extra: users who become co-owners.
+        decision: "approve", "deny", or None for a bot that stays in review.
+    """
     gateway.operate("DELETE", f"/manage/bots/{bot}")
     own = {"id": bot, "owner_id": owner, **profile}
     gateway.done("POST", "/manage/bots", {**BOT_SUBMISSION, **own})
@@ -37,13 +41,13 @@ def list_bot(
 
 
 def list_server(gateway: PeopleGateway, owner: str = ADA, **profile: object) -> None:
-    """List a server again."""
+    """Remove the server and list it again."""
     gateway.operate("DELETE", f"/manage/servers/{SERVER}")
     gateway.done("POST", "/manage/servers", {**SERVER_SUBMISSION, "owner_id": owner, **profile})
 
 
 def forbid_to_submit(gateway: PeopleGateway, user: str, seconds: int) -> None:
-    """Put a user under quarantine, for so long."""
+    """Forbid a user to submit listings."""
     ledger, now_ms = gateway.gateway.ledger, gateway.clock.now_ms()
     why, until_ms = "It was <b>spam</b>.", now_ms + seconds * 1_000
 
@@ -54,5 +58,5 @@ def forbid_to_submit(gateway: PeopleGateway, user: str, seconds: int) -> None:
 
 
 def describe(gateway: PeopleGateway, description: str, bot: str = READY) -> None:
-    """Write the public description of an application at the platform, as its owner would."""
+    """Change the public description of a bot's application on the chat platform, as its owner would."""
     gateway.stand_in.change_application(bot, description=description)

@@ -115,7 +115,7 @@ class _Checker(HTMLParser):
 
 
 def check_html(text: str) -> None:
-    """Check that elements are closed in order, ids are there once, and what is referred to is there."""
+    """Check that elements are closed in order, that ids are unique, and that references have a target."""
     checker = _Checker()
     checker.feed(text)
     checker.close()

@@ -86,7 +86,7 @@ def filled_site(folder: Path, receiver: Receiver, **own: object) -> Iterator[Peo
 
 
 def remind_ben(gateway: PeopleGateway) -> None:
-    """Ben may vote for one of Emil's bots again, and is to be told so of Ada's."""
+    """Give Ben a reminder that is due for one of Emil's bots, and one that waits for Ada's."""
     quiz = {**BOT_SUBMISSION, "id": QUIZ_BOT, "name": "Quiz night", "owner_id": EMIL}
     gateway.done("POST", "/manage/bots", quiz)
     gateway.done("POST", f"/manage/bots/{QUIZ_BOT}/approve", {})
@@ -97,7 +97,7 @@ def remind_ben(gateway: PeopleGateway) -> None:
 
 
 def live_through(gateway: PeopleGateway, days: int) -> None:
-    """Votes and pushes of the last days, by users of whom nothing else is known."""
+    """Commit votes and pushes of the last days, by users without an account."""
     ledger, now_ms, ref = gateway.gateway.ledger, gateway.clock.now_ms(), f"bots/{BOT}"
     voters, of_month, events = count(7 * 10**17), Counter[int](), list[Event]()
     for ago in reversed(range(1, days)):
@@ -144,7 +144,7 @@ def signed_in(
 
 
 def pages() -> list[tuple[str | None, str]]:
-    """Every page of the site that shows something, and whose browser sees it."""
+    """Return every page of the site with content, and the user whose browser sees it."""
     bots, server = f"/bots/{BOT}/manage", f"/servers/{SERVER}/manage"
     tabs = ("", "/votes", "/profile", "/keys", "/webhook", "/webhook/deliveries", "/owners", "/danger")
     return [

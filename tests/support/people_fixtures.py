@@ -11,13 +11,13 @@ from tests.support.platform_stand_in import ADA, CLEO
 
 @pytest.fixture(scope="module")
 def settings() -> dict[str, object]:
-    """The settings of the gateway; a module that needs some has a fixture of this name."""
+    """The settings of the gateway. A module that needs others overrides this fixture."""
     return {}
 
 
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory: pytest.TempPathFactory, settings: dict[str, object]) -> Iterator[PeopleGateway]:
-    """One gateway for all tests of a module: each lists anew what it needs."""
+    """One gateway for all tests of a module. Each test lists the bots and servers that it needs."""
     with serving(tmp_path_factory.mktemp("people") / "data", **settings) as gateway:
         yield gateway
 

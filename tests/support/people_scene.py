@@ -22,7 +22,7 @@ from handlers.route import PAGE, Resource
 from languages.language_names import language_of
 from languages.refusals import Refusal
 from pages.account.sign_in import CALLBACK, SIGN_IN_PAGES
-from pages.account.sign_in_guards import SignInGuards, SignInSeal
+from pages.account.sign_in_guards import SignInGuards, sign_in_seal
 from pages.page_rows import rows_of
 from pages.platform_facts import ServerLists
 from pages.site_tools import Accounts, Addresses, SigningIn
@@ -120,7 +120,7 @@ class PeopleSite(Client):
         super().__init__()
         self.clock = FakeClock()
         self.are_secure = are_secure
-        self.seal = SignInSeal(SECRET)
+        self.seal = sign_in_seal(SECRET, secrets.token_bytes)
         self.sockets = bind_sockets(0, "127.0.0.1")
         self.base_url = f"http://127.0.0.1:{self.sockets[0].getsockname()[1]}"
         self.redirect_uri = self.base_url + CALLBACK

@@ -67,12 +67,12 @@ class StandIn:
         return times
 
     def change_application(self, application: str, **fields: object) -> None:
-        """Change what the platform says of an application: its description, or its guild_count."""
+        """Change an application at the platform: its description, or its guild_count."""
         url = f"{self.url}/stand-in/applications/{application}"
         assert requests.post(url, json=fields, timeout=WAIT_SECONDS).status_code == 200
 
     def change_server(self, server: str, **fields: object) -> None:
-        """Change what the platform says of a server."""
+        """Change a server at the platform."""
         url = f"{self.url}/stand-in/servers/{server}"
         assert requests.post(url, json=fields, timeout=WAIT_SECONDS).status_code == 200
 

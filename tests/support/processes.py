@@ -1,11 +1,11 @@
-"""Processes of this machine: who has started them, and how."""
+"""Processes of this machine: their parents and command lines."""
 
 from contextlib import suppress
 from pathlib import Path
 
 
 def children(pid: int) -> set[int]:
-    """The processes that it has started."""
+    """Return the processes that a process has started."""
     found = set()
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with suppress(FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
@@ -16,7 +16,7 @@ def children(pid: int) -> set[int]:
 
 
 def command_lines() -> dict[int, list[str]]:
-    """The command line of each process."""
+    """Return the command line of each process."""
     found = {}
     for line in Path("/proc").glob("[0-9]*/cmdline"):
         with suppress(FileNotFoundError, ProcessLookupError):  # it has ended meanwhile

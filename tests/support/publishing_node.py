@@ -1,4 +1,4 @@
-"""A node that tells, and nothing else of it: its journal, queue and publisher, over a real Redis."""
+"""The publishing part of a node: its journal, queue and publisher, over a real Redis."""
 
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
@@ -102,5 +102,5 @@ async def publishing(
 
 
 def users_in(stream: list[tuple[int, Entry]]) -> list[str]:
-    """Whose votes the entries tell of."""
+    """Return the users of the votes in the entries."""
     return [fact.user for _, entry in stream for fact in entry.facts if isinstance(fact, VoteFact)]

@@ -1,5 +1,6 @@
-"""HTTP as bytes on a socket: sent in pieces, and answers read without any leniency. Law: what is no sequence
-of whole answers fails the test that reads it.
+"""HTTP as bytes on a socket: requests sent in pieces, and answers read strictly.
+
+Bytes that are not a sequence of whole answers fail the test that reads them.
 """
 
 import contextlib
@@ -12,7 +13,7 @@ from typing import NamedTuple
 from tests.support.gateways import WAIT_SECONDS
 
 END = b"GET /healthz HTTP/1.1\r\nHost: end\r\nConnection: close\r\n\r\n"
-"""The last request of a conversation, so that the server ends it and nobody waits for silence."""
+"""The last request of a conversation. The server closes after it, so no test waits for silence."""
 
 _HEAD = re.compile(rb"HTTP/1\.1 (\d{3}) [^\r\n]+\r\n((?:[!-9;-~]+: ?[^\r\n]*\r\n)*)\r\n")
 _CHUNK = re.compile(rb"([0-9a-f]+)\r\n")
@@ -24,7 +25,7 @@ class Answer(NamedTuple):
     body: bytes
 
     def named(self, name: str) -> str | None:
-        """The value of a field that comes at most once."""
+        """Return the value of a field. Fails if the answer has the field twice."""
         values = [value for each, value in self.fields if each == name]
         assert len(values) < 2, f"{name} comes twice"
         return values[0] if values else None
@@ -38,9 +39,9 @@ def connect(base_url: str) -> socket.socket:
 
 
 def heard(connection: socket.socket) -> bytes:
-    """All that comes until the server closes; fails when it does not."""
+    """Return all bytes until the server closes. Fails if it does not."""
     received = b""
-    # On Linux what came before a reset is read before the reset is seen.
+    # On Linux, bytes that came before a reset can be read before the reset is seen.
     with contextlib.suppress(ConnectionError):
         while part := connection.recv(65_536):
             received += part
@@ -48,8 +49,10 @@ def heard(connection: socket.socket) -> bytes:
 
 
 def converse(base_url: str, pieces: Iterable[bytes], *, ends: bool = False) -> bytes:
-    """Sends the pieces one by one; returns all that came until the server closed. `ends`: the client closes
-    its side then."""
+    """Send the pieces one by one.
+
+    Return all bytes until the server closes. With `ends`, the client closes its side after the last piece.
+    """
     with connect(base_url) as connection:
         with contextlib.suppress(ConnectionError):  # it was closed before all was sent
             for piece in pieces:
@@ -60,7 +63,7 @@ def converse(base_url: str, pieces: Iterable[bytes], *, ends: bool = False) -> b
 
 
 def cut(content: bytes, places: Iterable[int]) -> Iterator[bytes]:
-    """The content in pieces, none of them empty."""
+    """Yield the content in pieces, none of them empty."""
     begin = 0
     for place in [*sorted({place for place in places if 0 < place < len(content)}), len(content)]:
         yield content[begin:place]
@@ -68,8 +71,10 @@ def cut(content: bytes, places: Iterable[int]) -> Iterator[bytes]:
 
 
 def answers_in(received: bytes, methods: Sequence[str] = ()) -> list[Answer]:
-    """The final answers, to requests of these methods; interim ones are left out. What the server closes the
-    connection after may lack a length."""
+    """Return the answers to requests of these methods, without interim answers.
+
+    An answer may lack a length if the server closes the connection after it.
+    """
     answers: list[Answer] = []
     asked = iter(methods)
     while received:
@@ -92,7 +97,7 @@ def answers_in(received: bytes, methods: Sequence[str] = ()) -> list[Answer]:
 
 
 def _body(answer: Answer, rest: bytes) -> tuple[bytes, bytes]:
-    """The body at the beginning of the bytes, and what is behind it."""
+    """Return the body at the beginning of the bytes, and the rest."""
     length = answer.named("content-length")
     if answer.named("transfer-encoding") == "chunked":
         assert length is None, "two framings"

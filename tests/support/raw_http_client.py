@@ -1,7 +1,7 @@
-"""A client that speaks HTTP byte by byte. Law: it reads an answer as RFC 9112 has it, and nothing into it.
+"""A client that speaks HTTP byte by byte, and reads answers strictly by RFC 9112.
 
-An answer is read to its told end and not a byte further, so that a byte too many or too few shows up in the
-answer after it; a reset is an error, and never taken for an end.
+It reads an answer to the announced end and no further. So a byte too many or too few breaks the next answer.
+A reset is an error, not an end.
 """
 
 import contextlib
@@ -56,8 +56,10 @@ class Caller:
         name: str = "",
         source: str | None = None,
     ) -> None:
-        """`receive_bytes` is about what the kernel keeps for a caller that does not read; `name` is who the
-        certificate must be of; `source` is the address to call from."""
+        """`receive_bytes`: about the size of the kernel's buffer for a caller that does not read.
+
+        `name`: the name that the certificate must have. `source`: the address to call from.
+        """
         unix = url.startswith("unix:")
         self.socket = socket.socket(socket.AF_UNIX if unix else socket.AF_INET)
         self.socket.settimeout(WAIT_SECONDS)
@@ -70,14 +72,14 @@ class Caller:
         if tls is not None:
             self.socket = tls.wrap_socket(self.socket, server_hostname=name)
         self.pace_seconds = 0.0
-        """The seconds of rest between two small reads; 0 reads as fast as it can."""
+        """The seconds between two small reads; 0 reads as fast as it can."""
         self._received = b""
 
     def send(self, data: bytes) -> None:
         self.socket.sendall(data)
 
     def send_slowly(self, data: bytes, piece: int = 1) -> None:
-        """In pieces that arrive as such, or nearly; until the other side has closed."""
+        """Send in pieces, which nearly always arrive as such. Stop when the other side has closed."""
         if self.socket.family != socket.AF_UNIX:
             self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         with contextlib.suppress(ConnectionError):
@@ -90,7 +92,7 @@ class Caller:
         self.socket.shutdown(socket.SHUT_WR)
 
     def reset(self) -> None:
-        """Goes away without a farewell."""
+        """Close with a TCP reset."""
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
         self.socket.close()
 
@@ -102,7 +104,7 @@ class Caller:
         return self.answer(head=data.startswith(b"HEAD "))
 
     def answer(self, *, head: bool = False) -> Answer:
-        """The next one; `head` when it is to a HEAD."""
+        """Read the next answer; `head` if it is to a HEAD."""
         lines = self._until(b"\r\n\r\n")[:-4].decode("latin-1").split("\r\n")
         version, status, _ = lines[0].split(" ", 2)
         fields = [line.split(": ", 1) for line in lines[1:]]
@@ -113,14 +115,14 @@ class Caller:
         return Answer(version, int(status), [name for name, _ in fields], headers, body)
 
     def answers(self) -> list[Answer]:
-        """All, until the gateway closes."""
+        """Read all answers until the gateway closes."""
         found = []
         while not self.at_end():
             found.append(self.answer())
         return found
 
     def at_end(self) -> bool:
-        """Whether the gateway has closed, with nothing left to read; waits until it is one or the other."""
+        """Wait for bytes or the end. Return true if the gateway has closed, and nothing is left to read."""
         if not self._received:
             self._received = self.socket.recv(65_536)
         return not self._received
@@ -161,7 +163,7 @@ class Caller:
 
     def _receive(self) -> None:
         if self.pace_seconds:
-            time.sleep(self.pace_seconds)  # a slow reader is what the test is about; nothing is waited for
+            time.sleep(self.pace_seconds)  # the test is about a slow reader; it waits for no condition
         piece = self.socket.recv(8_192 if self.pace_seconds else 65_536)
         assert piece, f"the gateway closed in the middle of an answer, after {self._received[:1_000]!r}"
         self._received += piece
@@ -184,7 +186,7 @@ def request(
     version: str = "1.1",
     host: str = "gateway",
 ) -> bytes:
-    """With a Host, and with a Content-Length when there is a body."""
+    """Return a request with a Host, and a Content-Length if there is a body."""
     length = [f"Content-Length: {len(body)}"] if body is not None else []
     head = [f"{method} {target} HTTP/{version}", f"Host: {host}", *lines, *length]
     return "\r\n".join([*head, "", ""]).encode("latin-1") + (body or b"")
@@ -205,11 +207,11 @@ BODY_BEGUN = {
     "no last chunk": request("POST", "/healthz", "Transfer-Encoding: chunked") + b"1\r\na\r\n",
     "no end of trailers": request("POST", "/healthz", "Transfer-Encoding: chunked") + b"0\r\nA: b\r\n",
 }
-"""Requests that are not whole yet: their heads are, their bodies are not."""
+"""Requests with a whole head, and a body that is not whole."""
 
 
 class Asking:
-    """Connects and asks, again and again, in a thread; keeps what went wrong."""
+    """A thread that connects and asks again and again, and keeps all errors."""
 
     def __init__(self, url: str) -> None:
         self.answered = 0

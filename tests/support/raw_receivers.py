@@ -1,4 +1,4 @@
-"""Receivers on the bare socket, well-behaved and not, and senders that must leave nothing behind."""
+"""HTTP servers on bare sockets, for any answer, and clients that must leave nothing behind."""
 
 import asyncio
 import contextlib
@@ -33,7 +33,7 @@ class Run(Protocol):
 
 
 class Allowing:
-    """A guard that allows some addresses, whatever the URL."""
+    """A guard that allows some addresses for every URL."""
 
     def __init__(self, *addresses: str) -> None:
         self.addresses = addresses
@@ -59,7 +59,7 @@ def _open_sockets() -> set[str]:
 
 
 def _run(loop_factory: Callable[[], asyncio.AbstractEventLoop], main: Coroutine[Any, Any, T]) -> T:
-    """Runs a test's coroutine; fails if it does not end, or leaves a task, a socket or a complaint behind."""
+    """Run a test's coroutine. Fails if it does not end, or leaves a task, a socket or an error behind."""
     before = _open_sockets()
     complaints: list[dict[str, Any]] = []
 
@@ -85,7 +85,7 @@ on_both_loops = pytest.mark.parametrize(
         pytest.param(partial(_run, asyncio.new_event_loop), id="asyncio", marks=pytest.mark.long),
     ],
 )
-"""On uvloop, as the gateway runs; `make test-long` runs it on asyncio's own loop too."""
+"""Runs a test on uvloop, as a gateway; `make test-long` also runs it on asyncio's own loop."""
 
 
 def sending(
@@ -107,7 +107,7 @@ def sending(
 async def listening(
     serve: Serve, tls: ssl.SSLContext | None = None, host: str = "127.0.0.1", port: int = 0
 ) -> AsyncIterator[int]:
-    """The port where every connection is served."""
+    """Listen on a port and serve every connection. Yield the port."""
     serving: set[asyncio.Task[None]] = set()
 
     async def tracked(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -131,12 +131,12 @@ async def listening(
             task.cancel()
         while serving:
             await asyncio.wait(list(serving))
-        for _ in range(3):  # what the loop itself has still to do for a connection that failed
+        for _ in range(3):  # the loop still has work for a connection that failed
             await asyncio.sleep(0)
 
 
 class Peer:
-    """`answer` answers every request; `requests` are the heads and bodies as they came."""
+    """A server. `answer` answers every request; `requests` are the received heads and bodies."""
 
     def __init__(self, answer: Answering) -> None:
         self.answer = answer
@@ -146,8 +146,12 @@ class Peer:
         self.scheme = "http"
 
     @property
+    def base_url(self) -> str:
+        return f"{self.scheme}://127.0.0.1:{self.port}"
+
+    @property
     def url(self) -> str:
-        return f"{self.scheme}://127.0.0.1:{self.port}/hook"
+        return f"{self.base_url}/hook"
 
     def at(self, name: str) -> str:
         return f"{self.scheme}://{name}:{self.port}/hook"
@@ -158,7 +162,7 @@ class Peer:
             while True:
                 head = await reader.readuntil(b"\r\n\r\n")
                 length = head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0]
-                self.requests.append(head + await reader.readexactly(int(length)))
+                self.requests.append(head + await reader.readexactly(int(length or b"0")))
                 await self.answer(writer)
         finally:
             self.ended += 1
@@ -181,7 +185,7 @@ async def posted(answer: Answering, timeout_seconds: float = WAIT_SECONDS) -> Ht
 
 
 def saying(*pieces: bytes) -> Answering:
-    """Sends the pieces as they are and leaves the connection open."""
+    """Send the pieces as they are, and leave the connection open."""
 
     async def answer(writer: asyncio.StreamWriter) -> None:
         for piece in pieces:
@@ -206,7 +210,7 @@ def answering(status: str = "200 OK", body: bytes = b"", *headers: str) -> Answe
 
 
 def endlessly(*, first: bytes = b"", again: bytes) -> Answering:
-    """Says something for ever, as fast as it is read."""
+    """Repeat something without an end, as fast as it is read."""
 
     async def answer(writer: asyncio.StreamWriter) -> None:
         writer.write(first)
@@ -218,25 +222,25 @@ def endlessly(*, first: bytes = b"", again: bytes) -> Answering:
 
 
 def dripping(first: bytes, pieces: Iterable[bytes]) -> Answering:
-    """Goes on for ever, a little at a time."""
+    """Send the pieces slowly."""
 
     async def answer(writer: asyncio.StreamWriter) -> None:
         writer.write(first)
         for piece in pieces:
             writer.write(piece)
             await writer.drain()
-            await asyncio.sleep(0.001)  # the rate; that it never ends is the point
+            await asyncio.sleep(0.001)  # the rate
 
     return answer
 
 
 async def hang(_: asyncio.StreamWriter) -> None:
-    """Never answers."""
+    """Do not answer."""
     await asyncio.Event().wait()
 
 
 def resetting(first: bytes = b"") -> Answering:
-    """Resets the connection once `first` is out."""
+    """Reset the connection after `first`."""
 
     async def answer(writer: asyncio.StreamWriter) -> None:
         writer.write(first)
@@ -260,9 +264,14 @@ def unused_port() -> int:
         return port
 
 
+def unused_url() -> str:
+    """Return a URL at which nobody listens."""
+    return f"http://127.0.0.1:{unused_port()}"
+
+
 @contextlib.contextmanager
 def full_port() -> Iterator[int]:
-    """A port of 127.0.0.2 that lets nobody in and turns nobody away: its backlog is full."""
+    """Listen on a port of 127.0.0.2 with a full backlog: it neither accepts nor refuses connections."""
     with socket.create_server(("127.0.0.2", 0), backlog=0) as listener:
         port = listener.getsockname()[1]
         fillers = [socket.socket() for _ in range(4)]

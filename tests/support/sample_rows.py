@@ -1,4 +1,4 @@
-"""The listings, users, moments and rows of which tests are made."""
+"""Listings, users, times and rows for tests."""
 
 from core.events import Event, ListingReviewed, ListingSaved, VoteCast
 from core.rows import Attempt, Webhook
@@ -14,7 +14,6 @@ USER = "555555555555555555"
 OTHER_USER = "666666666666666666"
 
 NOW_MS = 1_750_000_000_000
-SECOND_MS = 1_000
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
 
@@ -27,7 +26,7 @@ OLD_SECRET = "whsec_" + "B" * 42 + "A="
 
 
 def listed(ref: str = BOT_REF, url: str | None = None, token: str | None = None) -> list[Event]:
-    """An approved listing, with a webhook when a URL is given."""
+    """Return the events of an approved listing, with a webhook if there is a URL."""
     events: list[Event] = [
         ListingSaved(ref, OWNER, BOT_PROFILE, "in_review", NOW_MS),
         ListingReviewed(ref, "approved", None, NOW_MS),

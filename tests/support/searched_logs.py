@@ -63,7 +63,7 @@ class SearchedLogs:
         return self.stream.getvalue().decode() + "".join(each.log for each in self._processes)
 
     def leaks(self) -> list[str]:
-        """The lines with a secret, in whatever spelling."""
+        """Return the lines with a secret, in any encoding."""
         log = self.log()
         assert not self.served or (log and self.secrets), "nothing was searched"
         spelled = {
@@ -104,7 +104,7 @@ def searching_logs() -> Iterator[SearchedLogs]:
         _watch(patch, searched)
         patch.setattr(root, "handlers", [*root.handlers, *handlers])
         patch.setattr(root, "level", logging.INFO)
-        root.manager._clear_cache()  # type: ignore[attr-defined]  # of what each logger takes
+        root.manager._clear_cache()  # type: ignore[attr-defined]  # the cache of enabled levels
         try:
             yield searched
         finally:

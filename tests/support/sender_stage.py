@@ -48,10 +48,10 @@ class Sent(NamedTuple):
 
 
 class FakeClient:
-    """Answers from a list, `ACCEPTED` when it is used up; may be told to wait or to take time.
+    """A client that answers from a list, and then with `ACCEPTED`. A test can make it wait or take time.
 
-    `names` are the URLs whose names it looks up first, until each event is set; `absent` those whose names
-    are not found then.
+    `names`: URLs whose names it looks up first, until their event is set. `absent`: URLs whose names are not
+    found.
     """
 
     def __init__(self, clock: FakeClock) -> None:
@@ -138,13 +138,13 @@ class Stage:
         self.commit(DeliveryQueued(delivery_id, ref, user, test, self.clock.now_ms()))
 
     def step(self) -> int:
-        """Starts what is due; returns how many attempts that are."""
+        """Start due attempts. Return their number."""
         before = len(self.spawned)
         self.sender.step(self.clock.steady_ms())
         return len(self.spawned) - before
 
     async def attempt(self) -> int:
-        """Starts what is due and lets it end; returns how many attempts that were."""
+        """Start due attempts and let them end. Return their number."""
         self.step()
         attempts = len(self.spawned)
         while self.spawned:

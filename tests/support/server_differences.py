@@ -1,6 +1,5 @@
-"""What two HTTP servers may differ in, each case with its reason, and what they must not, though it is seldom
-asked.
-"""
+"""Requests that our HTTP server and Tornado's answer differently, each with its reason, and rare requests
+that they must answer alike."""
 
 from typing import NamedTuple
 
@@ -19,7 +18,10 @@ CHUNKED = f"Transfer-Encoding: chunked\r\n\r\n16\r\n{BODY}\r\n0\r\n\r\n"
 
 
 class Difference(NamedTuple):
-    """What a request and `END` behind it are answered with: statuses, and what `Connection` says."""
+    """A request.
+
+    The answers of both servers to it, and to `END` after it: statuses, and values of `Connection`.
+    """
 
     why: str
     request: str
@@ -29,13 +31,13 @@ class Difference(NamedTuple):
 
 DIFFERENCES = {
     "a method that nobody knows": Difference(
-        "501 is for what a server does not recognize (RFC 9110, 9.1); llhttp cannot read on behind it",
+        "501 is for methods that a server does not know (RFC 9110, 9.1); llhttp cannot read on after one",
         f"BREW /healthz HTTP/1.1\r\n{HOST}\r\n",
         "501 close",
         "405",
     ),
     "a method of other applications": Difference(
-        "Tornado answers before it has read the request, and so it closes, unannounced",
+        "Tornado answers before it has read the request, and so it closes without an announcement",
         f"QUERY /healthz HTTP/1.1\r\n{HOST}\r\n",
         "405, 200 close",
         "405",
@@ -47,7 +49,7 @@ DIFFERENCES = {
         "405",
     ),
     "a target for a proxy": Difference(
-        "must be accepted (RFC 9112, 3.2.2), and libraries send it when they are told of a proxy",
+        "must be accepted (RFC 9112, 3.2.2), and libraries with a proxy in their settings send it",
         f"GET http://g/healthz HTTP/1.1\r\n{HOST}\r\n",
         "200, 200 close",
         "404, 200 close",
@@ -83,19 +85,19 @@ DIFFERENCES = {
         "400 close",
     ),
     "bare line feeds": Difference(
-        "may be recognized (RFC 9112, 2.2); whoever is behind a proxy that does not would be smuggled to",
+        "may be recognized (RFC 9112, 2.2); behind a proxy that does not, requests could be smuggled",
         "GET /healthz HTTP/1.1\nHost: g\n\n",
         "400 close",
         "200, 200 close",
     ),
     "a newer HTTP/1": Difference(
-        "should be read as HTTP/1.1 (RFC 9110, 2.5); llhttp refuses it, and there is none",
+        "should be read as HTTP/1.1 (RFC 9110, 2.5); llhttp refuses it, and no such version exists",
         HEALTH.replace("1.1", "1.2") + "\r\n",
         "400 close",
         "200",
     ),
     "more fields than the settings allow": Difference(
-        "server.max_headers is a setting of the wire",
+        "server.max_headers is a setting of our server",
         HEALTH + "a: b\r\n" * 100 + "\r\n",
         "431 close",
         "200, 200 close",
@@ -113,7 +115,7 @@ DIFFERENCES = {
         "200, 200 close",
     ),
     "a length that no integer holds": Difference(
-        "both refuse; the wire does not know how long the body is, so that there is no 413",
+        "both refuse; our server does not know how long the body is, so it does not answer 413",
         f"{PATCH}Content-Length: 99999999999999999999\r\n\r\n",
         "400 close",
         "413",
@@ -149,13 +151,13 @@ DIFFERENCES = {
         "200, 200 close",
     ),
     "both keep-alive and close": Difference(
-        "close goes before keep-alive (RFC 9112, 9.3)",
+        "close has precedence over keep-alive (RFC 9112, 9.3)",
         f"{HEALTH}Connection: keep-alive, close\r\n\r\n",
         "200 close",
         "200, 200 close",
     ),
     "HTTP/1.0": Difference(
-        "nobody has to say that it closes; the wire does",
+        "a server need not announce that it closes; ours does",
         f"{OLD}\r\n",
         "200 close",
         "200",

@@ -1,9 +1,9 @@
-"""What a power cut may leave. Law: only what was synced is sure; of everything else, any part in any order.
+"""Folders that a power cut may leave. Only synced bytes are sure; of all others, any part may be on the disk.
 
-`RecordingDisk` keeps a trace of the calls. `cuts` tells, for the moment after each of them, what was synced
-and what was not. Of that, each change of an entry was kept or dropped, and each write too, or it was torn:
-some of its 512-byte sectors were kept. A file that has grown may have its new size without its new bytes,
-and then zeros in their place, or what was on the disk before.
+`RecordingDisk` keeps a trace of the calls. `cuts` yields the moment after each call, with the synced files
+and the changes that are not synced. Each such change of a folder entry may be kept or lost. A write may also
+be torn: some of its 512-byte sectors are kept. A file that has grown may have its new size without its new
+bytes: with zeros, or with bytes that were on the disk before.
 """
 
 import shutil
@@ -34,7 +34,7 @@ class Write(NamedTuple):
         return range(self.offset // SECTOR, (self.offset + len(self.content) - 1) // SECTOR + 1)
 
     def part(self, sector: int) -> tuple[int, bytes]:
-        """(offset in the file, the bytes) of what it writes into a sector."""
+        """Return (offset in the file, bytes) of the part that it writes into a sector."""
         begin = max(self.offset, sector * SECTOR)
         return begin, self.content[begin - self.offset : (sector + 1) * SECTOR - self.offset]
 
@@ -68,7 +68,7 @@ class SyncFolder(NamedTuple):
 
 
 class Promise(NamedTuple):
-    """From here on, no power cut may take the records up to this position."""
+    """From here on, no power cut may lose the records up to this position."""
 
     position: int
 
@@ -78,7 +78,7 @@ Call = Change | Sync | SyncFolder | Promise
 
 
 class RecordingDisk:
-    """Does every call for real, and keeps it. What is in the folder to begin with is on the disk."""
+    """Makes every call on a real disk, and records it. Files that are in the folder at first are synced."""
 
     def __init__(self, folder: Path, inner: Disk = OS_DISK) -> None:
         self.before = {path.name: path.read_bytes() for path in folder.iterdir()}
@@ -86,7 +86,7 @@ class RecordingDisk:
         self._inner = inner
         self._numbers = {name: number for number, name in enumerate(self.before)}
         self._files: dict[int, int] = {}
-        """Number of the file by descriptor."""
+        """Numbers of files by their descriptors."""
         self._lock = threading.Lock()  # the order of the trace is the order on the disk
 
     def promise(self, position: int) -> None:
@@ -150,7 +150,7 @@ class RecordingDisk:
 
 @dataclass
 class Cut:
-    """A moment: what is on the disk for sure, and what may be."""
+    """A moment: the files that are on the disk for sure, and the changes that may be."""
 
     files: dict[int, bytes]
     names: dict[str, int]
@@ -164,7 +164,7 @@ class Fill(Enum):
     """The bytes in the grown part of a file where no write was kept."""
 
     NOTHING = 0
-    """The file ends with what was kept; before that there are zeros."""
+    """The file ends with the last kept byte; gaps before it are zeros."""
     ZEROS = 1
     OLD_BYTES = 2
     """The bytes that other files had there before."""
@@ -175,7 +175,7 @@ Kept = frozenset[int] | bool
 
 
 def cuts(disk: RecordingDisk) -> Iterator[Cut]:
-    """One for each moment of the trace: the same object, which goes on. Its values are never changed."""
+    """Yield one object for all moments of the trace. It moves on; its values are replaced, never changed."""
     files = dict(enumerate(disk.before.values()))
     cut = Cut(files, {name: number for number, name in enumerate(disk.before)})
     yield cut
@@ -194,14 +194,14 @@ def cuts(disk: RecordingDisk) -> Iterator[Cut]:
 
 
 def image(cut: Cut, kept: Sequence[Kept], fill: Fill, old: bytes = b"") -> dict[str, bytes]:
-    """The folder's files after a power cut that kept so much of each unsynced change."""
+    """Return the files of the folder after a power cut that kept this part of each unsynced change."""
     grown = {Fill.NOTHING: b"", Fill.ZEROS: bytes(SECTOR), Fill.OLD_BYTES: old}[fill]
     files, names = _applied(cut, cut.unsynced, kept, grown)
     return {name: files.get(number, b"") for name, number in names.items()}
 
 
 def every_image(cut: Cut, old: bytes) -> Iterator[dict[str, bytes]]:
-    """Every subset of what was not synced, with every tear of small writes and some of large ones."""
+    """Yield every subset of the unsynced changes, with every tear of small writes and some of large ones."""
     for kept in product(*map(_ways, cut.unsynced)):
         for fill in Fill:
             yield image(cut, kept, fill, old)
@@ -228,7 +228,7 @@ def old_bytes(disk: RecordingDisk, cut: Cut) -> bytes:
 
 
 def what_matters(files: dict[str, bytes]) -> int:
-    """Equal for images between which a start sees no difference."""
+    """Return a hash that is equal for images between which a start sees no difference."""
     return hash(frozenset((name, b"" if name.endswith(UNFINISHED) else files[name]) for name in files))
 
 
@@ -295,13 +295,13 @@ def _gap(begin: int, end: int, grown: bytes) -> bytes:
 
 
 def _no_sector_is_shared(size: int) -> bytes:
-    """Zeros up to the end of the sector."""
+    """Return zeros up to the end of the sector."""
     return bytes(-size % SECTOR)
 
 
 @contextmanager
 def scratch(files: dict[str, bytes]) -> Iterator[Path]:
-    """A folder in memory, where there is such a place."""
+    """Make a folder with the files, in memory if the system has such a place. Remove it at the end."""
     memory = Path("/dev/shm")
     path = Path(tempfile.mkdtemp(dir=memory if memory.is_dir() else None))
     try:

@@ -1,7 +1,8 @@
-"""A fleet that does random things in a random order; what it acknowledged is in its book.
+"""A fleet that performs random steps in a random order. Its book has the changes that it acknowledged.
 
-Every node follows the real rules with a clock of its own, and hears of the others whenever a step says so: in
-any order, again, late, and a part at a time, while it goes on with its own work, or stops in the midst of it.
+Every node follows the real rules with its own clock. It reads entries of the others when a step says so: in
+any order, twice, late, or a part at a time. Meanwhile it goes on with its own work, or stops in the middle of
+it.
 """
 
 import asyncio
@@ -60,12 +61,12 @@ class Step(NamedTuple):
 
 class Script(NamedTuple):
     skews_ms: list[int]
-    """The offsets of the clocks, one for each node."""
+    """The offset of the clock of each node."""
     before: list[Step]
     """The steps of the nodes before they are a fleet."""
     steps: list[Step]
     seed: int
-    """The seed of the order in which everything is heard in the end."""
+    """The seed of the order in which all nodes read everything in the end."""
 
 
 class Simulation:
@@ -88,7 +89,7 @@ class Simulation:
             self._go_on(node, len(script.steps) * 1_000)
 
     def tell_all(self, seed: int) -> None:
-        """Everybody hears everything, in some order."""
+        """Let every node read everything, in a random order."""
         random = Random(seed)
         for node in self.nodes:
             told = [told for other in self.nodes if other is not node for told in other.told]
@@ -97,7 +98,7 @@ class Simulation:
                 node.merge_facts(one.facts, one.author)
 
     def _meet(self) -> None:
-        """The nodes become a fleet, and tell each other what they have."""
+        """Let the nodes become a fleet, and exchange the content that they have."""
         for node in self.nodes:
             node.join()
         copies = [(node, node.label, node.everything()) for node in self.nodes]
@@ -124,13 +125,13 @@ class Simulation:
             node.ledger.commit([event])
             self.book.note(node, [event])
 
-    # -- what is not a rule ----------------------------------------------------------------------------
+    # -- steps that are not rules ----------------------------------------------------------------------
 
     def _wait(self, node: Node, step: Step) -> None:
         node.clock.advance_ms(step.number * HOUR_MS)
 
     def _hear(self, node: Node, step: Step) -> None:
-        """What another node told since it was last heard, or a part of that; or something old, or too new."""
+        """Read entries of another node: all new ones, some of them, old ones, or ones that come too early."""
         if not self._is_reading[node.name]:
             others = [other for other in self.nodes if other is not node]
             other = others[step.number % len(others)]
@@ -149,7 +150,7 @@ class Simulation:
         self._is_reading[node.name] = False
 
     def _go_on(self, node: Node, turns: int) -> None:
-        """Gives so many turns to what the node has begun."""
+        """Give so many turns to the work that the node has begun."""
         for _ in range(turns):
             if not self._working[node.name]:
                 return
@@ -187,13 +188,13 @@ def _now(node: Node) -> int:
 
 
 def _by(step: Step) -> Actor:
-    """Users act who are erased, too."""
+    """Return the actor of a step. It may be a user who is erased."""
     return user_actor(step.user)
 
 
 def _submit(node: Node, step: Step, _: str) -> Sequence[ev.Event]:
     form = read(BOTS.submission, {"id": step.ref.partition("/")[2], **_WRITTEN[step.number]})
-    submitted = rules.submit(node.state, form, _now(node), by=_by(step))
+    submitted = rules.submit(node.state, step.ref, form, _now(node), by=_by(step))
     approved = ev.ListingReviewed(step.ref, "approved", None, node.clock.now_ms())
     return [*submitted, approved] if step.number else submitted
 
@@ -307,7 +308,7 @@ def _quarantine(node: Node, step: Step, _: str) -> Sequence[ev.Event]:
 
 
 def _remind(node: Node, step: Step, _: str) -> Sequence[ev.Event]:
-    """Attempt a message, at a node that knows what was attempted before."""
+    """Attempt a reminder, at a node that knows the earlier attempts."""
     row = node.state.users.get(user_ref(step.user))
     reminder = row.reminder(step.ref) if row is not None else None
     if row is None or reminder is None:

@@ -20,26 +20,26 @@ def listed(gateway: ThreadGateway, receiver: Receiver) -> None:
 
 @contextmanager
 def trying_once(folder: Path, receiver: Receiver) -> Iterator[ThreadGateway]:
-    """A gateway that tries everything once, with a bot whose webhook goes to the receiver."""
+    """Run a gateway that tries each delivery once, with a bot whose webhook goes to the receiver."""
     with running(folder, **ONCE) as gateway:
         listed(gateway, receiver)
         yield gateway
 
 
 def cast(gateway: ThreadGateway, voters: list[str]) -> None:
-    """Votes, each in a millisecond of its own."""
+    """Cast votes, each in another millisecond."""
     for user in voters:
         gateway.cast(user)
         gateway.advance(0.001)
 
 
 def settled(gateway: ThreadGateway) -> None:
-    """Waits until nothing is due any more."""
+    """Wait until nothing is due any more."""
     eventually(lambda: idle(gateway) and all(row["attempts"] for row in deliveries(gateway)))
 
 
 def suspend(gateway: ThreadGateway, receiver: Receiver, events: int = 10) -> Any:
-    """Lets so many events fail for good; returns the suspension."""
+    """Let so many events fail for good. Return the suspension."""
     receiver.default = status(500)
     cast(gateway, users(events))
     suspension = eventually(lambda: webhook(gateway)["suspension"])
@@ -48,9 +48,10 @@ def suspend(gateway: ThreadGateway, receiver: Receiver, events: int = 10) -> Any
 
 
 def hold(gateway: ThreadGateway, receiver: Receiver, events: int) -> list[str]:
-    """Suspends the endpoint and lets so many events wait for it; the receiver is well from then on.
+    """Suspend the endpoint, and let so many events wait for it. From then on the receiver works.
 
-    Returns who voted, in order."""
+    Return the voters in order.
+    """
     suspend(gateway, receiver)
     held = users(events, first=100)
     cast(gateway, held)

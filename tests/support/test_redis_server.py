@@ -12,7 +12,7 @@ from tests.support.redis_server import RedisServer
 
 @pytest.fixture
 def locked(tmp_path: Path) -> Iterator[RedisServer]:
-    """With a password, and a user who may do little."""
+    """A server with a password, and a user with few rights."""
     user = ("--user", "edge", "on", ">edges-own", "~votegate:*", "-@all", "+ping", "+get")
     server = RedisServer(tmp_path, *user, password="secret")
     try:

@@ -1,4 +1,4 @@
-"""The simulated power cut itself: what is synced stays, and of the rest anything may be left."""
+"""The simulated power cut itself: synced bytes stay, and any part of the others may be left."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,8 +1,7 @@
 """Tornado's own HTTP server in front of the same handlers: the oracle of the differential tests.
 
-Tornado answers a request that it cannot parse with a bare status line, and one whose headers are too long
-with a closed connection. Both happen below any handler, in the stream: so the stream is where they are
-given a body.
+Tornado answers a request that it cannot parse with a bare status line. If the headers are too long, it closes
+the connection without an answer. Both happen in the stream, below all handlers, so `_Stream` adds the bodies.
 """
 
 import contextlib
@@ -24,15 +23,15 @@ from serving.direct import next_number, rendered
 from serving.traffic import Traffic
 from tests.support.gateways import ThreadGateway, running
 
-# What tornado.http1connection writes for a malformed request; a test notices when a release changes it.
+# tornado.http1connection writes this for a malformed request. A test fails if a release changes it.
 _BARE_REFUSAL = b"HTTP/1.1 400 Bad Request\r\n\r\n"
 _DRAIN_BYTES = 1 << 20
-_UNLIMITED = 1 << 62  # the application has its own limit, and words for it
+_UNLIMITED = 1 << 62  # the application has its own limit and refusal
 
 
 @contextlib.contextmanager
 def running_on_tornado(folder: Path, **settings: object) -> Iterator[ThreadGateway]:
-    """A gateway on Tornado's server."""
+    """Run a gateway on Tornado's server."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("gateway.serve.http_server", _http_server)
         with running(folder, **settings) as gateway:
@@ -42,7 +41,7 @@ def running_on_tornado(folder: Path, **settings: object) -> Iterator[ThreadGatew
 def _http_server(
     runtime: Runtime, front: Front, application: Application, api: Api, traffic: Traffic
 ) -> "_Server":
-    """Stands in for `gateway.front.http_server`."""
+    """Replaces `gateway.front.http_server`."""
     del front, api, traffic
     server = runtime.settings.server
     return _Server(
@@ -56,16 +55,16 @@ def _http_server(
 
 
 class _Server(HTTPServer):
-    """Tornado's server with what a gateway asks of its own."""
+    """Tornado's server with the methods that a gateway calls on its own."""
 
     def end_soon(self) -> None:
-        """Does nothing: its answers say nothing of a stop."""
+        """Do nothing: these answers do not announce a stop."""
 
     async def finished(self) -> None:
-        """Returns at once: no connection ends by itself."""
+        """Return at once: there is no connection to wait for."""
 
     def handle_stream(self, stream: IOStream, address: Any) -> None:
-        """Serves on a `_Stream` in place of the one that was just made around the same socket."""
+        """Serve on a `_Stream` around the socket of the given stream."""
         speaking = _Stream(
             stream.socket, max_buffer_size=stream.max_buffer_size, read_chunk_size=stream.read_chunk_size
         )

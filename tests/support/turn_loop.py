@@ -1,8 +1,9 @@
-"""A loop without threads and without waiting. Law: a seed decides what happens in which order, nothing else.
+"""An event loop without threads and without waiting.
 
-What would run in a thread runs in the loop, some turns later, and time passes only when nothing else can
-happen. So a story that mixes journal, snapshots and an hour of patience takes milliseconds, and is the same
-whenever it is told again.
+A call that would run in a thread runs in the loop, some turns later. Time passes only when nothing else can
+happen. So a test with journal, snapshots and an hour of waiting takes milliseconds.
+
+Invariant: the seed alone decides the order of events, so a second run is the same.
 """
 
 import asyncio
@@ -19,7 +20,7 @@ MOST_TURNS = 6
 
 
 class _SkippingSelector(selectors.SelectSelector):
-    """Waits for nobody: the time that a wait would take has passed at once."""
+    """A selector that never waits: it adds the time of the wait to its clock."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -57,7 +58,7 @@ class TurnLoop(asyncio.SelectorEventLoop):
 
 
 class LoopClock:
-    """The loop's time."""
+    """A clock that shows the time of the loop."""
 
     def now_ms(self) -> int:
         return 1_750_000_000_000 + self.monotonic_ns() // 1_000_000

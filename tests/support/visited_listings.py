@@ -1,4 +1,4 @@
-"""Listings that people own, and everybody who may not open a page of them."""
+"""Listings that people own, and visitors who may not open their pages."""
 
 from functools import partial
 
@@ -47,7 +47,7 @@ def statuses(row: PageRow, visitors: dict[str, Person]) -> dict[str, int]:
 
 
 def stranger_status(path: str) -> int:
-    """The status of a page for a stranger: a person is led to the sign-in, a program is told."""
+    """Return the status of a page for a stranger: pages lead to the sign-in, JSON is refused."""
     return 401 if path.endswith(".json") else 303
 
 
@@ -58,7 +58,7 @@ def refusals(row: PageRow) -> dict[str, int]:
 
 
 def not_allowed(gateway: PeopleGateway) -> dict[str, Person]:
-    """Everybody who is not to see a page of an owner, by what they are; `refusals` has their statuses."""
+    """Return the visitors who may not see a page of an owner, by their names in `refusals`."""
     idle = gateway.person(ADA)
     gateway.clock.advance(IDLE_SECONDS)
     operator = gateway.person(None)

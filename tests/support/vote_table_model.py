@@ -1,6 +1,6 @@
 """The model of core/vote_table.py: a dict of counts by node and the last vote, by listing and user.
 
-Putting is a join: of each node the greatest count stands, and the latest time.
+Putting is a join: for each node the greatest count wins, and the latest time.
 """
 
 import struct
@@ -116,7 +116,7 @@ def assert_equals(votes: VoteTable, model: Model) -> None:
 
 
 def assert_got(votes: VoteTable, got: Mapping[tuple[str, int], tuple[int, int]]) -> None:
-    """Whatever the nodes: the table has these counts and times, and no others."""
+    """Check that the table has these counts and times, summed over all nodes, and no others."""
     assert len(votes) == len(got)
     totals = dict.fromkeys((ref for ref, _ in got), 0)
     for (ref, _), (count, _) in got.items():

@@ -1,6 +1,6 @@
-"""What every start works out, done once: processes that are forked off this one have it.
+"""Values that every start computes, computed once here: processes forked off this one have them.
 
-The values are those of a start with default settings. Another start works out its own.
+They belong to a start with default settings. A start with other settings computes its own.
 """
 
 import gc
@@ -16,6 +16,6 @@ described = deployment(Settings())
 openapi_reply(described)
 docs_reply(described)
 client_tls(os.environ.get("SSL_CERT_FILE"))
-# What is here stays. No process looks it over again when it collects garbage.
+# All of this stays in memory, so the garbage collector of a forked process need not look through it.
 gc.collect()
 gc.freeze()

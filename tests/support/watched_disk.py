@@ -1,4 +1,4 @@
-"""The calls that write, watched, held up and made to fail by a test."""
+"""System calls that write to disk. A test watches them, delays them, and lets them fail."""
 
 import errno
 import os
@@ -13,7 +13,7 @@ from tests.support.gateways import WAIT_SECONDS
 
 
 class WatchedDisk:
-    """Stands in for the calls that write, to watch them, hold them up and let them fail."""
+    """Replaces `pwrite`, `fsync` and `fdatasync` of `os`."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.synced: list[str] = []
@@ -24,11 +24,11 @@ class WatchedDisk:
         self.may_sync = threading.Event()
         self.may_sync.set()
         self.after_sync: Callable[[], None] = lambda: None
-        """Called, in the writer's thread, whenever a sync has returned."""
+        """Called after each sync, in the thread of the writer."""
         self.sync_error: int | None = None
         self.write_error: int | None = None
         self.write_most: int | None = None
-        """The number of bytes that a write takes before it fails."""
+        """The number of bytes that are written before a write fails."""
         self.refused = threading.Event()
         """Set as soon as a write is about to fail."""
         self.may_fail = threading.Event()
@@ -60,7 +60,7 @@ class WatchedDisk:
         raise OSError(self.write_error, os.strerror(self.write_error))
 
     def fill_up(self, after_bytes: int | None = None) -> None:
-        """From now on there is no space left, once `after_bytes` more are written."""
+        """Let writes fail for lack of space, after `after_bytes` more bytes."""
         self.write_error, self.write_most = errno.ENOSPC, after_bytes
         self.refused.clear()
 
@@ -68,11 +68,11 @@ class WatchedDisk:
         self.write_error = None
 
     def durable_bytes(self, path: Path) -> int:
-        """Return the bytes of a file that a power cut leaves at least: its size at its last sync."""
+        """Return the number of bytes that a file keeps in a power cut: its size at its last sync."""
         return self._durable.get(path.stat().st_ino, 0)
 
     def after_power_cut(self, folder: Path, copy: Path) -> Path:
-        """A copy of the folder with nothing in it but what was synced."""
+        """Copy the bytes of the folder that were synced."""
         copy.mkdir()
         for path in folder.iterdir():
             if size := self.durable_bytes(path):

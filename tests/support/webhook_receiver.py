@@ -1,4 +1,4 @@
-"""A real HTTP server that keeps what it is sent and answers what a test tells it."""
+"""A real HTTP server that keeps all requests. A test chooses the answers."""
 
 import contextlib
 import threading

@@ -1,4 +1,4 @@
-"""An application in small, and what clients do to its server. Law: an answer tells what request it is for."""
+"""A small application, and random actions of its clients. Each answer has the number of its request."""
 
 import asyncio
 import re
@@ -33,7 +33,7 @@ PIECES = 30
 
 @stream_request_body
 class Numbered(RequestHandler):
-    """Answers with the number in its path; `way` says how."""
+    """Answers with the number in its path, in one of the `WAYS`."""
 
     def initialize(self, way: str) -> None:
         self._way = way
@@ -41,7 +41,7 @@ class Numbered(RequestHandler):
         self.set_header("X-Number", self.request.path.rpartition("/")[2].partition("?")[0])
 
     def compute_etag(self) -> None:
-        """Nothing asks for it."""
+        """No test needs an ETag."""
 
     async def prepare(self) -> None:
         if self._way == "early":
@@ -72,7 +72,7 @@ class Numbered(RequestHandler):
 
 
 class DirectNumber:
-    """The route that needs no application."""
+    """The route that bypasses the application."""
 
     def caller(self, named: dict[bytes, bytes], _: str) -> str | None:
         return None if b"connection" in named else "anybody"
@@ -104,9 +104,12 @@ class Asked(NamedTuple):
 
 
 class Step(NamedTuple):
-    """The action of a client, and its wait after that: turns of the loop, or seconds."""
+    """An action of a client, and its wait after that: turns of the loop, and seconds.
 
-    deed: bytes | str
+    Bytes are sent. "stall" stops reading and "read" goes on; "end" closes one side, "reset" all.
+    """
+
+    action: bytes | str
     turns: int
     seconds: float
 
@@ -114,21 +117,21 @@ class Step(NamedTuple):
 class Story(NamedTuple):
     asked: list[Asked]
     whole: int
-    """The number of requests that arrive whole."""
+    """The number of requests that arrive whole and unchanged."""
     steps: list[Step]
     tls: bool
     late: bool
 
     @property
     def hurried(self) -> bool:
-        """Return true if the connection may have ended before all was answered."""
+        """Return true if the connection may have ended before all requests were answered."""
         return self.cut_off or sum(step.seconds for step in self.steps) >= LIMITS.header_seconds
 
     @property
     def cut_off(self) -> bool:
-        """Return true if the client leaves before it has all answers. TLS ends both ways at once."""
+        """Return true if the client leaves before it has all answers. With TLS, an end closes both sides."""
         leaving = {"reset", "end"} if self.tls else {"reset"}
-        return any(step.deed in leaving for step in self.steps)
+        return any(step.action in leaving for step in self.steps)
 
 
 @st.composite
@@ -181,7 +184,7 @@ spices = st.sampled_from(SPICES) | st.binary(max_size=8)
 
 
 def mutated(draw: st.DrawFn, stream: bytes) -> tuple[bytes, int]:
-    """The stream with some bytes replaced, and the first place where it is not what it was."""
+    """Return the stream with some bytes replaced, and the place of the first change."""
     first = len(stream)
     for _ in range(draw(st.integers(1, 3))):
         lines = [found.end() for found in re.finditer(b"\r\n", stream)]
@@ -206,13 +209,13 @@ def stories(draw: st.DrawFn) -> Story:
     places = draw(st.lists(st.integers(0, len(stream)), max_size=10))
     if len(stream) < 300 and draw(st.booleans()):
         places = list(range(len(stream)))
-    deeds: list[bytes | str] = list(cut(stream, places)) if stream else []
-    for deed in draw(st.lists(st.sampled_from(["stall", "read", "stall"]), max_size=3)):
-        deeds.insert(draw(st.integers(0, len(deeds))), deed)
+    actions: list[bytes | str] = list(cut(stream, places)) if stream else []
+    for action in draw(st.lists(st.sampled_from(["stall", "read", "stall"]), max_size=3)):
+        actions.insert(draw(st.integers(0, len(actions))), action)
     if not draw(st.integers(0, 9)):
-        deeds.insert(draw(st.integers(0, len(deeds))), "reset")
-    deeds += ["end"] * draw(st.integers(0, 1))
+        actions.insert(draw(st.integers(0, len(actions))), "reset")
+    actions += ["end"] * draw(st.integers(0, 1))
     waiting = long_waits if not draw(st.integers(0, 4)) else waits
-    steps = [Step(deed, *draw(waiting)) for deed in deeds]
+    steps = [Step(action, *draw(waiting)) for action in actions]
     whole = sum(end <= first for end in ends)
     return Story(asked, whole, steps, tls=draw(st.booleans()), late=draw(st.booleans()))

@@ -5,6 +5,7 @@ import os
 import string
 from pathlib import Path
 
+import msgspec
 import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
@@ -114,46 +115,54 @@ def test_a_browser_keeps_the_cookie_over_https_and_on_this_machine(
 
 
 SECRET, NONCE, PURPOSE = b"a secret of the deployment", bytes(NONCE_BYTES), b"the purpose"
-SEAL = ValueSeal(SECRET, PURPOSE)
-PLAIN = b"bytes that browsers keep"
-VALUE = SEAL.sealed(PLAIN, NONCE)
+NOW_MS = 1_790_000_000_000
+SEAL = ValueSeal(bytes, SECRET, PURPOSE, 60, bytes)
+KEPT = b"bytes that browsers keep"
+PLAIN = msgspec.msgpack.encode((NOW_MS, KEPT))
+VALUE = SEAL.sealed(KEPT, NOW_MS)
 assert len(VALUE) % 4, "the last character has bits that stand for nothing"
 
 
 @given(st.binary(), st.binary(min_size=NONCE_BYTES, max_size=NONCE_BYTES))
-def test_what_was_sealed_is_opened_by_another_node(plain: bytes, nonce: bytes) -> None:
-    assert ValueSeal(SECRET, PURPOSE).opened(SEAL.sealed(plain, nonce)) == plain
+def test_what_was_sealed_is_opened_by_another_node(value: bytes, nonce: bytes) -> None:
+    sealed = ValueSeal(bytes, SECRET, PURPOSE, 60, lambda _: nonce).sealed(value, NOW_MS)
+    assert SEAL.opened(sealed, NOW_MS) == value
+
+
+@pytest.mark.parametrize(("seconds", "is_fresh"), [(59, True), (60, False), (-59, True), (-60, False)])
+def test_a_value_opens_while_it_is_fresh_by_the_clock_of_either_node(seconds: int, is_fresh: bool) -> None:
+    assert SEAL.opened(VALUE, NOW_MS + seconds * 1_000) == (KEPT if is_fresh else None)
 
 
 def test_a_value_that_no_browser_keeps_is_nothing() -> None:
-    assert SEAL.opened(SEAL.sealed(bytes(MOST_CHARACTERS), NONCE)) is None
+    assert SEAL.opened(SEAL.sealed(bytes(MOST_CHARACTERS), NOW_MS), NOW_MS) is None
 
 
 @given(st.integers(0, len(VALUE) - 1), st.characters())
 def test_a_value_with_another_character_is_none(place: int, character: str) -> None:
     changed = VALUE[:place] + character + VALUE[place + 1 :]
-    assert SEAL.opened(changed) == (PLAIN if changed == VALUE else None)
+    assert SEAL.opened(changed, NOW_MS) == (KEPT if changed == VALUE else None)
 
 
 def test_there_is_one_way_to_write_a_value() -> None:
     written = [VALUE[:-1] + last for last in string.ascii_letters + string.digits + "-_"]
-    assert [each for each in written if SEAL.opened(each) is not None] == [VALUE]
+    assert [each for each in written if SEAL.opened(each, NOW_MS) is not None] == [VALUE]
 
 
 @given(st.integers(0, len(VALUE) - 1), st.integers(0, len(VALUE)))
 def test_a_part_of_a_value_is_none(start: int, end: int) -> None:
     part = VALUE[start:end]
-    assert SEAL.opened(part) == (PLAIN if part == VALUE else None)
+    assert SEAL.opened(part, NOW_MS) == (KEPT if part == VALUE else None)
 
 
 @given(st.text(min_size=1, max_size=5))
 def test_a_value_with_more_behind_it_is_none(more: str) -> None:
-    assert SEAL.opened(VALUE + more) is None
+    assert SEAL.opened(VALUE + more, NOW_MS) is None
 
 
 @given(st.none() | st.text() | st.binary().map(lambda each: base64.urlsafe_b64encode(each).decode()))
 def test_what_nobody_sealed_is_none(value: str | None) -> None:
-    assert SEAL.opened(value) is None
+    assert SEAL.opened(value, NOW_MS) is None
 
 
 def test_what_the_secret_sealed_for_another_purpose_is_none() -> None:
@@ -161,9 +170,9 @@ def test_what_the_secret_sealed_for_another_purpose_is_none() -> None:
     other_place = AESGCM(_key(PURPOSE)).encrypt(NONCE, PLAIN, b"another place")
     of_a_file = Seal(SECRET.ljust(32), b"", b"").seal(PLAIN, PURPOSE)
     for sealed in (NONCE + other_key, NONCE + other_place, of_a_file):
-        assert SEAL.opened(_text(sealed)) is None
+        assert SEAL.opened(_text(sealed), NOW_MS) is None
     right = AESGCM(_key(PURPOSE)).encrypt(NONCE, PLAIN, PURPOSE)
-    assert SEAL.opened(_text(NONCE + right)) == PLAIN
+    assert SEAL.opened(_text(NONCE + right), NOW_MS) == KEPT
 
 
 def _key(purpose: bytes) -> bytes:

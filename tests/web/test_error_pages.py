@@ -13,7 +13,7 @@ from languages.texts import Text
 from listings.forms import KeyName, Strike, WebhookSettings
 from operators.operator_site import ERROR_TEXTS
 from tests.support.english import english
-from web.error_pages import error_page, field_texts
+from web.error_pages import by_field, error_page, field_texts
 
 ERRORS = [
     *(refused("operator_token_required"), refused("from_elsewhere"), refused("no_such_listing")),
@@ -93,3 +93,11 @@ def test_every_fault_of_a_form_is_translated(form: type[Form], body: dict[str, o
         read(form, body)
     for text in field_texts(refused.value).values():
         assert isinstance(text, Text), text
+
+
+def test_what_is_wrong_in_a_list_stands_at_the_list_and_names_the_entry() -> None:
+    errors = by_field({"name": "too long", "keywords.1": "is blank", "keywords.2": "is long"})
+    assert {name: english(reason) for name, reason in errors.items()} == {
+        "name": "too long",
+        "keywords": "entry 2 is blank",
+    }

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from chatplatform.authorization import new_sign_in
 from core.rows import Policy
 from pages.account import sign_in_guards
-from pages.account.sign_in_guards import FirstInFleet, SignInGuards, SignInSeal, SignInUnderWay
+from pages.account.sign_in_guards import FirstInFleet, SignInGuards, SignInUnderWay, sign_in_seal
 from tests.support.fake_clock import FakeClock
-from web.cookies import MOST_CHARACTERS, NONCE_BYTES, SIGN_IN_SECONDS, people_cookies
+from web.cookies import MOST_CHARACTERS, SIGN_IN_SECONDS, people_cookies
 from web.other_sites import LONGEST_WAY_BACK
 
 
@@ -64,23 +64,23 @@ def test_a_state_that_another_node_has_used_does_not_count() -> None:
 
 
 NOW_MS = 1_790_000_000_000
-SECRET, NONCE = b"a secret of the deployment", bytes(NONCE_BYTES)
-SEAL = SignInSeal(SECRET)
-UNDER_WAY = SignInUnderWay(new_sign_in(bytes(range(64))), "/bots/11/vote", NOW_MS)
-VALUE = SEAL.sealed(UNDER_WAY, NONCE)
+SECRET = b"a secret of the deployment"
+SEAL = sign_in_seal(SECRET, bytes)
+UNDER_WAY = SignInUnderWay(new_sign_in(bytes(range(64))), "/bots/11/vote")
+VALUE = SEAL.sealed(UNDER_WAY, NOW_MS)
 
 
-@given(st.binary(min_size=64, max_size=64), st.binary(min_size=NONCE_BYTES, max_size=NONCE_BYTES), st.text())
-def test_what_was_sealed_is_opened(random: bytes, nonce: bytes, path: str) -> None:
-    under_way = SignInUnderWay(new_sign_in(random), path, NOW_MS)
-    sealed = SEAL.sealed(under_way, nonce)
-    assert SignInSeal(SECRET).opened(sealed, NOW_MS) == (
+@given(st.binary(min_size=64, max_size=64), st.text())
+def test_what_was_sealed_is_opened(random: bytes, path: str) -> None:
+    under_way = SignInUnderWay(new_sign_in(random), path)
+    sealed = SEAL.sealed(under_way, NOW_MS)
+    assert sign_in_seal(SECRET, bytes).opened(sealed, NOW_MS) == (
         under_way if len(sealed) <= MOST_CHARACTERS else None
     )
 
 
 def test_the_longest_way_back_has_room_in_a_cookie() -> None:
-    sealed = SEAL.sealed(UNDER_WAY._replace(return_to="/" * LONGEST_WAY_BACK), NONCE)
+    sealed = SEAL.sealed(UNDER_WAY._replace(return_to="/" * LONGEST_WAY_BACK), NOW_MS)
     assert len(people_cookies(1, are_secure=True).sign_in.opened(sealed)) <= MOST_CHARACTERS
 
 
@@ -110,4 +110,4 @@ def test_what_nobody_sealed_is_none(value: str | None) -> None:
 
 @given(st.binary(min_size=1, max_size=64).filter(lambda each: each != SECRET))
 def test_a_cookie_of_another_deployment_is_none(secret: bytes) -> None:
-    assert SignInSeal(secret).opened(VALUE, NOW_MS) is None
+    assert sign_in_seal(secret, bytes).opened(VALUE, NOW_MS) is None

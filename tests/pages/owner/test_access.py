@@ -1,9 +1,12 @@
-"""The pages of listings for their owners: who may open which, for every row."""
+"""Each page of a listing for its owners opens for those visitors alone who have the right."""
 
 import pytest
 
+from pages.owner.overview import OVERVIEW_PAGES
+from pages.owner.owners import OWNER_PAGES
+from pages.owner.profile import PROFILE
+from pages.owner.submission import SUBMISSION
 from pages.page_rows import rows_of
-from pages.table import OWNED_PAGES
 from tests.support.gateways import OPERATOR_TOKEN
 from tests.support.owned_listings import SERVER, list_bot, list_server
 from tests.support.page_visitor import COOKIE
@@ -12,10 +15,11 @@ from tests.support.platform_stand_in import ADA, BEN, CLEO, DAN, READY
 from tests.support.visited_listings import stranger_status
 from web.pages import PageRow
 
-ROWS = rows_of(OWNED_PAGES)
+REMOVAL = [page for page in OWNER_PAGES if page.tab == "danger"]
+ROWS = rows_of((SUBMISSION, *OVERVIEW_PAGES, PROFILE, *REMOVAL))
 OF_LISTINGS = [row for row in ROWS if "{id}" in row.path]
 OF_OWNERS = ("/danger", "/prove")
-"""What the owner alone may do."""
+"""Pages for the owner alone."""
 YEAR_SECONDS = 365 * 86_400
 
 

@@ -1,4 +1,4 @@
-"""pages/owner/deliveries.py: the log by state and in pages, one delivery whole, and sending again."""
+"""pages/owner/deliveries.py: the log, filtered and in pages; a whole delivery; and sending again."""
 
 import html
 import shlex
@@ -43,7 +43,7 @@ def settings() -> dict[str, object]:
 
 @pytest.fixture(scope="module")
 def patient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PeopleGateway]:
-    """A gateway that tries again what fails."""
+    """A gateway that tries failed deliveries again."""
     with serving(tmp_path_factory.mktemp("patient") / "data") as gateway:
         yield gateway
 
@@ -69,7 +69,7 @@ def others(gateway: PeopleGateway) -> dict[str, Person]:
 
 
 def one_of_each(gateway: PeopleGateway, receiver: Receiver) -> dict[str, Any]:
-    """A delivery that arrived and one that failed, by state."""
+    """The ids of two deliveries by their states: one arrived, and one failed."""
     receiver.answers = [status(204, b"thanks"), status(500, b"<b>no</b>")]
     cast(gateway, users(1))
     settled(gateway)
@@ -129,7 +129,7 @@ def test_a_delivery_is_shown_with_its_attempts_and_its_request(
     failed = one_of_each(gateway, receiver)["failed"]
     page = ada.page(f"{LOG}/{failed['id']}")
     assert "State failed : the answer had status 500" in words(page)
-    assert page.count("&lt;b&gt;no&lt;/b&gt;") == 2  # the delivery's, and that of its only attempt
+    assert page.count("&lt;b&gt;no&lt;/b&gt;") == 2  # of the delivery, and of its only attempt
     command = html.unescape(page.split('id="command">')[1].partition("</pre>")[0])
     *options, url = shlex.split(command.replace(" \\\n", " "))
     (received,) = [each for each in receiver.received if each.headers["webhook-id"] == failed["id"]]

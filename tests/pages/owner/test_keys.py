@@ -49,7 +49,7 @@ def shown_key(text: str) -> str:
 
 
 def made(person: Person, name: str = "production") -> str:
-    """Make a key on the page; its value."""
+    """Make a key on the page, and return its value."""
     answer = person.post(KEYS, {"name": name})
     assert answer.status_code == 200, answer.text
     return shown_key(answer.text)

@@ -1,4 +1,4 @@
-"""pages/owner/overview.py: how a listing stands, what happened to it, and whose it is."""
+"""pages/owner/overview.py: the state of a listing, its history, and the proof of its ownership."""
 
 import json
 import re
@@ -19,7 +19,7 @@ HERE = f"/bots/{READY}/manage"
 
 @pytest.fixture(scope="module")
 def settings() -> dict[str, object]:
-    return {"chat_platform.cache_seconds": 600}  # to prove something is to ask anew all the same
+    return {"chat_platform.cache_seconds": 600}  # a proof asks the platform all the same
 
 
 def test_a_bot_in_review_has_its_place_and_the_time_since_which_it_waits(

@@ -1,4 +1,4 @@
-"""pages/owner/owners.py: the owner alone says who is asked, and nobody is an owner without consent."""
+"""pages/owner/owners.py: only the owner invites others, and nobody becomes an owner without consent."""
 
 import re
 from typing import Any

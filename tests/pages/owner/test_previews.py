@@ -1,4 +1,4 @@
-"""A user previews so often, on whatever page."""
+"""One limit holds for the previews of a user on all pages."""
 
 from gateway.people_site import PREVIEWS
 from tests.support.gateways import BOT_SUBMISSION

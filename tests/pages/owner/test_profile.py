@@ -122,7 +122,7 @@ def test_a_server_is_edited_with_its_keywords_line_by_line(gateway: PeopleGatewa
 
 
 def agree(gateway: PeopleGateway, person: Person, kind: str, listing: str, profile: dict[str, Any]) -> None:
-    """The page and the API take the same, or refuse the same fields."""
+    """The page and the API take the same profile, or refuse the same fields."""
     before = gateway.done("GET", f"/manage/{kind}/{listing}")
     fields = {name: "\n".join(value) if name == "keywords" else value for name, value in profile.items()}
     page = person.post(f"/{kind}/{listing}/manage/profile", fields)

@@ -1,4 +1,4 @@
-"""pages/owner/removal.py: a listing goes when its owner types its name."""
+"""pages/owner/owners.py: a listing goes when its owner types its name."""
 
 import pytest
 

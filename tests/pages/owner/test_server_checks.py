@@ -1,4 +1,4 @@
-"""pages/owner/server_checks.py: the conditions on a listing's page, and another check of them."""
+"""pages/owner/overview.py: a listing's page shows its conditions, and checks them again."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""pages/owner/submission.py: who manages a server lists it, if it meets the conditions."""
+"""pages/owner/submission.py: the manager of a server lists it, if it meets the conditions."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor

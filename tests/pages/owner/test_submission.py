@@ -1,4 +1,4 @@
-"""pages/owner/submission.py: a bot is submitted, or it comes back with all that was typed."""
+"""pages/owner/submission.py: a bot is submitted, or the form comes back with all that was typed."""
 
 import re
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""pages/owner/take_over.py: who proves to own a listing gets it, and both owners read of it."""
+"""pages/owner/take_over.py: a user who proves to own a listing gets it, and both owners read of it."""
 
 import re
 from collections.abc import Iterator

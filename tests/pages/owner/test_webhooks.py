@@ -62,7 +62,7 @@ def others(gateway: PeopleGateway) -> dict[str, Person]:
 
 
 def saved(person: Person, path: str = SETTINGS, **fields: str) -> str:
-    """Save settings that are taken; the secret, if one is shown."""
+    """Save valid settings, and return the secret if one is shown."""
     answer = person.post(path, fields)
     if answer.status_code == 303:
         return ""
@@ -71,7 +71,7 @@ def saved(person: Person, path: str = SETTINGS, **fields: str) -> str:
 
 
 def refused(person: Person, field: str, **fields: str) -> str:
-    """Save settings that are refused at this field; the page."""
+    """Save settings that are wrong in one field, and return the page."""
     answer = person.post(SETTINGS, fields)
     assert answer.status_code == 400
     assert f'<a href="#{field}">' in answer.text
@@ -80,7 +80,7 @@ def refused(person: Person, field: str, **fields: str) -> str:
 
 
 def sent(gateway: PeopleGateway, receiver: Receiver) -> dict[str, str]:
-    """The headers of a test."""
+    """Send a test, and return the headers of its request."""
     receiver.received.clear()
     gateway.done("POST", f"{API}/test", {"user": ADA})
     return receiver.received[0].headers

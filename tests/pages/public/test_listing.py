@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from core.actors import GATEWAY, OPERATOR
-from grammars.snowflake import is_snowflake
+from grammars.patterns import is_snowflake
 from people.quarantine import impose
 from tests.support.co_owners import let_join
 from tests.support.coroutines import run, until

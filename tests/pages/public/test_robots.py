@@ -14,7 +14,7 @@ def test_robots_are_told_what_is_nobody_s_search_result(tmp_path: Path) -> None:
     parser = RobotFileParser()
     parser.parse(answer.text.splitlines())
     assert answer.headers["Content-Type"] == "text/plain; charset=utf-8"
-    for path in ("/me", "/me/data", "/review", "/signin", "/debug", "/manage/bots"):
+    for path in ("/me", "/me/data", "/review", "/signin", "/debug", "/manage/bots", "/servers/new"):
         assert not parser.can_fetch("a robot", path), path
     for path in ("/", "/docs", "/bots/111111111111111111"):
         assert parser.can_fetch("a robot", path), path

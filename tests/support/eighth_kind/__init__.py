@@ -1,1 +1,1 @@
-"""Stickers: a kind of listing that the program does not know. One file declares it, another one serves it."""
+"""Kinds of listings that the program does not know. A file declares each, and `launcher.py` serves them."""

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from forms.fields import ABOUT_PROSE, Name
 from forms.rules import IN_PROSE, About, Display, OneOf, Sample, Size
-from kinds.kind import Kind, Nouns, Profile, ReviewPart, VotesPart, WebhookPart
+from kinds.kind import Kind, Made, Nouns, Profile, ReviewPart, VotesPart, WebhookPart
 from languages.texts import Text
 
 MOODS = {"Happy": Text("Happy"), "Sad": Text("Sad"), "Other": Text("Other")}
@@ -35,8 +35,11 @@ STICKERS = Kind(
         newest=Text("New stickers"),
         search=Text("Search the stickers"),
         remove=Text("Remove this sticker"),
+        submit=Text("Send your sticker"),
+        submit_one=Text("Send a sticker"),
     ),
     profile=StickerProfile,
+    id=Made(6),
     review=ReviewPart(),
     votes=VotesPart(),
     webhook=WebhookPart("sticker", "{user} voted for the sticker."),

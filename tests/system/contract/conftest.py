@@ -11,7 +11,7 @@ from tests.support.searched_logs import searching_logs
 
 @pytest.fixture(scope="module", autouse=True)
 def no_log_holds_a_secret() -> Iterator[None]:
-    """Whatever a module does, no log of its gateways holds a secret that was used."""
+    """Check that no log of a module's gateways holds a secret that was used."""
     with searching_logs() as searched:
         yield
     assert searched.leaks() == []

@@ -34,14 +34,14 @@ def guarded(tmp_path: Path) -> Iterator[ThreadGateway]:
 
 @pytest.fixture
 def proxied(tmp_path: Path) -> Iterator[ThreadGateway]:
-    """The same behind proxies: this machine, and the network 10.0.0.0/8."""
+    """The same behind trusted proxies: this machine, and the network 10.0.0.0/8."""
     proxies = {"server.trusted_proxies": "127.0.0.1,10.0.0.0/8"}
     with running(tmp_path / "data", **FEW_FAILURES, **proxies) as gateway:
         yield gateway
 
 
 def ask(gateway: ThreadGateway, key: str | None, forwarded_for: str) -> Response:
-    """A request as a proxy announces it."""
+    """Send a request with the header of a proxy."""
     return gateway.voters(key, **{"X-Forwarded-For": forwarded_for})
 
 
@@ -52,7 +52,7 @@ def fail(gateway: ThreadGateway, times: int = FAILURES, forwarded_for: str | Non
 
 
 def refused(gateway: ThreadGateway, forwarded_for: str) -> bool:
-    """Whether a client announced so is refused for its failures."""
+    """Return true if the client of that header is refused for its failures."""
     return ask(gateway, None, forwarded_for).status_code == 429
 
 
@@ -102,14 +102,14 @@ def test_a_valid_key_is_served_at_an_address_where_another_bot_keeps_failing(gua
     key = guarded.list_bot()
     fail(guarded, FAILURES)
 
-    for _ in range(3):  # the second time the head of the vote check is known
+    for _ in range(3):  # from the second time on, the server knows the head of the vote check
         assert guarded.voters(key).status_code == 200
     assert guarded.stats(key, {"command_count": 5}).status_code == 200
     assert guarded.stats(key, {"command_count": -1}).status_code == 400
     assert limit(guarded.voters(key)) == Limit(100, 96, 300)
 
 
-def test_only_failures_are_refused_at_a_refused_address(guarded: ThreadGateway) -> None:
+def test_a_request_that_cannot_fail_is_served_at_a_refused_address(guarded: ThreadGateway) -> None:
     fail(guarded)
 
     response = guarded.request("OPTIONS", STATS)
@@ -130,7 +130,7 @@ def test_a_refused_address_is_refused_for_every_method(
     assert limit(response) == Limit(3, 0, 300)
 
 
-def test_a_refused_address_may_come_back_when_its_window_ends(guarded: ThreadGateway) -> None:
+def test_a_refused_address_is_served_again_when_its_window_ends(guarded: ThreadGateway) -> None:
     guarded.list_bot()
     fail(guarded, 1)
     guarded.advance(10)
@@ -173,7 +173,7 @@ def test_every_failed_request_counts(
     ],
     ids=["success", "OPTIONS", "500"],
 )
-def test_what_is_not_the_callers_failure_does_not_count(
+def test_a_request_that_is_not_the_callers_failure_does_not_count(
     guarded: ThreadGateway, harmless: Callable[[ThreadGateway, str], object]
 ) -> None:
     key = guarded.list_bot(actual=None)
@@ -184,7 +184,7 @@ def test_what_is_not_the_callers_failure_does_not_count(
     assert limit(guarded.voters(None)).remaining == FAILURES - 1
 
 
-def test_a_bot_beyond_its_limit_does_not_shut_its_address_out(guarded: ThreadGateway) -> None:
+def test_a_bot_beyond_its_limit_does_not_block_its_address(guarded: ThreadGateway) -> None:
     key = guarded.list_bot()
     guarded.done("PUT", f"{BOT_PATH}/limits", {"voters": {"requests": 1, "window_seconds": 60}})
 
@@ -224,7 +224,7 @@ def test_forwarded_addresses_are_walked_from_the_right_past_trusted_proxies(
 
 
 @pytest.mark.parametrize("forged", ["nonsense", "", "１９２.0.2.1", f"{CLIENT}, unknown"])
-def test_what_is_no_address_ends_the_walk_at_the_proxy_that_wrote_it(
+def test_text_that_is_no_address_ends_the_walk_at_the_proxy_that_wrote_it(
     proxied: ThreadGateway, forged: str
 ) -> None:
     fail(proxied, forwarded_for=forged.encode().decode("latin-1"))
@@ -233,7 +233,7 @@ def test_what_is_no_address_ends_the_walk_at_the_proxy_that_wrote_it(
     assert not refused(proxied, CLIENT)
 
 
-def test_without_trusted_proxies_a_forwarded_address_is_not_believed(guarded: ThreadGateway) -> None:
+def test_without_trusted_proxies_a_forwarded_address_is_ignored(guarded: ThreadGateway) -> None:
     for number in range(FAILURES):
         fail(guarded, 1, f"192.0.2.{number}")
 
@@ -249,7 +249,7 @@ def test_ipv6_addresses_are_counted_by_their_56_bit_network(proxied: ThreadGatew
     assert not refused(proxied, "2001:db7:ffff:ffff::")
 
 
-def test_a_proven_bot_is_counted_by_itself_from_any_address(proxied: ThreadGateway) -> None:
+def test_a_bot_with_a_valid_key_has_one_limit_for_all_addresses(proxied: ThreadGateway) -> None:
     key = proxied.list_bot()
 
     answers = [ask(proxied, key, address) for address in (CLIENT, NEIGHBOUR)]

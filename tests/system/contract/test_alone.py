@@ -1,4 +1,4 @@
-"""A gateway without `redis.url` is in no fleet: nothing of one runs, and nothing of one is on disk."""
+"""A gateway without `redis.url` is in no fleet: no part of one runs, and no fact of one is on disk."""
 
 import asyncio
 import json
@@ -17,12 +17,12 @@ from tests.support.journals import records_of
 
 REPLICATION = str(ROOT / "replication")
 OF_A_FLEET = {"stamp_ms", "pseudonym", "label", "node", "author"}
-"""What events have in a fleet alone."""
+"""Fields that events have only in a fleet."""
 
 
 @pytest.fixture
 def member(tmp_path: Path) -> Iterator[ThreadGateway]:
-    """One that is in a fleet, whose Redis is not there."""
+    """A gateway in a fleet whose Redis is not there."""
     with held_port() as held:
         url = f"redis://{HOST}:{held.getsockname()[1]}/0"
         with running(tmp_path / "member", **{"redis.url": url, "redis.node": "a"}) as gateway:
@@ -30,19 +30,19 @@ def member(tmp_path: Path) -> Iterator[ThreadGateway]:
 
 
 def do_everything(gateway: ThreadGateway) -> None:
-    """Something of each kind that a fleet puts in order."""
+    """Make a change of each kind that a fleet puts in order."""
     key = gateway.list_bot()
     gateway.list_server()
     assert gateway.stats(key, {"server_count": 1_000}).status_code == 200
     for user in (USER, OTHER_USER):
         gateway.cast(user)
-    set_webhook(gateway, f"http://{HOST}:9/")  # behind the votes: when it is tried is up to nobody
+    set_webhook(gateway, f"http://{HOST}:9/")  # after the votes: no attempt is in the journal
     gateway.done("DELETE", f"/manage/users/{USER}")
     gateway.done("DELETE", BOT_PATH)
 
 
 def at_work(gateway: ThreadGateway) -> list[str]:
-    """What runs of replication."""
+    """Return the running coroutines of `replication/`."""
 
     def coroutines() -> list[str]:
         return [
@@ -55,22 +55,20 @@ def at_work(gateway: ThreadGateway) -> list[str]:
 
 
 def events_of(gateway: ThreadGateway) -> list[dict[str, Any]]:
-    """All that its journal says, once it has stopped."""
+    """Stop the gateway. Return the events of its journal."""
     gateway.stop()
     keys = kept_keys(gateway.folder, needed=True)
     return [event for record in records_of(gateway.folder, keys=keys) for event in json.loads(record)]
 
 
-def test_nothing_of_a_fleet_runs_or_is_shown(gateway: ThreadGateway, member: ThreadGateway) -> None:
+def test_no_part_of_a_fleet_runs_or_is_shown(gateway: ThreadGateway, member: ThreadGateway) -> None:
     assert at_work(gateway) == []
     assert gateway.done("GET", "/debug/overview.json")["replication"] is None
     assert "Node.run" in at_work(member)
     assert member.done("GET", "/debug/overview.json")["replication"]["holds_name"] is False
 
 
-def test_the_journal_says_nothing_that_it_says_in_a_fleet_only(
-    gateway: ThreadGateway, member: ThreadGateway
-) -> None:
+def test_the_journal_has_no_field_of_a_fleet(gateway: ThreadGateway, member: ThreadGateway) -> None:
     for each in (gateway, member):
         do_everything(each)
     alone, in_a_fleet = events_of(gateway), events_of(member)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kinds.bots import BotProfile
 from tests.support.contract import (
     BOT_NOT_FOUND,
     BOT_PATH,
@@ -76,11 +77,7 @@ def test_an_edit_is_a_change_with_both_versions(edited: ThreadGateway, mode: str
     assert change["is_public"] == (mode == "after")
     now_ms = edited.clock.now_ms()
     assert (change["sent_by"], change["sent_at"], change["waiting_since"]) == ("operator", now_ms, now_ms)
-    assert (
-        set(change["agreed"])
-        == set(change["proposed"])
-        == set(form(BOT_SUBMISSION)) - {"owner_id"} | {"support_invite"}
-    )
+    assert set(change["agreed"]) == set(change["proposed"]) == set(BotProfile.__struct_fields__)
     assert queue(edited) == [(f"bots/{BOT}", "change", BAD)]
 
 

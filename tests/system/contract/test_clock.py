@@ -35,7 +35,7 @@ def test_a_vote_counts_by_the_time_of_the_clock_and_as_before_when_that_is_right
 
 
 @pytest.mark.parametrize("back", [HOUR, DAY, 30 * DAY])
-def test_while_the_clock_is_behind_a_vote_waits_for_it_and_is_told_how_long(
+def test_while_the_clock_is_behind_a_vote_is_refused_with_the_wait(
     gateway: ThreadGateway, key: str, back: int
 ) -> None:
     cast = gateway.cast()
@@ -123,7 +123,7 @@ def test_updates_of_one_window_are_counted_together_although_the_clock_is_set_be
 
 
 @jumps
-def test_a_rotated_key_s_overlap_ends_at_the_time_that_was_told(
+def test_a_rotated_key_s_overlap_ends_at_the_announced_time(
     gateway: ThreadGateway, key: str, jump: int
 ) -> None:
     (issued,) = gateway.done("GET", f"{BOT_PATH}/keys")["keys"]
@@ -139,7 +139,7 @@ def test_a_rotated_key_s_overlap_ends_at_the_time_that_was_told(
 
 
 @pytest.mark.parametrize("wall_ms", [0, 1, 4_102_444_800_000, 7_258_118_400_000], ids=str)
-def test_whatever_the_clock_shows_nothing_fails(
+def test_nothing_fails_with_any_time_of_the_clock(
     gateway: ThreadGateway, receiver: Receiver, wall_ms: int
 ) -> None:
     gateway.set_wall((wall_ms - gateway.clock.now_ms()) / 1_000)

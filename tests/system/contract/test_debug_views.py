@@ -1,4 +1,4 @@
-"""What the operator is shown of the inside: as JSON, whole, bounded and without secrets."""
+"""The debug pages of the operator as JSON: complete, bounded and without secrets."""
 
 import json
 import logging
@@ -55,11 +55,13 @@ def events(gateway: ThreadGateway) -> list[Any]:
 # -- The overview -----------------------------------------------------------------------------------------
 
 
-def test_the_overview_shows_what_was_answered_and_how_old_the_log_is(
+def test_the_overview_shows_answered_requests_and_the_age_of_the_log(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(timeline, "POINT_SECONDS", 0.02)
-    monkeypatch.setattr(timeline, "MINUTE", 1_000_000)  # of points: none is forgotten before it is seen
+    monkeypatch.setattr(
+        timeline, "MINUTE", 1_000_000
+    )  # so many points that none is dropped before it is seen
     monkeypatch.setattr(timeline, "POINTS", 1_000_000)
     with running(tmp_path / "data") as gateway:
         key = gateway.list_bot()
@@ -71,10 +73,10 @@ def test_the_overview_shows_what_was_answered_and_how_old_the_log_is(
             gateway.advance(1)
             overview = gateway.done("GET", "/debug/overview.json")
             asked = {each["endpoint"]: each["requests"] for each in overview["endpoints"]}
-            is_told = sum(overview["series"]["requests_per_second"]) > 0  # none came while the clock stood
+            is_counted = sum(overview["series"]["requests_per_second"]) > 0  # false while the clock stands
             ages = overview["ages_seconds"]
             is_aged = ages["head"] is not None and ages["durable"] is not None
-            return overview if asked.get("checkVote") == 3 and is_told and is_aged else None
+            return overview if asked.get("checkVote") == 3 and is_counted and is_aged else None
 
         shown = eventually(seen)
 
@@ -96,7 +98,7 @@ def test_the_age_of_a_snapshot_counts_from_its_beginning(gateway: ThreadGateway)
     assert gateway.done("GET", "/debug/overview.json")["ages_seconds"]["snapshot"] == 90.0
 
 
-def test_the_data_on_disk_are_shown_with_digests(gateway: ThreadGateway) -> None:
+def test_the_data_folder_is_shown_with_digests(gateway: ThreadGateway) -> None:
     gateway.list_bot()
     data, overview = (gateway.done("GET", f"/debug/{page}.json") for page in ("data", "overview"))
 
@@ -108,7 +110,7 @@ def test_the_data_on_disk_are_shown_with_digests(gateway: ThreadGateway) -> None
 # -- The journal ------------------------------------------------------------------------------------------
 
 
-def test_the_journal_shows_what_happened_the_newest_first(gateway: ThreadGateway) -> None:
+def test_the_journal_shows_events_the_newest_first(gateway: ThreadGateway) -> None:
     gateway.list_bot()
     gateway.cast()
 
@@ -142,11 +144,11 @@ def test_the_journal_is_read_page_by_page(gateway: ThreadGateway) -> None:
 
 
 @pytest.mark.parametrize("before", ["", "0", "-1", "x", "1.5", "9" * 20])
-def test_a_journal_page_that_cannot_be_is_refused(gateway: ThreadGateway, before: str) -> None:
+def test_an_invalid_page_of_the_journal_is_refused(gateway: ThreadGateway, before: str) -> None:
     assert wrong_fields(gateway.operate("GET", f"/debug/journal.json?before={before}")) == {"before"}
 
 
-def test_a_forgotten_user_is_not_shown_any_more(gateway: ThreadGateway) -> None:
+def test_an_erased_user_is_not_shown_any_more(gateway: ThreadGateway) -> None:
     gateway.list_bot()
     gateway.cast()
     gateway.done("DELETE", f"/manage/users/{USER}")
@@ -253,7 +255,7 @@ def test_a_failing_endpoint_is_shown_with_the_reason_until_it_recovers(
     assert (well["failing"], well["failing_endpoints"]) == ([], 0)
 
 
-def test_a_suspended_endpoint_is_shown_with_what_waits_for_it(
+def test_a_suspended_endpoint_is_shown_with_its_waiting_deliveries(
     once: ThreadGateway, receiver: Receiver
 ) -> None:
     assert once.concerns("endpoints") == []
@@ -271,7 +273,7 @@ def test_a_suspended_endpoint_is_shown_with_what_waits_for_it(
     assert (shown["failing"][0]["last_error"], shown["failing"][0]["pending"]) == ("http_500", 3)
 
 
-def test_an_operator_lifts_a_suspension_and_what_waits_leaves(
+def test_an_operator_lifts_a_suspension_and_waiting_deliveries_leave(
     once: ThreadGateway, receiver: Receiver, caplog: pytest.LogCaptureFixture
 ) -> None:
     suspend(once, receiver)
@@ -289,7 +291,7 @@ def test_an_operator_lifts_a_suspension_and_what_waits_leaves(
     assert refusal(again) == (409, "The endpoint is not suspended.")
 
 
-def test_an_operator_probes_at_once_and_sees_what_came_of_it(once: ThreadGateway, receiver: Receiver) -> None:
+def test_an_operator_probes_at_once_and_sees_the_outcome(once: ThreadGateway, receiver: Receiver) -> None:
     suspend(once, receiver)
     once.cast(OTHER_USER)
     receiver.received.clear()
@@ -322,7 +324,7 @@ def test_without_a_suspension_or_a_delivery_there_is_nothing_to_probe(
 # -- The limiter ------------------------------------------------------------------------------------------
 
 
-def test_the_limiter_shows_who_uses_most_of_a_limit(gateway: ThreadGateway) -> None:
+def test_the_limiter_shows_the_callers_that_use_most_of_a_limit(gateway: ThreadGateway) -> None:
     keys = {bot: gateway.list_bot(bot) for bot in (BOT, OTHER_BOT)}
     gateway.done("PUT", f"/manage/bots/{OTHER_BOT}/limits", {"voters": {"requests": 4, "window_seconds": 60}})
     for _ in range(10):
@@ -431,7 +433,7 @@ def test_a_user_is_shown_with_listings_and_votes(gateway: ThreadGateway) -> None
     assert shown["votes"] == [vote]
 
 
-def test_a_user_whom_nobody_knows_has_nothing_and_a_wrong_id_is_refused(gateway: ThreadGateway) -> None:
+def test_an_unknown_user_has_nothing_and_a_wrong_id_is_refused(gateway: ThreadGateway) -> None:
     shown = gateway.done("GET", f"/debug/users/{USER}.json")
 
     assert (shown["listings"], shown["votes"]) == ([], [])

@@ -1,4 +1,4 @@
-"""Owners are told of decisions by the platform's bot, over sockets and with a stand-in for the platform."""
+"""Messages to owners about decisions, over sockets and with a stand-in for the platform."""
 
 import re
 from collections.abc import Iterator
@@ -43,7 +43,7 @@ def message(gateway: PeopleGateway, path: str = BOT_PATH) -> Any:
 
 
 def ended(gateway: PeopleGateway, path: str = BOT_PATH) -> Any:
-    """The message, once it is told or given up."""
+    """Wait until the message has arrived or is given up. Return it."""
 
     def over() -> Any:
         shown = message(gateway, path)
@@ -65,7 +65,7 @@ def attempted(gateway: PeopleGateway, attempts: int) -> Any:
 # -- what an owner reads -----------------------------------------------------------------------------------
 
 
-def test_the_owner_of_an_approved_bot_is_told_with_the_address_of_its_page(gateway: PeopleGateway) -> None:
+def test_the_owner_of_an_approved_bot_gets_the_address_of_its_page(gateway: PeopleGateway) -> None:
     approved(gateway)
     shown = ended(gateway)
     assert (shown["to"], shown["decision"], shown["state"]) == (ADA, "approved", "delivered")
@@ -81,7 +81,7 @@ def test_the_owner_of_an_approved_bot_is_told_with_the_address_of_its_page(gatew
     assert text.endswith(f"<{gateway.base_url}/bots/{BOT}/manage>")
 
 
-def test_the_owner_of_a_denied_server_is_told_why(gateway: PeopleGateway) -> None:
+def test_the_owner_of_a_denied_server_gets_the_reason(gateway: PeopleGateway) -> None:
     gateway.done("POST", "/manage/servers", {**SERVER_SUBMISSION, "owner_id": BEN})
     gateway.done("POST", f"{SERVER_PATH}/deny", {"reason": "It is empty. Invite *some* people."})
     assert ended(gateway, SERVER_PATH)["decision"] == "denied"
@@ -90,7 +90,7 @@ def test_the_owner_of_a_denied_server_is_told_why(gateway: PeopleGateway) -> Non
     assert f"/servers/{SERVER}/manage" in text
 
 
-def test_a_moderator_s_decision_is_told_to_the_owner_alone(gateway: PeopleGateway) -> None:
+def test_only_the_owner_gets_a_message_about_a_moderator_s_decision(gateway: PeopleGateway) -> None:
     gateway.done("POST", "/manage/bots", {**BOT_SUBMISSION, "owner_id": ADA})
     let_join(gateway, BOT, BEN)
     cleo = gateway.person(CLEO)
@@ -103,7 +103,7 @@ def test_a_moderator_s_decision_is_told_to_the_owner_alone(gateway: PeopleGatewa
     assert gateway.stand_in.messages(BEN) == []
 
 
-def test_each_decision_is_told(gateway: PeopleGateway) -> None:
+def test_each_decision_is_sent(gateway: PeopleGateway) -> None:
     submitted(gateway)
     gateway.done("POST", f"{BOT_PATH}/deny", {"reason": "Too quiet."})
     ended(gateway)
@@ -115,7 +115,7 @@ def test_each_decision_is_told(gateway: PeopleGateway) -> None:
     assert ["approved" in text for text in gateway.stand_in.messages(ADA)] == [True, False]
 
 
-def test_a_decision_about_a_change_and_a_withdrawn_approval_are_told(gateway: PeopleGateway) -> None:
+def test_a_decision_about_a_change_and_a_withdrawn_approval_are_sent(gateway: PeopleGateway) -> None:
     edit = {name: value for name, value in BOT_SUBMISSION.items() if name != "id"}
 
     def renamed(name: str) -> dict[str, str]:
@@ -164,7 +164,7 @@ def test_without_a_bot_token_there_is_no_message(tmp_path: Path) -> None:
         (UNKNOWN, "http_404", "the chat platform does not know the owner"),
     ],
 )
-def test_who_cannot_be_told_is_not_tried_again(
+def test_a_user_who_takes_no_messages_is_not_tried_again(
     gateway: PeopleGateway, owner: str, error: str, why: str
 ) -> None:
     approved(gateway, owner)
@@ -199,7 +199,7 @@ def test_a_wrong_token_ends_it(tmp_path: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("path", [CHANNELS, messages_path(ADA)])
-def test_a_failure_is_tried_again_until_the_owner_is_told(
+def test_a_failed_message_is_tried_again_until_it_arrives(
     gateway: PeopleGateway, path: str, fault: str, error: str
 ) -> None:
     gateway.stand_in.goes_wrong(path, fault)
@@ -246,7 +246,7 @@ def test_a_platform_that_hangs_holds_up_neither_webhooks_nor_decisions(
 # -- restarts and people's data ----------------------------------------------------------------------------
 
 
-def test_what_was_not_told_is_told_after_a_restart(gateway: PeopleGateway) -> None:
+def test_an_unsent_message_is_sent_after_a_restart(gateway: PeopleGateway) -> None:
     gateway.stand_in.goes_wrong(CHANNELS, "500")
     approved(gateway)
     attempted(gateway, 1)
@@ -277,7 +277,9 @@ def test_an_erased_owner_is_not_written_to_and_nothing_is_kept_on_it(gateway: Pe
 # -- who sees it -------------------------------------------------------------------------------------------
 
 
-def test_moderators_and_the_operator_see_if_an_owner_was_told_or_why_not(gateway: PeopleGateway) -> None:
+def test_moderators_and_the_operator_see_if_the_owner_got_the_message_or_why_not(
+    gateway: PeopleGateway,
+) -> None:
     approved(gateway, DAN)
     shown = ended(gateway)
     cleo = gateway.person(CLEO)
@@ -293,7 +295,7 @@ def test_moderators_and_the_operator_see_if_an_owner_was_told_or_why_not(gateway
     assert "cannot_message" in operator.get(f"/debug/listings/bots/{BOT}").text
 
 
-def test_owners_and_moderators_see_that_it_was_told(gateway: PeopleGateway) -> None:
+def test_owners_and_moderators_see_that_the_message_arrived(gateway: PeopleGateway) -> None:
     gateway.stand_in.goes_wrong(CHANNELS, "500")
     approved(gateway)
     attempted(gateway, 1)

@@ -1,4 +1,4 @@
-"""The bodies of the public endpoints' errors: the contract's three fields, whatever goes wrong.
+"""Errors of the public endpoints: all bodies have the contract's three fields.
 
 The rows are those that the OpenAPI document has for both endpoints, so that none is forgotten, and the
 answers that no endpoint makes.

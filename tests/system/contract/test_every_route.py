@@ -1,4 +1,4 @@
-"""Every route of the application, whatever it does."""
+"""Properties of every route of the application."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -42,7 +42,7 @@ def test_the_operator_alone_may_call_management_and_debug() -> None:
 
 
 def common_headers(response: Response) -> bool:
-    """Whether an answer has the headers that every answer has."""
+    """Return true if an answer has the headers that every answer must have."""
     headers = response.headers
     return len(headers["x-request-id"]) >= 16 and headers["cache-control"] == "no-store"
 
@@ -52,12 +52,12 @@ def allowed(response: Response) -> set[str]:
 
 
 def methods_of(path: str) -> set[str]:
-    """What OPTIONS should tell."""
+    """Return the methods that OPTIONS should list."""
     return {*ROUTES[path], "OPTIONS", *(["HEAD"] if "GET" in ROUTES[path] else [])}
 
 
 def alternatives(path: str) -> str:
-    """The methods of a path but HEAD and OPTIONS, as a sentence has them."""
+    """Return the methods of a path without HEAD and OPTIONS, as text."""
     *others, last = ROUTES[path]
     return f"{', '.join(others)} or {last}" if others else last
 

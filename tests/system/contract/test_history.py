@@ -1,4 +1,4 @@
-"""Who did what with a listing, as its history shows it."""
+"""The history of a listing: its actions, and the actors."""
 
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ def history(gateway: ThreadGateway) -> list[dict[str, Any]]:
     return acts
 
 
-def test_every_act_of_management_is_in_the_history_the_newest_first(
+def test_every_action_of_management_is_in_the_history_the_newest_first(
     gateway: ThreadGateway, receiver: Receiver
 ) -> None:
     gateway.list_bot()
@@ -55,7 +55,7 @@ def test_every_act_of_management_is_in_the_history_the_newest_first(
     }
 
 
-def test_a_denial_is_in_the_history_with_its_reason_after_it_was_mended(gateway: ThreadGateway) -> None:
+def test_a_denial_stays_in_the_history_with_its_reason_after_the_next_edit(gateway: ThreadGateway) -> None:
     gateway.done("POST", "/manage/bots", BOT_SUBMISSION)
     gateway.done("POST", f"{PATH}/deny", {"reason": "It does not answer."})
     gateway.advance(1)
@@ -68,7 +68,7 @@ def test_a_denial_is_in_the_history_with_its_reason_after_it_was_mended(gateway:
     assert acts == {"edited": "", "denied": "It does not answer.", "submitted": ""}
 
 
-def test_an_erased_user_is_struck_out_of_the_history_and_the_act_stays(gateway: ThreadGateway) -> None:
+def test_the_action_of_an_erased_user_stays_in_the_history_without_the_name(gateway: ThreadGateway) -> None:
     gateway.list_bot()
     now_ms = gateway.clock.now_ms()
 
@@ -106,7 +106,7 @@ def test_a_bot_that_is_listed_again_has_a_new_history(gateway: ThreadGateway) ->
 
 
 @pytest.mark.parametrize(("call", "deed"), [("probe", "endpoint_probed"), ("resume", "suspension_lifted")])
-def test_who_helps_a_suspended_endpoint_is_in_the_history(
+def test_probes_and_resumed_deliveries_are_in_the_history(
     tmp_path: Path, receiver: Receiver, call: str, deed: str
 ) -> None:
     with trying_once(tmp_path / "data", receiver) as gateway:

@@ -1,4 +1,4 @@
-"""Where browsers reach the gateway by https, it tells them to come so alone; elsewhere it does not."""
+"""If browsers reach the gateway by https, it tells them to use only https; otherwise it does not."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""GET /metrics: who may read it, in what form, and that it tells what happened."""
+"""GET /metrics: its readers, its formats, and its numbers."""
 
 import re
 from pathlib import Path
@@ -111,7 +111,7 @@ def test_nothing_can_be_written_to_it(gateway: ThreadGateway, method: str) -> No
 # -- what it tells -----------------------------------------------------------------------------------------
 
 
-def test_requests_and_decisions_of_the_limits_are_told(gateway: ThreadGateway, key: str) -> None:
+def test_requests_and_decisions_of_the_limits_are_counted(gateway: ThreadGateway, key: str) -> None:
     for _ in range(3):
         assert gateway.voters(key).status_code == 200
     gateway.voters(None)
@@ -132,7 +132,7 @@ def test_requests_and_decisions_of_the_limits_are_told(gateway: ThreadGateway, k
     assert told.value("limiter_keys", limit="voters") == 1
 
 
-def test_a_limit_of_stats_and_refused_addresses_are_told(tmp_path: Path) -> None:
+def test_a_limit_of_stats_and_refused_addresses_are_counted(tmp_path: Path) -> None:
     few = {"limits.failures.requests": 1, "limits.failures.window_seconds": 300}
     with running(tmp_path / "data", **few, **{"server.trusted_proxies": "127.0.0.1"}) as gateway:
         key = gateway.list_bot()
@@ -148,7 +148,7 @@ def test_a_limit_of_stats_and_refused_addresses_are_told(tmp_path: Path) -> None
     assert told.value("limiter_decisions_total", limit="failures", outcome="refused") == 2
 
 
-def test_votes_listings_and_the_journal_are_told(gateway: ThreadGateway, key: str) -> None:
+def test_votes_listings_and_the_journal_have_metrics(gateway: ThreadGateway, key: str) -> None:
     del key
     gateway.list_server()
     gateway.cast()
@@ -193,7 +193,7 @@ def test_the_age_of_a_snapshot_outlives_a_restart(gateway: ThreadGateway, key: s
     assert scraped(gateway).value("listings", kind="bots", review="approved") == 1
 
 
-def test_attempts_of_webhooks_are_told(gateway: ThreadGateway, key: str, receiver: Receiver) -> None:
+def test_attempts_of_webhooks_are_counted(gateway: ThreadGateway, key: str, receiver: Receiver) -> None:
     del key
     set_webhook(gateway, receiver.url)
     gateway.cast()
@@ -205,7 +205,7 @@ def test_attempts_of_webhooks_are_told(gateway: ThreadGateway, key: str, receive
     assert told.value("webhooks_pending_limit") == 1_000_000
 
 
-def test_the_process_is_told(gateway: ThreadGateway) -> None:
+def test_the_process_has_metrics(gateway: ThreadGateway) -> None:
     told = scraped(gateway)
     build = told.families["votegate_build"].samples[0]
     assert (build.value, build.labels["version"], build.labels["api_version"]) == (1, "0.1.0", "1.1.0")
@@ -216,7 +216,7 @@ def test_the_process_is_told(gateway: ThreadGateway) -> None:
     assert "votegate_event_loop_delay_seconds" in told.families
 
 
-def test_outside_of_a_fleet_nothing_is_told_of_one(gateway: ThreadGateway) -> None:
+def test_outside_of_a_fleet_there_are_no_metrics_of_one(gateway: ThreadGateway) -> None:
     assert not [name for name in scraped(gateway).families if "replication" in name]
 
 
@@ -247,7 +247,7 @@ def test_no_client_can_make_a_series_that_is_not_there(gateway: ThreadGateway, k
 
 
 def address_told(caplog: pytest.LogCaptureFixture) -> str:
-    """The address of the metrics, as the start tells it."""
+    """Return the address of the metrics, from the lines of the start."""
     (url,) = re.findall(r"metrics on (http://\S+)/metrics", caplog.text)
     assert isinstance(url, str)
     return url

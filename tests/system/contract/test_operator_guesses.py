@@ -87,7 +87,7 @@ def test_an_operator_whose_address_strangers_share_is_served_and_their_guesses_a
     assert ask(proxied, RIGHT, SITE).status_code == 200
 
 
-def test_what_the_operator_does_wrong_with_the_right_token_is_no_failure(proxied: ThreadGateway) -> None:
+def test_a_wrong_request_with_the_right_operator_token_is_no_failure(proxied: ThreadGateway) -> None:
     for _ in range(FAILURES + 1):
         assert ask(proxied, RIGHT, SITE, "/manage/bots/1").status_code == 404
 
@@ -136,7 +136,7 @@ def test_the_log_warns_with_the_address_when_it_begins_to_be_refused_and_says_wh
     assert "guess" not in caplog.text
 
 
-def test_an_address_that_fails_with_keys_is_told_too(
+def test_an_address_that_fails_with_keys_is_logged_too(
     proxied: ThreadGateway, caplog: pytest.LogCaptureFixture
 ) -> None:
     for _ in range(FAILURES):

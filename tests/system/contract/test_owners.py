@@ -1,4 +1,4 @@
-"""Who owns a listing, through the management API."""
+"""Owners of a listing, through the management API."""
 
 from typing import Any
 
@@ -47,7 +47,7 @@ def test_a_user_is_named_by_a_whole_id(gateway: ThreadGateway, user: str) -> Non
 
 
 @pytest.mark.parametrize("one", [BOTS, SERVERS])
-def test_an_heir_accepts_within_a_week(gateway: ThreadGateway, one: str) -> None:
+def test_an_offered_listing_is_accepted_within_a_week(gateway: ThreadGateway, one: str) -> None:
     offered = gateway.done("PUT", f"{one}/hand-over", {"heir": USER})
     now_ms = gateway.clock.now_ms()
     assert offered["owner_id"] == OWNER
@@ -71,7 +71,7 @@ def test_a_server_has_no_extra_owners(gateway: ThreadGateway) -> None:
     assert "extra_owners" not in gateway.done("POST", f"{SERVERS}/hand-over/accept", {"heir": USER})
 
 
-def test_an_edit_with_another_owner_asks_nobody(gateway: ThreadGateway) -> None:
+def test_an_operator_sets_another_owner_without_an_offer(gateway: ThreadGateway) -> None:
     shown = gateway.done("GET", BOTS)
     fields = ("name", "short_description", "description", "categories", "support_invite")
     edited = gateway.done("PUT", BOTS, {name: shown[name] for name in fields} | {"owner_id": USER})
@@ -81,7 +81,7 @@ def test_an_edit_with_another_owner_asks_nobody(gateway: ThreadGateway) -> None:
     assert refused.json()["fields"].keys() == {"extra_owners"}
 
 
-def test_the_list_of_keys_says_who_made_them(gateway: ThreadGateway) -> None:
+def test_the_list_of_keys_names_their_makers(gateway: ThreadGateway) -> None:
     gateway.done("POST", f"{BOTS}/keys", {"name": "second"})
     keys = gateway.done("GET", f"{BOTS}/keys")["keys"]
     assert [key["made_by"] for key in keys] == [["operator"]] * len(keys)
@@ -89,7 +89,7 @@ def test_the_list_of_keys_says_who_made_them(gateway: ThreadGateway) -> None:
 
 @pytest.mark.parametrize("one", [BOTS, SERVERS])
 @pytest.mark.parametrize("who", [OWNER, USER], ids=["owner", "heir"])
-def test_nobody_inherits_while_owner_or_heir_may_not_submit(
+def test_nobody_accepts_a_listing_while_one_of_the_two_owners_may_not_submit(
     gateway: ThreadGateway, one: str, who: str
 ) -> None:
     gateway.done("PUT", f"{one}/hand-over", {"heir": USER})

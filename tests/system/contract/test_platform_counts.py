@@ -1,4 +1,4 @@
-"""The actual server count as the chat platform tells it, beside a stand-in and its faults."""
+"""The actual server count from the chat platform, beside a stand-in and its faults."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -45,13 +45,13 @@ def test_a_bot_in_the_directory_is_compared_with_what_the_platform_tells(asking:
     )
 
 
-def test_of_our_own_application_the_platform_tells_its_bot(asking: PeopleGateway) -> None:
+def test_the_platform_tells_a_bot_the_count_of_its_own_application(asking: PeopleGateway) -> None:
     key = asking.list_bot(CLIENT_ID, actual=None)
     eventually(lambda: pushed(asking, key, 7, CLIENT_ID) == 200)
     assert asking.stand_in.asked(directory(CLIENT_ID)) == 0
 
 
-def test_of_other_bots_the_count_is_unknown_until_the_operator_sets_it(asking: PeopleGateway) -> None:
+def test_the_count_of_other_bots_is_unknown_until_the_operator_sets_it(asking: PeopleGateway) -> None:
     key = asking.list_bot(SILENT, actual=None)
     asked(asking, SILENT)
     eventually(lambda: "in its directory alone" in asking.done("POST", path(SILENT) + "/keys", NAMED)["hint"])
@@ -77,7 +77,7 @@ def test_a_push_waits_for_no_platform_that_is_slow(asking: PeopleGateway) -> Non
 
 
 @pytest.mark.parametrize("fault", ["500", "cut", "missing"])
-def test_what_the_platform_does_wrong_is_unknown_once_and_a_known_count_stays_known(
+def test_a_wrong_answer_of_the_platform_is_unknown_and_a_known_count_stays_known(
     asking: PeopleGateway, fault: str
 ) -> None:
     asking.stand_in.goes_wrong(directory(), fault)

@@ -15,7 +15,7 @@ from tests.support.webhook_receiver import Receiver, status
 
 @pytest.fixture
 def looking_up(tmp_path: Path, receiver: Receiver) -> Iterator[ThreadGateway]:
-    """A gateway whose look-ups take until the receiver is released."""
+    """A gateway with a lookup that waits until the receiver is released."""
 
     def later(handler: BaseHTTPRequestHandler) -> None:
         receiver.released.wait()
@@ -56,7 +56,7 @@ def test_a_key_deleted_during_the_look_up_updates_nothing(
     assert looking_up.done("GET", f"/manage/bots/{BOT}")["server_count"] is None
 
 
-def test_a_bot_listed_anew_during_the_look_up_is_not_updated_by_its_old_key(
+def test_a_bot_that_is_listed_again_during_the_lookup_is_not_updated_by_its_old_key(
     looking_up: ThreadGateway, receiver: Receiver
 ) -> None:
     key = looking_up.list_bot(actual=None)

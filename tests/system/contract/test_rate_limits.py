@@ -63,7 +63,7 @@ def test_an_answer_that_is_no_refusal_has_no_retry_after(gateway: ThreadGateway,
         assert "retry-after" not in response.headers
 
 
-def test_whoever_waits_as_long_as_told_is_not_refused(gateway: ThreadGateway, key: str) -> None:
+def test_a_caller_who_waits_as_long_as_announced_is_not_refused(gateway: ThreadGateway, key: str) -> None:
     update(gateway, key, 2)
     gateway.clock.advance_ms(1_234)
 
@@ -223,7 +223,7 @@ def test_the_limits_of_a_deployment_are_settings(tmp_path: Path) -> None:
         ("OPTIONS", VOTERS, "", 204),
     ],
 )
-def test_every_response_carries_the_limit_headers_whatever_its_status(
+def test_responses_with_any_status_have_the_limit_headers(
     gateway: ThreadGateway, method: str, path: str, body: str, code: int
 ) -> None:
     key = gateway.list_bot(actual=None)

@@ -1,6 +1,6 @@
-"""Users are reminded by the platform's bot, over sockets and with a stand-in for the platform.
+"""Reminders by the platform's bot, over sockets and with a stand-in for the platform.
 
-Law: one message for each vote.
+Invariant: one message for each vote.
 """
 
 from collections.abc import Iterator
@@ -20,12 +20,12 @@ BOT_REF, SERVER_REF = f"bots/{BOT}", f"servers/{SERVER}"
 DAY = 86_400
 RETRY_SECONDS = 5
 SETTINGS = {"chat_platform.bot_token": BOT_TOKEN, "chat_platform.timeout_seconds": 60}
-"""The timeout is real time, but a retry waits for the clock of the test: on a busy machine none may pass."""
+"""A long timeout, because it is real time, while retries wait for the clock of the test."""
 
 
 @pytest.fixture
 def gateway(tmp_path: Path) -> Iterator[PeopleGateway]:
-    """A gateway with a bot token, a bot and a server. Their owner is nobody whom the platform knows."""
+    """A gateway with a bot token, a bot and a server. The platform does not know their owner."""
     with serving(tmp_path / "data", **SETTINGS) as gateway:
         gateway.list_bot()
         gateway.list_server()
@@ -34,25 +34,25 @@ def gateway(tmp_path: Path) -> Iterator[PeopleGateway]:
 
 
 def opted_in(gateway: PeopleGateway, ref: str = BOT_REF, user: str = BEN) -> None:
-    """The user has voted, and pressed the button below that."""
+    """Let a user vote, and press the button for a reminder."""
     person = gateway.person(user)
     person.acted(f"/{ref}/vote")
     person.acted("/me/reminders", {"listing": ref, "remind": "on", "to": f"/{ref}/vote"})
 
 
 def states(gateway: PeopleGateway, user: str = BEN) -> list[Any]:
-    """The states of the messages of all reminders of a user, as the operator sees them."""
+    """Return the states of all reminders of a user, as the operator sees them."""
     rows = gateway.done("GET", f"/manage/users/{user}/reminders")["reminders"]
     return [row["message"] for row in rows]
 
 
 def told(gateway: PeopleGateway) -> list[str]:
-    """What Ben was told, once nothing of it is under way."""
+    """Wait until no message to Ben is under way. Return his messages."""
     eventually(lambda: states(gateway) == ["delivered"])
     return gateway.stand_in.messages(BEN)
 
 
-def test_a_user_is_told_once_when_the_cooldown_is_over_with_the_way_to_vote_and_the_way_out(
+def test_a_user_is_reminded_once_after_the_cooldown_with_a_link_to_vote_and_one_to_stop(
     gateway: PeopleGateway,
 ) -> None:
     opted_in(gateway)
@@ -80,7 +80,9 @@ def test_after_the_next_vote_there_is_one_more(gateway: PeopleGateway) -> None:
     assert len(told(gateway)) == 2
 
 
-def test_what_came_due_while_the_gateway_was_down_is_told_after_the_start(gateway: PeopleGateway) -> None:
+def test_a_reminder_that_came_due_while_the_gateway_was_down_is_sent_after_the_start(
+    gateway: PeopleGateway,
+) -> None:
     opted_in(gateway)
     gateway.done("POST", "/debug/snapshot")
     gateway.restart(seconds_down=2 * DAY)
@@ -103,7 +105,7 @@ def test_a_failure_is_tried_again_and_a_message_whose_answer_was_lost_is_there_o
     assert attempts(gateway) == 3
 
 
-def test_who_votes_again_before_the_message_could_be_sent_is_told_of_the_new_end_alone(
+def test_a_vote_before_the_message_could_be_sent_moves_the_reminder_to_the_new_end(
     gateway: PeopleGateway,
 ) -> None:
     opted_in(gateway)
@@ -124,7 +126,7 @@ def attempts(gateway: PeopleGateway) -> int:
     return made
 
 
-def test_who_takes_no_messages_has_the_notice_on_the_site_and_is_not_written_to_again(
+def test_a_user_who_takes_no_messages_has_a_notice_on_the_site_and_gets_no_further_message(
     gateway: PeopleGateway,
 ) -> None:
     opted_in(gateway, user=DAN)
@@ -141,7 +143,7 @@ def test_who_takes_no_messages_has_the_notice_on_the_site_and_is_not_written_to_
 
 
 @pytest.mark.parametrize("what", ["turned off", "erased", "removed"])
-def test_what_holds_no_more_at_the_end_of_the_cooldown_is_told_to_nobody(
+def test_a_reminder_that_was_turned_off_erased_or_lost_its_listing_is_not_sent(
     gateway: PeopleGateway, what: str
 ) -> None:
     opted_in(gateway)
@@ -158,7 +160,7 @@ def test_what_holds_no_more_at_the_end_of_the_cooldown_is_told_to_nobody(
     assert "Test server" in text
 
 
-def test_of_a_hidden_server_a_user_is_told_when_it_is_shown_again(gateway: PeopleGateway) -> None:
+def test_a_reminder_of_a_hidden_server_is_sent_when_it_is_shown_again(gateway: PeopleGateway) -> None:
     opted_in(gateway, SERVER_REF)
     opted_in(gateway)
     now_ms = gateway.clock.now_ms()
@@ -172,7 +174,7 @@ def test_of_a_hidden_server_a_user_is_told_when_it_is_shown_again(gateway: Peopl
     assert len(gateway.stand_in.messages(BEN)) == 2
 
 
-def test_without_a_bot_token_there_are_notices_alone(tmp_path: Path) -> None:
+def test_without_a_bot_token_there_are_only_notices(tmp_path: Path) -> None:
     with serving(tmp_path / "data") as gateway:
         gateway.list_bot()
         opted_in(gateway)

@@ -1,4 +1,4 @@
-"""The states of a listing and what moves it from one to the next; lists of listings; removal."""
+"""The states of a listing and their changes; lists of listings; removal."""
 
 from typing import Any
 

@@ -53,7 +53,7 @@ def test_the_queue_shows_what_waits_for_longest_first(gateway: ThreadGateway) ->
     }
 
 
-def test_what_is_decided_leaves_the_queue_and_what_is_sent_again_stands_at_its_end(
+def test_a_decided_listing_leaves_the_queue_and_one_that_is_sent_again_is_at_its_end(
     gateway: ThreadGateway,
 ) -> None:
     submit(gateway)
@@ -122,7 +122,7 @@ def test_a_claim_says_who_is_at_it_until_it_is_given_back(gateway: ThreadGateway
 
 
 @BY_REF
-def test_what_is_decided_is_claimed_by_nobody(gateway: ThreadGateway, ref: str) -> None:
+def test_a_decision_ends_the_claim(gateway: ThreadGateway, ref: str) -> None:
     submit(gateway, ref)
     gateway.done("POST", f"/manage/{ref}/approve", {})
     for method in ("POST", "DELETE"):
@@ -165,7 +165,7 @@ def test_a_note_that_nobody_could_read_is_refused(gateway: ThreadGateway, body: 
     ("method", "path"), [("POST", "claim"), ("DELETE", "claim"), ("GET", "notes"), ("POST", "notes")]
 )
 @BY_REF
-def test_of_what_is_not_there_nothing_is_claimed_or_noted(
+def test_an_unknown_listing_cannot_be_claimed_or_noted(
     gateway: ThreadGateway, method: str, path: str, ref: str
 ) -> None:
     answer = gateway.operate(method, f"/manage/{ref}/{path}", {} if method == "POST" else None)

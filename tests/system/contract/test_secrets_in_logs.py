@@ -1,5 +1,4 @@
-"""Secrets where a caller should never put them, and what the log holds of them. The fixture of this folder
-searches the log of every other module in the same way."""
+"""Secrets in places where a caller should never put them, and the log lines about them."""
 
 import json
 from pathlib import Path
@@ -46,7 +45,7 @@ SECRET = 'a-secret/with "all"'
 @pytest.mark.parametrize(
     "written", [SECRET, quote(SECRET, ""), doubly(SECRET), json.dumps(SECRET), repr(SECRET)]
 )
-def test_the_search_finds_a_secret_however_it_is_written(written: str) -> None:
+def test_the_search_finds_a_secret_in_every_encoding(written: str) -> None:
     searched = SearchedLogs()
     searched.add(SECRET, "short")
     assert used(searched, "a short line", "another") == []

@@ -41,7 +41,7 @@ class Told:
         return [json.loads(line) for line in text.splitlines()]
 
     def only(self, answer: requests.Response) -> Line:
-        """The one line, which an answer has caused, without what every line has."""
+        """Return the one line that an answer has caused, without the fields of every line."""
         (line,) = self.lines()
         assert line.pop("request") == answer.headers["X-Request-Id"]
         assert line.pop("address") == ADDRESS
@@ -64,7 +64,7 @@ def told(gateway: PeopleGateway, monkeypatch: pytest.MonkeyPatch) -> Iterator[To
     log.setLevel(before)
 
 
-def test_a_wrong_operator_token_is_told_and_not_said(gateway: PeopleGateway, told: Told) -> None:
+def test_a_wrong_operator_token_is_logged_without_its_value(gateway: PeopleGateway, told: Told) -> None:
     guess = {"Authorization": "Bearer a-guess-of-the-token"}
     guesses: tuple[Callable[[], requests.Response], ...] = (
         lambda: gateway.request("GET", "/manage/bots", headers=guess),
@@ -79,7 +79,7 @@ def test_a_wrong_operator_token_is_told_and_not_said(gateway: PeopleGateway, tol
     assert told.lines() == [], "no token is no guess"
 
 
-def test_an_operator_who_comes_and_goes_is_told(gateway: PeopleGateway, told: Told) -> None:
+def test_the_sign_in_and_sign_out_of_an_operator_are_logged(gateway: PeopleGateway, told: Told) -> None:
     operator = gateway.person(None)
     assert told.only(operator.sign_in()) == {"event": "operator_signed_in"}
     assert told.only(operator.post("/debug/sign-out")) == {"event": "operator_signed_out"}
@@ -87,7 +87,7 @@ def test_an_operator_who_comes_and_goes_is_told(gateway: PeopleGateway, told: To
     assert told.lines() == []
 
 
-def test_a_sign_in_and_the_ends_of_sessions_are_told(gateway: PeopleGateway, told: Told) -> None:
+def test_a_sign_in_and_the_ends_of_sessions_are_logged(gateway: PeopleGateway, told: Told) -> None:
     ada, user = gateway.person(None), f"users/{ADA}"
     assert told.only(ada.sign_in_as(ADA)) == {"event": "signed_in", "by": user, "user": user}
     gateway.clock.advance(1)
@@ -111,13 +111,13 @@ def test_a_sign_in_and_the_ends_of_sessions_are_told(gateway: PeopleGateway, tol
         ("state", lambda person: person.come_back(f"{decided_at(person.started(), BEN)}x")),
     ],
 )
-def test_a_sign_in_that_fails_is_told(
+def test_a_failed_sign_in_is_logged(
     gateway: PeopleGateway, told: Told, why: str, come: Callable[[Any], requests.Response]
 ) -> None:
     assert told.only(come(gateway.person(None))) == {"event": "sign_in_failed", "why": why}
 
 
-def test_a_quarantine_and_who_may_not_sign_in_are_told(gateway: PeopleGateway, told: Told) -> None:
+def test_a_quarantine_and_a_refused_sign_in_are_logged(gateway: PeopleGateway, told: Told) -> None:
     path, user = f"/manage/users/{DAN}/quarantines/sign_in", f"users/{DAN}"
     imposed = gateway.operate("PUT", path, {"reason": "A reason of somebody."})
     assert told.only(imposed) == {"event": "quarantined", "by": "operator", "user": user, "act": "sign_in"}
@@ -128,7 +128,7 @@ def test_a_quarantine_and_who_may_not_sign_in_are_told(gateway: PeopleGateway, t
     assert told.only(lifted)["event"] == "quarantine_lifted"
 
 
-def test_a_refused_form_is_told(gateway: PeopleGateway, told: Told) -> None:
+def test_a_refused_form_is_logged(gateway: PeopleGateway, told: Told) -> None:
     ada = gateway.person(ADA)
     told.lines()
     for path, by in (("/me/naming", f"users/{ADA}"), ("/signin", f"users/{ADA}")):
@@ -139,14 +139,14 @@ def test_a_refused_form_is_told(gateway: PeopleGateway, told: Told) -> None:
     assert told.only(stranger) == {"event": "form_refused"}
 
 
-def test_a_role_that_is_given_or_taken_is_told(gateway: PeopleGateway, told: Told) -> None:
+def test_a_given_and_a_taken_role_are_logged(gateway: PeopleGateway, told: Told) -> None:
     path = f"/manage/users/{BEN}/moderator"
     role = {"by": "operator", "user": f"users/{BEN}", "role": "moderator"}
     assert told.only(gateway.operate("PUT", path, {})) == {"event": "role_given", **role}
     assert told.only(gateway.operate("DELETE", path)) == {"event": "role_taken", **role}
 
 
-def test_keys_that_are_issued_rotated_and_revoked_are_told_without_their_values(
+def test_issued_rotated_and_revoked_keys_are_logged_without_their_values(
     gateway: PeopleGateway, told: Told
 ) -> None:
     list_bot(gateway, decision="approve")
@@ -165,7 +165,7 @@ def test_keys_that_are_issued_rotated_and_revoked_are_told_without_their_values(
     assert told.only(ada.post(f"/{BOT}/manage/keys", {"name": "x"}))["by"] == f"users/{ADA}"
 
 
-def test_who_becomes_an_owner_is_told(gateway: PeopleGateway, told: Told) -> None:
+def test_a_new_owner_is_logged(gateway: PeopleGateway, told: Told) -> None:
     list_bot(gateway, owner=OWNER)
     told.lines()
     let_join(gateway, READY, CLEO)
@@ -185,7 +185,7 @@ def test_who_becomes_an_owner_is_told(gateway: PeopleGateway, told: Told) -> Non
     assert (kept["event"], kept["user"]) == ("co_owner_joined", f"users/{OWNER}")
 
 
-def test_a_listing_that_is_removed_with_its_keys_is_told(gateway: PeopleGateway, told: Told) -> None:
+def test_a_removed_listing_is_logged(gateway: PeopleGateway, told: Told) -> None:
     list_bot(gateway, decision="approve")
     ada = gateway.person(ADA)
     told.lines()

@@ -67,7 +67,7 @@ def nothing_is_listed(gateway: PeopleGateway, chat: Receiver) -> None:
 
 @pytest.fixture
 def ada(gateway: PeopleGateway) -> Person:
-    """The server's manager, whose list of servers was just read."""
+    """The server's manager. The gateway has just read the manager's list of servers."""
     return reader(gateway)
 
 

@@ -24,7 +24,7 @@ NEVER_UPDATED = {"server_count": None, "command_count": None}
 
 
 def counts(gateway: ThreadGateway) -> dict[str, Any]:
-    """What the bot's listing shows."""
+    """Return the counts that the bot's listing shows."""
     listing = gateway.done("GET", BOT_PATH)
     return {name: listing[name] for name in NEVER_UPDATED}
 
@@ -176,7 +176,9 @@ def test_an_allowed_difference_below_50_is_refused_at_the_start(tmp_path: Path) 
     ],
     ids=["command_count wrong", "server_count wrong", "too far off"],
 )
-def test_one_bad_field_and_nothing_changes(gateway: ThreadGateway, key: str, body: dict[str, int]) -> None:
+def test_if_one_field_is_wrong_nothing_changes(
+    gateway: ThreadGateway, key: str, body: dict[str, int]
+) -> None:
     assert refusal(gateway.stats(key, body))[0] == 400
     assert counts(gateway) == NEVER_UPDATED
 

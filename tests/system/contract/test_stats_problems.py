@@ -1,4 +1,4 @@
-"""What clients send beside the contract: not accepted, but shown to the bot's owner."""
+"""Pushes of bots that break the contract: they are not accepted, but shown to the bot's owner."""
 
 from typing import Any
 
@@ -24,7 +24,10 @@ BODY = (
 
 
 def problems(gateway: ThreadGateway, bot: str = BOT) -> list[Problem]:
-    """What the management API shows of the bot's pushes, the newest first; the debug page shows the same."""
+    """Return the problems of a bot's pushes, the newest first.
+
+    The management API and the debug page show the same.
+    """
     shown: list[dict[str, Any]] = gateway.done("GET", f"/manage/bots/{bot}")["stats_problems"]
     assert gateway.done("GET", f"/debug/listings/bots/{bot}.json")["stats_problems"] == shown
     return [(each["field"], each["problem"], each["given"], each["reason"]) for each in shown]
@@ -107,7 +110,7 @@ def test_a_key_in_the_place_of_a_name_is_shown_to_nobody(gateway: ThreadGateway,
     assert [field for field, *_ in problems(gateway)] == ["Bearer [secret]", "[secret]"]
 
 
-def test_a_name_that_nobody_sees_is_shown_by_its_numbers(gateway: ThreadGateway, key: str) -> None:
+def test_invisible_characters_of_a_name_are_shown_as_escapes(gateway: ThreadGateway, key: str) -> None:
     gateway.stats(key, {"\u200b": 1, "server\u202ecount\n": 2, "größe": 3})
 
     assert [field for field, *_ in problems(gateway)] == ["größe", "server\\u202ecount\\n", "\\u200b"]
@@ -126,7 +129,7 @@ def test_only_requests_with_a_valid_key_are_noted(
     assert problems(gateway) == problems(gateway, OTHER_BOT) == []
 
 
-def test_they_are_in_no_journal_and_go_with_the_bot_and_with_the_process(
+def test_problems_are_in_no_journal_and_end_with_the_bot_and_with_the_process(
     gateway: ThreadGateway, key: str
 ) -> None:
     head = gateway.done("GET", "/debug/overview.json")["positions"]["head"]
@@ -143,7 +146,7 @@ def test_they_are_in_no_journal_and_go_with_the_bot_and_with_the_process(
     assert problems(gateway) == []
 
 
-def test_a_bot_that_does_all_right_has_none_and_a_server_does_not_show_any(
+def test_a_correct_bot_has_no_problems_and_a_server_does_not_have_the_field(
     gateway: ThreadGateway, key: str
 ) -> None:
     gateway.list_server()

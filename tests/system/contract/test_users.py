@@ -1,4 +1,4 @@
-"""Users as the operator sees them: who moderates, who is signed in, and what is forbidden to whom."""
+"""Users as the operator sees them: moderators, sessions, quarantines."""
 
 import json
 from collections.abc import Iterator
@@ -166,7 +166,7 @@ def test_a_user_is_a_moderator_from_the_appointment_to_the_dismissal(gateway: Th
     assert gateway.done("GET", MODERATORS)["moderators"] == []
 
 
-def test_who_does_not_moderate_can_be_dismissed(served: Served) -> None:
+def test_a_user_who_does_not_moderate_can_be_dismissed(served: Served) -> None:
     before = served.digest()
     assert served.operate("DELETE", f"{USERS}/{OTHER_USER}/moderator").json() == {"success": True}
     assert served.digest() == before
@@ -304,7 +304,7 @@ def test_a_quarantine_that_is_over_cannot_be_lifted(gateway: ThreadGateway) -> N
     assert refusal(gateway.operate("DELETE", f"{ONE}/quarantines/vote")) == NO_QUARANTINE
 
 
-def test_who_may_not_sign_in_is_signed_out(gateway: ThreadGateway) -> None:
+def test_a_user_who_may_not_sign_in_is_signed_out(gateway: ThreadGateway) -> None:
     sign_in(gateway, FIRST, SECOND)
 
     assert forbid(gateway, "sign_in")["sessions"] == 0
@@ -402,7 +402,7 @@ def test_a_quarantine_of_another_act_forbids_no_vote(gateway: ThreadGateway) -> 
 # -- Forgetting -------------------------------------------------------------------------------------------
 
 
-def test_of_a_forgotten_user_a_quarantine_in_force_is_kept_and_nothing_else(gateway: ThreadGateway) -> None:
+def test_only_a_quarantine_in_force_of_an_erased_user_is_kept(gateway: ThreadGateway) -> None:
     sign_in(gateway, FIRST)
     forbid(gateway)
     gateway.done("PUT", f"{ONE}/moderator")

@@ -75,7 +75,7 @@ def stream(
 
 
 def has_room(gateway: ThreadGateway) -> bool:
-    """Tell whether a stream can be opened."""
+    """Return true if a stream can be opened."""
     with requests.Session() as session:
         session.trust_env = False
         url = f"{gateway.base_url}{FEED}?after=now"
@@ -199,7 +199,7 @@ def test_an_erasure_and_a_removal_are_lines_and_take_their_votes_along(gateway: 
     ]
 
 
-def test_votes_that_moderators_strike_out_are_lines(gateway: ThreadGateway) -> None:
+def test_removed_votes_are_lines(gateway: ThreadGateway) -> None:
     gateway.cast()
     gateway.cast(OTHER_USER)
     _, cursor = all_from(gateway, None)
@@ -350,7 +350,7 @@ def test_streams_are_bounded_and_end_with_the_gateway(tmp_path: Path) -> None:
             assert list(each) == []
 
 
-def test_who_does_not_read_a_stream_is_cut_off_and_makes_room(
+def test_a_client_that_does_not_read_a_stream_is_cut_off_and_makes_room(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(application, "STALLED_SECONDS", 0.2)

@@ -1,4 +1,4 @@
-"""Strikes: moderators take votes out of a listing, its counts follow, and its owner is told why."""
+"""Vote removals: moderators remove votes of a listing, its counts follow, and its owner learns the reason."""
 
 import json
 from typing import Any
@@ -39,7 +39,7 @@ def path(request: pytest.FixtureRequest, gateway: ThreadGateway) -> str:
 
 
 def strike(gateway: ThreadGateway, path: str, **fields: Any) -> Any:
-    """What the call has struck out."""
+    """Remove votes. Return the counts of the answer."""
     answer = gateway.done("POST", f"{path}/votes/strike", {"reason": REASON, **fields})
     return {name: answer[name] for name in ("users", "votes", "more")}
 
@@ -50,7 +50,7 @@ def counts(gateway: ThreadGateway, path: str, *users: str) -> list[int]:
 
 
 def in_all(gateway: ThreadGateway, path: str) -> tuple[int, int, int]:
-    """The votes of all time, of this month and of today."""
+    """Return the votes of all time, of this month and of today."""
     ref, now_ms = path.removeprefix("/manage/"), gateway.clock.now_ms()
     of = gateway.gateway.ledger.state.vote_counts
     return gateway.on_loop(
@@ -87,21 +87,21 @@ def test_all_votes_of_the_users_go_and_the_counts_follow(gateway: ThreadGateway,
     assert in_all(gateway, path)[2] == 1
 
 
-def test_a_bot_asks_and_hears_that_the_user_has_never_voted(gateway: ThreadGateway) -> None:
+def test_a_vote_check_says_that_the_user_has_never_voted(gateway: ThreadGateway) -> None:
     key = gateway.list_bot()
     gateway.cast()
     strike(gateway, BOT_PATH, users=[USER])
     assert gateway.voters(key).json() == {"voted": False, "vote": 0, "lastVote": None}
 
 
-def test_a_count_changes_nothing(gateway: ThreadGateway, path: str) -> None:
+def test_a_dry_run_changes_nothing(gateway: ThreadGateway, path: str) -> None:
     gateway.cast(path=path)
     before = gateway.digest()
     assert strike(gateway, path, users=[USER], dry_run=True) == {"users": 1, "votes": 1, "more": False}
     assert gateway.digest() == before
 
 
-def test_the_flagged_votes_are_struck_out(gateway: ThreadGateway) -> None:
+def test_flagged_votes_are_removed(gateway: ThreadGateway) -> None:
     gateway.list_bot()
     gateway.cast()
     gateway.cast(OTHER_USER)
@@ -111,7 +111,7 @@ def test_the_flagged_votes_are_struck_out(gateway: ThreadGateway) -> None:
     assert counts(gateway, BOT_PATH) == [1, 0]
 
 
-def test_those_of_a_time_are_struck_out_to_the_millisecond(gateway: ThreadGateway) -> None:
+def test_the_votes_of_a_period_are_removed_to_the_millisecond(gateway: ThreadGateway) -> None:
     gateway.list_bot()
     now_ms, four = gateway.clock.now_ms(), users(4)
     commit(gateway, *(cast(user, at_ms=now_ms + at)[0] for at, user in enumerate(four)))
@@ -143,7 +143,7 @@ def test_a_call_takes_a_bounded_number_of_users_and_says_that_there_are_more(
 
 
 @pytest.mark.parametrize(("path", "kind"), [(BOT_PATH, "bot"), (SERVER_PATH, "guild")])
-def test_an_endpoint_that_takes_the_event_is_told_who_and_why(
+def test_an_endpoint_that_takes_the_event_gets_user_and_reason(
     gateway: ThreadGateway, receiver: Receiver, path: str, kind: str
 ) -> None:
     gateway.list_bot()
@@ -165,7 +165,7 @@ def test_an_endpoint_that_takes_the_event_is_told_who_and_why(
     }
 
 
-def test_an_endpoint_that_takes_votes_alone_is_not_told(gateway: ThreadGateway, receiver: Receiver) -> None:
+def test_an_endpoint_that_takes_only_votes_gets_no_event(gateway: ThreadGateway, receiver: Receiver) -> None:
     gateway.list_bot()
     gateway.cast()
     set_webhook(gateway, receiver.url)
@@ -183,7 +183,7 @@ def test_the_owner_has_a_notice(gateway: ThreadGateway, path: str) -> None:
     assert (notice["deed"], notice["about"], notice["by"]) == ("votes_struck", REASON, "operator")
 
 
-def test_the_cooldown_of_a_struck_vote_runs_on(gateway: ThreadGateway, path: str) -> None:
+def test_the_cooldown_of_a_removed_vote_runs_on(gateway: ThreadGateway, path: str) -> None:
     gateway.cast(path=path)
     gateway.clock.advance_ms(DAY_MS - 1)
     strike(gateway, path, users=[USER])
@@ -193,7 +193,7 @@ def test_the_cooldown_of_a_struck_vote_runs_on(gateway: ThreadGateway, path: str
     assert gateway.cast(path=path)["vote"] == 1
 
 
-def test_a_reader_of_all_votes_is_told(gateway: ThreadGateway) -> None:
+def test_a_removal_is_in_the_feed_of_votes(gateway: ThreadGateway) -> None:
     gateway.list_bot()
     begin = gateway.done("GET", "/manage/votes?after=now")["next"]
     gateway.cast()
@@ -218,7 +218,7 @@ def test_a_reader_of_all_votes_is_told(gateway: ThreadGateway) -> None:
         ({"users": [USER], "reason": "x" * 513}, {"reason"}),
     ],
 )
-def test_what_means_no_votes_or_says_no_reason_is_400(
+def test_a_request_that_selects_no_votes_or_has_no_reason_is_400(
     served: Served, body: dict[str, Any], wrong: set[str]
 ) -> None:
     before = served.digest()

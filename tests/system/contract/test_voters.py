@@ -23,7 +23,7 @@ def test_a_user_who_never_voted_has_0_votes_and_no_last_vote(gateway: ThreadGate
     assert response.headers["content-type"] == "application/json"
 
 
-def test_a_user_who_voted_is_told_with_the_count_and_the_time_in_milliseconds(
+def test_the_status_of_a_user_who_voted_has_the_count_and_the_time_in_milliseconds(
     gateway: ThreadGateway, key: str
 ) -> None:
     voted_ms = vote(gateway)

@@ -67,7 +67,7 @@ def test_when_it_is_asked_to_wait_nothing_is_sent_before_and_the_order_is_kept(
     assert told(receiver) == [voters[0], *voters]
 
 
-def test_to_be_asked_to_wait_is_no_failure_however_often(chat: ThreadGateway, receiver: Receiver) -> None:
+def test_a_request_to_wait_is_no_failure_any_number_of_times(chat: ThreadGateway, receiver: Receiver) -> None:
     receiver.default = status(429, b'{"retry_after": 1}')
     cast(chat, users(2))
     for asked in range(1, 13):

@@ -14,7 +14,7 @@ jumps = pytest.mark.parametrize("jump", [-DAY, -HOUR, HOUR, 15 * DAY])
 
 
 def failed_once(gateway: ThreadGateway, receiver: Receiver) -> None:
-    """A vote whose first attempt has failed."""
+    """A gateway with a vote whose first attempt has failed."""
     gateway.list_bot()
     set_webhook(gateway, receiver.url)
     receiver.answers = [status(500)]

@@ -1,4 +1,4 @@
-"""Webhooks that are told of decisions on their listing, if they ask for it."""
+"""Webhooks that take events about decisions on their listing."""
 
 import json
 from typing import Any
@@ -33,7 +33,7 @@ def logged(gateway: ThreadGateway, path: str, kind: str) -> list[tuple[str, Any]
 
 
 @pytest.mark.parametrize("event", DECISIONS)
-def test_an_endpoint_that_takes_the_event_is_told_of_the_decision(
+def test_an_endpoint_that_takes_the_event_gets_the_decision(
     gateway: ThreadGateway, receiver: Receiver, path: str, event: str
 ) -> None:
     set_webhook(gateway, receiver.url, path, events=[*DECISIONS])
@@ -48,7 +48,7 @@ def test_an_endpoint_that_takes_the_event_is_told_of_the_decision(
     assert logged(gateway, path, event) == [(event, None)]
 
 
-def test_a_withdrawn_approval_is_told_as_a_denial(
+def test_a_withdrawn_approval_is_sent_as_a_denial(
     gateway: ThreadGateway, receiver: Receiver, path: str
 ) -> None:
     set_webhook(gateway, receiver.url, path, events=["review.denied"])
@@ -62,7 +62,7 @@ def test_a_withdrawn_approval_is_told_as_a_denial(
 
 
 @pytest.mark.parametrize("event", DECISIONS)
-def test_an_endpoint_that_asks_for_nothing_else_is_told_of_no_decision(
+def test_an_endpoint_that_takes_only_votes_gets_no_decision(
     gateway: ThreadGateway, receiver: Receiver, path: str, event: str
 ) -> None:
     set_webhook(gateway, receiver.url, path)

@@ -1,4 +1,4 @@
-"""An endpoint that was suspended loses nothing, and heals by itself or by hand."""
+"""A suspended endpoint loses no event. It recovers by a probe, a test or a saved webhook."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,7 +34,7 @@ def gateway(tmp_path: Path, receiver: Receiver) -> Iterator[ThreadGateway]:
         yield gateway
 
 
-def test_after_a_delivered_probe_everything_that_was_held_arrives_in_order_paced_and_once(
+def test_after_a_delivered_probe_all_waiting_events_arrive_in_order_at_a_pace_and_once(
     gateway: ThreadGateway, receiver: Receiver
 ) -> None:
     held = hold(gateway, receiver, 20)
@@ -72,7 +72,9 @@ def test_an_event_that_probed_is_delivered_later_under_its_id(
     assert [call.headers["webhook-id"] for call in receiver.received[-2:]] == [delivery["id"]] * 2
 
 
-def test_a_suspension_and_what_it_holds_survive_a_restart(gateway: ThreadGateway, receiver: Receiver) -> None:
+def test_a_suspension_and_its_waiting_events_survive_a_restart(
+    gateway: ThreadGateway, receiver: Receiver
+) -> None:
     suspend(gateway, receiver)
     held = users(3, first=100)
     cast(gateway, held)
@@ -91,7 +93,7 @@ def test_a_suspension_and_what_it_holds_survive_a_restart(gateway: ThreadGateway
     assert voters_of(receiver) == held
 
 
-def test_the_pace_of_what_was_held_survives_a_restart(gateway: ThreadGateway, receiver: Receiver) -> None:
+def test_the_pace_of_waiting_events_survives_a_restart(gateway: ThreadGateway, receiver: Receiver) -> None:
     held = hold(gateway, receiver, 10)
     gateway.advance(60)
     arrive(gateway, receiver, 2)
@@ -145,7 +147,7 @@ def test_a_test_that_fails_neither_lifts_nor_prolongs_a_suspension(
     assert len(receiver.received) == 11
 
 
-def test_removing_the_webhook_of_a_suspended_endpoint_takes_what_it_held(
+def test_removing_the_webhook_of_a_suspended_endpoint_removes_its_waiting_events(
     gateway: ThreadGateway, receiver: Receiver
 ) -> None:
     suspend(gateway, receiver)
@@ -159,7 +161,9 @@ def test_removing_the_webhook_of_a_suspended_endpoint_takes_what_it_held(
     assert len(receiver.received) == 10
 
 
-def test_more_events_than_may_wait_are_in_the_log_as_overflow(tmp_path: Path, receiver: Receiver) -> None:
+def test_events_beyond_the_limit_of_waiting_ones_are_in_the_log_as_overflow(
+    tmp_path: Path, receiver: Receiver
+) -> None:
     settings = ONCE | {"webhooks.suspend_after": 1, "webhooks.pending_per_endpoint": 3}
     with running(tmp_path / "narrow", **settings) as gateway:
         listed(gateway, receiver)

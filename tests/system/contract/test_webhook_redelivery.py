@@ -1,4 +1,4 @@
-"""The delivery log of webhooks as owners need it: what was kept, and sending again what failed."""
+"""The delivery log of webhooks, and sending failed deliveries again."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,7 +35,7 @@ AGAIN = f"{WEBHOOK}/deliveries/redeliver"
 
 @pytest.fixture
 def gateway(tmp_path: Path, receiver: Receiver) -> Iterator[ThreadGateway]:
-    """A gateway that tries everything once, with a bot whose webhook goes to the receiver."""
+    """A gateway that tries each delivery once, with a bot whose webhook goes to the receiver."""
     with running(tmp_path / "data", **IMPATIENT) as gateway:
         gateway.list_bot()
         set_webhook(gateway, receiver.url)
@@ -43,7 +43,7 @@ def gateway(tmp_path: Path, receiver: Receiver) -> Iterator[ThreadGateway]:
 
 
 def failed(gateway: ThreadGateway, receiver: Receiver, voters: list[str]) -> None:
-    """Votes whose deliveries fail for good, now."""
+    """Cast votes whose deliveries fail for good."""
     before = receiver.default
     receiver.default = status(500)
     cast(gateway, voters)
@@ -57,12 +57,12 @@ def cast(gateway: ThreadGateway, voters: list[str]) -> None:
 
 
 def again(gateway: ThreadGateway, since_ms: int) -> int:
-    """How many are sent again."""
+    """Send again what failed since that time. Return the number of deliveries."""
     found: int = gateway.done("POST", AGAIN, {"failed_since": since_ms})["redelivered"]
     return found
 
 
-def test_what_has_failed_since_a_moment_is_sent_again_in_the_order_of_votes(
+def test_deliveries_that_failed_since_a_time_are_sent_again_in_the_order_of_votes(
     gateway: ThreadGateway, receiver: Receiver
 ) -> None:
     early, late = users(2), users(3, first=2)
@@ -86,7 +86,7 @@ def test_what_has_failed_since_a_moment_is_sent_again_in_the_order_of_votes(
     assert again(gateway, since_ms) == 0
 
 
-def test_the_moment_of_a_failure_is_that_of_its_last_attempt(
+def test_the_time_of_a_failure_is_the_time_of_its_last_attempt(
     gateway: ThreadGateway, receiver: Receiver
 ) -> None:
     voters = users(2)
@@ -109,7 +109,7 @@ def test_a_test_that_failed_is_not_sent_again_with_the_votes(
     assert again(gateway, 0) == 0
 
 
-def test_what_fails_again_is_in_the_log_as_failed_with_all_its_attempts(
+def test_a_redelivery_that_fails_is_in_the_log_as_failed_with_all_its_attempts(
     gateway: ThreadGateway, receiver: Receiver
 ) -> None:
     failed(gateway, receiver, users(1))
@@ -128,7 +128,7 @@ def test_a_redelivery_survives_a_restart(gateway: ThreadGateway, receiver: Recei
     assert again(gateway, 0) == 3
     eventually(lambda: len(receiver.received) == 4)
 
-    gateway.stop()  # which waits for no answer
+    gateway.stop()  # it does not wait for answers
     receiver.default = status(204)
     gateway.restart()
 
@@ -137,7 +137,7 @@ def test_a_redelivery_survives_a_restart(gateway: ThreadGateway, receiver: Recei
 
 
 @pytest.mark.parametrize("body", [{}, {"failed_since": -1}, {"failed_since": "0"}, {"failed_since": None}])
-def test_a_moment_is_needed(gateway: ThreadGateway, body: Any) -> None:
+def test_the_time_is_required(gateway: ThreadGateway, body: Any) -> None:
     assert wrong_fields(gateway.operate("POST", AGAIN, body)) == {"failed_since"}
 
 
@@ -171,7 +171,9 @@ def test_the_last_100_finished_deliveries_are_kept_with_their_results(
     assert deliveries(gateway) == log
 
 
-def test_what_waits_is_in_the_log_beside_what_is_kept(gateway: ThreadGateway, receiver: Receiver) -> None:
+def test_pending_deliveries_are_in_the_log_beside_the_kept_ones(
+    gateway: ThreadGateway, receiver: Receiver
+) -> None:
     cast(gateway, users(100))
     receiver.default = receiver.hang
 
@@ -184,7 +186,7 @@ def test_what_waits_is_in_the_log_beside_what_is_kept(gateway: ThreadGateway, re
     assert (log[0]["attempts"], log[0]["next_attempt_at"]) == ([], gateway.clock.now_ms())
 
 
-def test_an_excerpt_shows_what_a_receiver_said_as_harmless_text(
+def test_an_excerpt_shows_the_answer_of_a_receiver_as_harmless_text(
     gateway: ThreadGateway, receiver: Receiver
 ) -> None:
     said = "<script>\x00\x1b[2J\u202eevil\u2066\x9f\ufeff\nnext\tline</script>".encode() + b"\xff\xfe"
@@ -220,7 +222,7 @@ def test_a_redelivery_to_a_suspended_endpoint_answers_at_once_and_waits(
         assert webhook(gateway)["suspension"] is None
 
 
-def test_no_more_is_sent_again_than_may_wait(tmp_path: Path, receiver: Receiver) -> None:
+def test_no_more_deliveries_are_sent_again_than_may_wait(tmp_path: Path, receiver: Receiver) -> None:
     with running(tmp_path / "other", **IMPATIENT, **{"webhooks.pending_per_endpoint": 2}) as gateway:
         gateway.list_bot()
         set_webhook(gateway, receiver.url)

@@ -36,7 +36,7 @@ def _listed(gateway: ThreadGateway, receiver: Receiver) -> None:
 
 @pytest.fixture
 def refused_url() -> Iterator[str]:
-    """Where every connection is refused: the port is taken and nobody listens."""
+    """A URL that refuses every connection: the port is taken and nobody listens."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         yield f"http://127.0.0.1:{taken.getsockname()[1]}/"

@@ -178,7 +178,7 @@ def test_a_test_answers_with_the_delivery_and_its_result(gateway: ThreadGateway,
     assert deliveries(gateway)[0]["id"] == tested["id"]
 
 
-def test_a_test_that_fails_is_told_and_tried_again_like_a_vote(
+def test_a_failed_test_is_reported_and_tried_again_like_a_vote(
     gateway: ThreadGateway, receiver: Receiver
 ) -> None:
     set_webhook(gateway, receiver.url)

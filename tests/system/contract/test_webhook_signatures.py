@@ -1,4 +1,4 @@
-"""Proofs of a genuine webhook: an id that stays, a timestamp of its own, and signatures."""
+"""Proofs of a genuine webhook: an id that stays, a timestamp of each attempt, and signatures."""
 
 import base64
 import hmac
@@ -22,7 +22,7 @@ def _listed(gateway: ThreadGateway) -> None:
 
 
 def first_saved(gateway: ThreadGateway, url: str, path: str = BOT_PATH, **fields: Any) -> str:
-    """The secret that the answer shows."""
+    """Save a webhook for the first time. Return its secret."""
     secret: str = gateway.done("PUT", f"{path}/webhook", {"url": url, **fields})["secret"]
     assert len(base64.b64decode(secret.removeprefix("whsec_"), validate=True)) == 32
     return secret
@@ -34,7 +34,7 @@ def rotated(gateway: ThreadGateway, **fields: int) -> str:
 
 
 def signature(secret: str, call: Received) -> str:
-    """What Standard Webhooks says that the secret makes of the request."""
+    """Return the signature of a request with the secret, by Standard Webhooks."""
     content = f"{call.headers['webhook-id']}.{call.headers['webhook-timestamp']}.".encode() + call.body
     key = base64.b64decode(secret.removeprefix("whsec_"))
     return "v1," + base64.b64encode(hmac.digest(key, content, "sha256")).decode()
@@ -45,7 +45,7 @@ def signatures(call: Received) -> list[str]:
 
 
 def sent_test(gateway: ThreadGateway, receiver: Receiver) -> Received:
-    """The request of a test."""
+    """Send a test. Return its request."""
     before = len(receiver.received)
     assert gateway.done("POST", f"{WEBHOOK}/test", {"user": USER})["state"] == "delivered"
     (call,) = receiver.received[before:]
@@ -98,7 +98,7 @@ def test_a_test_is_signed_like_a_vote(gateway: ThreadGateway, receiver: Receiver
     assert signatures(call) == [signature(secret, call)]
 
 
-def test_the_id_stays_over_attempts_restarts_and_redeliveries_and_every_attempt_is_signed_anew(
+def test_the_id_stays_over_attempts_restarts_and_redeliveries_and_every_attempt_has_its_own_signature(
     gateway: ThreadGateway, receiver: Receiver
 ) -> None:
     secret = first_saved(gateway, receiver.url)
@@ -157,7 +157,7 @@ def test_the_secret_is_shown_once_and_stays_when_the_settings_are_saved_again(
     assert secret.removeprefix("whsec_") not in shown
 
 
-def test_during_the_overlap_of_a_rotation_both_secrets_sign_and_afterwards_the_new_one_alone(
+def test_during_the_overlap_of_a_rotation_both_secrets_sign_and_then_only_the_new_one(
     gateway: ThreadGateway, receiver: Receiver
 ) -> None:
     old = first_saved(gateway, receiver.url)
@@ -245,7 +245,7 @@ def test_the_secret_of_a_listing_without_a_webhook_is_404(gateway: ThreadGateway
     assert refusal(response) == (404, "The listing has no webhook.")
 
 
-def test_no_secret_is_in_what_an_echoing_receiver_leaves_in_the_log(
+def test_secrets_that_a_receiver_echoes_are_not_in_the_log(
     gateway: ThreadGateway, receiver: Receiver
 ) -> None:
     token = "a-token-that-nobody-may-see"

@@ -1,4 +1,4 @@
-"""Names whose servers never answer: they hold up nobody's votes but their own."""
+"""Names whose servers never answer: they delay only their own votes."""
 
 import socket
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ def silent() -> Iterator[list[socket.socket]]:
         server.close()
 
 
-def test_a_vote_is_told_while_another_endpoint_s_name_is_looked_up_though_one_attempt_may_be_under_way(
+def test_a_vote_is_sent_while_another_endpoint_s_name_is_looked_up_even_if_one_attempt_may_be_under_way(
     tmp_path: Path, receiver: Receiver, silent: list[socket.socket]
 ) -> None:
     settings = {

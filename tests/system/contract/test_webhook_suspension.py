@@ -60,9 +60,7 @@ def test_the_tenth_event_in_a_row_that_failed_for_good_suspends(tmp_path: Path, 
         assert len(receiver.received) == 40
 
 
-def test_nine_failures_and_a_delivery_begin_the_count_anew(
-    gateway: ThreadGateway, receiver: Receiver
-) -> None:
+def test_a_delivery_after_nine_failures_resets_the_count(gateway: ThreadGateway, receiver: Receiver) -> None:
     receiver.answers = [status(500)] * 9 + [status(204)] + [status(500)] * 9
 
     cast(gateway, users(19))
@@ -133,7 +131,7 @@ def test_the_log_says_once_that_an_endpoint_is_suspended_and_once_that_it_is_so_
     ]
 
 
-def test_what_failed_for_good_before_the_suspension_is_no_probe(
+def test_an_event_that_failed_for_good_before_the_suspension_is_no_probe(
     gateway: ThreadGateway, receiver: Receiver
 ) -> None:
     suspend(gateway, receiver)
@@ -176,7 +174,7 @@ def test_events_that_fail_at_the_same_time_suspend_once_and_none_is_lost(
         assert webhook(gateway)["suspension"] is None
 
 
-def test_one_probe_is_made_however_many_may_be_under_way(tmp_path: Path, receiver: Receiver) -> None:
+def test_one_probe_is_made_even_if_many_attempts_may_be_under_way(tmp_path: Path, receiver: Receiver) -> None:
     settings = ONCE | {"webhooks.in_flight_per_endpoint": 16, "webhooks.suspend_after": 1}
     with running(tmp_path / "wide", **settings) as gateway:
         listed(gateway, receiver)

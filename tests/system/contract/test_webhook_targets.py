@@ -1,4 +1,4 @@
-"""The targets of webhooks: public addresses alone, when the URL is saved and again at every attempt."""
+"""The targets of webhooks: public addresses only, when the URL is saved and again at every attempt."""
 
 import asyncio
 import socket
@@ -93,12 +93,12 @@ REFUSED: dict[str, str] = {
     "http://example.com/": "must be https",
     "https://a.example/" + "a" * 2_031: "string should have at most 2048 characters",
 }
-"""URLs, with what their owner is told."""
+"""URLs, with the texts for their owner."""
 
 
 @pytest.fixture(scope="module")
 def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ThreadGateway]:
-    """A gateway with an approved bot, as it is by default: webhooks go to public addresses alone."""
+    """A gateway with an approved bot and the default: webhooks go to public addresses only."""
     more = {"webhooks.refused_networks": "93.184.216.0/24, 2606:2800::/32"}
     with running(tmp_path_factory.mktemp("strict") / "data", **STRICT, **more) as gateway:
         gateway.list_bot()
@@ -113,7 +113,7 @@ def listed(folder: Path, **settings: object) -> Iterator[ThreadGateway]:
 
 
 def refusal(gateway: ThreadGateway, url: str) -> tuple[int, str]:
-    """The status of the answer to saving the URL, and what its owner is told of it."""
+    """Save a URL that is refused. Return the status of the answer, and the text for the owner."""
     response = gateway.operate("PUT", WEBHOOK, {"url": url})
     fields: dict[str, str] = response.json()["fields"]
     assert fields.keys() == {"url"}
@@ -122,7 +122,7 @@ def refusal(gateway: ThreadGateway, url: str) -> tuple[int, str]:
 
 @contextmanager
 def named(says: Says) -> Iterator[NameServer]:
-    """A name server, in a thread, that says the same of every name."""
+    """Run a name server in a thread, with the same answer for every name."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
@@ -143,7 +143,7 @@ async def _awaited(leaving: Any) -> None:
 
 
 @pytest.mark.parametrize(("url", "reason"), REFUSED.items(), ids=[ascii(url)[:50] for url in REFUSED])
-def test_a_url_that_leads_to_no_public_place_or_can_be_read_in_two_ways_is_400_with_the_reason(
+def test_a_url_without_a_public_target_or_with_two_meanings_is_400_with_the_reason(
     strict: ThreadGateway, url: str, reason: str
 ) -> None:
     assert refusal(strict, url) == (400, reason)
@@ -177,7 +177,7 @@ def test_http_is_accepted_where_it_is_allowed_and_private_addresses_are_not(tmp_
         assert webhook(gateway)["url"] == "http://example.com/"
 
 
-def test_http_goes_to_loopback_alone_where_private_addresses_are_allowed(gateway: ThreadGateway) -> None:
+def test_http_goes_only_to_loopback_where_private_addresses_are_allowed(gateway: ThreadGateway) -> None:
     gateway.list_bot()
     for url in ("http://localhost:9/", "http://127.0.0.1:9/", "http://[::1]:9/", "https://10.0.0.1/"):
         set_webhook(gateway, url)
@@ -188,7 +188,7 @@ def test_http_goes_to_loopback_alone_where_private_addresses_are_allowed(gateway
 
 @pytest.fixture
 def loopback_is_public(monkeypatch: pytest.MonkeyPatch) -> None:
-    """127.0.0.1 stands for the public address of this machine, which the kernel knows it is."""
+    """Let 127.0.0.1 play a public address of this machine, which the kernel knows."""
     monkeypatch.setattr(targets, "IPV4_RANGES", ())
 
 
@@ -221,7 +221,7 @@ def test_a_name_that_leads_to_the_gateway_s_own_machine_is_blocked_and_shows_not
 
 
 @pytest.mark.usefixtures("loopback_is_public")
-def test_a_connection_whose_two_ends_have_the_same_address_is_blocked_whatever_the_kernel_says(
+def test_a_connection_whose_two_ends_have_the_same_address_is_blocked_even_if_the_kernel_denies_it(
     tmp_path: Path, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(LocalAddresses, "has", lambda *_: False)
@@ -263,7 +263,7 @@ def test_through_a_proxy_no_webhook_goes_to_the_gateway_s_own_machine_either(tmp
 
             assert attempted(gateway, 1)["error"] == "blocked"
         with pytest.raises(BlockingIOError):
-            proxy.accept()  # nobody has come
+            proxy.accept()  # nobody has connected
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "0.0.0.0", "::"])
@@ -336,12 +336,11 @@ def test_a_name_that_leads_to_a_private_address_is_blocked_at_its_attempt(
 
 
 @pytest.mark.parametrize("nothing", ["NXDOMAIN", []])
-def test_a_name_that_changes_its_mind_is_judged_by_what_it_says_at_the_attempt(
+def test_a_name_is_judged_by_its_addresses_at_the_attempt(
     tmp_path: Path, receiver: Receiver, monkeypatch: pytest.MonkeyPatch, nothing: Says
 ) -> None:
-    monkeypatch.setattr(
-        resolver, "ABSENT_SECONDS", 0
-    )  # the clock of the gateway is ours, that of names is not
+    # The test moves the clock of the gateway, but not the clock of the resolver.
+    monkeypatch.setattr(resolver, "ABSENT_SECONDS", 0)
     port = receiver.url.rpartition(":")[2]
     with named(nothing) as names:
         settings = {"webhooks.allow_http": True, "webhooks.name_servers": [names.address]}
@@ -357,7 +356,9 @@ def test_a_name_that_changes_its_mind_is_judged_by_what_it_says_at_the_attempt(
             assert receiver.received[0].headers["host"] == f"bot.example:{port}"
 
 
-def test_what_is_blocked_is_the_owner_s_failure(tmp_path: Path, receiver: Receiver) -> None:
+def test_a_blocked_delivery_counts_as_a_failure_of_the_owner_s_endpoint(
+    tmp_path: Path, receiver: Receiver
+) -> None:
     with listed(tmp_path) as gateway:
         set_webhook(gateway, receiver.url)
 

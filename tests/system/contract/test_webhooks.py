@@ -1,4 +1,4 @@
-"""The vote webhook: what is sent, and what counts as delivered."""
+"""The vote webhook: its requests, and the answers that count as delivered."""
 
 import json
 from typing import Any

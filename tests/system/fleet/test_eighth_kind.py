@@ -1,9 +1,12 @@
 """An eighth kind of listing is one declaration: a fleet serves it from its submission to a restore.
 
-Two gateways with pages, each a process of its own, run a launcher that adds stickers to the kinds.
+Two gateways with pages, each a process of its own, run a launcher that adds stickers to the kinds. Stickers
+have ids that the gateway makes. Cards have the ids of their users and no review, and recipes have codes of
+others.
 """
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -23,6 +26,7 @@ from tests.support.platform_stand_in import ADA, BEN, CLEO, standing_in
 from tests.support.redis_server import RedisServer
 from tests.support.webhook_receiver import Receiver
 
+REASONS = '[{"key": "dull", "title": "It is dull", "text": "Nobody smiles.", "kind": "stickers"}]'
 LAUNCHER = "tests.support.eighth_kind.launcher"
 
 
@@ -70,7 +74,7 @@ def fleet(tmp_path_factory: pytest.TempPathFactory, redis_of_module: RedisServer
         port = held.getsockname()[1]
         home = f"http://127.0.0.1:{port}"
         stand_in = stack.enter_context(standing_in(f"{home}/signin/callback"))
-        site = site_settings(home, stand_in)
+        site = {**site_settings(home, stand_in), "review.reasons": REASONS}
         rome = StickerNode(place / "rome", "rome", redis_of_module, **{"server.port": port, **site})
         stack.callback(rome.close)
         rome.start()
@@ -83,18 +87,19 @@ def fleet(tmp_path_factory: pytest.TempPathFactory, redis_of_module: RedisServer
         yield Fleet(rome, oslo)
 
 
-def submitted(node: ProcessGateway, sticker: str, name: str = "Waving penguin") -> str:
-    """A new sticker of Ada's; returns its path."""
+def submitted(node: ProcessGateway, name: str = "Waving penguin") -> str:
+    """Submit a sticker of Ada's, and return its id."""
     profile = {"name": name, "description": "A penguin that waves at everybody", "mood": "Happy"}
-    shown = node.done("POST", "/manage/stickers", {"id": sticker, "owner_id": ADA, **profile})
+    shown = node.done("POST", "/manage/stickers", {"owner_id": ADA, **profile})
     assert shown["mood"] == "Happy"
-    return f"/manage/stickers/{sticker}"
+    assert re.fullmatch("[0-9a-f]{12}", shown["id"])
+    return str(shown["id"])
 
 
-def approved(node: ProcessGateway, sticker: str, name: str = "Waving penguin") -> str:
-    path = submitted(node, sticker, name)
-    assert node.done("POST", f"{path}/approve", {})["state"] == "approved"
-    return path
+def approved(node: ProcessGateway, name: str = "Waving penguin") -> str:
+    sticker = submitted(node, name)
+    assert node.done("POST", f"/manage/stickers/{sticker}/approve", {})["state"] == "approved"
+    return sticker
 
 
 def person(node: StickerNode, user: str | None) -> Person:
@@ -104,16 +109,87 @@ def person(node: StickerNode, user: str | None) -> Person:
     return visitor
 
 
+STICKER = {"name": "Purple dragon", "description": "A dragon that breathes purple fire", "mood": "Happy"}
+
+
+def test_people_submit_it_on_a_page(fleet: Fleet) -> None:
+    ada = person(fleet.rome, ADA)
+    assert 'href="/stickers/new"' in ada.page("/me")
+    asked = words(ada.page("/stickers/new"))
+    assert "Send a sticker" in asked
+    assert "Mood" in asked
+    refused = ada.post("/stickers/new", {**STICKER, "description": "short"})
+    assert (refused.status_code, "Purple dragon" in refused.text) == (400, True)
+    sent = ada.post("/stickers/new", STICKER)
+    assert sent.status_code == 303, words(sent.text)
+    found = re.fullmatch("/stickers/([0-9a-f]{12})/manage", sent.headers["location"])
+    assert found is not None
+    assert ada.post("/stickers/new", STICKER).headers["location"] == sent.headers["location"]
+    kept = fleet.rome.done("GET", f"/manage/stickers/{found[1]}")
+    assert (kept["owner_id"], kept["state"], kept["mood"]) == (ADA, "in_review", "Happy")
+    fleet.rome.done("DELETE", f"/manage/stickers/{found[1]}")
+
+
+def test_a_user_has_one_card_which_everybody_sees_at_once(fleet: Fleet) -> None:
+    ben, stranger = person(fleet.rome, BEN), person(fleet.rome, None)
+    assert "Everybody sees it at once." in words(ben.page("/cards/new"))
+    drawn = ben.post("/cards/new", {"name": "Ben", "motto": "**Onwards**", "act": "preview"})
+    assert "<strong>Onwards</strong>" in drawn.text
+    sent = ben.post("/cards/new", {"name": "Ben", "motto": "Onwards"})
+    assert (sent.status_code, sent.headers["location"]) == (303, f"/cards/{BEN}/manage")
+    assert "Onwards" in stranger.page(f"/cards/{BEN}")
+    assert ben.get("/cards/new").headers["location"] == f"/cards/{BEN}/manage"
+    again = ben.post("/cards/new", {"name": "Ben", "motto": "Backwards"})
+    assert (again.status_code, again.headers["location"]) == (303, f"/cards/{BEN}/manage")
+    changed = ben.post(f"/cards/{BEN}/manage/profile", {"name": "Ben", "motto": "Upwards"})
+    assert changed.status_code == 303
+    shown = fleet.rome.done("GET", f"/manage/cards/{BEN}")
+    assert (shown["state"], shown["motto"], shown["change"]) == ("approved", "Upwards", None)
+    for missing in ("/vote", "/badge.svg", "/manage/votes", "/manage/webhook"):
+        assert ben.get(f"/cards/{BEN}{missing}").status_code == 404
+    overview = words(ben.page(f"/cards/{BEN}/manage"))
+    assert "API keys" in overview
+    assert "Webhook" not in overview
+    assert fleet.rome.operate("POST", f"/manage/cards/{BEN}/approve", {}).status_code == 404
+
+
+def test_a_recipe_is_listed_by_its_code(fleet: Fleet) -> None:
+    ada = person(fleet.rome, ADA)
+    assert "Code" in words(ada.page("/recipes/new"))
+    wrong = ada.post("/recipes/new", {"id": "no code", "name": "Soup"})
+    assert (wrong.status_code, 'href="#id"' in wrong.text) == (400, True)
+    assert ada.post("/recipes/new", {"id": "Soup42", "name": "Soup"}).status_code == 303
+    again = ada.post("/recipes/new", {"id": "Soup42", "name": "Soup"})
+    assert (again.status_code, again.headers["location"]) == (303, "/recipes/Soup42/manage")
+    taken = person(fleet.rome, BEN).post("/recipes/new", {"id": "Soup42", "name": "Stew"})
+    assert (taken.status_code, "A listing with this id exists." in taken.text) == (409, True)
+    fleet.rome.done("POST", "/manage/recipes/Soup42/approve", {})
+    fleet.rome.done("POST", "/manage/recipes", {"id": "0042", "owner_id": ADA, "name": "Bread"})
+    fleet.rome.done("POST", "/manage/recipes/0042/approve", {})
+    listed = eventually(lambda: ada.get("/recipes.json?sort=name").json()["listings"][1:])
+    assert [each["id"] for each in listed] == ["Soup42"]
+    assert "Votes this month" not in ada.page("/recipes")
+    assert {"popular_stickers", "new_recipes"} <= (home := ada.get("/index.json").json()).keys()
+    assert "popular_recipes" not in home
+    page = fleet.rome.done("GET", "/manage/recipes?limit=1")
+    assert (page["recipes"][0]["id"], page["next"]) == ("0042", "0042")
+    assert fleet.rome.done("GET", "/manage/recipes?after=0042")["recipes"][0]["id"] == "Soup42"
+
+
 def test_moderators_review_it(fleet: Fleet) -> None:
-    path = submitted(fleet.rome, sticker := "710000000000000001", "Winking cat")
+    sticker = submitted(fleet.rome, "Winking cat")
+    path = f"/manage/stickers/{sticker}"
     (waiting,) = fleet.rome.done("GET", "/manage/queue")["queue"]
     assert (waiting["kind"], waiting["ref"]) == ("stickers", f"stickers/{sticker}")
-    seen = {"seen": fleet.rome.done("GET", path)["updated_at"], "confirmed": "yes"}
+    seen = {"seen": fleet.rome.done("GET", path)["updated_at"]}
     cleo = person(fleet.rome, CLEO)
     assert "Winking cat Sticker" in words(cleo.page("/review"))
     review_page = words(cleo.page(f"/review/stickers/{sticker}"))
     assert "Winking cat" in review_page
     assert "Mood Happy" in review_page
+    assert "It is dull" in review_page
+    assert "Ownership" not in review_page
+    assert "Age" not in review_page
     assert cleo.post(f"/review/stickers/{sticker}/approve", seen).status_code == 303
     assert fleet.rome.done("GET", path)["state"] == "approved"
     change = {"owner_id": ADA, "name": "Winking cat", "description": "It winks at everybody.", "mood": "Sad"}
@@ -124,7 +200,7 @@ def test_moderators_review_it(fleet: Fleet) -> None:
 
 
 def test_everybody_finds_it_and_votes_for_it(fleet: Fleet) -> None:
-    approved(fleet.rome, sticker := "710000000000000002", "Dancing robot")
+    sticker = approved(fleet.rome, "Dancing robot")
     stranger, ben = person(fleet.rome, None), person(fleet.rome, BEN)
     cards = stranger.get("/stickers.json?category=Happy").json()["listings"]
     assert sticker in {each["id"] for each in cards}
@@ -144,9 +220,7 @@ def test_everybody_finds_it_and_votes_for_it(fleet: Fleet) -> None:
     "tab", ["", ".json", "/votes", "/profile", "/webhook", "/webhook/settings", "/owners", "/danger"]
 )
 def test_its_owner_manages_it(fleet: Fleet, tab: str) -> None:
-    sticker = "710000000000000003"
-    if fleet.rome.operate("GET", f"/manage/stickers/{sticker}").status_code == 404:
-        approved(fleet.rome, sticker)
+    sticker = approved(fleet.rome)
     ada = person(fleet.rome, ADA)
     assert "Waving penguin" in ada.page(f"/stickers/{sticker}/manage{tab}")
     assert ada.get(f"/stickers/{sticker}/manage/keys").status_code == 404
@@ -155,7 +229,8 @@ def test_its_owner_manages_it(fleet: Fleet, tab: str) -> None:
 def test_its_endpoint_gets_events(fleet: Fleet) -> None:
     receiver = Receiver()
     with closing(receiver):
-        path = submitted(fleet.rome, sticker := "710000000000000004")
+        sticker = submitted(fleet.rome)
+        path = f"/manage/stickers/{sticker}"
         events = {"url": receiver.url, "events": ["vote", "review.approved"]}
         fleet.rome.done("PUT", f"{path}/webhook", events)
         fleet.rome.done("POST", f"{path}/approve", {})
@@ -166,9 +241,9 @@ def test_its_endpoint_gets_events(fleet: Fleet) -> None:
 
 
 def test_commands_manage_it(fleet: Fleet) -> None:
-    sticker, admin = "710000000000000005", fleet.rome.admin
+    admin = fleet.rome.admin
     options = ("--name", "Sleepy owl", "--description", "An owl that sleeps all day", "--mood", "Sad")
-    admin("stickers", "submit", sticker, "--owner", ADA, *options)
+    sticker = admin("stickers", "submit", "--owner", ADA, *options)["id"]
     admin("stickers", "approve", sticker)
     admin("votes", "cast", f"stickers/{sticker}", USER)
     assert admin("stickers", "show", sticker)["mood"] == "Sad"
@@ -181,7 +256,8 @@ def test_commands_manage_it(fleet: Fleet) -> None:
 
 
 def test_operators_see_it(fleet: Fleet) -> None:
-    path = approved(fleet.rome, sticker := "710000000000000006", "Brave knight")
+    sticker = approved(fleet.rome, "Brave knight")
+    path = f"/manage/stickers/{sticker}"
     fleet.rome.cast(path=path)
     operator = person(fleet.rome, None)
     assert operator.sign_in(OPERATOR_TOKEN).status_code == 303
@@ -194,12 +270,17 @@ def test_operators_see_it(fleet: Fleet) -> None:
     assert ("stickers", sticker) in {(line["kind"], line["id"]) for line in lines}
     document = fleet.rome.request("GET", "/openapi.json").json()
     assert document["paths"]["/manage/stickers/{id}/approve"]["post"]["operationId"] == "approveSticker"
+    assert "id" not in document["components"]["schemas"]["StickerSubmission"]["properties"]
+    assert document["components"]["parameters"]["stickerId"]["schema"]["pattern"] == "^[0-9a-f]{12}$"
+    named = [each["operationId"] for path in document["paths"].values() for each in path.values()]
+    assert len(named) == len({*named})
+    assert {"issueKey", "issueKeyOfCard"} <= {*named}
     assert "mood" in document["components"]["schemas"]["StickerEdit"]["properties"]
     assert fleet.rome.request("GET", "/docs").status_code == 200
 
 
 def test_other_nodes_learn_of_it(fleet: Fleet) -> None:
-    path = approved(fleet.rome, "710000000000000007")
+    path = f"/manage/stickers/{approved(fleet.rome)}"
     fleet.rome.cast(path=path)
     listed = eventually(lambda: fleet.oslo.operate("GET", path).status_code == 200)
     assert listed
@@ -220,7 +301,8 @@ def restored(node: StickerNode, source: Path, folder: Path) -> Path:
 
 
 def test_it_is_in_exports_and_in_what_is_restored(fleet: Fleet, tmp_path: Path) -> None:
-    path = approved(fleet.rome, sticker := "710000000000000008", "Old friend")
+    sticker = approved(fleet.rome, "Old friend")
+    path = f"/manage/stickers/{sticker}"
     fleet.rome.cast(path=path)
     backup, export = tmp_path / "votegate.backup", tmp_path / "export"
     fleet.rome.run("backup", str(backup), "--url", fleet.rome.base_url)

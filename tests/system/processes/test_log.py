@@ -1,4 +1,4 @@
-"""The log of a process: each line in its one form, and everything that a request causes under its id."""
+"""The log of a process: all lines have one form, and lines about a request have its id."""
 
 import fcntl
 import json
@@ -26,14 +26,14 @@ FIELDS = {"time", "level", "logger", "message"}
 
 
 def lines_of(log: str) -> list[Line]:
-    """The lines, each of which is an object with the fields that every line has."""
+    """Parse the lines. Each must be an object with the fields that every line has."""
     lines: list[Line] = [json.loads(line) for line in log.splitlines()]
     assert all(line.keys() >= FIELDS for line in lines)
     return lines
 
 
 def under(request_id: str, log: str) -> list[str]:
-    """What was said for a request, without its line of the access log."""
+    """Return the messages with the id of a request, without its line of the access log."""
     return [
         line["message"]
         for line in lines_of(log)
@@ -43,7 +43,7 @@ def under(request_id: str, log: str) -> list[str]:
 
 @pytest.fixture
 def gateway(process: ProcessGateway) -> ProcessGateway:
-    """A gateway that logs JSON, with everything that it says."""
+    """A gateway that logs JSON at the level DEBUG."""
     process.environment |= {"VOTEGATE_LOG__FORM": "json", "VOTEGATE_LOG__LEVEL": "DEBUG"}
     return process.start()
 
@@ -63,7 +63,7 @@ def test_from_its_start_to_its_end_every_line_is_json(gateway: ProcessGateway, r
     assert lines[-1]["message"].startswith("stopped at position ")
 
 
-def test_every_answer_is_logged_with_the_id_that_it_has(gateway: ProcessGateway) -> None:
+def test_every_answer_is_logged_with_its_id(gateway: ProcessGateway) -> None:
     key = gateway.list_bot()
     answers = [
         gateway.voters(key),
@@ -85,7 +85,7 @@ def test_every_answer_is_logged_with_the_id_that_it_has(gateway: ProcessGateway)
             assert logged[each]["status"] == answers[number].status_code
 
 
-def test_what_a_vote_causes_later_is_logged_under_its_id(gateway: ProcessGateway, receiver: Receiver) -> None:
+def test_later_effects_of_a_vote_are_logged_under_its_id(gateway: ProcessGateway, receiver: Receiver) -> None:
     gateway.list_bot()
     gateway.done("PUT", f"{BOT_PATH}/webhook", {"url": receiver.url})
     receiver.answers = [status(410)]
@@ -94,7 +94,7 @@ def test_what_a_vote_causes_later_is_logged_under_its_id(gateway: ProcessGateway
     assert any("is suspended" in line for line in under(cast.headers["x-request-id"], gateway.log))
 
 
-def test_what_a_webhook_test_and_a_snapshot_cause_is_logged_under_their_ids(
+def test_effects_of_a_webhook_test_and_a_snapshot_are_logged_under_their_ids(
     gateway: ProcessGateway, receiver: Receiver
 ) -> None:
     gateway.list_bot()
@@ -115,7 +115,7 @@ def test_what_a_webhook_test_and_a_snapshot_cause_is_logged_under_their_ids(
 
 
 @pytest.mark.parametrize("has_key", [True, False], ids=["answered directly", "answered by a handler"])
-def test_an_address_that_is_refused_is_logged_under_the_request_that_was_one_too_many(
+def test_a_refused_address_is_logged_under_the_request_that_was_one_too_many(
     process: ProcessGateway, has_key: bool
 ) -> None:
     process.environment |= {"VOTEGATE_LOG__FORM": "json", "VOTEGATE_LIMITS__FAILURES__REQUESTS": "3"}
@@ -129,7 +129,7 @@ def test_an_address_that_is_refused_is_logged_under_the_request_that_was_one_too
     assert not under(failed[0].headers["x-request-id"], process.log)
 
 
-def test_a_text_log_has_the_id_behind_the_name_of_the_logger(process: ProcessGateway) -> None:
+def test_a_text_log_has_the_id_after_the_name_of_the_logger(process: ProcessGateway) -> None:
     process.start()
     key = process.list_bot()
     answer = process.voters(key)
@@ -149,7 +149,7 @@ JSON = {"VOTEGATE_LOG__FORM": "json"}
         (["--address", "256.0.0.1", "--port", "0"], {}, 1, "cannot serve: cannot listen on 256.0.0.1 port 0"),
     ],
 )
-def test_a_start_that_is_refused_says_so_in_json(
+def test_the_reason_of_a_refused_start_is_logged_as_json(
     tmp_path: Path, arguments: list[str], environment: dict[str, str], ends_with: int, why: str
 ) -> None:
     folder = {"VOTEGATE_DATA_DIR": str(tmp_path / "data")}
@@ -171,7 +171,7 @@ def test_a_crash_is_one_line_of_json_with_its_traceback(tmp_path: Path, where: s
 
 
 @pytest.mark.parametrize("form", ["text", "json"])
-def test_security_events_are_written_whatever_the_access_log_says(process: ProcessGateway, form: str) -> None:
+def test_security_events_are_written_without_an_access_log_too(process: ProcessGateway, form: str) -> None:
     process.environment |= {"VOTEGATE_LOG__FORM": form, "VOTEGATE_SERVER__ACCESS_LOG": "off"}
     gateway = process.start()
     answer = gateway.request("GET", "/metrics", headers={"Authorization": "Bearer a-guess"})
@@ -187,7 +187,7 @@ def test_security_events_are_written_whatever_the_access_log_says(process: Proce
 
 
 class PipeGateway(ProcessGateway):
-    """A gateway whose log goes to a file that it is given. It serves on a port that is known before."""
+    """A gateway that logs to a given file. It serves on a port that is known before the start."""
 
     errors: int
 
@@ -216,7 +216,7 @@ class PipeGateway(ProcessGateway):
             return False
 
 
-def test_a_log_that_nobody_reads_holds_up_neither_votes_nor_the_end(tmp_path: Path) -> None:
+def test_a_log_that_nobody_reads_blocks_neither_votes_nor_the_end(tmp_path: Path) -> None:
     gateway = PipeGateway(tmp_path / "data")
     reading, gateway.errors = os.pipe()
     fcntl.fcntl(gateway.errors, fcntl.F_SETPIPE_SZ, 4_096)
@@ -236,7 +236,7 @@ def test_a_log_that_nobody_reads_holds_up_neither_votes_nor_the_end(tmp_path: Pa
         gateway.close()
 
 
-def test_a_log_on_a_full_disk_changes_no_status_of_the_end(tmp_path: Path) -> None:
+def test_a_log_on_a_full_disk_does_not_change_the_exit_status(tmp_path: Path) -> None:
     gateway = PipeGateway(tmp_path / "data")
     gateway.errors = os.open("/dev/full", os.O_WRONLY)
     try:

@@ -1,4 +1,4 @@
-"""The process as its host sees it: a stop finishes what runs, a kill loses nothing that was acknowledged."""
+"""The process on its host: a stop finishes running requests, and a kill loses no acknowledged change."""
 
 import contextlib
 import http.client
@@ -34,7 +34,7 @@ STOPPED = re.compile(r"stopped at position (\d+)")
 
 
 class Caller(Client):
-    """A client of its own for another thread; remembers who has been acknowledged."""
+    """A client for another thread. It keeps the users whose votes were acknowledged."""
 
     def __init__(self, gateway: ProcessGateway) -> None:
         super().__init__()
@@ -77,7 +77,7 @@ def kept(served: ProcessGateway) -> Iterator[Callable[[str], int]]:
 
 @pytest.fixture
 def served(process: ProcessGateway, receiver: Receiver) -> Iterator[ProcessGateway]:
-    """A gateway with a bot whose webhook goes to the receiver; patient, as the machine may be slow."""
+    """A gateway with long timeouts, for busy machines, and a bot whose webhook goes to the receiver."""
     process.environment |= {
         "VOTEGATE_WEBHOOKS__TIMEOUT_SECONDS": "10",
         "VOTEGATE_SERVER__DRAIN_SECONDS": "12",
@@ -268,7 +268,7 @@ def test_webhooks_that_were_pending_when_the_process_was_killed_are_delivered_af
     assert served.done("POST", "/debug/verify")["equal"] is True
 
 
-def test_a_kill_in_the_middle_of_a_write_is_told_and_the_gateway_serves(served: ProcessGateway) -> None:
+def test_a_kill_in_the_middle_of_a_write_is_logged_and_the_gateway_serves(served: ProcessGateway) -> None:
     served.cast()
     eventually(lambda: pending(served) == 0 and idle(served))
     digest = served.done("GET", "/debug/data.json")["digest"]

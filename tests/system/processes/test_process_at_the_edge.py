@@ -12,12 +12,12 @@ from urllib.parse import unquote
 
 import pytest
 
-from tests.support.activated_gateway import Activated
 from tests.support.certificate_files import HOST, Files, trusting
 from tests.support.forked_gateway import ForkedGateway
 from tests.support.gateways import BOT, USER, WAIT_SECONDS, ProcessGateway, eventually
 from tests.support.raw_http import END, converse
 from tests.support.raw_http_client import HEALTH, Asking, Caller, calling, request
+from tests.support.socket_activation import Activated
 from wire.listening import listen
 
 CHECK = f"/bots/{BOT}/voters/{USER}"
@@ -49,7 +49,7 @@ def calling_securely(gateway: ProcessGateway, certificate: bytes) -> Iterator[Ca
         yield caller
 
 
-def test_a_renewed_certificate_is_served_after_a_hangup_and_a_broken_one_is_told(
+def test_a_renewed_certificate_is_served_after_a_hangup_and_a_broken_one_is_logged(
     secured: ProcessGateway, files: Files
 ) -> None:
     assert secured.base_url.startswith("https://")
@@ -146,7 +146,7 @@ def logged(gateway: ProcessGateway) -> list[dict[str, Any]]:
     return [line for line in lines if line["logger"] == "votegate.access"]
 
 
-def test_every_answer_is_logged_once_whoever_made_it(process: ProcessGateway) -> None:
+def test_every_answer_of_every_part_is_logged_once(process: ProcessGateway) -> None:
     process.environment["VOTEGATE_LOG__FORM"] = "json"
     process.start()
     key = f"Authorization: {process.list_bot()}"
@@ -193,7 +193,7 @@ def test_every_answer_is_logged_once_whoever_made_it(process: ProcessGateway) ->
 
 @pytest.fixture
 def broken(tmp_path: Path) -> Iterator[ForkedGateway]:
-    """A gateway with a bug that quotes what it was sent."""
+    """A gateway with a bug that quotes its request."""
     gateway = ForkedGateway(tmp_path / "data", VOTEGATE_LOG__LEVEL="DEBUG")
     gateway.bug = "handlers.public.PublicApi.stats"
     yield gateway

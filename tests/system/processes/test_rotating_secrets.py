@@ -1,4 +1,4 @@
-"""Secrets that are changed while the gateway runs: SIGHUP reads them again."""
+"""Secrets that change while the gateway runs: SIGHUP lets it read them again."""
 
 import signal
 from pathlib import Path
@@ -15,14 +15,14 @@ VOTERS = users(30)
 
 
 def hang_up(gateway: ProcessGateway, said: str) -> None:
-    """Let the gateway read its secrets again, and wait until it has said so."""
+    """Let the gateway read its secrets again, and wait until its log has that text."""
     before = len(gateway.log)
     gateway.process.send_signal(signal.SIGHUP)
     eventually(lambda: said in gateway.log[before:])
 
 
 def statuses(gateway: ProcessGateway) -> list[int]:
-    """What it answers to the old token and to the new one."""
+    """Return the statuses of requests with the old token and with the new one."""
     headers = [{"Authorization": f"Bearer {token}"} for token in (OLD, NEW)]
     return [gateway.request("GET", "/manage/bots", headers=each).status_code for each in headers]
 

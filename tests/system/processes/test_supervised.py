@@ -1,4 +1,4 @@
-"""A gateway that systemd supervises: a real process tells a real socket how its life goes."""
+"""A gateway under systemd: a real process reports its state to a real socket."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""examples/with_chat_platform.py as a process: what `make run` starts, and that nothing of it stays."""
+"""examples/with_chat_platform.py as a process: `make run` starts it, and no process may stay behind."""
 
 import os
 import re
@@ -28,7 +28,7 @@ GREETING = re.compile(
 
 
 class Pair(Client):
-    """What `make run` starts, without its set-up, on ports and in a folder of its own."""
+    """The command of `make run` with its own ports and folder."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__()
@@ -53,7 +53,7 @@ class Pair(Client):
         return self._log.read_text()
 
     def started(self) -> "Pair":
-        """Waits until it says that both answer."""
+        """Wait until it says that both programs answer."""
 
         def greeted() -> bool:
             assert self.process.poll() is None, self.log
@@ -67,12 +67,12 @@ class Pair(Client):
         return self
 
     def settings(self) -> Settings:
-        """The settings of the gateway as its environment gives them."""
+        """Return the settings of the gateway, from its environment."""
         environment = Path(f"/proc/{self.running['server.py']}/environ").read_text().split("\0")
         return load_settings(None, dict(each.split("=", 1) for each in environment if each), {})
 
     def ended(self) -> int:
-        """Waits for its end; returns the exit status once none of its processes is there."""
+        """Wait until all of its processes have ended. Return the exit status."""
         status = self.process.wait(WAIT_SECONDS)
         eventually(lambda: not any(Path(f"/proc/{pid}").exists() for pid in self.running.values()))
         return status
@@ -94,7 +94,7 @@ def pair(tmp_path: Path) -> Iterator[Pair]:
 
 def ended_by(pair: Pair, number: signal.Signals) -> None:
     assert {*pair.running} == {"server.py", "examples/chat_platform.py"}
-    pair.session.close()  # or the gateway would wait for it
+    pair.session.close()  # otherwise the gateway would wait for it
     pair.process.send_signal(number)
     assert pair.ended() == 0
     assert "stopped at position" in pair.log

@@ -44,7 +44,7 @@ from tests.support.sample_rows import (
     USER,
 )
 from tests.support.slots_set import actual_count_set, limits_set, webhook_removed, webhook_saved
-from tests.support.state_laws import (
+from tests.support.state_invariants import (
     Picture,
     assert_indexes_agree,
     digested,

@@ -1,4 +1,4 @@
-"""The contents of a state, and the laws that every state must keep, whatever led to it."""
+"""The content of a state, and the invariants of its indexes."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -15,20 +15,21 @@ Parts = Sequence[tuple[str, int, dict[int, int]]]
 
 
 def picture(state: State) -> Picture:
-    """All that the state holds, in a form that is equal for equal states."""
+    """Return everything that the state holds, in a form that is equal for equal states."""
     votes = votes_of(state), parts_of(state), counts_of(state), dict(state.cooldowns)
     return (*rows_of(state), *votes, list(state.listings.unlisted), state.fleet.row)
 
 
 def digested(state: State) -> Picture:
-    """Return everything that the digest covers: no votes without a listing, and no nodes of votes."""
+    """Return the content that the digest covers: without votes for unknown listings, and without the nodes of
+    votes."""
     votes = {ref: list(state.votes.votes(ref)) for ref in state.listings.refs if state.votes.voters(ref)}
     counts = {ref: state.vote_counts.summed(ref) for ref in state.listings.refs}
     return (*rows_of(state), votes, counts)
 
 
 def counts_of(state: State) -> dict[str, tuple[int, tuple[bytes, ...]]]:
-    """The votes by day and month, and of all time, of the listings that have some."""
+    """Return the votes of all time, by day and by month, of the listings that have votes."""
     refs = [*state.listings.refs, *state.listings.unlisted]
     counts = {ref: (state.vote_counts.total(ref), tuple(state.vote_counts.rows(ref))) for ref in refs}
     return {ref: each for ref, each in counts.items() if any(each)}
@@ -47,14 +48,14 @@ def votes_of(state: State) -> dict[str, tuple[bytes, bytes]]:
 
 
 def voted_for(state: State) -> list[str]:
-    """The listings that have votes, those not yet known among them."""
+    """Return the listings that have votes, including listings that are not known yet."""
     return [
         ref for ref in sorted([*state.listings.refs, *state.listings.unlisted]) if state.votes.voters(ref)
     ]
 
 
 def voted(state: State, ref: str) -> tuple[bytes, bytes]:
-    """All users of a listing and all their packed votes, whatever their leaves."""
+    """Return the users of a listing and their packed votes, joined over all leaves."""
     leaves = list(leaves_of(state.votes, ref))
     return (
         b"".join(leaf[: len(leaf) // 2] for leaf in leaves),
@@ -67,13 +68,13 @@ def leaves_by_ref(state: State) -> Leaves:
 
 
 def parts_of(state: State) -> Parts:
-    """The counts of voters of several nodes."""
+    """Return the counts of users who have voted at several nodes."""
     several = state.votes.several
     return [(ref, user, dict(several[ref][user])) for ref in sorted(several) for user in sorted(several[ref])]
 
 
 def reloaded(state: State, votes: Leaves | None = None, parts: Parts | None = None) -> State:
-    """A state that took up the tables of another, or its rows and other votes, as from a snapshot."""
+    """Return a state with the tables of another one, loaded as from a snapshot; `votes` replace its own."""
     copy = empty_state()
     copy.load_fleet(state.fleet.row)
     copy.load_cooldowns(state.cooldowns.items())
@@ -93,7 +94,7 @@ def reloaded(state: State, votes: Leaves | None = None, parts: Parts | None = No
 
 
 def assert_indexes_agree(state: State) -> None:
-    """Every secondary index says what the tables say, and nothing hangs on a listing that is gone."""
+    """Check that every index agrees with the tables, and that nothing is left of removed listings."""
     assert list(state.listings.refs) == sorted(state.listings)
     assert dict(state.listings.grants) == _grants(state.listings)
     assert state.listings.key_count == sum(len(listing.keys) for listing in state.listings.values())
