@@ -19,9 +19,9 @@ from click.shell_completion import CompletionItem
 if TYPE_CHECKING:
     from cli.local_folder import DataFolder
     from cli.settings_port import Whereabouts
+    from operators.recent_errors import RecentErrors
     from serving.log_output import LogOutput
     from settings.model import Settings
-    from watchers.recent_errors import RecentErrors
 
 
 class Commands(click.Group):
@@ -169,12 +169,12 @@ def serve_command(config: Path | None, *, demo: bool, **flags: object) -> None:
 
     import uvloop
 
+    from operators.recent_errors import RecentErrors
     from serving.log_output import LogOutput, begin_logging, standard_error
     from settings.model import SECRETS, SettingsError
     from settings.sources import set_twice
     from snapshot.recovery import UNREADABLE
     from storage.folder import FolderUnusable, what_to_do
-    from watchers.recent_errors import RecentErrors
     from watchers.redaction import Redactor
 
     log = logging.getLogger("votegate")

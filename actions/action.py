@@ -196,10 +196,11 @@ class Action(Generic[F, V]):
     Args:
         name: the operation's id, of which clients make the names of functions.
         run: the function. The type of its form is that of the body, or of the query of a GET; None if the
-            action has no form. Where each kind has a type of its own, it is `Annotated` with a mapping.
+            action has no form. Where each kind has its own, it is `Annotated` with all of them, by kind.
+        access: the access that a person needs.
         route: the method and the path of the management API, with `{id}` and other ids.
-        finds: looks up what the path names, before the form is read. Without it, these are the listing, if
-            any, and the form of the ids of users.
+        finds: looks up what the path names, before the form is read. Without it, a listing is looked up, and
+            the id of a user must be a snowflake.
         of: the part that a kind must have; None for all kinds.
         about: what the summary does not say; a mapping if the kinds differ.
         outcome: a sentence on what a success means; a mapping if the kinds differ.

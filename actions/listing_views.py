@@ -287,11 +287,6 @@ def _counted(row: Listing) -> dict[str, Any]:
     }
 
 
-def eligibility_view(row: Listing) -> EligibilityView | None:
-    known = row.eligibility
-    return convert(known, EligibilityView, from_attributes=True) if known is not None else None
-
-
 def limits_view(row: Listing) -> OwnLimits:
     return convert(row.limits or BotLimits(), OwnLimits, from_attributes=True)
 
@@ -347,7 +342,7 @@ _PARTS = (
     _Part(
         "checks",
         view_of("Checked", "", eligibility=_Eligibility),
-        lambda row: {"eligibility": eligibility_view(row)},
+        lambda row: {"eligibility": convert(row.eligibility, EligibilityView | None, from_attributes=True)},
     ),
 )
 VIEWS: Mapping[str, KindViews] = {kind.plural: _views_of(kind) for kind in KINDS}

@@ -14,8 +14,7 @@ from bench.charts import Report
 from bench.decisions import measure_decisions
 from bench.hot_route import measure_hot_route
 from bench.tools import require_programs
-from bench.under_snapshot import measure_under_snapshot
-from bench.wire import measure_wire
+from bench.wire import measure_under_snapshot, measure_wire
 
 
 def main() -> None:

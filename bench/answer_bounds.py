@@ -7,7 +7,6 @@ loop's work, while endpoints with a backlog give such answers: the rate when the
 
 import argparse
 import asyncio
-import os
 import socket
 import statistics
 import sys
@@ -19,9 +18,8 @@ from itertools import count
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-import uvloop
-
-from bench.load import LOAD_CORES, asking, closed_loop, on_cores
+from bench.load import LOAD_CORES, closed_loop, on_cores
+from bench.receivers import receiving_by_kind, serve_kinds
 from bench.servers import OPERATOR
 from bench.webhooks_gateway import feeding, ref_of
 from bench.world import add_callers, write_requests
@@ -62,42 +60,27 @@ def plain(size: int) -> Pieces:
     return [OK + b"Content-Length: %d\r\n\r\n" % len(body) + body]
 
 
+async def _answer(pieces: Pieces, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    writer.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    while True:
+        head = await reader.readuntil(b"\r\n\r\n")
+        length = next(line for line in head.lower().split(b"\r\n") if b"content-length" in line)
+        await reader.readexactly(int(length.partition(b":")[2]))
+        for number, piece in enumerate(pieces):
+            if number:
+                await asyncio.sleep(0)
+            writer.write(piece)
+
+
 def _receivers(pipe: Connection, answers: Mapping[str, Pieces], ports: int) -> None:
-    async def serve(pieces: Pieces, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        try:
-            while True:
-                head = await reader.readuntil(b"\r\n\r\n")
-                length = next(line for line in head.lower().split(b"\r\n") if b"content-length" in line)
-                await reader.readexactly(int(length.partition(b":")[2]))
-                for number, piece in enumerate(pieces):
-                    if number:
-                        await asyncio.sleep(0)
-                    writer.write(piece)
-        except (OSError, RuntimeError, asyncio.IncompleteReadError):
-            pass  # the gateway has ended the connection
-        finally:
-            writer.transport.abort()
-
-    async def main() -> None:
-        found: dict[str, list[int]] = {}
-        for name, pieces in answers.items():
-            for _ in range(ports):
-                server = await asyncio.start_server(partial(serve, pieces), "127.0.0.1", 0)
-                found.setdefault(name, []).append(server.sockets[0].getsockname()[1])
-        pipe.send(0)
-        pipe.send(found)
-        await asyncio.Event().wait()
-
-    os.nice(10)
-    uvloop.run(main())
+    serve_kinds(pipe, {name: partial(partial, _answer, pieces) for name, pieces in answers.items()}, ports)
 
 
 @contextmanager
 def receiving(answers: Mapping[str, Pieces], ports: int) -> Iterator[Mapping[str, list[str]]]:
     """Yield URLs by the name of the answer."""
-    with on_cores(LOAD_CORES), asking(_receivers, answers, ports) as (_, pipe):
-        yield {name: [f"http://127.0.0.1:{port}/votes" for port in at] for name, at in pipe.recv().items()}
+    with receiving_by_kind(_receivers, answers, ports) as found:
+        yield {name: [f"http://127.0.0.1:{port}/votes" for port in at] for name, at in found.items()}
 
 
 def costs(place: Path, rounds: int) -> None:

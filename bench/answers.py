@@ -1,4 +1,4 @@
-"""How long a command of two checkouts takes to answer, in turns: `python -m bench.answers OTHER`.
+"""The time that a command of two checkouts takes to answer, in turns: `python -m bench.answers OTHER`.
 
 Both call one gateway, which this checkout serves. Each turn is a process of its own, as when somebody presses
 return. Processor time says what a command costs on a machine that is busy with other things.

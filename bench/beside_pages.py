@@ -1,4 +1,4 @@
-"""What pages for people cost a vote check: rounds without them, with them, and while they are asked for.
+"""The cost of pages for people to a vote check: rounds without them, with them, and while they are served.
 
     python -m bench.beside_pages [--pages 50] [--rounds 7] [--seconds 2]
 
@@ -9,27 +9,24 @@ are those of a fixed rate, at which the processor has time for both.
 """
 
 import argparse
-import asyncio
 import shutil
 import statistics
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from http.client import HTTPConnection
 from pathlib import Path
-from typing import NamedTuple
 
 import uvloop
 
-from bench.load import Measured, closed_loop, fixed_rate, paced
-from bench.people_pages import OWNER, SITE, commit, listings, people, value_of
+from bench.fed_gateways import commit, gateway_here
+from bench.load import closed_loop, fixed_rate, paced
+from bench.people_pages import OWNER, SITE, listings, people, value_of
 from bench.servers import DIGEST_SECRET, Running, Server, running, votegate
 from bench.state import in_process, voters
 from bench.wire import seeded
 from bench.world import write_requests
-from core.clock import SystemClock
-from gateway.serve import Gateway, serve
 from settings.model import load_settings
 
 CONNECTIONS = 64
@@ -46,27 +43,17 @@ def furnish(folder: Path) -> None:
     """Add people, their sessions and their bots to a data folder."""
 
     async def main() -> None:
-        stop, done = asyncio.Event(), asyncio.Event()
-        held: list[Gateway] = []
-
-        async def started(gateway: Gateway) -> None:
-            held.append(gateway)
-            done.set()
-
         flags = {"data_dir": folder, "server.port": 0, "keys.digest_secret": DIGEST_SECRET}
-        serving = asyncio.create_task(serve(load_settings(None, {}, flags), SystemClock(), stop, started))
-        await done.wait()
-        now_ms = held[0].clock.now_ms()
-        await commit(held[0], listings(PEOPLE, PEOPLE, now_ms, FIRST_BOT))
-        await commit(held[0], people(PEOPLE, held[0].digester.digest, now_ms))
-        stop.set()
-        await serving
+        async with gateway_here(load_settings(None, {}, flags)) as gateway:
+            now_ms = gateway.clock.now_ms()
+            await commit(gateway, listings(PEOPLE, PEOPLE, now_ms, FIRST_BOT))
+            await commit(gateway, people(PEOPLE, gateway.digester.digest, now_ms))
 
     uvloop.run(main())
 
 
 def with_settings(server: Server, name: str, settings: Mapping[str, object]) -> Server:
-    """The same server under another name, with further settings, such as `SITE` for pages for people."""
+    """Return the server under another name, with further settings, such as `SITE` for pages for people."""
     further = {f"VOTEGATE_{key.replace('.', '__').upper()}": str(value) for key, value in settings.items()}
     return replace(server, name=name, environment={**server.environment, **further})
 
@@ -87,33 +74,31 @@ def visited(port: int, pages: float) -> Iterator[None]:
         yield
 
 
-class Round(NamedTuple):
-    us_a_check: float
-    """Processor time of the gateway."""
-    busy: Measured
-    calm: Measured
-
-
-def once(server: Running, seconds: float, requests: Path) -> Round:
+def once(server: Running, seconds: float, requests: Path) -> dict[str, float]:
+    """Ask for votes, as fast as they are answered and at the fixed rate."""
     before = server.cpu_seconds()
     busy = closed_loop(server.port, CONNECTIONS, seconds, requests)
     us = (server.cpu_seconds() - before) / busy.answered * 1e6
-    return Round(us, busy, fixed_rate(server.port, CALM_RATE, CONNECTIONS, seconds, requests))
+    calm = fixed_rate(server.port, CALM_RATE, CONNECTIONS, seconds, requests)
+    return {
+        "us of the processor a check": us,
+        "checks a second": busy.rate,
+        f"p50 at {CALM_RATE:,}/s, ms": calm.p50,
+        f"p99 at {CALM_RATE:,}/s, ms": calm.p99,
+    }
 
 
-def report(rounds: dict[str, list[Round]]) -> None:
-    def row(what: str, number: Callable[[Round], float], digits: int) -> None:
-        medians = [statistics.median(map(number, each)) for each in rounds.values()]
-        ratios = [f"{each / medians[0]:.3f}" for each in medians[1:]]
-        shown = " | ".join(f"{each:,.{digits}f}" for each in medians)
-        print(f"| {what} | {shown} | {' | '.join(ratios)} |")
-
-    print(f"| medians of {len(next(iter(rounds.values())))} rounds | {' | '.join(rounds)} | ratio | ratio |")
-    print("| --- | ---: | ---: | ---: | ---: | ---: |")
-    row("us of the processor a check", lambda each: each.us_a_check, 2)
-    row("checks a second", lambda each: each.busy.rate, 0)
-    row(f"p50 at {CALM_RATE:,}/s, ms", lambda each: each.calm.p50, 3)
-    row(f"p99 at {CALM_RATE:,}/s, ms", lambda each: each.calm.p99, 3)
+def report(rounds: Mapping[str, Sequence[Mapping[str, float]]]) -> None:
+    """Print the medians of the rounds, and their ratios to those of the first column."""
+    columns = list(rounds.values())
+    names = [*rounds, *(f"ratio: {name}" for name in [*rounds][1:])]
+    print(f"\n| medians of {len(columns[0])} rounds | {' | '.join(names)} |")
+    print(f"| --- | {' | '.join('---:' for _ in names)} |")
+    for what in columns[0][0]:
+        medians = [statistics.median(each[what] for each in column) for column in columns]
+        ratios = [f"{each / medians[0]:.2f}" for each in medians[1:]]
+        shown = [f"{each:,.{0 if each >= 100 else 2 if each >= 10 else 3}f}" for each in medians]
+        print(f"| {what} | {' | '.join((*shown, *ratios))} |")
 
 
 def main() -> None:
@@ -123,7 +108,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=2)
     given = parser.parse_args()
     asked = f"{given.pages:g} pages/s"
-    rounds: dict[str, list[Round]] = {"without pages": [], "nobody asks": [], asked: []}
+    rounds: dict[str, list[dict[str, float]]] = {"without pages": [], "nobody asks": [], asked: []}
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         requests = place / "requests"

@@ -33,7 +33,7 @@ class Report:
         print(text)
 
     def table(self, name: str, title: str, columns: Sequence[str], rows: Sequence[tuple[str, ...]]) -> None:
-        """Rows of a label and numbers as text. The chart has a group of bars a column, with a bar a row."""
+        """Add rows of a label and numbers as text. The chart has a group of bars for each column."""
         lines = [f"| {title} | {' | '.join(columns)} |", f"| --- |{' ---: |' * len(columns)}"]
         lines += [f"| {' | '.join(row)} |" for row in rows]
         print("\n".join(lines), flush=True)

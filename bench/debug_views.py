@@ -1,4 +1,4 @@
-"""What a look at the inside costs: how long the event loop stands still while a debug view is made.
+"""The cost of a debug view: the time for which the event loop stands still while one is made.
 
     python -m bench.debug_views --bots 100000
 
@@ -23,16 +23,16 @@ from unittest.mock import patch
 import uvloop
 from msgspec.structs import replace
 
-from core.clock import SystemClock
+from bench.fed_gateways import commit, gateway_here
+from bench.servers import OPERATOR
 from core.events import DeliveryQueued, EndpointHealthSet, Event, ListingSaved, VoteCast
 from core.rows import Webhook
-from gateway.serve import Gateway, serve, tune_interpreter
+from gateway.serve import Gateway, tune_interpreter
 from handlers.public import PublicApi
 from kinds.bots import BotProfile
 from settings.model import Settings, load_settings
 from tests.support.slots_set import webhook_saved
 
-OPERATOR = "operator-token-of-the-benchmark"
 FIRST = 10**17
 FAMOUS = FIRST
 VIEWS = (
@@ -47,8 +47,6 @@ VIEWS = (
     "/debug/limiter.json",
 )
 ROUNDS = 3
-RECORD = 50
-"""Events of a record: as few as keep the loop short while the state is made."""
 
 
 def events(bots: int, now_ms: int) -> Iterator[Event]:
@@ -65,18 +63,6 @@ def events(bots: int, now_ms: int) -> Iterator[Event]:
             yield EndpointHealthSet(ref, 1 + number % 9, None)
     for voter in range(100_000):
         yield VoteCast(f"bots/{FAMOUS}", str(FIRST + voter), 1, now_ms - voter % 9_973)
-
-
-async def fill(gateway: Gateway, bots: int) -> None:
-    record: list[Event] = []
-    for event in events(bots, gateway.clock.now_ms()):
-        record.append(event)
-        if len(record) == RECORD:
-            position = gateway.ledger.commit(record)
-            record = []
-            if position % 100 == 0:
-                await gateway.ledger.durable(position)
-    await gateway.ledger.durable(gateway.ledger.commit(record))
 
 
 class Turns:
@@ -131,25 +117,18 @@ def use_limits(gateway: Gateway, public: PublicApi) -> None:
 
 
 async def once(settings: Settings, bots: int, *, fills: bool) -> None:
-    stop, done = asyncio.Event(), asyncio.Event()
-    held: list[Gateway] = []
     apis: list[PublicApi] = []
 
     def made(*arguments: Any, **options: Any) -> PublicApi:
         apis.append(PublicApi(*arguments, **options))
         return apis[-1]
 
-    async def started(gateway: Gateway) -> None:
-        tune_interpreter()
-        held.append(gateway)
-        done.set()
-
     with patch("gateway.api.PublicApi", made):
-        serving = asyncio.create_task(serve(settings, SystemClock(), stop, started))
-        await done.wait()
-    await (fill(held[0], bots) if fills else measure(held[0], apis[0]))
-    stop.set()
-    await serving
+        async with gateway_here(settings) as gateway:
+            if fills:
+                await commit(gateway, events(bots, gateway.clock.now_ms()))
+            else:
+                await measure(gateway, apis[0])
 
 
 def main() -> None:

@@ -62,7 +62,7 @@ def bench_of_one_bot() -> Bench:
 
 
 def measure_decisions(report: Report) -> None:
-    """The parts of a vote check, without HTTP."""
+    """Measure the parts of a vote check, without HTTP."""
     bench = bench_of_one_bot()
     public, digester = bench.public, bench.digester
     table, buckets = VoteTable(), Buckets()

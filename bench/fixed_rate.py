@@ -2,8 +2,8 @@
 
 Every request has its moment in a schedule that no answer can move. One whose connection still waits for the
 answer before it queues there, and its latency counts from its moment in the schedule, not from when it was
-sent: whoever asks at that rate waits that long. The loop polls without ever sleeping, because a sleep would
-be the load's own latency in the server's numbers.
+sent: a client that asks at that rate waits that long. The loop polls without ever sleeping, because a sleep
+would be the load's own latency in the server's numbers.
 """
 
 import gc
@@ -24,7 +24,7 @@ READ_BYTES = 65_536
 
 
 class _Connection:
-    """One request at a time; those due meanwhile wait."""
+    """A connection with one request at a time. Requests that are due meanwhile wait."""
 
     def __init__(self, port: int) -> None:
         self.socket = socket.create_connection(("127.0.0.1", port))
@@ -43,7 +43,7 @@ class _Connection:
 
 
 class Schedule:
-    """`rate` requests a second for `seconds`, over all connections in turn."""
+    """Send `rate` requests a second for `seconds`, over all connections in turn."""
 
     def __init__(self, rate: float, seconds: float) -> None:
         self.total = int(rate * seconds)
@@ -61,7 +61,7 @@ class Schedule:
 def run(
     connections: Sequence[_Connection], requests: Iterator[bytes], schedule: Schedule
 ) -> tuple["array[int]", "array[int]"]:
-    """(how long each answer took; how late the load itself was where a connection was free), in ns."""
+    """Return the times of the answers, and the delays of the load while a connection was free, in ns."""
     took, late = array("q"), array("q")
     poll, by_file = select.epoll(), {connection.socket.fileno(): connection for connection in connections}
     for file in by_file:

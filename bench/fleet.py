@@ -1,4 +1,4 @@
-"""`make bench-fleet`: how fast nodes hear of each other, and what a fleet costs those who ask and vote.
+"""`make bench-fleet`: how fast nodes hear of each other, and the cost of a fleet for vote checks and votes.
 
 All of it is one run on one machine: compare its rows with each other, not with another machine's. Nothing is
 asserted about time; that every vote has arrived is.
@@ -21,10 +21,11 @@ from bench.fleet_catching_up import (
     SINGLE_RATE,
     STEADY_RATE,
     Arrived,
+    Paced,
     measure_arrival,
+    measure_paces,
 )
 from bench.fleet_outage import measure_outage, outage_tables
-from bench.fleet_pace import Paced, measure_paces
 from bench.fleet_serving import CHECKS_PER_SECOND, Checks, Served, measure_serving, ratio
 from bench.load import LOAD_CORES, on_cores
 from bench.wire import FIXED_CONNECTIONS, ROUNDS, fixed_table

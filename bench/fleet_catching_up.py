@@ -1,12 +1,17 @@
-"""The speed at which votes arrive at another node: while both are up, as a backlog, and as a copy."""
+"""The speed at which votes arrive at another node: while both are up, as a backlog, and as a copy.
+
+The second part has the lag and the CPU of each pace, while one of two nodes casts single votes at a fixed
+rate.
+"""
 
 import shutil
 import statistics
+import sys
 import time
 from array import array
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bench.fixed_rate import NS, quantile_ms
 from bench.fleet_nodes import FleetNode, fleet_node
@@ -28,7 +33,7 @@ SINGLE_RATE = 500.0
 SINGLE_SECONDS = 4.0
 """A rate so low that no two votes become durable together."""
 FIRST_STEADY, FIRST_SINGLE = 10**9, 2 * 10**9
-"""Numbers of votes."""
+"""The numbers of the first votes, so that no two votes have one number."""
 STEADY_STRETCH = 5
 """The stretch at that rate, as a multiple of SECONDS."""
 PATIENCE_SECONDS = 120
@@ -75,14 +80,14 @@ def entries(redis: RedisServer) -> int:
 
 
 def new_folder(path: Path, like: Path) -> Path:
-    """An empty data folder of the same fleet."""
+    """Make an empty data folder of the same fleet."""
     path.mkdir()
     shutil.copy(like / KEYS, path)
     return path
 
 
 def measure_arrival(place: Path, redis: RedisServer, seconds: float) -> Arrived:
-    """Node a is on the load's core, with Redis; the node that catches up has the other."""
+    """Measure a copy, live votes and a backlog. Node a and Redis are on the load's core, node b is not."""
     folder_a = place / "arrival-a"
     folder_a.mkdir()
     in_process(seed_folder, folder_a, [(ref, COPIED // LISTINGS) for ref in REFS])
@@ -149,7 +154,7 @@ def _caught_up(redis: RedisServer, node: FleetNode, held: int, before: int) -> C
 
 
 def _live(a: FleetNode, b: FleetNode) -> tuple[CaughtUp, float]:
-    """The median of the rounds, from the first commit to the last merge."""
+    """Return the median of the rounds, from the first commit to the last merge."""
     rounds: list[tuple[float, float]] = []
     for number in range(ROUNDS):
         held, started = b.votes() + BURST, time.monotonic_ns()
@@ -175,3 +180,56 @@ def lag_of(a: FleetNode, b: FleetNode, first: int, count: int) -> Lag:
     durable, merged = a.moments_ns(first, count), b.moments_ns(first, count)
     took = array("q", (there - here for here, there in zip(durable, merged, strict=True)))
     return Lag(quantile_ms(took, 0.5), quantile_ms(took, 0.99), max(took) / 1e6)
+
+
+PACES = (0.0, 0.005, 0.01, 0.015, 0.02, 0.03)
+"""Seconds."""
+SETTLE_SECONDS = 2.0
+
+
+class Paced(NamedTuple):
+    """The lag, and the CPU of a vote without that of an idle node, in microseconds: where the vote is cast,
+    and where it is merged."""
+
+    lag: Lag
+    told_us: float
+    merged_us: float
+
+
+def measure_paces(place: Path, redis: RedisServer, seconds: float) -> dict[float, Paced]:
+    """Return the measurements by pace."""
+    folder, measured = place / "pace", dict[float, Paced]()
+    folder.mkdir()
+    in_process(seed_folder, folder, [(ref, 1) for ref in REFS])
+    for number, pace in enumerate(PACES):
+        print(f"a pace of {pace * 1_000:g} ms", file=sys.stderr)
+        flags: dict[str, Any] = {"redis.pace_seconds": pace}
+        other = new_folder(place / f"pace-{number}", folder)
+        redis.flush()
+        with (
+            fleet_node(folder, "a", redis.url, LOAD_CORES, **flags) as a,
+            fleet_node(other, "b", redis.url, **flags) as b,
+        ):
+            until(b.votes, a.votes().__le__)
+            measured[pace] = _paced(a, b, FIRST_STEADY * (number + 1), seconds)
+    return measured
+
+
+def _paced(a: FleetNode, b: FleetNode, first: int, seconds: float) -> Paced:
+    def cast() -> None:
+        a.begin_steady(REFS, first, STEADY_RATE, seconds)
+        a.end_steady()
+
+    time.sleep(SETTLE_SECONDS)
+    count, held = int(STEADY_RATE * seconds), b.votes()
+    idle, busy = (_used(a, b, work) for work in (lambda: time.sleep(seconds), cast))
+    until(b.votes, (held + count).__le__)
+    told_us, merged_us = ((used - before) / count * 1e6 for used, before in zip(busy, idle, strict=True))
+    return Paced(lag_of(a, b, first, count), told_us, merged_us)
+
+
+def _used(a: FleetNode, b: FleetNode, work: Callable[[], None]) -> tuple[float, float]:
+    """Return the seconds of CPU that the work takes at each node."""
+    before = a.cpu_seconds(), b.cpu_seconds()
+    work()
+    return a.cpu_seconds() - before[0], b.cpu_seconds() - before[1]

@@ -1,32 +1,24 @@
-"""The gateways that the fleet's benchmark feeds: processes of their own, with the default settings.
+"""The nodes that the fleet's benchmark feeds, with the default settings.
 
-Votes come in over a pipe and not over HTTP, so that what is measured is the way from the commit to the other
-node, and not how fast a client casts. Every vote that a node holds has its moment: when it was durable there,
-or merged from another node. All processes of a machine share the clock of these moments.
+Every vote that a node holds has its moment: when it was durable there, or merged from another node. All
+processes of a machine share the clock of these moments.
 """
 
 import asyncio
-import logging
 import os
 import time
 from array import array
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import uvloop
-
+from bench.fed_gateways import Calls, cast, serve_fed
 from bench.load import SERVER_CORES, asking, on_cores
-from bench.servers import DIGEST_SECRET, OPERATOR
-from bench.world import LIMIT
-from core.clock import SystemClock
 from core.events import Event, Merged, VoteCast
 from core.webhook_events import NewDeliveries
-from gateway.serve import Gateway, serve, tune_interpreter
-from settings.model import load_settings
-from votes.rules import cast_vote
+from gateway.serve import Gateway
 
 NS = 1_000_000_000
 CAST_AT_ONCE = 64
@@ -45,18 +37,18 @@ class FleetNode(NamedTuple):
     pipe: Connection
 
     def cast(self, refs: Sequence[str], first: int, count: int) -> float:
-        """Votes for these in turn, as fast as it goes, until all are durable; in so many seconds."""
+        """Cast votes for these in turn, as fast as possible. Return the seconds until all are durable."""
         return float(self._ask("cast", refs, first, count))
 
     def begin_steady(self, refs: Sequence[str], first: int, rate: float, seconds: float) -> None:
-        """Votes at fixed moments, to be waited for with `end_steady`."""
+        """Begin to cast votes at fixed moments. `end_steady` waits for the last one."""
         self.pipe.send(("steady", refs, first, rate, seconds))
 
     def end_steady(self) -> None:
         self.pipe.recv()
 
     def moments_ns(self, first: int, count: int) -> "array[int]":
-        """When these votes, by number, were durable or merged here; 0 for none."""
+        """Return the times at which these votes were durable or merged here; 0 for a vote that never was."""
         moments: array[int] = self._ask("moments", first, count)
         return moments
 
@@ -79,7 +71,7 @@ class FleetNode(NamedTuple):
 def fleet_node(
     folder: Path, name: str, url: str | None, cores: set[int] = SERVER_CORES, **flags: object
 ) -> Iterator[FleetNode]:
-    """A gateway, killed with the context; in no fleet without a URL."""
+    """Start a gateway, which is killed with the context. Without a URL it is in no fleet."""
     redis = {"redis.url": url, "redis.node": name} if url is not None else {}
     with ExitStack() as stack:
         with on_cores(cores):
@@ -87,40 +79,17 @@ def fleet_node(
         yield FleetNode(port, pipe)
 
 
-def _node(pipe: Connection, folder: Path, more: Mapping[str, object]) -> None:
-    stop, feeders = asyncio.Event(), list[_Feeder]()
-    logging.disable(logging.WARNING)  # it is killed, too: not every start is behind a clean stop
-
-    async def started(gateway: Gateway) -> None:
-        tune_interpreter()
-        feeders.append(_Feeder(gateway, pipe, stop))
-        gateway.ledger.subscribe(feeders[0].on_record)
-        asyncio.get_running_loop().add_reader(pipe.fileno(), feeders[0].told)
-        os.set_blocking(pipe.fileno(), True)  # which libuv has ended, and a long message comes in pieces
-        pipe.send(int(gateway.base_url.rpartition(":")[2]))
-
-    flags: dict[str, object] = {
-        "data_dir": folder,
-        "server.port": 0,
-        "server.access_log": "off",
-        "operator.token": OPERATOR,
-        "keys.digest_secret": DIGEST_SECRET,
-        "limits.voters.requests": LIMIT,
-        "snapshot.interval_seconds": 86_400,
-        **more,
-    }
-    uvloop.run(serve(load_settings(None, {}, flags), SystemClock(), stop, started))
+def _node(pipe: Connection, folder: Path, flags: Mapping[str, object]) -> None:
+    serve_fed(pipe, folder, flags, lambda gateway: _Feeder(gateway).calls)
 
 
 class _Feeder:
-    def __init__(self, gateway: Gateway, pipe: Connection, stop: asyncio.Event) -> None:
+    def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
         self._ledger = gateway.ledger
-        self._pipe = pipe
-        self._stop = stop
+        self._ledger.subscribe(self.on_record)
         self._moments: dict[int, int] = {}
-        self._answering: asyncio.Task[None] | None = None
-        self._asked: Mapping[str, Callable[..., Awaitable[object]]] = {
+        self.calls: Calls = {
             "cast": self._cast,
             "steady": self._steady,
             "moments": self._moments_of,
@@ -128,19 +97,6 @@ class _Feeder:
             "cpu": self._cpu,
             "pid": self._pid,
         }
-
-    def told(self) -> None:
-        try:
-            what, *arguments = self._pipe.recv()
-        except EOFError:  # the benchmark is gone
-            asyncio.get_running_loop().remove_reader(self._pipe.fileno())
-            self._stop.set()
-            return
-        self._answering = asyncio.get_running_loop().create_task(self._answer(what, arguments))
-        self._answering.add_done_callback(asyncio.Task.result)  # so that an error is seen
-
-    async def _answer(self, what: str, arguments: list[Any]) -> None:
-        self._pipe.send(await self._asked[what](*arguments))
 
     def on_record(self, _: int, events: Sequence[Event]) -> None:
         if isinstance(events[0], Merged):
@@ -150,16 +106,8 @@ class _Feeder:
                     self._moments[int(event.user) - FIRST_USER] = now_ns
 
     def _vote(self, ref: str, number: int) -> int:
-        """Its position."""
-        cast = cast_vote(
-            self._ledger.state,
-            ref,
-            user_of(number),
-            NewDeliveries(str, PENDING_MOST),
-            now_ms=self._gateway.clock.now_ms(),
-            cooldown_ms=0,
-        )
-        return self._ledger.commit(cast)
+        """Cast the vote, and return its position."""
+        return cast(self._gateway, ref, user_of(number), NewDeliveries(str, PENDING_MOST))
 
     async def _cast(self, refs: Sequence[str], first: int, count: int) -> float:
         started = time.perf_counter()

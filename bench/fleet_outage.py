@@ -29,14 +29,14 @@ from tests.support.redis_server import RedisServer
 
 VOTES = 250_000
 CHECKS_PER_SECOND = 50.0
-"""One behind the other, at each node."""
+"""The rate at each node, one check behind the other."""
 QUIET_SECONDS = 2.0
 LATE_SECONDS = 10.0
 NODES = ("told", "read")
 
 
 class Phase(NamedTuple):
-    """`checks` is how long vote checks took meanwhile, and `peak_bytes` the most memory, both by node."""
+    """A phase: its length, the times of vote checks meanwhile, and the most memory, both by node."""
 
     seconds: float
     checks: dict[str, Lag]
@@ -48,7 +48,7 @@ class Outage(NamedTuple):
     quiet: Phase
     away: Phase
     back: Phase
-    """Until the other node has them all."""
+    """The phase until the other node has all votes."""
     after: Phase
 
 
@@ -88,7 +88,7 @@ class _Checking:
 
 
 def measure_outage(place: Path, redis: RedisServer, votes: int = VOTES) -> Outage:
-    """Redis and the node that reads are on the load's core, with the load."""
+    """Measure an outage. Redis and the node that reads are on the load's core, with the load."""
     folder = place / "outage-told"
     caller = seeded(folder, [(ref, 1) for ref in REFS])[0]
     other = new_folder(place / "outage-read", folder)

@@ -73,7 +73,7 @@ def measure_serving(place: Path, redis: RedisServer, seconds: float) -> Served:
 
 @contextlib.contextmanager
 def _gateways(place: Path, redis: RedisServer) -> Iterator[_Gateways]:
-    """Two with the same listings and votes, one of them in a fleet; and another node of that."""
+    """Start two gateways with equal data, one of them in a fleet, and another node of the fleet."""
     folder, requests = place / "alone", place / "requests"
     write_requests(requests, seeded(folder, [(ref, VOTES_PER_LISTING) for ref in REFS]))
     shutil.copytree(folder, place / "member")
@@ -89,7 +89,7 @@ def _gateways(place: Path, redis: RedisServer) -> Iterator[_Gateways]:
 
 
 def _checks(gateways: _Gateways, seconds: float) -> dict[str, Checks]:
-    """The order changes from round to round."""
+    """Return the medians by name. The order changes from round to round."""
     names, measured = deque((ALONE, IDLE, BUSY)), dict[str, list[Checks]]()
     stretch = (2 + WARM_SHARE) * seconds + MARGIN_SECONDS
     for number in range(ROUNDS):
@@ -141,7 +141,7 @@ def _votes(gateways: _Gateways, redis: RedisServer, seconds: float) -> dict[str,
 
 
 def _cast_for(port: int, seconds: float, voters: Iterator[int]) -> "array[int]":
-    """One vote behind the other, over one connection; how long each took, in ns."""
+    """Cast one vote behind the other, over one connection. Return the time of each in ns."""
     connection, clock, took = http.client.HTTPConnection("127.0.0.1", port), time.perf_counter_ns, array("q")
     until, path = time.perf_counter() + seconds, f"/manage/{REFS[0]}/votes"
     while time.perf_counter() < until:
@@ -163,5 +163,5 @@ def _votes_of(times: "array[int]") -> Votes:
 
 
 def ratio(measured: Mapping[str, Checks], name: str, number: Callable[[Checks], float]) -> str:
-    """Beside a gateway in no fleet."""
+    """Return the ratio of a number to that of a gateway in no fleet."""
     return f"{number(measured[name]) / number(measured[ALONE]):.2f}"

@@ -75,7 +75,7 @@ def _of_http(bench: Bench) -> dict[str, Callable[[], object]]:
 
 
 def _asking(bench: Bench, route: DirectRoute, request: bytes, *, forgetful: bool) -> Callable[[], None]:
-    application = cast(Any, None)  # what is measured never comes to it
+    application = cast(Any, None)  # the measured code never calls it
     server = WireServer(application, LIMITS, Refusals(bench.public, Traffic(()), None), route)
     server.add_sockets([])
     connection = Connection(server)

@@ -35,7 +35,7 @@ class Told:
 hot_route.microseconds = lambda call: timing.microseconds(call, 10_000)
 hot_route.measure_hot_route(Told())
 """
-"""For both checkouts: it must work with the benchmark of an older one."""
+"""The program that both checkouts run. It must work with the benchmark of an older one."""
 
 
 def main() -> None:
@@ -61,7 +61,7 @@ def _python(checkout: Path) -> str:
 
 
 def _hot_route(checkout: Path) -> dict[str, float]:
-    """Microseconds by the name of a call."""
+    """Return microseconds by the name of a call."""
     printed = subprocess.run(
         [_python(checkout), "-c", HOT], cwd=checkout, check=True, stdout=subprocess.PIPE, text=True
     ).stdout
@@ -69,7 +69,7 @@ def _hot_route(checkout: Path) -> dict[str, float]:
 
 
 def _over_the_wire(checkouts: Sequence[Path]) -> dict[str, list[float]]:
-    """Microseconds by the name of a load, for each checkout.
+    """Return microseconds by the name of a load, for each checkout.
 
     Each turn has processes of its own: some are faster than others for as long as they live, by chance.
     """

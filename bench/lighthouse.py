@@ -1,10 +1,10 @@
-"""What Lighthouse says of the pages for everybody, as a phone and as a computer see them.
+"""The scores that Lighthouse gives the pages for everybody, on a phone and on a computer.
 
     python -m bench.lighthouse
 
 A gateway in this process has some listings. Lighthouse comes from npm in the version that is named here, and
 drives Debian's chromium; `--program` names one that is there already. It slows the network and the processor
-of a phone down by itself. A page below the lowest score that is allowed is looked at again, because other
+of a phone down. A page below the lowest score that is allowed is looked at again, because other
 processes on the machine only lower a score; the best look counts.
 """
 
@@ -30,7 +30,7 @@ PAGES = ("/", "/bots", f"/bots/{BOT}", f"/servers/{SERVER}", f"/bots/{BOT}/vote"
 CATEGORIES = ("performance", "accessibility", "best-practices", "seo")
 LOWEST = 95
 TRIALS = 3
-"""How often a page is looked at, at most. Lighthouse loses a trace now and then, too."""
+"""The most looks at a page. Lighthouse loses a trace now and then, too."""
 
 
 def report(program: Sequence[str], url: str, options: Sequence[str]) -> Any:

@@ -29,8 +29,8 @@ WARM_SECONDS = 1
 
 @contextlib.contextmanager
 def asking(main: Callable[..., None], *args: object) -> Iterator[tuple[int, Connection]]:
-    """Run `main(pipe, *args)` in a process, which is ended with the context; gives the port that it sends
-    through the pipe first, and the pipe."""
+    """Run `main(pipe, *args)` in a process, which is ended with the context. Give the pipe, and the port that
+    the process sends first."""
     ours, theirs = multiprocessing.Pipe()
     process = multiprocessing.get_context("spawn").Process(target=main, args=(theirs, *args), daemon=True)
     process.start()
@@ -44,7 +44,7 @@ def asking(main: Callable[..., None], *args: object) -> Iterator[tuple[int, Conn
 
 @contextlib.contextmanager
 def serving(main: Callable[[Connection], None]) -> Iterator[int]:
-    """The port of a server whose process ends with the context."""
+    """Run a server in a process that ends with the context, and give its port."""
     with asking(main) as (port, _):
         yield port
 
@@ -74,7 +74,7 @@ class Measured(NamedTuple):
 
 
 def closed_loop(port: int, connections: int, seconds: float, requests: Path) -> Measured:
-    """wrk on one thread: each connection asks again as soon as it is answered."""
+    """Load a server with wrk on one thread: each connection asks again as soon as it is answered."""
     load = ["wrk", "-t1", f"-c{connections}", f"--timeout={PATIENCE_SECONDS}s", "-s", str(LUA)]
     url = f"http://127.0.0.1:{port}"
     answered = 0
@@ -89,7 +89,7 @@ def closed_loop(port: int, connections: int, seconds: float, requests: Path) -> 
 
 
 def fixed_rate(port: int, rate: float, connections: int, seconds: float, requests: Path) -> Measured:
-    """Requests at their moments, whatever becomes of those before them; see bench/fixed_rate.py."""
+    """Send each request at its moment, however those before it are answered; see bench/fixed_rate.py."""
     numbers = [str(port), f"{rate:.3f}", f"{seconds:.3f}", str(connections)]
     words = _printed([sys.executable, "-m", "bench.fixed_rate", *numbers, str(requests)])
     return Measured(*json.loads("".join(words)))
@@ -128,7 +128,7 @@ def _printed(command: list[str]) -> list[str]:
 
 
 def ask(connection: socket.socket, request: bytes) -> bytes:
-    """The whole answer to one request."""
+    """Send a request, and return the whole answer."""
     connection.sendall(request)
     answer = b""
     while not answer.endswith(b"}"):

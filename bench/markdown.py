@@ -1,4 +1,4 @@
-"""What the Markdown of a description costs, and how long the event loop stands still meanwhile.
+"""The cost of a description in Markdown, and the time for which the event loop stands still meanwhile.
 
     python -m bench.markdown --rounds 20
 
@@ -88,7 +88,7 @@ def digest() -> None:
 
 
 async def costs(text: str | None, rounds: int) -> Sequence[float]:
-    """Return milliseconds: of a rendering the median, of a stall the best and the median."""
+    """Return the median of a rendering, and the best and the median of a stall, in milliseconds."""
     took, stalls = [], []
     for _ in range(rounds):
         markdown, turns = Markdown(), Turns()

@@ -1,4 +1,4 @@
-"""What the pages for people cost: memory of a user, and the process's time for a page.
+"""The cost of the pages for people: memory of a user, and the process's time for a page.
 
     python -m bench.people_pages --listings 100000 --users 100000
 
@@ -8,7 +8,7 @@ one from another thread. The time of a page is processor time of the loop's thre
 not count. Nobody answers in place of the chat platform, and no page here waits for it.
 
 The pages for everybody are asked for by strangers, once more while votes are cast: then the orders of lists
-are made anew. How long the loop was held is read off a watch, which wakes every few milliseconds.
+are made again. The time for which the loop was held is read off a watch, which wakes every few milliseconds.
 """
 
 import argparse
@@ -26,20 +26,18 @@ from urllib.parse import urlsplit
 import uvloop
 from msgspec.structs import replace
 
+from bench.fed_gateways import commit, gateway_here
 from core.actors import user_actor
-from core.clock import SystemClock
 from core.events import Event, ListingSaved, UserSignedIn, VoteCast
 from core.rows import Review
 from core.user_rows import UserProfile, UserSession, user_ref
-from gateway.serve import Gateway, serve, tune_interpreter
+from gateway.serve import Gateway
 from kinds.bots import BotProfile
 from search.list_orders import FRESH_SECONDS
 from serving.timeline import resident_bytes
 from settings.model import Settings, load_settings
 
 FIRST = 10**17
-RECORD = 50
-"""Events of a record: as few as keep the loop short while the state is made."""
 ROUNDS = 300
 VOTES_A_SECOND, VOTES_AT_ONCE = 2_000, 4
 WATCH_SECONDS = 0.002
@@ -70,7 +68,7 @@ PAGES = {
 
 
 def value_of(user_id: str) -> str:
-    """The value of a user's session: as long as a real one."""
+    """Return the value of a user's session, as long as a real one."""
     return user_id.rjust(43, "0")
 
 
@@ -90,18 +88,6 @@ def people(count: int, digest: Callable[[str], str], now_ms: int) -> Iterator[Ev
         yield UserSignedIn(user_ref(user_id), profile, session, by=user_actor(user_id))
 
 
-async def commit(gateway: Gateway, events: Iterator[Event]) -> None:
-    record: list[Event] = []
-    for event in events:
-        record.append(event)
-        if len(record) == RECORD:
-            position = gateway.ledger.commit(record)
-            record = []
-            if position % 100 == 0:
-                await gateway.ledger.durable(position)
-    await gateway.ledger.durable(gateway.ledger.commit(record))
-
-
 async def fill(gateway: Gateway, count: int, users: int) -> None:
     now_ms = gateway.clock.now_ms()
     await commit(gateway, listings(count, users, now_ms))
@@ -114,7 +100,7 @@ async def fill(gateway: Gateway, count: int, users: int) -> None:
 
 
 def votes(count: int, now_ms: int) -> Iterator[Event]:
-    """One vote and more for every second bot, each by another user."""
+    """Yield one vote and more for every second bot, each by another user."""
     for number in range(0, count, 2):
         for voter in range(1 + number % 7):
             yield VoteCast(f"bots/{FIRST + number}", str(FIRST + voter), 1, now_ms)
@@ -172,38 +158,27 @@ def asked(base_url: str, clock_id: int, wanted: Mapping[str, Sequence[str]]) -> 
 
 
 async def once(settings: Settings, count: int, users: int, *, fills: bool) -> None:
-    stop, done = asyncio.Event(), asyncio.Event()
-    held: list[Gateway] = []
-
-    async def started(gateway: Gateway) -> None:
-        tune_interpreter()
-        held.append(gateway)
-        done.set()
-
     began = time.perf_counter()
-    serving = asyncio.create_task(serve(settings, SystemClock(), stop, started))
-    await done.wait()
-    if fills:
-        await fill(held[0], count, users)
-    else:
+    async with gateway_here(settings) as gateway:
+        if fills:
+            await fill(gateway, count, users)
+            return
         print(f"started in {time.perf_counter() - began:.2f} s")
         watch = HeldLoop()
         watching = asyncio.create_task(watch.run())
         await asyncio.sleep(10)  # the gateway learns whose the listings are, and what is in them
         print(f"after the start, {watch.said()}")
         clock_id = time.pthread_getcpuclockid(threading.get_ident())
-        await asyncio.to_thread(asked, held[0].base_url, clock_id, PAGES)
+        await asyncio.to_thread(asked, gateway.base_url, clock_id, PAGES)
         print(watch.said())
         print(f"\nwhile {VOTES_A_SECOND} votes a second are cast (their time counts, too)")
-        casting = asyncio.create_task(voting(held[0], count))
+        casting = asyncio.create_task(voting(gateway, count))
         await asyncio.sleep(FRESH_SECONDS + 1)
         print(f"without a page, {watch.said()}")
-        await asyncio.to_thread(asked, held[0].base_url, clock_id, {STRANGER: PUBLIC})
+        await asyncio.to_thread(asked, gateway.base_url, clock_id, {STRANGER: PUBLIC})
         print(watch.said())
         casting.cancel()
         watching.cancel()
-    stop.set()
-    await serving
 
 
 def main() -> None:

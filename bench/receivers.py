@@ -1,13 +1,14 @@
 """Webhook receivers, all in one process of their own: any number of ports, which answer at once or never.
 
-Those that answer keep when each webhook was there, whole, by its id; on the monotonic clock, which all
-processes of a machine share.
+A receiver that answers notes when each webhook had arrived whole, by its id. The times are those of the
+monotonic clock, which all processes of a machine share.
 """
 
 import asyncio
+import os
 import socket
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from typing import NamedTuple
@@ -16,11 +17,14 @@ import uvloop
 
 from bench.load import LOAD_CORES, asking, on_cores
 from bench.servers import Sink, header_of
+from tests.support.raw_receivers import Serve
 
 PATH = "/bench-webhooks"
 BACKLOG = 1_024
 PATIENCE_SECONDS = 60
 LOOK_SECONDS = 0.05
+NICE = 10
+"""Receivers of many kinds do their worst with the time of their core that the load leaves."""
 
 
 class Arrivals(NamedTuple):
@@ -39,7 +43,7 @@ class Receivers:
         self._pipe = pipe
 
     def open(self, ports: int, *, answering: bool) -> list[str]:
-        """URLs of receivers, each on a port of its own."""
+        """Open receivers, each on a port of its own, and return their URLs."""
         self._pipe.send(("open", ports, answering))
         return [f"http://127.0.0.1:{port}{PATH}" for port in self._pipe.recv()]
 
@@ -84,7 +88,7 @@ class Receivers:
 
 @contextmanager
 def receiving() -> Iterator[Receivers]:
-    """Receivers on the load's core, until the context ends."""
+    """Run receivers on the load's core, until the context ends."""
     with on_cores(LOAD_CORES), asking(_receivers) as (_, pipe):
         yield Receivers(pipe)
 
@@ -129,7 +133,7 @@ class _KeepingSink(Sink):
         self._process = process
 
     def arrived(self, head: bytes) -> None:
-        if head.startswith(f"post {PATH} ".encode()):  # else meant for whoever had the port before
+        if head.startswith(f"post {PATH} ".encode()):  # else meant for the last user of the port
             self._process.arrived((header_of(head, b"webhook-id") or b"").decode())
 
 
@@ -141,3 +145,38 @@ def _receivers(pipe: Connection) -> None:
             pipe.send(await process.told(*await loop.run_in_executor(None, pipe.recv)))
 
     uvloop.run(main())
+
+
+@contextmanager
+def receiving_by_kind(serve: Callable[..., None], *arguments: object) -> Iterator[Mapping[str, list[int]]]:
+    """Run a program that ends in `serve_kinds` on the load's core. Give the ports of each kind."""
+    with on_cores(LOAD_CORES), asking(serve, *arguments) as (_, pipe):
+        yield pipe.recv()
+
+
+def serve_kinds(pipe: Connection, kinds: Mapping[str, Callable[[], Serve]], ports: int) -> None:
+    """Serve the given number of receivers of each kind."""
+
+    async def main() -> None:
+        by_kind: dict[str, list[int]] = {}
+        for kind, new in kinds.items():
+            servers = [await asyncio.start_server(_until_gone(new()), "127.0.0.1", 0) for _ in range(ports)]
+            by_kind[kind] = [each.sockets[0].getsockname()[1] for each in servers]
+        pipe.send(0)  # instead of a port: each of them has one of its own
+        pipe.send(by_kind)
+        await asyncio.Event().wait()
+
+    os.nice(NICE)
+    uvloop.run(main())
+
+
+def _until_gone(serving: Serve) -> Serve:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            await serving(reader, writer)
+        except (OSError, RuntimeError, EOFError):
+            pass  # the gateway has had enough
+        finally:
+            writer.transport.abort()
+
+    return serve

@@ -1,4 +1,4 @@
-"""What search costs: its tables beside SQLite's own tokenizers, and the index at work beside the loop.
+"""The cost of search: its tables beside SQLite's own tokenizers, and the index at work beside the loop.
 
     python -m bench.search [--listings 100000] [--rounds 3] [--parts starts tables work]
 
@@ -57,7 +57,7 @@ KANJI = "音楽再生機能検索管理自動投票通知設定会話翻訳画�
 ASKED = 300
 """Queries of each sort."""
 ASKED_OF_PLAIN = 10
-"""As many for a table that is there to compare: some of its queries take half a second."""
+"""Queries of each sort for a table to compare with. Some of its queries take half a second."""
 CHANGES = 300
 TIMER_SECONDS = 0.001
 PARTS = ("starts", "tables", "work")
@@ -87,7 +87,7 @@ class Texts:
 
 
 def rows(count: int) -> list[Listing]:
-    """Return listings: of ten, eight are bots, and one is Japanese."""
+    """Return listings. Of ten, eight are bots, and one is Japanese."""
     texts, found = Texts(1), []
     for number in range(count):
         if number % 10 == 1:
@@ -195,7 +195,7 @@ class Costs(NamedTuple):
     seconds: float
     bytes_each: float
     ms: Mapping[str, Sequence[float]]
-    """Of each sort of query, the times in order."""
+    """The times of each sort of query, in order."""
 
     @property
     def all_ms(self) -> Sequence[float]:

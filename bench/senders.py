@@ -1,4 +1,4 @@
-"""Which HTTP client sends webhooks: aiohttp's, or ours on httptools, side by side against one receiver."""
+"""HTTP clients that send webhooks: aiohttp's, and ours on httptools, side by side against one receiver."""
 
 import time
 from asyncio import gather
@@ -27,7 +27,7 @@ Post = Callable[[], Awaitable[object]]
 
 
 async def rate(post: Post) -> float:
-    """Requests per second with IN_FLIGHT of them under way."""
+    """Return the requests per second, with IN_FLIGHT of them under way."""
     left = iter(range(REQUESTS))
 
     async def worker() -> None:

@@ -46,19 +46,19 @@ class Running:
     pid: int
 
     def cpu_seconds(self) -> float:
-        """The processor's time that it has used, in itself and in the kernel."""
+        """Return the processor time that it has used, in itself and in the kernel."""
         fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def resident(self) -> int:
-        """Bytes of memory now."""
+        """Return the bytes of its memory."""
         status = Path(f"/proc/{self.pid}/status").read_text()
         return int(status.partition("VmRSS:")[2].split()[0]) * 1_024
 
 
 @contextlib.contextmanager
 def running(server: Server, log: Path, cores: set[int] = SERVER_CORES) -> Iterator[Running]:
-    """The server, until the context ends; what it prints goes to the file."""
+    """Run a server until the context ends. Its output goes to the file."""
     with log.open("wb") as output, on_cores(cores):
         process = subprocess.Popen(
             server.command,
@@ -85,7 +85,7 @@ def _port_of(server: Server, process: "subprocess.Popen[bytes]", log: Path) -> i
 
 
 def votegate(folder: Path, tree: Path = ROOT) -> Server:
-    """The gateway of a checkout as its operators start it, with limits never reached."""
+    """Return the gateway of a checkout as its operators start it, with limits never reached."""
     environment = {
         "VOTEGATE_DATA_DIR": str(folder),
         "VOTEGATE_SERVER__PORT": "0",
@@ -101,7 +101,7 @@ def votegate(folder: Path, tree: Path = ROOT) -> Server:
 
 
 def peers(world: Path, answer: Path) -> list[Server]:
-    """The peers with the world's votes, and the floor, which gives always that answer."""
+    """Return the peers with the votes of the file, and the floor, which always gives that answer."""
 
     def python(name: str, module: str, interpreter: str | Path, argument: Path) -> Server:
         return Server(name, (str(interpreter), "-m", f"bench.peers.{module}", str(argument)))
@@ -139,11 +139,11 @@ class Sink(asyncio.Protocol):
             self._transport.write(NO_CONTENT)
 
     def arrived(self, head: bytes) -> None:
-        """A whole request is there. Its head is in lower case."""
+        """Take a whole request. Its head is in lower case."""
 
 
 def header_of(head: bytes, name: bytes) -> bytes | None:
-    """A header's value; the head and the name are in lower case."""
+    """Return the value of a header. The head and the name are in lower case."""
     return head.partition(b"\r\n" + name + b":")[2].partition(b"\r\n")[0].strip() or None
 
 

@@ -44,7 +44,7 @@ def _answer(pipe: Connection, call: Callable[..., Any], args: tuple[Any, ...]) -
 
 
 def voters(votes: int) -> list[tuple[str, int]]:
-    """(listing, how many votes it has)."""
+    """Return listings with the number of their votes."""
     half = votes // 2
     huge = [(f"bots/{10**17 + i}", half // HUGE) for i in range(HUGE)]
     small = [(f"bots/{2 * 10**17 + i}", half // (LISTINGS - HUGE)) for i in range(LISTINGS - HUGE)]
@@ -52,7 +52,7 @@ def voters(votes: int) -> list[tuple[str, int]]:
 
 
 def table_costs(votes: int) -> tuple[float, float, float, float]:
-    """(bytes a vote, put us, get us in a huge listing, get us in a small one)"""
+    """Return the bytes of a vote, and the microseconds of a put, a get in a huge and in a small listing."""
     chance, table, spread = random.Random(1), VoteTable(), voters(votes)
     before, started = resident_bytes(), time.perf_counter()
     for ref, count in spread:
@@ -69,7 +69,7 @@ def table_costs(votes: int) -> tuple[float, float, float, float]:
 
 
 def dict_costs(votes: int) -> tuple[float, float, float, float]:
-    """The same for a dict of dicts of tuples."""
+    """Return the same for a dict of dicts of tuples."""
     chance, table, spread = (
         random.Random(1),
         dict[str, dict[int, tuple[int, int]]](),

@@ -21,7 +21,7 @@ from journal.segments import EMPTY
 from kinds.bots import BotProfile
 from snapshot.files import SnapshotReader, list_snapshots
 from snapshot.recovery import recover
-from snapshot.snapshotter import NewestSnapshot, SnapshotPolicy, Snapshotter
+from snapshot.snapshotter import NewestSnapshot, Snapshotter
 from storage.folder import Folder, kept_keys
 from tests.support.memory_ledger import empty_state
 
@@ -31,7 +31,7 @@ ROUNDS = 2_000
 
 
 def seed_folder(path: Path, voters: Sequence[tuple[str, int]]) -> int:
-    """A data folder with a snapshot of so many voters per listing; returns the snapshot's bytes."""
+    """Make a data folder with a snapshot of so many voters per listing. Return the bytes of the snapshot."""
     state, chance = empty_state(), random.Random(1)
     for ref, count in voters:
         state.load([_listing(ref)])
@@ -47,8 +47,7 @@ def seed_folder(path: Path, voters: Sequence[tuple[str, int]]) -> int:
         ledger = Ledger(state, journal, 0)
         running = asyncio.create_task(journal.run())
         ledger.commit([VoteCast(voters[0][0], "1", 1, NOW_MS)])
-        policy = SnapshotPolicy(300)
-        taken = await Snapshotter(folder, ledger, journal, clock, policy, NewestSnapshot()).take()
+        taken = await Snapshotter(folder, ledger, journal, clock, NewestSnapshot(), 300).take()
         await journal.close()
         await running
         return taken.bytes
@@ -57,7 +56,7 @@ def seed_folder(path: Path, voters: Sequence[tuple[str, int]]) -> int:
 
 
 def _listing(ref: str) -> Listing:
-    """A listing of the usual size."""
+    """Return a listing of the usual size."""
     number = ref.partition("/")[2]
     profile = BotProfile("A bot " + number, "What it does, in one line", "What it does. " * 10, ("Utility",))
     key = Key("0" * 24, "production", f"{int(number):064x}", "vg_abcd...", NOW_MS)
@@ -67,7 +66,7 @@ def _listing(ref: str) -> Listing:
 
 
 def read_seconds(path: Path) -> float:
-    """Reading the newest snapshot's bytes."""
+    """Read the bytes of the newest snapshot."""
     newest = list_snapshots(path)[-1][1]
     started = time.perf_counter()
     with newest.open("rb") as file:
@@ -77,7 +76,7 @@ def read_seconds(path: Path) -> float:
 
 
 def unseal_seconds(path: Path) -> float:
-    """Reading and unsealing them."""
+    """Read and unseal them."""
     reader = SnapshotReader(list_snapshots(path)[-1][1])
     seal = kept_keys(path, needed=True).seal_of(reader.path, reader.header.key_id, reader.header.salt)
     started = time.perf_counter()
@@ -87,7 +86,7 @@ def unseal_seconds(path: Path) -> float:
 
 
 def recover_seconds(path: Path) -> float:
-    """All of it: to the state that serves."""
+    """Load the state that serves."""
     folder = Folder(path, kept_keys(path, needed=True))
     started = time.perf_counter()
     recover(folder, empty_state)
@@ -95,7 +94,7 @@ def recover_seconds(path: Path) -> float:
 
 
 def load_times(report: Report, in_process: Callable[[Callable[[Path], float]], Any], size: int) -> None:
-    """The best of three runs each."""
+    """Return the best of three runs each."""
     read, unseal, whole = (
         min(in_process(call) for _ in range(3)) for call in (read_seconds, unseal_seconds, recover_seconds)
     )
@@ -112,7 +111,7 @@ def load_times(report: Report, in_process: Callable[[Callable[[Path], float]], A
 
 
 def acknowledgements(report: Report, folder: Path) -> None:
-    """One record at a time until durable, beside a bare write and fdatasync of as many bytes, in turns."""
+    """Append one record at a time until it is durable, and write and sync as many bytes, in turns."""
     record = encode_record([VoteCast("bots/111111111111111111", "222222222222222222", 1, NOW_MS)])
     place = folder / "acknowledgements"
     place.mkdir()

@@ -17,16 +17,15 @@ from typing import Any, NamedTuple
 import uvloop
 
 from bench.charts import Report
+from bench.fed_gateways import settings_of
 from bench.load import asking
-from bench.servers import DIGEST_SECRET
+from bench.servers import DIGEST_SECRET, OPERATOR
 from bench.state_disk import percentile
 from core.clock import SystemClock
 from gateway.serve import Gateway, serve, tune_interpreter
 from serving.timeline import resident_bytes
-from settings.model import load_settings
-from storage.disk import OsDisk
+from storage.disk import Disk
 
-OPERATOR = "operator-token-of-the-benchmark"
 QUIET_SECONDS = 5.0
 BEAT_SECONDS = 0.001
 PHASES = (
@@ -44,12 +43,12 @@ class Seen(NamedTuple):
     resident: int
     """Bytes of memory now."""
     peak: int
-    """Bytes of memory at most."""
+    """The most bytes of memory."""
     journal_syncs: list[float]
     """The seconds that each sync of the journal took."""
 
 
-class TimedDisk(OsDisk):
+class TimedDisk(Disk):
     """A disk that times the syncs of the journal, for which requests wait."""
 
     def __init__(self) -> None:
@@ -79,7 +78,7 @@ def state_server(pipe: Connection, folder: Path) -> None:
         pipe.send(Seen(late_ms, resident_bytes(), _peak_bytes(), disk.journal_syncs[:]))
         late_ms = 0.0
         disk.journal_syncs.clear()
-        Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+        Path("/proc/self/clear_refs").write_text("5")  # the peak is counted from here
 
     async def started(gateway: Gateway) -> None:
         tune_interpreter()
@@ -89,19 +88,7 @@ def state_server(pipe: Connection, folder: Path) -> None:
         pipe.send(int(gateway.base_url.rpartition(":")[2]))
 
     beating: list[asyncio.Task[None]] = []
-    settings = load_settings(None, {}, _flags(folder))
-    uvloop.run(serve(settings, SystemClock(), asyncio.Event(), started, disk))
-
-
-def _flags(folder: Path) -> dict[str, object]:
-    return {
-        "data_dir": folder,
-        "server.port": 0,
-        "server.access_log": "off",
-        "operator.token": OPERATOR,
-        "keys.digest_secret": DIGEST_SECRET,
-        "snapshot.interval_seconds": 86_400,
-    }
+    uvloop.run(serve(settings_of(folder), SystemClock(), asyncio.Event(), started, disk))
 
 
 def _peak_bytes() -> int:
@@ -112,14 +99,14 @@ def _peak_bytes() -> int:
 
 
 class _Connection:
-    """One keep-alive connection; one request at a time."""
+    """A connection that is kept open, with one request at a time."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
         self._writer = writer
 
     async def post(self, path: str, body: dict[str, Any]) -> tuple[float, bytes]:
-        """(seconds until the answer was there, its body)"""
+        """Return the seconds until the answer was there, and its body."""
         content = json.dumps(body).encode()
         head = (
             f"POST {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {OPERATOR}\r\n"
@@ -149,7 +136,7 @@ async def _connected(port: int) -> AsyncIterator[_Connection]:
 
 
 class _Traffic:
-    """A hundred votes and two hundred checks a second; remembers how long each took."""
+    """A load of a hundred votes and two hundred checks a second, which remembers the time of each."""
 
     def __init__(self, port: int, first_user: int) -> None:
         self._port = port
@@ -221,7 +208,7 @@ def _ask(pipe: Connection) -> Seen:
 
 
 def ready_seconds(folder: Path) -> float:
-    """From the start of the process until `/readyz` says 200."""
+    """Return the seconds from the start of the process until `/readyz` says 200."""
     command = [sys.executable, "server.py", "serve", "--data-dir", str(folder), "--port", "0"]
     environment = {"VOTEGATE_KEYS__DIGEST_SECRET": DIGEST_SECRET, "VOTEGATE_OPERATOR__TOKEN": OPERATOR}
     started = time.perf_counter()
@@ -237,7 +224,7 @@ def ready_seconds(folder: Path) -> float:
 
 
 def _lines(process: "subprocess.Popen[str]") -> list[str]:
-    """Lines until the process serves."""
+    """Read lines until the process serves."""
     assert process.stderr is not None
     lines = []
     for line in process.stderr:

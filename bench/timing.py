@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 
 def microseconds(call: Callable[[], object], calls: int = 100_000) -> float:
-    """The best of five runs."""
+    """Return the microseconds of a call: the best of five runs."""
     best = float("inf")
     for _ in range(5):
         started = time.perf_counter()

@@ -1,4 +1,4 @@
-"""The programs beside Python that `make bench` runs. Law: a missing one is named before anything else starts.
+"""The programs beside Python that `make bench` runs. A missing one is named before anything else starts.
 
 Runs on the standard library alone, before anything is installed: `python3 -m bench.tools`.
 `--packages` prints what to install.

@@ -11,14 +11,13 @@ the gateway's processor time by vote, so both are here.
 import argparse
 import json
 import socket
-import statistics
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.client import HTTPResponse
 from pathlib import Path
 
-from bench.beside_pages import CALM_RATE, CONNECTIONS, FIRST_BOT, PEOPLE, VOTES, furnish, once, with_settings
+from bench.beside_pages import CONNECTIONS, FIRST_BOT, PEOPLE, VOTES, furnish, once, report, with_settings
 from bench.load import closed_loop, paced
 from bench.people_pages import FIRST, SITE, value_of
 from bench.servers import OPERATOR, Running, running, votegate
@@ -39,11 +38,11 @@ OPEN_TO_LOAD = {
 }
 
 Request = Callable[[int], bytes]
-"""Makes the request of a number."""
+"""A function from a number to a request."""
 
 
 def voter_and_bot(number: int) -> tuple[str, str]:
-    """Return who votes for what. No two votes that are under way at once are the same."""
+    """Return a user and the bot to vote for. No two votes that are under way at once are the same."""
     return str(FIRST + number % PEOPLE), f"bots/{FIRST_BOT + 1 + number % APPROVED}"
 
 
@@ -61,7 +60,7 @@ def pressed(number: int) -> bytes:
 
 
 def pressed_and_seen(number: int) -> bytes:
-    """A press of the button in every other request, and the page that follows it in the next."""
+    """Return a press of the button, or for an odd number the page that follows it."""
     return _of_browser("GET", number // 2, "") if number % 2 else pressed(number // 2)
 
 
@@ -87,16 +86,6 @@ def cast(server: Running, seconds: float, requests: Path, share: float) -> dict[
     }
 
 
-def check(server: Running, seconds: float, requests: Path) -> dict[str, float]:
-    found = once(server, seconds, requests)
-    return {
-        "us of the processor a check, with the votes beside it": found.us_a_check,
-        "checks a second": found.busy.rate,
-        f"p50 at {CALM_RATE:,}/s, ms": found.calm.p50,
-        f"p99 at {CALM_RATE:,}/s, ms": found.calm.p99,
-    }
-
-
 def answered(connection: socket.socket, request: bytes) -> int:
     """Send a request, read the whole answer, and return its status."""
     connection.sendall(request)
@@ -108,7 +97,7 @@ def answered(connection: socket.socket, request: bytes) -> int:
 
 @contextmanager
 def casting(port: int, made: Request, rate: float) -> Iterator[None]:
-    """Cast so many votes a second, until the context ends."""
+    """Cast votes at that rate, until the context ends."""
 
     def cast_one(number: int) -> None:
         status = answered(connection, made(number))
@@ -116,19 +105,6 @@ def casting(port: int, made: Request, rate: float) -> Iterator[None]:
 
     with socket.create_connection(("127.0.0.1", port), timeout=30) as connection, paced(rate, cast_one):
         yield
-
-
-def report(rounds: Mapping[str, Sequence[Mapping[str, float]]]) -> None:
-    """Print the medians of the rounds, and their ratios to those of the first column."""
-    columns = list(rounds.values())
-    names = [*rounds, *(f"ratio: {name}" for name in [*rounds][1:])]
-    print(f"\n| medians of {len(columns[0])} rounds | {' | '.join(names)} |")
-    print(f"| --- | {' | '.join('---:' for _ in names)} |")
-    for what in columns[0][0]:
-        medians = [statistics.median(each[what] for each in column) for column in columns]
-        ratios = [f"{each / medians[0]:.2f}" for each in medians[1:]]
-        shown = [f"{each:,.{0 if each >= 100 else 2}f}" for each in medians]
-        print(f"| {what} | {' | '.join((*shown, *ratios))} |")
 
 
 def main() -> None:
@@ -165,10 +141,10 @@ def main() -> None:
                     votes[name].append(cast(gateway, given.seconds, place / name, share))
                 for name, caster in beside.items():
                     if caster is None:
-                        checks[name].append(check(gateway, given.seconds, asked))
+                        checks[name].append(once(gateway, given.seconds, asked))
                         continue
                     with casting(gateway.port, caster, given.votes):
-                        checks[name].append(check(gateway, given.seconds, asked))
+                        checks[name].append(once(gateway, given.seconds, asked))
     report(votes)
     report(checks)
 

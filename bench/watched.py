@@ -1,10 +1,9 @@
-"""What open pages cost a vote check: rounds with and without viewers of the live overview, in turns.
+"""The cost of open pages to a vote check: rounds with and without viewers of the live overview, in turns.
 
 python -m bench.watched [--viewers 1] [--rounds 7] [--seconds 2]
 """
 
 import argparse
-import os
 import statistics
 import tempfile
 import threading
@@ -63,20 +62,14 @@ def watching(port: int, viewers: int) -> Iterator[None]:
             connection.close()
 
 
-def processor_seconds(pid: int) -> float:
-    """Return the processor time that a process has used."""
-    user, system = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
-    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
-
-
 def idle_share(server: Running, viewers: int) -> float:
     """Return the part of a core that viewers take without load. A busy machine moves it little."""
     used = []
     for watchers in (0, viewers):
         with watching(server.port, watchers):
-            before = processor_seconds(server.pid)
+            before = server.cpu_seconds()
             time.sleep(IDLE_SECONDS)
-            used.append(processor_seconds(server.pid) - before)
+            used.append(server.cpu_seconds() - before)
     return (used[1] - used[0]) / IDLE_SECONDS
 
 

@@ -1,4 +1,4 @@
-"""`make bench-webhooks`: how many webhooks leave, how fast each is there, and what those cost that wait.
+"""`make bench-webhooks`: how many webhooks leave, how fast each arrives, and the cost of those that wait.
 
 All of it is one run on one machine: compare its rows with each other, not with another machine's. Nothing is
 asserted about time; that every webhook has arrived, and once, is.
@@ -13,10 +13,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from bench.charts import Report
-from bench.hostile_receivers import KEPT
 from bench.receivers import receiving
 from bench.webhooks_hostile import ENDPOINTS as HOSTILE
-from bench.webhooks_hostile import NONE, Beside, measure_hostile
+from bench.webhooks_hostile import KEPT, NONE, Beside, measure_hostile
 from bench.webhooks_hostile import ROUNDS as HOSTILE_ROUNDS
 from bench.webhooks_hostile import VOTES_PER_SECOND as HOSTILE_VOTES
 from bench.webhooks_latency import (
@@ -30,9 +29,8 @@ from bench.webhooks_latency import (
     Round,
     measure_latency,
 )
-from bench.webhooks_peers import FETCH
 from bench.webhooks_pending import LISTINGS, WAITING, Waited, measure_pending
-from bench.webhooks_rates import MANY, OURS, Rate, measure_rates
+from bench.webhooks_rates import FETCH, MANY, OURS, Rate, measure_rates
 from bench.wire import ROUNDS, fixed_table
 
 LATENCY_STRETCH = 3

@@ -1,34 +1,26 @@
-"""The gateway that the webhook benchmark feeds: a process of its own, with the settings of a new deployment.
+"""The gateway that the webhook benchmark feeds: the way from the commit of a vote to its receiver.
 
-Votes come in over a pipe and not over HTTP, so that what is measured is the way from the commit to the
-receiver: the rule that casts a vote, the journal, the outbox, the exchange, the outcome's record.
+That is the rule that casts a vote, the journal, the outbox, the exchange, and the outcome's record.
 """
 
 import asyncio
-import logging
 import os
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import uvloop
-
+from bench.fed_gateways import Calls, cast, serve_fed
 from bench.load import SERVER_CORES, asking, on_cores
-from bench.servers import DIGEST_SECRET, OPERATOR
-from bench.world import LIMIT
-from core.clock import SystemClock
 from core.events import EndpointHealthSet, Event, ListingReviewed, ListingSaved
 from core.rows import Suspension, Webhook
 from core.webhook_events import NewDeliveries
-from gateway.serve import Gateway, serve, tune_interpreter
+from gateway.serve import Gateway
 from kinds.bots import BotProfile
 from serving.timeline import resident_bytes
-from settings.model import load_settings
 from tests.support.slots_set import webhook_saved
-from votes.rules import cast_vote
 
 SECRET = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD7U+tTLFsZJA="
 PENDING_MOST = 1_000_000
@@ -65,15 +57,15 @@ class Fed(NamedTuple):
     pipe: Connection
 
     def add(self, webhooks: Mapping[str, str | None], *, suspended: bool = False) -> None:
-        """Approved listings, by ref, with the URLs of their webhooks."""
+        """Add approved listings, by ref, with the URLs of their webhooks."""
         self._ask("add", webhooks, suspended)
 
     def vote(self, ref: str, number: int) -> None:
-        """Commit the vote as soon as the gateway's loop comes to it."""
+        """Commit the vote at the next turn of the gateway's loop."""
         self.pipe.send(("vote", ref, number))
 
     def burst(self, refs: Sequence[str], first: int, seconds: float, backlog: int) -> Burst:
-        """Votes for these in turn, for so long, with so many deliveries pending; then until none is."""
+        """Cast votes for these in turn, with so many deliveries pending, and wait until none is."""
         return Burst(*self._ask("burst", refs, first, seconds, backlog))
 
     def fill(self, refs: Sequence[str], votes: int) -> Pending:
@@ -88,7 +80,7 @@ class Fed(NamedTuple):
         self._ask("lift", refs)
 
     def end(self) -> None:
-        """A clean stop, with its snapshot."""
+        """Stop it cleanly, with a snapshot."""
         self.pipe.send(("end",))
         try:
             self.pipe.recv()
@@ -103,7 +95,11 @@ class Fed(NamedTuple):
 
 @contextmanager
 def feeding(folder: Path, *, sending: bool = True, **webhooks: object) -> Iterator[Fed]:
-    """A gateway on the server's core, killed with the context; `webhooks` are settings of that section."""
+    """Start a gateway on the server's core, which is killed with the context.
+
+    Args:
+        webhooks: settings of that section.
+    """
     with ExitStack() as stack:
         with on_cores(SERVER_CORES):
             port, pipe = stack.enter_context(asking(_gateway, folder, sending, webhooks))
@@ -111,49 +107,32 @@ def feeding(folder: Path, *, sending: bool = True, **webhooks: object) -> Iterat
 
 
 def _gateway(pipe: Connection, folder: Path, sending: bool, webhooks: Mapping[str, object]) -> None:
-    stop, feeders = asyncio.Event(), list[_Feeder]()
-    logging.disable(logging.WARNING)  # it is killed, too: not every start is behind a clean stop
-
-    async def started(gateway: Gateway) -> None:
+    def calls_of(gateway: Gateway) -> Calls:
         if not sending:
             gateway.senders[0].stop()
-        tune_interpreter()
-        loop = asyncio.get_running_loop()
-        loop.set_exception_handler(_die)
-        feeders.append(_Feeder(gateway, pipe, stop))
-        loop.add_reader(pipe.fileno(), feeders[0].told)
-        os.set_blocking(pipe.fileno(), True)  # which libuv has ended, and a long message comes in pieces
-        pipe.send(int(gateway.base_url.rpartition(":")[2]))
+        asyncio.get_running_loop().set_exception_handler(_die)
+        return _Feeder(gateway).calls
 
     flags: dict[str, object] = {
-        "data_dir": folder,
-        "server.port": 0,
-        "server.access_log": "off",
-        "operator.token": OPERATOR,
-        "keys.digest_secret": DIGEST_SECRET,
-        "limits.voters.requests": LIMIT,
-        "snapshot.interval_seconds": 86_400,
         "webhooks.allow_private_targets": True,
         "webhooks.pending_per_endpoint": PENDING_MOST,
         **{f"webhooks.{name}": value for name, value in webhooks.items()},
     }
-    uvloop.run(serve(load_settings(None, {}, flags), SystemClock(), stop, started))
+    serve_fed(pipe, folder, flags, calls_of)
 
 
 def _die(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """The benchmark waits for an answer: an end is one, a line in a log is not."""
+    """End the process: the benchmark waits for an answer, and a line in a log is none."""
     loop.default_exception_handler(context)
     os._exit(1)
 
 
 class _Feeder:
-    def __init__(self, gateway: Gateway, pipe: Connection, stop: asyncio.Event) -> None:
+    def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
         self._ledger = gateway.ledger
-        self._pipe = pipe
-        self._stop = stop
-        self._answering: asyncio.Task[None] | None = None
-        self._asked: Mapping[str, Callable[..., Awaitable[object]]] = {
+        self.calls: Calls = {
+            "vote": self._vote,
             "add": self._add,
             "burst": self._burst,
             "fill": self._fill,
@@ -161,34 +140,9 @@ class _Feeder:
             "busy": self._busy,
         }
 
-    def told(self) -> None:
-        try:
-            what, *arguments = self._pipe.recv()
-        except EOFError:  # the benchmark is gone
-            what, arguments = "end", []
-        if what == "vote":
-            self._vote(*arguments)
-        elif what == "end":
-            asyncio.get_running_loop().remove_reader(self._pipe.fileno())
-            self._stop.set()
-        else:
-            self._answering = asyncio.get_running_loop().create_task(self._answer(what, arguments))
-            self._answering.add_done_callback(asyncio.Task.result)  # so that an error is seen
-
-    async def _answer(self, what: str, arguments: list[Any]) -> None:
-        self._pipe.send(await self._asked[what](*arguments))
-
     def _vote(self, ref: str, number: int) -> None:
-        now_ms = self._gateway.clock.now_ms()
-        cast = cast_vote(
-            self._ledger.state,
-            ref,
-            str(10**17 + number),
-            NewDeliveries(lambda: webhook_id(number), PENDING_MOST),
-            now_ms=now_ms,
-            cooldown_ms=0,
-        )
-        self._ledger.commit(cast)
+        deliveries = NewDeliveries(lambda: webhook_id(number), PENDING_MOST)
+        cast(self._gateway, ref, str(10**17 + number), deliveries)
 
     async def _add(self, webhooks: Mapping[str, str | None], suspended: bool) -> None:
         now_ms = self._gateway.clock.now_ms()

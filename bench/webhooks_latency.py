@@ -48,7 +48,7 @@ class Round(NamedTuple):
 
 
 class _Checks:
-    """Vote checks over one connection: each is sent at its moment, whatever was answered by then."""
+    """Vote checks over one connection. Each is sent at its moment, whatever was answered by then."""
 
     def __init__(self, port: int, request: bytes) -> None:
         self.socket = socket.create_connection(("127.0.0.1", port))
@@ -129,7 +129,7 @@ def _times(start_ns: int, rate: int, seconds: float) -> list[int]:
 
 
 def _keep(moments: Sequence[Moment], checks: Sequence[_Checks]) -> tuple[dict[int, int], "array[int]"]:
-    """(how long each check took, by its moment; how late each moment was kept), in ns."""
+    """Return the times of the checks, each from its moment, and the delays of these moments, in ns."""
     took_by_due, late = dict[int, int](), array("q")
     by_socket = {each.socket: each for each in checks}
     coming, clock = deque(moments), time.monotonic_ns

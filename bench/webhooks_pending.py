@@ -52,7 +52,7 @@ def measure_pending(place: Path, receivers: Receivers, seconds: float) -> Waited
 
 
 def _start_seconds(folder: Path) -> float:
-    """From starting the process until it serves."""
+    """Return the seconds from the start of the process until it serves."""
     started = time.perf_counter()
     with feeding(folder, sending=False):
         return time.perf_counter() - started

@@ -1,23 +1,27 @@
 """Vote checks over HTTP beside peers: how many a second, how fast, and what an idle connection costs.
 
-Law: all servers run from the beginning to the end, each gets its turn in every round, and a number is the
-median of the rounds, so that a noisy moment of the machine hits all of them or none.
+All servers run from the beginning to the end, and each gets its turn in every round. A number is the median
+of the rounds, so a noisy moment of the machine hits all servers or none. At last, Votegate alone answers
+while snapshots of many votes are taken, one behind the other.
 """
 
 import contextlib
+import http.client
 import socket
 import statistics
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench.charts import Report
-from bench.load import Measured, ask, closed_loop, fixed_rate, idle_bytes
+from bench.load import CORES, LOAD_CORES, Measured, ask, closed_loop, fixed_rate, idle_bytes
 from bench.servers import DIGEST_SECRET, FLOOR, OPERATOR, OURS, Running, peers, running, votegate
-from bench.state import in_process
+from bench.state import in_process, voters
 from bench.state_disk import seed_folder
-from bench.world import Caller, add_callers, check_work, write_requests, write_world
+from bench.world import FIRST_USER, Caller, add_callers, check_work, post, write_requests, write_world
 
 VOTES_PER_BOT = 100
 CONNECTIONS = (16, 64, 256)
@@ -66,7 +70,7 @@ def measure_wire(report: Report, place: Path, votes: int, seconds: float) -> Non
 
 @contextlib.contextmanager
 def _servers(place: Path, requests: Path, votes: int) -> Iterator[dict[str, Running]]:
-    """All of them, started and asked once, and the file of requests for them."""
+    """Start all servers, ask each once, and write the file of requests."""
     voters = [(f"bots/{10**17 + i}", VOTES_PER_BOT) for i in range(votes // VOTES_PER_BOT)]
     folder, world, answer = place / "votegate", place / "world.json", place / "answer"
     callers = seeded(folder, voters)
@@ -85,7 +89,7 @@ def _servers(place: Path, requests: Path, votes: int) -> Iterator[dict[str, Runn
 
 
 def seeded(folder: Path, voters: Sequence[tuple[str, int]]) -> list[Caller]:
-    """A data folder with so many voters per listing, and callers."""
+    """Make a data folder with so many voters per listing, and return callers."""
     folder.mkdir()
     in_process(seed_folder, folder, voters)
     with running(votegate(folder), folder.with_suffix(".log")) as gateway:
@@ -177,4 +181,57 @@ def fixed_table(report: Report, name: str, title: str, measured: Mapping[str, Me
 
 
 def milliseconds(measured: Measured) -> list[str]:
-    return [f"{ms:.3f}" for ms in measured[1:]]
+    """Return the latencies of the server, and that of the load, as text."""
+    return [f"{ms:.3f}" for ms in measured[1:5]]
+
+
+ALL_BUT_THE_LOADS = set(CORES) - LOAD_CORES or set(CORES)
+UNDER_SNAPSHOT = """With {votes:,} votes, at half of what the gateway answers then in the closed loop;
+snapshots were taken one behind the other ({taken} of them, {seconds:.1f} s each). The gateway has every core
+but the load's. On a machine of two cores that is one, for its loop and for the thread that seals and writes
+the snapshot: a second one would be the load's own, and what the load loses there would be counted as the
+gateway's."""
+
+
+@contextmanager
+def _snapshots(server: Running, ref: str) -> Iterator[list[float]]:
+    """Take snapshots until the context ends. The list gets the seconds that each took."""
+    enough, seconds, failed = threading.Event(), list[float](), list[Exception]()
+
+    def take() -> None:
+        connection = http.client.HTTPConnection("127.0.0.1", server.port)
+        user = FIRST_USER
+        try:
+            while not enough.is_set():
+                user += 1
+                post(connection, OPERATOR, f"/manage/{ref}/votes", {"user": str(user)})  # else nothing is new
+                seconds.append(float(post(connection, OPERATOR, "/debug/snapshot", {})["seconds"]))
+        except Exception as error:
+            failed.append(error)
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=take)
+    thread.start()
+    try:
+        yield seconds
+    finally:
+        enough.set()
+        thread.join()
+    if failed:
+        raise failed[0]
+
+
+def measure_under_snapshot(report: Report, place: Path, votes: int, seconds: float) -> None:
+    folder, requests, spread = place / "many", place / "many-requests", voters(votes)
+    write_requests(requests, seeded(folder, spread))
+    with running(votegate(folder), place / "many.log", ALL_BUT_THE_LOADS) as server:
+        capacity = closed_loop(server.port, FIXED_CONNECTIONS, seconds, requests).rate
+        rate = min(capacity / 2, HIGHEST_RATE)
+        # Long enough for a few snapshots. The quiet time is as long, for as many noisy moments.
+        quiet = fixed_rate(server.port, rate, FIXED_CONNECTIONS, 4 * seconds, requests)
+        with _snapshots(server, spread[0][0]) as taken:
+            during = fixed_rate(server.port, rate, FIXED_CONNECTIONS, 4 * seconds, requests)
+    report.text(UNDER_SNAPSHOT.format(votes=votes, taken=len(taken), seconds=statistics.fmean(taken)))
+    measured = {"quiet": quiet, "while snapshots are taken": during}
+    fixed_table(report, "snapshot", "vote checks, milliseconds", measured)

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 CALLERS = 1_000
 FIRST_USER = 3 * 10**17
-"""Callers' users; the peers' other voters come behind it, Votegate's are where bench.state_disk puts them."""
+"""The users of callers are below it. The other voters of peers are behind it, those of Votegate as in
+bench/state_disk.py."""
 LIMIT = 1_000_000_000
 WINDOW_SECONDS = 300
 VOTED_MS = 86_400_000
@@ -37,7 +38,7 @@ class Caller(NamedTuple):
 
 
 def post(connection: http.client.HTTPConnection, operator: str, path: str, body: Mapping[str, object]) -> Any:
-    """The body of a management call that must succeed."""
+    """Make a management call that must succeed, and return the body."""
     connection.request("POST", path, json.dumps(body), {"Authorization": f"Bearer {operator}"})
     answer = connection.getresponse()
     content = json.loads(answer.read())

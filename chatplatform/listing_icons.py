@@ -18,6 +18,10 @@ from kinds.registry import kind_of
 HOLDS_MS = MS_PER_DAY
 """The age of an answer from which the platform is asked again."""
 MOST_SERVERS, MOST_NOTED = 10_000, 1_000
+PAUSE_SECONDS = 0.5
+"""The pause between two questions."""
+AWAY_SECONDS = 60.0
+"""The pause after a question without an answer."""
 
 
 class _Known(NamedTuple):
@@ -26,28 +30,12 @@ class _Known(NamedTuple):
 
 
 class ListingIcons:
-    """The icons of one gateway.
+    """The icons of one gateway. `cdn_url` is the address of the chat platform's pictures."""
 
-    Args:
-        cdn_url: the address of the chat platform's pictures.
-        pause_seconds: the pause between two questions.
-        away_seconds: the pause after a question without an answer.
-    """
-
-    def __init__(
-        self,
-        platform: ChatPlatform,
-        clock: Clock,
-        cdn_url: str,
-        *,
-        pause_seconds: float = 0.5,
-        away_seconds: float = 60.0,
-    ) -> None:
+    def __init__(self, platform: ChatPlatform, clock: Clock, cdn_url: str) -> None:
         self._platform = platform
         self._clock = clock
         self._cdn_url = cdn_url
-        self._pause_seconds = pause_seconds
-        self._away_seconds = away_seconds
         self._servers = Newest[str, _Known](MOST_SERVERS)
         self._noted: dict[str, None] = {}
         self._woken = asyncio.Event()
@@ -68,12 +56,12 @@ class ListingIcons:
                     is_there = await self._ask(ref)
                 finally:
                     del self._noted[ref]
-                await asyncio.sleep(self._pause_seconds if is_there else self._away_seconds)
+                await asyncio.sleep(PAUSE_SECONDS if is_there else AWAY_SECONDS)
             self._woken.clear()
             await self._woken.wait()
 
     def _told(self, ref: str) -> _Known | None:
-        if not kind_of(ref).is_a("application"):
+        if kind_of(ref).known_as != "application":
             return self._servers.get(ref)
         told = self._platform.last_answer(_id(ref))
         if told is None:
@@ -84,7 +72,7 @@ class ListingIcons:
     def _note(self, ref: str) -> None:
         kind = kind_of(ref)
         # Only the deployment's bot sees servers.
-        can_ask = kind.is_a("application") or (kind.is_a("server") and self._platform.has_bot)
+        can_ask = kind.known_as == "application" or (kind.known_as == "server" and self._platform.has_bot)
         if can_ask and ref not in self._noted and len(self._noted) < MOST_NOTED:
             self._noted[ref] = None
             self._woken.set()
@@ -92,7 +80,7 @@ class ListingIcons:
     async def _ask(self, ref: str) -> bool:
         """Ask the platform. Returns False if it answers no questions at all now."""
         try:
-            if kind_of(ref).is_a("application"):
+            if kind_of(ref).known_as == "application":
                 await self._platform.application(_id(ref))
             else:
                 server = await self._platform.server(_id(ref))

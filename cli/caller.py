@@ -37,7 +37,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(kw_only=True)
 class GatewayCaller:
-    """The way to a gateway, and how its answers are shown. It asks for nothing before the first call.
+    """Calls a gateway, and shows its answers. It reads no settings and no token before the first call.
 
     `is_sure` is true if the command line has answered every question with yes.
     """

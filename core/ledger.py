@@ -5,7 +5,7 @@ never behind the newest one on disk. Effects (a reply, a webhook) wait for `dura
 """
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from core.events import Event, encode_record
 from core.state import State
@@ -22,6 +22,23 @@ class Journal(Protocol):
 
     async def durable(self, position: int) -> None:
         """Return once the record is on disk. Raises Unavailable if the journal cannot promise that."""
+
+
+class FoundRecord(NamedTuple):
+    """A durable record, with the proof that a reader has read up to it."""
+
+    position: int
+    proof: int
+    events: Sequence[Event]
+
+
+class FoundPage(NamedTuple):
+    """Records that match. The search has reached `position`; `is_last` is true if it is the durable end."""
+
+    records: Sequence[FoundRecord]
+    position: int
+    proof: int
+    is_last: bool
 
 
 class Ledger:

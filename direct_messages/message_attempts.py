@@ -15,11 +15,11 @@ from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 from chatplatform.platform_client import PlatformAway
-from core.clock import NS_PER_MS, Clock
+from core.clock import Clock
 from core.rows import Attempt, Outcome
 from direct_messages.message_text import Message
 from webhook.attempts import LEAST_BACKOFF_MS, RetryPolicy, ended_ms
-from webhook.sender import Trouble, log_bug
+from webhook.sender import Trouble, dated_back, log_bug
 
 log = logging.getLogger(__name__)
 
@@ -136,10 +136,7 @@ class Messages:
             log_bug(f"{self._name} {listing}", bug)
             failure = INTERNAL
         self._log(failure)
-        duration_ms = (self._clock.monotonic_ns() - started_ns) // NS_PER_MS
-        # Dated back from its end: waits begin there, and the wall clock may have been set since the start.
-        at_ms = self._clock.now_ms() - duration_ms
-        return fate_of(self.policy, tries, since_ms, failure, at_ms, duration_ms)
+        return fate_of(self.policy, tries, since_ms, failure, *dated_back(self._clock, started_ns))
 
     def _log(self, failure: Failure | None) -> None:
         """Log when the platform begins to fail, and when it works again."""

@@ -50,8 +50,9 @@ class _Waiting(NamedTuple):
 
 
 class OwnerNotifier:
+    one_at_a_time = True
     unwritten = Trouble(
-        "no owner is told of a decision until it can be written what came of the last one",
+        "no owner gets a message about a decision until the outcome of the last one can be written",
         "owners get messages about decisions again: the last outcome is written",
     )
 
@@ -69,7 +70,6 @@ class OwnerNotifier:
         self._public_url = public_url
         self._clock = clock
         self._waiting: dict[str, _Waiting] = {}
-        self._is_running = False
         self._durable = 0
         self._look(position=0)
 
@@ -99,31 +99,23 @@ class OwnerNotifier:
         """Return the ref of the listing whose message is due first."""
         self._durable = durable
         due = [(each.due_ms, ref) for ref, each in self._may_leave() if each.due_ms <= now_ms]
-        if not due or self._is_running:
-            return []
-        self._is_running = True
-        return [min(due)[1]]
+        return [min(due)[1]] if due else []
 
     def next_due_ms(self) -> int | None:
         """Return the time of the first message whose record is durable; the others wake the sender."""
-        if self._is_running:
-            return None
         return min((each.due_ms for _, each in self._may_leave()), default=None)
 
     def _may_leave(self) -> list[tuple[str, _Waiting]]:
         return [(ref, each) for ref, each in self._waiting.items() if each.position <= self._durable]
 
     async def attempt(self, ref: str) -> Outcome | None:
-        try:
-            waiting = self._waiting.get(ref)
-            if waiting is None:
-                return None
-            message = waiting.message
-            compose = partial(self._composed, ref, message)
-            to, since_ms = user_of(message.to) or "", message.decided_ms
-            fate = await self._messages.attempt(ref, to, compose, message.tries, since_ms)
-        finally:
-            self._is_running = False
+        waiting = self._waiting.get(ref)
+        if waiting is None:
+            return None
+        message = waiting.message
+        compose = partial(self._composed, ref, message)
+        to, since_ms = user_of(message.to) or "", message.decided_ms
+        fate = await self._messages.attempt(ref, to, compose, message.tries, since_ms)
         if fate is None:
             return None
         if fate.outcome == "failed":

@@ -72,6 +72,7 @@ class _Due(NamedTuple):
 
 
 class ReminderNotifier:
+    one_at_a_time = True
     unwritten = Trouble(
         "no user is reminded by a message until the outcome of the last one can be written",
         "users are reminded by messages again: the last outcome is written",
@@ -107,7 +108,6 @@ class ReminderNotifier:
         self._looking = deque([self._look_at_all()])
         """The running looks at many reminders. Each yields after a slice."""
         self._looks_again = False
-        self._is_running = False
         self._now_ms = self._durable = 0
 
     # -- timers ----------------------------------------------------------------------------------------
@@ -213,9 +213,9 @@ class ReminderNotifier:
         return bool(self._looking)
 
     def take(self, now_ms: int, durable: int) -> Sequence[_Due]:
-        """Return the message that is due, if no attempt runs. Look at a slice of reminders before."""
+        """Return the message that is due. Look at a slice of reminders before."""
         self._now_ms, self._durable = now_ms, durable
-        if self.look() or self._is_running:
+        if self.look():
             return []
         for _ in range(SLICE_REMINDERS):  # very many may be over at once
             key = self._next_due()
@@ -225,14 +225,11 @@ class ReminderNotifier:
             due = self._due(key, wall_ms)
             if due is not None:
                 del self._timers[key]
-                self._is_running = True
                 return [due]
             self._put_off(key, wall_ms)
         return []
 
     def next_due_ms(self) -> int | None:
-        if self._is_running:
-            return None
         if self._looking:
             return self._now_ms + PAUSE_MS
         first = self._first()
@@ -290,10 +287,7 @@ class ReminderNotifier:
     async def attempt(self, due: _Due) -> Outcome | None:
         made, tries = (due.message.made, due.message.tries) if due.message is not None else (0, 0)
         user_id, compose = due.user.removeprefix(USERS), partial(self._composed, due)
-        try:
-            fate = await self._messages.attempt(due.listing, user_id, compose, tries, due.ends_ms)
-        finally:
-            self._is_running = False
+        fate = await self._messages.attempt(due.listing, user_id, compose, tries, due.ends_ms)
         if fate is None:
             self._look(due.user, due.listing, self._ledger.head)
             return None

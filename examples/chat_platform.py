@@ -2,8 +2,9 @@
 
 .venv/bin/python examples/chat_platform.py [--port PORT] [--client-id ID] [--redirect-uri URI]...
 
-Nobody needs an account: whoever signs in chooses one of its users. It answers as the platform's reference
-says, and refuses what the platform would refuse. It is for first steps and for tests, never for the public.
+Nobody needs an account: a visitor who signs in chooses one of its users. It answers as the platform's
+reference says, and refuses what the platform would refuse. It is for first steps and for tests, never for the
+public.
 
 `POST /stand-in/faults` with {"path": ..., "fault": ..., "times": ...} lets the next answers go wrong;
 `POST /stand-in/applications/{id}` with {"description": ...} writes what an owner would write there, and with
@@ -15,12 +16,13 @@ says, and refuses what the platform would refuse. It is for first steps and for 
 
 import argparse
 import asyncio
+import html
+import json
 import sys
 
-from stand_in.answers import API
-from stand_in.controls import ApplicationChange, Faults, Inboxes, Seen, ServerChange
+from stand_in.answers import API, FAULTS, Handler
 from stand_in.direct_messages import Channels, Messages
-from stand_in.known import CLIENT_ID
+from stand_in.known import CLIENT_ID, USERS, Platform
 from stand_in.lookups import (
     ApplicationRpc,
     DirectoryApplication,
@@ -31,11 +33,65 @@ from stand_in.lookups import (
     Server,
     ServerChannels,
 )
-from stand_in.platform_state import Platform
 from stand_in.signing_in import Authorize, Token
 from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_sockets
-from tornado.web import Application
+from tornado.web import Application, HTTPError
+
+INBOXES = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><link rel="icon" href="data:,"><title>Direct messages</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<style>body {{ font: 1rem/1.5 system-ui; max-width: 40rem; margin: 3rem auto; padding: 0 1rem }}
+pre {{ white-space: pre-wrap }}</style></head>
+<body><main><h1>Direct messages</h1>{shown}</main></body></html>"""
+
+
+class Faults(Handler):
+    def post(self) -> None:
+        wanted = json.loads(self.request.body)
+        if wanted["fault"] not in FAULTS:
+            raise HTTPError(400)
+        self.platform.faults += [(wanted["path"], wanted["fault"])] * wanted.get("times", 1)
+        self.answer({"faults": len(self.platform.faults)})
+
+
+class Inboxes(Handler):
+    """The direct messages that each user got, the newest first."""
+
+    def get(self, as_json: str | None) -> None:
+        messages = self.platform.messages[::-1]
+        if as_json is not None:
+            self.answer(
+                {"messages": [{"to": each.to, "content": each.shown["content"]} for each in messages]}
+            )
+            return
+        shown = "".join(
+            f"<h2>{html.escape(USERS[each.to]['global_name'] or USERS[each.to]['username'])}</h2>"
+            f"<p>{html.escape(each.shown['timestamp'])}</p><pre>{html.escape(each.shown['content'])}</pre>"
+            for each in messages
+        )
+        self.finish(INBOXES.format(shown=shown or "<p>Nobody has got a message yet.</p>"))
+
+
+class Seen(Handler):
+    def get(self) -> None:
+        self.answer({"asked": self.platform.asked})
+
+
+class ApplicationChange(Handler):
+    def post(self, application_id: str) -> None:
+        told, platform = json.loads(self.request.body), self.platform
+        if "description" in told:
+            platform.applications[application_id]["description"] = told["description"]
+        if "guild_count" in told:
+            platform.directory[application_id] = told["guild_count"]
+        self.answer({})
+
+
+class ServerChange(Handler):
+    def post(self, server_id: str) -> None:
+        self.platform.servers[server_id] |= json.loads(self.request.body)
+        self.answer({})
 
 
 def make_app(platform: Platform) -> Application:

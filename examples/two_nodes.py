@@ -23,7 +23,7 @@ SECRETS = ("sealing.keys", "key-digest.secret", "operator.token")
 
 
 class Ended(Exception):
-    """A program of the fleet has ended by itself."""
+    """A program of the fleet has ended, although nobody stopped it."""
 
 
 class Program:

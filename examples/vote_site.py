@@ -45,7 +45,7 @@ def opened() -> sqlite3.Connection:
 
 
 def take(database: sqlite3.Connection, line: dict[str, Any]) -> None:
-    """Each line says what is so, so a line that comes twice changes nothing."""
+    """Store a line. It states a fact, so a line that comes twice changes nothing."""
     listing = (line["kind"], line["id"])
     match line["type"]:
         case "vote" | "standing":

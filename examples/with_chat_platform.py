@@ -17,11 +17,11 @@ from pathlib import Path
 
 from stand_in.answers import API
 from stand_in.known import BOT_TOKEN, CLIENT_ID, CLIENT_SECRET, READY_BOT, USERS
+from tornado.httpclient import AsyncHTTPClient, HTTPClientError
 
 ROOT = Path(__file__).parent.parent
 HOST = "127.0.0.1"
 MODERATOR = next(each["id"] for each in USERS.values() if each["username"] == "cleo")
-READY = b"GET /readyz HTTP/1.1\r\nHost: %b\r\nConnection: close\r\n\r\n" % HOST.encode()
 LOOK_SECONDS = 0.1
 GREETING = f"""
 Open {{url}} and sign in, without an account anywhere:
@@ -36,7 +36,7 @@ STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # the last one comes 
 
 
 class Ended(Exception):
-    """One of the two has ended by itself."""
+    """One of the two has ended, although nobody stopped it."""
 
 
 async def started(*command: str, environment: Mapping[str, str], stdout: int | None = None) -> Process:
@@ -82,16 +82,10 @@ def site(public_url: str, platform_url: str) -> dict[str, str]:
 
 async def is_ready(port: int) -> bool:
     try:
-        reader, writer = await asyncio.open_connection(HOST, port)
-    except OSError:
+        await AsyncHTTPClient().fetch(f"http://{HOST}:{port}/readyz")
+    except (OSError, HTTPClientError):
         return False
-    try:
-        writer.write(READY)
-        return b" 200 " in await reader.readline()
-    except OSError:
-        return False
-    finally:
-        writer.close()
+    return True
 
 
 async def greet(port: int, platform_url: str) -> None:

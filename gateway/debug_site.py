@@ -7,16 +7,12 @@ from functools import partial
 from core.clock import Clock
 from handlers.operator import Operator
 from handlers.request import Request
-from handlers.route import Endpoints, Resource
-from handlers.routes import ROUTES
+from handlers.route import Resource
 from operators.gateway_parts import GatewayParts
-from operators.operator_actions import OperatorActions
-from operators.operator_pages import OPERATOR_ROUTES
 from operators.operator_site import PAGES, LiveOverview, OperatorSite, SignInPage, operator_audience
 from serving.observers import Observers
 from settings.model import DebugSettings
 from web.cookies import OPERATOR_NOTICE, Notices
-from web.json_answers import JsonAnswers
 from web.live import Live
 from web.markdown import Markdown
 from web.sessions import OperatorSessions
@@ -49,18 +45,11 @@ class DebugSite:
     def is_signed_in(self, request: Request) -> bool:
         return self._site.visitor(request) is not None
 
-    def resources(self, endpoints: Endpoints, parts: GatewayParts) -> list[Resource]:
-        """Return every path of the pages. They show what the endpoints answer."""
-        answers = JsonAnswers((ROUTES, endpoints), (OPERATOR_ROUTES, parts))
+    def resources(self, parts: GatewayParts) -> list[Resource]:
+        """Return every path of the pages."""
         live = LiveOverview(parts, self._templates, self._sessions)
         self._viewers = live.viewers
-        site = OperatorSite(
-            parts,
-            SignInPage(self._operator, self._sessions),
-            live,
-            OperatorActions(answers, parts),
-            self._markdown,
-        )
+        site = OperatorSite(parts, SignInPage(self._operator, self._sessions), live, self._markdown)
         return self._site.resources(PAGES, site)
 
     async def run(self, stop: asyncio.Event, observers: Observers) -> None:

@@ -24,7 +24,6 @@ from replication.copies import Donor, Fetcher, Forgetting
 from replication.epochs import Identity, node_id_at_start
 from replication.facts import KeyedDigests
 from replication.follower import Follower, Gaps
-from replication.loops import Pacing
 from replication.members import Registry
 from replication.merge import Merge
 from replication.node import Node, NodeParts, Pace
@@ -76,14 +75,13 @@ async def open_node(runtime: Runtime, name: str, store: Store, searches: Searche
         outgoing,
         identity,
         registry.known_elsewhere,
-        Pacing(clock, redis.pace_seconds),
     )
     readers = FleetReaders(Forgetting(ledger, applying, digests.user), outgoing, identity, publisher)
     gaps = Gaps(registry, fleet, clock, redis.lease_seconds)
     shared = _Shared(runtime, store, link, digests, registry, Warnings(), gaps, applying, readers)
     voters = SharedBuckets()
     parts = _parts(shared, claims_link, voters)
-    pace = Pace(redis.usage_seconds, READY_SECONDS, redis.stream_bytes)
+    pace = Pace(redis.pace_seconds, redis.usage_seconds, READY_SECONDS, redis.stream_bytes)
     try:
         node = Node(link, ledger, parts, pace, clock)
         yield Fleet(node, parts.claims, parts.isolation, digests.user, readers, voters)
@@ -115,7 +113,7 @@ def _parts(shared: _Shared, claims_link: Link, voters: SharedBuckets) -> NodePar
     return NodeParts(
         registry=registry,
         publisher=readers.publisher,
-        follower=Follower(link, registry, gaps, applying, usage, clock, Pacing(clock, redis.pace_seconds)),
+        follower=Follower(link, registry, gaps, applying, usage, clock),
         gaps=gaps,
         usage=usage,
         donor=Donor(link, registry, ledger, Capture(state, shared.digests.user), clock),

@@ -3,12 +3,11 @@
 from collections.abc import Awaitable, Callable
 from functools import partial
 
-from actions.users import user_view
 from gateway.parts import Parts
 from handlers.slices import in_slices
 from metrics.collectors import Bounds, Collectors, Scraping, Sources
-from operators.gateway_parts import GatewayParts, ProcessSources
-from watchers.concerns import ConcernList, ConcernSources
+from operators.gateway_parts import GatewayParts
+from watchers.concerns import ConcernSources, all_concerns
 from watchers.security_log import SecurityBounds
 
 Loops = dict[str, Callable[[], Awaitable[None]]]
@@ -21,59 +20,47 @@ def operator_parts(parts: Parts, connections: Callable[[], dict[str, int]]) -> G
     Args:
         connections: returns the connections of clients by their state.
     """
-    runtime, store, api, measured = parts.runtime, parts.store, parts.api, parts.measured
-    process = ProcessSources(
-        api.readiness, parts.fleet.standing, connections, measured.memory, _concerns(parts)
-    )
+    api, measured, numbers = parts.api, parts.measured, _numbers(parts, connections)
     return GatewayParts(
-        clock=runtime.clock,
-        started_ns=runtime.clock.monotonic_ns(),
-        ledger=store.ledger,
-        journal=store.journal,
-        snapshotter=store.snapshotter,
-        fold=store.fold,
-        outbox=parts.delivery.outbox,
+        tools=api.managed,
+        numbers=numbers,
+        started_ns=parts.runtime.clock.monotonic_ns(),
+        fold=parts.store.fold,
         public=api.public,
-        user=partial(user_view, api.managed),
-        ownership=api.managed.ownership,
-        window_ms=runtime.settings.votes.window_ms,
-        process=process,
-        lag=measured.lag,
+        resident_bytes=measured.memory,
         timeline=measured.timeline,
         failing=measured.failing,
         tail=measured.tail,
         errors=measured.errors,
-        scraping=_scraping(parts, process),
+        scraping=Scraping(Collectors(numbers)),
     )
 
 
-def _concerns(parts: Parts) -> ConcernList:
+def _concerns(parts: Parts) -> ConcernSources:
     store, fleet, delivery, api = parts.store, parts.fleet, parts.delivery, parts.api
     journal, refused = store.journal, api.callers.refused
-    return ConcernList(
-        ConcernSources(
-            not_ready=lambda: api.readiness() if journal.writable else None,
-            journal_refuses=lambda: journal.why_not_writable,
-            disk_is_behind=lambda: journal.is_behind,
-            disk_is_slow=lambda: journal.slow_disk.is_slow,
-            free_bytes=lambda: store.space.free_bytes,
-            needed_bytes=store.space.needed_bytes,
-            snapshot_failure=lambda: store.snapshotter.failure,
-            fleet=fleet.standing,
-            fleet_warnings=fleet.concerns,
-            proxy_down=lambda: delivery.outbox.stopped,
-            endpoints_suspended=lambda: len(delivery.suspensions),
-            addresses_refused=lambda: len(refused),
-            some_refused=refused.some,
-            failing_observers=parts.runtime.observers.failing,
-        )
+    return ConcernSources(
+        not_ready=lambda: api.readiness() if journal.writable else None,
+        journal_refuses=lambda: journal.why_not_writable,
+        disk_is_behind=lambda: journal.is_behind,
+        disk_is_slow=lambda: journal.slow_disk.is_slow,
+        free_bytes=lambda: store.space.free_bytes,
+        needed_bytes=store.space.needed_bytes,
+        snapshot_failure=lambda: store.snapshotter.failure,
+        fleet=fleet.standing,
+        fleet_warnings=fleet.concerns,
+        proxy_down=lambda: delivery.outbox.stopped,
+        endpoints_suspended=lambda: len(delivery.suspensions),
+        addresses_refused=lambda: len(refused),
+        some_refused=refused.some,
+        failing_observers=parts.runtime.observers.failing,
     )
 
 
-def _scraping(parts: Parts, process: ProcessSources) -> Scraping:
+def _numbers(parts: Parts, connections: Callable[[], dict[str, int]]) -> Sources:
     runtime, store, delivery, measured = parts.runtime, parts.store, parts.delivery, parts.measured
     settings = runtime.settings
-    sources = Sources(
+    return Sources(
         clock=runtime.clock,
         ledger=store.ledger,
         traffic=measured.traffic,
@@ -93,12 +80,11 @@ def _scraping(parts: Parts, process: ProcessSources) -> Scraping:
         ),
         space=store.space,
         observers=runtime.observers,
-        readiness=process.readiness,
-        connections=process.connections,
-        concerns=process.concerns,
+        readiness=parts.api.readiness,
+        connections=connections,
+        concerns=partial(all_concerns, _concerns(parts)),
         fleet=parts.fleet.metered,
     )
-    return Scraping(Collectors(sources))
 
 
 def loops(parts: Parts) -> Loops:

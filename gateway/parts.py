@@ -10,15 +10,15 @@ from gateway.front import Front
 from gateway.sites import Sites
 from gateway.store import Runtime, Store
 from handlers.route import PAGE
+from operators.journal_tail import JournalTail
 from operators.operator_pages import ALL_ROUTES
+from operators.recent_errors import RecentErrors
 from serving.application import RunningRequests
 from serving.timeline import Gauges, LoopLag, Timeline, resident_bytes
 from serving.traffic import Traffic
 from votes.numbers import VoteTally
 from votes.queries import Searches
 from watchers.failing_endpoints import FailingEndpoints
-from watchers.journal_tail import JournalTail
-from watchers.recent_errors import RecentErrors
 from webhook.attempt_tally import AttemptTally, MessageTally
 
 

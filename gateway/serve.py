@@ -33,6 +33,7 @@ from handlers.route import bound
 from handlers.routes import ROUTES
 from listings.keys import KeyDigester
 from operators.operator_pages import OPERATOR_ROUTES
+from operators.recent_errors import RecentErrors
 from serving.application import ApplicationPolicy, RunningRequests, make_application
 from serving.log_output import LogOutput, standard_error
 from serving.loop_share import LoopShare
@@ -43,7 +44,6 @@ from snapshot.recovery import recover
 from storage.disk import OS_DISK, Disk
 from storage.folder import DIGEST_SECRET, KEYS, OPERATOR_TOKEN
 from votes.queries import Searches
-from watchers.recent_errors import RecentErrors
 from watchers.redaction import Redactor
 from webhook.sender import Sender
 from wire.http_server import WireServer
@@ -230,7 +230,7 @@ def _served(parts: Parts) -> tuple[Sequence[WireServer], Sequence[str]]:
         *bound(ROUTES, endpoints, endpoints),
         *bound(OPERATOR_ROUTES, inside, endpoints),
     ]
-    resources = fleet.refusing([*bound_routes, *parts.sites.resources(endpoints, inside)])
+    resources = fleet.refusing([*bound_routes, *parts.sites.resources(inside)])
     edge = ApplicationPolicy(
         settings.server.max_body_bytes,
         settings.server.trusted_proxies,

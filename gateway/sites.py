@@ -12,7 +12,7 @@ from gateway.delivery import Egress
 from gateway.fleet import Fleet
 from gateway.store import Runtime, Store
 from handlers.request import Request
-from handlers.route import Endpoints, Resource
+from handlers.route import Resource
 from operators.gateway_parts import GatewayParts
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Sites:
         """Return true if the operator is signed in with this browser."""
         return self.debug is not None and self.debug.is_signed_in(request)
 
-    def resources(self, endpoints: Endpoints, inside: GatewayParts) -> list[Resource]:
+    def resources(self, inside: GatewayParts) -> list[Resource]:
         """Return every path of the pages. That of people comes last: it has a page for every other path."""
         if self.templates is None:
             return []
@@ -46,7 +46,7 @@ class Sites:
 
         resources = [static_resource()]
         if self.debug is not None:
-            resources += self.debug.resources(endpoints, inside)
+            resources += self.debug.resources(inside)
         if self.people is not None:
             resources += self.people.resources()
         return resources

@@ -24,7 +24,7 @@ from serving.observers import Observers
 from settings.model import JournalSettings, OperatorSettings, SealingSettings, Settings
 from snapshot.files import list_snapshots
 from snapshot.recovery import EmptyState, Folded, Folding, Order, Recovered, folded_apart
-from snapshot.snapshotter import NewestSnapshot, SnapshotPolicy, Snapshotter
+from snapshot.snapshotter import NewestSnapshot, Snapshotter
 from storage.disk import OS_DISK, Disk, DiskSpace
 from storage.folder import (
     DIGEST_SECRET,
@@ -148,9 +148,9 @@ def open_store(runtime: Runtime, folder: Folder, recovered: Recovered) -> Store:
     is_fleets = settings.redis.url is not None or recovered.state.fleet.label
     stamper = HybridClock(recovered.state.fleet, clock) if is_fleets else None
     ledger = Ledger(recovered.state, journal, recovered.tail.head, stamper)
-    policy = SnapshotPolicy(settings.snapshot.interval_seconds, journaling.kept_bytes)
     newest = NewestSnapshot(recovered.snapshot_position, recovered.snapshot_ms)
-    snapshotter = Snapshotter(folder, ledger, journal, clock, policy, newest)
+    interval_seconds, kept_bytes = settings.snapshot.interval_seconds, journaling.kept_bytes
+    snapshotter = Snapshotter(folder, ledger, journal, clock, newest, interval_seconds, kept_bytes)
 
     async def fold(until: int) -> Folded:
         kept = settings.webhooks.deliveries_kept

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 
 from core.actors import OPERATOR
 from core.clock import Clock
-from handlers.reply import Reply, too_many
+from handlers.reply import Reply
 from handlers.request import Endpoint, Request
 from languages.refusals import Refusal
 from ratelimit.address import address_key
-from ratelimit.bucket import FailureGuard
+from ratelimit.bucket import FailureGuard, TooManyRequests
 from watchers.security_log import tell
 
 
@@ -50,25 +50,23 @@ class Operator:
         async def guarded(request: Request) -> Reply:
             by_session = request.authorization is None and is_signed_in is not None and is_signed_in(request)
             if not by_session:
-                refusal = self.refusal(request.address, _bearer_token(request.authorization))
-                if refusal is not None:
-                    return refusal
+                self.check(request.address, _bearer_token(request.authorization))
             reply = endpoint(request._replace(by=OPERATOR))
             return await reply if inspect.isawaitable(reply) else reply
 
         return guarded
 
-    def refusal(self, address: str, token: str | None) -> Reply | None:
-        """Return None for the operator, and the answer 429 at an address that failed too often.
+    def check(self, address: str, token: str | None) -> None:
+        """Check a token; None if none was given. Count a wrong one as a failure of its address.
 
-        A wrong token is counted. None is a token that was not given. Raises Refusal.
+        Raises Refusal, and TooManyRequests at an address that failed too often.
         """
         if self._is_right(token):
-            return None
+            return
         key, now_ns = address_key(address), self._clock.monotonic_ns()
         refused = self._failures.refusal(key, now_ns)
         if refused is not None:
-            return too_many(refused)
+            raise TooManyRequests(refused)
         self._failures.failed(key, now_ns)
         if token is not None:
             tell("wrong_operator_token")

@@ -224,7 +224,7 @@ class PublicApi:
         return {"stats": self.limits.stats_of(bot, now_ns), "voters": self.limits.voters_of(bot, now_ns)}
 
     def _admit(self, bot_id: str, caller: Caller, now_ns: int, now_ms: int) -> Listing | Reply:
-        """The bot whose key this is, or the refusal."""
+        """Return the bot of the caller's key, or the refusal."""
         address, digest, has_scheme = caller
         ref = _PREFIX + bot_id
         try:

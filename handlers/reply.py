@@ -110,11 +110,6 @@ def limited(reply: Reply, limits: Decision) -> Reply:
     return replace(reply, limits=limits)
 
 
-def too_many(limits: Decision) -> Reply:
-    """Return the answer to a request that a limiter refuses."""
-    return limited(_TOO_MANY_REQUESTS, limits)
-
-
 _NO_SCHEME = 'ApiKey hint="no scheme: the key is the entire value of the Authorization header"'
 _HEADERS: Mapping[Code, Mapping[str, str]] = {
     "key_with_scheme": {"www-authenticate": _NO_SCHEME},
@@ -126,7 +121,7 @@ _HEADERS: Mapping[Code, Mapping[str, str]] = {
     "search_unavailable": {"retry-after": UNAVAILABLE_RETRY_SECONDS},
     "cut_off": {"retry-after": UNAVAILABLE_RETRY_SECONDS},
 }
-BODIES: Mapping[Code, type[ErrorBody]] = {
+ERROR_BODIES: Mapping[Code, type[ErrorBody]] = {
     "invalid_fields": InvalidFieldsBody,
     "voted_too_soon": VotedTooSoonBody,
     "quarantined": QuarantinedBody,
@@ -144,7 +139,7 @@ def reply_to(error: Spoken) -> Reply:
     more: Mapping[str, Any] = facts
     if isinstance(error, Invalid):
         more = {"fields": {name: in_words(*fault) for name, fault in error.faults.items()}}
-    kind, status = BODIES.get(code, ErrorBody), SAID[code].status
+    kind, status = ERROR_BODIES.get(code, ErrorBody), SAID[code].status
     beside = {name: more[name] for name in kind.__struct_fields__ if name in more}
     body = kind(error=in_words(code, facts), status=status, **beside)
     headers = _HEADERS.get(code, NO_HEADERS)
@@ -166,6 +161,3 @@ def _why(error: Spoken) -> Fault:
             return Fault("search_unavailable")
         case PlaceLost():
             return Fault("place_lost")
-
-
-_TOO_MANY_REQUESTS = refused("too_many_requests")

@@ -34,6 +34,7 @@ from msgspec import Meta
 from actions.views import KindName, ListingId, Moment, Positive, Success, UserId, View, described
 from core.events import Event, ListingRemoved, UserErased, VoteCast, VotesMerged, VotesRemoved
 from core.failures import PlaceLost
+from core.ledger import FoundPage
 from core.state import State
 from forms.fields import Form
 from forms.reading import read_query
@@ -161,26 +162,6 @@ class Lines(NamedTuple):
     more: bool
 
 
-class LogRecord(Protocol):
-    @property
-    def position(self) -> int: ...
-    @property
-    def proof(self) -> int: ...
-    @property
-    def events(self) -> Sequence[Event]: ...
-
-
-class LogPage(Protocol):
-    @property
-    def records(self) -> Sequence[LogRecord]: ...
-    @property
-    def position(self) -> int: ...
-    @property
-    def proof(self) -> int: ...
-    @property
-    def is_last(self) -> bool: ...
-
-
 class Log(Protocol):
     """The durable records, which `JournalPages` of journal/record_pages.py reads from disk."""
 
@@ -188,7 +169,7 @@ class Log(Protocol):
     def end(self) -> tuple[int, int]:
         """The position of the newest durable record, and its proof."""
 
-    def behind(self, position: int, proof: int, most: int, *, again: bool = False) -> Awaitable[LogPage]:
+    def behind(self, position: int, proof: int, most: int, *, again: bool = False) -> Awaitable[FoundPage]:
         """Return the next records with events of `TAGS`, or with `again` from the position itself on. Raises
         PlaceLost and OSError."""
 

@@ -21,8 +21,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, Self
 
-from core.events import Event, UnknownEvent, decode_record
+from core.events import UnknownEvent, decode_record
 from core.failures import PlaceLost
+from core.ledger import FoundPage, FoundRecord
 from journal.frames import (
     HEAD_BYTES,
     HEADER_BYTES,
@@ -46,21 +47,6 @@ WALK_BYTES = 8 << 20
 BLOCK_BYTES = 256 << 10
 MOST_FRAMES = 4_096
 """The frames that are remembered. Beyond that, the oldest one is forgotten."""
-
-
-class FoundRecord(NamedTuple):
-    position: int
-    proof: int
-    events: Sequence[Event]
-
-
-class FoundPage(NamedTuple):
-    """Records that match. The search has reached `position`; `is_last` is true if it is the durable end."""
-
-    records: Sequence[FoundRecord]
-    position: int
-    proof: int
-    is_last: bool
 
 
 class JournalPages:
@@ -186,10 +172,6 @@ class _Segment:
         head = self.bytes_at(offset, HEAD_BYTES)
         return decode_head(head, offset, self.header.salt) if head else None
 
-    def records_at(self, offset: int, head: FrameHead) -> list[bytes]:
-        """Return the records of a frame. Raises BadBytes."""
-        return open_frame(self.bytes_at(offset, HEAD_BYTES + head.length), offset, self.seal)
-
 
 class _Walk:
     """One walk from the frame of a position on. Runs in the thread."""
@@ -279,7 +261,8 @@ class _Walk:
 
     def _take(self, segment: _Segment, offset: int, head: FrameHead) -> None:
         self._taken_bytes += HEAD_BYTES + head.length
-        for position, record in enumerate(segment.records_at(offset, head), head.first):
+        frame = segment.bytes_at(offset, HEAD_BYTES + head.length)
+        for position, record in enumerate(open_frame(frame, offset, segment.seal), head.first):
             if position < self._first_asked:
                 continue
             if len(self._found) >= self._asked.most:

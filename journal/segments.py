@@ -199,7 +199,7 @@ def _continuing_header(path: Path, segment: bytes, before: Tail | None) -> Segme
 
 
 def _is_torn(segment: bytes, bad: BadBytes) -> bool:
-    """Return true if the bad bytes can be writes that were never durable."""
+    """Return True if the bad bytes can be writes that were never durable."""
     return (
         bad.offset > 0
         and not bad.whole

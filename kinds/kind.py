@@ -211,10 +211,6 @@ class Kind:
         """The object of the chat platform that a listing stands for; None if it stands for none."""
         return self.facts.question if self.facts is not None else None
 
-    def is_a(self, known: PlatformObject) -> bool:
-        """Return true if a listing stands for such an object of the chat platform."""
-        return self.known_as == known
-
     @property
     def prefix(self) -> str:
         """The beginning of the refs of its listings."""

@@ -56,11 +56,10 @@ class Sources:
     """The parts of a gateway that keep numbers.
 
     Args:
-        readiness: returns None when the gateway is ready, else why it is not.
         messages: counts direct messages; None where none are sent.
+        readiness: returns the reason why the gateway is not ready; None if it is.
         connections: returns the connections of clients: `open`, `refused` and `closed_for_others`.
-        fleet: returns what `replication.node.Node.standing` does, and `may_send_webhooks`; None outside of a
-            fleet.
+        fleet: returns the node as `Fleet.metered` describes it; None outside of a fleet.
     """
 
     clock: Clock
@@ -81,7 +80,7 @@ class Sources:
     readiness: Callable[[], str | None]
     connections: Callable[[], Mapping[str, int]]
     fleet: Callable[[], Mapping[str, Any] | None]
-    concerns: Callable[[], Sequence[Concern]]
+    concerns: Callable[[], tuple[Concern, ...]]
 
 
 class Collectors:

@@ -1,4 +1,4 @@
-"""A deployment's numbers: the limits that are in force, as the document says them.
+"""A deployment's numbers: the limits in force, as texts of the document.
 
 The composition root makes the value from the settings. Texts name a number as `$name`; `words` has the names.
 """
@@ -9,7 +9,7 @@ from string import Template
 
 _UNITS = ((86_400, "days"), (3_600, "hours"), (60, "minutes"))
 _MANY = 3
-"""A span is said in the largest unit of which it has that many: 24 hours and 120 minutes, but 14 days."""
+"""A span is written in the largest unit of which it has three or more: 24 hours, but 14 days."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Deployment:
 
 
 def span(seconds: float) -> str:
-    """Say a span of time in words."""
+    """Return a span of time in words."""
     for unit_seconds, unit in _UNITS:
         if seconds >= _MANY * unit_seconds and seconds % unit_seconds == 0:
             return f"{seconds / unit_seconds:g} {unit}"

@@ -16,8 +16,7 @@ from actions.users import ACTS, SESSION_PATTERN
 from actions.views import ID_PATTERN
 from core.version import API_VERSION, VERSION, VERSIONS
 from forms.schema import type_schema
-from handlers.reply import BODIES as ERROR_BODIES
-from handlers.reply import EVENT_STREAM, JSON, ErrorBody, Reply, encode_json, refused
+from handlers.reply import ERROR_BODIES, EVENT_STREAM, JSON, ErrorBody, Reply, encode_json, refused
 from handlers.route import Access, AnyRoute
 from handlers.routes import TAGS
 from kinds.kind import Kind
@@ -440,7 +439,7 @@ def _common_headers(route: AnyRoute, status: int) -> Sequence[str]:
 
 
 def _error_schema(status: int, replies: Iterable[Reply]) -> Node:
-    """Return the shapes of the errors, the longest first, with the status that they have here."""
+    """Return the shapes of errors with the status, the shapes with the most fields first."""
     shapes = dict.fromkeys(sorted((_shape(reply) for reply in replies), key=_SHAPES.index))
     refs = [{**ref(shape), "properties": {"status": {"const": status}}} for shape in shapes]
     return refs[0] if len(refs) == 1 else {"anyOf": refs}

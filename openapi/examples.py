@@ -32,7 +32,7 @@ NOW_MS = 1_750_000_000_000
 DAY_MS = 86_400_000
 SERVER_COUNT = 1_200
 QUARANTINE = Quarantine("vote", "You voted from many accounts.", OPERATOR, NOW_MS, NOW_MS + 7 * DAY_MS)
-"""The examples are about one listing of each kind, their owner, and a user who has voted."""
+"""The examples have one listing of each kind, the owner of all, and a user who has voted."""
 
 SCHEMAS = schema_components(ALL_ROUTES)
 

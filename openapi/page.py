@@ -115,7 +115,7 @@ def _section(anchor: str, title: str, *content: _Html) -> _Html:
 
 
 def _prose(text: str) -> list[_Html]:
-    """Paragraphs with `code` and **bold**: the Markdown that the document uses."""
+    """Return paragraphs with `code` and **bold**, the Markdown of the document."""
     return [_el("p", *_inline(" ".join(part.split()))) for part in text.split("\n\n")]
 
 
@@ -249,7 +249,7 @@ def _table(rows: Iterable[tuple[str, Node, str, bool]]) -> _Html:
 
 
 def _type(schema: Node) -> list[str]:
-    """The kind of value, in words, with links to other schemas."""
+    """Return the kind of a value in words, with links to other schemas."""
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
         return [_el("a", name, href=f"#schema-{name}")]
@@ -279,7 +279,7 @@ _RULES = {
 
 
 def _rules(schema: Node) -> Iterable[str]:
-    """The bounds of a value, and of what a list or an alternative holds."""
+    """Yield the bounds of a value, and of the items of a list or the parts of an alternative."""
     rules = [
         text.format(json.dumps(schema[keyword]) if keyword == "default" else schema[keyword])
         for keyword, text in _RULES.items()

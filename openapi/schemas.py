@@ -15,7 +15,7 @@ from actions.views import Moment, Snowflake, id_view
 from core.rows import WebhookEvent
 from forms.fields import Form, declared_fields
 from forms.schema import COMPONENTS, form_components, type_schema
-from handlers.reply import BODIES, ErrorBody
+from handlers.reply import ERROR_BODIES, ErrorBody
 from handlers.route import AnyRoute
 from kinds.kind import Kind
 from kinds.registry import KINDS
@@ -128,7 +128,7 @@ def schema_components(routes: Iterable[AnyRoute]) -> Node:
     of_forms = form_components(body for body in bodies if issubclass(body, Form))
     pushes = StatsBody.__subclasses__()
     answers = {route.answer: None for route in routes if route.answer is not None}
-    errors: dict[type[Struct], None] = dict.fromkeys([ErrorBody, *BODIES.values()])
+    errors: dict[type[Struct], None] = dict.fromkeys([ErrorBody, *ERROR_BODIES.values()])
     of_webhooks = [body for bodies in WEBHOOK_BODIES.values() for body in bodies]
     of_structs = _structs([*pushes, *answers, *errors, *of_webhooks])
     for kind in KINDS:
@@ -194,7 +194,7 @@ def _structs(types: Iterable[type[Struct]]) -> Node:
 
 
 def _shown(struct_name: str) -> str:
-    """Return a struct's name for the world: views and bodies are called as what they show."""
+    """Return the public name of a struct: a view or a body is named after its content."""
     return struct_name.removesuffix("View").removesuffix("Body")
 
 

@@ -83,10 +83,10 @@ async def all_webhooks(parts: GatewayParts) -> WebhooksInside:
     await asyncio.sleep(0)
     return WebhooksInside(
         pending=len(deliveries.pending),
-        in_flight=parts.outbox.in_flight,
-        proxy_down=parts.outbox.stopped,
+        in_flight=parts.numbers.outbox.in_flight,
+        proxy_down=parts.numbers.outbox.stopped,
         waiting_endpoints=len(deliveries.refs_pending),
-        suspended_endpoints=len(parts.outbox.suspended),
+        suspended_endpoints=len(parts.numbers.outbox.suspended),
         failing_endpoints=len(failing),
         failing=failing_views,
         loaded=loaded_views,
@@ -104,7 +104,7 @@ def _endpoints(parts: GatewayParts, refs: Iterable[str]) -> tuple[EndpointInside
 
 
 def _endpoint(parts: GatewayParts, listing: Listing, webhook: Webhook) -> EndpointInside:
-    standing = parts.outbox.standing(listing.ref, parts.clock.steady_ms())
+    standing = parts.numbers.outbox.standing(listing.ref, parts.tools.clock.steady_ms())
     return EndpointInside(
         kind=kind_of(listing.ref).plural,
         id=listing.id,

@@ -6,8 +6,7 @@ from msgspec import Meta
 
 from actions.views import NULL, Amount, Count, Success, example
 from core.failures import Unavailable
-from handlers.reply import Reply, success
-from handlers.request import Request
+from handlers.reply import Reply
 from handlers.slices import refreshed_digest
 from operators.gateway_parts import GatewayParts
 
@@ -39,36 +38,34 @@ class Verified(Success):
     equal: Annotated[bool, example(True)]
 
 
-def backup(parts: GatewayParts, _: Request) -> Reply:
+def backup(parts: GatewayParts) -> Reply:
     """Return the state in one file, encrypted, as of when its last byte leaves."""
     headers = {"Content-Disposition": 'attachment; filename="votegate.backup"'}
-    return Reply(200, b"", headers, content_type=BACKUP, stream=parts.snapshotter.backup())
+    return Reply(200, b"", headers, content_type=BACKUP, stream=parts.numbers.snapshotter.backup())
 
 
-async def snapshot(parts: GatewayParts, _: Request) -> Reply:
+async def snapshot(parts: GatewayParts) -> SnapshotTaken:
     try:
-        taken = await parts.snapshotter.take()
+        taken = await parts.numbers.snapshotter.take()
     except OSError as error:
         raise Unavailable(f"the disk takes no snapshot ({error.strerror})") from None
-    seconds = round(taken.seconds, 3)
-    return success(SnapshotTaken(position=taken.position, bytes=taken.bytes, seconds=seconds))
+    return SnapshotTaken(position=taken.position, bytes=taken.bytes, seconds=round(taken.seconds, 3))
 
 
-async def verify(parts: GatewayParts, _: Request) -> Reply:
+async def verify(parts: GatewayParts) -> Verified:
     """Compare the state in memory with the state folded from disk, at one position."""
-    ledger = parts.ledger
+    ledger = parts.tools.ledger
     # The lock is held while files of the data folder come and go. With it, the newest snapshot stays no newer
     # than the position that is folded.
-    async with parts.snapshotter.lock:
+    async with parts.numbers.snapshotter.lock:
         await refreshed_digest(ledger.state)
         position, digest = ledger.head, ledger.state.digest()
         await ledger.durable(position)
         folded = await parts.fold(position)
-    verified = Verified(
+    return Verified(
         position=position,
         digest=digest,
         folded_digest=folded.digest,
         problem=folded.problem,
         equal=digest == folded.digest,
     )
-    return success(verified)

@@ -68,7 +68,7 @@ class LimiterInside(Success):
 
 
 async def limiter_use(parts: GatewayParts) -> LimiterInside:
-    limits, bots, now_ns = parts.public.limits, parts.state.listings, parts.clock.monotonic_ns
+    limits, bots, now_ns = parts.public.limits, parts.state.listings, parts.tools.clock.monotonic_ns
 
     def of_bots(decide: Callable[[Listing, int], Decision]) -> Callable[[str], Decision | None]:
         """Return a function from a bot's ref to its decision; None for a bot that has gone."""

@@ -1,10 +1,11 @@
-"""The table of the operator's pages. Invariant: a page and its JSON are made of one value.
+"""The table of the operations under `/debug`, and of the operator's pages.
+
+Invariant: a page and its JSON are made of one value.
 
     Webhooks:  GET /debug/webhooks        the view, drawn by web/templates/debug/webhooks.html
                GET /debug/webhooks.json   the view as JSON: an operation of the API
 
-A row has the function that returns the view, and everything else about the page and the operation. `CALLS`
-are the operations that have no page.
+A row has the function that returns the view, and everything else about the operation and its page.
 """
 
 import inspect
@@ -18,7 +19,7 @@ from msgspec import Struct
 from actions.action import RefusedFor
 from actions.views import Success
 from forms.reading import read_query
-from handlers.reply import Reply, success
+from handlers.reply import JSON, Reply, success
 from handlers.request import Endpoint, Request
 from handlers.route import AnyRoute, RouteOf
 from handlers.routes import ROUTES
@@ -28,6 +29,7 @@ from metrics.collectors import PLAIN
 from operators.all_webhooks import WebhooksInside, all_webhooks
 from operators.data_folder import BACKUP, SnapshotTaken, Verified, backup, snapshot, verify
 from operators.gateway_parts import GatewayParts
+from operators.journal_tail import JournalPage, JournalQuery
 from operators.limiter_use import LimiterInside, limiter_use
 from operators.overview import (
     ConcernsNow,
@@ -38,13 +40,7 @@ from operators.overview import (
     overview_html,
     stored_data,
 )
-from operators.recent import (
-    ErrorLines,
-    JournalPage,
-    JournalQuery,
-    logged_errors,
-    newest_events,
-)
+from operators.recent_errors import ErrorLines
 from operators.subjects import (
     INSIDES,
     FindQuery,
@@ -62,54 +58,58 @@ if TYPE_CHECKING:
 
 V = TypeVar("V", bound=Success)
 Html = Mapping[str, Any]
+Show = Callable[[GatewayParts, Request], V | Reply | Awaitable[V | Reply]]
 
 
 def _no_html(_: Any, __: Request, ___: "Markdown") -> Html:
     return {}
 
 
+async def answer_of(show: Show[V], parts: GatewayParts, request: Request) -> V | Reply:
+    """Return the answer of an operation. Raises the refusals of its row."""
+    answer = show(parts, request)
+    return await answer if inspect.isawaitable(answer) else answer
+
+
 @dataclass(frozen=True, kw_only=True)
-class OperatorPage(Generic[V]):
-    """A page and its JSON.
+class DebugOperation(Generic[V]):
+    """An operation of the API, and its page if it has one.
 
     Args:
-        path: the path of the page. Its JSON has the same with `.json`, if `json` names no other.
+        page: the path of the page; "" if there is none.
+        path: the path of the operation; by default that of the page with `.json`.
+        name: the id of the operation.
+        view: the type of the answer; None if `show` returns a reply that is no view.
+        show: returns the view.
         section: the name of the page in the navigation, and its title; "" if it is not there.
         title: returns the title, if it is no section.
-        template: the template in `web/templates/debug/`, which gets the view as `value`; the end of the path
-            if it has no name.
+        template: the template in `web/templates/debug/`, which gets the view as `value`; by default, the end
+            of the page's path.
         html: returns further values for the template.
-        name: the id of the operation that answers with the JSON.
-        view: the type of the value.
-        show: returns the value.
     """
 
-    path: str
-    json: str = ""
-    section: str = ""
-    title: Callable[[V], str] | None = None
-    template: str = ""
-    html: Callable[[V, Request, "Markdown"], Html | Awaitable[Html]] = _no_html
+    page: str = ""
+    path: str = ""
+    method: str = "GET"
     name: str
-    view: type[V]
-    show: Callable[[GatewayParts, Request], V | Awaitable[V]]
+    view: type[V] | None = None
+    show: Show[V]
     summary: str
     about: str
     outcome: str
     query: type[Struct] | None = None
     refuses: tuple[RefusedFor, ...] = ()
-
-    async def value(self, parts: GatewayParts, request: Request) -> V:
-        """Return the value. Raises the refusals of the row."""
-        value = self.show(parts, request)
-        return await value if inspect.isawaitable(value) else value
+    content_type: str = JSON
+    section: str = ""
+    title: Callable[[V], str] | None = None
+    template: str = ""
+    html: Callable[[V, Request, "Markdown"], Html | Awaitable[Html]] = _no_html
 
     @property
     def route(self) -> RouteOf[GatewayParts]:
-        """The operation that answers with the JSON."""
         return RouteOf(
-            "GET",
-            self.json or f"{self.path}.json",
+            self.method,
+            self.path or f"{self.page}.json",
             self.name,
             endpoint=self._endpoint,
             access="operator",
@@ -120,16 +120,18 @@ class OperatorPage(Generic[V]):
             outcome=self.outcome,
             refuses=self.refuses,
             query=self.query,
+            content_type=self.content_type,
         )
 
     def _endpoint(self, parts: GatewayParts) -> Endpoint:
         async def answer(request: Request) -> Reply:
-            return success(await self.value(parts, request))
+            shown = await answer_of(self.show, parts, request)
+            return shown if isinstance(shown, Reply) else success(shown)
 
         return answer
 
 
-def _listing_page(kind: Kind) -> OperatorPage[Any]:
+def _listing_page(kind: Kind) -> DebugOperation[Any]:
     """Return the page of everything about a listing of a kind."""
     parts = (
         ("its keys without values", kind.keys is not None),
@@ -138,8 +140,8 @@ def _listing_page(kind: Kind) -> OperatorPage[Any]:
         ("its newest deliveries", True),
     )
     shown = ", ".join(["The listing", *(text for text, is_there in parts if is_there)])
-    return OperatorPage(
-        path=f"/debug/listings/{kind}/{{id}}",
+    return DebugOperation(
+        page=f"/debug/listings/{kind}/{{id}}",
         title=name_of,
         template="listing",
         html=partial(listing_html, kind),
@@ -153,10 +155,10 @@ def _listing_page(kind: Kind) -> OperatorPage[Any]:
     )
 
 
-OPERATOR_PAGES: tuple[OperatorPage[Any], ...] = (
-    OperatorPage(
-        path="/debug",
-        json="/debug/overview.json",
+_WITH_PAGES: tuple[DebugOperation[Any], ...] = (
+    DebugOperation(
+        page="/debug",
+        path="/debug/overview.json",
         section="Overview",
         template="overview",
         html=lambda value, _, __: overview_html(value),
@@ -170,8 +172,8 @@ OPERATOR_PAGES: tuple[OperatorPage[Any], ...] = (
         ),
         outcome="The process.",
     ),
-    OperatorPage(
-        path="/debug/webhooks",
+    DebugOperation(
+        page="/debug/webhooks",
         section="Webhooks",
         name="showWebhooksInside",
         view=WebhooksInside,
@@ -180,8 +182,8 @@ OPERATOR_PAGES: tuple[OperatorPage[Any], ...] = (
         about="The queue, the endpoints that fail or are suspended and why, and the most loaded ones.",
         outcome="The webhooks.",
     ),
-    OperatorPage(
-        path="/debug/limiter",
+    DebugOperation(
+        page="/debug/limiter",
         section="Limiter",
         name="showLimiter",
         view=LimiterInside,
@@ -190,30 +192,30 @@ OPERATOR_PAGES: tuple[OperatorPage[Any], ...] = (
         about="The bots that use most of each limit, and the addresses whose requests fail most.",
         outcome="The limiter.",
     ),
-    OperatorPage(
-        path="/debug/errors",
+    DebugOperation(
+        page="/debug/errors",
         section="Errors",
         name="showErrors",
         view=ErrorLines,
-        show=lambda parts, _: logged_errors(parts),
+        show=lambda parts, _: parts.errors.show(),
         summary="Show the last warnings and errors",
         about="The newest lines of the log from level WARNING on, since the process began.",
         outcome="The lines, the newest first.",
     ),
-    OperatorPage(
-        path="/debug/journal",
+    DebugOperation(
+        page="/debug/journal",
         section="Journal",
         html=lambda _, request, __: {"before": request.query.get("before")},
         name="showJournal",
         view=JournalPage,
-        show=lambda parts, request: newest_events(parts, read_query(JournalQuery, request.query)),
+        show=lambda parts, request: parts.tail.page(read_query(JournalQuery, request.query).before),
         summary="Show the newest events of the journal",
         about="Those since the process began, in pages. No secret is shown.",
         outcome="A page of events.",
         query=JournalQuery,
     ),
-    OperatorPage(
-        path="/debug/data",
+    DebugOperation(
+        page="/debug/data",
         section="Data",
         title=lambda _: "Data on disk",
         name="showData",
@@ -223,8 +225,8 @@ OPERATOR_PAGES: tuple[OperatorPage[Any], ...] = (
         about="Positions of the log, and digests of the state: equal digests mean equal states.",
         outcome="Positions and digests.",
     ),
-    OperatorPage(
-        path="/debug/find",
+    DebugOperation(
+        page="/debug/find",
         title=lambda _: "Find",
         html=lambda _, request, __: {"q": request.query.get("q", "").strip()},
         name="find",
@@ -236,8 +238,8 @@ OPERATOR_PAGES: tuple[OperatorPage[Any], ...] = (
         query=FindQuery,
     ),
     *map(_listing_page, KINDS),
-    OperatorPage(
-        path="/debug/users/{id}",
+    DebugOperation(
+        page="/debug/users/{id}",
         title=lambda user: f"User {user.id}",
         template="user",
         name="showUserInside",
@@ -251,84 +253,74 @@ OPERATOR_PAGES: tuple[OperatorPage[Any], ...] = (
 )
 
 
-CALLS: tuple[RouteOf[GatewayParts], ...] = (
-    RouteOf(
-        "GET",
-        "/metrics",
-        "readMetrics",
-        endpoint=lambda parts: parts.scraping.metrics,
-        access="operator",
-        tag="Debug",
-        summary="The numbers of the process, for Prometheus",
-        description=(
-            "Counts, histograms and gauges in the text format of Prometheus, or in OpenMetrics for a request"
-            " that accepts `application/openmetrics-text`. The same can be served without a token on an"
-            " address of its own (`metrics.address`)."
-        ),
-        answer=None,
-        outcome="The numbers of this moment.",
-        content_type=PLAIN.partition(";")[0],
+READ_METRICS = DebugOperation[Any](
+    path="/metrics",
+    name="readMetrics",
+    show=lambda parts, request: parts.scraping.metrics(request),
+    summary="The numbers of the process, for Prometheus",
+    about=(
+        "Counts, histograms and gauges in the text format of Prometheus, or in OpenMetrics for a request"
+        " that accepts `application/openmetrics-text`. The same can be served without a token on an"
+        " address of its own (`metrics.address`)."
     ),
-    RouteOf(
-        "GET",
-        "/debug/concerns",
-        "showConcerns",
-        endpoint=lambda parts: lambda _: success(concerns_now(parts)),
-        access="operator",
-        tag="Debug",
-        summary="Say what is wrong now",
-        description=(
-            "Problems of the disk, of Redis and the fleet, of endpoints, of client addresses and of "
-            "observers. Each says what it means and what to do next."
-        ),
-        answer=ConcernsNow,
-        outcome="What is wrong; nothing if all is well.",
+    outcome="The numbers of this moment.",
+    content_type=PLAIN.partition(";")[0],
+)
+SHOW_CONCERNS = DebugOperation[Any](
+    path="/debug/concerns",
+    name="showConcerns",
+    show=lambda parts, _: concerns_now(parts),
+    summary="Say what is wrong now",
+    about=(
+        "Problems of the disk, of Redis and the fleet, of endpoints, of client addresses and of "
+        "observers. Each says what it means and what to do next."
     ),
-    RouteOf(
-        "POST",
-        "/debug/snapshot",
-        "takeSnapshot",
-        endpoint=lambda parts: partial(snapshot, parts),
-        access="operator",
-        tag="Debug",
-        summary="Take a snapshot now",
-        description="Writes the state whole. Answers once it is on disk.",
-        answer=SnapshotTaken,
-        outcome="It is on disk.",
-        refuses=("unavailable",),
+    view=ConcernsNow,
+    outcome="What is wrong; nothing if all is well.",
+)
+TAKE_SNAPSHOT = DebugOperation[Any](
+    method="POST",
+    path="/debug/snapshot",
+    name="takeSnapshot",
+    show=lambda parts, _: snapshot(parts),
+    summary="Take a snapshot now",
+    about=(
+        "Writes the whole state to a new file, while the gateway goes on. Answers once it is on disk. The "
+        "next start is faster."
     ),
-    RouteOf(
-        "GET",
-        "/debug/snapshot",
-        "backUp",
-        endpoint=lambda parts: partial(backup, parts),
-        access="operator",
-        tag="Debug",
-        summary="Download a backup",
-        description="""\
-The whole state in one file, as it is when the last byte leaves. It is sealed, so keep the sealing
-keys, in another place.
+    view=SnapshotTaken,
+    outcome="It is on disk.",
+    refuses=("unavailable",),
+)
+BACK_UP = DebugOperation[Any](
+    path="/debug/snapshot",
+    name="backUp",
+    show=lambda parts, _: backup(parts),
+    summary="Download a backup",
+    about="""\
+The whole state in one encrypted file, as it is when the last byte leaves. Only the sealing keys open it, and
+they are not in it: keep a copy of them in another place.
 
 A backup that could not be brought to its end is cut off with its connection, and refused when it is read.""",
-        answer=None,
-        outcome="The backup.",
-        refuses=("unavailable",),
-        content_type=BACKUP,
-    ),
-    RouteOf(
-        "POST",
-        "/debug/verify",
-        "verifyState",
-        endpoint=lambda parts: partial(verify, parts),
-        access="operator",
-        tag="Debug",
-        summary="Compare memory with disk",
-        description="Folds what is on disk afresh and compares digests, at one position of the log.",
-        answer=Verified,
-        outcome="Both digests.",
-        refuses=("unavailable",),
-    ),
+    outcome="The backup.",
+    refuses=("unavailable",),
+    content_type=BACKUP,
 )
-OPERATOR_ROUTES = (*CALLS, *(page.route for page in OPERATOR_PAGES))
+VERIFY_STATE = DebugOperation[Any](
+    method="POST",
+    path="/debug/verify",
+    name="verifyState",
+    show=lambda parts, _: verify(parts),
+    summary="Compare memory with disk",
+    about=(
+        "Reads everything on disk again, and compares it with the state in memory, at one position of the "
+        "log. With millions of votes that takes some seconds of one core. It changes nothing."
+    ),
+    view=Verified,
+    outcome="Both digests.",
+    refuses=("unavailable",),
+)
+OPERATIONS = (READ_METRICS, SHOW_CONCERNS, TAKE_SNAPSHOT, BACK_UP, VERIFY_STATE, *_WITH_PAGES)
+OPERATOR_ROUTES = tuple(each.route for each in OPERATIONS)
 ALL_ROUTES: tuple[AnyRoute, ...] = (*ROUTES, *OPERATOR_ROUTES)
 """All routes of the API."""

@@ -1,34 +1,33 @@
-"""The operator's pages as a site: who is let in, which pages there are, and the live overview.
+"""The operator's pages as a site: the sign-in, the table of pages, and the live overview.
 
-Invariants. Any visitor but the operator sees the sign-in alone. The API's check decides who is the operator,
-and nothing keeps the token. A page that changes something is a POST, and the GET of the same path asks for
-confirmation.
+Invariants: a visitor who is not the operator sees the sign-in alone. The check of the API decides who is the
+operator, and nothing keeps the token. A page that changes something is a POST, and the GET of the same path
+asks for confirmation.
 
-A wrong token is a failure of its address, in one count with those of the API. A sign-in always makes a new
-session, and ends the one that the browser had.
+A wrong token is a failure of its address, and counts together with wrong keys and tokens at the API. A
+sign-in always makes a new session, and ends the one that the browser had.
 """
 
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import msgspec
 
-from actions.views import Success
 from core.actors import OPERATOR as ACTOR
 from handlers.operator import Operator, token_digest
 from handlers.reply import Reply
 from languages.refusals import Refusal
 from operators.gateway_parts import GatewayParts
-from operators.operator_actions import OperatorActions, OperatorVisit, action_rows
-from operators.operator_pages import OPERATOR_PAGES, OperatorPage
+from operators.operator_actions import OperatorVisit, action_rows
+from operators.operator_pages import OPERATIONS, DebugOperation, answer_of
 from operators.overview import live_values, overview
 from watchers.security_log import tell
 from web.audiences import Audience
 from web.cookies import OPERATOR, Notices, keeps_cookies
 from web.error_pages import ErrorText, ErrorTexts
-from web.json_answers import AnswerRefused
 from web.live import Live, ended, event
 from web.markdown import Markdown
 from web.other_sites import PAGE_HEADERS, origins_of_host, way_back
@@ -54,7 +53,7 @@ ERROR_TEXTS = ErrorTexts(
             "Wait, then try once more. If it was not you, the log names the address that guesses.",
         ),
         500: ErrorText(
-            "Something went wrong here", "Look for the number in the log: it stands beside the cause."
+            "Something went wrong here", "Look for the number in the log: the cause is beside it."
         ),
         503: ErrorText(
             "It cannot be done right now",
@@ -84,11 +83,11 @@ def operator_audience(sessions: OperatorSessions, notices: Notices) -> Audience[
         frame="debug/frame.html",
         headers=PAGE_HEADERS,
         error_texts=ERROR_TEXTS,
-        values={"sections": [(page.path, page.section) for page in OPERATOR_PAGES if page.section]},
+        values={"sections": [(each.page, each.section) for each in OPERATIONS if each.section]},
     )
 
 
-WRONG = "This is not the operator token. It stands in the file operator.token of the data folder."
+WRONG = "This is not the operator token. The file operator.token of the data folder has it."
 
 
 class SignInPage:
@@ -108,11 +107,9 @@ class SignInPage:
         if not token:
             return _page(visit, to, {"token": "Enter the token."}, 400)
         try:
-            refused = self._operator.refusal(visit.request.address, token)
+            self._operator.check(visit.request.address, token)
         except Refusal:
             return _page(visit, to, {"token": WRONG}, 401)
-        if refused is not None:
-            raise AnswerRefused(refused)
         self._sessions.end(OPERATOR.value(visit.request.headers))
         tell("operator_signed_in")
         return see_other(to, cookies=(OPERATOR.opened(self._sessions.open(token_digest(token))),))
@@ -162,21 +159,20 @@ class OperatorSite:
     parts: GatewayParts
     sign_in: SignInPage
     live: LiveOverview
-    actions: OperatorActions
     markdown: Markdown
 
-    async def show(self, visit: OperatorVisit, page: OperatorPage[Success]) -> Shown:
-        """Draw a page of the table."""
-        value = await page.value(self.parts, visit.request)
-        html = page.html(value, visit.request, self.markdown)
+    async def show(self, visit: OperatorVisit, operation: DebugOperation[Any]) -> Shown:
+        """Draw the page of an operation."""
+        value: Any = await answer_of(operation.show, self.parts, visit.request)
+        html = operation.html(value, visit.request, self.markdown)
         values = await html if inspect.isawaitable(html) else html
-        template = page.template or page.path.rpartition("/")[2]
-        title = page.title(value) if page.title is not None else page.section
+        template = operation.template or operation.page.rpartition("/")[2]
+        title = operation.title(value) if operation.title is not None else operation.section
         return Page(f"debug/{template}.html", title, {"value": value, **values})
 
 
-def _row(page: OperatorPage[Success]) -> PageRow:
-    return PageRow("GET", page.path, lambda to: partial(to.show, page=page), "operator")
+def _row(operation: DebugOperation[Any]) -> PageRow:
+    return PageRow("GET", operation.page, lambda to: partial(to.show, operation=operation), "operator")
 
 
 PAGES = (
@@ -184,7 +180,7 @@ PAGES = (
     PageRow("POST", SIGN_IN, lambda to: to.sign_in.sign_in, "anyone"),
     PageRow("POST", "/debug/sign-out", lambda to: to.sign_in.sign_out, "anyone"),
     PageRow("GET", "/debug/live", lambda to: to.live.stream, "anyone"),
-    *map(_row, OPERATOR_PAGES),
+    *(_row(each) for each in OPERATIONS if each.page),
     *action_rows(),
 )
 """A page that is not here does not exist."""

@@ -150,7 +150,7 @@ Age = Annotated[
 
 
 class Ages(View):
-    """How long the newest records of the journal, on disk and in a snapshot have been that."""
+    """The ages of the newest records: in the journal, on disk, and in a snapshot."""
 
     head: Age
     durable: Age
@@ -225,14 +225,14 @@ class Overview(Success):
 
 
 def concerns_now(parts: GatewayParts) -> ConcernsNow:
-    return ConcernsNow(concerns=parts.process.concerns())
+    return ConcernsNow(concerns=parts.numbers.concerns())
 
 
 def _positions(parts: GatewayParts) -> Positions:
     return Positions(
-        head=parts.ledger.head,
-        durable=parts.journal.durable_position,
-        snapshot=parts.snapshotter.position,
+        head=parts.tools.ledger.head,
+        durable=parts.numbers.journal.durable_position,
+        snapshot=parts.numbers.snapshotter.position,
     )
 
 
@@ -244,14 +244,15 @@ async def stored_data(parts: GatewayParts) -> StoredData:
 
 
 def overview(parts: GatewayParts) -> Overview:
-    process, samples, now_ns = parts.process, tuple(parts.lag.samples_ms), parts.clock.monotonic_ns()
-    not_ready = process.readiness()
+    numbers, now_ns = parts.numbers, parts.tools.clock.monotonic_ns()
+    samples = tuple(numbers.lag.samples_ms)
+    not_ready = numbers.readiness()
     return Overview(
         version=VERSION,
         uptime_seconds=(now_ns - parts.started_ns) // NS_PER_SECOND,
         ready=not_ready is None,
         not_ready_because=not_ready,
-        concerns=process.concerns(),
+        concerns=numbers.concerns(),
         positions=_positions(parts),
         ages_seconds=_ages(parts, now_ns),
         counts=_counts(parts),
@@ -260,22 +261,29 @@ def overview(parts: GatewayParts) -> Overview:
             voters_buckets=len(parts.public.limits.voters),
             failing_addresses=len(parts.public.limits.guard),
         ),
-        webhook_proxy_down=parts.outbox.stopped,
-        replication=convert(process.fleet(), FleetNodeView | None),
-        connections=convert(process.connections(), Connections),
-        memory=Memory(resident_bytes=process.resident_bytes()),
+        webhook_proxy_down=parts.numbers.outbox.stopped,
+        replication=_node(numbers.fleet()),
+        connections=convert(numbers.connections(), Connections),
+        memory=Memory(resident_bytes=parts.resident_bytes()),
         loop_lag_ms=LagOfMinute(last=samples[-1], max=max(samples), samples=samples),
         endpoints=tuple(EndpointUseView(**use._asdict()) for use in parts.timeline.last_minute()),
         series=_series(parts.timeline.points),
     )
 
 
+def _node(fleet: Mapping[str, Any] | None) -> FleetNodeView | None:
+    """Return the part of `Fleet.metered` that is shown."""
+    if fleet is None:
+        return None
+    return convert({name: fleet[name] for name in FleetNodeView.__struct_fields__}, FleetNodeView)
+
+
 def _ages(parts: GatewayParts, now_ns: int) -> Ages:
-    timeline, snapshot_ms = parts.timeline, parts.snapshotter.created_ms
+    timeline, snapshot_ms = parts.timeline, parts.numbers.snapshotter.created_ms
     return Ages(
         head=timeline.head.age_seconds(now_ns),
         durable=timeline.durable.age_seconds(now_ns),
-        snapshot=max(parts.clock.now_ms() - snapshot_ms, 0) / 1_000 if snapshot_ms else None,
+        snapshot=max(parts.tools.clock.now_ms() - snapshot_ms, 0) / 1_000 if snapshot_ms else None,
     )
 
 
@@ -286,8 +294,8 @@ def _counts(parts: GatewayParts) -> Counts:
         keys=state.listings.key_count,
         votes=len(state.votes),
         webhooks_pending=len(state.deliveries.pending),
-        webhooks_in_flight=parts.outbox.in_flight,
-        endpoints_suspended=len(parts.outbox.suspended),
+        webhooks_in_flight=parts.numbers.outbox.in_flight,
+        endpoints_suspended=len(parts.numbers.outbox.suspended),
     )
 
 
@@ -307,8 +315,10 @@ CHARTS = (
 
 
 def overview_html(value: Overview) -> Mapping[str, Any]:
-    """Return the values for the page: those of the part that moves, the charts, and the points as rows, the
-    newest first, in the order of the columns."""
+    """Return the values for the page: the part that moves, the charts, and the points as rows.
+
+    The rows are in the order of time, the newest first, and their cells in that of the columns.
+    """
     rows = list(zip(*asdict(value.series).values(), strict=True))[::-1]
     return {**live_values(value), "charts": CHARTS, "rows": rows}
 

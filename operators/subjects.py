@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
-from msgspec import Meta
+from msgspec import Meta, convert
 from msgspec.structs import asdict
 
 from actions.deliveries import DeliveryView, delivery_view
@@ -15,7 +15,7 @@ from actions.listing_views import (
     listing_view,
     stats_problem_views,
 )
-from actions.users import UserView
+from actions.users import UserView, user_view
 from actions.views import (
     NULL,
     Count,
@@ -34,8 +34,7 @@ from actions.views import (
 )
 from actions.webhooks import WebhookView, webhook_view
 from core.listing_table import ref_slices
-from core.rows import Listing, Review
-from core.state import State
+from core.rows import Review
 from forms.fields import Form
 from forms.rules import About, Says, Size
 from grammars.patterns import is_snowflake
@@ -47,7 +46,6 @@ from languages.refusals import Invalid
 from languages.said import Fault
 from listings.rules import listing_of
 from operators.gateway_parts import GatewayParts
-from ratelimit.bucket import Decision
 from search.finding import Hit, ListingSearch
 from votes.queries import RecentVotes, Voted, vote_status
 
@@ -143,15 +141,6 @@ class RecentVoteView(View):
     last_at: Moment
 
 
-_RecentVotes = Annotated[
-    tuple[RecentVoteView, ...], Meta(description=f"The last {RECENT_VOTES}, the newest first.")
-]
-_RecentDeliveries = Annotated[
-    tuple[DeliveryView, ...], Meta(description=f"The last {RECENT}, the newest first, with their attempts.")
-]
-_Voters = Annotated[Count, Meta(description="How many users have voted for it.")]
-
-
 class _Keys(View):
     """The fields of a listing with API keys."""
 
@@ -172,11 +161,16 @@ class _Pushed(View):
 
 
 class _Voted(View):
-    """The fields of all listings behind those of their parts."""
+    """The fields that every kind has, behind those of its parts."""
 
-    voters: _Voters
-    recent_votes: _RecentVotes
-    deliveries: _RecentDeliveries
+    voters: Annotated[Count, Meta(description="How many users have voted for it.")]
+    recent_votes: Annotated[
+        tuple[RecentVoteView, ...], Meta(description=f"The last {RECENT_VOTES}, the newest first.")
+    ]
+    deliveries: Annotated[
+        tuple[DeliveryView, ...],
+        Meta(description=f"The last {RECENT}, the newest first, with their attempts."),
+    ]
     deliveries_pending: Count
     history: Acts
     message: OwnerMessageOrNone
@@ -202,51 +196,31 @@ INSIDES: Mapping[str, type[Any]] = {kind.plural: _inside_of(kind) for kind in KI
 
 async def listing_inside(parts: GatewayParts, kind: Kind, listing_id: str) -> Any:
     """Return all about a listing. Raises Refusal."""
-    ref = kind.ref(listing_id)
-    votes = await _recent_votes(parts.state, ref)
-    row, now_ms = listing_of(parts.state, ref), parts.clock.now_ms()
-    fields = {"listing": listing_view(row), **_shared(parts, row, votes)}
-    if kind.keys is not None:
-        fields["keys"] = tuple(key_view(key, now_ms) for key in row.keys)
-    if kind.stats is not None:
-        limits = parts.public.limits_of(row).items()
-        fields["stats_problems"] = stats_problem_views(parts.public.problems.of(ref))
-        fields["limits"] = NextRequests(**{name: _next_request(decision) for name, decision in limits})
-    return INSIDES[kind.plural](**fields)
-
-
-def _shared(parts: GatewayParts, listing: Listing, votes: tuple[RecentVoteView, ...]) -> dict[str, Any]:
-    """Return the fields that all kinds of listing have."""
-    deliveries, webhook = parts.state.deliveries, listing.webhook
-    waiting = deliveries.waiting(listing.ref)
-    newest = deliveries.newest_first(listing.ref)[:RECENT]
-    return {
-        "webhook": webhook_view(webhook, waiting, parts.clock.now_ms()) if webhook is not None else None,
-        "voters": parts.state.votes.voters(listing.ref),
-        "recent_votes": votes,
-        "deliveries": tuple(delivery_view(row, webhook) for row in newest),
-        "deliveries_pending": waiting,
-        "history": act_views(listing),
-        "message": owner_message_view(listing),
-    }
-
-
-async def _recent_votes(state: State, ref: str) -> tuple[RecentVoteView, ...]:
+    state, ref = parts.state, kind.ref(listing_id)
     listing_of(state, ref)
     recent = RecentVotes(state, ref, RECENT_VOTES)
     await in_slices(recent.slices())
-    return tuple(
-        RecentVoteView(user=vote.user, votes=vote.votes, last_at=vote.last_ms) for vote in recent.found
-    )
-
-
-def _next_request(decision: Decision) -> NextRequest:
-    return NextRequest(
-        limit=decision.limit,
-        remaining=decision.remaining,
-        reset_seconds=decision.reset_seconds,
-        window_seconds=decision.window_seconds,
-    )
+    row, now_ms = listing_of(state, ref), parts.tools.clock.now_ms()  # it may have gone meanwhile
+    deliveries, webhook = state.deliveries, row.webhook
+    waiting = deliveries.waiting(ref)
+    fields = {
+        "listing": listing_view(row),
+        "webhook": webhook_view(webhook, waiting, now_ms) if webhook is not None else None,
+        "voters": state.votes.voters(ref),
+        "recent_votes": tuple(
+            RecentVoteView(user=vote.user, votes=vote.votes, last_at=vote.last_ms) for vote in recent.found
+        ),
+        "deliveries": tuple(delivery_view(each, webhook) for each in deliveries.newest_first(ref)[:RECENT]),
+        "deliveries_pending": waiting,
+        "history": act_views(row),
+        "message": owner_message_view(row),
+    }
+    if kind.keys is not None:
+        fields["keys"] = tuple(key_view(key, now_ms) for key in row.keys)
+    if kind.stats is not None:
+        fields["stats_problems"] = stats_problem_views(parts.public.problems.of(ref))
+        fields["limits"] = convert(dict(parts.public.limits_of(row)), NextRequests, from_attributes=True)
+    return INSIDES[kind.plural](**fields)
 
 
 class VoteOfUser(View):
@@ -278,51 +252,41 @@ async def user_inside(parts: GatewayParts, user: str) -> UserInside:
     """Return all that is known of a user. Raises Invalid for a text that is no id."""
     if not is_snowflake(user):
         raise Invalid({"id": Fault("no_snowflake")})
-    now_ms = parts.clock.now_ms()
-    survey = _Survey(parts.state, user, now_ms, parts.window_ms)
-    await in_slices(parts.ownership.survey())
-    await in_slices(survey.slices())
-    owned = parts.ownership.refs_of(user)
+    state, ownership, now_ms = parts.state, parts.tools.ownership, parts.tools.clock.now_ms()
+    votes = list[VoteOfUser]()
+
+    def slices() -> Iterator[None]:
+        for refs in ref_slices(state.listings.refs):
+            found = (_vote_of(parts, ref, user, now_ms) for ref in refs)
+            votes.extend(vote for vote in found if vote is not None)
+            yield
+
+    await in_slices(ownership.survey())
+    await in_slices(slices())
+    owned = ownership.refs_of(user)
     return UserInside(
-        **asdict(parts.user(user, now_ms)),
-        listings=tuple(hit_view(Hit(ref, parts.state.listings.brief(ref))) for ref in owned[:SHOWN]),
+        **asdict(user_view(parts.tools, user, now_ms)),
+        listings=tuple(hit_view(Hit(ref, state.listings.brief(ref))) for ref in owned[:SHOWN]),
         listings_count=len(owned),
-        votes=tuple(survey.votes),
-        votes_count=survey.votes_count,
+        votes=tuple(votes[:SHOWN]),
+        votes_count=len(votes),
     )
 
 
-class _Survey:
-    def __init__(self, state: State, user: str, now_ms: int, window_ms: int) -> None:
-        self._state = state
-        self._user = user
-        self._now_ms = now_ms
-        self._window_ms = window_ms
-        self.votes: list[VoteOfUser] = []
-        self.votes_count = 0
-
-    def slices(self) -> Iterator[None]:
-        for refs in ref_slices(self._state.listings.refs):
-            for ref in refs:
-                self._look(ref)
-            yield
-
-    def _look(self, ref: str) -> None:
-        status = vote_status(self._state, ref, self._user, self._now_ms, self._window_ms)
-        if status.last_ms is None:
-            return
-        self.votes_count += 1
-        if len(self.votes) < SHOWN:
-            kind, _, listing_id = ref.partition("/")
-            vote = VoteOfUser(
-                kind=kind,
-                id=listing_id,
-                name=self._state.listings.brief(ref).name,
-                voted=status.voted,
-                votes=status.vote,
-                last_at=status.last_ms,
-            )
-            self.votes.append(vote)
+def _vote_of(parts: GatewayParts, ref: str, user: str, now_ms: int) -> VoteOfUser | None:
+    """Return the votes of a user for a listing; None if there are none."""
+    status = vote_status(parts.state, ref, user, now_ms, parts.tools.window_ms)
+    if status.last_ms is None:
+        return None
+    kind, _, listing_id = ref.partition("/")
+    return VoteOfUser(
+        kind=kind,
+        id=listing_id,
+        name=parts.state.listings.brief(ref).name,
+        voted=status.voted,
+        votes=status.vote,
+        last_at=status.last_ms,
+    )
 
 
 def name_of(inside: Any) -> str:

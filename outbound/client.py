@@ -37,15 +37,8 @@ Origin = tuple[str, str, int]
 class ConnectionPool:
     """Idle connections, in the order in which they became idle. `now_ns` is monotonic time."""
 
-    def __init__(
-        self,
-        idle_seconds: float = IDLE_SECONDS,
-        per_origin: int = IDLE_PER_ORIGIN,
-        total: int = IDLE_TOTAL,
-    ) -> None:
-        self._idle_ns = round(idle_seconds * NS_PER_SECOND)
-        self._per_origin = per_origin
-        self._total = total
+    def __init__(self) -> None:
+        self._idle_ns = round(IDLE_SECONDS * NS_PER_SECOND)
         self._idle: dict[ClientConnection, tuple[Origin, int]] = {}  # with the time at which it became idle
         self._of_origin: dict[Origin, list[ClientConnection]] = {}
 
@@ -66,9 +59,9 @@ class ConnectionPool:
     def give(self, origin: Origin, connection: ClientConnection, now_ns: int) -> None:
         """Keep an idle connection. If there are too many, close the oldest one."""
         connections = self._of_origin.get(origin, [])
-        if len(connections) >= self._per_origin:
+        if len(connections) >= IDLE_PER_ORIGIN:
             self._drop(connections[0])
-        elif len(self._idle) >= self._total:
+        elif len(self._idle) >= IDLE_TOTAL:
             self._drop(next(iter(self._idle)))
         self._of_origin.setdefault(origin, []).append(connection)
         self._idle[connection] = origin, now_ns
@@ -137,7 +130,7 @@ class HttpClient:
         # Without the cache, half of the time of an exchange. The guard's answer for a URL never changes.
         self._prepare = lru_cache(URLS_KEPT)(self._prepared)
         self._dialler = dialler
-        self._pool = ConnectionPool(IDLE_SECONDS)
+        self._pool = ConnectionPool()
         self._clock = clock
         self._timeout_seconds = timeout_seconds
         self._fixed_headers = (

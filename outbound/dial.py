@@ -19,7 +19,7 @@ from grammars.service_urls import TunnelProxy
 from outbound.http1 import ClientConnection
 from outbound.proxies import TunnelHandshake
 from outbound.resolver import Resolver
-from outbound.result import READ_BYTES, TIMED_OUT, AtFault, ExchangeFailed, ExchangeProgress
+from outbound.result import READ_BYTES, TIMED_OUT, AtFault, ExchangeError, ExchangeFailed, ExchangeProgress
 from outbound.targets import ip_literal
 from outbound.tls_stream import HandshakeThreads, TlsStream
 
@@ -38,7 +38,11 @@ _OURS = {
     errno.ENOMEM,
 }
 
-_CONNECT_ERRORS = {errno.ECONNREFUSED: "refused", errno.ECONNRESET: "reset", errno.ETIMEDOUT: "timeout"}
+_CONNECT_ERRORS: dict[int, ExchangeError] = {
+    errno.ECONNREFUSED: "refused",
+    errno.ECONNRESET: "reset",
+    errno.ETIMEDOUT: "timeout",
+}
 
 
 class Guard(Protocol):

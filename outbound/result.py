@@ -1,21 +1,33 @@
-"""The outcome of an HTTP exchange. Invariant: a failure names the party at fault.
-
-The classes of failures without a status: dns, resolver, refused, reset, timeout, tls, too_large, blocked,
-proxy, protocol, internal, and connect for every other failure to connect.
-"""
+"""The outcome of an HTTP exchange. Invariant: a failure names the party at fault."""
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 READ_BYTES = 16 * 1024
 """The longest part of a response body that the client keeps, unless its maker wants more."""
 BYTES_EACH = 512
 """The bytes of a long response that allow one more chunk, one more read, and one more TLS record. A packet of
 the network has more."""
+
+ExchangeError = Literal[
+    "dns",
+    "resolver",
+    "refused",
+    "reset",
+    "connect",
+    "timeout",
+    "tls",
+    "too_large",
+    "blocked",
+    "proxy",
+    "protocol",
+    "internal",
+]
+"""The classes of failures without a status. A failure to connect that has no other class is `connect`."""
 
 
 class AtFault(Enum):
@@ -31,7 +43,7 @@ class HttpResult(NamedTuple):
     """A final response, or a failure.
 
     `status` is None if no final response came. `error` is None for 200 to 299, else the class of the failure:
-    `http_<status>`, or one of the classes above. Header names are in lower case. `body` holds at most
+    `http_<status>`, or an `ExchangeError`. Header names are in lower case. `body` holds at most
     the first READ_BYTES bytes.
     """
 
@@ -46,13 +58,14 @@ class HttpResult(NamedTuple):
 
 # -- failures ------------------------------------------------------------------------------------------------
 
-TIMED_OUT = ("timeout", AtFault.ENDPOINT)
+Hung = tuple[ExchangeError, AtFault]
+TIMED_OUT: Hung = ("timeout", AtFault.ENDPOINT)
 
 
 class ExchangeFailed(Exception):
-    """The exchange got no status. `error` is the class of the failure."""
+    """The exchange got no status."""
 
-    def __init__(self, error: str, fault: AtFault = AtFault.ENDPOINT) -> None:
+    def __init__(self, error: ExchangeError, fault: AtFault = AtFault.ENDPOINT) -> None:
         super().__init__(error)
         self.error = error
         self.fault = fault
@@ -66,5 +79,5 @@ class ExchangeProgress:
     which the name of the endpoint is resolved.
     """
 
-    hung: tuple[str, AtFault] = TIMED_OUT
+    hung: Hung = TIMED_OUT
     looking_up: Callable[[], AbstractAsyncContextManager[None]] = nullcontext

@@ -27,7 +27,7 @@ KEPT_NS = 600 * NS_PER_SECOND
 """The time for which a list of servers is kept."""
 MOST_USERS = 1_000
 """The users whose lists of servers are kept."""
-_SERVERS = "|".join(kind.plural for kind in KINDS if kind.is_a("server"))
+_SERVERS = "|".join(kind.plural for kind in KINDS if kind.known_as == "server")
 _PAGES_WITH_SERVERS = re.compile(rf"/(?:{_SERVERS})/(new|[0-9]+/(?:manage|take-over))(?=[/?#]|$)")
 
 

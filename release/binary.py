@@ -28,31 +28,17 @@ def main() -> None:
     # An order that changes with each process would give another binary each time. Modules are not compressed:
     # each start imports a thousand.
     environment = {**os.environ, "PYTHONHASHSEED": "0", "PYINSTALLER_ZLIB_COMPRESSION_LEVEL": "0"}
-    pip = (
-        "-m",
-        "pip",
-        "wheel",
-        "--quiet",
-        "--disable-pip-version-check",
-        "--no-deps",
-        "--no-build-isolation",
-    )
-    _run(*pip, "--wheel-dir", str(BUILD), str(ROOT), environment=environment)
+    pip = "-m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir"
+    _run(*pip.split(), str(BUILD), str(ROOT), environment=environment)
     (wheel,) = BUILD.glob("*.whl")
     with zipfile.ZipFile(wheel) as packed:
         packed.extractall(WHEEL)
     # Beside the wheel, not in this folder: PyInstaller would look for its imports in the source tree first.
     shutil.copy(ROOT / "release" / "entry.py", BUILD)
-    quiet = ("--noconfirm", "--clean", "--log-level", "WARN")
     folders = ("--workpath", str(BUILD / "pyinstaller"), "--distpath", str(DIST))
-    _run(
-        "-m",
-        "PyInstaller",
-        *quiet,
-        *folders,
-        str(ROOT / "release" / "votegate.spec"),
-        environment=environment,
-    )
+    spec = str(ROOT / "release" / "votegate.spec")
+    installer = "-m PyInstaller --noconfirm --clean --log-level WARN"
+    _run(*installer.split(), *folders, spec, environment=environment)
     binary = DIST / "votegate"
     digest = hashlib.sha256(binary.read_bytes()).hexdigest()
     print(f"{binary.relative_to(ROOT)}: {binary.stat().st_size / 1e6:.1f} MB, sha256 {digest}")

@@ -14,8 +14,8 @@ from core.actors import UNKNOWN
 from core.events import Event, Merged, UserErased
 from core.failures import Unavailable
 from core.ledger import Ledger
-from replication.facts import Fact
-from replication.merge import Erasure, FactSource, Merge
+from replication.facts import ErasedFact, Fact
+from replication.merge import FactSource, Merge
 
 FACTS_AT_ONCE = 32
 DISK_SECONDS = 1.0  # between attempts while the journal takes no writes
@@ -84,7 +84,7 @@ class Applying:
             if await self._committed([merged, *events]):
                 return
 
-    async def erase(self, erasure: Erasure) -> None:
+    async def erase(self, erasure: ErasedFact) -> None:
         """Forget everything that this node knows of the user."""
         with self._search(erasure.user) as search:
             for _ in search.slices():

@@ -139,7 +139,7 @@ class Claims:
         raise voted_too_soon(next_vote_ms, min(at_ms, next_vote_ms - 1))
 
     def _is_over(self, claimed_ms: int, over_ms: int) -> bool:
-        """Tell if the claim is over. A claim more than a cooldown ahead is no node's."""
+        """Return True if the claim is over. A claim more than a cooldown ahead is no node's."""
         return not over_ms < claimed_ms <= over_ms + 2 * self.policy.cooldown_ms
 
     async def _replace(self, key: str, claim: str, stale: bytes | None) -> int:

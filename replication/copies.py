@@ -44,8 +44,8 @@ from replication.facts import (
 )
 from replication.loops import described
 from replication.members import CopyRequest, Registry, Status
-from replication.merge import Erasure, FactSource
-from replication.redis_link import ENVELOPE, Foreign, Link, SealedEntry
+from replication.merge import FactSource
+from replication.redis_link import BEGINNING, ENVELOPE, EntryId, Foreign, Link, SealedEntry
 
 PIECE_COST = 32_768  # bytes of votes; an equal cost for
 COSTS = {ListingFact: 512, UserFact: 512, DeliveryFact: 512, CountsFact: 2_048}
@@ -275,7 +275,7 @@ class Forgetting:
         for user in users:
             digest = self._digest_of(user)
             if digest in news:
-                await self._applying.erase(Erasure(user, digest, news[digest]))
+                await self._applying.erase(ErasedFact(digest, news[digest], user))
 
 
 def _users_of(event: Event) -> Iterator[str | None]:
@@ -335,7 +335,7 @@ class Fetcher:
 
     async def _fetch(self, request: CopyRequest, status: Status) -> None:
         key = self._link.key("copy", self._registry.name, request.copy)
-        seen, number, unsent = "0-0", 0, self._unsent_by(status.label)
+        seen, number, unsent = BEGINNING, 0, self._unsent_by(status.label)
         source = FactSource(status.label)
         while True:
             # The donor reads the request with one heartbeat, after this node has written it with another.
@@ -382,7 +382,7 @@ class Fetcher:
             if row.owner == donor
         }
 
-    async def _next(self, key: str, seen: str, donor: str) -> list[SealedEntry]:
+    async def _next(self, key: str, seen: EntryId, donor: str) -> list[SealedEntry]:
         while self._registry.is_there(donor):
             found = await self._link.read({key: seen}, PIECES_AHEAD)
             if found:
@@ -402,8 +402,8 @@ def _with_removed_votes(facts: Sequence[Fact], source: FactSource) -> FactSource
 
 
 def _is_outdated(fact: Fact, known: Mapping[str, int], fleet: FleetView) -> bool:
-    """Tell if the fact is of a delivery of which this node has read more than the donor's `known`: it may
-    have forgotten the delivery since, because it is finished."""
+    """Return True for a delivery of which this node has read more than the donor's `known`: it may have
+    forgotten the delivery since, because it is finished."""
     if not isinstance(fact, DeliveryFact):
         return False
     owner = fact.row.owner

@@ -11,11 +11,10 @@ import logging
 from core.clock import NS_PER_SECOND, Clock
 from core.fleet_table import FleetView, label_of, name_and_epoch
 from replication.applying import Applying
-from replication.loops import Pacing
 from replication.members import RefusedNodes, Registry
 from replication.merge import FactSource
 from replication.publisher import Entry
-from replication.redis_link import EntryId, Foreign, Link, entry_id_of
+from replication.redis_link import EntryId, Foreign, Link
 from replication.usage import Usage
 
 log = logging.getLogger(__name__)
@@ -72,7 +71,7 @@ class Gaps:
         return self.read_to(name) >= newest
 
     def is_merged(self, node_id: str, position: int) -> bool:
-        """Tell if this node has merged the other one up to there, from its stream or from a copy."""
+        """Return True if this node has merged the other one up to there, from its stream or from a copy."""
         return position <= self._fleet.cursors.get(node_id, 0)
 
     def missing(self) -> dict[str, int]:
@@ -101,11 +100,11 @@ class Gaps:
         return bool(self._closed)
 
     def is_closed(self, name: str) -> bool:
-        """Tell if nothing may be read of the node for now."""
+        """Return True if nothing may be read of the node for now."""
         return any(name_and_epoch(node_id)[0] == name for node_id in self._closed)
 
     def is_before(self, node_id: str, before: int) -> bool:
-        """Tell if a gap lies before an entry that begins behind this position; then close the stream."""
+        """Return True for a gap before an entry that begins behind this position, and close the stream."""
         if before <= self._fleet.cursors.get(node_id, 0):
             return False
         if node_id not in self._lost:
@@ -113,14 +112,14 @@ class Gaps:
         return True
 
     def is_unconfirmed(self, name: str, epoch: int) -> bool:
-        """Tell if the node's status of that epoch is still to be read. Until then, nobody knows that its
-        entries are of this fleet; of a node that is gone, they are taken for that."""
+        """Return True if the node's status of that epoch is still to be read. Until then, nobody knows that
+        its entries are of this fleet; those of a node that is gone are taken for that."""
         if self._registry.confirms(name, epoch):
             return False
         return name not in self._registry.others or self._registry.silent_ns(name) < self._lost_ns
 
     def is_lost(self, node_id: str) -> bool:
-        """Tell if the node's stream is read on behind its gap."""
+        """Return True if the node's stream is read on behind its gap."""
         return node_id in self._lost
 
     def donor(self) -> str | None:
@@ -170,7 +169,6 @@ class Follower:
         applying: Applying,
         usage: Usage,
         clock: Clock,
-        pacing: Pacing,
     ) -> None:
         self.refused = RefusedNodes(registry.name)
         self._link = link
@@ -179,26 +177,25 @@ class Follower:
         self._applying = applying
         self._usage = usage
         self._clock = clock
-        self._pacing = pacing
         self._not_before_ns: dict[str, int] = {}
 
-    async def step(self) -> None:
-        """Read once. Raises UNREACHABLE."""
-        await self._pacing.turn()
+    async def step(self) -> bool:
+        """Read once. Return True if entries were found, and no stream had as many as a step can take. Raises
+        UNREACHABLE."""
         uses = self._link.key("uses")
         names = {self._link.key("stream", name): name for name in self._open()}
-        cursors = {stream: str(self._gaps.read_to(name)) for stream, name in names.items()}
+        cursors = {stream: self._gaps.read_to(name) for stream, name in names.items()}
         cursors[uses] = await self._usage.cursor()
         found = await self._link.read(cursors, ENTRIES_AT_ONCE)
-        if found:
-            self._pacing.began(full=any(len(entries) >= ENTRIES_AT_ONCE for entries in found.values()))
+        is_batch = bool(found) and all(len(entries) < ENTRIES_AT_ONCE for entries in found.values())
         self._usage.receive(found.pop(uses, ()))
         for stream, name in names.items():
             if stream not in found:
                 self.refused.understood(name)  # the refused entry is gone
             for id_, envelope in found.get(stream, ()):
-                if not await self._take(name, entry_id_of(id_), envelope):
+                if not await self._take(name, id_, envelope):
                     break
+        return is_batch
 
     def _open(self) -> list[str]:
         """Return the nodes whose streams may be read on."""
@@ -210,7 +207,7 @@ class Follower:
         ]
 
     async def _take(self, name: str, id_: EntryId, envelope: bytes) -> bool:
-        """Merge the entry. Returns True if the next one may be read."""
+        """Merge the entry. Return True if the next one may be read."""
         node_id = label_of(name, id_.epoch)
         if self._gaps.is_merged(node_id, id_.position):
             self._gaps.move(name, id_)

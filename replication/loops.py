@@ -1,4 +1,10 @@
-"""Loops of work that needs Redis: their pace, and their retries during an outage."""
+"""Loops of work that needs Redis: their pace, and their retries during an outage.
+
+A step costs about the same whatever it carries: a round trip to Redis, a record of the journal, threads and
+turns of the event loop. So a step that had work is followed by a pause, and the next one takes everything
+that has gathered. Work after a pause starts at once. After a full step there is no pause, because more is
+there already.
+"""
 
 import asyncio
 import logging
@@ -7,39 +13,6 @@ from collections.abc import Awaitable, Callable
 from core.clock import NS_PER_SECOND, Clock
 from core.failures import Unavailable
 from replication.redis_link import UNREACHABLE
-
-
-class Pacing:
-    """The interval between steps of a loop.
-
-    Invariant: work after a pause starts at once, work that follows is batched.
-
-    A step costs about the same whatever it carries: a round trip to Redis, a record of the journal, threads
-    and turns of the event loop. So after a step that had work, the next one waits until the interval since
-    its beginning has passed, and takes everything that has gathered. After a full step it does not wait,
-    because more is there already.
-    """
-
-    def __init__(self, clock: Clock, seconds: float) -> None:
-        self._clock = clock
-        self._interval_ns = round(seconds * NS_PER_SECOND)
-        self._not_before_ns = clock.monotonic_ns()
-
-    @property
-    def wait_seconds(self) -> float:
-        """The time until the next step may begin."""
-        return max(self._not_before_ns - self._clock.monotonic_ns(), 0) / NS_PER_SECOND
-
-    async def turn(self) -> None:
-        """Return when the next step may begin."""
-        seconds = self.wait_seconds
-        if seconds:
-            await asyncio.sleep(seconds)
-
-    def began(self, *, full: bool = False) -> None:
-        """A step has found work; a `full` one as much as it can take."""
-        self._not_before_ns = self._clock.monotonic_ns() + (0 if full else self._interval_ns)
-
 
 log = logging.getLogger(__name__)
 
@@ -72,37 +45,35 @@ class RetryingLoop:
         self._failed_since_ns = 0
         self._wait_seconds = FIRST_WAIT_SECONDS
 
-    async def run(self, step: Callable[[], Awaitable[None]]) -> None:
-        """Step until cancelled. Failed steps are retried with exponential backoff."""
+    async def run(self, step: Callable[[], Awaitable[float]]) -> None:
+        """Step until cancelled. A step returns the seconds until the next one. Failed steps are retried with
+        exponential backoff."""
         task = asyncio.current_task()
         while task is None or not task.cancelling():
-            await self._once(step)
+            seconds = await self._once(step)
+            await asyncio.sleep(seconds)
         raise asyncio.CancelledError  # redis-py took the first one for a time-out
 
-    async def _once(self, step: Callable[[], Awaitable[None]]) -> None:
+    async def _once(self, step: Callable[[], Awaitable[float]]) -> float:
         try:
-            await step()
+            seconds = await step()
         except (*UNREACHABLE, Unavailable) as error:
-            self._failed(error)
+            if self.failure is None:
+                self._failed_since_ns = self._clock.monotonic_ns()
+                log.warning("Redis: %s fails: %s", self._purpose, described(error))
+            self.failure = described(error)
+            self._on_failure()
             await self._drop_idle()
-            await asyncio.sleep(self._wait_seconds)
-            self._wait_seconds = min(self._wait_seconds * 2, LONGEST_WAIT_SECONDS)
-        else:
-            self._succeeded()
-
-    def _failed(self, error: Exception) -> None:
-        if self.failure is None:
-            self._failed_since_ns = self._clock.monotonic_ns()
-            log.warning("Redis: %s fails: %s", self._purpose, described(error))
-        self.failure = described(error)
-        self._on_failure()
-
-    def _succeeded(self) -> None:
+            seconds, self._wait_seconds = (
+                self._wait_seconds,
+                min(self._wait_seconds * 2, LONGEST_WAIT_SECONDS),
+            )
+            return seconds
         if self.failure is not None:
-            seconds = (self._clock.monotonic_ns() - self._failed_since_ns) / NS_PER_SECOND
-            log.info("Redis: %s works again after %.1f s", self._purpose, seconds)
-        self.failure = None
-        self._wait_seconds = FIRST_WAIT_SECONDS
+            outage_seconds = (self._clock.monotonic_ns() - self._failed_since_ns) / NS_PER_SECOND
+            log.info("Redis: %s works again after %.1f s", self._purpose, outage_seconds)
+        self.failure, self._wait_seconds = None, FIRST_WAIT_SECONDS
+        return seconds
 
 
 def described(error: Exception) -> str:

@@ -74,7 +74,7 @@ class ReadUpTo(NamedTuple):
 
 
 class KnownElsewhere(NamedTuple):
-    """Everything that the others know of this node. Members say it, streams decide by it.
+    """The knowledge of the other nodes about this one.
 
     `read` is None if nobody knows anything; `newest_epoch` is the latest of this name, 0 if nobody knows one.
     `is_complete`: every node that is there has had the time to say what it knows.
@@ -198,7 +198,7 @@ class Registry:
         return "there" if self.is_there(name) else "silent"
 
     def is_chosen(self, thing: str) -> bool:
-        """Tell if this node does what one node does for the whole fleet, such as asking the chat platform
+        """Return True if this node does work that one node does for all, such as asking the chat platform
         about a listing. All that are there choose the same one of them; while nobody is heard, nobody does.
 
         Two nodes may choose differently for a moment: what must happen once needs a lease, as `LeaderLease`.
@@ -212,12 +212,12 @@ class Registry:
         return ALIVE_BEATS * self.heartbeat_seconds * NS_PER_SECOND
 
     def confirms(self, name: str, epoch: int) -> bool:
-        """Tell if the node has proved the fleet's secret in that epoch or later."""
+        """Return True if the node has proved the fleet's secret in that epoch or later."""
         member = self._members.get(name)
         return member is not None and epoch <= name_and_epoch(member.status.label)[1]
 
     def is_foreign(self, node_id: str) -> bool:
-        """Tell if the node had another secret under this node id: nothing that it sent is of this fleet."""
+        """Return True if the node had another secret under this node id: it was not of this fleet."""
         return node_id in self._foreign
 
     # -- what they know --------------------------------------------------------------------------------

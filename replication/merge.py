@@ -16,7 +16,6 @@ same facts are equal, in whatever order and however often the facts came:
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -47,14 +46,6 @@ from replication.facts import (
 NUMBER_BYTES = 8  # in either column of a leaf
 
 
-class Erasure(NamedTuple):
-    """A user who was erased at another node, and of whom this node may know things."""
-
-    user: str
-    pseudonym: str
-    ms: int
-
-
 @dataclass(frozen=True)
 class FactSource:
     """The node whose facts are merged, the users it had erased by then, by digest, and those whose votes it
@@ -73,17 +64,17 @@ class Merge:
         self._gone: set[str] = set()
         self._gone_as_of: tuple[int, FactSource | None] = (0, None)
 
-    def new_erasure(self, fact: Fact) -> Erasure | None:
+    def new_erasure(self, fact: Fact) -> ErasedFact | None:
         """Return what to forget before the fact is merged."""
         match fact:
-            case ErasedFact(user=user) if user:
-                erasure = Erasure(user, fact.pseudonym, fact.ms)
+            case ErasedFact() if fact.user:
+                erasure = fact
             case VoteFact() if fact.forgotten:
-                erasure = Erasure(fact.user, self._digest_of(fact.user), fact.forgotten)
+                erasure = ErasedFact(self._digest_of(fact.user), fact.forgotten, fact.user)
             case DeliveryFact() if fact.forgotten:
-                erasure = Erasure(fact.row.user, self._digest_of(fact.row.user), fact.forgotten)
+                erasure = ErasedFact(self._digest_of(fact.row.user), fact.forgotten, fact.row.user)
             case UserFact() if fact.forgotten:
-                erasure = Erasure(fact.row.id, self._digest_of(fact.row.id), fact.forgotten)
+                erasure = ErasedFact(self._digest_of(fact.row.id), fact.forgotten, fact.row.id)
             case _:
                 return None
         return erasure if erasure.ms > self._state.fleet.erased.get(erasure.pseudonym, 0) else None
@@ -315,7 +306,7 @@ class Merge:
         return [ev.DeliveryForgotten(fact.delivery_id, fact.ref)]
 
     def _is_forgotten(self, user: str, forgotten: int) -> bool:
-        """Tell if this node has erased the user later than the author knew."""
+        """Return True if this node has erased the user later than the author knew."""
         erased = self._state.fleet.erased
         return bool(erased) and forgotten < erased.get(self._digest_of(user), 0)
 

@@ -36,6 +36,8 @@ LEAVE_SECONDS = 2.0
 class Pace:
     """The intervals of the loops, and the room that a stream may take."""
 
+    batch_seconds: float
+    """The pause after a step that has sent or read something."""
     usage_seconds: float
     ready_seconds: float
     """The longest time, after a start, that webhooks wait for what other nodes have sent."""
@@ -172,7 +174,7 @@ class Node:
             isolation.look()
             await asyncio.sleep(fence.tick_seconds)
 
-    async def _heartbeat(self) -> None:
+    async def _heartbeat(self) -> float:
         parts = self._parts
         self._beats += 1
         if self._beats % TRIM_BEATS == 0 and parts.registry.holds_name:
@@ -191,7 +193,7 @@ class Node:
             parts.differences.compare(change)
         if parts.registry.holds_name:
             await self._act_on_statuses()
-        await asyncio.sleep(parts.registry.heartbeat_seconds)
+        return parts.registry.heartbeat_seconds
 
     async def _act_on_statuses(self) -> None:
         parts = self._parts
@@ -215,27 +217,26 @@ class Node:
     def _report(self) -> tuple[int, CopyRequest | None]:
         return self._parts.publisher.top or 0, self._parts.fetcher.request
 
-    async def _publish(self) -> None:
+    async def _publish(self) -> float:
         """Wait for work first: a step that succeeded counts as success while there is no work."""
         await self._parts.publisher.wait()
-        if self._parts.registry.holds_name:
-            await self._parts.publisher.step()
-        else:
-            await asyncio.sleep(POLL_SECONDS)
-
-    async def _follow(self) -> None:
         if not self._parts.registry.holds_name:
-            await asyncio.sleep(POLL_SECONDS)
-            return
+            return POLL_SECONDS
+        await self._parts.publisher.step()
+        return self._pace.batch_seconds
+
+    async def _follow(self) -> float:
+        if not self._parts.registry.holds_name:
+            return POLL_SECONDS
         donor = self._parts.gaps.donor()
         if donor is not None and await self._parts.fetcher.take_from(donor):
             self._parts.gaps.filled()
             self._parts.joining.took_copy()
-        await self._parts.follower.step()
+        return self._pace.batch_seconds if await self._parts.follower.step() else 0
 
-    async def _send_usage(self) -> None:
+    async def _send_usage(self) -> float:
         await self._parts.usage.send()
-        await asyncio.sleep(self._pace.usage_seconds)
+        return self._pace.usage_seconds
 
     # -- copies for others -----------------------------------------------------------------------------
 

@@ -27,9 +27,8 @@ from journal.segments import JournalCorrupt, JournalReader
 from replication.capture import Capture
 from replication.epochs import Identity
 from replication.facts import Fact, ListingFact
-from replication.loops import Pacing
 from replication.members import KnownElsewhere
-from replication.redis_link import ENVELOPE, EntryId, Foreign, Link, entry_id_of
+from replication.redis_link import ENVELOPE, EntryId, Foreign, Link
 from storage.folder import Folder
 from storage.sealing import KeyMissing
 
@@ -143,8 +142,8 @@ class Outgoing:
         )
 
     async def is_of_this_journal(self, position: int, proof: bytes) -> bool:
-        """Tell if an entry with this position and proof can be of this node's journal. If the disk no longer
-        has the record, assume so."""
+        """Return True if an entry with this position and proof can be of this node's journal. If the disk no
+        longer has the record, assume so."""
         if position > self._ledger.head:
             return False
         try:
@@ -232,7 +231,6 @@ class Publisher:
         outgoing: Outgoing,
         identity: Identity,
         known_elsewhere: Callable[[], KnownElsewhere],
-        pacing: Pacing,
     ) -> None:
         self.top: int | None = None
         """The newest position in the stream; None while that is not known."""
@@ -244,7 +242,6 @@ class Publisher:
         self._outgoing = outgoing
         self._identity = identity
         self._known_elsewhere = known_elsewhere
-        self._pacing = pacing
         self._has_entries = False
         """The stream of this epoch has entries: it may not become empty any more."""
         self._announced = ledger.head
@@ -275,16 +272,14 @@ class Publisher:
         self._announced = max(position, self._announced)
 
     async def wait(self) -> None:
-        """Return when there may be something to send and the pace allows a step."""
+        """Return when there may be something to send."""
         await self._work.wait()
-        await self._pacing.turn()
 
     def close(self) -> None:
         self._outgoing.close()
 
     async def step(self) -> None:
         """Send what there is. Raises UNREACHABLE and Unavailable."""
-        self._pacing.began()
         self._work.clear()
         try:
             if self._must_reconcile:
@@ -296,11 +291,14 @@ class Publisher:
             self.recheck()
             if not (isinstance(error, ResponseError) and TOO_SMALL in str(error)):
                 raise
-            await self._refused_as_old()
+            # The last id of the stream is higher than its newest entry, if that was cut off: begin a new one.
+            self._refusals += 1
+            if self._refusals > 1:
+                await self._link.redis.delete(self._stream)
 
     async def is_reconciled(self) -> bool:
-        """Tell if the stream still ends where this node left it, and no node knows more than it announced.
-        Raises UNREACHABLE."""
+        """Return True if the stream still ends where this node left it, and no node knows more than it
+        announced. Raises UNREACHABLE."""
         known, left, epoch = self._known_elsewhere(), self.top, self._identity.epoch
         if known.newest_epoch > epoch or (left is None and self._must_reconcile):
             return False
@@ -311,7 +309,7 @@ class Publisher:
         newest = await self._link.newest_of_ours(self._stream)
         if newest is None:
             return False
-        end = entry_id_of(newest.id)  # a step may be sending
+        end = newest.id  # a step may be sending
         return EntryId(epoch, left) <= end <= EntryId(epoch, self._announced)
 
     async def trim(self, most_bytes: int) -> None:
@@ -326,12 +324,6 @@ class Publisher:
             kept = max(await redis.xlen(self._stream) * most_bytes // used, 1)
             log.warning("the stream takes %d bytes: a node that has not read it yet will take a copy", used)
             await redis.xtrim(self._stream, maxlen=kept, approximate=False)
-
-    async def _refused_as_old(self) -> None:
-        """The last id of the stream is higher than its newest entry, if that was cut off: begin a new one."""
-        self._refusals += 1
-        if self._refusals > 1:
-            await self._link.redis.delete(self._stream)
 
     # -- finding the position --------------------------------------------------------------------------
 
@@ -367,9 +359,9 @@ class Publisher:
         newest = await self._link.newest_of_ours(self._stream)
         if newest is None:
             return None
-        id_ = entry_id_of(newest.id)
+        id_, envelope = newest
         try:
-            entry = self._link.open(newest.envelope, f"{self._stream}/{id_}", Entry)
+            entry = self._link.open(envelope, f"{self._stream}/{id_}", Entry)
         except Foreign as foreign:
             log.error("%s: this node begins a new stream", foreign)
             await self._link.redis.delete(self._stream)
@@ -391,7 +383,7 @@ class Publisher:
     # -- sending ---------------------------------------------------------------------------------------
 
     async def _send(self, top: int) -> bool:
-        """Send a batch. Returns True if there is more."""
+        """Send a batch. Return True if there is more."""
         if self._outgoing.has_overflowed:
             self.recheck()
             return False

@@ -26,7 +26,7 @@ write to Redis can put an old one back.
 import logging
 from collections.abc import Mapping
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar
 
@@ -36,7 +36,7 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError, ResponseError
 
-from storage.sealing import KEY_ID_BYTES, SALT_BYTES, KeyMissing, Keyring, Seal, Unsealable
+from storage.sealing import KEY_ID_BYTES, SALT_BYTES, KeyMissing, Keyring, Unsealable
 
 SEALS_KEPT = 256
 T = TypeVar("T")
@@ -52,7 +52,7 @@ class Envelopes:
     def __init__(self, keys: Keyring) -> None:
         self._keys = keys
         self._newest = keys.new_seal()
-        self._seal = lru_cache(SEALS_KEPT)(self._seal_of)
+        self._seal = lru_cache(SEALS_KEPT)(partial(keys.seal_of, Path("redis")))
 
     def seal(self, content: Any, place: str) -> bytes:
         if self._newest.key_id != self._keys.newest:
@@ -76,9 +76,6 @@ class Envelopes:
         except (msgspec.DecodeError, UnicodeDecodeError):
             raise Foreign(f"{place} was written by another version of Votegate") from None
 
-    def _seal_of(self, key_id: bytes, salt: bytes) -> Seal:
-        return self._keys.seal_of(Path("redis"), key_id, salt)
-
 
 log = logging.getLogger(__name__)
 
@@ -91,15 +88,8 @@ UNREACHABLE = (RedisError, OSError, TimeoutError, RuntimeError)
 was idle raises RuntimeError ("the handler is closed")."""
 
 
-class SealedEntry(NamedTuple):
-    """An entry of any stream as Redis has it; the envelope is empty if a stranger wrote the entry."""
-
-    id: str
-    envelope: bytes
-
-
 class EntryId(NamedTuple):
-    """The id of an entry: its author's epoch, and the newest position of the author's journal in it."""
+    """The id of an entry. In the stream of a node: its epoch, and the newest position in the entry."""
 
     epoch: int
     position: int
@@ -108,9 +98,14 @@ class EntryId(NamedTuple):
         return f"{self.epoch}-{self.position}"
 
 
-def entry_id_of(text: str) -> EntryId:
-    epoch, _, position = text.partition("-")
-    return EntryId(int(epoch), int(position))
+BEGINNING = EntryId(0, 0)
+
+
+class SealedEntry(NamedTuple):
+    """An entry of any stream as Redis has it; the envelope is empty if a stranger wrote the entry."""
+
+    id: EntryId
+    envelope: bytes
 
 
 def connection(url: str, options: Mapping[str, Any]) -> Redis:
@@ -172,21 +167,30 @@ class Link:
             await self.redis.delete(stream)
             return None
 
-    async def read(self, cursors: Mapping[str, str], count: int) -> dict[str, list[SealedEntry]]:
+    async def read(self, cursors: Mapping[str, EntryId], count: int) -> dict[str, list[SealedEntry]]:
         """Return the entries behind the cursors, at most `count` of each stream. Waits up to `BLOCK_MS` for
         the first one."""
-        streams: Any = dict(cursors)
+        streams: Any = {stream: str(cursor) for stream, cursor in cursors.items()}
         found: Any = await self.redis.xread(streams, count=count, block=BLOCK_MS)
         return {
             stream.decode(): [_sealed_entry(entry) for entry in entries] for stream, entries in found or ()
         }
 
     async def drop_idle(self) -> None:
-        """Close idle connections: after an outage they may be dead unnoticed."""
-        with suppress(*UNREACHABLE):
-            await self.redis.connection_pool.disconnect(inuse_connections=False)
+        """Close idle connections: after an outage they may be dead unnoticed.
+
+        Each leaves the pool first. The pool's own `disconnect` may close a connection that another command
+        has just taken. redis-py fails with an AttributeError then, which is no outage.
+        """
+        pool: Any = self.redis.connection_pool
+        (idle, _), _ = pool.get_connection_count()
+        for connection in [pool.get_available_connection() for _ in range(idle)]:
+            with suppress(*UNREACHABLE):
+                await connection.disconnect(nowait=True)
+            await pool.release(connection)
 
 
 def _sealed_entry(entry: tuple[bytes, Mapping[bytes, bytes]]) -> SealedEntry:
     id_, fields = entry
-    return SealedEntry(id_.decode(), fields.get(ENVELOPE, b""))
+    epoch, position = id_.split(b"-")
+    return SealedEntry(EntryId(int(epoch), int(position)), fields.get(ENVELOPE, b""))

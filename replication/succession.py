@@ -10,7 +10,7 @@ from core.failures import Unavailable
 from core.fleet_table import FleetView, name_and_epoch
 from core.ledger import Ledger
 from replication.members import Registry
-from replication.redis_link import EntryId, Link, entry_id_of
+from replication.redis_link import EntryId, Link
 
 log = logging.getLogger(__name__)
 
@@ -74,20 +74,20 @@ class Succession:
         return member.status.label != node_id
 
     async def has_read_gone(self) -> bool:
-        """Tell if nothing is unread of nodes that are silent. Raises UNREACHABLE."""
+        """Return True if nothing is unread of nodes that are silent. Raises UNREACHABLE."""
         for name in [*self._registry.others]:
             if not self._registry.is_there(name):
                 newest = await self._link.newest(self._link.key("stream", name))
-                if newest is not None and not self._has_read(name, entry_id_of(newest.id)):
+                if newest is not None and not self._has_read(name, newest.id):
                     return False
         return True
 
     async def _succeeds(self, node_id: str) -> bool:
-        """Tell if this node is the successor."""
+        """Return True if this node is the successor."""
         name, epoch = name_and_epoch(node_id)
         newest = await self._link.newest(self._link.key("stream", name))
         if newest is not None and name != self._registry.name:
-            end = entry_id_of(newest.id)
+            end = newest.id
             if not self._has_read(name, end if end.epoch == epoch else EntryId(end.epoch, 0)):
                 return False
         lease, own = self._link.key("successor", node_id), self._ledger.state.fleet.label

@@ -11,10 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from core.fleet_table import FleetView
-from replication.redis_link import ENVELOPE, Foreign, Link, SealedEntry
+from replication.redis_link import BEGINNING, ENVELOPE, EntryId, Foreign, Link, SealedEntry
 
 STREAM_LENGTH = 1_000
-BEGINNING = "0-0"
 
 
 class Uses(msgspec.Struct, frozen=True, array_like=True):
@@ -41,14 +40,14 @@ class Usage:
         self._link, self._stream = link, link.key("uses")
         self._fleet = fleet
         self._drain, self._add = drain, add
-        self._cursor: str | None = None
+        self._cursor: EntryId | None = None
         self._is_unsure = False
 
     def forget_cursor(self) -> None:
         """Redis was away: the stream may be another one."""
         self._cursor = None
 
-    async def cursor(self) -> str:
+    async def cursor(self) -> EntryId:
         """Return the id to read on from: at first, that of the newest entry. Raises UNREACHABLE."""
         if self._cursor is None:
             newest = await self._link.newest_of_ours(self._stream)

@@ -20,7 +20,8 @@ LAST_SECONDS = 2
 FULL_SECONDS = 2
 """The longest wait of a batch for a full pipe."""
 WAITING = 50_000
-"""The most responses that may wait to be written: about 60 MB with the longest paths."""
+"""The most responses that may wait to be written: about 60 MB with the longest paths. Further ones are only
+counted."""
 PATH = 256
 """The characters of a path that are logged."""
 KEPT = 4 * PATH
@@ -38,21 +39,12 @@ _Answer = tuple[int, int, str, str, str, int, int]
 class AccessLog:
     """Writes a line for each failure, and for one in `sample` of the successes."""
 
-    def __init__(
-        self,
-        clock: Clock,
-        output: LogOutput,
-        *,
-        sample: int = 1,
-        waiting: int = WAITING,
-    ) -> None:
-        """Beyond `waiting` collected responses, further ones are only counted."""
+    def __init__(self, clock: Clock, output: LogOutput, *, sample: int = 1) -> None:
         self._clock = clock
         self._lines = LINES[output.form]
         self._redactor = output.redactor
         self._sample = sample
         self._passed_over = sample - 1  # the first one is logged
-        self._room = waiting
         self._output = output
         self._waiting: list[_Answer] = []
         self._dropped = 0
@@ -67,7 +59,7 @@ class AccessLog:
                 self._passed_over += 1
                 return
             self._passed_over = 0
-        if len(self._waiting) < self._room:
+        if len(self._waiting) < WAITING:
             self._waiting.append(
                 (self._clock.now_ms(), status, method, path[:KEPT], address, duration_ns, number)
             )

@@ -19,7 +19,7 @@ from core.clock import Clock
 from handlers.reply import EVENT_STREAM, SPOKEN, Reply, failure, method_not_allowed, refused, reply_to
 from handlers.request import Request
 from handlers.route import Resource
-from ratelimit.address import UNIX, Proxy, client_address
+from ratelimit.address import Proxy, client_address
 from ratelimit.bucket import headers
 from serving.direct import SERVER, Answered, next_number, request_id
 from serving.loop_share import LoopShare
@@ -35,7 +35,6 @@ HTTPS_ALONE = f"max-age={365 * 86_400}"
 """A year (RFC 6797), for this host alone: other servers may have the names below it. Browsers send no vote
 checks, so answers to these go without."""
 _WITHOUT_BODY = {204, 304}
-_NO_ADDRESS = {"", "0.0.0.0"}  # noqa: S104 (Tornado's names for the peer of a Unix socket)
 CUT_OFF: tuple[type[Exception], ...] = (OSError, *SPOKEN)
 """Errors that end a stream and are no bug. OSError includes the TimeoutError of a client that does not
 read."""
@@ -225,11 +224,8 @@ class EndpointHandler(RequestHandler):
             policy.answered(status, method, request.path, address, taken_ns, self.request_number)
 
     def client_address(self) -> str:
-        request = self.request
-        peer = request.remote_ip
-        if peer is None or peer in _NO_ADDRESS:
-            peer = UNIX
-        return client_address(peer, request.headers.get("X-Forwarded-For"), self._policy.trusted_proxies)
+        peer, forwarded_for = self.request.remote_ip or "", self.request.headers.get("X-Forwarded-For")
+        return client_address(peer, forwarded_for, self._policy.trusted_proxies)
 
     def _send(self, reply: Reply) -> None:
         self._set_head(reply)

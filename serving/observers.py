@@ -31,9 +31,8 @@ T = TypeVar("T")
 class Observers:
     """The observers of a gateway by name, and the failures of each."""
 
-    def __init__(self, clock: Clock, pause_seconds: float = PAUSE_SECONDS) -> None:
+    def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._pause_seconds = pause_seconds
         self._failures: dict[str, int] = {}
         self._told_ns: dict[str, int] = {}
         """When the newest line about an observer was logged."""
@@ -53,7 +52,7 @@ class Observers:
     async def run(self, name: str, loop: Callable[[], Awaitable[None]]) -> None:
         """Run a loop until it returns or is cancelled. After each failure it is called again."""
         while not await self.once(name, loop):  # noqa: ASYNC110 (it does not wait for a condition)
-            await asyncio.sleep(self._pause_seconds)
+            await asyncio.sleep(PAUSE_SECONDS)
 
     async def once(self, name: str, work: Callable[[], Awaitable[None]]) -> bool:
         """Do some work. Return False if it fails."""

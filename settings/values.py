@@ -32,15 +32,20 @@ Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
 WindowSeconds = Annotated[int, Field(ge=1, le=2_592_000)]
 
 
-def _matching(pattern: str, reason: str) -> AfterValidator:
-    """Accept a text that matches whole."""
+def _only(is_right: Callable[[Any], object], reason: str) -> AfterValidator:
+    """Accept the values that are right. A secret is judged by its text."""
 
-    def check(text: str) -> str:
-        if not re.fullmatch(pattern, text):
+    def check(value: Any) -> Any:
+        if not is_right(value.get_secret_value() if isinstance(value, SecretStr) else value):
             raise ValueError(reason)
-        return text
+        return value
 
     return AfterValidator(check)
+
+
+def _matching(pattern: str, reason: str) -> AfterValidator:
+    """Accept a text that matches whole."""
+    return _only(re.compile(pattern).fullmatch, reason)
 
 
 def _split(value: object) -> object:
@@ -103,15 +108,13 @@ def _folder(value: object) -> object:
 DataDir = Annotated[Path, BeforeValidator(_folder)]
 
 
-def _socket_path(path: Path) -> Path:
-    if not path.name or "\0" in str(path) or len(str(path).encode()) > SOCKET_PATH_BYTES:
-        raise ValueError(f"must be the path of a file, of at most {SOCKET_PATH_BYTES} bytes")
-    return path
+def _is_socket_path(path: Path) -> bool:
+    return path.name != "" and "\0" not in str(path) and len(str(path).encode()) <= SOCKET_PATH_BYTES
 
 
-SocketPath = Annotated[Path, AfterValidator(_socket_path)]
-
-
+SocketPath = Annotated[
+    Path, _only(_is_socket_path, f"must be the path of a file, of at most {SOCKET_PATH_BYTES} bytes")
+]
 _NAME_SERVER = re.compile(
     rf"(?:\[(?P<v6>[0-9A-Fa-f:.]+)\]|(?P<v4>[0-9.]+)):(?:{PORT})|(?P<bare>[0-9A-Fa-f:.]+)"
 )
@@ -147,30 +150,6 @@ def _inner_address(text: str) -> str:
 InnerAddress = Annotated[str, AfterValidator(_inner_address)]
 
 
-def _header_value(secret: SecretStr) -> SecretStr:
-    if not is_header_value(secret.get_secret_value()):
-        raise ValueError(in_words("not_header_value"))
-    return secret
-
-
-def _long_enough(secret: SecretStr) -> SecretStr:
-    if len(secret.get_secret_value()) < TOKEN_CHARACTERS:
-        raise ValueError(f"must have at least {TOKEN_CHARACTERS} characters")
-    return secret
-
-
-def _digest_key(secret: SecretStr) -> SecretStr:
-    if not 32 <= len(secret.get_secret_value()) <= 64:
-        raise ValueError("must have 32 to 64 characters")
-    return secret
-
-
-def _ascii(secret: SecretStr) -> SecretStr:
-    if not secret.get_secret_value().isascii():
-        raise ValueError("must be ASCII, so that its length is its length in bytes")
-    return secret
-
-
 def _read_by(read: Callable[[str], object]) -> AfterValidator:
     """Accept a secret that `read` reads."""
 
@@ -181,16 +160,26 @@ def _read_by(read: Callable[[str], object]) -> AfterValidator:
     return AfterValidator(check)
 
 
-def _sealing_keys(secret: SecretStr) -> SecretStr:
-    for word in secret.get_secret_value().split() or [""]:
-        if not re.fullmatch(r"[A-Za-z0-9+/_-]{43}=", word):
-            raise ValueError("must be keys of 32 bytes in base64, newest first, separated by spaces")
-    return secret
-
-
-HeaderSecret = Annotated[SecretStr, AfterValidator(_header_value)]
-OperatorToken = Annotated[SecretStr, AfterValidator(_long_enough), AfterValidator(_header_value)]
-DigestSecret = Annotated[SecretStr, AfterValidator(_ascii), AfterValidator(_digest_key)]
+_KEY = re.compile(r"[A-Za-z0-9+/_-]{43}=")
+_HEADER_VALUE = _only(is_header_value, in_words("not_header_value"))
+HeaderSecret = Annotated[SecretStr, _HEADER_VALUE]
+OperatorToken = Annotated[
+    SecretStr,
+    _only(lambda text: len(text) >= TOKEN_CHARACTERS, f"must have at least {TOKEN_CHARACTERS} characters"),
+    _HEADER_VALUE,
+]
+DigestSecret = Annotated[
+    SecretStr,
+    _only(str.isascii, "must be ASCII, so that its length is its length in bytes"),
+    _only(lambda text: 32 <= len(text) <= 64, "must have 32 to 64 characters"),
+]
+SealingKeys = Annotated[
+    SecretStr,
+    _only(
+        lambda text: all(map(_KEY.fullmatch, text.split() or [""])),
+        "must be keys of 32 bytes in base64, newest first, separated by spaces",
+    ),
+]
 ProxyUrl = Annotated[SecretStr, _read_by(read_proxy_url)]
 RedisUrl = Annotated[SecretStr, _read_by(read_redis_url)]
 PlatformUrl = Annotated[str, AfterValidator(read_platform_url)]
@@ -202,21 +191,12 @@ def _digits(value: object) -> object:
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-def _platform_id(text: str) -> str:
-    if not is_snowflake(text):
-        raise ValueError("must be an id of the chat platform, of 17 to 20 digits")
-    return text
-
-
 def _line(most: int) -> AfterValidator:
     """Accept a text on one line that people can read."""
-
-    def check(text: str) -> str:
-        if not 1 <= len(text.strip()) == len(text) <= most or not text.isprintable():
-            raise ValueError(f"must be 1 to {most} characters on one line, without spaces around them")
-        return text
-
-    return AfterValidator(check)
+    return _only(
+        lambda text: 1 <= len(text.strip()) == len(text) <= most and text.isprintable(),
+        f"must be 1 to {most} characters on one line, without spaces around them",
+    )
 
 
 ReasonKey = Annotated[str, _matching(r"[a-z0-9-]{1,32}", "must be 1 to 32 characters of a-z, 0-9 and -")]
@@ -245,7 +225,11 @@ def _from_json(value: object) -> object:
 
 
 FROM_JSON = BeforeValidator(_from_json)
-PlatformId = Annotated[str, BeforeValidator(_digits), AfterValidator(_platform_id)]
+PlatformId = Annotated[
+    str,
+    BeforeValidator(_digits),
+    _only(is_snowflake, "must be an id of the chat platform, of 17 to 20 digits"),
+]
 PlatformIds = Annotated[tuple[PlatformId, ...], BeforeValidator(_split)]
 NodeName = Annotated[
     str,
@@ -256,7 +240,6 @@ NodeName = Annotated[
 KeyPrefix = Annotated[
     str, _matching(r"[A-Za-z0-9_{}:-]{1,64}", "must be 1 to 64 characters of A-Z, a-z, 0-9, _, {, }, : and -")
 ]
-SealingKeys = Annotated[SecretStr, AfterValidator(_sealing_keys)]
 
 
 ALIKE_IN_A_SECTION = 0.7  # of 1; a name in the right section is likely the one that was meant

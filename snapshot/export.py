@@ -71,21 +71,14 @@ def encoded(rows: Iterable[Row], kind: Kind, written_as: Format) -> Iterator[byt
 
 def decoded(file: BinaryIO, path: Path, kind: Kind, written_as: Format) -> Iterator[Row]:
     """Yield the rows of a file that is open to read. Raises ExportCorrupt with the number of a bad row."""
-    number = 0
-    rows = _from_ndjson(file, kind) if written_as == "ndjson" else _from_csv(file, kind)
-    while True:
-        number += 1
-        try:
-            row = next(rows)
-        except StopIteration:
-            return
-        except (msgspec.DecodeError, UnicodeDecodeError, csv.Error) as error:
-            raise ExportCorrupt(f"{path}: row {number} cannot be read: {error}") from None
-        yield row
-
-
-def _from_ndjson(file: BinaryIO, kind: Kind) -> Iterator[Row]:
-    yield from map(msgspec.json.Decoder(kind).decode, file)
+    number = 1
+    from_ndjson = map(msgspec.json.Decoder(kind).decode, file)
+    try:
+        for row in from_ndjson if written_as == "ndjson" else _from_csv(file, kind):
+            yield row
+            number += 1
+    except (msgspec.DecodeError, UnicodeDecodeError, csv.Error) as error:
+        raise ExportCorrupt(f"{path}: row {number} cannot be read: {error}") from None
 
 
 def _from_csv(file: BinaryIO, kind: Kind) -> Iterator[Row]:

@@ -154,7 +154,7 @@ def packed(rows: Sequence[Listing]) -> PackedChunk:
 
 
 def _is_for_at_once(row: Listing) -> bool:
-    """Tell if somebody asks for the row without its ref: see `core/listing_table.py`."""
+    """Return True if somebody asks for the row without its ref: see `core/listing_table.py`."""
     is_suspended = row.webhook is not None and row.webhook.suspension is not None
     is_untold = row.message is not None and row.message.next_attempt_ms is not None
     return is_suspended or is_untold or bool(row.flags)

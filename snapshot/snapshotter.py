@@ -44,13 +44,6 @@ class SnapshotWritten(NamedTuple):
     seconds: float
 
 
-class SnapshotPolicy(NamedTuple):
-    """The time between snapshots, and the bytes of the journal that are kept although no start needs them."""
-
-    interval_seconds: float
-    kept_bytes: int = 0
-
-
 class NewestSnapshot(NamedTuple):
     """The snapshot that recovery began from; zeros without one."""
 
@@ -65,9 +58,11 @@ class Snapshotter:
         ledger: Ledger,
         journal: Journal,
         clock: Clock,
-        policy: SnapshotPolicy,
         newest: NewestSnapshot,
+        interval_seconds: float,
+        kept_bytes: int = 0,
     ) -> None:
+        """`kept_bytes` of the journal are kept although no start needs them."""
         self.position, self.created_ms = newest
         """The wall time at which the newest snapshot was begun: it holds all that was durable then."""
         self.last: SnapshotWritten | None = None
@@ -79,7 +74,8 @@ class Snapshotter:
         self._ledger = ledger
         self._journal = journal
         self._clock = clock
-        self._policy = policy
+        self._interval_seconds = interval_seconds
+        self._kept_bytes = kept_bytes
         self._is_backing_up = False
         self._unneeded: set[bytes] = set()
         """The ids of sealing keys that no file needs any more and that were logged."""
@@ -87,7 +83,7 @@ class Snapshotter:
 
     async def run(self) -> None:
         while True:
-            await asyncio.sleep(self._policy.interval_seconds)
+            await asyncio.sleep(self._interval_seconds)
             await self.step()
 
     async def step(self) -> None:
@@ -142,7 +138,7 @@ class Snapshotter:
             if position < self.position:
                 disk.unlink(path)
         if self.position:
-            delete_behind(self._folder, self.position, self._policy.kept_bytes)
+            delete_behind(self._folder, self.position, self._kept_bytes)
         self._tell_unneeded_keys()
 
     def _tell_unneeded_keys(self) -> None:

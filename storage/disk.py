@@ -1,6 +1,6 @@
 """The calls that change the disk, and its free space.
 
-Invariant: journal and snapshots write through this port only. The event loop never waits for the free space.
+Invariant: journal and snapshots write through `Disk` only. The event loop never waits for the free space.
 
 A test can replace the disk: it fails one call, stops the process at it, or keeps a trace and derives the
 files that a power cut could have left. Readers open the files directly.
@@ -11,41 +11,18 @@ import os
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import Protocol
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-class Disk(Protocol):
-    """The port. Each call raises OSError when the disk fails. Files are descriptors."""
+class Disk:
+    """The disk of the operating system. Each call raises OSError when it fails. Files are descriptors."""
 
     def create(self, path: Path) -> int:
         """Create a file for one user only (0600), open to write.
 
         An older file of that name is deleted and never written into, because it may be a link.
         """
-
-    def open(self, path: Path) -> int:
-        """Open an existing file to write. A symbolic link is refused."""
-
-    def write(self, file: int, content: bytes | memoryview, offset: int) -> int:
-        """Write bytes at the offset. Return the number written, counted from the first."""
-
-    def truncate(self, file: int, size: int) -> None: ...
-    def sync(self, file: int) -> None:
-        """Return when the file's content and size are durable (fdatasync)."""
-
-    def close(self, file: int) -> None: ...
-    def rename(self, path: Path, to: Path) -> None: ...
-    def unlink(self, path: Path) -> None: ...
-    def sync_folder(self, folder: Path) -> None:
-        """Make created, renamed and deleted entries of the folder durable."""
-
-
-class OsDisk:
-    """The disk of the operating system."""
-
-    def create(self, path: Path) -> int:
         try:
             return os.open(path, _NEW, 0o600)
         except FileExistsError:
@@ -53,15 +30,18 @@ class OsDisk:
             return os.open(path, _NEW, 0o600)
 
     def open(self, path: Path) -> int:
+        """Open an existing file to write. A symbolic link is refused."""
         return os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
 
     def write(self, file: int, content: bytes | memoryview, offset: int) -> int:
+        """Write bytes at the offset. Return the number written, counted from the first."""
         return os.pwrite(file, content, offset)
 
     def truncate(self, file: int, size: int) -> None:
         os.ftruncate(file, size)
 
     def sync(self, file: int) -> None:
+        """Return when the file's content and size are durable (fdatasync)."""
         os.fdatasync(file)
 
     def close(self, file: int) -> None:
@@ -74,6 +54,7 @@ class OsDisk:
         path.unlink()
 
     def sync_folder(self, folder: Path) -> None:
+        """Make created, renamed and deleted entries of the folder durable."""
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         try:
             os.fsync(descriptor)
@@ -81,7 +62,7 @@ class OsDisk:
             os.close(descriptor)
 
 
-OS_DISK = OsDisk()
+OS_DISK = Disk()
 
 
 def write_all(disk: Disk, file: int, content: bytes, offset: int) -> None:

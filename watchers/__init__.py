@@ -1,6 +1,5 @@
-"""Watchers: readers of the log that remember or log what happened, or wake requests, and lists of problems.
+"""Watchers: what is wrong now, readers of the log, and lines of the log about refusals.
 
-In: committed records, log lines, refusals. Out: buffers of recent activity for the operator's pages, and
-lines of the log. Invariants: a secret is struck out before a line is kept or written, and every buffer has a
-limit.
+In: committed records, log lines, refusals. Out: concerns for the operator, the waking of requests, and lines
+of the log. Invariants: a secret is hidden before a line is kept or written, and every buffer has a limit.
 """

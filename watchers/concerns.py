@@ -60,138 +60,133 @@ class ConcernSources:
     failing_observers: Callable[[], Mapping[str, str]]
 
 
-class ConcernList:
-    def __init__(self, sources: ConcernSources) -> None:
-        self._sources = sources
+def all_concerns(sources: ConcernSources) -> tuple[Concern, ...]:
+    """Return all concerns, the most urgent first; none if all is well."""
+    parts = (_of_readiness, _of_the_disk, _of_the_fleet, _of_webhooks, _of_addresses, _of_observers)
+    return tuple(concern for part in parts for concern in part(sources))
 
-    def __call__(self) -> tuple[Concern, ...]:
-        """Return all concerns; none if all is well."""
-        return (
-            *self._of_readiness(),
-            *self._of_the_disk(),
-            *self._of_the_fleet(),
-            *self._of_webhooks(),
-            *self._of_addresses(),
-            *self._of_observers(),
+
+def _of_readiness(sources: ConcernSources) -> Iterator[Concern]:
+    if (reason := sources.not_ready()) is not None:
+        yield Concern(
+            topic="ready",
+            text=f"This gateway takes no requests: {reason}.",
+            action="Send requests to another node meanwhile. docs/operations.md has the reasons under "
+            "VotegateNotReady.",
         )
 
-    def _of_readiness(self) -> Iterator[Concern]:
-        if (reason := self._sources.not_ready()) is not None:
-            yield Concern(
-                topic="ready",
-                text=f"This gateway takes no requests: {reason}.",
-                action="Send requests to another node meanwhile. docs/operations.md has the reasons under "
-                "VotegateNotReady.",
-            )
 
-    def _of_the_disk(self) -> Iterator[Concern]:
-        sources, free, needed = self._sources, self._sources.free_bytes(), self._sources.needed_bytes()
-        if (reason := sources.journal_refuses()) is not None:
-            yield Concern(
-                topic="journal",
-                text=f"The journal takes no writes: {reason}. Votes and changes are answered 503. Vote "
-                "checks go on.",
-                action="Free what the reason names, and writes begin again within a second. "
-                "docs/operations.md has more under VotegateJournalNotWritable.",
-            )
-        if free == 0:
-            yield Concern(
-                topic="disk",
-                text="The disk of the data folder is full: the next vote or change may be answered 503.",
-                action="Free some space, or move data_dir to a larger disk.",
-            )
-        elif free is not None and free < needed:
-            yield Concern(
-                topic="disk",
-                text=f"The disk of the data folder is nearly full: {free / MB:,.0f} MB are free, and the "
-                f"next snapshot and the journal need about {needed / MB:,.0f} MB.",
-                action="Free some space, or move data_dir to a larger disk, before writes are answered 503.",
-            )
-        if sources.disk_is_behind() or sources.disk_is_slow():
-            is_behind = sources.disk_is_behind()
-            effect = "so many wait that some are refused" if is_behind else "nothing is refused yet"
-            yield Concern(
-                topic="disk",
-                text=f"The disk is slow: votes and changes wait for it, and {effect}.",
-                action="See what else writes to it (iostat -x), or move data_dir to a quicker disk.",
-            )
-        if (reason := sources.snapshot_failure()) is not None:
-            yield Concern(
-                topic="snapshots",
-                text=f"No snapshot could be taken: {reason}. The journal grows, and a restart takes longer.",
-                action="Most often the disk has no room for a second file. Free some, then run "
-                "`votegate admin snapshot`.",
-            )
+def _of_the_disk(sources: ConcernSources) -> Iterator[Concern]:
+    free, needed = sources.free_bytes(), sources.needed_bytes()
+    if (reason := sources.journal_refuses()) is not None:
+        yield Concern(
+            topic="journal",
+            text=f"The journal takes no writes: {reason}. Votes and changes are answered 503. Vote "
+            "checks go on.",
+            action="Free what the reason names, and writes begin again within a second. "
+            "docs/operations.md has more under VotegateJournalNotWritable.",
+        )
+    if free == 0:
+        yield Concern(
+            topic="disk",
+            text="The disk of the data folder is full: the next vote or change may be answered 503.",
+            action="Free some space, or move data_dir to a larger disk.",
+        )
+    elif free is not None and free < needed:
+        yield Concern(
+            topic="disk",
+            text=f"The disk of the data folder is nearly full: {free / MB:,.0f} MB are free, and the "
+            f"next snapshot and the journal need about {needed / MB:,.0f} MB.",
+            action="Free some space, or move data_dir to a larger disk, before writes are answered 503.",
+        )
+    if sources.disk_is_behind() or sources.disk_is_slow():
+        is_behind = sources.disk_is_behind()
+        effect = "so many wait that some are refused" if is_behind else "nothing is refused yet"
+        yield Concern(
+            topic="disk",
+            text=f"The disk is slow: votes and changes wait for it, and {effect}.",
+            action="See what else writes to it (iostat -x), or move data_dir to a quicker disk.",
+        )
+    if (reason := sources.snapshot_failure()) is not None:
+        yield Concern(
+            topic="snapshots",
+            text=f"No snapshot could be taken: {reason}. The journal grows, and a restart takes longer.",
+            action="Most often the disk has no room for a second file. Free some, then run "
+            "`votegate admin snapshot`.",
+        )
 
-    def _of_the_fleet(self) -> Iterator[Concern]:
-        fleet = self._sources.fleet()
-        if fleet is None:
-            return
-        failing: Mapping[str, str] = fleet["failing"]
-        if failing:
-            reason = next(iter(failing.values()))
-            yield Concern(
-                topic="redis",
-                text=f"Redis does not answer as it should ({', '.join(failing)}): {reason}. Votes "
-                "of this node do not reach the others, or theirs do not reach it.",
-                action="See that Redis runs, has memory left, and answers at redis.url. Nothing is lost; the "
-                "node catches up by itself.",
-            )
-        elif not fleet["holds_name"]:
-            yield Concern(
-                topic="fleet",
-                text="This node does not hold its name: another process has it, or had it a moment ago.",
-                action="Give each node a redis.node of its own. After a start, wait for redis.lease_seconds.",
-            )
-        for text in self._sources.fleet_warnings():
-            yield Concern(
-                topic="fleet",
-                text=text,
-                action="docs/replication.md says what each warning means and what to do.",
-            )
-        for name, reason in fleet["refused"].items():
-            yield Concern(
-                topic="fleet",
-                text=f"Nothing is taken from node {name}: {reason}.",
-                action="docs/replication.md says what the nodes of a fleet must share.",
-            )
 
-    def _of_webhooks(self) -> Iterator[Concern]:
-        sources = self._sources
-        if sources.proxy_down():
-            yield Concern(
-                topic="proxy",
-                text="The proxy for webhooks fails, so no webhook leaves. They wait, and none is lost.",
-                action="See that the proxy runs and answers at webhooks.proxy.",
-            )
-        if count := sources.endpoints_suspended():
-            one = "1 endpoint is suspended because it keeps failing. Its webhooks wait."
-            many = f"{count:,} endpoints are suspended because they keep failing. Their webhooks wait."
-            yield Concern(
-                topic="endpoints",
-                text=one if count == 1 else many,
-                action="/debug/webhooks has the reasons. If there are many, see that this machine reaches "
-                "the internet and its name servers.",
-            )
+def _of_the_fleet(sources: ConcernSources) -> Iterator[Concern]:
+    fleet = sources.fleet()
+    if fleet is None:
+        return
+    failing: Mapping[str, str] = fleet["failing"]
+    if failing:
+        reason = next(iter(failing.values()))
+        yield Concern(
+            topic="redis",
+            text=f"Redis does not answer as it should ({', '.join(failing)}): {reason}. Votes "
+            "of this node do not reach the others, or theirs do not reach it.",
+            action="See that Redis runs, has memory left, and answers at redis.url. Nothing is lost: the "
+            "node catches up afterwards.",
+        )
+    elif not fleet["holds_name"]:
+        yield Concern(
+            topic="fleet",
+            text="This node does not hold its name: another process has it, or had it a moment ago.",
+            action="Give each node a redis.node of its own. After a start, wait for redis.lease_seconds.",
+        )
+    for text in sources.fleet_warnings():
+        yield Concern(
+            topic="fleet",
+            text=text,
+            action="docs/replication.md says what each warning means and what to do.",
+        )
+    for name, reason in fleet["refused"].items():
+        yield Concern(
+            topic="fleet",
+            text=f"Nothing is taken from node {name}: {reason}.",
+            action="docs/replication.md says what the nodes of a fleet must share.",
+        )
 
-    def _of_addresses(self) -> Iterator[Concern]:
-        if count := self._sources.addresses_refused():
-            named = self._sources.some_refused(NAMED)
-            more = f" and {count - len(named):,} more" if count > len(named) else ""
-            yield Concern(
-                topic="addresses",
-                text=f"Too many requests from {', '.join(named)}{more} have failed: somebody guesses keys or "
-                "the operator token, or a client is broken. Further failures are answered 429.",
-                action="/debug/limiter has the addresses. If one is your proxy, name it in "
-                "server.trusted_proxies; if one is a stranger, block it in front.",
-            )
 
-    def _of_observers(self) -> Iterator[Concern]:
-        failing = self._sources.failing_observers()
-        if failing:
-            named = "; ".join(f"{name} ({error})" for name, error in failing.items())
-            yield Concern(
-                topic="observers",
-                text=f"Observers fail: {named}. Some numbers, logs or pages are wrong. Votes go on.",
-                action="/debug/errors has the traceback. Most often no file descriptor is left.",
-            )
+def _of_webhooks(sources: ConcernSources) -> Iterator[Concern]:
+    if sources.proxy_down():
+        yield Concern(
+            topic="proxy",
+            text="The proxy for webhooks fails, so no webhook leaves. They wait, and none is lost.",
+            action="See that the proxy runs and answers at webhooks.proxy.",
+        )
+    if count := sources.endpoints_suspended():
+        one = "1 endpoint is suspended because it keeps failing. Its webhooks wait."
+        many = f"{count:,} endpoints are suspended because they keep failing. Their webhooks wait."
+        yield Concern(
+            topic="endpoints",
+            text=one if count == 1 else many,
+            action="/debug/webhooks has the reasons. If there are many, see that this machine reaches "
+            "the internet and its name servers.",
+        )
+
+
+def _of_addresses(sources: ConcernSources) -> Iterator[Concern]:
+    if count := sources.addresses_refused():
+        named = sources.some_refused(NAMED)
+        more = f" and {count - len(named):,} more" if count > len(named) else ""
+        yield Concern(
+            topic="addresses",
+            text=f"Too many requests from {', '.join(named)}{more} have failed: somebody guesses keys or "
+            "the operator token, or a client is broken. Further failures are answered 429.",
+            action="/debug/limiter has the addresses. If one is your proxy, name it in "
+            "server.trusted_proxies; if one is a stranger, block it in front.",
+        )
+
+
+def _of_observers(sources: ConcernSources) -> Iterator[Concern]:
+    failing = sources.failing_observers()
+    if failing:
+        named = "; ".join(f"{name} ({error})" for name, error in failing.items())
+        yield Concern(
+            topic="observers",
+            text=f"Observers fail: {named}. Some numbers, logs or pages are wrong. Votes go on.",
+            action="/debug/errors has the traceback. Most often no file descriptor is left.",
+        )

@@ -25,7 +25,6 @@ from languages.texts import Text
 from watchers.security_log import tell
 from web.audiences import Audience
 from web.error_pages import error_page
-from web.json_answers import AnswerRefused
 from web.other_sites import SAFE_METHODS, is_from_here
 from web.pages import NO_INDEX, Done, Instead, Page, PageRow, Shown, V, View, Visit, see_other
 from web.static_files import PATH as STATIC_PATH
@@ -83,8 +82,6 @@ class Site(Generic[V]):
                 shown = await self._shown(Visit(request, visitor), view, may_see, gives_back=row.gives_back)
             except SPOKEN as error:
                 shown = self._refused(request, visitor, reply_to(error))
-            except AnswerRefused as refused:
-                shown = self._refused(request, visitor, refused.reply)
             if isinstance(shown, Page):
                 drawing = await self._templates.load(self._audience.language(visitor, request))
                 return self._drawn(drawing, request, visitor, shown)

@@ -7,6 +7,7 @@ A tally reads the log, so an attempt counts once its outcome is committed.
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple, get_args
 
+from chatplatform.platform_client import Reason
 from core.clock import NS_PER_MS
 from core.durations import DurationCounts, Durations
 from core.events import (
@@ -18,20 +19,15 @@ from core.events import (
     ReminderAttempted,
 )
 from core.rows import Dropped, Outcome
+from outbound.result import ExchangeError
 
 NO_ERROR, OTHER_ERROR = "none", "other"
 STATUS_CLASSES = ("http_1xx", "http_2xx", "http_3xx", "http_4xx", "http_5xx")
-ERROR_CLASSES = (
-    *(NO_ERROR, "dns", "resolver", "refused", "reset", "connect", "timeout", "tls", "too_large", "blocked"),
-    *("proxy", "protocol", "internal", *STATUS_CLASSES, OTHER_ERROR),
-)
-"""The classes of `outbound/result.py`, statuses by their first digit, and one for all others."""
-MESSAGE_ERRORS = (
-    *(NO_ERROR, "limited", "timeout", "unreachable", "unreadable", "cannot_message", "internal"),
-    *(*STATUS_CLASSES, OTHER_ERROR),
-)
-"""The errors of `direct_messages/message_attempts.py`, statuses by their first digit, and one for all
-others."""
+ERROR_CLASSES = (NO_ERROR, *get_args(ExchangeError), *STATUS_CLASSES, OTHER_ERROR)
+"""Statuses count by their first digit, and all unknown errors together."""
+_AWAY = [reason for reason in get_args(Reason) if reason != "refused"]  # a refusal counts by its status
+MESSAGE_ERRORS = (NO_ERROR, *_AWAY, "cannot_message", "internal", *STATUS_CLASSES, OTHER_ERROR)
+"""The errors of `direct_messages/message_attempts.py`, in the same way."""
 
 
 class AttemptKind(NamedTuple):

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Protocol
 
 from core.actors import REQUEST_ID
-from core.clock import NS_PER_MS, Clock, Moment, moment
+from core.clock import Clock, Moment, moment
 from core.events import DeliveryAttempted, DeliveryDropped, DeliveryQueued, Event
 from core.newest import Newest
 from core.rows import Delivery, Listing, Webhook
@@ -24,7 +24,7 @@ from outbound.slots import Slot
 from webhook.attempts import LEAST_BACKOFF_MS, LONGEST_BACKOFF_MS, AttemptResult, RetryPolicy, attempt_events
 from webhook.messages import RequestBuilder, attempt_result
 from webhook.outbox import Due, Outbox
-from webhook.sender import Outcome, Trouble, log_bug
+from webhook.sender import Outcome, Trouble, dated_back, log_bug
 from webhook.suspension_log import asking
 
 SLOW_MS = 1_000  # an attempt that takes this long marks its endpoint as slow
@@ -45,6 +45,7 @@ class Client(Protocol):
 class WebhookNotifier:
     """The deliveries of webhooks, for a `Sender`."""
 
+    one_at_a_time = False
     unwritten = Trouble(
         "no webhook is sent until it can be written what came of those before",
         "webhooks are sent again: what came of those before is written",
@@ -117,18 +118,16 @@ class WebhookNotifier:
         started_ns = self._clock.monotonic_ns()
         with asking(due.ref, webhook.suspension if due.probe else None) as asked:
             result = await self._post(delivery, listing, webhook, began.wall_ms, slot)
-            duration_ms = (self._clock.monotonic_ns() - started_ns - slot.waited_ns) // NS_PER_MS
-            ended = moment(self._clock)
-            # Dated back from its end: waits begin there, and the wall clock may have been set since the
-            # start.
-            found = attempt_result(result, webhook, ended.wall_ms - duration_ms, duration_ms)
+            at_ms, duration_ms = dated_back(self._clock, started_ns, slot.waited_ns)
+            found = attempt_result(result, webhook, at_ms, duration_ms)
             asked.attempt = found.attempt
-        self._stop_or_go(result, began.steady_ms, ended.steady_ms)
+        ended_ms = self._clock.steady_ms()
+        self._stop_or_go(result, began.steady_ms, ended_ms)
         if found.everywhere:
-            self._chat_until_ms = max(self._chat_until_ms, ended.steady_ms + found.wait_ms)
+            self._chat_until_ms = max(self._chat_until_ms, ended_ms + found.wait_ms)
         if self._current(delivery.ref, webhook) is None:
             return found, None
-        self._slow_down(due.ref, result, found, ended.steady_ms)
+        self._slow_down(due.ref, result, found, ended_ms)
         return found, duration_ms >= SLOW_MS or result.error == "timeout"
 
     async def _post(
@@ -200,8 +199,8 @@ class WebhookNotifier:
 class Origins:
     """The requests that queued the latest deliveries. They do not outlive the process."""
 
-    def __init__(self, kept: int = ORIGINS_KEPT) -> None:
-        self._requests = Newest[str, str](kept)  # delivery id -> request id
+    def __init__(self) -> None:
+        self._requests = Newest[str, str](ORIGINS_KEPT)  # delivery id -> request id
 
     def on_record(self, events: Sequence[Event]) -> None:
         """Read a record that the request of this context has just committed, if there is one."""

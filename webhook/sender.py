@@ -32,7 +32,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from enum import Enum, auto
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from core.clock import Clock
+from core.clock import NS_PER_MS, Clock
 from core.events import Event
 from core.failures import Unavailable
 from core.ledger import Ledger
@@ -61,6 +61,8 @@ class Notifier(Protocol[Item]):
 
     unwritten: Trouble
     """Outcomes have to wait, until all of them are written."""
+    one_at_a_time: bool
+    """No attempt starts while another one runs."""
     wake: asyncio.Event
     """Set by the notifier when an item may be due earlier than `next_due_ms` has said."""
 
@@ -143,7 +145,7 @@ class Sender(Generic[Item]):
         """
         if not self._all_recorded() or not self._may_send():
             return False
-        for item in self._notifier.take(now_ms, self._durable()):
+        for item in self._notifier.take(now_ms, self._durable()) if not self._is_busy else ():
             self._under_way += 1
             self._idle.clear()
             self._spawn(self._attempt(item))
@@ -166,10 +168,15 @@ class Sender(Generic[Item]):
         for attempt in self._attempts:
             attempt.cancel()
 
+    @property
+    def _is_busy(self) -> bool:
+        """True if the end of an attempt has to come first, which wakes the sender."""
+        return self._notifier.one_at_a_time and self._under_way > 0
+
     def _patience_seconds(self, now_ms: int, *, is_held_back: bool) -> float:
         if is_held_back:
             return UNRECORDED_SECONDS if self._unrecorded else HELD_BACK_SECONDS
-        due_ms = self._notifier.next_due_ms()
+        due_ms = self._notifier.next_due_ms() if not self._is_busy else None
         if due_ms is None:
             return LONGEST_SLEEP_SECONDS
         return min(max(due_ms - now_ms, 0) / 1_000, LONGEST_SLEEP_SECONDS)
@@ -209,6 +216,15 @@ class Sender(Generic[Item]):
         except Unavailable:
             return False
         return True
+
+
+def dated_back(clock: Clock, started_ns: int, waited_ns: int = 0) -> tuple[int, int]:
+    """Return the wall time at which an attempt began, and the milliseconds that it took without `waited_ns`.
+
+    It is dated back from its end: waits begin there, and the wall clock may have been set meanwhile.
+    """
+    duration_ms = (clock.monotonic_ns() - started_ns - waited_ns) // NS_PER_MS
+    return clock.now_ms() - duration_ms, duration_ms
 
 
 def log_bug(what: str, bug: Exception) -> None:

@@ -1,4 +1,4 @@
-"""The work of every peer in Python for a vote check. Law: peers differ in their framework alone.
+"""The work of every peer in Python for a vote check. Peers differ in their framework alone.
 
 A peer is a program: it is given a file that describes its bots, their votes and who asks for them, and prints
 where it serves. It needs its framework and the standard library, because it may run in `.venv/peers`.
@@ -70,7 +70,7 @@ class Work:
 
 
 def given_work() -> Work:
-    """The work that the file of the command line describes."""
+    """Return the work that the file of the command line describes."""
     work = Work(json.loads(Path(sys.argv[1]).read_text()))
     gc.collect()
     gc.freeze()  # a collection that walks a million votes again and again would be an unfair peer
@@ -78,7 +78,7 @@ def given_work() -> Work:
 
 
 def listening() -> socket.socket:
-    """A socket of the peer's own, which it says on its standard output."""
+    """Open a socket, and say its address on standard output."""
     listener = socket.create_server(("127.0.0.1", 0), backlog=BACKLOG)
     listener.setblocking(False)
     print(f"serving on http://127.0.0.1:{listener.getsockname()[1]}", flush=True)

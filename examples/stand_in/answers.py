@@ -1,4 +1,4 @@
-"""How the API answers and refuses, and how its answers go wrong when that was asked for."""
+"""The answers and refusals of the API, and the faults that a test can ask for."""
 
 import asyncio
 import hashlib
@@ -8,7 +8,7 @@ from typing import Any
 
 from tornado.web import HTTPError, RequestHandler
 
-from stand_in.platform_state import Platform
+from stand_in.known import Platform
 
 API = "/api/v10"
 SLOW_SECONDS = 60

@@ -1,12 +1,11 @@
-"""Direct messages of the bot: a channel with a user, and what is posted there."""
+"""Direct messages of the bot: a channel with a user, and the messages in it."""
 
 import asyncio
 import time
 from datetime import UTC, datetime
 
 from stand_in.answers import CANNOT_MESSAGE, INVALID_FORM, SLOW_SECONDS, UNKNOWN_CHANNEL, UNKNOWN_USER, Api
-from stand_in.known import BOT, CLOSED, USERS, public_user
-from stand_in.platform_state import Message
+from stand_in.known import BOT, CLOSED, USERS, Message, public_user
 
 FIRST_CHANNEL, FIRST_MESSAGE = 500000000000000000, 600000000000000000
 CONTENT_CHARACTERS, NONCE_CHARACTERS = 2_000, 25

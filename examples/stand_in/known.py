@@ -1,7 +1,9 @@
-"""What the stand-in knows when it starts: users, servers and applications, as the API shows them."""
+"""Users, servers and applications as the API shows them, and everything that the stand-in remembers."""
 
 import hashlib
 import time
+from collections import Counter
+from dataclasses import dataclass, field
 from typing import Any
 
 CLIENT_ID = "900000000000000001"
@@ -13,7 +15,7 @@ READY_BOT = str(FIRST_APPLICATION + 1)
 
 
 def user(number: int, username: str, name: str | None, **others: Any) -> dict[str, Any]:
-    """A user as `GET /users/@me` shows one."""
+    """Return a user as `GET /users/@me` shows one."""
     return {
         "id": str(200000000000000000 + number),
         "username": username,
@@ -65,13 +67,15 @@ PLATFORM_EPOCH_MS, DAY_MS = 1_420_070_400_000, 86_400_000
 
 
 def snowflake(at_ms: int) -> str:
-    """An id that the platform made then."""
+    """Return an id that the platform made at that time."""
     return str((at_ms - PLATFORM_EPOCH_MS) << 22)
 
 
 def server(number: int, name: str, owner_id: str, **others: Any) -> dict[str, Any]:
-    """A server, with what only a bot sees that is in it. `bot`: that of the deployment is. `managers` may
-    manage it beside its owner."""
+    """Return a server, with the facts that only a bot in it sees.
+
+    `bot` is true if the deployment's bot is in it. `managers` may manage it, beside its owner.
+    """
     return {
         "id": str(300000000000000000 + number),
         "name": name,
@@ -91,7 +95,7 @@ def server(number: int, name: str, owner_id: str, **others: Any) -> dict[str, An
 
 
 def channel(number: int, name: str, **others: Any) -> dict[str, Any]:
-    """A channel. `denied`: permissions that it takes from everyone."""
+    """Return a channel. `denied` are the permissions that it takes from everyone."""
     return {
         "id": str(FIRST_SERVER_CHANNEL + number),
         "name": name,
@@ -167,7 +171,7 @@ SHOWN = ("id", "name", "icon", "features", "approximate_member_count", "approxim
 
 
 def application(number: int, name: str, **others: Any) -> dict[str, Any]:
-    """An application as `GET /applications/{id}/rpc` shows one."""
+    """Return an application as `GET /applications/{id}/rpc` shows one."""
     application_id = str(FIRST_APPLICATION + number)
     return {
         "id": application_id,
@@ -203,6 +207,73 @@ OWN_APPLICATION: dict[str, Any] = {
 
 
 def public_user(user: dict[str, Any]) -> dict[str, Any]:
-    """A user as everybody sees one."""
+    """Return a user as everybody sees one."""
     private = {"locale", "mfa_enabled", "premium_type", "verified", "email"}
     return {name: value for name, value in user.items() if name not in private}
+
+
+@dataclass
+class Grant:
+    """The consent of a user, whose code was not exchanged yet."""
+
+    user_id: str
+    redirect_uri: str
+    scope: str
+    challenge: str | None
+    until: float
+
+
+@dataclass
+class Message:
+    """A direct message. `shown` is what the API answers."""
+
+    to: str
+    nonce: str | None
+    at: float
+    shown: dict[str, Any]
+
+
+@dataclass
+class Platform:
+    """Everything that the stand-in remembers while it runs."""
+
+    redirect_uris: tuple[str, ...]
+    client_id: str = CLIENT_ID
+    client_secret: str = field(default=CLIENT_SECRET, repr=False)
+    applications: dict[str, dict[str, Any]] = field(default_factory=dict)
+    directory: dict[str, int | None] = field(default_factory=lambda: {READY_BOT: 1_200})
+    """The number of servers of each application in the directory."""
+    servers: dict[str, dict[str, Any]] = field(
+        default_factory=lambda: {each["id"]: dict(each) for each in SERVERS}
+    )
+    codes: dict[str, Grant] = field(default_factory=dict)
+    tokens: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """(user, scope) of each access token."""
+    bot_token: str = field(default=BOT_TOKEN, repr=False)
+    channels: dict[str, str] = field(default_factory=dict)
+    """The user of each channel of direct messages."""
+    messages: list["Message"] = field(default_factory=list)
+    allowed: set[str] = field(default_factory=set)
+    """The users who have agreed before."""
+    faults: list[tuple[str, str]] = field(default_factory=list)
+    """(path, fault) of answers to come."""
+    asked: Counter[str] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        for each in (
+            application(1, "Ready bot"),
+            application(2, "Private bot", bot_public=False),
+            application(3, "Silent bot", flags=0),
+            application(4, "No bot", bot_public=None, bot_require_code_grant=None),
+            application(5, "Fresh bot"),
+        ):
+            shown = {name: value for name, value in each.items() if value is not None or name == "type"}
+            self.applications[each["id"]] = shown
+
+    def fault(self, path: str) -> str | None:
+        """Return how the answer for this path goes wrong, if it does."""
+        for index, (faulty, fault) in enumerate(self.faults):
+            if faulty == path:
+                del self.faults[index]
+                return fault
+        return None

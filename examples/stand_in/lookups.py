@@ -1,4 +1,4 @@
-"""What is asked for: users, servers, applications, and pictures of the CDN."""
+"""Users, servers and applications that clients look up, and pictures of the CDN."""
 
 import hashlib
 import struct

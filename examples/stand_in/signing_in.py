@@ -10,13 +10,12 @@ from urllib.parse import urlencode
 from tornado.web import HTTPError
 
 from stand_in.answers import Api, Handler, Refusal
-from stand_in.known import ADA, USERS
-from stand_in.platform_state import Grant
+from stand_in.known import ADA, USERS, Grant
 
 CODE_SECONDS, TOKEN_SECONDS = 60, 604_800
 SCOPES = {"identify", "email", "guilds"}
 COOKIE = "stand-in-user"
-"""Whom this browser has chosen before. Ports share cookies, so the name is none of the gateway's."""
+"""The cookie with the user that a browser chose last. The gateway uses other names: ports share cookies."""
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><link rel="icon" href="data:,"><title>Sign in</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">

@@ -114,7 +114,7 @@ def gaps_of(row: Listing) -> tuple[Gap, ...]:
     """Return what is missing to a listing, the most urgent first."""
     kind, is_approved = kind_of(row.ref), row.state == "approved"
     found: tuple[tuple[Gap, bool], ...] = (
-        ("ownership", kind.is_a("application") and not is_proven(row)),
+        ("ownership", kind.known_as == "application" and not is_proven(row)),
         ("key", kind.has("keys") and is_approved and not row.keys),
         ("webhook", kind.has("webhook") and is_approved and row.webhook is None),
         ("counts", kind.has("stats") and is_approved and row.counts is None),

@@ -50,7 +50,7 @@ class _Proof(NamedTuple):
 def _show(proof: _Proof, page: PageCall) -> Shown[None] | Reply:
     row, user = _listing(page), page.person.id
     if row.owner_id == user:
-        return _managed(row)
+        return see_other(f"/{row.ref}/manage")
     evidence, own = proof.known(page)
     reason = take_over_refusal(row, user, evidence) if evidence is not None else None
     html = {
@@ -68,7 +68,7 @@ async def _take(proof: _Proof, page: PageCall, _: object) -> Answer:
     """Take the listing over if the platform proves that it is the visitor's."""
     row, user = _listing(page), page.person.id
     if row.owner_id == user:
-        return _managed(row)
+        return see_other(f"/{row.ref}/manage")
     evidence = await proof.look(page)
     await take_over(page.call.rechecked(), user, evidence)
     is_denied = _listing(page).state == "denied"
@@ -77,10 +77,6 @@ async def _take(proof: _Proof, page: PageCall, _: object) -> Answer:
 
 def _listing(page: PageCall) -> Listing:
     return listing_of(page.call.state, page.call.ref)
-
-
-def _managed(row: Listing) -> Reply:
-    return see_other(f"/{row.ref}/manage")
 
 
 def _code(page: PageCall) -> tuple[Evidence, Mapping[str, Any]]:

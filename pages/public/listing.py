@@ -87,7 +87,7 @@ def listing_view(page: PageCall, row: Listing) -> Mapping[str, Any]:
         "listed_at": listed_ms(row),
         "updated_at": row.updated_ms,
         "icon_url": page.site.icons.url(row.ref),
-        **({"invite_url": _invite_url(page, row.id)} if kind.is_a("application") else {}),
+        **({"invite_url": _invite_url(page, row.id)} if kind.known_as == "application" else {}),
         **{name: value for name, value in written.items() if name in links},
         "state": row.state,
     }

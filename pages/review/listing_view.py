@@ -90,7 +90,7 @@ class ReviewView(Success):
 
 async def platform_view(page: PageCall) -> PlatformView:
     """Ask the chat platform about the listing, for a short time."""
-    if not page.call.listing_kind.is_a("application"):
+    if page.call.listing_kind.known_as != "application":
         return PlatformView(known="not asked", at=None)
     try:
         async with asyncio.timeout(LOOK_SECONDS):

@@ -35,13 +35,13 @@ def operator(browser: Browser, gateway: ThreadGateway) -> Iterator[Visitor]:
         yield visitor.sign_in()
 
 
-def act(operator: Visitor, where: str, link: str, button: str, **fields: str) -> None:
-    """Follow the link of an action, fill its form in, and press its button."""
+def act(operator: Visitor, where: str, link: str, button: str = "", **fields: str) -> None:
+    """Follow the link of an action, fill its form in, and press its button, most often of the same name."""
     page = operator.see(where)
     page.get_by_role("main").get_by_role("link", name=link, exact=True).first.click()
     for label, value in fields.items():
         page.get_by_label(label.replace("_", " "), exact=True).fill(value)
-    page.get_by_role("main").get_by_role("button", name=button, exact=True).click()
+    page.get_by_role("main").get_by_role("button", name=button or link, exact=True).click()
 
 
 def told(operator: Visitor, text: str) -> None:
@@ -53,11 +53,11 @@ def test_every_action_has_a_test_here() -> None:
 
 
 def test_review_limits_and_counts(operator: Visitor, gateway: ThreadGateway) -> None:
-    act(operator, NEW_PAGE, "Approve", "Approve it")
+    act(operator, NEW_PAGE, "Approve")
     told(operator, "It is approved.")
-    act(operator, NEW_PAGE, "Set the actual server count", "Save", Servers_that_the_bot_is_really_in="42")
+    act(operator, NEW_PAGE, "Set the actual server count", Servers_that_the_bot_is_really_in="42")
     told(operator, "The count is saved.")
-    act(operator, NEW_PAGE, "Set limits", "Save", Vote_checks="7", Window_of_vote_checks="60")
+    act(operator, NEW_PAGE, "Set limits", Vote_checks="7", Window_of_vote_checks="60")
     told(operator, "The limits are saved.")
 
     shown = gateway.done("GET", f"/manage/bots/{NEW_BOT}")
@@ -77,18 +77,18 @@ def test_a_question_that_is_left_changes_nothing(operator: Visitor, gateway: Thr
 def test_a_denial_says_why_and_a_wrong_number_is_refused_at_its_field(
     operator: Visitor, gateway: ThreadGateway
 ) -> None:
-    act(operator, NEW_PAGE, "Deny", "Deny it", Reason="It is a copy.")
+    act(operator, NEW_PAGE, "Deny", Reason="It is a copy.")
     told(operator, "It is denied.")
     assert gateway.done("GET", f"/manage/bots/{NEW_BOT}")["reason"] == "It is a copy."
 
     operator.expected.add(400)
-    act(operator, BOT_PAGE, "Set limits", "Save", Vote_checks="many")
+    act(operator, BOT_PAGE, "Set limits", Vote_checks="many")
     expect(operator.page.locator("[aria-invalid=true]").first).to_be_visible()
     expect(operator.page.get_by_label("Vote checks", exact=True)).to_have_value("many")
 
 
 def test_an_approval_is_withdrawn_with_a_reason(operator: Visitor, gateway: ThreadGateway) -> None:
-    act(operator, BOT_PAGE, "Withdraw the approval", "Withdraw it", Reason="It is spam.")
+    act(operator, BOT_PAGE, "Withdraw the approval", Reason="It is spam.")
     told(operator, "The approval is withdrawn.")
     shown = gateway.done("GET", f"/manage/bots/{BOT}")
     assert (shown["state"], shown["reason"]) == ("denied", "It is spam.")
@@ -98,10 +98,10 @@ def test_a_suspended_endpoint_is_probed_and_healed(
     operator: Visitor, gateway: ThreadGateway, receiver: Receiver
 ) -> None:
     receiver.default = status(500)
-    act(operator, BOT_PAGE, "Probe the endpoint now", "Send the probe")
+    act(operator, BOT_PAGE, "Probe the endpoint now")
     told(operator, "The probe failed")
     receiver.default = status(204)
-    act(operator, BOT_PAGE, "Probe the endpoint now", "Send the probe")
+    act(operator, BOT_PAGE, "Probe the endpoint now")
     told(operator, "The probe succeeded")
 
     assert gateway.done("GET", f"/manage/bots/{BOT}/webhook")["suspension"] is None
@@ -110,23 +110,23 @@ def test_a_suspended_endpoint_is_probed_and_healed(
 def test_a_suspension_is_lifted_and_a_delivery_sent_again(
     operator: Visitor, gateway: ThreadGateway, receiver: Receiver
 ) -> None:
-    act(operator, BOT_PAGE, "Lift the suspension", "Lift it")
+    act(operator, BOT_PAGE, "Lift the suspension")
     told(operator, "The suspension is lifted.")
     eventually(lambda: gateway.done("GET", f"/manage/bots/{BOT}/webhook")["pending"] == 0)
     receiver.received.clear()
-    act(operator, BOT_PAGE, "Send again", "Send it again")
+    act(operator, BOT_PAGE, "Send again", "Send the delivery again")
     told(operator, "Delivered: status 204")
 
     assert len(receiver.received) == 1
 
 
 def test_the_data_is_saved_compared_and_downloaded(operator: Visitor, tmp_path: Path) -> None:
-    act(operator, "/debug/data", "Take a snapshot", "Take it")
+    act(operator, "/debug/data", "Take a snapshot")
     told(operator, "The snapshot at position")
-    act(operator, "/debug/data", "Verify", "Verify")
+    act(operator, "/debug/data", "Verify")
     told(operator, "Memory and disk say the same")
     with operator.page.expect_download() as download:
-        act(operator, "/debug/data", "Download a backup", "Download it")
+        act(operator, "/debug/data", "Download a backup")
 
     download.value.save_as(tmp_path / "backup")
     assert (tmp_path / "backup").stat().st_size > 0

@@ -53,7 +53,7 @@ def test_no_error_has_a_barrier(browser: Browser, full: ThreadGateway, theme: Th
         found["an unknown bot"] = visitor.barriers()
         page = visitor.see(paths()[-1])  # the denial of a bot, without a reason
         page.locator("form[method=post] textarea").evaluate("field => field.removeAttribute('required')")
-        page.get_by_role("button", name="Deny it").click()
+        page.get_by_role("button", name="Deny").click()
         expect(page.locator("[aria-invalid=true]")).to_be_visible()
         found["a form that is refused"] = visitor.barriers()
 

@@ -78,7 +78,7 @@ def test_an_operator_signs_in_and_approves_by_the_keyboard_alone(browser: Browse
             page.keyboard.press("Enter")
             page.get_by_role("link", name="Approve").focus()
             page.keyboard.press("Enter")
-            page.get_by_role("button", name="Approve it").focus()
+            page.get_by_role("button", name="Approve").focus()
             page.keyboard.press("Enter")
             expect(page.get_by_text("It is approved.")).to_be_visible()
 
@@ -100,7 +100,7 @@ def test_everything_works_with_scripts_switched_off(browser: Browser, tmp_path: 
             page.get_by_role("link", name="Test bot").click()
             page.get_by_role("link", name="Deny").click()
             page.get_by_role("textbox", name="Reason").fill("It does not answer.")
-            page.get_by_role("button", name="Deny it").click()
+            page.get_by_role("button", name="Deny").click()
             expect(page.get_by_text("Its owner sees the reason.")).to_be_visible()
 
         shown = gateway.done("GET", f"/manage/bots/{BOT}")

@@ -32,15 +32,18 @@ def stand_in() -> Iterator[StandIn]:
         yield stand_in
 
 
+@pytest.fixture(autouse=True)
+def _no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chatplatform.listing_icons.PAUSE_SECONDS", 0)
+
+
 @asynccontextmanager
-async def icons_of(
-    stand_in: StandIn, clock: FakeClock, away_seconds: float = WAIT_SECONDS, **access: str
-) -> AsyncIterator[ListingIcons]:
+async def icons_of(stand_in: StandIn, clock: FakeClock, **access: str) -> AsyncIterator[ListingIcons]:
     opening = open_chat_platform(
         replace(stand_in.access, **access), clock, deadline_seconds=WAIT_SECONDS, cache_seconds=600
     )
     async with opening as platform:
-        icons = ListingIcons(platform, clock, CDN, pause_seconds=0, away_seconds=away_seconds)
+        icons = ListingIcons(platform, clock, CDN)
         asking = asyncio.create_task(icons.run())
         yield icons
         asking.cancel()
@@ -99,7 +102,9 @@ def test_without_a_bot_of_the_deployment_nobody_is_asked_about_servers(stand_in:
     run(main())
 
 
-def test_a_platform_that_is_away_is_left_alone_and_asked_later(stand_in: StandIn) -> None:
+def test_a_platform_that_is_away_is_left_alone_and_asked_later(
+    stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def main() -> None:
         clock, nowhere = FakeClock(), f"http://127.0.0.1:{unused_port()}"
         async with icons_of(stand_in, clock, api_url=nowhere) as icons:
@@ -108,7 +113,8 @@ def test_a_platform_that_is_away_is_left_alone_and_asked_later(stand_in: StandIn
             await until(lambda: len(icons._noted) == 1)
             await turns()
             assert [*icons._noted] == [f"bots/{PRIVATE}"]
-        async with icons_of(stand_in, clock, api_url=nowhere, away_seconds=0) as icons:
+        monkeypatch.setattr("chatplatform.listing_icons.AWAY_SECONDS", 0)
+        async with icons_of(stand_in, clock, api_url=nowhere) as icons:
             icons.url(BOT)
             await until(lambda: not icons._noted)
             assert icons.url(BOT) is None

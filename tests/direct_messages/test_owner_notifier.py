@@ -188,7 +188,7 @@ def test_while_the_journal_takes_no_writes_an_outcome_waits_and_no_attempt_start
         assert await stage.asked() == 0
         assert stage.messenger.asked == 1
         assert warned(caplog) == [
-            "no owner is told of a decision until it can be written what came of the last one"
+            "no owner gets a message about a decision until the outcome of the last one can be written"
         ]
         stage.journal.full = False
         assert await stage.asked() == 1

@@ -30,7 +30,7 @@ from settings.model import RedisSettings, Settings
 from storage.folder import DIGEST_SECRET, KEYS
 from tests.support.cutting_proxy import held_port
 from tests.support.gateways import ROOT, WAIT_SECONDS, eventually, running
-from tests.support.processes import children
+from tests.support.programs import children
 from tests.support.redis_server import RedisServer, binary
 
 DOCUMENT = (ROOT / "docs/replication.md").read_text()

@@ -19,7 +19,7 @@ OBSERVERS = {
     "attempt_tally": "webhook.attempt_tally.AttemptTally.on_record",
     "disk_space": "storage.disk.os.statvfs",
     "failing_endpoints": "watchers.failing_endpoints.FailingEndpoints.on_record",
-    "journal_tail": "watchers.journal_tail.JournalTail.on_record",
+    "journal_tail": "operators.journal_tail.JournalTail.on_record",
     "key_uses": "handlers.key_uses.KeyUses.run",
     "list_orders": "search.list_keeper.ListKeeper._make",
     "listing_icons": "chatplatform.listing_icons.ListingIcons._ask",

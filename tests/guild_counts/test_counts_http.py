@@ -296,7 +296,7 @@ def test_callers_who_ask_for_one_bot_at_once_share_a_request() -> None:
     run(main())
 
 
-def test_what_is_being_asked_is_given_up_at_the_end() -> None:
+def test_lookups_under_way_are_given_up_at_the_end() -> None:
     async def main() -> None:
         async with receiving(hang) as origin:
             async with asking(origin.base_url) as counts:

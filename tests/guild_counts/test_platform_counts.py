@@ -273,7 +273,7 @@ def test_the_pause_grows_and_is_as_long_as_the_platform_says_within_a_minute(
     run(main())
 
 
-def test_what_is_removed_is_forgotten_also_while_it_is_asked_for() -> None:
+def test_a_removed_bot_is_forgotten_also_while_it_is_asked_for() -> None:
     @story(*listed(), *listed(OTHER_REF))
     async def told(place: Place) -> None:
         place.answers[BOT] = place.answers[OTHER_BOT] = 1_200
@@ -288,7 +288,7 @@ def test_what_is_removed_is_forgotten_also_while_it_is_asked_for() -> None:
         assert await place.counts.actual(OTHER_REF) is None
 
 
-def test_what_is_wanted_and_what_was_told_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wanted_bots_and_kept_answers_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(counts_module, "MOST_WANTED", 10)
     monkeypatch.setattr(counts_module, "MOST_TOLD", 10)
     refs = [f"bots/{10**17 + number}" for number in range(30)]
@@ -308,7 +308,7 @@ def test_what_is_wanted_and_what_was_told_is_bounded(monkeypatch: pytest.MonkeyP
         assert len(known) == 10
 
 
-def test_what_is_missing_is_said_with_what_to_do() -> None:
+def test_a_missing_count_is_explained_with_a_remedy() -> None:
     @story(*listed())
     async def told(place: Place) -> None:
         place.is_open.clear()

@@ -11,7 +11,7 @@ from handlers.reply import SPOKEN, Spoken, limited, refused, reply_to
 from languages.refusals import Invalid, Refusal
 from languages.said import SAID, Code, Fault, in_words
 from languages.texts import Text
-from ratelimit.bucket import Decision
+from ratelimit.bucket import Decision, TooManyRequests
 
 
 @pytest.mark.parametrize("code", SAID)
@@ -41,6 +41,13 @@ def test_a_failure_that_is_nobodys_mistake_has_a_code_too(error: Spoken, status:
     assert isinstance(error, SPOKEN)
     reply = reply_to(error)
     assert json.loads(reply.body) == {"success": False, "error": text, "status": status}
+
+
+def test_a_limit_that_is_used_up_has_an_answer_with_the_numbers_of_the_limit() -> None:
+    limits = Decision(False, 5, 0, 41, 60, 0)
+    reply = reply_to(TooManyRequests(limits))
+    assert (reply.status, reply.limits) == (429, limits)
+    assert json.loads(reply.body)["error"] == in_words("too_many_requests")
 
 
 @pytest.mark.parametrize(

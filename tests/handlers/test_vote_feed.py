@@ -8,11 +8,11 @@ import pytest
 
 from core.events import Event, ListingRemoved, UserErased, VoteCast, VotesMerged, VotesRemoved
 from core.failures import PlaceLost
+from core.ledger import FoundPage, FoundRecord
 from core.state import State
 from handlers.reply import Reply
 from handlers.request import Request
 from handlers.vote_feed import MOST_READERS, Cursor, VoteFeed
-from journal.record_pages import FoundPage, FoundRecord
 from languages.refusals import Refusal
 from tests.support.coroutines import run, turns
 from tests.support.memory_ledger import empty_state

@@ -75,7 +75,7 @@ def test_many_appends_share_one_frame_and_one_sync(tmp_path: Path, monkeypatch: 
     assert list(map(len, frames_in(segment_path(tmp_path, 1)))) == [1, 100, 0]
 
 
-def test_what_arrives_during_a_sync_shares_the_next_one(
+def test_records_that_arrive_during_a_sync_share_the_next_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def main() -> None:
@@ -197,7 +197,7 @@ def test_a_journal_that_begins_vouches_on_disk_for_what_was_read(tmp_path: Path)
                 records_of(tmp_path)
 
 
-def test_what_a_restart_reads_is_made_durable_before_it_counts_as_durable(
+def test_records_that_a_restart_reads_are_made_durable_before_they_count_as_durable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A kill between write and sync leaves a whole frame that only the page cache holds, and a kill in a

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from core.events import Event, KeyUsed, VoteCast, encode_record
 from core.failures import PlaceLost
+from core.ledger import FoundPage
 from journal import record_pages
 from journal.journal import Journal
-from journal.record_pages import FoundPage, JournalPages
+from journal.record_pages import JournalPages
 from journal.segments import delete_behind, list_segments, segment_path
 from tests.support.coroutines import run
 from tests.support.journals import Unsynced, journalling, on

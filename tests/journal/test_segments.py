@@ -217,7 +217,9 @@ def test_frames_that_a_segment_holds_are_not_passed_over_though_the_one_before_d
     assert "the end of this segment is missing" in refusal(tmp_path)
 
 
-def test_what_a_later_frame_vouches_for_is_not_torn_even_where_no_record_is_lost(tmp_path: Path) -> None:
+def test_bytes_that_a_later_frame_vouches_for_are_not_torn_even_where_no_record_is_lost(
+    tmp_path: Path,
+) -> None:
     """A frame that vouches is synced before the next is written, so it was durable."""
     write_segment(tmp_path, 1, 0, [[b"1"], [], [b"2"]])
     path = segment_path(tmp_path, 1)

@@ -10,14 +10,14 @@ import pytest
 from journal.frames import HEADER_BYTES, FrameKind
 from journal.journal import SegmentWriter, SyncFailed
 from journal.segments import EMPTY, JournalReader, list_segments, segment_path, set_torn_aside
-from storage.disk import OsDisk
+from storage.disk import Disk
 from tests.support.folder_bytes import bytes_of
 from tests.support.journals import frames_in, on, records_of, tail_of
 
 T = TypeVar("T")
 
 
-class FullOnce(OsDisk):
+class FullOnce(Disk):
     """There is no space at one of the calls, half way through if it is a write."""
 
     def __init__(self) -> None:
@@ -152,7 +152,7 @@ def test_a_live_journal_is_read_up_to_a_position_while_it_is_written(tmp_path: P
     writer.close()
 
 
-class Asked(OsDisk):
+class Asked(Disk):
     """Somebody asks for the next segment while one is being named."""
 
     def __init__(self) -> None:
@@ -177,7 +177,7 @@ def test_a_segment_asked_for_while_another_begins_is_begun_too(tmp_path: Path) -
     assert [first for first, _ in list_segments(tmp_path)] == [1, 2, 3]
 
 
-class Hidden(OsDisk):
+class Hidden(Disk):
     """A sync fails, and so does everything that would tidy up behind it."""
 
     def __init__(self, fails_at: int) -> None:

@@ -1,7 +1,8 @@
-"""The gateway keeps what its OpenAPI document promises: schemathesis tries, with every check it has.
+"""The gateway agrees with its OpenAPI document: schemathesis tries it, with all of its checks.
 
-Each request finds the same small world, whatever the one before it has removed: what the document's
-examples name exists. So an example succeeds, a made-up id is unknown, and no order matters.
+Each request finds the same listings, users and deliveries, even if the one before has removed some:
+everything that the document's examples name exists. So an example succeeds, a made-up id is unknown, and no
+order matters.
 """
 
 import re
@@ -66,7 +67,7 @@ from webhook.chat import chat_target
 
 Case = schemathesis.Case[Any]
 Tally = dict[str, Counter[int]]
-"""By operation: how often each status was answered."""
+"""The number of answers by operation and status."""
 
 DIGEST_SECRET = "the-digest-secret-of-these-tests-0123456789"
 SETTINGS: dict[str, object] = {

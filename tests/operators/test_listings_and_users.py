@@ -26,13 +26,6 @@ from tests.support.people import signed_in
 from tests.support.webhook_receiver import Receiver
 
 
-@pytest.fixture
-def visitor(gateway: ThreadGateway) -> PageVisitor:
-    visitor = PageVisitor(gateway)
-    visitor.sign_in()
-    return visitor
-
-
 def test_a_listing_is_found_by_its_id_and_by_a_part_of_its_name(
     gateway: ThreadGateway, visitor: PageVisitor
 ) -> None:

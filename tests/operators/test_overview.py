@@ -3,17 +3,8 @@
 import json
 from typing import Any
 
-import pytest
-
 from tests.support.gateways import ThreadGateway, eventually
 from tests.support.page_visitor import PageVisitor, check_html, words
-
-
-@pytest.fixture
-def visitor(gateway: ThreadGateway) -> PageVisitor:
-    visitor = PageVisitor(gateway)
-    visitor.sign_in()
-    return visitor
 
 
 def test_the_overview_shows_the_process(gateway: ThreadGateway, visitor: PageVisitor) -> None:
@@ -37,16 +28,16 @@ def test_a_banner_says_what_is_wrong_now_as_the_api_does(
     assert gateway.done("GET", "/debug/overview.json")["concerns"] == [concern]
 
 
-def test_the_twins_of_pages_take_the_session_as_they_take_the_token(visitor: PageVisitor) -> None:
-    twin = visitor.get("/debug/overview.json")
-    assert (twin.status_code, twin.json()["success"]) == (200, True)
+def test_the_json_of_a_page_takes_the_session_as_it_takes_the_token(visitor: PageVisitor) -> None:
+    answer = visitor.get("/debug/overview.json")
+    assert (answer.status_code, answer.json()["success"]) == (200, True)
     visitor.post("/debug/sign-out")
     assert visitor.get("/debug/overview.json").status_code == 401
     visitor.cookie = "x" * 43
     assert visitor.get("/debug/overview.json").status_code == 401
 
 
-def test_a_token_that_is_wrong_is_not_mended_by_a_session(visitor: PageVisitor) -> None:
+def test_a_wrong_token_is_refused_although_there_is_a_session(visitor: PageVisitor) -> None:
     answer = visitor.get("/debug/overview.json", Authorization="Bearer wrong")
     assert answer.status_code == 401
 

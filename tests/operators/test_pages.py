@@ -1,29 +1,13 @@
 """The pages about parts of the process, empty and full."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from tests.support.gateways import BOT, ThreadGateway
 from tests.support.page_visitor import PageVisitor, words
-from tests.support.suspended_endpoints import hold, trying_once
+from tests.support.suspended_endpoints import hold
 from tests.support.webhook_receiver import Receiver
 
 PAGES = ("webhooks", "limiter", "errors", "journal", "data")
-
-
-@pytest.fixture
-def visitor(gateway: ThreadGateway) -> PageVisitor:
-    visitor = PageVisitor(gateway)
-    visitor.sign_in()
-    return visitor
-
-
-@pytest.fixture
-def once(tmp_path: Path, receiver: Receiver) -> Iterator[ThreadGateway]:
-    with trying_once(tmp_path / "once", receiver) as gateway:
-        yield gateway
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -34,12 +18,10 @@ def test_a_page_of_an_empty_gateway_says_that_there_is_nothing(visitor: PageVisi
 
 
 def test_failing_and_suspended_endpoints_are_named_with_the_reason(
-    once: ThreadGateway, receiver: Receiver
+    once: ThreadGateway, watching: PageVisitor, receiver: Receiver
 ) -> None:
     hold(once, receiver, 2)
-    visitor = PageVisitor(once)
-    visitor.sign_in()
-    page = visitor.page("/debug/webhooks")
+    page = watching.page("/debug/webhooks")
     shown = words(page)
     assert "suspended next probe" in shown
     assert "http_500" in shown

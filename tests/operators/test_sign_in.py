@@ -152,7 +152,7 @@ def test_over_plain_http_from_elsewhere_the_page_says_why_it_cannot_work(visitor
     assert (answer.status_code, visitor.cookie) == (400, None)
 
 
-def test_a_session_is_worth_nothing_to_the_api_but_for_the_twins_of_pages(visitor: PageVisitor) -> None:
+def test_a_session_is_worth_nothing_to_the_api_but_for_the_json_of_pages(visitor: PageVisitor) -> None:
     visitor.sign_in()
     for method, path in (("GET", "/debug/concerns"), ("POST", "/debug/verify"), ("GET", "/manage/bots")):
         assert visitor.request(method, path).status_code == 401

@@ -20,16 +20,18 @@ def aborted(connections: list[Kept]) -> list[bool]:
     return [connection.aborted for connection in connections]
 
 
-def test_the_idle_connections_of_an_endpoint_are_bounded() -> None:
-    pool, key, kept = ConnectionPool(per_origin=2), ("http", "a.example", 80), [Kept() for _ in range(3)]
+def test_the_idle_connections_of_an_endpoint_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("outbound.client.IDLE_PER_ORIGIN", 2)
+    pool, key, kept = ConnectionPool(), ("http", "a.example", 80), [Kept() for _ in range(3)]
     for connection in kept:
         pool.give(key, connection, now_ns=0)
     assert aborted(kept) == [True, False, False]
     assert [pool.take(key, now_ns=0) for _ in range(3)] == [kept[2], kept[1], None]
 
 
-def test_the_idle_connections_of_all_endpoints_are_bounded() -> None:
-    pool, kept = ConnectionPool(total=2), [Kept() for _ in range(3)]
+def test_the_idle_connections_of_all_endpoints_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("outbound.client.IDLE_TOTAL", 2)
+    pool, kept = ConnectionPool(), [Kept() for _ in range(3)]
     for port, connection in enumerate(kept):
         pool.give(("http", "a.example", port), connection, now_ns=0)
     assert aborted(kept) == [True, False, False]
@@ -45,7 +47,7 @@ def test_a_connection_is_not_used_for_another_endpoint(other: tuple[str, str, in
 
 
 def test_a_sweep_says_when_the_next_is_due() -> None:
-    pool, kept = ConnectionPool(idle_seconds=4), [Kept(), Kept()]
+    pool, kept = ConnectionPool(), [Kept(), Kept()]
     for seconds, connection in enumerate(kept):
         pool.give(("http", "a.example", 80), connection, seconds * 1_000_000_000)
     assert pool.sweep(1_500_000_000) == 2.5

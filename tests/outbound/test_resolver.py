@@ -58,7 +58,7 @@ def test_of_very_many_addresses_a_few_are_enough(run: Run) -> None:
 def test_the_rest_of_a_truncated_answer_is_not_asked_for(run: Run) -> None:
     """A TCP answer may hold 4,000 addresses, and the owner of the name chooses how many.
 
-    The name server does not answer over TCP, so whoever asks there finds nothing.
+    The name server does not answer over TCP, so a question there finds nothing.
     """
     addresses = [f"192.0.{third}.{fourth}" for third in (2, 3) for fourth in range(1, 251)]
     assert len(run(resolved(addresses))) == MAX_ADDRESSES

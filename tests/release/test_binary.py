@@ -202,12 +202,18 @@ def test_a_binary_that_is_replaced_while_it_runs_goes_on(tmp_path: Path, replace
     assert "Traceback" not in gateway.log
 
 
-def test_it_unpacks_into_the_temporary_folder_and_leaves_nothing_behind(
-    gateway: InstalledGateway, tmp_path: Path
-) -> None:
+@pytest.fixture
+def place(gateway: InstalledGateway, tmp_path: Path) -> Path:
+    """The folder that the binary unpacks into."""
     place = tmp_path / "unpacked"
     place.mkdir()
     gateway.environment["TMPDIR"] = str(place)
+    return place
+
+
+def test_it_unpacks_into_the_temporary_folder_and_leaves_nothing_behind(
+    gateway: InstalledGateway, place: Path
+) -> None:
     gateway.start()
     assert len(list(place.iterdir())) == 1
     assert gateway.signal(signal.SIGTERM) == 0
@@ -218,10 +224,7 @@ LIBRARY = re.compile(r"lib[\w+.]+\.so\.[\d.]+")
 OF_THE_C_LIBRARY = {"libc.so.6", "libdl.so.2", "libpthread.so.0", "libm.so.6"}
 
 
-def test_the_libraries_in_the_binary_are_named(gateway: InstalledGateway, tmp_path: Path) -> None:
-    place = tmp_path / "unpacked"
-    place.mkdir()
-    gateway.environment["TMPDIR"] = str(place)
+def test_the_libraries_in_the_binary_are_named(gateway: InstalledGateway, place: Path) -> None:
     gateway.start()
     (unpacked,) = place.iterdir()
     brought = {path.name for path in unpacked.iterdir() if LIBRARY.fullmatch(path.name)}
@@ -241,12 +244,10 @@ def test_the_libraries_that_it_needs_from_the_system_are_named(binary: Path, doc
 
 @pytest.mark.skipif(shutil.which("systemd-tmpfiles") is None, reason="systemd is not installed here")
 def test_a_cleaner_of_temporary_files_removes_nothing_of_it(
-    gateway: InstalledGateway, tmp_path: Path
+    gateway: InstalledGateway, place: Path, tmp_path: Path
 ) -> None:
-    place, rules = tmp_path / "unpacked", tmp_path / "clean.conf"
-    place.mkdir()
+    rules = tmp_path / "clean.conf"
     rules.write_text(f"e {place} - - - 0\n")  # 0: files of any age
-    gateway.environment["TMPDIR"] = str(place)
     gateway.start()
     (place / "left-by-another").mkdir()
     subprocess.run(["systemd-tmpfiles", "--clean", rules], check=True, timeout=WAIT_SECONDS)
@@ -258,11 +259,8 @@ def test_a_cleaner_of_temporary_files_removes_nothing_of_it(
 
 
 def test_secrets_and_votes_stay_when_somebody_empties_its_own_folder(
-    gateway: InstalledGateway, tmp_path: Path
+    gateway: InstalledGateway, place: Path
 ) -> None:
-    place = tmp_path / "unpacked"
-    place.mkdir()
-    gateway.environment["TMPDIR"] = str(place)
     gateway.start()
     key = gateway.list_bot()
     (unpacked,) = place.iterdir()

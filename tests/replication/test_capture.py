@@ -82,7 +82,7 @@ def node() -> Node:
     ],
     ids=lambda event: type(event).__name__,
 )
-def test_what_is_written_of_a_listing_tells_all_of_it(node: Node, event: Event) -> None:
+def test_a_change_of_a_listing_tells_all_of_it(node: Node, event: Event) -> None:
     a_key(node.ledger)
     before = node.listing()
     (fact,) = node.commit(event)
@@ -135,7 +135,7 @@ def test_a_vote_tells_its_day_only_where_its_time_does_not(node: Node) -> None:
     assert node.commit(cast) == [told]
 
 
-def test_what_is_told_says_how_much_its_node_has_heard_of(node: Node) -> None:
+def test_a_fact_says_how_much_its_author_knows(node: Node) -> None:
     node.commit(ListingRemoved(BOT_REF))
     node.commit(UserErased(USER, (), PSEUDONYM))
     removed_ms, erased_ms = node.state.fleet.removed[BOT_REF], node.state.fleet.erased[PSEUDONYM]
@@ -191,7 +191,7 @@ def test_a_delivery_taken_over_is_told_as_the_taker_s(node: Node) -> None:
     assert (fact.row.owner, fact.row.owned_ms) == ("a.1", NOW_MS + 1)
 
 
-def test_what_is_of_the_node_alone_is_not_told(node: Node) -> None:
+def test_events_of_the_node_alone_are_not_told(node: Node) -> None:
     assert node.commit(EndpointHealthSet(BOT_REF, 1, None)) == []
     assert node.commit(NodeNamed("a.2")) == []
 
@@ -208,7 +208,7 @@ def test_what_is_of_the_node_alone_is_not_told(node: Node) -> None:
     ],
     ids=lambda event: type(event).__name__,
 )
-def test_what_came_from_others_is_not_told_again(node: Node, event: Event) -> None:
+def test_merged_records_are_not_told_again(node: Node, event: Event) -> None:
     assert node.commit(Merged("b.1", 7), ListingMerged(node.listing()), event) == []
 
 
@@ -224,7 +224,7 @@ def test_a_record_tells_of_each_thing_once(node: Node) -> None:
     assert listing_fact(facts).row.actual == 2
 
 
-def test_what_is_captured_late_is_told_as_it_is_then(node: Node) -> None:
+def test_facts_that_are_captured_late_say_how_things_are_then(node: Node) -> None:
     saved = ListingSaved(OTHER_REF, OWNER, BOT_PROFILE, "in_review", NOW_MS)
     records: list[list[Event]] = [[saved], [VoteCast(OTHER_REF, USER, 1, NOW_MS)]]
     for record in records:
@@ -258,6 +258,6 @@ def test_cooldowns_are_told_as_they_were_kept_and_their_end_is_not(node: Node) -
 
 
 @pytest.mark.parametrize("event", [UserDropped(user_ref(USER)), EndingsForgotten(user_ref(USER), NOW_MS)])
-def test_what_a_node_drops_by_itself_is_told_to_nobody(node: Node, event: Event) -> None:
+def test_a_row_that_a_node_drops_is_told_to_nobody(node: Node, event: Event) -> None:
     node.commit(signed_in(USER, "d1"))
     assert node.commit(event) == []

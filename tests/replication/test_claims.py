@@ -133,7 +133,7 @@ def test_a_vote_that_was_taken_stays_claimed_although_it_could_not_be_promised(
     asyncio.run(story())
 
 
-def test_what_was_claimed_by_another_one_meanwhile_is_not_given_back(redis_server: RedisServer) -> None:
+def test_a_claim_that_another_node_has_by_now_is_not_given_back(redis_server: RedisServer) -> None:
     async def story() -> None:
         async with claimant(redis_server.url) as a:
             at_ms = a.clock.now_ms()
@@ -201,7 +201,7 @@ def test_a_claim_that_is_over_keeps_nobody_from_voting(redis_server: RedisServer
 
 
 @END
-def test_of_two_nodes_that_find_a_claim_over_one_takes_the_vote(redis_server: RedisServer, end: Any) -> None:
+def test_one_of_two_nodes_that_find_a_claim_over_takes_the_vote(redis_server: RedisServer, end: Any) -> None:
     async def story() -> None:
         async with claimant(redis_server.url) as a, claimant(redis_server.url) as b:
             put(redis_server, f"{a.clock.now_ms()} of-a-third-one")

@@ -43,7 +43,7 @@ async def follows(reader: Reading, seconds: float = BEAT_SECONDS) -> dict[str, i
 
 def test_entries_of_an_epoch_wait_until_a_status_of_it_was_read(redis_server: RedisServer) -> None:
     async def story() -> None:
-        async with reading(redis_server.url, f"{AUTHOR}.1", 0) as reader:
+        async with reading(redis_server.url, f"{AUTHOR}.1") as reader:
             author = reader.link
             await sends_a_vote(author, 2)
             for _ in range(2):
@@ -59,7 +59,7 @@ def test_entries_of_a_node_that_is_gone_are_merged_although_its_last_status_was_
     redis_server: RedisServer,
 ) -> None:
     async def story() -> None:
-        async with reading(redis_server.url, f"{AUTHOR}.1", 0) as reader:
+        async with reading(redis_server.url, f"{AUTHOR}.1") as reader:
             await sends_a_vote(reader.link, 2)
             assert await follows(reader, 0) == {}
             assert await follows(reader, reader.lost_seconds) == {"a.2": 2}
@@ -67,11 +67,11 @@ def test_entries_of_a_node_that_is_gone_are_merged_although_its_last_status_was_
     asyncio.run(story())
 
 
-def test_what_a_node_sent_while_it_had_another_secret_is_skipped_when_it_has_the_right_one(
+def test_entries_of_a_node_with_another_secret_are_skipped_when_it_has_the_right_one(
     redis_server: RedisServer,
 ) -> None:
     async def story() -> None:
-        async with reading(redis_server.url, f"{AUTHOR}.1", 0) as reader:
+        async with reading(redis_server.url, f"{AUTHOR}.1") as reader:
             author = reader.link
             await says(author, 2, ANOTHER_SECRET)
             await sends_a_vote(author, 2)

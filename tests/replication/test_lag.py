@@ -20,7 +20,7 @@ NS = 1_000_000_000
         ([(0, 10, 0), (10, 10, 1), (10, 11, 1_000)], False),  # there was nothing to do for long
     ],
 )
-def test_who_has_not_come_in_time_to_where_the_end_was_is_behind_until_it_is_quick_again(
+def test_a_position_that_does_not_reach_the_end_in_time_is_behind_until_it_is_quick_again(
     looks: list[tuple[int, int, float]], behind: bool
 ) -> None:
     pursuit = Pursuit()

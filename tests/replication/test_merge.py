@@ -48,7 +48,7 @@ def test_a_listing_is_known_to_all_who_hear_of_it(a: Node) -> None:
 
 
 @pytest.mark.parametrize("first", ["a", "b"])
-def test_of_two_who_write_the_same_part_the_later_stands(a: Node, b: Node, first: str) -> None:
+def test_the_later_of_two_writes_to_the_same_part_wins(a: Node, b: Node, first: str) -> None:
     earlier, later = (a, b) if first == "a" else (b, a)
     later.clock.advance_ms(2 * HOUR_MS)
     earlier.commit(ListingReviewed(BOT_REF, "denied", "No.", NOW_MS))
@@ -67,7 +67,7 @@ def test_parts_that_different_nodes_write_all_stand(a: Node, b: Node) -> None:
     assert (row.limits, row.webhook) == (BotLimits(Policy(3, 4)), HOOK)
 
 
-def test_who_has_heard_of_a_write_writes_later_whatever_the_clocks_say(a: Node, b: Node) -> None:
+def test_a_node_that_has_merged_a_write_writes_later_whatever_the_clocks_say(a: Node, b: Node) -> None:
     b.commit(actual_count_set(BOT_REF, 1))
     a.hear(b)
     a.commit(actual_count_set(BOT_REF, 2))
@@ -76,7 +76,7 @@ def test_who_has_heard_of_a_write_writes_later_whatever_the_clocks_say(a: Node, 
     assert b.listing().actual == 2
 
 
-def test_of_two_writes_in_the_same_millisecond_that_of_the_later_name_stands(a: Node) -> None:
+def test_the_later_name_wins_two_writes_in_the_same_millisecond(a: Node) -> None:
     b = Node("b")
     b.hear(a)
     for node, count in ((b, 2), (a, 1)):
@@ -119,7 +119,7 @@ def met_with_their_past(*pasts: Sequence[Event]) -> list[Node]:
     ],
     ids=str,
 )
-def test_of_two_gateways_without_a_fleet_what_one_has_and_the_other_has_not_is_kept(
+def test_slots_that_only_one_of_two_gateways_without_a_fleet_has_are_kept(
     event: Event, wrote_first: bool
 ) -> None:
     pasts: list[list[Event]] = [[SAVED, event], [SAVED]]
@@ -223,7 +223,7 @@ def test_a_key_that_is_deleted_stays_so_though_another_node_rotates_it_later(a: 
         assert not node.state.listings.grants
 
 
-def test_of_two_rotations_of_a_key_the_later_stands(a: Node, b: Node) -> None:
+def test_the_later_of_two_rotations_of_a_key_wins(a: Node, b: Node) -> None:
     key = a_key(a.ledger, digest="d1")
     b.hear(a)
     b.commit(KeySaved(BOT_REF, Key(key.id, key.name, "later", "d", NOW_MS)))

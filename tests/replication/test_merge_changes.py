@@ -100,7 +100,7 @@ def test_an_edit_and_a_decision_at_two_nodes_never_mix(
 
 
 @pytest.mark.parametrize("later", ["a", "b"])
-def test_of_two_edits_at_two_nodes_the_later_one_waits_with_the_agreed_version(
+def test_the_later_of_two_edits_at_two_nodes_waits_with_the_agreed_version(
     a: Node, b: Node, later: str
 ) -> None:
     (a if later == "a" else b).clock.advance_ms(1_000)
@@ -126,7 +126,7 @@ def test_a_key_that_is_issued_while_another_node_withdraws_the_approval_opens_no
         assert not node.state.listings.grants
 
 
-def test_who_sent_a_change_is_erased_at_all_nodes(a: Node, b: Node) -> None:
+def test_the_author_of_a_change_is_erased_at_all_nodes(a: Node, b: Node) -> None:
     edit(a, "Renamed", "after", by=user_actor(USER))
     meet(a, b)
     now_ms = a.clock.now_ms()

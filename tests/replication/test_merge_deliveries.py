@@ -55,7 +55,7 @@ def test_a_delivery_is_known_to_others_and_not_theirs_to_send(a: Node, b: Node) 
         [DeliveryAttempted("first", BOT_REF, 1, DELIVERED, "delivered", None), queued()],
     ],
 )
-def test_of_one_owner_the_furthest_stands(a: Node, b: Node, further: list[Event]) -> None:
+def test_the_furthest_delivery_of_one_owner_wins(a: Node, b: Node, further: list[Event]) -> None:
     before = a.commit(queued())
     for event in further:
         after = a.commit(replace(event, at_ms=NOW_MS + 9) if isinstance(event, DeliveryQueued) else event)

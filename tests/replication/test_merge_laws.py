@@ -202,7 +202,7 @@ def ended(script: Script) -> Simulation:
 
 @examples(150)
 @given(scripts)
-def test_who_has_heard_the_same_has_the_same(script: Script) -> None:
+def test_nodes_that_have_merged_the_same_facts_are_equal(script: Script) -> None:
     simulation = ended(script)
     assert_alike(*simulation.nodes)
     before = [node.state.shared_digest() for node in simulation.nodes]

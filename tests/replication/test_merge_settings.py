@@ -96,7 +96,7 @@ def test_a_clock_that_is_set_back_leaves_all_alike(a: Node, b: Node) -> None:
 # -- webhooks ------------------------------------------------------------------------------------------
 
 
-def test_how_an_endpoint_is_doing_stays_when_something_else_changes_elsewhere(a: Node, b: Node) -> None:
+def test_the_health_of_an_endpoint_stays_when_something_else_changes_elsewhere(a: Node, b: Node) -> None:
     a_webhook(a.ledger)
     b.hear(a)
     b.commit(EndpointHealthSet(BOT_REF, 10, SUSPENSION))

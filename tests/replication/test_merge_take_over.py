@@ -76,7 +76,7 @@ def test_keys_and_webhook_of_the_new_owner_stay(a: Node, b: Node) -> None:
     assert b.listing().webhook is not None
 
 
-def test_what_waited_for_the_endpoint_before_never_goes_to_the_new_one(a: Node, b: Node) -> None:
+def test_deliveries_for_the_former_endpoint_never_go_to_the_new_one(a: Node, b: Node) -> None:
     a_delivery(b.ledger, "waiting")
     a.clock.advance(2 * HOUR_MS // 1_000)
     take(a)
@@ -88,7 +88,7 @@ def test_what_waited_for_the_endpoint_before_never_goes_to_the_new_one(a: Node, 
         assert node.listing().webhook is not None
 
 
-def test_of_two_who_take_it_over_at_once_one_has_it_everywhere(a: Node, b: Node) -> None:
+def test_two_users_take_a_listing_over_at_once_and_one_has_it_everywhere(a: Node, b: Node) -> None:
     third = "777777777777777777"
     take(a)
     b.commit(*take_over(b.state.listings[BOT_REF], third, "code", b.clock.now_ms()))

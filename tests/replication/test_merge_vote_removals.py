@@ -47,7 +47,7 @@ def counted(node: Node) -> tuple[int, int, int]:
     )
 
 
-def test_it_is_gone_at_all_nodes_and_the_counts_follow_at_all(a: Node, b: Node) -> None:
+def test_a_removed_vote_is_gone_at_all_nodes_and_the_counts_follow(a: Node, b: Node) -> None:
     cast(a)
     cast(b)
     cast(b, OTHER_USER)
@@ -86,7 +86,7 @@ def test_two_removals_of_one_vote_at_once_take_it_from_its_day_twice_and_all_nod
     assert_alike(a, b)
 
 
-def test_what_was_told_before_is_not_taken_again(a: Node, b: Node) -> None:
+def test_a_vote_from_before_the_removal_is_not_merged_again(a: Node, b: Node) -> None:
     cast(a)
     late = a.told[-1].facts
     remove(b)
@@ -131,7 +131,9 @@ def test_a_copy_of_who_knew_of_the_removal_brings_what_came_after_it(a: Node, b:
     assert b.votes(BOT_REF, USER) == (1, NOW_MS)
 
 
-def test_who_votes_again_begins_anew_everywhere_whatever_is_heard_first(a: Node, b: Node) -> None:
+def test_a_user_who_votes_again_starts_from_nothing_everywhere_in_any_order_of_facts(
+    a: Node, b: Node
+) -> None:
     cast(a)
     cast(a)
     b.hear(a)
@@ -182,7 +184,7 @@ def test_a_restart_remembers_the_removal(a: Node, b: Node) -> None:
     assert a.votes(BOT_REF, USER) is None
 
 
-def test_of_many_removals_the_newest_are_kept_in_whatever_order_they_come() -> None:
+def test_the_newest_removals_are_kept_in_whatever_order_they_come() -> None:
     tables = [FleetTable(), FleetTable()]
     times = [(str(10**17 + number), 1 + number // 2) for number in range(10_005)]
     for table, order in zip(tables, (times, reversed(times)), strict=True):

@@ -162,7 +162,7 @@ def begun(work: Coroutine[Any, Any, None]) -> Coroutine[Any, Any, None]:
     return work
 
 
-def test_who_votes_while_an_erasure_searches_is_erased_too(a: Node, b: Node) -> None:
+def test_a_user_who_votes_while_an_erasure_searches_is_erased_too(a: Node, b: Node) -> None:
     searching = begun(b.applying.facts(a.commit(erasure()), FactSource("a.1")))
     b.commit(a_vote())
     finished(searching)
@@ -193,7 +193,7 @@ def test_the_work_of_others_goes_on_while_an_erasure_searches(a: Node, b: Node) 
 # -- epochs --------------------------------------------------------------------------------------------
 
 
-def test_what_is_counted_under_a_new_label_is_counted_apart(a: Node, b: Node) -> None:
+def test_votes_under_a_new_node_id_are_counted_apart(a: Node, b: Node) -> None:
     a.commit(a_vote(3))
     a.commit(StatsUpdated(BOT_REF, 1, None, StatsWindow(NOW_MS, 2), NOW_MS))
     before = a.state.shared_digest()

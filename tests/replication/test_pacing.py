@@ -1,14 +1,13 @@
-"""replication/loops.py: what comes after a pause goes at once, and what follows goes together."""
+"""replication/loops.py: work after a pause starts at once, and work that follows is batched."""
 
 import asyncio
 from pathlib import Path
 
 from replication.follower import ENTRIES_AT_ONCE
-from replication.loops import Pacing
-from tests.support.coroutines import run
+from replication.loops import RetryingLoop
+from tests.support.coroutines import run, until
 from tests.support.fake_clock import FakeClock
 from tests.support.gateways import running
-from tests.support.memory_nodes import finished
 from tests.support.publishing_node import publishing, users_in
 from tests.support.reading_node import reading
 from tests.support.redis_server import RedisServer
@@ -19,103 +18,61 @@ PACE = 60.0
 MOMENT = 0.02
 
 
-def test_a_step_behind_a_pause_does_not_wait() -> None:
-    clock = FakeClock()
-    pacing = Pacing(clock, PACE)
-    assert pacing.wait_seconds == 0
-    pacing.began()
-    clock.advance(PACE)
-    assert pacing.wait_seconds == 0
-    finished(pacing.turn())
-
-
-def test_a_step_waits_until_the_pace_has_passed_since_the_last_one_began() -> None:
-    clock = FakeClock()
-    pacing = Pacing(clock, PACE)
-    pacing.began()
-    assert pacing.wait_seconds == PACE
-    clock.advance(PACE - 1)
-    assert pacing.wait_seconds == 1
-
-
-def test_a_step_behind_a_full_one_does_not_wait() -> None:
-    pacing = Pacing(FakeClock(), PACE)
-    pacing.began()
-    pacing.began(full=True)
-    assert pacing.wait_seconds == 0
-
-
-def test_without_a_pace_no_step_waits() -> None:
-    pacing = Pacing(FakeClock(), 0)
-    pacing.began()
-    assert pacing.wait_seconds == 0
-
-
-def test_a_turn_that_comes_later_is_waited_for() -> None:
-    pacing = Pacing(FakeClock(), MOMENT)
-    pacing.began()
-
+def test_a_step_waits_as_long_as_the_one_before_it_says() -> None:
     async def story() -> None:
-        turn = asyncio.ensure_future(pacing.turn())
-        await asyncio.sleep(0)
-        assert not turn.done()
-        await turn
+        pauses, steps = [0.0, MOMENT, PACE], 0
+
+        async def step() -> float:
+            nonlocal steps
+            steps += 1
+            return pauses[steps - 1]
+
+        async def drop_idle() -> None: ...
+
+        work = asyncio.create_task(RetryingLoop("working", FakeClock(), drop_idle).run(step))
+        await until(lambda: steps == len(pauses))
+        await asyncio.wait([work], timeout=MOMENT)
+        work.cancel()
+        assert steps == len(pauses)
 
     run(story())
 
 
-def test_a_vote_behind_a_pause_is_told_at_once_and_those_that_follow_are_told_together(
+def test_votes_that_gather_between_two_steps_are_sent_together(
     redis_server: RedisServer, tmp_path: Path
 ) -> None:
     async def story() -> None:
-        async with publishing(tmp_path, redis_server.url, pace_seconds=PACE) as node:
-            node.clock.advance(PACE)
-            publisher = node.publisher
+        async with publishing(tmp_path, redis_server.url) as node:
             await node.vote(1)
-            publisher.wake()
-            await publisher.wait()
-            await publisher.step()
-
+            await node.publisher.step()
             await node.vote(2)
             await node.vote(3)
-            publisher.wake()
-            waiting = asyncio.ensure_future(publisher.wait())
-            await asyncio.wait([waiting], timeout=MOMENT)
-            assert not waiting.done()
-            waiting.cancel()
-            assert users_in(await node.stream()) == ["1"]
-
-            node.clock.advance(PACE)
-            await publisher.wait()
-            await publisher.step()
+            await node.publisher.step()
             votes = [users_in([entry]) for entry in await node.stream()]
             assert [users for users in votes if users] == [["1"], ["2", "3"]]
 
     run(story())
 
 
-def test_a_reader_waits_behind_what_it_has_found_unless_there_may_be_more(
+def test_a_reader_pauses_after_entries_unless_there_may_be_more(
     redis_server: RedisServer, tmp_path: Path
 ) -> None:
     async def story() -> None:
         async with (
             publishing(tmp_path, redis_server.url) as author,
-            reading(redis_server.url, author.ledger.state.fleet.label, PACE) as reader,
+            reading(redis_server.url, author.ledger.state.fleet.label) as reader,
         ):
-            known = author.publisher.top or 0
-            await reader.node.applying.move_cursors(
-                {author.ledger.state.fleet.label: known}
-            )  # as if it had a copy
+            node_id, known = author.ledger.state.fleet.label, author.publisher.top or 0
+            await reader.node.applying.move_cursors({node_id: known})  # as if it had a copy
             votes = reader.node.state.votes
 
             await author.tell_each(*range(1, ENTRIES_AT_ONCE + 2))
-            await reader.follower.step()
+            assert await reader.follower.step() is False
             assert votes.voters(BOT_REF) == ENTRIES_AT_ONCE
-            assert reader.pacing.wait_seconds == 0
 
-            await reader.follower.step()
+            assert await reader.follower.step() is True
             assert votes.voters(BOT_REF) == ENTRIES_AT_ONCE + 1
-            assert reader.pacing.wait_seconds == PACE
+            assert await reader.follower.step() is False
 
     run(story())
 

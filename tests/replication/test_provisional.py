@@ -48,7 +48,7 @@ class Restarted:
         return {labels[number]: count for number, count in parts.items()}
 
 
-def test_what_was_counted_since_the_start_is_moved_and_what_was_before_it_stays() -> None:
+def test_votes_since_the_start_are_moved_and_earlier_ones_stay() -> None:
     restarted = Restarted(before=2)
     for count in (3, 4):
         restarted.cast(count)
@@ -62,7 +62,7 @@ def test_a_user_who_had_not_voted_before_is_of_the_new_label_alone() -> None:
 
 
 @pytest.mark.parametrize("told", [2, 3, 9])
-def test_what_others_know_of_the_old_label_stays_as_they_know_it(told: int) -> None:
+def test_the_count_that_others_know_of_the_old_node_id_stays(told: int) -> None:
     restarted = Restarted(before=2)
     restarted.cast(3)
     leaf = VoteTable()
@@ -94,7 +94,7 @@ REMOVED = VotesRemoved(BOT_REF, (USER,), "Bought.", NOW_MS)
 
 
 @pytest.mark.parametrize("gone", [ListingRemoved(BOT_REF), UserErased(USER, (BOT_REF,), "mark"), REMOVED])
-def test_what_is_gone_is_not_moved(gone: ListingRemoved | UserErased | VotesRemoved) -> None:
+def test_removed_votes_are_not_moved(gone: ListingRemoved | UserErased | VotesRemoved) -> None:
     restarted = Restarted()
     restarted.cast(3)
     restarted.node.ledger.commit([gone])
@@ -109,7 +109,7 @@ def test_only_the_vote_after_a_removal_is_moved() -> None:
     assert restarted.moved() == {NEW: 1}
 
 
-def test_a_node_that_is_who_it_was_moves_nothing() -> None:
+def test_a_node_with_a_confirmed_id_moves_nothing() -> None:
     restarted = Restarted(before=2)
     restarted.cast(3)
     restarted.identity.confirm()

@@ -16,7 +16,7 @@ def chosen(node: Registry) -> set[str]:
     return {ref for ref in REFS if node.is_chosen(ref)}
 
 
-def test_of_the_nodes_that_are_there_one_does_it_and_nobody_who_hears_nobody(
+def test_one_of_the_nodes_that_are_there_is_chosen_and_none_that_hears_nobody(
     redis_server: RedisServer,
 ) -> None:
     async def story() -> None:

@@ -34,7 +34,7 @@ class Asked:
     async def _drop_idle(self) -> None:
         self.calls.append("dropped")
 
-    async def step(self) -> None:
+    async def step(self) -> float:
         self.seen.append(self.contact.failure)
         self.clock.advance(1)
         try:
@@ -43,6 +43,7 @@ class Asked:
             raise asyncio.CancelledError from None
         if outcome is not None:
             raise outcome
+        return 0
 
     def run(self) -> None:
         with pytest.raises(asyncio.CancelledError):
@@ -93,13 +94,13 @@ def test_a_bug_is_no_outage() -> None:
 
 
 @pytest.mark.parametrize("takes_it_for", [TimeoutError(), None])
-def test_who_is_cancelled_ends_although_what_it_asked_has_swallowed_that(
+def test_a_cancelled_loop_ends_although_its_step_has_swallowed_that(
     takes_it_for: Exception | None,
 ) -> None:
     async def story() -> None:
         asking, asked = asyncio.Event(), list[str]()
 
-        async def step() -> None:
+        async def step() -> float:
             asked.append("once more")
             asking.set()
             try:
@@ -109,6 +110,7 @@ def test_who_is_cancelled_ends_although_what_it_asked_has_swallowed_that(
                     raise
                 if takes_it_for is not None:
                     raise takes_it_for from None
+            return 0
 
         task = asyncio.create_task(Asked().contact.run(step))
         await asking.wait()
@@ -141,7 +143,7 @@ def test_an_error_without_words_is_described_by_its_kind(words: str) -> None:
     assert described(TimeoutError(words)) == "TimeoutError"
 
 
-def test_what_redis_says_of_a_command_in_a_pipeline_is_told_without_the_command(
+def test_an_error_of_a_command_in_a_pipeline_is_described_without_the_command(
     redis_server: RedisServer,
 ) -> None:
     async def errors() -> Iterable[Exception]:
@@ -160,3 +162,21 @@ def test_what_redis_says_of_a_command_in_a_pipeline_is_told_without_the_command(
     assert SECRET in str(error)  # or this would show nothing
     assert SECRET not in described(error)
     assert "WRONGTYPE" in described(error)
+
+
+# -- idle connections --------------------------------------------------------------------------------------
+
+
+def test_a_command_beside_the_closing_of_idle_connections_is_answered(redis_server: RedisServer) -> None:
+    async def story() -> None:
+        link = link_to(redis_server.url)
+        async with aclosing(link.redis):
+            for turns in range(20):
+                await asyncio.gather(*(link.redis.ping() for _ in range(3)))  # three are idle now
+                closing = asyncio.create_task(link.drop_idle())
+                for _ in range(turns % 5):
+                    await asyncio.sleep(0)
+                await asyncio.gather(*(link.redis.ping() for _ in range(3)))
+                await closing
+
+    run(story())

@@ -56,7 +56,7 @@ async def limiting(label: str, url: str) -> AsyncIterator[Limiting]:
         yield node
 
 
-def test_what_was_allowed_is_told_once(redis_server: RedisServer) -> None:
+def test_allowed_requests_are_sent_once(redis_server: RedisServer) -> None:
     async def story() -> None:
         async with limiting("a.1", redis_server.url) as a, limiting("b.1", redis_server.url) as b:
             a.allow(3)
@@ -120,7 +120,7 @@ def test_a_redis_that_takes_nothing_is_not_taken_for_one_that_works(redis_server
     run(story())
 
 
-def test_what_was_allowed_in_an_outage_counts_nowhere_else(
+def test_requests_allowed_in_an_outage_count_nowhere_else(
     redis_server: RedisServer, proxy: CuttingProxy
 ) -> None:
     async def story() -> None:
@@ -153,7 +153,7 @@ def test_a_node_hears_from_now_on_after_an_outage_of_its_own(redis_server: Redis
     run(story())
 
 
-def test_what_nobody_of_the_fleet_has_said_limits_nobody(redis_server: RedisServer) -> None:
+def test_entries_from_outside_the_fleet_limit_nobody(redis_server: RedisServer) -> None:
     stranger = Envelopes(Keyring([new_key()]))
     fleet = Envelopes(KEYS)
     garbage = [

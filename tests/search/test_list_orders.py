@@ -2,9 +2,10 @@
 
 import contextlib
 from base64 import urlsafe_b64encode
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import islice
+from types import SimpleNamespace
 from typing import NamedTuple
 from unittest import mock
 
@@ -35,6 +36,14 @@ from tests.support.sample_rows import BOT_PROFILE, NOW_MS, OWNER
 MONTH = 665
 BOTS = IndexKey("bots/")
 SECOND = 1_000_000_000
+
+
+@pytest.fixture(scope="module", autouse=True, params=[True, False], ids=["number ids", "text ids"])
+def _ids_are_numbers(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Run each test for a kind whose ids are numbers, and for one whose ids are any texts."""
+    kind = SimpleNamespace(has_snowflakes=request.param)
+    with mock.patch.object(list_orders, "kind_of", return_value=kind):
+        yield
 
 
 class Votes:

@@ -174,8 +174,11 @@ def test_when_nothing_was_answered_nothing_is_written(pages: Pages) -> None:
         ),
     ],
 )
-def test_more_than_may_wait_is_dropped_and_counted_once(pages: Pages, form: Form, told: str) -> None:
-    log = make(pages, form, waiting=3)
+def test_more_than_may_wait_is_dropped_and_counted_once(
+    pages: Pages, form: Form, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("serving.access_log.WAITING", 3)
+    log = make(pages, form)
     answer(log, times=5)
     lines = written(log, pages)
     assert len(lines) == 4

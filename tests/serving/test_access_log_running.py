@@ -62,9 +62,10 @@ def pipe() -> Iterator[Pipe]:
         pipe.writer.close()
 
 
-def test_what_a_full_disk_did_not_take_is_counted_when_it_takes_more() -> None:
+def test_what_a_full_disk_did_not_take_is_counted_when_it_takes_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(access, "WAITING", 2)
     pages = Full()
-    log = make(pages, waiting=2)
+    log = make(pages)
     answer(log, times=3)
     assert written(log, pages) == []
     pages.is_full = False
@@ -145,10 +146,11 @@ def test_a_reader_that_does_not_read_holds_up_neither_the_loop_nor_a_stop(
 ) -> None:
     monkeypatch.setattr(access, "WRITE_SECONDS", 0.001)
     monkeypatch.setattr(access, "LAST_SECONDS", 0.001)
+    monkeypatch.setattr(access, "WAITING", 1_000)
 
     async def main() -> bytes:
         before = threading.enumerate()
-        log = make(pipe.writer, waiting=1_000)
+        log = make(pipe.writer)
         running = asyncio.create_task(log.run())
         answer(log, times=1_000)
         first = await asyncio.to_thread(pipe.read, 1)  # the write has begun

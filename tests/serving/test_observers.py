@@ -19,8 +19,9 @@ def clock() -> FakeClock:
 
 
 @pytest.fixture
-def observers(clock: FakeClock) -> Observers:
-    return Observers(clock, pause_seconds=0)
+def observers(clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> Observers:
+    monkeypatch.setattr("serving.observers.PAUSE_SECONDS", 0)
+    return Observers(clock)
 
 
 def failing() -> int:

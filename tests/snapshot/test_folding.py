@@ -37,7 +37,7 @@ def test_another_process_folds_the_disk_up_to_a_position(tmp_path: Path, until: 
     assert Folding(store.fold_command, store.ROOT).run(order_of(tmp_path, until)) == Folded(digests[until])
 
 
-def test_what_cannot_be_folded_is_told(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_folded_is_a_problem(tmp_path: Path) -> None:
     write_history(tmp_path, snapshots=(2, 5))
     for _, path in list_snapshots(tmp_path):
         overwrite(path, path.read_bytes()[:-1])
@@ -46,7 +46,7 @@ def test_what_cannot_be_folded_is_told(tmp_path: Path) -> None:
     assert "missing" in (found.problem or "")
 
 
-def test_it_tells_the_same_as_a_fold_in_this_process(tmp_path: Path) -> None:
+def test_the_digest_is_that_of_a_fold_in_this_process(tmp_path: Path) -> None:
     digests = write_history(tmp_path)
     states: list[State] = []
 

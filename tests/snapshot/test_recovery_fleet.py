@@ -59,7 +59,7 @@ IN_A_FLEET: list[list[Event]] = [
 
 
 @pytest.mark.parametrize("snapshots", [(), (4,), (10,), (5, 7)])
-def test_what_a_node_knows_of_its_fleet_is_what_it_was(tmp_path: Path, snapshots: tuple[int, ...]) -> None:
+def test_a_node_knows_of_its_fleet_the_same_as_before(tmp_path: Path, snapshots: tuple[int, ...]) -> None:
     pictures = list[object]()
 
     async def main() -> None:

@@ -98,7 +98,7 @@ def test_a_backup_is_restored_as_it_was_when_it_ended(
     assert_same(recover(on(folder / "old"), empty_state, source.position).state, recovered.state)
 
 
-def test_what_is_restored_is_a_copy_until_it_gets_a_name_of_its_own(tmp_path: Path) -> None:
+def test_a_restored_node_is_a_copy_until_it_gets_a_name_of_its_own(tmp_path: Path) -> None:
     """The node of the backup may still run, so later votes must belong to another node."""
     of_a_fleet = [NodeNamed("a.1"), Merged("b.1", 3), *SOME, VoteCast(BOT_REF, "7", 2, NOW_MS, "b.1")]
     path, data = backup_of(tmp_path, of_a_fleet, []), data_folder(tmp_path / "data")
@@ -118,7 +118,7 @@ def test_what_is_restored_is_a_copy_until_it_gets_a_name_of_its_own(tmp_path: Pa
     assert not recover(data, empty_state).state.fleet.is_copy
 
 
-def test_what_is_of_no_fleet_is_not_marked_as_a_copy(tmp_path: Path) -> None:
+def test_a_gateway_outside_a_fleet_is_not_marked_as_a_copy(tmp_path: Path) -> None:
     path, data = backup_of(tmp_path, SOME, []), data_folder(tmp_path / "data")
     restore_into(data, read_backup(path, KEYS, empty_state), NOW_MS)
     assert recover(data, empty_state).state.fleet.row == empty_state().fleet.row

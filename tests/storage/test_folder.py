@@ -322,7 +322,7 @@ def test_a_folder_with_anything_else_is_refused_by_its_name_and_left_alone(tmp_p
 
 @pytest.mark.parametrize("name", [f"journal-{N}", f"snapshot-{N}", "sealing.keys", "lock"])
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: path.symlink_to("nowhere")])
-def test_what_is_no_file_is_refused_under_any_of_our_names(
+def test_anything_but_a_file_is_refused_under_any_of_our_names(
     tmp_path: Path, name: str, make: Callable[[Path], None]
 ) -> None:
     make(tmp_path / name)
@@ -331,7 +331,7 @@ def test_what_is_no_file_is_refused_under_any_of_our_names(
     assert list_segments(tmp_path) == list_snapshots(tmp_path) == []
 
 
-def test_what_was_not_finished_is_removed_and_nothing_else(tmp_path: Path) -> None:
+def test_only_unfinished_files_are_removed(tmp_path: Path) -> None:
     for name in OURS:
         (tmp_path / name).touch()
     for name in OURS[1:6]:

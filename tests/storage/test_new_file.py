@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from storage.disk import OS_DISK, Disk, OsDisk
+from storage.disk import OS_DISK, Disk
 from storage.folder import new_file
 from tests.support.folder_bytes import bytes_of
 
 
-class FullAtSync(OsDisk):
+class FullAtSync(Disk):
     def sync(self, file: int) -> None:
         del file
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

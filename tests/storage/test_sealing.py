@@ -157,7 +157,7 @@ def test_a_text_without_a_key_is_refused(text: str) -> None:
         b64encode(OLD).decode() + "," + b64encode(NEW).decode(),
     ],
 )
-def test_what_is_no_key_is_refused_and_not_repeated(bad: str) -> None:
+def test_a_text_without_a_key_is_refused_and_not_repeated(bad: str) -> None:
     with pytest.raises(BadKeys) as raised:
         keyring_of(f"{BOTH.to_text()} {bad}")
     assert str(raised.value) == "a sealing key is 32 bytes in base64, newest key first"

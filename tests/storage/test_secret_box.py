@@ -15,7 +15,7 @@ def cheap(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sealing, "_COST", (4, 1, 1))
 
 
-def test_what_was_sealed_is_opened_with_its_passphrase() -> None:
+def test_sealed_secrets_are_opened_with_their_passphrase() -> None:
     sealed = sealed_secrets(SECRETS, PASSPHRASE)
     assert opened_secrets(sealed, PASSPHRASE) == SECRETS
     assert b"a-token-to-keep" not in sealed

@@ -17,7 +17,7 @@ def test_the_free_space_is_what_the_file_system_tells(tmp_path: Path) -> None:
     assert 0 < (space.free_bytes or 0) <= found.f_blocks * found.f_frsize
 
 
-def test_what_the_file_system_does_not_tell_is_unknown(tmp_path: Path) -> None:
+def test_space_that_the_file_system_does_not_tell_is_unknown(tmp_path: Path) -> None:
     folder = tmp_path / "data"
     folder.mkdir()
     space = DiskSpace(folder, lambda: 1)

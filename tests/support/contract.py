@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 from requests import Response
 
-from kinds.kind import Kind
+from kinds.kind import Given, Kind
 from kinds.registry import KINDS
 from tests.support.gateways import BOT, OWNER, SERVER, USER, Client, ThreadGateway, eventually, running
 from tests.support.webhook_receiver import Answer, Receiver
@@ -38,8 +38,8 @@ MALFORMED_IDS = {
 }
 """Ids as in a path, by their fault."""
 
-LISTED: Mapping[str, str] = {"bots": BOT, "servers": SERVER}
-"""The ids of the listings that `serving` serves. Of every other kind it serves a sample."""
+LISTED = {"bots": BOT, "servers": SERVER}
+"""The ids of the listings that `serving` serves. It adds a sample of every other kind."""
 SHORT_DRAIN_SECONDS = 0.1
 """`drain_seconds` of a gateway that a test stops while a receiver hangs."""
 
@@ -87,29 +87,27 @@ def serving(folder: Path) -> Iterator[Served]:
         served = Served(gateway, gateway.list_bot())
         for kind in KINDS:
             if kind.plural not in LISTED:
-                list_sample(gateway, kind)
+                LISTED[kind.plural] = list_sample(gateway, kind)
             if kind.has("webhook"):
-                set_webhook(gateway, "http://127.0.0.1:9/", f"/manage/{kind.plural}/{listed_id(kind)}")
+                set_webhook(gateway, "http://127.0.0.1:9/", f"/manage/{kind.plural}/{LISTED[kind.plural]}")
         gateway.done("PUT", f"/manage/users/{USER}/moderator")
         yield served
 
 
-def listed_id(kind: Kind) -> str:
-    """Return the id of the listing of a kind that `serving` serves."""
-    return LISTED.get(kind.plural, kind.id.sample)
-
-
-def list_sample(gateway: ThreadGateway, kind: Kind) -> None:
-    """List an approved sample of a kind."""
+def list_sample(gateway: ThreadGateway, kind: Kind) -> str:
+    """List a public sample of a kind. Return its id."""
     sample = {name: getattr(kind.sample, name) for name in kind.fields}
+    given = {"id": kind.id.sample} if isinstance(kind.id, Given) else {}
     path = f"/manage/{kind.plural}"
-    gateway.done("POST", path, {"id": kind.id.sample, "owner_id": OWNER, **msgspec.to_builtins(sample)})
-    gateway.done("POST", f"{path}/{kind.id.sample}/approve", {})
+    listed = gateway.done("POST", path, {**given, "owner_id": OWNER, **msgspec.to_builtins(sample)})
+    if kind.has("review"):
+        gateway.done("POST", f"{path}/{listed['id']}/approve", {})
+    return str(listed["id"])
 
 
 def filled(template: str, **ids: str) -> str:
     """Return a path with ids: the given ones, or those of `serving`; keys and deliveries are unknown ones."""
-    of_kind = [listed_id(kind) for kind in KINDS if f"/{kind.plural}/" in template]
+    of_kind = [LISTED[kind] for kind in LISTED if f"/{kind}/" in template]
     thing = USER if "/users/" in template else of_kind[0] if of_kind else BOT
     known = {"id": thing, "user_id": USER, "act": "vote"}
     known |= dict.fromkeys(("key_id", "delivery_id", "session_id"), "none")

@@ -14,7 +14,7 @@ from core.rows import Key
 from core.state import State
 from core.user_rows import UserProfile, UserSession
 from snapshot.export import Format, counts_of, export_state
-from storage.disk import OsDisk
+from storage.disk import Disk
 from storage.folder import Folder
 from tests.support.journals import KEYS
 from tests.support.memory_ledger import empty_state
@@ -48,9 +48,9 @@ def exported(folder: Path, written_as: Format, events: Iterable[Event] = SOME) -
     return folder / "out", state
 
 
-def data_folder(path: Path, disk: OsDisk | None = None) -> Folder:
+def data_folder(path: Path, disk: Disk | None = None) -> Folder:
     path.mkdir()
-    return Folder(path, KEYS, disk or OsDisk())
+    return Folder(path, KEYS, disk or Disk())
 
 
 def assert_same(state: State, other: State) -> None:
@@ -74,7 +74,7 @@ class Cut(BaseException):
     """The process ends here."""
 
 
-class DiskUntil(OsDisk):
+class DiskUntil(Disk):
     """Works for some calls; then `end` is raised, and when that is the end of the process, always."""
 
     def __init__(self, calls: int, end: BaseException) -> None:

@@ -118,7 +118,7 @@ def fault_of(text: str) -> Fault:
     return Fault(Point(point), Action(action), Moment(moment), int(nth), int(times))
 
 
-class FailingDisk:
+class FailingDisk(Disk):
     """Passes every call on to another disk, except where the plan has a fault."""
 
     def __init__(self, plan: Iterable[Fault] = (), inner: Disk = OS_DISK) -> None:

@@ -25,12 +25,12 @@ import uvloop
 from core.state import State
 from gateway.serve import Gateway, serve
 from journal.segments import list_segments
+from operators.recent_errors import RecentErrors
 from serving.log_output import LogOutput
 from settings.model import Settings, load_settings
 from snapshot.recovery import recover
 from storage.folder import KEYS, Folder, kept_keys
 from tests.support.fake_clock import FakeClock
-from watchers.recent_errors import RecentErrors
 from watchers.redaction import Redactor
 
 ROOT = Path(__file__).parent.parent.parent

@@ -14,8 +14,8 @@ from journal.frames import FrameKind, decode_frames, decode_header, encode_frame
 from journal.journal import Journal, JournalPolicy
 from journal.segments import JournalReader, Tail, list_segments, segment_path
 from snapshot.recovery import recover
-from snapshot.snapshotter import NewestSnapshot, SnapshotPolicy, Snapshotter
-from storage.disk import OS_DISK, OsDisk
+from snapshot.snapshotter import NewestSnapshot, Snapshotter
+from storage.disk import OS_DISK, Disk
 from storage.folder import Folder
 from storage.sealing import Keyring
 from tests.support.fake_clock import FakeClock
@@ -26,7 +26,7 @@ INTERVAL = replace(POLICY, fsync="interval")
 KEYS = Keyring([bytes(range(32))])
 
 
-class Unsynced(OsDisk):
+class Unsynced(Disk):
     """For tests that write much and cut no power: syncs are slow, and change nothing that is read."""
 
     def sync(self, file: int) -> None:
@@ -36,7 +36,7 @@ class Unsynced(OsDisk):
         pass
 
 
-def on(folder: Path, keys: Keyring = KEYS, disk: OsDisk = OS_DISK) -> Folder:
+def on(folder: Path, keys: Keyring = KEYS, disk: Disk = OS_DISK) -> Folder:
     """The folder as the journal and the snapshots know it."""
     return Folder(folder, keys, disk)
 
@@ -93,7 +93,7 @@ async def journalling(
     clock: FakeClock | None = None,
     *,
     keys: Keyring = KEYS,
-    disk: OsDisk = OS_DISK,
+    disk: Disk = OS_DISK,
     crash: bool = False,
 ) -> AsyncIterator[Journal]:
     """The folder's journal, running; closed at the end, or cut off as if the process had been killed."""
@@ -149,8 +149,8 @@ async def recording(
 def snapshotter_of(
     folder: Path, ledger: Ledger, journal: Journal, interval_seconds: float = 1, position: int = 0
 ) -> Snapshotter:
-    policy, newest = SnapshotPolicy(interval_seconds), NewestSnapshot(position)
-    return Snapshotter(on(folder), ledger, journal, FakeClock(), policy, newest)
+    newest = NewestSnapshot(position)
+    return Snapshotter(on(folder), ledger, journal, FakeClock(), newest, interval_seconds)
 
 
 def snapshot_files(folder: Path) -> list[str]:

@@ -10,10 +10,9 @@ from core.ledger import Ledger
 from replication.capture import Capture
 from replication.epochs import Identity
 from replication.facts import VoteFact
-from replication.loops import Pacing
 from replication.members import KnownElsewhere, ReadUpTo
 from replication.publisher import Entry, Outgoing, Publisher
-from replication.redis_link import Link, entry_id_of
+from replication.redis_link import BEGINNING, Link
 from tests.support.fake_clock import FakeClock
 from tests.support.journals import on, recording
 from tests.support.memory_nodes import DIGESTS
@@ -64,17 +63,15 @@ class Publishing:
     async def stream(self) -> list[tuple[int, Entry]]:
         """(position, entry) for all that the stream holds."""
         stream = self.link.key("stream", NAME)
-        found = await self.link.read({stream: "0-0"}, 1_000)
+        found = await self.link.read({stream: BEGINNING}, 1_000)
         return [
-            (entry_id_of(id_).position, self.link.open(envelope, f"{stream}/{id_}", Entry))
+            (id_.position, self.link.open(envelope, f"{stream}/{id_}", Entry))
             for id_, envelope in found.get(stream, ())
         ]
 
 
 @asynccontextmanager
-async def publishing(
-    folder: Path, url: str, most: int = 1_000, pace_seconds: float = 0
-) -> AsyncIterator[Publishing]:
+async def publishing(folder: Path, url: str, most: int = 1_000) -> AsyncIterator[Publishing]:
     """A node with a bot that is in its stream already. `most` records are queued at most."""
     link, clock, others = link_to(url), FakeClock(), Others()
     async with recording(folder) as (ledger, journal), aclosing(link.redis):
@@ -90,7 +87,6 @@ async def publishing(
             outgoing,
             identity,
             others.known_elsewhere,
-            Pacing(clock, pace_seconds),
         )
         node = Publishing(ledger, outgoing, publisher, link, clock, others)
         await ledger.durable(ledger.commit(listed()))

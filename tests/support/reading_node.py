@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from core.fleet_table import FleetTable, FleetView
 from replication.follower import Follower, Gaps
-from replication.loops import Pacing
 from replication.members import Registry
 from replication.redis_link import Envelopes, Link, connection
 from replication.usage import Usage
@@ -24,7 +23,6 @@ class Reading:
     node: Node
     registry: Registry
     follower: Follower
-    pacing: Pacing
     clock: FakeClock
     link: Link
     lost_seconds: float
@@ -40,10 +38,10 @@ def registry_of(name: str, link: Link, fleet: FleetView, clock: FakeClock) -> Re
 
 
 @asynccontextmanager
-async def reading(url: str, author: str, pace_seconds: float) -> AsyncIterator[Reading]:
+async def reading(url: str, author: str) -> AsyncIterator[Reading]:
     """Node "b", which has read that there is a node with the author's node id."""
     link, clock, node = link_to(url), FakeClock(), Node("b")
-    fleet, pacing = node.state.fleet, Pacing(clock, pace_seconds)
+    fleet = node.state.fleet
     registry = registry_of("b", link, fleet, clock)
     follower = Follower(
         link,
@@ -52,11 +50,10 @@ async def reading(url: str, author: str, pace_seconds: float) -> AsyncIterator[R
         node.applying,
         Usage(link, fleet, dict, lambda *_: None),
         clock,
-        pacing,
     )
     of_author = FleetTable()
     of_author.named(author)
     async with aclosing(link.redis):
         await registry_of(author.partition(".")[0], link, of_author, clock).step(0)
         await registry.step(0)
-        yield Reading(node, registry, follower, pacing, clock, link, LOST_SECONDS)
+        yield Reading(node, registry, follower, clock, link, LOST_SECONDS)

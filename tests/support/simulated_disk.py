@@ -77,7 +77,7 @@ Change = Write | Truncate | Create | Rename | Unlink
 Call = Change | Sync | SyncFolder | Promise
 
 
-class RecordingDisk:
+class RecordingDisk(Disk):
     """Makes every call on a real disk, and records it. Files that are in the folder at first are synced."""
 
     def __init__(self, folder: Path, inner: Disk = OS_DISK) -> None:

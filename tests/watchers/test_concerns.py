@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from watchers.concerns import TOPICS, Concern, ConcernList, ConcernSources
+from watchers.concerns import TOPICS, Concern, ConcernSources, all_concerns
 
 WELL = ConcernSources(
     not_ready=lambda: None,
@@ -28,7 +28,7 @@ WELL = ConcernSources(
 
 def concerns(**wrong: Any) -> tuple[Concern, ...]:
     """Return the concerns when these sources say this."""
-    return ConcernList(replace(WELL, **{name: partial(_told, answer) for name, answer in wrong.items()}))()
+    return all_concerns(replace(WELL, **{name: partial(_told, answer) for name, answer in wrong.items()}))
 
 
 def _told(answer: Any) -> Any:

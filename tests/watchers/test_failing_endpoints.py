@@ -18,7 +18,7 @@ def known(failing: FailingEndpoints) -> set[str]:
     return {ref for _, ref in failing.found()}
 
 
-def told(state: State, failing: FailingEndpoints, *events: Event) -> set[str]:
+def found_after(state: State, failing: FailingEndpoints, *events: Event) -> set[str]:
     for event in events:
         state.apply(event)
     failing.on_record(1, events)
@@ -39,22 +39,22 @@ def test_it_begins_and_ends_with_what_the_log_says() -> None:
     suspended = Suspension(NOW_MS, "timeout", 1, NOW_MS)
 
     assert known(failing) == set()
-    assert told(state, failing, EndpointHealthSet(BOT_REF, 1, None)) == {BOT_REF}
-    assert told(state, failing, EndpointHealthSet(OTHER_REF, 0, suspended)) == {BOT_REF, OTHER_REF}
-    assert told(state, failing, EndpointHealthSet(BOT_REF, 0, None)) == {OTHER_REF}
-    assert told(state, failing, webhook_saved(OTHER_REF, Webhook(URL, NOW_MS))) == set()
-    assert told(state, failing, EndpointHealthSet(SERVER_REF, 3, None)) == {SERVER_REF}
-    assert told(state, failing, webhook_removed(SERVER_REF)) == set()
+    assert found_after(state, failing, EndpointHealthSet(BOT_REF, 1, None)) == {BOT_REF}
+    assert found_after(state, failing, EndpointHealthSet(OTHER_REF, 0, suspended)) == {BOT_REF, OTHER_REF}
+    assert found_after(state, failing, EndpointHealthSet(BOT_REF, 0, None)) == {OTHER_REF}
+    assert found_after(state, failing, webhook_saved(OTHER_REF, Webhook(URL, NOW_MS))) == set()
+    assert found_after(state, failing, EndpointHealthSet(SERVER_REF, 3, None)) == {SERVER_REF}
+    assert found_after(state, failing, webhook_removed(SERVER_REF)) == set()
 
 
 def test_a_listing_that_is_gone_or_merged_is_looked_at_again() -> None:
     state = with_webhooks()
     failing = FailingEndpoints(state)
-    told(state, failing, EndpointHealthSet(BOT_REF, 1, None), EndpointHealthSet(OTHER_REF, 1, None))
+    found_after(state, failing, EndpointHealthSet(BOT_REF, 1, None), EndpointHealthSet(OTHER_REF, 1, None))
     healthy = with_webhooks().listings[OTHER_REF]
 
-    assert told(state, failing, ListingRemoved(BOT_REF)) == {OTHER_REF}
-    assert told(state, failing, ListingMerged(healthy)) == set()
+    assert found_after(state, failing, ListingRemoved(BOT_REF)) == {OTHER_REF}
+    assert found_after(state, failing, ListingMerged(healthy)) == set()
 
 
 def test_the_first_survey_finds_what_a_start_left_packed_and_leaves_it_so() -> None:
@@ -73,7 +73,7 @@ def test_suspended_ones_sort_before_those_that_fail_most() -> None:
     state = with_webhooks()
     failing = FailingEndpoints(state)
     suspended = Suspension(NOW_MS, "timeout", 1, NOW_MS)
-    told(
+    found_after(
         state,
         failing,
         EndpointHealthSet(BOT_REF, 3, None),

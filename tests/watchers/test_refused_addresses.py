@@ -42,7 +42,7 @@ def test_addresses_end_in_the_order_of_their_windows(caplog: pytest.LogCaptureFi
     assert messages(caplog)[1:] == ["the address 192.0.2.2 is no longer refused"]
 
 
-def test_an_address_that_begins_anew_has_ended_before(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_address_that_begins_again_has_ended_before(caplog: pytest.LogCaptureFixture) -> None:
     clock = FakeClock()
     refused = RefusedAddresses(clock)
     guard = FailureGuard(Policy(1, 10), 10, refused.began)
@@ -50,9 +50,9 @@ def test_an_address_that_begins_anew_has_ended_before(caplog: pytest.LogCaptureF
     for _ in range(2):
         guard.failed(key, clock.monotonic_ns())
         clock.advance(10)
-    told = "the address 2001:db8::/56"
+    named = "the address 2001:db8::/56"
     assert [line.partition(" for ")[0] for line in messages(caplog)] == [
-        f"{told} is refused",
-        f"{told} is no longer refused",
-        f"{told} is refused",
+        f"{named} is refused",
+        f"{named} is no longer refused",
+        f"{named} is refused",
     ]

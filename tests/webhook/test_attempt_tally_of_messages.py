@@ -1,13 +1,10 @@
 """webhook/attempt_tally.py: the numbers of attempts at direct messages since the start."""
 
-from typing import get_args
-
-from chatplatform.platform_client import Reason
 from core.events import DeliveryAttempted, OwnerMessageAttempted, ReminderAttempted
 from core.rows import Attempt, Outcome
 from core.user_rows import user_ref
 from tests.support.sample_rows import BOT_REF, DELIVERED, NOW_MS, USER
-from webhook.attempt_tally import MESSAGE_ERRORS, AttemptKind, MessageTally
+from webhook.attempt_tally import AttemptKind, MessageTally
 
 
 def attempted(outcome: Outcome, error: str | None) -> OwnerMessageAttempted:
@@ -31,10 +28,6 @@ def test_attempts_to_remind_users_count_too() -> None:
     attempt = Attempt(NOW_MS, 5, None, "http_500", "")
     tally.on_record(1, [ReminderAttempted(user_ref(USER), BOT_REF, NOW_MS, 1, attempt, "retry", None)])
     assert tally.attempts[AttemptKind("retry", "http_5xx")] == 1
-
-
-def test_every_way_in_which_the_platform_is_away_has_a_class() -> None:
-    assert set(get_args(Reason)) - {"refused"} <= set(MESSAGE_ERRORS)
 
 
 def test_the_classes_are_few_whatever_is_answered() -> None:

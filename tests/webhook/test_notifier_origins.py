@@ -2,6 +2,8 @@
 
 from contextvars import copy_context
 
+import pytest
+
 from core.actors import REQUEST_ID
 from core.events import DeliveryAttempted, DeliveryQueued
 from core.rows import Attempt
@@ -37,8 +39,9 @@ def test_an_attempt_is_of_the_request_that_queued_its_delivery() -> None:
     assert [entered(origins, name) for name in "abcd"] == ["one", "one", "two", ""]
 
 
-def test_a_delivery_that_is_over_or_one_of_too_many_has_no_request() -> None:
-    origins = Origins(kept=2)
+def test_a_delivery_that_is_over_or_one_of_too_many_has_no_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("webhook.notifier.ORIGINS_KEPT", 2)
+    origins = Origins()
     queue_for(origins, "one", "a", "b", "c")
     attempt = Attempt(NOW_MS, 1, 500, "http_500", "")
     retried = DeliveryAttempted("c", BOT_REF, 1, attempt, "retry", NOW_MS)

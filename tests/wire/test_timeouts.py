@@ -130,19 +130,20 @@ def test_a_client_that_asks_nothing_more_is_left_without_a_word(
 
 @pytest.mark.parametrize("behind", [b"", HEALTH, HEALTH[:-2], BODY_BEGUN["half a body"]])
 def test_a_request_that_runs_has_the_time_it_needs_and_so_has_what_waits_behind_it(
-    served: Served, receiver: Receiver, caller: Caller, behind: bytes
+    served: Served, receiver: Receiver, behind: bytes
 ) -> None:
     accept_when_released(receiver)
     set_webhook(served.gateway, receiver.url)
-    caller.send(TEST + behind)
-    eventually(lambda: receiver.received)
-    with calling(served.gateway.base_url) as other:
-        assert other.at_end()  # every time-out there is has passed
-    receiver.released.set()
-    assert b'"state":"delivered"' in caller.answer().body
-    if behind:
-        assert caller.answer().status == (200 if behind == HEALTH else 408)
-    assert caller.at_end()
+    with calling(served.gateway.base_url) as caller:  # its time-out begins now
+        caller.send(TEST + behind)
+        eventually(lambda: receiver.received)
+        with calling(served.gateway.base_url) as other:
+            assert other.at_end()  # every time-out there is has passed
+        receiver.released.set()
+        assert b'"state":"delivered"' in caller.answer().body
+        if behind:
+            assert caller.answer().status == (200 if behind == HEALTH else 408)
+        assert caller.at_end()
 
 
 def was_cut_off(caller: Caller) -> bool:

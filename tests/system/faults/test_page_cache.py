@@ -11,13 +11,13 @@ from core.clock import SystemClock
 from core.failures import Unavailable
 from journal.journal import Journal
 from journal.segments import JournalReader, list_segments
-from storage.disk import OsDisk
+from storage.disk import Disk
 from storage.folder import Folder
 from tests.support.coroutines import run
 from tests.support.journals import KEYS, POLICY
 
 
-class PageCache(OsDisk):
+class PageCache(Disk):
     """Files hold what was written; `on_disk` what a power cut would leave of it."""
 
     def __init__(self) -> None:
@@ -57,7 +57,7 @@ def start(folder: Folder) -> tuple[Journal, list[bytes]]:
 
 
 @pytest.mark.parametrize("rotated", [False, True])
-def test_what_a_start_reads_of_a_failed_sync_is_written_again_before_anything_is_built_on_it(
+def test_a_start_writes_the_bytes_of_a_failed_sync_again_before_it_adds_to_them(
     tmp_path: Path, rotated: bool
 ) -> None:
     disk = PageCache()

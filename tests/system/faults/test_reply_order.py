@@ -13,7 +13,7 @@ import pytest
 
 from gateway.serve import Gateway, serve
 from settings.model import load_settings
-from storage.disk import OsDisk
+from storage.disk import Disk
 from tests.support.fake_clock import FakeClock
 from tests.support.gateways import BOT, DEFAULTS, OPERATOR_TOKEN, USER, WAIT_SECONDS, Client
 
@@ -21,7 +21,7 @@ TURNS = 200
 """Turns of the gateway's loop in which it could do what it should not."""
 
 
-class WatchedDisk(OsDisk):
+class WatchedDisk(Disk):
     """Calls `at_sync`, in the thread that syncs, before a sync returns."""
 
     def __init__(self) -> None:

@@ -87,7 +87,7 @@ def test_a_node_takes_a_copy_of_what_is_in_no_stream_any_more(
 
 
 @pytest.mark.long
-def test_a_node_that_was_away_forgets_who_was_erased_meanwhile(
+def test_a_node_that_was_away_erases_users_who_were_erased_meanwhile(
     redis_server: RedisServer, tmp_path: Path, receiver: Receiver
 ) -> None:
     with fleet_of(tmp_path, redis_server.url) as fleet:

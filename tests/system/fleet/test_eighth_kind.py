@@ -300,7 +300,7 @@ def restored(node: StickerNode, source: Path, folder: Path) -> Path:
     return folder
 
 
-def test_it_is_in_exports_and_in_what_is_restored(fleet: Fleet, tmp_path: Path) -> None:
+def test_the_kind_is_in_exports_and_in_restored_folders(fleet: Fleet, tmp_path: Path) -> None:
     sticker = approved(fleet.rome, "Old friend")
     path = f"/manage/stickers/{sticker}"
     fleet.rome.cast(path=path)

@@ -198,7 +198,7 @@ def test_counts_are_those_of_both_nodes(pair: Pair, key: str) -> None:
 
 
 @pytest.mark.usefixtures("key")
-def test_who_is_erased_at_one_node_is_forgotten_at_both(pair: Pair) -> None:
+def test_a_user_who_is_erased_at_one_node_is_erased_at_both(pair: Pair) -> None:
     pair.here.cast(USER)
     pair.there.cast(OTHER_USER)
     pair.fleet.converge(pair.here, pair.there)
@@ -212,7 +212,7 @@ def test_who_is_erased_at_one_node_is_forgotten_at_both(pair: Pair) -> None:
 
 
 @pytest.mark.usefixtures("key")
-def test_who_is_erased_does_not_come_back_from_a_node_that_was_away(pair: Pair) -> None:
+def test_an_erased_user_does_not_come_back_from_a_node_that_was_away(pair: Pair) -> None:
     """Neither from its journal, nor from its stream, nor from a copy; but may vote again."""
     for edge, user in ((pair.here, USER), (pair.there, OTHER_USER)):
         edge.cast(user)

@@ -229,7 +229,7 @@ def test_a_node_of_another_fleet_is_refused_and_refuses_until_it_gets_the_secret
 
 
 @pytest.mark.usefixtures("untouched")
-def test_what_limits_allow_is_heard_past_garbage(place: Place) -> None:
+def test_allowed_requests_are_heard_past_garbage(place: Place) -> None:
     for garbage in GARBAGE:
         place.client.xadd(USES, {"e": garbage})
         place.client.xadd(USES, {"other": garbage})

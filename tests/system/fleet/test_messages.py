@@ -53,7 +53,7 @@ def test_an_owner_is_told_by_the_node_of_the_decision_and_all_nodes_know(
         assert stand_in.asked(CHANNELS) == 1
 
 
-def test_what_a_dead_node_could_not_tell_one_of_the_others_tells(
+def test_another_node_sends_the_messages_of_a_dead_one(
     redis_server: RedisServer, tmp_path: Path, stand_in: StandIn
 ) -> None:
     with fleet_of(tmp_path, redis_server.url) as fleet:

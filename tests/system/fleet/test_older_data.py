@@ -40,7 +40,7 @@ def copies(caplog: pytest.LogCaptureFixture, donor: str) -> int:
     return sum(record.getMessage() == f"taking a copy of node {donor}" for record in caplog.records)
 
 
-def test_a_node_that_begins_anew_with_an_earlier_clock_after_redis_lost_its_data_is_streamed_again(
+def test_a_node_that_starts_from_nothing_with_an_earlier_clock_after_redis_lost_its_data_is_streamed_again(
     fleet: ThreadFleet, redis_server: RedisServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     a = fleet.node("a", NOW_MS + DAY_MS, ANYTIME)

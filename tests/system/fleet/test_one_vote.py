@@ -75,7 +75,9 @@ def test_a_user_who_voted_at_one_node_is_refused_by_all(fleet: FleetOfEdges) -> 
 
 
 @pytest.mark.parametrize("path", [f"/manage/users/{USER}", f"/manage/bots/{OTHER_BOT}"])
-def test_who_or_what_was_forgotten_starts_anew_at_every_node(fleet: FleetOfEdges, path: str) -> None:
+def test_an_erased_user_and_a_removed_listing_start_from_nothing_at_every_node(
+    fleet: FleetOfEdges, path: str
+) -> None:
     a, b, _ = fleet.edges
     a.cast(path=f"/manage/bots/{OTHER_BOT}")
     a.done("DELETE", path)

@@ -10,7 +10,7 @@ from tests.support.redis_server import RedisServer
 ONE = f"/manage/users/{USER}"
 
 
-def test_who_is_under_quarantine_at_one_node_cannot_vote_at_another(
+def test_a_user_under_quarantine_at_one_node_cannot_vote_at_another(
     redis_server: RedisServer, tmp_path: Path
 ) -> None:
     with threads_of(tmp_path, redis_server.url) as fleet:

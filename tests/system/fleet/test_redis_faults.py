@@ -224,7 +224,9 @@ def test_a_user_who_voted_at_nodes_that_did_not_hear_of_each_other_has_two_votes
 
 
 @pytest.mark.parametrize("command", ["xadd", "xrevrange"])
-def test_what_a_node_may_not_say_it_says_when_it_may_even_after_a_restart(place: Place, command: str) -> None:
+def test_entries_that_redis_refuses_are_sent_once_it_takes_them_even_after_a_restart(
+    place: Place, command: str
+) -> None:
     visitors, (rome, oslo) = place.visitors, place.nodes
 
     with without(place.server, command, "xtrim"):

@@ -97,7 +97,7 @@ def test_whichever_node_a_user_votes_at_there_is_one_message_and_one_notice_at_a
     assert [notices(node, browser) for node in fleet.nodes] == [1, 1]
 
 
-def test_what_is_turned_off_at_one_node_the_other_tells_nobody(
+def test_a_reminder_that_is_turned_off_at_one_node_is_sent_by_none(
     fleet: ThreadFleet, redis_server: RedisServer, stand_in: StandIn
 ) -> None:
     holder = leader(redis_server)
@@ -156,7 +156,7 @@ def sent_at(*nodes: Edge) -> None:
 
 
 @pytest.mark.parametrize("fault", ["slow", "late"])
-def test_what_a_node_has_not_told_when_it_dies_or_not_written_down_another_one_tells_and_it_is_there_once(
+def test_another_node_sends_the_reminders_of_a_dead_one_and_each_arrives_once(
     redis_server: RedisServer, tmp_path: Path, stand_in: StandIn, fault: str
 ) -> None:
     path = CHANNELS if fault == "slow" else messages_path(BEN)

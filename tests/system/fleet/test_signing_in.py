@@ -51,7 +51,7 @@ def signed_in(fleet: ThreadFleet, node: ThreadNode, user: str = ADA) -> Person:
     return browser
 
 
-def test_who_signs_in_at_one_node_is_known_at_the_other(fleet: ThreadFleet) -> None:
+def test_a_user_who_signs_in_at_one_node_is_known_at_the_other(fleet: ThreadFleet) -> None:
     a, b = fleet.nodes
     signed_in(fleet, a)
     signed_in(fleet, b)
@@ -66,7 +66,7 @@ def test_a_sign_in_may_end_at_another_node_than_it_began(fleet: ThreadFleet) -> 
     assert statuses(fleet, browser) == [200, 200]
 
 
-def test_what_comes_back_from_a_sign_in_counts_once_in_the_whole_fleet(fleet: ThreadFleet) -> None:
+def test_a_return_from_the_platform_counts_once_in_the_whole_fleet(fleet: ThreadFleet) -> None:
     a, b = fleet.nodes
     browser, thief = Person(a), Person(b)
     address = browser.started()
@@ -77,7 +77,7 @@ def test_what_comes_back_from_a_sign_in_counts_once_in_the_whole_fleet(fleet: Th
     assert SESSION not in thief.cookies
 
 
-def test_what_was_done_at_one_node_is_said_once_by_the_page_of_another(fleet: ThreadFleet) -> None:
+def test_the_page_of_another_node_shows_a_notice_once(fleet: ThreadFleet) -> None:
     a, b = fleet.nodes
     browser = signed_in(fleet, a)
     assert browser.post("/me/naming", {"name": "on"}).status_code == 303
@@ -97,7 +97,7 @@ def test_a_session_that_is_ended_at_one_node_is_ended_at_both(fleet: ThreadFleet
     assert statuses(fleet, stays) == [200, 200]
 
 
-def test_who_is_put_under_quarantine_at_one_node_is_signed_out_at_both(fleet: ThreadFleet) -> None:
+def test_a_user_put_under_quarantine_at_one_node_is_signed_out_at_both(fleet: ThreadFleet) -> None:
     a, b = fleet.nodes
     browser, other = signed_in(fleet, a), signed_in(fleet, a, BEN)
     ledger, now_ms = b.gateway.ledger, b.clock.now_ms()
@@ -107,7 +107,7 @@ def test_who_is_put_under_quarantine_at_one_node_is_signed_out_at_both(fleet: Th
     assert browser.sign_in_as(ADA).status_code == 403
 
 
-def test_who_is_forgotten_at_one_node_is_forgotten_at_both(fleet: ThreadFleet) -> None:
+def test_a_user_who_erases_the_account_at_one_node_is_erased_at_both(fleet: ThreadFleet) -> None:
     a, b = fleet.nodes
     browser, other = signed_in(fleet, a), signed_in(fleet, b, BEN)
     same_browser(b, browser).acted("/me/data", {"word": "erase"})
@@ -116,7 +116,7 @@ def test_who_is_forgotten_at_one_node_is_forgotten_at_both(fleet: ThreadFleet) -
     assert statuses(fleet, other) == [200, 200]
 
 
-def test_who_is_forgotten_at_one_node_votes_again_at_none_before_the_cooldown_is_over(
+def test_a_user_erased_at_one_node_votes_again_at_none_before_the_cooldown_is_over(
     fleet: ThreadFleet, redis_server: RedisServer
 ) -> None:
     a, b = fleet.nodes

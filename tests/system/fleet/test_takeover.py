@@ -180,7 +180,7 @@ def test_a_node_that_is_back_within_the_lease_sends_for_itself(
 
 
 @pytest.mark.long
-def test_what_a_lost_folder_had_to_send_is_sent_although_the_node_is_there_again(
+def test_webhooks_of_a_lost_folder_are_sent_although_the_node_is_there_again(
     redis_server: RedisServer, tmp_path: Path, receiver: Receiver
 ) -> None:
     with fleet_of(tmp_path, redis_server.url) as fleet:

@@ -117,7 +117,7 @@ def counted(place: Place) -> list[dict[str, int]]:
     return found
 
 
-def test_who_presses_at_two_nodes_at_once_has_one_vote(place: Place) -> None:
+def test_a_voter_who_presses_at_two_nodes_at_once_has_one_vote(place: Place) -> None:
     voters = VOTERS[:10]
     with ThreadPoolExecutor(AT_ONCE) as threads:
         answers = list(threads.map(lambda user: pressed_at_once(user, place.nodes), voters))

@@ -19,7 +19,7 @@ from tests.support.coroutines import run
 from tests.support.cutting_proxy import held_port
 from tests.support.gateways import ROOT, WAIT_SECONDS, Client, eventually
 from tests.support.platform_stand_in import CLEO, decided_at
-from tests.support.processes import children, command_lines
+from tests.support.programs import children, command_lines
 
 SIGN_IN = new_sign_in(bytes(range(64)))
 GREETING = re.compile(

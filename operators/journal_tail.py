@@ -8,16 +8,21 @@ does in a day. The price is that the tail begins with the process.
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
-from msgspec import UNSET
+from msgspec import UNSET, Meta
 from msgspec.structs import replace
 
+from actions.query_forms import ABOUT_AFTER, IS_CURSOR
+from actions.views import NULL, Count, Moment, Positive, Success, View, example
 from core import events as ev
 from core.actors import ERASED, user_actor
 from core.clock import Clock
 from core.events import Event, ManagementEvent, UserErased
 from core.rows import Policy
+from forms.fields import Form
+from forms.rules import Between
+from kinds.registry import KINDS, SAMPLE_REF
 
 EVENTS = 500
 PAGE_EVENTS = 100
@@ -83,14 +88,40 @@ SHOWN: Mapping[type[Event], Sequence[str]] = {
 """The fields that are shown of each event. A collection is shown by its size."""
 
 
-class ToldEvent(NamedTuple):
-    """An event as it is shown. `at` is the time when this node committed it (Unix ms)."""
+class JournalQuery(Form, frozen=True):
+    """The query of the journal's tail. A parameter that is None was left out."""
 
-    position: int
-    at: int
-    type: str
-    ref: str | None
-    text: str
+    before: Annotated[Annotated[int, Between(1)] | None, IS_CURSOR, ABOUT_AFTER] = None
+
+
+class EventView(View):
+    """An event of the journal."""
+
+    position: Annotated[Count, Meta(description="Of its record. Events of one record happen together.")]
+    at: Annotated[Moment, Meta(description="Unix time in milliseconds when this node committed it.")]
+    type: Annotated[str, Meta(description="Its name and version."), example("vote_cast.1")]
+    ref: Annotated[
+        str | None,
+        Meta(description=f"The listing that it is about: {' or '.join(f'`{kind}/<id>`' for kind in KINDS)}."),
+        example(SAMPLE_REF),
+    ]
+    text: Annotated[
+        str,
+        Meta(description="Some of its fields. No secret is among them."),
+        example("user 323456789012345678, count 3"),
+    ]
+
+
+class JournalPage(Success):
+    """Events of the journal, the newest first."""
+
+    events: Annotated[
+        tuple[EventView, ...],
+        Meta(description=f"The last {EVENTS} of this process can be had, page by page, newest first."),
+    ]
+    next: Annotated[
+        Positive | None, Meta(description="Give it as `before` to get older events; null at the end."), NULL
+    ]
 
 
 class _Kept(NamedTuple):
@@ -112,18 +143,16 @@ class JournalTail:
                 self._forget(event.user)
             self._kept.append(_Kept(position, now_ms, event))
 
-    def page(self, before: int | None) -> tuple[list[ToldEvent], int | None]:
-        """Return the newest events of records before that position, and the position to go on before.
-
-        A record is never split over two pages.
-        """
+    def page(self, before: int | None = None) -> JournalPage:
+        """Return a page of the newest events of records before that position. A record is never split over
+        two pages."""
         kept = [each for each in self._kept if before is None or each.position < before]
-        found: list[ToldEvent] = []
+        found: list[EventView] = []
         for position, of_record in groupby(reversed(kept), key=lambda each: each.position):
             if len(found) >= PAGE_EVENTS:
-                return found, position + 1
+                return JournalPage(events=tuple(found), next=position + 1)
             found += map(_told, of_record)
-        return found, None
+        return JournalPage(events=tuple(found), next=None)
 
     def _forget(self, user: str) -> None:
         """Take the user's name out of all events. Those about the user alone go whole."""
@@ -146,11 +175,12 @@ class JournalTail:
         self._kept = deque(left, EVENTS)
 
 
-def _told(kept: _Kept) -> ToldEvent:
+def _told(kept: _Kept) -> EventView:
     event = kept.event
     tag = str(type(event).__struct_config__.tag)
     text = ", ".join(f"{name} {value}" for name, value in _shown_fields(event))
-    return ToldEvent(kept.position, kept.at_ms, tag, getattr(event, "ref", None), text)
+    ref = getattr(event, "ref", None)
+    return EventView(position=kept.position, at=kept.at_ms, type=tag, ref=ref, text=text)
 
 
 def _shown_fields(event: Event) -> Iterator[tuple[str, str]]:

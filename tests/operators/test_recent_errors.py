@@ -1,12 +1,12 @@
-"""watchers/recent_errors.py: the last warnings and errors, redacted."""
+"""operators/recent_errors.py: the last warnings and errors, redacted."""
 
 import logging
 from collections.abc import Iterator
 
 import pytest
 
+from operators.recent_errors import LINES, RecentErrors
 from tests.support.gateways import OPERATOR_TOKEN
-from watchers.recent_errors import LINES, RecentErrors
 from watchers.redaction import HIDDEN, Redactor
 
 KEY = "vg_" + "k" * 43
@@ -34,7 +34,7 @@ def test_warnings_and_errors_are_kept_the_newest_first(recent: RecentErrors, log
     log.warning("the disk is %s", "slow")
     log.error("the disk is full")
 
-    assert [(line.level, line.logger, line.text) for line in recent.lines] == [
+    assert [(line.level, line.logger, line.text) for line in recent.show().errors] == [
         ("ERROR", "votegate.tests", "the disk is full"),
         ("WARNING", "votegate.tests", "the disk is slow"),
     ]
@@ -46,7 +46,7 @@ def test_no_line_holds_a_secret(recent: RecentErrors, log: logging.Logger) -> No
     except ValueError:
         log.exception("it came with %s", KEY)
 
-    line = recent.lines[0]
+    line = recent.show().errors[0]
     assert line.text == f"it came with {HIDDEN}"
     assert line.traceback is not None
     assert "ValueError" in line.traceback
@@ -58,6 +58,6 @@ def test_the_lines_and_their_number_are_bounded(recent: RecentErrors, log: loggi
     for number in range(LINES + 5):
         log.warning("line %d %s", number, "x" * 100_000)
 
-    assert len(recent.lines) == LINES
-    assert recent.lines[0].text.startswith(f"line {LINES + 4} ")
-    assert all(len(line.text) <= 1_000 for line in recent.lines)
+    assert len(recent.show().errors) == LINES
+    assert recent.show().errors[0].text.startswith(f"line {LINES + 4} ")
+    assert all(len(line.text) <= 1_000 for line in recent.show().errors)

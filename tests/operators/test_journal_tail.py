@@ -1,4 +1,4 @@
-"""watchers/journal_tail.py: the newest events of the log, without secrets."""
+"""operators/journal_tail.py: the newest events of the log, without secrets."""
 
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
@@ -18,20 +18,20 @@ from core.events import (
     VoteCast,
 )
 from core.rows import Policy, Webhook
+from operators.journal_tail import EVENTS, PAGE_EVENTS, SHOWN, EventView, JournalPage, JournalTail
 from tests.support.fake_clock import FakeClock
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_USER, USER, voted
 from tests.support.slots_set import limits_set, webhook_saved
-from watchers.journal_tail import EVENTS, PAGE_EVENTS, SHOWN, JournalTail
 
 ALL_EVENTS = get_args(Event)
 SECRET_FIELDS = {"digest", "old_digest", "token", "secret", "old_secret", "url", "excerpt"}
 
 
-def told(*events: Event) -> list[str]:
+def shown_of(*events: Event) -> list[str]:
     """The texts of one record with these events, in their order."""
     tail = JournalTail(FakeClock())
     tail.on_record(1, events)
-    return [each.text for each in tail.page(None)[0]][::-1]
+    return [each.text for each in tail.page().events][::-1]
 
 
 def made(kind: Any, path: str = "") -> Any:
@@ -70,7 +70,7 @@ def dict_of(kind: type[Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("kind", ALL_EVENTS, ids=lambda kind: kind.__name__)
 def test_an_event_shows_the_fields_of_the_list_and_no_other(kind: type[Any]) -> None:
-    shown = told(made(kind))[0]
+    shown = shown_of(made(kind))[0]
 
     for path in texts_of(kind):
         is_one_of_many = get_origin(dict_of(kind).get(path)) is tuple
@@ -87,14 +87,14 @@ def test_of_a_webhook_only_the_host_is_shown() -> None:
     chat = Webhook("https://chat.example/api/webhooks/1/the-token", NOW_MS, language="de")
     own = Webhook("https://owner:password@hooks.example:8443/secret?key=1", NOW_MS, "token", secret="whsec_x")
 
-    assert told(webhook_saved(BOT_REF, chat), webhook_saved(BOT_REF, own)) == [
+    assert shown_of(webhook_saved(BOT_REF, chat), webhook_saved(BOT_REF, own)) == [
         "action webhook_saved, webhook.host chat.example, webhook.language de, by operator",
         "action webhook_saved, webhook.host hooks.example, by operator",
     ]
 
 
 def test_limits_and_flags_read_as_people_write_them() -> None:
-    assert told(
+    assert shown_of(
         limits_set(BOT_REF, Policy(5, 60), None), DeliveryQueued("d", BOT_REF, USER, test=True, at_ms=NOW_MS)
     ) == [
         "action limits_set, limits.stats 5 in 60 s, by operator",
@@ -103,7 +103,7 @@ def test_limits_and_flags_read_as_people_write_them() -> None:
 
 
 def test_a_long_text_is_cut() -> None:
-    assert len(told(made(ListingRemoved), VoteCast(BOT_REF, "9" * 1_000, 1, NOW_MS))[1]) < 200
+    assert len(shown_of(made(ListingRemoved), VoteCast(BOT_REF, "9" * 1_000, 1, NOW_MS))[1]) < 200
 
 
 def test_the_newest_event_comes_first_with_its_place_and_time() -> None:
@@ -113,9 +113,10 @@ def test_the_newest_event_comes_first_with_its_place_and_time() -> None:
     clock.advance(2)
     tail.on_record(8, [voted(int(OTHER_USER), count=3)])
 
-    newest, oldest = tail.page(None)[0]
+    newest, oldest = tail.page().events
 
-    assert newest == (8, clock.now_ms(), "vote_cast.1", BOT_REF, f"user {OTHER_USER}, count 3")
+    text = f"user {OTHER_USER}, count 3"
+    assert newest == EventView(position=8, at=clock.now_ms(), type="vote_cast.1", ref=BOT_REF, text=text)
     assert (oldest.position, oldest.at) == (7, clock.now_ms() - 2_000)
 
 
@@ -125,11 +126,13 @@ def test_only_the_last_events_are_kept_and_the_pages_join() -> None:
         tail.on_record(position, [voted(int(USER)), voted(int(OTHER_USER))])
 
     found: list[int] = []
-    page, before = tail.page(None)
-    while page:
-        assert len(page) <= PAGE_EVENTS + 1
-        found += [each.position for each in page]
-        page, before = tail.page(before) if before is not None else ([], None)
+    page = tail.page()
+    while True:
+        assert len(page.events) <= PAGE_EVENTS + 1
+        found += [each.position for each in page.events]
+        if page.next is None:
+            break
+        page = tail.page(page.next)
 
     assert found == sorted(found, reverse=True)
     assert len(found) == EVENTS
@@ -141,12 +144,12 @@ def test_a_page_may_hold_a_record_longer_than_itself() -> None:
     tail.on_record(1, [voted(user) for user in range(10**17, 10**17 + 3)])
     tail.on_record(2, [voted(user) for user in range(10**17, 10**17 + PAGE_EVENTS + 50)])
 
-    page, before = tail.page(None)
+    page = tail.page()
 
-    assert {each.position for each in page} == {2}
-    assert len(page) == PAGE_EVENTS + 50
-    assert [each.position for each in tail.page(before)[0]] == [1, 1, 1]
-    assert tail.page(1) == ([], None)
+    assert {each.position for each in page.events} == {2}
+    assert len(page.events) == PAGE_EVENTS + 50
+    assert [each.position for each in tail.page(page.next).events] == [1, 1, 1]
+    assert tail.page(1) == JournalPage(events=(), next=None)
 
 
 def test_an_erased_user_is_erased_here_too() -> None:
@@ -157,7 +160,7 @@ def test_an_erased_user_is_erased_here_too() -> None:
     tail.on_record(1, [ListingRemoved(BOT_REF, by=user_actor(USER))])
     tail.on_record(2, [UserErased(USER, (BOT_REF,), "mark")])
 
-    page = tail.page(None)[0]
+    page = tail.page().events
 
     assert USER not in str(page)
     assert page[0].text == "refs (1), by operator"
