@@ -114,7 +114,7 @@ def decide(
     tells_owner: bool = False,
     deliveries: NewDeliveries | None = None,
 ) -> list[ev.Event]:
-    """Return the events of a decision, and those that tell the owner and the listing's endpoint.
+    """Return the events of a decision, with the messages to the owner and the listing's endpoint.
 
     Without `deliveries` no endpoint is told. Raises Refusal.
     """
