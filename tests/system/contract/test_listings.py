@@ -42,8 +42,8 @@ def submit(gateway: ThreadGateway, kind: str, **fields: Any) -> Response:
     return gateway.request("POST", f"/manage/{kind}", headers=headers, data=body)
 
 
-def submit_anew(gateway: ThreadGateway, kind: str, **fields: Any) -> Response:
-    """Submit a listing; one with its id goes before."""
+def resubmit(gateway: ThreadGateway, kind: str, **fields: Any) -> Response:
+    """Remove the listing with this id, if any, and submit it."""
     gateway.operate("DELETE", f"/manage/{kind}/{ROOTS[kind]['id']}")
     return submit(gateway, kind, **fields)
 
@@ -121,8 +121,8 @@ def test_a_text_has_its_length_in_characters(
         for length in {shortest - 1, longest + 1} - {-1}:
             assert wrong_fields(submit(gateway, kind, **{field: character * length})) == {field}
 
-        assert submit_anew(gateway, kind, **{field: character * shortest}).status_code == 201
-        assert submit_anew(gateway, kind, **{field: character * longest}).status_code == 201
+        assert resubmit(gateway, kind, **{field: character * shortest}).status_code == 201
+        assert resubmit(gateway, kind, **{field: character * longest}).status_code == 201
         assert gateway.done("GET", path)[field] == character * longest
         gateway.done("DELETE", path)
 
@@ -135,12 +135,12 @@ def test_a_full_description_is_markdown_of_many_lines(gateway: ThreadGateway) ->
 
 def test_each_bot_category_is_accepted(gateway: ThreadGateway) -> None:
     for category in BOT_CATEGORIES:
-        assert submit_anew(gateway, "bots", categories=[category]).json()["categories"] == [category]
+        assert resubmit(gateway, "bots", categories=[category]).json()["categories"] == [category]
 
 
 def test_each_server_category_is_accepted(gateway: ThreadGateway) -> None:
     for category in SERVER_CATEGORIES:
-        assert submit_anew(gateway, "servers", category=category).json()["category"] == category
+        assert resubmit(gateway, "servers", category=category).json()["category"] == category
 
 
 def test_there_are_no_other_categories() -> None:
@@ -166,7 +166,7 @@ def test_a_server_has_one_category_of_the_list(served: Served, category: Any) ->
 
 def test_a_submission_may_invite_up_to_4_extra_owners(gateway: ThreadGateway) -> None:
     for owners in (OWNERS[:count] for count in range(5)):
-        shown = submit_anew(gateway, "bots", extra_owners=owners).json()
+        shown = resubmit(gateway, "bots", extra_owners=owners).json()
         assert (shown["extra_owners"], sorted(shown["invited"])) == ([], owners)
 
 
@@ -195,7 +195,7 @@ def test_a_support_server_invite_is_a_url(served: Served, invite: Any) -> None:
 
 def test_a_server_may_have_up_to_5_keywords_of_up_to_32_characters(gateway: ThreadGateway) -> None:
     for keywords in ([], ["k"], ["a", "b", "c", "d", "e"], ["k" * 32], ["ü" * 32]):
-        assert submit_anew(gateway, "servers", keywords=keywords).json()["keywords"] == keywords
+        assert resubmit(gateway, "servers", keywords=keywords).json()["keywords"] == keywords
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def test_any_other_keywords_are_400(served: Served, keywords: Any) -> None:
 @pytest.mark.parametrize("field", ["id", "owner_id"])
 def test_an_id_has_17_to_20_digits(gateway: ThreadGateway, kind: str, field: str) -> None:
     for snowflake in ("1" + "0" * 16, "9" * 19, "18446744073709551615"):
-        assert submit_anew(gateway, kind, **{field: snowflake}).json()[field] == snowflake
+        assert resubmit(gateway, kind, **{field: snowflake}).json()[field] == snowflake
 
 
 @pytest.mark.parametrize("field", ["id", "owner_id"])

@@ -59,7 +59,7 @@ def test_a_renewed_certificate_is_served_after_a_hangup_and_a_broken_one_is_logg
 
         new = files.write()
         secured.process.send_signal(signal.SIGHUP)
-        eventually(lambda: "the certificate was read anew" in secured.log)
+        eventually(lambda: "the certificate was read again" in secured.log)
         with calling_securely(secured, new) as caller:
             assert caller.ask(HEALTH).status == 200
         with pytest.raises(ssl.SSLCertVerificationError):
