@@ -221,7 +221,10 @@ SET_ACTUAL_COUNT = Action(
     route="PUT /manage/{kind}/{id}/actual-server-count",
     of="stats",
     summary="Set how many servers a {thing} is really in",
-    about="What the {thing} tells is compared with it, unless the deployment looks the number up elsewhere.",
+    about=(
+        "Counts that the {thing} pushes are compared with this number, while `guild_counts.source` of the "
+        "settings is `operator`. With `platform`, it is used if the chat platform tells no count."
+    ),
     outcome="The number.",
     command=Command("counts"),
 )

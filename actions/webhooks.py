@@ -248,8 +248,8 @@ PROBE_WEBHOOK = Action(
     of="webhook",
     summary="Probe a suspended endpoint now",
     about=(
-        "Sends one of the deliveries that wait. If it is taken, the suspension ends. Answers after the "
-        "attempt, or when it takes too long."
+        "Sends one of the deliveries that wait. If it is taken, the suspension ends; if not, the next "
+        "suspension is longer. Answers after the attempt, or when it takes too long."
     ),
     outcome="The settings, and how deliveries go after the probe.",
     refuses=("no_such_webhook", "not_suspended", "nothing_to_probe"),
