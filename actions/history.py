@@ -109,7 +109,7 @@ OwnerMessageOrNone = Annotated[
 
 
 class History(Success):
-    """Who did what with a listing, when, and whether its owner was told of the last decision."""
+    """The audit log of a listing, and the message to its owner about the last decision."""
 
     history: Acts
     message: OwnerMessageOrNone

@@ -140,7 +140,7 @@ class ServerCheckView(View, rename={"at_ms": "at"}):
 class EligibilityView(
     View, rename={"at_ms": "checked_at", "failing_ms": "failing_since", "hidden_ms": "hidden_since"}
 ):
-    """How a server meets the conditions, as it was last checked."""
+    """The result of the last check of the conditions that a server must meet."""
 
     outcome: Annotated[CheckOutcome, example("pass")]
     at_ms: Moment

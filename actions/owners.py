@@ -125,6 +125,7 @@ OFFER = Action(
     run=offer,
     access=Access("own", fresh=True),
     route="PUT /manage/{kind}/{id}/hand-over",
+    of="hand_over",
     summary="Offer a {thing} to another owner",
     about=(
         "Nothing changes until the heir accepts, within 7 days. The offer replaces an earlier one. To set an "
@@ -139,6 +140,7 @@ ACCEPT_OFFER = Action(
     run=accept_offer,
     access=Access("answer"),
     route="POST /manage/{kind}/{id}/hand-over/accept",
+    of="hand_over",
     summary="Accept the offer of a {thing} for the heir",
     about={kind.plural: _ACCEPTING + _STAYING * kind.has("co_owners") for kind in KINDS},
     outcome="The {thing}, with its new owner.",
@@ -150,6 +152,7 @@ END_OFFER = Action(
     run=end_offer,
     access=Access("own", fresh=True),
     route="DELETE /manage/{kind}/{id}/hand-over",
+    of="hand_over",
     summary="Withdraw the offer of a {thing}, or decline it",
     about="The owner stays the same.",
     outcome="The {thing}, without the offer.",

@@ -100,7 +100,7 @@ class QueuePage(Success):
 
 
 class ClaimAnswer(Success):
-    """Who is at the review."""
+    """The moderator who is at the review, and since when."""
 
     claimed_by: Annotated[ActorName | None, described("Null for nobody.")]
     claimed_at: Moment | None

@@ -80,7 +80,7 @@ DeliveryCursor = Annotated[
 ActorName = Annotated[
     str,
     described(
-        "`operator`; `gateway`, when it acted by itself; `users/` and an id; or `erased`, "
+        "`operator`; `gateway`, for what it did on its own; `users/` and an id; or `erased`, "
         "for a user who was erased since.",
         "users/223456789012345678",
     ),

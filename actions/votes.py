@@ -70,7 +70,7 @@ class MonthVotes(View):
 
 
 class HourVoters(View):
-    """Those whose latest vote was in this hour of a day (UTC)."""
+    """The voters whose latest vote was in this hour of a day (UTC)."""
 
     hour: Annotated[int, Meta(ge=0, le=23)]
     voters: Count
@@ -130,7 +130,7 @@ USERS_AT_ONCE = 100
 
 
 class StruckVotes(Success):
-    """How much a call has struck out, or would."""
+    """The number of votes that a call has struck out, or would."""
 
     users: Annotated[Count, described("How many users' votes.")]
     votes: Annotated[Count, described("How many votes these were together.")]

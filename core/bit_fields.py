@@ -15,7 +15,7 @@ class BitWriter:
         self._bits = 0
 
     def put(self, number: int, bits: int) -> None:
-        """Append a number from 0 that fits into so many bits."""
+        """Append a number of at least 0 that fits into `bits`."""
         self._content |= number << self._bits
         self._bits += bits
 

@@ -123,7 +123,7 @@ class DeliveryTable(DeliveriesView):
             self._put(replace(row, owner="", owned_ms=taken_ms, next_attempt_ms=due_ms))
 
     def merge(self, row: Delivery) -> None:
-        """Take the row in place of the one that is known of the delivery."""
+        """Take the row in place of the known row of the delivery."""
         known = self.find(row.ref, row.id)
         if known is not None:
             self._take_out(known)
@@ -155,7 +155,7 @@ class DeliveryTable(DeliveriesView):
         self._votes.pop(ref, None)
 
     def load(self, row: Delivery) -> None:
-        """Take a row of a snapshot; those of one listing come in their order."""
+        """Take a row of a snapshot. The rows of one listing come in their order."""
         if row.next_attempt_ms is None:
             self._finished[row.ref] = (*self._finished.get(row.ref, ()), row)
         else:
@@ -236,7 +236,7 @@ def _new_row(event: DeliveryQueued) -> Delivery:
 
 
 def _in_a_new_round(row: Delivery, at_ms: int) -> Delivery:
-    """Return a finished delivery as one that this node sends again."""
+    """Return a finished delivery that this node is to send again."""
     return replace(
         row,
         next_attempt_ms=at_ms,
@@ -251,5 +251,5 @@ def _in_a_new_round(row: Delivery, at_ms: int) -> Delivery:
 
 
 def _taken_ms(row: Delivery, at_ms: int) -> int:
-    """Return the time of a takeover: later than that of the one before, whatever the clocks say."""
+    """Return the time of a takeover: later than the takeover before, even if a clock went back."""
     return max(at_ms, row.owned_ms + 1)

@@ -163,7 +163,7 @@ class KeyDeleted(ManagementEvent, frozen=True, tag="key_deleted.1"):
 
 @final
 class StatsUpdated(Stamped, frozen=True, tag="stats_updated.1"):
-    """A stats update with both counts as they are now, including one that the request left alone."""
+    """A stats update, with both counts as they are now, even if the request has set only one of them."""
 
     ref: str
     server_count: int | None

@@ -19,7 +19,7 @@ from typing import Protocol
 from core.rows import FleetRow, Stamp
 
 COOLDOWNS_KEPT = 100_000
-"""Pseudonyms that are kept: those whose cooldowns end last."""
+"""The pseudonyms that are kept. The ones whose cooldowns end first go first."""
 
 Cooldown = tuple[str, int]
 """A pseudonym, and the end of its cooldown (Unix ms)."""

@@ -138,8 +138,8 @@ def _decided(row: Listing, event: ev.ListingReviewed | ev.ChangeDecided, stamp: 
 
 
 def _taken_over(row: Listing, event: ev.ListingTakenOver, stamp: Stamp | None) -> Listing:
-    """Return the row of its new owner: votes, counts and the review stay. An event beside it removes the
-    webhook, because readers of the log look for that one."""
+    """Return the row of its new owner: votes, counts and the review stay. A separate event removes the
+    webhook, because readers of the log look for that event."""
     taken = replace(
         row,
         owner_id=event.owner_id,
@@ -223,8 +223,8 @@ def _with_health(row: Listing, event: ev.EndpointHealthSet) -> Listing:
 def changed_message(
     known: rows.OwnerMessage | None, event: ev.OwnerMessageEvent, stamp: Stamp | None
 ) -> rows.OwnerMessage | None:
-    """Return the message after an event. It is about one decision: an event about another one that is not
-    later changes nothing. `stamp` is that of a decision."""
+    """Return the message after an event. An attempt or a takeover of the message of another decision changes
+    nothing. `stamp` is the stamp of a new decision."""
     match event:
         case ev.OwnerMessageQueued():
             at_ms = event.at_ms

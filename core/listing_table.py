@@ -20,7 +20,7 @@ Reader = Callable[[Listing], None]
 T = TypeVar("T")
 
 SLICE = 64
-"""Refs of one slice: to look at so many listings takes about 0.1 ms when they are packed."""
+"""Refs of one slice. A look at that many packed listings takes about 0.1 ms."""
 Standing = Review | Literal["changed"]
 STANDINGS: Sequence[Standing] = ("in_review", "approved", "denied", "changed")
 
@@ -175,7 +175,7 @@ class ListingTable(ListingsView):
         self._add(row)
 
     def load_packed(self, refs: Sequence[str], rows: Sequence[bytes], keys: int) -> None:
-        """Take packed rows of this version's shape, which have so many API keys together."""
+        """Take packed rows of this version's shape. `keys` is the number of their API keys."""
         self._packed.update(zip(refs, rows, strict=True))
         self._packed_keys += keys
 

@@ -145,7 +145,7 @@ SLICE_DELIVERIES = 2_048  # a single listing may have more
 
 class Rows(NamedTuple):
     """The row of a listing with its deliveries and its votes by day and month (`core/vote_counts.py`), or the
-    row of a user; None for one that is not there."""
+    row of a user. The row is None for a ref that is gone."""
 
     row: Listing | PackedRow | UserRow | None
     deliveries: Sequence[Delivery] = ()

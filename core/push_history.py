@@ -30,7 +30,7 @@ _LENGTH_BITS, _SERVERS_BITS, _COMMANDS_BITS = 7, 32, 16
 
 
 class Pushed(NamedTuple):
-    """The greatest counts of a day; None for one that the bot had not pushed by then."""
+    """The greatest counts of a day; None for a count that the bot had not pushed by then."""
 
     servers: int | None
     commands: int | None

@@ -287,7 +287,7 @@ class AuditEntry(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Claim(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A moderator who has taken a review on: the one that was open then, and no other."""
+    """A moderator's claim on the review that was open at that time, and on no other."""
 
     at_ms: int
     by: Actor
@@ -379,7 +379,7 @@ class Eligibility(MapRow, frozen=True):
 
     @property
     def outcome(self) -> CheckOutcome:
-        """The outcome of all conditions together: one that fails is enough to fail."""
+        """The outcome of all conditions together: one failure is enough to fail."""
         outcomes = {check.outcome for check in self.checks}
         return "fail" if "fail" in outcomes else "unknown" if "unknown" in outcomes else "pass"
 
@@ -503,12 +503,12 @@ class Listing(MapRow, frozen=True):
 
     @property
     def extra_owners(self) -> tuple[str, ...]:
-        """The ids of those who own it together with its owner, because they accepted that."""
+        """The ids of the users who have accepted to own it together with its owner."""
         return joined_users(self.owner_id, self.co_owners)
 
     @property
     def invited(self) -> tuple[str, ...]:
-        """The ids of those who are invited to own it, too."""
+        """The ids of the users who are invited to own it, too."""
         return invited_users(self.owner_id, self.co_owners)
 
     @property
@@ -521,13 +521,13 @@ class Listing(MapRow, frozen=True):
 
 
 def joined_users(owner_id: str, co_owners: Iterable[CoOwner]) -> tuple[str, ...]:
-    """Return the ids of those who have accepted, each once. The owner is none of them."""
+    """Return the ids of the users who have accepted, each once, without the owner."""
     joined = (user_of(each.user) for each in co_owners if each.joined_ms is not None)
     return tuple(dict.fromkeys(user for user in joined if user is not None and user != owner_id))
 
 
 def invited_users(owner_id: str, co_owners: Iterable[CoOwner]) -> tuple[str, ...]:
-    """Return the ids of those who are invited and have not accepted, each once."""
+    """Return the ids of the users who are invited and have not accepted, each once."""
     found = {owner_id, *joined_users(owner_id, co_owners)}
     users = dict.fromkeys(user_of(each.user) for each in co_owners)
     return tuple(user for user in users if user is not None and user not in found)

@@ -105,8 +105,8 @@ def joined_windows(
 def joined_messages(
     one: rows.OwnerMessage | None, other: rows.OwnerMessage | None
 ) -> rows.OwnerMessage | None:
-    """Return the message of the later decision. Of one decision that is the one that was taken over last, and
-    of one sender the furthest."""
+    """Return the message of the later decision. Of two messages of one decision, the one that was taken over
+    last stands; of two of one sender, the one with more attempts."""
 
     def progress(message: rows.OwnerMessage) -> tuple[Stamp, int, int, str, int, bool, bytes]:
         # The bytes decide nothing among rows of one history: they make the rank total.
@@ -226,7 +226,7 @@ def _rank(row: Listing, stamp: str) -> tuple[tuple[Stamp, int], Stamp, list[bool
 
 
 def newest_ms(row: Listing) -> int:
-    """Return the newest time of a stamp in the row, or that of a deletion."""
+    """Return the newest time of a stamp or a deletion in the row."""
     stamps: list[Stamp] = [*astuple(row.known_stamps), *(each.stamp for each in row.co_owners)]
     stamps += [key.stamp for key in row.keys if key.stamp is not None]
     if row.message is not None and row.message.stamp is not None:

@@ -1,7 +1,7 @@
 """The state of a node: its tables, and the one function that changes them.
 
 Invariant: `apply` never fails, asks or decides. Rules have decided before an event exists, so it takes any
-event at any time: one about something gone is a no-op, and one that the state holds already changes nothing.
+event at any time. An event about something gone, or one that is applied already, changes nothing.
 
     event ---> apply ---> listings     rows, refs in order, grants of API keys
                           deliveries   pending ones and the log of finished ones
@@ -318,7 +318,7 @@ class State:
         return [(ref, rows) for ref in self._listings.unlisted if (rows := self._vote_counts.rows(ref))]
 
     def end_copy(self, copy: RowCopy) -> None:
-        if self._copy is copy:  # one that was given up may be ended late, when another is under way
+        if self._copy is copy:  # a copy that was given up may end late, when another one is under way
             self._copy = None
 
     def load(self, rows: Iterable[Listing | Delivery | UserRow]) -> None:
@@ -335,7 +335,7 @@ class State:
     def load_packed(
         self, refs: Sequence[str], rows: Sequence[bytes], keys: int, at_once: Sequence[str]
     ) -> None:
-        """Take packed listings, which have so many API keys together; unpack those of `at_once` now."""
+        """Take packed listings with their number of API keys, and unpack those of `at_once` now."""
         self._listings.load_packed(refs, rows, keys)
         self._loaded_refs.update(zip(refs, refs, strict=True))
         for ref in at_once:

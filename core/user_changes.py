@@ -7,7 +7,7 @@ those of listings: see `core/sharing.py`.
     sessions, ended   all that were opened, less those that were ended
     quarantines       of each act the later one
     reminders         of each listing the later choice, and of its messages the furthest
-    naming            the later choice, and of two of one moment the one that shows less
+    naming            the later choice; of two at one moment, the choice that shows less
     read_ms           the greater one
 """
 
@@ -36,7 +36,7 @@ from core.user_rows import (
 ENDED_KEPT = 1_000
 """Endings of one user. Nobody signs in so often before sessions are too old to need them."""
 OFF_KEPT = 200
-"""Reminders of one user that are off and not forgotten. Nobody turns off so many while a node is away."""
+"""The reminders of one user that are off and still remembered. Nobody turns off more while a node is away."""
 _encode = msgspec.msgpack.Encoder().encode
 
 
@@ -73,7 +73,7 @@ def changed_user(row: UserRow | None, event: ev.UserEvent, stamp: Stamp | None) 
 
 
 def with_sessions(row: UserRow, opened: Iterable[UserSession], ended: Iterable[EndedSession]) -> UserRow:
-    """Return the row with more sessions, and without those that were ended, now or before."""
+    """Return the row with more sessions, and without the sessions that were ended now or before."""
     over = greatest_of_each((*row.ended, *ended), lambda each: each.digest, lambda each: each)
     gone = {each.digest for each in over}
     sessions = greatest_of_each(
@@ -171,7 +171,7 @@ def _with_ended(
 
 
 def newest_ms_of_user(row: UserRow) -> int:
-    """Return the newest time of a stamp in the row, or that of an ended session."""
+    """Return the newest time of a stamp or an ended session in the row."""
     namings = () if row.naming is None else (row.naming,)
     stamps = [each.stamp for entries in (row.quarantines, row.reminders, namings) for each in entries]
     known: list[Stamp] = [*astuple(row.known_stamps), *(stamp for stamp in stamps if stamp is not None)]
@@ -221,7 +221,7 @@ def _joined_reminder(one: Reminder, other: Reminder) -> Reminder:
 
 
 def _setting(row: Reminder) -> tuple[Stamp, int, bool]:
-    """Rank what the user chose: one that is off outlives one that is on of the same moment."""
+    """Rank the choice of the user. Of two at one moment, the reminder that is off wins."""
     return row.stamp or UNSTAMPED, row.set_ms, not row.is_on
 
 
@@ -237,7 +237,7 @@ def _is_known(message: ReminderMessage | None, event: ev.ReminderAttempted) -> b
 
 
 def _kept_reminders(rows: Iterable[Reminder]) -> tuple[Reminder, ...]:
-    """Return the rows in order, with the newest of those that are off."""
+    """Return the rows in order: all that are on, and the newest that are off."""
     rows = [*rows]
     off = sorted(
         (each for each in rows if not each.is_on), key=lambda each: (each.stamp or UNSTAMPED, each.listing)

@@ -5,8 +5,8 @@ its month, with itself; so counts may be put again, late and in any order, and n
 have the same. Votes that moderators remove are counted by the same rule, at the node where that was done,
 and subtracted from days and months when somebody looks; the vote table, which knows all, has lost them.
 
-Days and months are those of UTC (`core/clock.py`). A listing keeps its newest `KEPT` ones on which there were
-votes, at whatever node. That rule looks at no clock, so it is the same at all nodes and in a replay, and a
+Days and months are those of UTC (`core/clock.py`). A listing keeps the newest `KEPT` ones with votes at
+any node. That rule looks at no clock, so it is the same at all nodes and in a replay, and a
 vote that a wrong clock has put into the year 2100 pushes a single day out.
 
 A row is the bytes of one node's counts for one listing: about 250 for one with thousands of votes each day.
@@ -42,7 +42,7 @@ _LENGTH_BITS = 7
 Series = list[dict[int, int]]
 """The counts of one node: by day and month, and so for votes removed; the last has those under key 0."""
 Stored = bytes | tuple[bytes, ...]
-"""The row of the only node, or those of several."""
+"""The row of the only node, or the rows of several nodes."""
 
 
 class VoteCountsView:
@@ -53,7 +53,7 @@ class VoteCountsView:
         self._rows: dict[str, Stored] = {}
 
     def total(self, ref: str) -> int:
-        """Return the number of votes of all time; those of erased users are not among them."""
+        """Return the number of votes of all time, without votes of erased users."""
         return self._votes.total(ref)
 
     def in_month(self, ref: str, month: int) -> int:
@@ -184,7 +184,7 @@ class VoteCounts(VoteCountsView):
 
 
 def clamped_day(at_ms: int) -> int:
-    """Return the day of a wall time, or the first or the last one that can be counted."""
+    """Return the day of a wall time, or the first or the last day that can be counted."""
     return min(max(day_of(at_ms), 0), MAX_KEY)
 
 

@@ -69,7 +69,7 @@ class VotesView:
         self._listings: dict[str, _Leaf[int] | _Leaves] = {}
         self._parts: dict[str, dict[int, dict[int, int]]] = {}
         self.several: Mapping[str, Mapping[int, Mapping[int, int]]] = self._parts
-        """By ref, user and node: the counts of those who voted at several nodes."""
+        """By ref, user and node: the counts of users who voted at several nodes."""
         self._total = 0
         self._counted: dict[str, int] = {}
         """The sum of all counts, by ref."""

@@ -1,4 +1,4 @@
-"""The observers of a gateway: concerns, the operator's views, the metrics, and loops. No logic."""
+"""The observers of a gateway: concerns, the views of the operator, the metrics, and loops. No logic."""
 
 from collections.abc import Awaitable, Callable
 from functools import partial

@@ -294,8 +294,7 @@ async def _redis_problem(redis: RedisSettings) -> str | None:
     if redis.url is None:
         return None
     from gateway.fleet_node import redis_connection  # see fleet.py
-    from replication.loops import described
-    from replication.redis_link import UNREACHABLE
+    from replication.redis_link import UNREACHABLE, described
 
     connection = redis_connection(redis)
 

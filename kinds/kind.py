@@ -172,7 +172,7 @@ class ChecksPart:
     conditions: tuple[CheckName, ...]
 
 
-PartName = Literal["review", "votes", "keys", "stats", "co_owners", "webhook", "facts", "checks"]
+PartName = Literal["review", "votes", "keys", "stats", "co_owners", "hand_over", "webhook", "facts", "checks"]
 """The name of a part. A page or an action that names one is for the kinds that have it."""
 
 
@@ -205,6 +205,11 @@ class Kind:
     def has(self, part: PartName | None) -> bool:
         """Return true if listings of this kind have a part; None is what all have."""
         return part is None or getattr(self, part) is not None
+
+    @property
+    def hand_over(self) -> Literal[True] | None:
+        """True if a listing may get another owner; None if its id is that of its owner."""
+        return None if isinstance(self.id, OfUser) else True
 
     @property
     def known_as(self) -> PlatformObject | None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from core.actors import GATEWAY, Actor, user_actor
 from core.events import Event, ListingReviewed, OwnerMessageQueued, SlotsSet
-from core.rows import AuditAction, Eligibility, Listing, Proof, ServerCheck
+from core.rows import AuditAction, Eligibility, Proof, ServerCheck
 from core.state import State
 from listings.rules import listing_of
 
@@ -21,11 +21,6 @@ def renewed(before: Sequence[ServerCheck], now: Sequence[ServerCheck]) -> tuple[
     )
 
 
-def checks_of(row: Listing) -> tuple[ServerCheck, ...]:
-    """Return the last checks of a listing; none if it was never checked."""
-    return row.eligibility.checks if row.eligibility is not None else ()
-
-
 def check(
     state: State, ref: str, now: Sequence[ServerCheck], now_ms: int, grace_ms: int, *, by: Actor
 ) -> list[Event]:
@@ -36,9 +31,9 @@ def check(
         grace_ms: how long an approved listing may fail before it is hidden.
     """
     row = listing_of(state, ref)
-    checks, before = renewed(checks_of(row), now), row.eligibility
+    before = row.eligibility or Eligibility(0, ())
+    checks, failing, hidden = renewed(before.checks, now), before.failing_ms, before.hidden_ms
     after = Eligibility(now_ms, checks)
-    failing, hidden = (before.failing_ms, before.hidden_ms) if before is not None else (None, None)
     if row.state == "approved" and after.outcome == "fail":
         failing_ms = now_ms if failing is None else failing
         is_over = hidden is None and now_ms - failing_ms >= grace_ms

@@ -1,4 +1,4 @@
-"""The forms of management calls about a listing, but for those of its profile, which its kind declares."""
+"""The forms of management calls about a listing. Its kind declares the form of the profile."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar

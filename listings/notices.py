@@ -102,6 +102,6 @@ def _is_lost(row: Listing, user_id: str, actor: Actor) -> bool:
 
 
 def _took(row: Listing, act: AuditEntry) -> bool:
-    """Return true for the action of the last take-over. In a fleet its time is that of the stamp."""
+    """Return true for the action of the last take-over. In a fleet the stamp has its time."""
     taken = row.taken
     return act.action == "taken_over" and taken is not None and act.at_ms == (taken.stamp.ms or taken.at_ms)

@@ -153,7 +153,7 @@ def accept_offer(row: Listing, successor: str, new_id: str, now_ms: int, *, by: 
 
 
 def end_offer(row: Listing, now_ms: int, *, by: Actor) -> list[Event]:
-    """Decline or withdraw the offer, also one that has lapsed. Raises Refusal."""
+    """Decline or withdraw the offer, even if it has lapsed. Raises Refusal."""
     offered = row.hand_over
     if offered is None:
         raise Refusal("no_hand_over")

@@ -30,7 +30,8 @@ from core.state import State
 from core.webhook_events import NewDeliveries, told
 from kinds.kind import ListingEdit, ListingSubmission
 from kinds.registry import AnyProfile, kind_of
-from languages.refusals import Refusal
+from languages.refusals import Invalid, Refusal
+from languages.said import Fault
 from listings import owners
 from listings.forms import Limit, Limits
 
@@ -78,6 +79,8 @@ def edit(
     if profile != listing.latest or listing.state == "denied":
         events.append(_saved(listing, profile, now_ms, by, shown))
     if form.owner_id != listing.owner_id:
+        if not kind_of(ref).has("hand_over"):
+            raise Invalid({"owner_id": Fault("not_a_choice", {"choices": repr(listing.owner_id)})})
         hands_over = owners.hand_over if by == OPERATOR else owners.offer
         events += hands_over(listing, form.owner_id, now_ms, by=by)
     return events
@@ -111,7 +114,7 @@ def decide(
     tells_owner: bool = False,
     deliveries: NewDeliveries | None = None,
 ) -> list[ev.Event]:
-    """Return the events of a decision, and those that tell the owner and the listing's endpoint.
+    """Return the events of a decision, with the messages to the owner and the listing's endpoint.
 
     Without `deliveries` no endpoint is told. Raises Refusal.
     """

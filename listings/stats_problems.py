@@ -5,11 +5,11 @@ at the answer. Problems are kept in memory only: the next push shows them again,
 All sizes are bounded, because everyone with a key chooses the names.
 """
 
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from core.newest import Newest
 from kinds.registry import PUSHED
 from languages.said import Code
 
@@ -69,8 +69,7 @@ class StatsProblems:
     """The latest problems of each bot, for the bots that had some recently."""
 
     def __init__(self, bots: int = MAX_BOTS) -> None:
-        self._room = bots
-        self._bots: OrderedDict[str, OrderedDict[str, StatsProblem]] = OrderedDict()  # the latest last
+        self._bots = Newest[str, Newest[str, StatsProblem]](bots)
 
     def __len__(self) -> int:
         return len(self._bots)
@@ -89,22 +88,18 @@ class StatsProblems:
 
     def of(self, ref: str) -> list[StatsProblem]:
         """Return the problems of a bot, newest first."""
-        return [*reversed(self._bots.get(ref, {}).values())]
+        found = self._bots.get(ref)
+        return [*reversed(found.values())] if found is not None else []
 
     def forget(self, ref: str) -> None:
         self._bots.pop(ref, None)
 
     def _add(self, ref: str, name: str, problem: Problem, value: Any, reason: str, now_ms: int) -> None:
-        fields = self._bots.setdefault(ref, OrderedDict())
-        self._bots.move_to_end(ref)
-        if len(self._bots) > self._room:
-            self._bots.popitem(last=False)
+        fields = self._bots[ref] = self._bots.get(ref) or Newest(FIELDS_PER_BOT)
         cut = _seen(name[:NAME_CHARACTERS])[:NAME_CHARACTERS]
-        known = fields.pop(cut, None)
+        known = fields.get(cut)
         times = 1 if known is None else known.times + 1
         fields[cut] = StatsProblem(cut, problem, _TYPES[type(value)], reason, times, now_ms)
-        if len(fields) > FIELDS_PER_BOT:
-            fields.popitem(last=False)
 
 
 def _seen(name: str) -> str:

@@ -24,7 +24,7 @@ TABS: Mapping[str, Tab] = {
     "profile": Tab(Text("Profile"), "edit"),
     "keys": Tab(Text("API keys"), "keys", "keys"),
     "webhook": Tab(Text("Webhook"), "webhook", "webhook"),
-    "owners": Tab(Text("Owners"), "own"),
+    "owners": Tab(Text("Owners"), "own", "hand_over"),
     "leave": Tab(Text("Leave"), "leave", "co_owners"),
     "danger": Tab(Text("Danger zone"), "remove"),
 }

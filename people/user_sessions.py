@@ -121,7 +121,7 @@ class Sessions:
         return events
 
     def _is_kept(self, session: UserSession, now_ms: int) -> bool:
-        """Return true if it may be known again: that of a moderator is, once the role is taken away."""
+        """Return true if the session may be valid again: a moderator's is, once the role is taken away."""
         return _is_alive(session, self._terms.users, now_ms)
 
 

@@ -1,4 +1,4 @@
-"""Replication: several gateways serve one platform, and what one of them does the others soon know.
+"""Replication: several gateways serve one platform, and each soon knows the changes of the others.
 
 Purpose
 -------
@@ -58,7 +58,7 @@ Invariants
 The files, in reading order
 ---------------------------
     facts, capture, merge, applying       what nodes tell each other, and how it is committed
-    redis_link, loops                     the connection to Redis, sealed envelopes, retries, pace
+    redis_link                            the connection to Redis, sealed envelopes
     members, claims, succession, epochs   who is there, leases, node ids
     publisher, usage, follower            publishing and following streams, and gaps in them
     copies                                giving and taking copies

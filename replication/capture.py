@@ -13,19 +13,7 @@ from core.push_history import on_day
 from core.sharing import shared
 from core.state import State
 from core.vote_counts import clamped_day, counts_at
-from replication.facts import (
-    CooldownsFact,
-    CountsFact,
-    DeliveryFact,
-    ErasedFact,
-    Fact,
-    FinishedFact,
-    ListingFact,
-    RemovedFact,
-    UserFact,
-    VoteFact,
-    VotesRemovedFact,
-)
+from replication import facts as fa
 
 OfDelivery = ev.DeliveryQueued | ev.DeliveryAttempted | ev.DeliveryDropped | ev.DeliveryTaken
 DigestOf = Callable[[str], str]
@@ -50,11 +38,11 @@ class Capture:
         self._state = state
         self._digest_of = digest_of
 
-    def facts(self, events: Sequence[ev.Event]) -> list[Fact]:
+    def facts(self, events: Sequence[ev.Event]) -> list[fa.Fact]:
         """Return the facts of a record; none if the record merged those of another node."""
         if events and isinstance(events[0], ev.Merged):
             return []
-        facts: dict[object, Fact] = {}  # one for each thing, in the order of their first changes
+        facts: dict[object, fa.Fact] = {}  # one for each thing, in the order of their first changes
         for event in events:
             match event:
                 case _ if isinstance(event, ev.UserEvent):
@@ -77,41 +65,42 @@ class Capture:
         return list(facts.values())
 
     def _add_gone(
-        self, facts: dict[object, Fact], event: ev.ListingRemoved | ev.VotesRemoved | ev.UserErased
+        self, facts: dict[object, fa.Fact], event: ev.ListingRemoved | ev.VotesRemoved | ev.UserErased
     ) -> None:
         ms = event.stamp_ms
         match event:
             case ev.ListingRemoved(ref=ref):
-                facts["removed", ref] = RemovedFact(ref, ms)
+                facts["removed", ref] = fa.RemovedFact(ref, ms)
             case ev.UserErased(pseudonym=pseudonym):
-                facts["erased", pseudonym] = ErasedFact(pseudonym, ms, event.user)
+                facts["erased", pseudonym] = fa.ErasedFact(pseudonym, ms, event.user)
             case ev.VotesRemoved(ref=ref, users=users):
-                facts["votes removed", ref, users] = VotesRemovedFact(ref, users, ms)
+                facts["votes removed", ref, users] = fa.VotesRemovedFact(ref, users, ms)
                 self._add(facts, ("listing", ref), self._changed_listing(ref))
                 self._add(facts, ("counts", ref), self.counts(ref))
 
     @staticmethod
-    def _add(facts: dict[object, Fact], thing: object, fact: Fact | None) -> None:
+    def _add(facts: dict[object, fa.Fact], thing: object, fact: fa.Fact | None) -> None:
         if fact is not None:
             facts[thing] = fact
 
-    def listing(self, ref: str) -> ListingFact | None:
+    def listing(self, ref: str) -> fa.ListingFact | None:
         row, fleet = self._state.listings.get(ref), self._state.fleet
-        return ListingFact(fleet.removed.get(ref, 0), shared(row, fleet.label)) if row is not None else None
+        life = fleet.removed.get(ref, 0)
+        return fa.ListingFact(life, shared(row, fleet.label)) if row is not None else None
 
-    def _changed_listing(self, ref: str, pushed_day: int | None = None) -> ListingFact | None:
+    def _changed_listing(self, ref: str, pushed_day: int | None = None) -> fa.ListingFact | None:
         """Return the listing with the pushes of one day alone: each push tells of its own, once."""
         fact = self.listing(ref)
         if fact is None or not fact.row.pushed:
             return fact
         pushed = on_day(fact.row.pushed, pushed_day) if pushed_day is not None else b""
-        return ListingFact(fact.life, replace(fact.row, pushed=pushed))
+        return fa.ListingFact(fact.life, replace(fact.row, pushed=pushed))
 
-    def user(self, ref: str) -> UserFact | None:
+    def user(self, ref: str) -> fa.UserFact | None:
         row = self._state.users.get(ref)
-        return UserFact(self._forgotten(row.id), row) if row is not None else None
+        return fa.UserFact(self._forgotten(row.id), row) if row is not None else None
 
-    def _vote(self, event: ev.VoteCast) -> VoteFact | CountsFact | None:
+    def _vote(self, event: ev.VoteCast) -> fa.VoteFact | fa.CountsFact | None:
         """Return the vote and the counts with it; of one that is gone, the counts alone."""
         fleet, votes, ref, user = self._state.fleet, self._state.votes, event.ref, event.user
         vote, life = votes.get(ref, int(user)), fleet.removed.get(ref, 0)
@@ -121,34 +110,34 @@ class Capture:
             count = votes.parts(ref, int(user)).get(fleet.own, 0)
             removed_ms = fleet.removed_votes.get(ref, {}).get(user, 0)
             counts = (day if of_day and day != clamped_day(vote[1]) else 0, of_day, of_month)
-            return VoteFact(ref, user, count, vote[1], life, self._forgotten(user), *counts, removed_ms)
-        return CountsFact(ref, life, (counts_at(fleet.label, day, of_day, of_month),)) if of_day else None
+            return fa.VoteFact(ref, user, count, vote[1], life, self._forgotten(user), *counts, removed_ms)
+        return fa.CountsFact(ref, life, (counts_at(fleet.label, day, of_day, of_month),)) if of_day else None
 
-    def counts(self, ref: str) -> CountsFact | None:
+    def counts(self, ref: str) -> fa.CountsFact | None:
         """Return the votes for the listing by day and month, of all nodes."""
         fleet = self._state.fleet
         counts = self._state.vote_counts.of_nodes(ref, [*fleet.numbers])
-        return CountsFact(ref, fleet.removed.get(ref, 0), tuple(counts)) if counts else None
+        return fa.CountsFact(ref, fleet.removed.get(ref, 0), tuple(counts)) if counts else None
 
-    def delivery(self, ref: str, delivery_id: str) -> DeliveryFact | None:
+    def delivery(self, ref: str, delivery_id: str) -> fa.DeliveryFact | None:
         row, fleet = self._state.deliveries.find(ref, delivery_id), self._state.fleet
         if row is None:
             return None
         told = row if row.owner else replace(row, owner=fleet.label)
-        return DeliveryFact(fleet.removed.get(ref, 0), self._forgotten(row.user), told)
+        return fa.DeliveryFact(fleet.removed.get(ref, 0), self._forgotten(row.user), told)
 
     @staticmethod
-    def _cooldowns(event: ev.CooldownsKept) -> CooldownsFact | None:
-        return CooldownsFact(event.cooldowns) if event.cooldowns else None
+    def _cooldowns(event: ev.CooldownsKept) -> fa.CooldownsFact | None:
+        return fa.CooldownsFact(event.cooldowns) if event.cooldowns else None
 
-    def _of_delivery(self, event: OfDelivery) -> Fact | None:
+    def _of_delivery(self, event: OfDelivery) -> fa.Fact | None:
         """Return the delivery, or that it is finished. The log keeps only the newest finished deliveries, and
         other nodes must not wait for the rest, or take them over one day."""
         row = self.delivery(event.ref, event.delivery_id)
         is_last = isinstance(event, ev.DeliveryDropped) or (
             isinstance(event, ev.DeliveryAttempted) and event.next_attempt_ms is None
         )
-        return FinishedFact(event.ref, event.delivery_id) if row is None and is_last else row
+        return fa.FinishedFact(event.ref, event.delivery_id) if row is None and is_last else row
 
     def _forgotten(self, user: str) -> int:
         erased = self._state.fleet.erased

@@ -27,28 +27,15 @@ from core.events import Event, ManagementEvent, UserMerged, VoteCast, VoteFlagge
 from core.fleet_table import FleetView
 from core.ledger import Ledger
 from core.vote_table import leaves_of
+from replication import facts as fa
 from replication.applying import Applying
 from replication.capture import Capture
-from replication.facts import (
-    CooldownsFact,
-    CountsFact,
-    DeliveryFact,
-    ErasedFact,
-    Fact,
-    FinishedFact,
-    ListingFact,
-    RemovedFact,
-    UserFact,
-    VotesFact,
-    VotesRemovedFact,
-)
-from replication.loops import described
 from replication.members import CopyRequest, Registry, Status
 from replication.merge import FactSource
-from replication.redis_link import BEGINNING, ENVELOPE, EntryId, Foreign, Link, SealedEntry
+from replication.redis_link import BEGINNING, ENVELOPE, EntryId, Foreign, Link, SealedEntry, described
 
 PIECE_COST = 32_768  # bytes of votes; an equal cost for
-COSTS = {ListingFact: 512, UserFact: 512, DeliveryFact: 512, CountsFact: 2_048}
+COSTS = {fa.ListingFact: 512, fa.UserFact: 512, fa.DeliveryFact: 512, fa.CountsFact: 2_048}
 """Counts take 0.1 ms to decode, and the loop waits for the whole piece."""
 PIECES_AHEAD = 16  # of the reader
 
@@ -61,20 +48,20 @@ class Piece(msgspec.Struct, frozen=True, array_like=True):
     """A part of a copy. With the last one the copy holds everything up to the `cursors`, by node id."""
 
     number: int
-    facts: list[Fact]
+    facts: list[fa.Fact]
     cursors: dict[str, int] | None = None
 
 
-def pieces_of(facts: Iterator[Fact]) -> Iterator[list[Fact]]:
+def pieces_of(facts: Iterator[fa.Fact]) -> Iterator[list[fa.Fact]]:
     """Yield the facts in groups of about the same cost, each of one kind."""
-    group: list[Fact] = []
+    group: list[fa.Fact] = []
     cost = 0
     for fact in facts:
         if group and (cost >= PIECE_COST or type(fact) is not type(group[0])):
             yield group
             group, cost = [], 0
         group.append(fact)
-        cost += 1 + len(fact.leaf) if isinstance(fact, VotesFact) else COSTS.get(type(fact), 1)
+        cost += 1 + len(fact.leaf) if isinstance(fact, fa.VotesFact) else COSTS.get(type(fact), 1)
     if group:
         yield group
 
@@ -156,15 +143,15 @@ class Donor:
             await asyncio.sleep(POLL_SECONDS)
             ahead = await redis.xlen(key)
 
-    def _facts(self) -> Iterator[Fact]:
+    def _facts(self) -> Iterator[fa.Fact]:
         """Yield everything that there is. What changes meanwhile comes as it was, or as it is."""
         state, fleet = self._ledger.state, self._ledger.state.fleet
-        yield from [ErasedFact(digest, ms) for digest, ms in fleet.erased.items()]
-        yield from [RemovedFact(ref, ms) for ref, ms in fleet.removed.items()]
+        yield from [fa.ErasedFact(digest, ms) for digest, ms in fleet.erased.items()]
+        yield from [fa.RemovedFact(ref, ms) for ref, ms in fleet.removed.items()]
         yield from _removed_votes(fleet.removed_votes)
         cooldowns = [*state.cooldowns.items()]
         for start in range(0, len(cooldowns), COOLDOWNS_AT_ONCE):
-            yield CooldownsFact(tuple(cooldowns[start : start + COOLDOWNS_AT_ONCE]))
+            yield fa.CooldownsFact(tuple(cooldowns[start : start + COOLDOWNS_AT_ONCE]))
         for ref in [*state.listings.refs]:
             listing = self._capture.listing(ref)
             if listing is not None:
@@ -182,7 +169,7 @@ class Donor:
         for ref in [*state.listings.refs]:
             yield from self._deliveries(ref)
 
-    def _votes(self, ref: str) -> Iterator[VotesFact]:
+    def _votes(self, ref: str) -> Iterator[fa.VotesFact]:
         votes, fleet = self._ledger.state.votes, self._ledger.state.fleet
         for leaf in leaves_of(votes, ref):
             node_ids = tuple(fleet.numbers)
@@ -192,21 +179,21 @@ class Donor:
                 for user in several
                 for node, count in votes.parts(ref, user).items()
             ]
-            yield VotesFact(ref, fleet.removed.get(ref, 0), node_ids, alone, tuple(parts))
+            yield fa.VotesFact(ref, fleet.removed.get(ref, 0), node_ids, alone, tuple(parts))
 
-    def _deliveries(self, ref: str) -> Iterator[DeliveryFact]:
+    def _deliveries(self, ref: str) -> Iterator[fa.DeliveryFact]:
         for row in list(self._ledger.state.deliveries.of(ref)):
             fact = self._capture.delivery(ref, row.id)
             if fact is not None:
                 yield fact
 
 
-def _removed_votes(removed: Mapping[str, Mapping[str, int]]) -> Iterator[VotesRemovedFact]:
+def _removed_votes(removed: Mapping[str, Mapping[str, int]]) -> Iterator[fa.VotesRemovedFact]:
     """Yield the votes that were removed, those of a listing and a time together."""
     for ref in [*removed]:
         known = removed.get(ref, {})
         for ms, users in groupby(sorted(known, key=known.__getitem__), key=known.__getitem__):
-            yield VotesRemovedFact(ref, tuple(users), ms)
+            yield fa.VotesRemovedFact(ref, tuple(users), ms)
 
 
 class Forgetting:
@@ -230,10 +217,10 @@ class Forgetting:
             for event in events:
                 self._seen.update(filter(None, _users_of(event)))
 
-    async def forget(self, facts: Sequence[Fact], source: FactSource) -> FactSource:
+    async def forget(self, facts: Sequence[fa.Fact], source: FactSource) -> FactSource:
         """Forget users whom the donor has erased. Returns the source with them. A donor sends its erasures in
         the first pieces, by themselves."""
-        erasures = {fact.pseudonym: fact.ms for fact in facts if isinstance(fact, ErasedFact)}
+        erasures = {fact.pseudonym: fact.ms for fact in facts if isinstance(fact, fa.ErasedFact)}
         if not erasures:
             return source
         source = replace(source, erased={**source.erased, **erasures})
@@ -269,13 +256,13 @@ class Forgetting:
         while self._seen:
             seen, self._seen = self._seen, set()
             await self._erase(seen, news)
-        await self._applying.facts([ErasedFact(digest, ms) for digest, ms in news.items()], source)
+        await self._applying.facts([fa.ErasedFact(digest, ms) for digest, ms in news.items()], source)
 
     async def _erase(self, users: Iterable[str], news: Mapping[str, int]) -> None:
         for user in users:
             digest = self._digest_of(user)
             if digest in news:
-                await self._applying.erase(ErasedFact(digest, news[digest], user))
+                await self._applying.erase(fa.ErasedFact(digest, news[digest], user))
 
 
 def _users_of(event: Event) -> Iterator[str | None]:
@@ -348,11 +335,11 @@ class Fetcher:
                     raise CopyLost("a piece of the copy is missing")
                 source = await self._merge(piece, source, status.known)
                 unsent -= {
-                    (fact.row.ref, fact.row.id) for fact in piece.facts if isinstance(fact, DeliveryFact)
+                    (fact.row.ref, fact.row.id) for fact in piece.facts if isinstance(fact, fa.DeliveryFact)
                 }
                 seen, number = id_, number + 1
                 if piece.cursors is not None:
-                    finished = [FinishedFact(ref, delivery_id) for ref, delivery_id in unsent]
+                    finished = [fa.FinishedFact(ref, delivery_id) for ref, delivery_id in unsent]
                     await self._applying.facts(finished, source)
                     await self._applying.move_cursors(piece.cursors)
                     await self._link.redis.delete(key)
@@ -367,7 +354,7 @@ class Fetcher:
         facts = [
             fact
             for fact in piece.facts
-            if not isinstance(fact, ErasedFact) and not _is_outdated(fact, known, fleet)
+            if not isinstance(fact, fa.ErasedFact) and not _is_outdated(fact, known, fleet)
         ]
         await self._applying.facts(facts, source)
         return source
@@ -390,9 +377,9 @@ class Fetcher:
         raise CopyLost("its node is gone")
 
 
-def _with_removed_votes(facts: Sequence[Fact], source: FactSource) -> FactSource:
+def _with_removed_votes(facts: Sequence[fa.Fact], source: FactSource) -> FactSource:
     """Return the source with the votes that the donor has removed. A copy has them before all votes."""
-    news = [fact for fact in facts if isinstance(fact, VotesRemovedFact)]
+    news = [fact for fact in facts if isinstance(fact, fa.VotesRemovedFact)]
     if not news:
         return source
     removed = {ref: dict(users) for ref, users in source.removed_votes.items()}
@@ -401,10 +388,10 @@ def _with_removed_votes(facts: Sequence[Fact], source: FactSource) -> FactSource
     return replace(source, removed_votes=removed)
 
 
-def _is_outdated(fact: Fact, known: Mapping[str, int], fleet: FleetView) -> bool:
+def _is_outdated(fact: fa.Fact, known: Mapping[str, int], fleet: FleetView) -> bool:
     """Return True for a delivery of which this node has read more than the donor's `known`: it may have
     forgotten the delivery since, because it is finished."""
-    if not isinstance(fact, DeliveryFact):
+    if not isinstance(fact, fa.DeliveryFact):
         return False
     owner = fact.row.owner
     return owner == fleet.label or fleet.cursors.get(owner, 0) > known.get(owner, 0)

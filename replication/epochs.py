@@ -12,18 +12,8 @@ import logging
 from collections.abc import Sequence
 from itertools import islice
 
+from core import events as ev
 from core.clock import Clock, month_of_day
-from core.events import (
-    Event,
-    ListingRemoved,
-    NodeNamed,
-    UserErased,
-    VoteCast,
-    VoteCountsMerged,
-    VotesMerged,
-    VotesMoved,
-    VotesRemoved,
-)
 from core.fleet_table import FleetView, label_of, name_and_epoch
 from core.ledger import Ledger
 from core.vote_counts import DAYS, MONTHS, clamped_day
@@ -92,7 +82,7 @@ class Identity:
         """Take a node id of a later epoch than `after`, and move the votes. Raises Unavailable."""
         log.warning("the stream of node %s is ahead of its data: they are older, or others", self._name)
         before = self._ledger.state.fleet.label
-        self._ledger.commit([NodeNamed(later_node_id(self._name, after, self._clock.now_ms()))])
+        self._ledger.commit([ev.NodeNamed(later_node_id(self._name, after, self._clock.now_ms()))])
         if not self._is_confirmed and self._old_id is None:
             self._old_id = before
         await self.move_votes()
@@ -118,7 +108,7 @@ class Identity:
             ref = next(iter(self._refs))
             while some := list(islice(self._cast.votes(ref), MOVED_AT_ONCE)):
                 users = tuple(self._moved(ref, user, cast) for user, cast, _ in some)
-                self._ledger.commit([VotesMoved(ref, self._old_id, users)])
+                self._ledger.commit([ev.VotesMoved(ref, self._old_id, users)])
                 for user, _, _ in some:
                     self._cast.remove(ref, user)
                 await asyncio.sleep(0)
@@ -143,40 +133,40 @@ class Identity:
                 moved[kind].append((key, max(counted.before, counted.received), counted.cast + here))
         if moved[DAYS] and self._old_id is not None:
             days, months = tuple(moved[DAYS]), tuple(moved[MONTHS])
-            self._ledger.commit([VotesMoved(ref, self._old_id, days=days, months=months)])
+            self._ledger.commit([ev.VotesMoved(ref, self._old_id, days=days, months=months)])
         self._counts.pop(ref, None)
 
-    def on_record(self, _: int, events: Sequence[Event]) -> None:
+    def on_record(self, _: int, events: Sequence[ev.Event]) -> None:
         """Read a committed record."""
         if self._is_confirmed:
             return
         for event in events:
             match event:
-                case VoteCast(node="") if self._old_id is None:
+                case ev.VoteCast(node="") if self._old_id is None:
                     self._note(event)
-                case VotesMerged():
+                case ev.VotesMerged():
                     self._note_merged(event)
-                case VoteCountsMerged():
+                case ev.VoteCountsMerged():
                     self._note_merged_counts(event)
-                case UserErased() | VotesRemoved() | ListingRemoved():
+                case ev.UserErased() | ev.VotesRemoved() | ev.ListingRemoved():
                     self._note_gone(event)
                 case _:
                     pass
 
-    def _note_gone(self, event: UserErased | VotesRemoved | ListingRemoved) -> None:
+    def _note_gone(self, event: ev.UserErased | ev.VotesRemoved | ev.ListingRemoved) -> None:
         match event:
-            case UserErased():
+            case ev.UserErased():
                 for ref in event.refs:
                     self._forget(ref, int(event.user))
-            case VotesRemoved():
+            case ev.VotesRemoved():
                 for user in event.users:
                     self._forget(event.ref, int(user))
-            case ListingRemoved():
+            case ev.ListingRemoved():
                 for table in (self._cast, self._before, self._received):
                     table.remove_listing(event.ref)
                 self._counts.pop(event.ref, None)
 
-    def _note(self, event: VoteCast) -> None:
+    def _note(self, event: ev.VoteCast) -> None:
         user = int(event.user)
         known = self._cast.get(event.ref, user)
         if known is None:
@@ -197,7 +187,7 @@ class Identity:
     def _counted(self, ref: str, kind: int, key: int) -> "_Counted":
         return self._counts.setdefault(ref, {}).setdefault((kind, key), _Counted())
 
-    def _note_merged_counts(self, event: VoteCountsMerged) -> None:
+    def _note_merged_counts(self, event: ev.VoteCountsMerged) -> None:
         node_id = self._old_id or self._ledger.state.fleet.label
         for told in event.counts:
             if told.node == node_id:
@@ -206,7 +196,7 @@ class Identity:
                         counted = self._counted(event.ref, kind, key)
                         counted.received = max(count, counted.received)
 
-    def _note_merged(self, event: VotesMerged) -> None:
+    def _note_merged(self, event: ev.VotesMerged) -> None:
         node_id = self._old_id or self._ledger.state.fleet.label
         if node_id in event.nodes and event.leaf:
             numbers = [_OWN if node == node_id else _OTHER for node in event.nodes]

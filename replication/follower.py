@@ -25,8 +25,8 @@ STUCK_BEATS = 3
 class Gaps:
     """The positions up to which this node has read other streams, and the gaps behind them.
 
-    Invariant: a gap that somebody can fill is filled, and no gap is waited for for ever. Reading begins at
-    the oldest cursor of a name.
+    Invariant: a gap that somebody can fill is filled, and a node waits for no gap endlessly. Reading begins
+    at the oldest cursor of a name.
 
     Cursors, in the journal, say what is merged; positions, in memory, say what was read. They differ after a
     copy, which moves cursors alone, and behind a gap that nobody can fill, where only positions move.

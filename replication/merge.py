@@ -27,21 +27,8 @@ from core.sharing import as_own, joined, shared, tenure, without_health
 from core.state import State
 from core.user_changes import joined_users, without_actor
 from core.vote_counts import clamped_day, counts_at
+from replication import facts as fa
 from replication.capture import DigestOf
-from replication.facts import (
-    CooldownsFact,
-    CountsFact,
-    DeliveryFact,
-    ErasedFact,
-    Fact,
-    FinishedFact,
-    ListingFact,
-    RemovedFact,
-    UserFact,
-    VoteFact,
-    VotesFact,
-    VotesRemovedFact,
-)
 
 NUMBER_BYTES = 8  # in either column of a leaf
 
@@ -64,54 +51,54 @@ class Merge:
         self._gone: set[str] = set()
         self._gone_as_of: tuple[int, FactSource | None] = (0, None)
 
-    def new_erasure(self, fact: Fact) -> ErasedFact | None:
+    def new_erasure(self, fact: fa.Fact) -> fa.ErasedFact | None:
         """Return what to forget before the fact is merged."""
         match fact:
-            case ErasedFact() if fact.user:
+            case fa.ErasedFact() if fact.user:
                 erasure = fact
-            case VoteFact() if fact.forgotten:
-                erasure = ErasedFact(self._digest_of(fact.user), fact.forgotten, fact.user)
-            case DeliveryFact() if fact.forgotten:
-                erasure = ErasedFact(self._digest_of(fact.row.user), fact.forgotten, fact.row.user)
-            case UserFact() if fact.forgotten:
-                erasure = ErasedFact(self._digest_of(fact.row.id), fact.forgotten, fact.row.id)
+            case fa.VoteFact() if fact.forgotten:
+                erasure = fa.ErasedFact(self._digest_of(fact.user), fact.forgotten, fact.user)
+            case fa.DeliveryFact() if fact.forgotten:
+                erasure = fa.ErasedFact(self._digest_of(fact.row.user), fact.forgotten, fact.row.user)
+            case fa.UserFact() if fact.forgotten:
+                erasure = fa.ErasedFact(self._digest_of(fact.row.id), fact.forgotten, fact.row.id)
             case _:
                 return None
         return erasure if erasure.ms > self._state.fleet.erased.get(erasure.pseudonym, 0) else None
 
-    def alone(self, fact: Fact) -> object | None:
+    def alone(self, fact: fa.Fact) -> object | None:
         """Return the thing that the fact is about, if merging it changes nothing that another merge reads."""
-        if isinstance(fact, FinishedFact):
+        if isinstance(fact, fa.FinishedFact):
             return fact.ref, fact.delivery_id
-        if not isinstance(fact, VoteFact | DeliveryFact):
+        if not isinstance(fact, fa.VoteFact | fa.DeliveryFact):
             return None
-        ref, thing = (fact.ref, fact.user) if isinstance(fact, VoteFact) else (fact.row.ref, fact.row.id)
+        ref, thing = (fact.ref, fact.user) if isinstance(fact, fa.VoteFact) else (fact.row.ref, fact.row.id)
         return (ref, thing) if fact.life <= self._state.fleet.removed.get(ref, 0) else None
 
-    def events(self, fact: Fact, source: FactSource) -> list[ev.Event]:  # noqa: C901 (a case for each kind)
+    def events(self, fact: fa.Fact, source: FactSource) -> list[ev.Event]:  # noqa: C901 (a case for each kind)
         """Return what the fact changes at this node."""
         match fact:
-            case ListingFact():
+            case fa.ListingFact():
                 row = self._without_erased(fact.row)
                 return self._of_life(row.ref, fact.life, lambda known: self._listing(row, known))
-            case RemovedFact():
+            case fa.RemovedFact():
                 return self._of_life(fact.ref, fact.ms, lambda _: [])
-            case VoteFact():
+            case fa.VoteFact():
                 return self._vote(fact, source)
-            case VotesFact():
+            case fa.VotesFact():
                 return self._of_life(fact.ref, fact.life, lambda _: self._votes(fact, source))
-            case CountsFact():
+            case fa.CountsFact():
                 merged = ev.VoteCountsMerged(fact.ref, fact.counts)
                 return self._of_life(fact.ref, fact.life, lambda _: [merged])
-            case DeliveryFact():
+            case fa.DeliveryFact():
                 return self._delivery(fact)
-            case FinishedFact():
+            case fa.FinishedFact():
                 return self._finished(fact, source)
-            case UserFact():
+            case fa.UserFact():
                 return self._user(fact)
-            case CooldownsFact():
+            case fa.CooldownsFact():
                 return self._cooldowns(fact)
-            case VotesRemovedFact() | ErasedFact():
+            case fa.VotesRemovedFact() | fa.ErasedFact():
                 return self._gone_for_good(fact)
 
     def _of_life(
@@ -163,11 +150,11 @@ class Merge:
             if erased_ms:
                 yield actor, erased_ms
 
-    def _vote(self, fact: VoteFact, source: FactSource) -> list[ev.Event]:
+    def _vote(self, fact: fa.VoteFact, source: FactSource) -> list[ev.Event]:
         news = self._news(fact, source.node_id)
         return self._of_life(fact.ref, fact.life, lambda _: news)
 
-    def _news(self, fact: VoteFact, node_id: str) -> list[ev.Event]:
+    def _news(self, fact: fa.VoteFact, node_id: str) -> list[ev.Event]:
         """Return the vote of a fact. One that is known already is no event: readers of the log hear of each
         vote once. The counts of its day name nobody, so they stay when the user is erased, or the vote
         removed."""
@@ -194,7 +181,7 @@ class Merge:
         part = (user, node_id, counted, fact.last_ms)  # no vote more, but a later one is known elsewhere
         return [ev.VotesMerged(fact.ref, (node_id,), b"", (part,)), *counts]
 
-    def _counts_of_day(self, fact: VoteFact, node_id: str) -> list[ev.Event]:
+    def _counts_of_day(self, fact: fa.VoteFact, node_id: str) -> list[ev.Event]:
         """Return what a fact says of its day, unless that is known."""
         number = self._state.fleet.numbers.get(node_id, -1)
         day = fact.day or clamped_day(fact.last_ms)
@@ -205,16 +192,16 @@ class Merge:
         told = counts_at(node_id, day, fact.of_day, fact.of_month)
         return [ev.VoteCountsMerged(fact.ref, (told,))]
 
-    def _is_known_life(self, fact: VoteFact) -> bool:
+    def _is_known_life(self, fact: fa.VoteFact) -> bool:
         return fact.life == self._state.fleet.removed.get(fact.ref, 0)
 
-    def _gone_for_good(self, fact: VotesRemovedFact | ErasedFact) -> list[ev.Event]:
-        if isinstance(fact, VotesRemovedFact):
+    def _gone_for_good(self, fact: fa.VotesRemovedFact | fa.ErasedFact) -> list[ev.Event]:
+        if isinstance(fact, fa.VotesRemovedFact):
             return self._votes_removed(fact)
         known = fact.ms <= self._state.fleet.erased.get(fact.pseudonym, 0)
         return [] if known else [ev.UserErased("", (), fact.pseudonym, stamp_ms=fact.ms, by=UNKNOWN)]
 
-    def _votes_removed(self, fact: VotesRemovedFact) -> list[ev.Event]:
+    def _votes_removed(self, fact: fa.VotesRemovedFact) -> list[ev.Event]:
         """Leave out what is known, and users who were erased since: then there are no such votes."""
         erased = self._state.fleet.erased
         news = tuple(
@@ -233,7 +220,7 @@ class Merge:
         """Return when the user's votes for the listing were removed, as far as this node has read."""
         return self._state.fleet.removed_votes.get(ref, {}).get(user, 0)
 
-    def _votes(self, fact: VotesFact, source: FactSource) -> list[ev.Event]:
+    def _votes(self, fact: fa.VotesFact, source: FactSource) -> list[ev.Event]:
         """Leave out users whom this node has erased, or whose votes it has removed, later than the author
         knew."""
         gone, removed = self._erased_here(source), self._removed_since(fact, source)
@@ -250,7 +237,7 @@ class Merge:
         parts = tuple(part for part in fact.parts if is_kept(part[0]))
         return [ev.VotesMerged(fact.ref, fact.nodes, leaf, parts)]
 
-    def _removed_since(self, fact: VotesFact, source: FactSource) -> set[str]:
+    def _removed_since(self, fact: fa.VotesFact, source: FactSource) -> set[str]:
         """Return the users whose votes this node has removed later than the source knew."""
         known = source.removed_votes.get(fact.ref, {})
         here = self._state.fleet.removed_votes.get(fact.ref, {})
@@ -264,7 +251,7 @@ class Merge:
             self._gone = {digest for digest, ms in fleet.erased.items() if ms > source.erased.get(digest, 0)}
         return self._gone
 
-    def _delivery(self, fact: DeliveryFact) -> list[ev.Event]:
+    def _delivery(self, fact: fa.DeliveryFact) -> list[ev.Event]:
         row = fact.row
         listing = self._state.listings.get(row.ref)
         if listing is None or fact.life != self._state.fleet.removed.get(row.ref, 0):
@@ -282,7 +269,7 @@ class Merge:
         own = replace(row, owner="") if row.owner == label else row
         return [ev.DeliveryMerged(own)]
 
-    def _user(self, fact: UserFact) -> list[ev.Event]:
+    def _user(self, fact: fa.UserFact) -> list[ev.Event]:
         if self._is_forgotten(fact.row.id, fact.forgotten):
             return []
         row, known = fact.row, self._state.users.get(fact.row.ref)
@@ -291,14 +278,14 @@ class Merge:
         after = joined_users(known if known is not None else row, row)
         return [ev.UserMerged(after)] if after != known else []
 
-    def _cooldowns(self, fact: CooldownsFact) -> list[ev.Event]:
+    def _cooldowns(self, fact: fa.CooldownsFact) -> list[ev.Event]:
         known = self._state.cooldowns
         news = tuple(
             (pseudonym, end_ms) for pseudonym, end_ms in fact.cooldowns if end_ms > known.get(pseudonym, 0)
         )
         return [ev.CooldownsKept(news, 0)] if news else []
 
-    def _finished(self, fact: FinishedFact, source: FactSource) -> list[ev.Event]:
+    def _finished(self, fact: fa.FinishedFact, source: FactSource) -> list[ev.Event]:
         """Return nothing if another node has taken the delivery over."""
         row = self._state.deliveries.remote.get(fact.ref, {}).get(fact.delivery_id)
         if row is None or row.owner != source.node_id:

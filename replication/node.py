@@ -7,29 +7,90 @@ module alone knows all rooms: it hands the values of one to the other.
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from core.clock import Clock
+from core.clock import NS_PER_SECOND, Clock
 from core.failures import Unavailable
 from core.ledger import Ledger
 from replication.claims import Claims
 from replication.copies import CopyLost, Donor, Fetcher, Offer
 from replication.follower import Follower, Gaps
-from replication.loops import RetryingLoop, described
 from replication.members import CopyRequest, Registry
 from replication.publisher import Publisher
 from replication.readiness import Fence, Isolation, Joining
-from replication.redis_link import UNREACHABLE, Link
+from replication.redis_link import UNREACHABLE, Link, described
 from replication.succession import LeaderLease, Succession
 from replication.usage import Usage
 from replication.warnings import Differences, Eviction, Lag, Warnings, warn_of_distance, warn_of_silence
 
 log = logging.getLogger(__name__)
 
+FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 0.05, 1.0
 TRIM_BEATS = 5
 POLL_SECONDS = 0.02
 LEAVE_SECONDS = 2.0
+
+
+class RetryingLoop:
+    """A loop of work that needs Redis, retried for ever.
+
+    Invariant: the log has one line when an outage begins, and one when it ends.
+
+    A step costs about the same whatever it carries: a round trip to Redis, a record of the journal, threads
+    and turns of the event loop. So a step that had work is followed by a pause, and the next one takes
+    everything that has gathered. Work after a pause starts at once. After a full step there is no pause,
+    because more is there already.
+    """
+
+    def __init__(
+        self,
+        purpose: str,
+        clock: Clock,
+        drop_idle: Callable[[], Awaitable[None]],
+        on_failure: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`purpose` names the work in log lines. The loop calls `on_failure` and `drop_idle` after each step
+        that fails."""
+        self.failure: str | None = None
+        """The reason of the outage that lasts."""
+        self._purpose = purpose
+        self._clock = clock
+        self._drop_idle = drop_idle
+        self._on_failure = on_failure
+        self._failed_since_ns = 0
+        self._wait_seconds = FIRST_WAIT_SECONDS
+
+    async def run(self, step: Callable[[], Awaitable[float]]) -> None:
+        """Step until cancelled. A step returns the seconds until the next one. Failed steps are retried with
+        exponential backoff."""
+        task = asyncio.current_task()
+        while task is None or not task.cancelling():
+            seconds = await self._once(step)
+            await asyncio.sleep(seconds)
+        raise asyncio.CancelledError  # redis-py took the first one for a time-out
+
+    async def _once(self, step: Callable[[], Awaitable[float]]) -> float:
+        try:
+            seconds = await step()
+        except (*UNREACHABLE, Unavailable) as error:
+            if self.failure is None:
+                self._failed_since_ns = self._clock.monotonic_ns()
+                log.warning("Redis: %s fails: %s", self._purpose, described(error))
+            self.failure = described(error)
+            self._on_failure()
+            await self._drop_idle()
+            seconds, self._wait_seconds = (
+                self._wait_seconds,
+                min(self._wait_seconds * 2, LONGEST_WAIT_SECONDS),
+            )
+            return seconds
+        if self.failure is not None:
+            outage_seconds = (self._clock.monotonic_ns() - self._failed_since_ns) / NS_PER_SECOND
+            log.info("Redis: %s works again after %.1f s", self._purpose, outage_seconds)
+        self.failure, self._wait_seconds = None, FIRST_WAIT_SECONDS
+        return seconds
 
 
 @dataclass(frozen=True)

@@ -319,7 +319,8 @@ class Publisher:
         if read is not None and self.top:
             oldest = EntryId(self._identity.epoch, min(read.slowest + 1, self.top))
             await redis.xtrim(self._stream, minid=str(oldest), approximate=False)
-        used = await redis.memory_usage(self._stream) or 0
+        # By default Redis samples the oldest entries only: they may be much smaller than the others.
+        used = await redis.memory_usage(self._stream, samples=0) or 0
         if used > most_bytes:
             kept = max(await redis.xlen(self._stream) * most_bytes // used, 1)
             log.warning("the stream takes %d bytes: a node that has not read it yet will take a copy", used)

@@ -88,6 +88,16 @@ UNREACHABLE = (RedisError, OSError, TimeoutError, RuntimeError)
 was idle raises RuntimeError ("the handler is closed")."""
 
 
+QUOTED = "caused error: "  # redis-py puts the command of a pipeline before it, and the error behind it
+ERROR_CHARACTERS = 120
+
+
+def described(error: Exception) -> str:
+    """Describe the error in one short line, without the command that redis-py quotes."""
+    text = "".join(filter(str.isprintable, str(error).rpartition(QUOTED)[2]))[:ERROR_CHARACTERS]
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
 class EntryId(NamedTuple):
     """The id of an entry. In the stream of a node: its epoch, and the newest position in the entry."""
 

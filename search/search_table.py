@@ -175,7 +175,7 @@ class _Entries:
 
 
 def _connected(owner: _Entries) -> "sqlite3.Connection":
-    """Return a new database, which is closed with its owner: Python 3.13 warns of one that is left open."""
+    """Return a new database, which is closed with its owner: Python 3.13 warns of open ones."""
     import sqlite3
 
     sql = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)

@@ -16,26 +16,7 @@ import msgspec
 from journal.frames import HEADER_BYTES, BadBytes, decode_header
 from journal.segments import PREFIX as SEGMENT_PREFIX
 from journal.segments import TORN_SUFFIX, JournalReader, list_segments
-from snapshot.files import (
-    DeliveriesChunk,
-    LeavesChunk,
-    ListingsChunk,
-    PackedChunk,
-    RecordsChunk,
-    SnapshotCorrupt,
-    SnapshotReader,
-    UsersChunk,
-    list_snapshots,
-)
-from snapshot.recovery import (
-    UNREADABLE,
-    EmptyState,
-    Loaded,
-    Progress,
-    events_of,
-    load_snapshot,
-    recover,
-)
+from snapshot import files, recovery
 from storage.folder import UNFINISHED, Folder, FolderUnusable
 from storage.sealing import Keyring
 
@@ -74,7 +55,7 @@ class Contents(msgspec.Struct, frozen=True):
 def found_in(folder: Path) -> Iterator[Found]:
     """Yield the files of a data folder. A file that is deleted meanwhile is left out."""
     readers = [
-        *[(_snapshot, path) for _, path in list_snapshots(folder)],
+        *[(_snapshot, path) for _, path in files.list_snapshots(folder)],
         *[(_segment, path) for _, path in list_segments(folder)],
         *[(_torn, path) for path in sorted(folder.glob("*" + TORN_SUFFIX))],
         *[(_unfinished, path) for path in sorted(folder.glob("*" + UNFINISHED))],
@@ -101,26 +82,26 @@ def needed_keys(folder: Path) -> set[bytes]:
 
 def snapshot_found(path: Path) -> Found:
     """Describe a snapshot or a backup by its header. Raises SnapshotCorrupt and OSError."""
-    reader = SnapshotReader(path)
+    reader = files.SnapshotReader(path)
     header = reader.header
     return Found(str(path), "snapshot", reader.size, header.position, header.created_ms, header.key_id.hex())
 
 
-def contents_of(path: Path, keys: Keyring, progress: Progress = lambda *_: None) -> Contents:
+def contents_of(path: Path, keys: Keyring, progress: recovery.Progress = lambda *_: None) -> Contents:
     """Count the rows of a snapshot or a backup. Raises SnapshotCorrupt, KeyMissing and OSError."""
-    reader = SnapshotReader(path)
+    reader = files.SnapshotReader(path)
     listings = votes = deliveries = users = records = 0
     for chunk in reader.chunks(keys):
         match chunk:
-            case ListingsChunk() | PackedChunk():
+            case files.ListingsChunk() | files.PackedChunk():
                 listings += len(chunk.rows)
-            case DeliveriesChunk():
+            case files.DeliveriesChunk():
                 deliveries += len(chunk.rows)
-            case UsersChunk():
+            case files.UsersChunk():
                 users += len(chunk.rows)
-            case LeavesChunk():
+            case files.LeavesChunk():
                 votes += sum(len(leaf) // 16 for _, leaf in chunk.rows)
-            case RecordsChunk():
+            case files.RecordsChunk():
                 records += len(chunk.rows)
         progress(reader.read_bytes, reader.size)
     return Contents(listings, votes, deliveries, users, records, reader.header.position + records)
@@ -129,7 +110,7 @@ def contents_of(path: Path, keys: Keyring, progress: Progress = lambda *_: None)
 def _snapshot(path: Path) -> Found:
     try:
         return snapshot_found(path)
-    except SnapshotCorrupt as error:
+    except files.SnapshotCorrupt as error:
         return Found(str(path), "snapshot", path.stat().st_size, problem=str(error))
 
 
@@ -156,7 +137,7 @@ def _unfinished(path: Path) -> Found:
     return Found(str(path), "unfinished", path.stat().st_size)
 
 
-Bars = Callable[[str], Progress]
+Bars = Callable[[str], recovery.Progress]
 """Makes a progress for each thing that is read, by its name. A total of 0 bytes is unknown."""
 
 
@@ -180,25 +161,25 @@ class VerifiedDisk(msgspec.Struct):
         return all(finding.good for finding in self.findings)
 
 
-def verify_file(path: Path, keys: Keyring, empty_state: EmptyState, bars: Bars) -> VerifiedDisk:
+def verify_file(path: Path, keys: Keyring, empty_state: recovery.EmptyState, bars: Bars) -> VerifiedDisk:
     """Read a snapshot or a backup."""
     try:
-        loaded = load_snapshot(path, keys, empty_state, bars(path.name))
-    except UNREADABLE as error:
+        loaded = recovery.load_snapshot(path, keys, empty_state, bars(path.name))
+    except recovery.UNREADABLE as error:
         return VerifiedDisk([Finding(path.name, good=False, text=str(error))])
     return VerifiedDisk([_whole(path, loaded)], loaded.position, loaded.state.digest())
 
 
-def verify_folder(folder: Folder, empty_state: EmptyState, bars: Bars) -> VerifiedDisk:
+def verify_folder(folder: Folder, empty_state: recovery.EmptyState, bars: Bars) -> VerifiedDisk:
     """Read every snapshot and the journal to its end, and then fold them as a start does."""
     verified = VerifiedDisk([])
-    for position, path in list_snapshots(folder.path):
+    for position, path in files.list_snapshots(folder.path):
         verified.findings.append(_verified_snapshot(folder, path, position, empty_state, bars(path.name)))
     verified.findings.append(_verified_journal(folder, bars("the journal")))
     bars("the state")(0, 0)
     try:
-        recovered = recover(folder, empty_state)
-    except UNREADABLE as error:
+        recovered = recovery.recover(folder, empty_state)
+    except recovery.UNREADABLE as error:
         verified.findings.append(Finding("the state", good=False, text=str(error)))
         return verified
     verified.position, verified.digest = recovered.tail.head, recovered.state.digest()
@@ -206,34 +187,34 @@ def verify_folder(folder: Folder, empty_state: EmptyState, bars: Bars) -> Verifi
 
 
 def _verified_snapshot(
-    folder: Folder, path: Path, position: int, empty_state: EmptyState, progress: Progress
+    folder: Folder, path: Path, position: int, empty_state: recovery.EmptyState, progress: recovery.Progress
 ) -> Finding:
     try:
-        loaded = load_snapshot(path, folder.keys, empty_state, progress)
-    except UNREADABLE as error:
+        loaded = recovery.load_snapshot(path, folder.keys, empty_state, progress)
+    except recovery.UNREADABLE as error:
         return Finding(path.name, good=False, text=str(error))
     if loaded.position != position:
         return Finding(path.name, good=False, text=f"it was renamed: it is of position {loaded.position}")
     return _whole(path, loaded)
 
 
-def _whole(path: Path, loaded: Loaded) -> Finding:
+def _whole(path: Path, loaded: recovery.Loaded) -> Finding:
     needs = f", and it needs the journal up to {loaded.durable}" if loaded.durable > loaded.position else ""
     return Finding(path.name, good=True, text=f"whole, of position {loaded.position}{needs}")
 
 
-def _verified_journal(folder: Folder, progress: Progress) -> Finding:
+def _verified_journal(folder: Folder, progress: recovery.Progress) -> Finding:
     """Read every record of the journal that the oldest snapshot does not make superfluous."""
     progress(0, 0)
     what, segments = "the journal", list_segments(folder.path)
     if not segments:
         return Finding(what, good=True, text="there is none")
-    before = [segments[0][0] - 1, *(position for position, _ in list_snapshots(folder.path)[:1])]
+    before = [segments[0][0] - 1, *(position for position, _ in files.list_snapshots(folder.path)[:1])]
     first, reader = max(before) + 1, JournalReader(folder)
     try:
         for position, record in reader.records(first - 1):
-            events_of(folder.path, position, record)
-    except UNREADABLE as error:
+            recovery.events_of(folder.path, position, record)
+    except recovery.UNREADABLE as error:
         return Finding(what, good=False, text=str(error))
     text = f"whole, {len(segments)} segments, positions {first} to {reader.tail.head}"
     if reader.tail.torn:

@@ -20,24 +20,7 @@ import msgspec
 from core.events import Event, UnknownEvent, decode_record
 from core.state import State
 from journal.segments import JournalCorrupt, JournalReader, Tail, list_segments
-from snapshot.files import (
-    PREFIX,
-    CooldownsChunk,
-    Copied,
-    CountsChunk,
-    DeliveriesChunk,
-    EndChunk,
-    FleetChunk,
-    LeavesChunk,
-    ListingsChunk,
-    PackedChunk,
-    PartsChunk,
-    RecordsChunk,
-    SnapshotCorrupt,
-    SnapshotReader,
-    UsersChunk,
-    list_snapshots,
-)
+from snapshot import files
 from storage.folder import UNFINISHED, Folder
 from storage.sealing import KeyMissing, Keyring, keyring_of
 
@@ -75,7 +58,7 @@ class UnreadableRecord(Exception):
     """The journal holds a record that this version does not know."""
 
 
-UNREADABLE = (JournalCorrupt, SnapshotCorrupt, UnreadableRecord, KeyMissing, OSError)
+UNREADABLE = (JournalCorrupt, files.SnapshotCorrupt, UnreadableRecord, KeyMissing, OSError)
 """The errors of a disk that cannot be read."""
 
 
@@ -86,12 +69,12 @@ def recover(folder: Folder, empty_state: EmptyState, until: int | None = None) -
     KeyMissing, UnreadableRecord, and SnapshotCorrupt if there are snapshots without a journal.
     """
     if not list_segments(folder.path):
-        if any(position for position, _ in list_snapshots(folder.path)):
-            raise SnapshotCorrupt(
+        if any(position for position, _ in files.list_snapshots(folder.path)):
+            raise files.SnapshotCorrupt(
                 f"{folder.path} has snapshots but no journal: restore the whole folder from a backup"
             )
-        if any(folder.path.glob(f"{PREFIX}*{UNFINISHED}")):  # a gateway makes its journal first
-            raise SnapshotCorrupt(f"{folder.path} holds a restore that was cut off: restore again")
+        if any(folder.path.glob(f"{files.PREFIX}*{UNFINISHED}")):  # a gateway makes its journal first
+            raise files.SnapshotCorrupt(f"{folder.path} holds a restore that was cut off: restore again")
     with no_garbage():
         loaded = _newest_good(folder, empty_state)
         reader = JournalReader(folder)
@@ -107,17 +90,17 @@ def load_snapshot(
     path: Path, keys: Keyring, empty_state: EmptyState, progress: Progress = lambda *_: None
 ) -> Loaded:
     """Return the state of one file. Raises SnapshotCorrupt, KeyMissing, UnreadableRecord."""
-    reader, state = SnapshotReader(path), empty_state()
+    reader, state = files.SnapshotReader(path), empty_state()
     position = durable = reader.header.position
     for chunk in reader.chunks(keys):
         match chunk:
-            case RecordsChunk():
+            case files.RecordsChunk():
                 if position == reader.header.position:
                     state.loaded()
                 for record in chunk.rows:
                     position += 1
                     apply_record(state, path, position, record)
-            case EndChunk():
+            case files.EndChunk():
                 durable = chunk.durable
             case _:
                 _load(state, chunk)
@@ -126,21 +109,21 @@ def load_snapshot(
     return Loaded(state, position, durable, reader.header.created_ms)
 
 
-def _load(state: State, chunk: Copied) -> None:
+def _load(state: State, chunk: files.Copied) -> None:
     match chunk:
-        case PackedChunk():
+        case files.PackedChunk():
             state.load_packed(chunk.refs, chunk.rows, chunk.keys, chunk.at_once)
-        case ListingsChunk() | DeliveriesChunk() | UsersChunk():
+        case files.ListingsChunk() | files.DeliveriesChunk() | files.UsersChunk():
             state.load(chunk.rows)
-        case LeavesChunk():
+        case files.LeavesChunk():
             state.load_votes(chunk.rows, chunk.counted or None)
-        case CountsChunk():
+        case files.CountsChunk():
             state.load_vote_counts(chunk.rows)
-        case PartsChunk():
+        case files.PartsChunk():
             state.load_parts(chunk.rows)
-        case FleetChunk():
+        case files.FleetChunk():
             state.load_fleet(chunk.rows[0])
-        case CooldownsChunk():
+        case files.CooldownsChunk():
             state.load_cooldowns(chunk.rows)
 
 
@@ -165,12 +148,12 @@ def apply_events(state: State, events: Iterable[Event]) -> None:
 
 
 def _newest_good(folder: Folder, empty_state: EmptyState) -> Loaded:
-    for position, path in reversed(list_snapshots(folder.path)):
+    for position, path in reversed(files.list_snapshots(folder.path)):
         try:
             loaded = load_snapshot(path, folder.keys, empty_state)
             if loaded.position != position:
-                raise SnapshotCorrupt(f"{path} was renamed: it is of position {loaded.position}")
-        except SnapshotCorrupt as error:
+                raise files.SnapshotCorrupt(f"{path} was renamed: it is of position {loaded.position}")
+        except files.SnapshotCorrupt as error:
             log.error("%s; falling back to the snapshot before it", error)
         else:
             return loaded

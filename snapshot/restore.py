@@ -25,6 +25,7 @@ from core.state import State
 from journal.frames import FrameKind
 from journal.journal import SegmentWriter
 from journal.segments import EMPTY, segment_path
+from snapshot import files
 from snapshot.export import (
     MANIFEST,
     ROWS_PER_PIECE,
@@ -38,18 +39,8 @@ from snapshot.export import (
     counts_of,
     decoded,
 )
-from snapshot.files import (
-    Copied,
-    EndChunk,
-    FleetChunk,
-    SnapshotCorrupt,
-    SnapshotEncoder,
-    SnapshotFile,
-    StateCopy,
-    snapshot_path,
-)
 from snapshot.recovery import EmptyState, Progress, apply_events, load_snapshot
-from storage.disk import OS_DISK, Disk
+from storage.disk import OS_DISK
 from storage.folder import (
     LOCK,
     LOST_AND_FOUND,
@@ -79,12 +70,12 @@ def backup_pieces(source: Source, keys: Keyring, now_ms: int) -> Iterator[bytes]
 
     It is the same file that a running gateway sends.
     """
-    encoder = SnapshotEncoder(source.position, now_ms, keys.new_seal())
+    encoder = files.SnapshotEncoder(source.position, now_ms, keys.new_seal())
     yield encoder.header
-    with StateCopy(source.state) as copy:
+    with files.StateCopy(source.state) as copy:
         for chunk in copy:
             yield encoder.encode(chunk)
-        yield encoder.encode(EndChunk(copy.rows, source.position))
+        yield encoder.encode(files.EndChunk(copy.rows, source.position))
 
 
 def read_backup(
@@ -93,7 +84,7 @@ def read_backup(
     """Return the state of a backup. Raises SnapshotCorrupt, KeyMissing, UnreadableRecord, OSError."""
     loaded = load_snapshot(path, keys, empty_state, progress)
     if loaded.position != loaded.durable:
-        raise SnapshotCorrupt(
+        raise files.SnapshotCorrupt(
             f"{path} is of position {loaded.position} and may hold votes up to {loaded.durable}: it needs "
             "the journal beside it; take a backup with GET /debug/snapshot"
         )
@@ -138,14 +129,14 @@ def restore_into(folder: Folder, source: Source, now_ms: int) -> None:
     Raises OSError, and leaves nothing there then, or a folder that a start refuses.
     """
     remove_unfinished(folder)
-    path = snapshot_path(folder.path, source.position)
-    encoder = SnapshotEncoder(source.position, now_ms, folder.keys.new_seal())
-    file = SnapshotFile(folder.disk, path, encoder)
+    path = files.snapshot_path(folder.path, source.position)
+    encoder = files.SnapshotEncoder(source.position, now_ms, folder.keys.new_seal())
+    file = files.SnapshotFile(folder.disk, path, encoder)
     try:
-        with StateCopy(source.state) as copy:
+        with files.StateCopy(source.state) as copy:
             for chunk in copy:
                 file.add(_as_copy(chunk))
-            file.add(EndChunk(copy.rows, source.position))
+            file.add(files.EndChunk(copy.rows, source.position))
         file.finish()
     finally:
         file.close()
@@ -159,11 +150,11 @@ def restore_into(folder: Folder, source: Source, now_ms: int) -> None:
         raise
 
 
-def _as_copy(chunk: Copied) -> Copied:
+def _as_copy(chunk: files.Copied) -> files.Copied:
     """Mark the fleet's row as a copy: its node may still run, so the restored node must be another one."""
     return (
-        FleetChunk([replace(row, is_copy=True) for row in chunk.rows])
-        if isinstance(chunk, FleetChunk)
+        files.FleetChunk([replace(row, is_copy=True) for row in chunk.rows])
+        if isinstance(chunk, files.FleetChunk)
         else chunk
     )
 
@@ -224,7 +215,7 @@ def _check(state: State, manifest: Manifest, folder: Path) -> None:
 
 
 @contextmanager
-def whole_folder(path: Path, disk: Disk = OS_DISK) -> Iterator[Path]:
+def whole_folder(path: Path) -> Iterator[Path]:
     """Yield a folder to fill. It becomes `path` when the block ends, and is deleted when that raises.
 
     A folder that is there already is filled in its place, because it may be a mount point: a process that is
@@ -242,12 +233,12 @@ def whole_folder(path: Path, disk: Disk = OS_DISK) -> Iterator[Path]:
             raise
         return
     missing = [folder for folder in path.parents if not folder.exists()]
-    made_folder(path.parent, disk)
+    made_folder(path.parent)
     unfinished = Path(tempfile.mkdtemp(UNFINISHED, f".{path.name}.", path.parent))
     try:
         yield unfinished
-        disk.rename(unfinished, path)
-        disk.sync_folder(path.parent)
+        OS_DISK.rename(unfinished, path)
+        OS_DISK.sync_folder(path.parent)
     except BaseException:
         shutil.rmtree(unfinished, ignore_errors=True)
         for folder in missing:

@@ -21,15 +21,7 @@ from core.failures import Unavailable
 from core.ledger import Ledger
 from journal.journal import Journal
 from journal.segments import JournalReader, delete_behind
-from snapshot.files import (
-    EndChunk,
-    RecordsChunk,
-    SnapshotEncoder,
-    SnapshotFile,
-    StateCopy,
-    list_snapshots,
-    snapshot_path,
-)
+from snapshot import files
 from snapshot.inspection import needed_keys
 from storage.folder import Folder, FolderUnusable
 
@@ -103,9 +95,9 @@ class Snapshotter:
             started_ns, started_ms = self._clock.monotonic_ns(), self._clock.now_ms()
             position = self._ledger.head
             if position == self.position > 0:  # nothing is new, and the snapshot before it must stay
-                size = snapshot_path(self._folder.path, position).stat().st_size
+                size = files.snapshot_path(self._folder.path, position).stat().st_size
                 return SnapshotWritten(position, size, 0.0)
-            with StateCopy(self._ledger.state) as copy:
+            with files.StateCopy(self._ledger.state) as copy:
                 self._journal.rotate()
                 size = await self._write(position, copy)
             self.position, self.created_ms = position, started_ms
@@ -114,16 +106,16 @@ class Snapshotter:
             log.info("snapshot of position %d, %d bytes, %.2f s", *self.last)
             return self.last
 
-    async def _write(self, position: int, copy: StateCopy) -> int:
-        path, loop = snapshot_path(self._folder.path, position), asyncio.get_running_loop()
-        file = SnapshotFile(self._folder.disk, path, self._encoder(position))
+    async def _write(self, position: int, copy: files.StateCopy) -> int:
+        path, loop = files.snapshot_path(self._folder.path, position), asyncio.get_running_loop()
+        file = files.SnapshotFile(self._folder.disk, path, self._encoder(position))
         try:
             with ThreadPoolExecutor(1, "snapshot", give_way) as thread:
                 for chunk in copy:
                     await loop.run_in_executor(thread, file.add, chunk)
                 newest = self._ledger.head
                 await self._journal.synced(newest)
-                await loop.run_in_executor(thread, file.add, EndChunk(copy.rows, newest))
+                await loop.run_in_executor(thread, file.add, files.EndChunk(copy.rows, newest))
                 await loop.run_in_executor(thread, file.finish)
                 await loop.run_in_executor(thread, self._tidy)
         finally:
@@ -134,7 +126,7 @@ class Snapshotter:
         """Keep the new snapshot, the last good one before it, and the journal behind that one."""
         disk = self._folder.disk
         disk.sync_folder(self._folder.path)  # the new snapshot is durable before an older one is deleted
-        for position, path in list_snapshots(self._folder.path):
+        for position, path in files.list_snapshots(self._folder.path):
             if position < self.position:
                 disk.unlink(path)
         if self.position:
@@ -174,7 +166,7 @@ class Snapshotter:
         position, loop = self._ledger.head, asyncio.get_running_loop()
         thread = ThreadPoolExecutor(1, "backup", give_way)
         try:
-            with StateCopy(self._ledger.state) as copy:
+            with files.StateCopy(self._ledger.state) as copy:
                 self._journal.rotate()  # so that the records behind the position begin a segment
                 encoder = self._encoder(position)
                 yield encoder.header
@@ -185,13 +177,13 @@ class Snapshotter:
                 behind = JournalReader(self._folder).records(position, newest)
                 while few := await loop.run_in_executor(thread, _some_records, behind):
                     rows += len(few)
-                    yield await loop.run_in_executor(thread, encoder.encode, RecordsChunk(few))
-                yield await loop.run_in_executor(thread, encoder.encode, EndChunk(rows, newest))
+                    yield await loop.run_in_executor(thread, encoder.encode, files.RecordsChunk(few))
+                yield await loop.run_in_executor(thread, encoder.encode, files.EndChunk(rows, newest))
         finally:
             thread.shutdown(wait=False)  # a client that goes away leaves it at work: the loop does not wait
 
-    def _encoder(self, position: int) -> SnapshotEncoder:
-        return SnapshotEncoder(position, self._clock.now_ms(), self._folder.keys.new_seal())
+    def _encoder(self, position: int) -> files.SnapshotEncoder:
+        return files.SnapshotEncoder(position, self._clock.now_ms(), self._folder.keys.new_seal())
 
 
 def _some_records(behind: Iterator[tuple[int, bytes]]) -> list[bytes]:

@@ -1,24 +1,12 @@
-"""Docstrings, comments, texts and documents are in plain English, but for files that were not reread yet."""
+"""Docstrings, comments, texts and documents are in plain English."""
 
 import pytest
 
-from tests.support.plain_english import all_findings, judged, shrunk, spoken_in, strings_in, to_reread
-
-AGAIN = "python -m tests.support.plain_english"
+from tests.support.plain_english import all_findings, judged, spoken_in, strings_in
 
 
-def test_files_that_were_reread_are_in_plain_english() -> None:
-    found, listed = all_findings(), to_reread()
-    wrong = [
-        f"{name}:{each.line}: {each.text}" for name in found if name not in listed for each in found[name]
-    ]
-    assert wrong == [], f"say it in plain English; after a rename: {AGAIN}"
-
-
-def test_the_list_of_files_to_reread_has_no_file_that_is_done() -> None:
-    listed = to_reread()
-    assert listed == sorted(set(listed)), f"{AGAIN} sorts the list"
-    assert set(listed) - all_findings().keys() == set(), f"take them off the list: {AGAIN}"
+def test_every_file_is_in_plain_english() -> None:
+    assert all_findings() == []
 
 
 def words(text: str) -> list[str]:
@@ -73,9 +61,3 @@ def test_docstrings_comments_and_strings_of_a_module_are_read() -> None:
         for each in judged(line, text, is_block=False)
     ]
     assert said == [(5, "anew")]
-
-
-def test_the_list_never_grows() -> None:
-    assert shrunk(["a.py", "b.py", "c.py"], ["d.py", "b.py"]) == ["b.py", "d.py"]
-    with pytest.raises(ValueError, match="2 files have findings, and 1 are listed"):
-        shrunk(["a.py"], ["b.py", "c.py"])

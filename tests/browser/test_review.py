@@ -1,4 +1,4 @@
-"""The desk of moderators in a real browser: a bot is claimed, noted on, denied, sent again and approved."""
+"""The review page in a real browser: a bot is claimed, noted on, denied, sent again and approved."""
 
 from collections.abc import Iterator
 from functools import partial

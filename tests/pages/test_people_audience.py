@@ -1,4 +1,4 @@
-"""People's pages: who sees them, what stands above them, and what their policy allows."""
+"""People's pages: their visitors, their head, and their content policy."""
 
 import pytest
 

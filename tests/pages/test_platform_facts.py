@@ -1,4 +1,4 @@
-"""pages/platform_facts.py: who is asked, how often, and how long a list of servers is kept."""
+"""pages/platform_facts.py: limits of questions, checks of servers, and the age of a list of servers."""
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager

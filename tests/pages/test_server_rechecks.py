@@ -1,4 +1,4 @@
-"""web/people/server_rechecks.py: once a day, one at a time, and by one node."""
+"""pages/rounds.py: servers are checked again once a day, one at a time, and by one node."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator

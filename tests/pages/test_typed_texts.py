@@ -1,4 +1,4 @@
-"""Whatever becomes of a posted form: what was typed into it comes back, or is saved."""
+"""The values of a posted form are saved, or come back with its refusal."""
 
 import html
 import re

@@ -1,10 +1,10 @@
-"""replication/loops.py: work after a pause starts at once, and work that follows is batched."""
+"""replication/node.py: work after a pause starts at once, and work that follows is batched."""
 
 import asyncio
 from pathlib import Path
 
 from replication.follower import ENTRIES_AT_ONCE
-from replication.loops import RetryingLoop
+from replication.node import RetryingLoop
 from tests.support.coroutines import run, until
 from tests.support.fake_clock import FakeClock
 from tests.support.gateways import running

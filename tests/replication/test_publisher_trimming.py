@@ -3,11 +3,14 @@
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+from core.events import ListingSaved
 from replication.members import ReadUpTo
 from tests.support.coroutines import run
 from tests.support.publishing_node import NAME, publishing, users_in
 from tests.support.redis_server import RedisServer
+from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OWNER
 
 AMPLE_BYTES = 1 << 30
 USERS = [5, 6, 7, 8]
@@ -51,7 +54,7 @@ def test_a_stream_that_takes_too_much_room_loses_its_oldest_entries_although_nob
     async def story() -> None:
         async with publishing(tmp_path, redis_server.url) as node:
             await node.tell_each(*range(1_000, 1_400))
-            used = await node.link.redis.memory_usage(node.link.key("stream", NAME)) or 0
+            used = await node.link.redis.memory_usage(node.link.key("stream", NAME), samples=0) or 0
             everything = await node.stream()
 
             await node.publisher.trim(used)
@@ -68,3 +71,23 @@ def test_a_stream_that_takes_too_much_room_loses_its_oldest_entries_although_nob
 
     run(story())
     assert caplog.text.count("a node that has not read it yet will take a copy") == 2
+
+
+def test_a_few_large_entries_behind_many_small_ones_count_with_their_size(
+    redis_server: RedisServer, tmp_path: Path
+) -> None:
+    async def story() -> None:
+        async with publishing(tmp_path, redis_server.url) as node:
+            await node.tell_each(*range(1_000, 1_400))
+            small = await node.link.redis.memory_usage(node.link.key("stream", NAME), samples=0) or 0
+            for number in range(4):
+                profile = replace(BOT_PROFILE, description="x" * small)
+                saved = ListingSaved(BOT_REF, OWNER, profile, "in_review", NOW_MS + number)
+                await node.ledger.durable(node.ledger.commit([saved]))
+                await node.tell_all()
+
+            await node.publisher.trim(3 * small)
+
+            assert len(await node.stream()) < 400
+
+    run(story())

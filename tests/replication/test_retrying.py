@@ -1,4 +1,4 @@
-"""replication/loops.py: an outage is told once, and so is its end; what failed is not quoted."""
+"""replication/node.py: the log has one line for an outage and one for its end, without the command."""
 
 import asyncio
 import logging
@@ -10,8 +10,8 @@ from redis.exceptions import ConnectionError as NotConnected
 from redis.exceptions import ResponseError
 
 from core.failures import Unavailable
-from replication.loops import ERROR_CHARACTERS, RetryingLoop, described
-from replication.redis_link import UNREACHABLE
+from replication.node import RetryingLoop
+from replication.redis_link import ERROR_CHARACTERS, UNREACHABLE, described
 from tests.support.coroutines import run
 from tests.support.fake_clock import FakeClock
 from tests.support.reading_node import link_to

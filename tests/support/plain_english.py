@@ -1,21 +1,16 @@
 """A search for English that readers stumble over, in docstrings, comments, texts and documents.
 
 It finds openings that circle around the subject ("What", "Whether"), words that nobody says, and "Law:". Text
-in quotation marks and code is a quotation. `to_reread.txt` lists the files that were not reread yet. The list
-may only shrink. After a rename or a merge of files, `python -m tests.support.plain_english` writes it again,
-unless it would grow.
+in quotation marks and code is a quotation.
 """
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-import click
-
 ROOT = Path(__file__).parent.parent.parent
-LIST = Path(__file__).parent / "to_reread.txt"
 NOT_OURS = {"build", "data", "dist", "node_modules", "vendor"}
 OPENINGS = ("What", "Whether", "Of", "Those", "That of", "How", "Who", "Whom", "For so long", "As long as it")
 WORDS = (
@@ -131,30 +126,8 @@ def files() -> Iterator[Path]:
             yield path
 
 
-def all_findings() -> dict[str, list[Finding]]:
-    """Return the findings of all files that have any, by their paths."""
-    found = {str(path.relative_to(ROOT)): findings(path) for path in files()}
-    return {name: each for name, each in found.items() if each}
-
-
-def to_reread() -> list[str]:
-    """Return the files of the list. The marks of a conflict in it are no files."""
-    return [line for line in LIST.read_text().splitlines() if line and line[0] not in "<=>|"]
-
-
-def shrunk(listed: Iterable[str], found: Iterable[str]) -> list[str]:
-    """Return the files that have findings now. Raises ValueError if there are more than before."""
-    before, now = set(listed), sorted(set(found))
-    if len(now) > len(before):
-        raise ValueError(f"{len(now)} files have findings, and {len(before)} are listed")
-    return now
-
-
-@click.command()
-def main() -> None:
-    """Write the list again. It may only shrink."""
-    LIST.write_text("".join(f"{name}\n" for name in shrunk(to_reread(), all_findings())))
-
-
-if __name__ == "__main__":
-    main()
+def all_findings() -> list[str]:
+    """Return the findings of all files, with their places."""
+    return [
+        f"{path.relative_to(ROOT)}:{each.line}: {each.text}" for path in files() for each in findings(path)
+    ]

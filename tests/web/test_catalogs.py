@@ -127,7 +127,7 @@ def test_a_text_stands_in_an_attribute_without_breaking_it(language: str) -> Non
 
 @pytest.mark.parametrize("language", TRANSLATED)
 def test_a_sentence_ends_as_its_english_does(language: str) -> None:
-    """A label has no full stop, and a sentence has one: they stand beside others."""
+    """A label has no full stop, and a sentence has one."""
     for message in messages(language):
         for each in forms(message.string):
             assert (each[-1] in ".。") == (forms(message.id)[0][-1] == "."), message.id

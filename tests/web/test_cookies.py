@@ -1,4 +1,4 @@
-"""web/cookies.py: what a browser keeps, what opens, and where a notice is said."""
+"""web/cookies.py: the cookies of browsers, sealed values, and the page that shows a notice."""
 
 import base64
 import os

@@ -1,4 +1,4 @@
-"""Forms of other sites are refused, by what the browser says of where they come from."""
+"""web/other_sites.py: forms of other sites are refused, by the headers of the browser."""
 
 import pytest
 

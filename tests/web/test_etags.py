@@ -1,4 +1,4 @@
-"""web/pages.py: a strong tag of the bytes, and an answer without a body to who has them."""
+"""web/pages.py: the strong tag of an answer, and a 304 for a client that has it."""
 
 import pytest
 

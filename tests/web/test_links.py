@@ -1,4 +1,4 @@
-"""Addresses in pages lead to https or to a path of ours."""
+"""web/other_sites.py: addresses in pages lead to https or to a path of ours."""
 
 from urllib.parse import unquote, urljoin, urlsplit
 

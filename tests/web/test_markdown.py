@@ -1,4 +1,4 @@
-"""Rendered texts are kept while there is room, made once for all askers, and one after the other."""
+"""Rendered texts are kept while there is room, rendered once for all requests, and one at a time."""
 
 import asyncio
 import threading

@@ -1,4 +1,4 @@
-"""Every page passes the same checks: who asks, from where, and with which headers it leaves."""
+"""Every page passes the same checks of visitor and origin, and has the same headers."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Templates: what they may hold, and that what they show is escaped."""
+"""Templates: rules for their source, and the escaping of all values."""
 
 import re
 from pathlib import Path

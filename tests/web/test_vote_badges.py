@@ -1,4 +1,4 @@
-"""web/vote_badges.py: a picture that every reader of XML takes, whatever the name is."""
+"""web/vote_badges.py: a picture that every reader of XML reads, for every name."""
 
 from xml.etree import ElementTree
 

@@ -1,4 +1,4 @@
-"""pages/account/invitations.py: who is asked says yes or no, and nobody else sees it."""
+"""pages/account/invitations.py: an invited person accepts or declines, and others do not see it."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A person's data: everything that is known is handed out, and forgotten."""
+"""A person's data: the download has all of it, and the erasure removes all of it."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""pages/account/my_votes.py: what one voted for and is reminded of, on a whole gateway."""
+"""pages/account/my_votes.py: a person's votes and reminders, on a whole gateway."""
 
 import html
 import re

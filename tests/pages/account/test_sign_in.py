@@ -169,7 +169,7 @@ def test_the_way_back_is_not_in_the_address_of_the_callback(visitor: PeopleVisit
 
 
 def refused(visitor: PeopleVisitor, address: str, status: int, text: str) -> str:
-    """The page of a sign-in that must come to nothing."""
+    """The page of a sign-in that must fail."""
     answer = visitor.come_back(address)
     assert (answer.status_code, text in words(answer.text)) == (status, True), answer.text
     assert [each.split(";")[0] for each in cookies_of(answer)] == [f"{SIGN_IN}="], (

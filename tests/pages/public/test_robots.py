@@ -1,4 +1,4 @@
-"""pages/public/robots.py, and what the first page tells those who link to it."""
+"""pages/public/robots.py, and the first page's description for sites that link to it."""
 
 from pathlib import Path
 from urllib.robotparser import RobotFileParser

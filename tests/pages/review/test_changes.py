@@ -64,7 +64,7 @@ def typed(name: str = BAD, description: str = SWAPPED, **fields: Any) -> dict[st
 
 
 def swap(gateway: PeopleGateway, user: str = ADA, **fields: Any) -> str:
-    """Save another profile, and return the page that says what became of it."""
+    """Save another profile, and return the page with the outcome."""
     gateway.clock.advance(1)
     return words(gateway.person(user).acted(f"{MANAGE}/profile", typed(**fields)))
 

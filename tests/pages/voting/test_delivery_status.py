@@ -1,4 +1,4 @@
-"""pages/voting/tellings.py: what deliveries say of a vote, each of their states."""
+"""pages/voting/vote_page.py: the status of a vote's delivery, in each of its states."""
 
 from msgspec.structs import replace
 

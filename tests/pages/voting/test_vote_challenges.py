@@ -1,4 +1,4 @@
-"""pages/voting/vote_challenges.py: suspicious votes over a real gateway, and solutions that are none."""
+"""pages/voting/vote_challenges.py: suspicious votes on a real gateway, and wrong solutions."""
 
 import asyncio
 import base64

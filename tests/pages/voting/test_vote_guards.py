@@ -1,4 +1,4 @@
-"""pages/voting/vote_guards.py: what is counted, for how long, and how much of it is kept."""
+"""pages/voting/vote_guards.py: the counts of presses and votes, their windows, and their bounds."""
 
 import pytest
 

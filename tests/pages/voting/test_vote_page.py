@@ -1,4 +1,4 @@
-"""pages/voting/vote_page.py: the vote page, its POST, its JSON, and what becomes of the bot's webhook."""
+"""pages/voting/vote_page.py: the vote page, its POST, its JSON, and the status of the bot's webhook."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor

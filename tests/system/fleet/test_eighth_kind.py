@@ -145,12 +145,15 @@ def test_a_user_has_one_card_which_everybody_sees_at_once(fleet: Fleet) -> None:
     assert changed.status_code == 303
     shown = fleet.rome.done("GET", f"/manage/cards/{BEN}")
     assert (shown["state"], shown["motto"], shown["change"]) == ("approved", "Upwards", None)
-    for missing in ("/vote", "/badge.svg", "/manage/votes", "/manage/webhook"):
+    for missing in ("/vote", "/badge.svg", "/manage/votes", "/manage/webhook", "/manage/owners"):
         assert ben.get(f"/cards/{BEN}{missing}").status_code == 404
     overview = words(ben.page(f"/cards/{BEN}/manage"))
     assert "API keys" in overview
     assert "Webhook" not in overview
     assert fleet.rome.operate("POST", f"/manage/cards/{BEN}/approve", {}).status_code == 404
+    assert fleet.rome.operate("POST", f"/manage/cards/{BEN}/hand-over", {"heir": ADA}).status_code == 404
+    moved = {"owner_id": ADA, "name": "Ben", "motto": "Upwards"}
+    assert fleet.rome.operate("PUT", f"/manage/cards/{BEN}", moved).status_code == 400
 
 
 def test_a_recipe_is_listed_by_its_code(fleet: Fleet) -> None:
