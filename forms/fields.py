@@ -10,16 +10,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar, get_args, get_
 
 from msgspec import NODEFAULT, Struct, structs
 
-from forms.rules import (
-    IN_PROSE,
-    IS_SNOWFLAKE,
-    IS_URL,
-    ON_ONE_LINE,
-    About,
-    Between,
-    Component,
-    Size,
-)
+from forms.rules import IN_PROSE, IS_SNOWFLAKE, IS_URL, ON_ONE_LINE, About, Between, Component, Size
 from grammars.http_urls import MAX_URL_CHARACTERS
 from grammars.patterns import MAX_SNOWFLAKE
 

@@ -4,17 +4,7 @@ from typing import Annotated
 
 from forms.fields import ABOUT_LINE, Name
 from forms.rules import IN_TEXT, ON_ONE_LINE, UNIQUE, About, Display, OneOf, Sample, Size
-from kinds.kind import (
-    ChecksPart,
-    FactsPart,
-    Given,
-    Kind,
-    Nouns,
-    Profile,
-    ReviewPart,
-    VotesPart,
-    WebhookPart,
-)
+from kinds.kind import ChecksPart, FactsPart, Given, Kind, Nouns, Profile, ReviewPart, VotesPart, WebhookPart
 from languages.texts import Text
 
 TOPICS = {

@@ -9,12 +9,7 @@ from msgspec.structs import asdict
 from actions.deliveries import DeliveryView, delivery_view
 from actions.history import Acts, OwnerMessageOrNone, act_views, owner_message_view
 from actions.keys import KeyView, key_view
-from actions.listing_views import (
-    VIEWS,
-    StatsProblemViews,
-    listing_view,
-    stats_problem_views,
-)
+from actions.listing_views import VIEWS, StatsProblemViews, listing_view, stats_problem_views
 from actions.users import UserView, user_view
 from actions.views import (
     NULL,

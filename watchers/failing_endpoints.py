@@ -7,14 +7,7 @@ look walks through all listings once, in slices; after that the log tells what c
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from core.events import (
-    FREQUENT,
-    EndpointHealthSet,
-    Event,
-    ListingMerged,
-    ListingRemoved,
-    SlotsSet,
-)
+from core.events import FREQUENT, EndpointHealthSet, Event, ListingMerged, ListingRemoved, SlotsSet
 from core.listing_table import survey
 from core.state import State
 

@@ -11,14 +11,7 @@ import logging
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
-from core.events import (
-    DeliveryAttempted,
-    DeliveryQueued,
-    EndpointHealthSet,
-    Event,
-    ListingRemoved,
-    SlotsSet,
-)
+from core.events import DeliveryAttempted, DeliveryQueued, EndpointHealthSet, Event, ListingRemoved, SlotsSet
 from core.rows import Attempt, Suspension, Webhook
 from core.state import State
 

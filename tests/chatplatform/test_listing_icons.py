@@ -12,14 +12,7 @@ from chatplatform.platform_client import open_chat_platform
 from tests.support.coroutines import run, turns, until
 from tests.support.fake_clock import FakeClock
 from tests.support.gateways import WAIT_SECONDS
-from tests.support.platform_stand_in import (
-    GOOD_SERVER,
-    PRIVATE,
-    READY,
-    WITHOUT_BOT,
-    StandIn,
-    standing_in,
-)
+from tests.support.platform_stand_in import GOOD_SERVER, PRIVATE, READY, WITHOUT_BOT, StandIn, standing_in
 from tests.support.raw_receivers import unused_port
 
 CDN = "https://cdn.example"

@@ -7,12 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatplatform.answers import LONGEST_SECONDS
-from chatplatform.platform_client import (
-    MOST_BUCKETS,
-    UNSAID_SECONDS,
-    PlatformLimits,
-    PlatformQuestion,
-)
+from chatplatform.platform_client import MOST_BUCKETS, UNSAID_SECONDS, PlatformLimits, PlatformQuestion
 from tests.support.examples import examples
 
 ROUTE, OTHER = PlatformQuestion("applications"), PlatformQuestion("users/@me/guilds")

@@ -3,13 +3,7 @@
 import pytest
 
 from core.due_reminders import DueReminder, due_reminders, standing
-from core.events import (
-    Event,
-    ListingRemoved,
-    ListingReviewed,
-    ReminderSet,
-    UserErased,
-)
+from core.events import Event, ListingRemoved, ListingReviewed, ReminderSet, UserErased
 from core.state import State
 from core.user_rows import user_ref
 from tests.support.people import signed_in

@@ -8,13 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from core.actors import ERASED, OPERATOR, user_actor
-from core.events import (
-    QuarantineSet,
-    SessionSeen,
-    SessionsEnded,
-    UserEvent,
-    UserSignedIn,
-)
+from core.events import QuarantineSet, SessionSeen, SessionsEnded, UserEvent, UserSignedIn
 from core.rows import Stamp
 from core.user_changes import (
     ENDED_KEPT,

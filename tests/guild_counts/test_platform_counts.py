@@ -9,14 +9,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from chatplatform.platform_client import PlatformAway
-from core.events import (
-    Event,
-    ListingMerged,
-    ListingRemoved,
-    ListingReviewed,
-    ListingSaved,
-    StatsUpdated,
-)
+from core.events import Event, ListingMerged, ListingRemoved, ListingReviewed, ListingSaved, StatsUpdated
 from core.rows import StatsWindow
 from guild_counts import counts as counts_module
 from guild_counts.counts import PlatformCounts

@@ -6,14 +6,7 @@ from itertools import count
 import pytest
 
 from core.actors import OPERATOR, user_actor
-from core.events import (
-    DeliveryAttempted,
-    DeliveryQueued,
-    EndpointHealthSet,
-    Event,
-    NodeNamed,
-    SlotsSet,
-)
+from core.events import DeliveryAttempted, DeliveryQueued, EndpointHealthSet, Event, NodeNamed, SlotsSet
 from core.ledger import Ledger
 from core.rows import Suspension, Webhook
 from core.state import State

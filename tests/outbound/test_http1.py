@@ -6,14 +6,7 @@ import contextlib
 import pytest
 
 from outbound.client import IDLE_SECONDS, HttpClient
-from outbound.http1 import (
-    HEAD_BYTES,
-    MAX_CHUNKS,
-    MAX_HEADERS,
-    MAX_INFORMATIONAL,
-    MAX_PIECES,
-    ResponseReader,
-)
+from outbound.http1 import HEAD_BYTES, MAX_CHUNKS, MAX_HEADERS, MAX_INFORMATIONAL, MAX_PIECES, ResponseReader
 from outbound.result import ExchangeFailed, HttpResult
 from tests.support.fake_clock import FakeClock
 from tests.support.raw_receivers import (

@@ -10,16 +10,7 @@ from outbound.proxies import REPLY_PIECES, TunnelHandshake
 from outbound.result import AtFault, ExchangeFailed, HttpResult
 from tests.support.certificate_authority import Authority, trusted
 from tests.support.name_server import naming
-from tests.support.proxy_servers import (
-    NAME,
-    PASSWORD,
-    USER,
-    Proxy,
-    SocksProxy,
-    posted,
-    proxying,
-    socks_reply,
-)
+from tests.support.proxy_servers import NAME, PASSWORD, USER, Proxy, SocksProxy, posted, proxying, socks_reply
 from tests.support.raw_receivers import (
     BODY,
     Allowing,

@@ -20,14 +20,7 @@ from pages.rounds import CHECK_AGE_MS, ServerRechecks
 from tests.support.coroutines import run
 from tests.support.fake_clock import FakeClock
 from tests.support.gateways import WAIT_SECONDS
-from tests.support.platform_stand_in import (
-    GOOD_SERVER,
-    SMALL,
-    WITHOUT_BOT,
-    StandIn,
-    server_id,
-    standing_in,
-)
+from tests.support.platform_stand_in import GOOD_SERVER, SMALL, WITHOUT_BOT, StandIn, server_id, standing_in
 from tests.support.sample_rows import BOT_PROFILE, OWNER
 
 DAY_SECONDS = CHECK_AGE_MS / 1_000

@@ -30,27 +30,11 @@ from core.events import (
 from core.push_history import Pushed, pushes_of
 from core.rows import Delivery, Key, NodeWindow, Policy, Revocation, Stamp, StatsWindow, Suspension, Webhook
 from core.user_rows import user_ref
-from replication.facts import (
-    CooldownsFact,
-    DeliveryFact,
-    ErasedFact,
-    ListingFact,
-    RemovedFact,
-    VoteFact,
-)
+from replication.facts import CooldownsFact, DeliveryFact, ErasedFact, ListingFact, RemovedFact, VoteFact
 from tests.support.committed_rows import a_delivery, a_key, a_listing, a_webhook
 from tests.support.memory_nodes import DIGESTS, Node, listing_fact
 from tests.support.people import signed_in
-from tests.support.sample_rows import (
-    BOT_PROFILE,
-    BOT_REF,
-    DAY_MS,
-    DELIVERED,
-    NOW_MS,
-    OTHER_REF,
-    OWNER,
-    USER,
-)
+from tests.support.sample_rows import BOT_PROFILE, BOT_REF, DAY_MS, DELIVERED, NOW_MS, OTHER_REF, OWNER, USER
 from tests.support.slots_set import actual_count_set, limits_set, webhook_removed, webhook_saved
 
 PSEUDONYM = DIGESTS.user(USER)

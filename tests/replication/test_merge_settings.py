@@ -5,14 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from core.clock import day_of
-from core.events import (
-    DeliveryQueued,
-    EndpointHealthSet,
-    Event,
-    ListingMerged,
-    SlotsSet,
-    StatsUpdated,
-)
+from core.events import DeliveryQueued, EndpointHealthSet, Event, ListingMerged, SlotsSet, StatsUpdated
 from core.push_history import Pushed, pushes_of
 from core.rows import Listing, StatsWindow, Suspension, Webhook
 from listings.stats import StatsUpdate, committed_window, update_stats

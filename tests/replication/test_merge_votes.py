@@ -4,14 +4,7 @@ from collections.abc import Coroutine
 from typing import Any
 
 from core.actors import UNKNOWN
-from core.events import (
-    DeliveryQueued,
-    EndpointHealthSet,
-    ListingRemoved,
-    StatsUpdated,
-    UserErased,
-    VoteCast,
-)
+from core.events import DeliveryQueued, EndpointHealthSet, ListingRemoved, StatsUpdated, UserErased, VoteCast
 from core.rows import StatsWindow
 from replication.facts import CooldownsFact, ErasedFact, VotesFact
 from replication.merge import FactSource

@@ -10,14 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from core.events import (
-    Event,
-    ListingMerged,
-    ListingRemoved,
-    ListingReviewed,
-    ListingSaved,
-    VoteCast,
-)
+from core.events import Event, ListingMerged, ListingRemoved, ListingReviewed, ListingSaved, VoteCast
 from core.failures import SearchUnavailable
 from core.packing import pack
 from core.state import State

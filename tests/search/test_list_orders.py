@@ -20,15 +20,7 @@ from kinds.bots import BotProfile
 from languages.refusals import Invalid
 from search import list_orders
 from search.catalogue import Catalogue, IndexKey, folded
-from search.list_orders import (
-    FRESH_SECONDS,
-    KEPT_SECONDS,
-    SORTS,
-    STALE_SECONDS,
-    ListOrder,
-    ListOrders,
-    Sort,
-)
+from search.list_orders import FRESH_SECONDS, KEPT_SECONDS, SORTS, STALE_SECONDS, ListOrder, ListOrders, Sort
 from tests.support.examples import examples
 from tests.support.memory_ledger import empty_state
 from tests.support.sample_rows import BOT_PROFILE, NOW_MS, OWNER

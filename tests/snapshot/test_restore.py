@@ -13,13 +13,7 @@ from journal.segments import JournalCorrupt, list_segments
 from snapshot.export import Format
 from snapshot.files import SnapshotCorrupt, list_snapshots
 from snapshot.recovery import recover
-from snapshot.restore import (
-    Source,
-    read_backup,
-    read_export,
-    refuse_unless_empty,
-    restore_into,
-)
+from snapshot.restore import Source, read_backup, read_export, refuse_unless_empty, restore_into
 from storage.folder import FolderUnusable
 from storage.sealing import KeyMissing, Keyring
 from tests.support.coroutines import run

@@ -13,12 +13,7 @@ from grammars.http_urls import UrlRefused, read_url
 from languages.language_names import LANGUAGES
 from tests.support.examples import examples
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OWNER, SERVER_PROFILE, SERVER_REF, USER
-from webhook.chat import (
-    TITLE_UNITS,
-    ChatUrl,
-    chat_message,
-    chat_target,
-)
+from webhook.chat import TITLE_UNITS, ChatUrl, chat_message, chat_target
 
 HOSTS = ["discord.com", "ptb.discord.com", "127.0.0.1:8081", "[::1]:8081"]
 TOKEN = "3d89bb7572e0-fb30d8128367b3_b1b44FECD1726de135"

@@ -4,12 +4,7 @@ import asyncio
 
 import pytest
 
-from core.events import (
-    DeliveryQueued,
-    Event,
-    ListingRemoved,
-    UserErased,
-)
+from core.events import DeliveryQueued, Event, ListingRemoved, UserErased
 from core.rows import Attempt, Webhook
 from tests.support.coroutines import run, turns
 from tests.support.sample_rows import BOT_REF, NOW_MS

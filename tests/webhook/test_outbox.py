@@ -6,13 +6,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule
 
-from core.events import (
-    DeliveryAttempted,
-    DeliveryQueued,
-    EndpointHealthSet,
-    Event,
-    UserErased,
-)
+from core.events import DeliveryAttempted, DeliveryQueued, EndpointHealthSet, Event, UserErased
 from core.rows import Attempt, Delivery, Outcome, Suspension, Webhook
 from tests.support.examples import affordable
 from tests.support.outbox_model import POLICY, REFS, SHORT, WIDE, OutboxModel, Post, Waiting

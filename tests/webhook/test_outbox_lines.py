@@ -4,14 +4,7 @@ from collections import Counter
 
 import pytest
 
-from core.events import (
-    DeliveryDropped,
-    DeliveryQueued,
-    EndpointHealthSet,
-    Event,
-    ListingRemoved,
-    UserErased,
-)
+from core.events import DeliveryDropped, DeliveryQueued, EndpointHealthSet, Event, ListingRemoved, UserErased
 from core.rows import Webhook
 from tests.support.outbox_model import ONE_EACH, WIDE, Post
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF, SERVER_REF

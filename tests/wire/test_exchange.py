@@ -2,12 +2,7 @@
 
 import asyncio
 
-from tornado.httputil import (
-    HTTPHeaders,
-    HTTPMessageDelegate,
-    HTTPServerConnectionDelegate,
-    ResponseStartLine,
-)
+from tornado.httputil import HTTPHeaders, HTTPMessageDelegate, HTTPServerConnectionDelegate, ResponseStartLine
 
 from wire.exchange import JOINED_BYTES, Exchange
 from wire.parser import RequestHead

@@ -15,15 +15,7 @@ from tests.support.gateways import BOT
 from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, Person
 from tests.support.platform_stand_in import ADA, DAN
-from tests.support.visited_listings import (
-    KEYS,
-    named,
-    not_allowed,
-    own_bot,
-    path_of,
-    refusals,
-    statuses,
-)
+from tests.support.visited_listings import KEYS, named, not_allowed, own_bot, path_of, refusals, statuses
 from web.pages import PageRow
 
 FRAGMENT = {"HX-Request": "true", "HX-Request-Type": "partial"}

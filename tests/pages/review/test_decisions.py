@@ -10,11 +10,7 @@ import requests
 
 from core.actors import user_actor
 from tests.support.co_owners import let_join
-from tests.support.gateways import (
-    BOT_SUBMISSION,
-    SERVER,
-    SERVER_SUBMISSION,
-)
+from tests.support.gateways import BOT_SUBMISSION, SERVER, SERVER_SUBMISSION
 from tests.support.owned_listings import list_server
 from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, Person

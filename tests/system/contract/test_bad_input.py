@@ -16,14 +16,7 @@ from tests.support.contract import (
     refusal,
     wrong_fields,
 )
-from tests.support.gateways import (
-    BOT,
-    BOT_SUBMISSION,
-    OTHER_BOT,
-    SERVER,
-    SERVER_SUBMISSION,
-    USER,
-)
+from tests.support.gateways import BOT, BOT_SUBMISSION, OTHER_BOT, SERVER, SERVER_SUBMISSION, USER
 from tests.support.openapi_lookup import DOCUMENT
 
 STATS, USER_PATH = f"/bots/{BOT}/stats", f"/manage/users/{USER}"

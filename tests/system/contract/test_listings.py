@@ -9,13 +9,7 @@ from requests import Response
 from kinds.bots import BOTS
 from kinds.servers import SERVERS
 from tests.support.contract import BOT_PATH, Served, refusal, wrong_fields
-from tests.support.gateways import (
-    BOT,
-    BOT_SUBMISSION,
-    OWNER,
-    SERVER_SUBMISSION,
-    ThreadGateway,
-)
+from tests.support.gateways import BOT, BOT_SUBMISSION, OWNER, SERVER_SUBMISSION, ThreadGateway
 
 BOT_CATEGORIES = [
     *["Moderation", "Utility", "Fun & Games", "Music", "Economy", "Roleplay", "Technology", "Art & Design"],

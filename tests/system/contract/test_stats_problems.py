@@ -4,13 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.contract import (
-    BOT_PATH,
-    COMMAND_COUNT_RANGE,
-    NO_COUNT,
-    SERVER_COUNT_RANGE,
-    refusal,
-)
+from tests.support.contract import BOT_PATH, COMMAND_COUNT_RANGE, NO_COUNT, SERVER_COUNT_RANGE, refusal
 from tests.support.gateways import BOT, OTHER_BOT, OTHER_USER, SERVER, ThreadGateway
 
 Problem = tuple[str, str, str, str]

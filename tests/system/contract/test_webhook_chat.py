@@ -19,15 +19,7 @@ from tests.support.contract import (
     webhook,
     wrong_fields,
 )
-from tests.support.gateways import (
-    BOT,
-    OTHER_BOT,
-    SERVER,
-    USER,
-    ProcessGateway,
-    ThreadGateway,
-    eventually,
-)
+from tests.support.gateways import BOT, OTHER_BOT, SERVER, USER, ProcessGateway, ThreadGateway, eventually
 from tests.support.webhook_receiver import Receiver, receiving, status
 
 WEBHOOK = f"{BOT_PATH}/webhook"

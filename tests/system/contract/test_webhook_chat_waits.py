@@ -18,11 +18,7 @@ from tests.support.contract import (
     users,
     webhook,
 )
-from tests.support.gateways import (
-    OTHER_BOT,
-    ThreadGateway,
-    eventually,
-)
+from tests.support.gateways import OTHER_BOT, ThreadGateway, eventually
 from tests.support.suspended_endpoints import cast
 from tests.support.webhook_receiver import Answer, Receiver, status
 

@@ -12,14 +12,7 @@ from tests.support.contract import (
     set_webhook,
     wrong_fields,
 )
-from tests.support.gateways import (
-    BOT,
-    OTHER_USER,
-    SERVER,
-    USER,
-    ThreadGateway,
-    eventually,
-)
+from tests.support.gateways import BOT, OTHER_USER, SERVER, USER, ThreadGateway, eventually
 from tests.support.webhook_receiver import Receiver, status
 
 WEBHOOK = f"{BOT_PATH}/webhook"

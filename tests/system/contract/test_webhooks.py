@@ -6,15 +6,7 @@ from typing import Any
 import pytest
 
 from tests.support.contract import BOT_PATH, attempted, deliveries, endless, pending, set_webhook
-from tests.support.gateways import (
-    BOT,
-    OTHER_BOT,
-    OTHER_USER,
-    SERVER,
-    USER,
-    ThreadGateway,
-    eventually,
-)
+from tests.support.gateways import BOT, OTHER_BOT, OTHER_USER, SERVER, USER, ThreadGateway, eventually
 from tests.support.webhook_receiver import Receiver, status
 
 SERVER_PATH = f"/manage/servers/{SERVER}"

@@ -9,14 +9,7 @@ from core.clock import SystemClock
 from tests.support.contract import BOT_PATH, deliveries, users, webhook
 from tests.support.fake_clock import FakeClock
 from tests.support.fleet_processes import SHARED_SECRETS, fleet_of
-from tests.support.gateways import (
-    OTHER_BOT,
-    OTHER_USER,
-    SERVER,
-    USER,
-    ThreadGateway,
-    eventually,
-)
+from tests.support.gateways import OTHER_BOT, OTHER_USER, SERVER, USER, ThreadGateway, eventually
 from tests.support.redis_server import RedisServer
 from tests.support.webhook_receiver import Receiver, status
 
