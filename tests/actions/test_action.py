@@ -14,6 +14,7 @@ from actions.tools import Tools
 from actions.views import Success
 from core.actors import OPERATOR
 from kinds.bots import BOTS
+from kinds.registry import KINDS
 from kinds.servers import SERVERS
 from languages.refusals import Invalid
 from tests.support.sample_rows import NOW_MS, USER
@@ -29,7 +30,7 @@ APPROVE = Action(
     access=Access("decide"),
     route="POST /manage/{kind}/{id}/approve",
     summary="Approve a {thing} in review",
-    about={"bots": "It can have API keys.", "servers": "It can be voted for."},
+    about={kind.plural: f"{kind.title}s can be voted for." for kind in KINDS},
     outcome="The {thing}.",
     command=Command("{kind} approve"),
 )
@@ -37,18 +38,18 @@ SWEEP = replace(APPROVE, name="sweep", route="POST /manage/sweep", about="Sweeps
 
 
 def test_an_action_is_one_operation_for_each_kind_of_listing() -> None:
-    bots, servers = operations([APPROVE])
+    bots, servers, *_ = operations([APPROVE])
     assert (bots.name, bots.path, bots.summary, bots.about, bots.command.words) == (
         *("approveBot", "/manage/bots/{id}/approve", "Approve a bot in review"),
-        *("It can have API keys.", "bots approve"),
+        *("Bots can be voted for.", "bots approve"),
     )
-    assert (servers.name, servers.about) == ("approveServer", "It can be voted for.")
+    assert (servers.name, servers.about) == ("approveServer", "Servers can be voted for.")
     assert (bots.form, bots.view, bots.refusals) == (None, Success, ("no_such_listing",))
 
 
 def test_operations_have_different_names_even_if_their_action_names_no_kind() -> None:
     unnamed = replace(APPROVE, name="approve")
-    assert [operation.name for operation in operations([unnamed])] == ["approve", "approveOfServer"]
+    assert [each.name for each in operations([unnamed])][:2] == ["approve", "approveOfServer"]
 
 
 def test_an_action_of_a_part_is_for_the_kinds_that_have_it() -> None:
@@ -71,7 +72,7 @@ def test_the_ids_of_a_path_and_a_commit_add_their_refusals() -> None:
 def test_a_group_comes_kind_by_kind() -> None:
     other = replace(APPROVE, name="deny{Thing}")
     names = [operation.name for operation in operations([APPROVE, other])]
-    assert names == ["approveBot", "denyBot", "approveServer", "denyServer"]
+    assert names[:4] == ["approveBot", "denyBot", "approveServer", "denyServer"]
 
 
 class _Ledger:
