@@ -317,6 +317,8 @@ async def send_server(page: PageCall) -> Answer:
         checked = CheckedSubmission(form, checks, webhook, page.site.submissions.approves_servers)
         return _sent(page, await submit_checked(page.call.rechecked(), checked))
     except (Refusal, Unavailable, TooManyRequests) as error:
+        if isinstance(error, Invalid):
+            error = _by_fields_of_form(error)
         if not (isinstance(error, Refusal) and error.code == "listing_exists"):
             raise Again(error, found={"checks": checks}) from error
         ref = _ref(page, server_id)
@@ -373,11 +375,12 @@ def _server_form(page: PageCall, values: Mapping[str, Any], checks: Checks) -> S
 def _webhook(draft: Mapping[str, Any]) -> WebhookSettings | None:
     """Return the settings of the webhook that a form names; None if it names none. Raises Invalid."""
     url, language = draft["webhook_url"], draft["language"] or "en"
-    try:
-        return read(WebhookSettings, {"url": url, "language": language}) if url else None
-    except Invalid as invalid:
-        faults = invalid.faults.items()
-        raise Invalid({"webhook_url" if name == "url" else name: fault for name, fault in faults}) from None
+    return read(WebhookSettings, {"url": url, "language": language}) if url else None
+
+
+def _by_fields_of_form(invalid: Invalid) -> Invalid:
+    """Return the faults by the fields of the form, where the `url` of a webhook is `webhook_url`."""
+    return Invalid({"webhook_url" if name == "url" else name: why for name, why in invalid.faults.items()})
 
 
 _WAYS: Mapping[PlatformObject | None, _Way] = {

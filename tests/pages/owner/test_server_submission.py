@@ -218,6 +218,7 @@ def test_a_field_that_is_wrong_comes_back_with_its_reason_and_all_that_was_typed
 ) -> None:
     sent = ada.post(NEW, {**TYPED, **change})
     assert (sent.status_code, why in words(sent.text).lower() or why in words(sent.text)) == (400, True)
+    assert f'aria-describedby="{[*change][-1]}-problem' in sent.text
     assert "Ada&#39;s workshop" in sent.text
     assert gateway.operate("GET", f"/manage/servers/{GOOD_SERVER}").status_code == 404
 
