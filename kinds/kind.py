@@ -321,13 +321,14 @@ class Kind:
 
     def values(self, profile: Struct, part: Part) -> tuple[str, ...]:
         """Return the values of a profile by which that part of a search finds it."""
-        names = self.found_by.get(part, ())
-        return tuple(value for name in names for value in texts_of(getattr(profile, name)))
+        texts: tuple[str, ...] = ()
+        for name in self.found_by.get(part, ()):
+            texts += texts_of(getattr(profile, name))
+        return texts
 
     def summary(self, profile: Profile) -> str:
         """Return the text that a list shows of a profile."""
-        names = self.found_by.get("word", ())
-        return next((text for name in names for text in texts_of(getattr(profile, name))), "")
+        return next(iter(self.values(profile, "word")), "")
 
     def links(self, profile: Profile) -> Sequence[tuple[Text, str]]:
         """Return the addresses of a profile with their labels."""
