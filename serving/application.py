@@ -7,6 +7,7 @@ because Tornado's `send_error` clears all others.
 import asyncio
 import inspect
 import logging
+import re
 from collections.abc import AsyncGenerator, Awaitable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -294,9 +295,21 @@ def make_application(resources: Sequence[Resource], policy: ApplicationPolicy) -
             handler.count()
 
     return Application(
-        [(each.pattern, EndpointHandler, {"policy": policy, "resource": each}) for each in resources],
+        _by_first_segment(resources, policy),
         default_handler_class=EndpointHandler,
         default_handler_args={"policy": policy},
         log_function=log_answer,
         is_https=policy.is_https,
     )
+
+
+def _by_first_segment(resources: Sequence[Resource], policy: ApplicationPolicy) -> list[tuple[Any, ...]]:
+    """Return the routes in groups, so that Tornado compares a path with few of their patterns. Those whose
+    first segment is a parameter come last."""
+    groups: dict[str, list[tuple[Any, ...]]] = {}
+    others: list[tuple[Any, ...]] = []
+    for each in resources:
+        segment = each.path.split("/")[1]
+        route = (each.pattern, EndpointHandler, {"policy": policy, "resource": each})
+        (others if "{" in segment else groups.setdefault(segment, [])).append(route)
+    return [*((rf"/{re.escape(segment)}(?:/.*)?", routes) for segment, routes in groups.items()), *others]
