@@ -39,7 +39,7 @@ class Commands(click.Group):
         "restore": ("cli.restore_command", "Build a new data folder from FILE."),
         "rotate-key": ("cli.folder_commands", "Create a new sealing key."),
         "snapshot": ("cli.folder_commands", "Inspect, verify and export the data on disk."),
-        "version": ("cli.about", "Print which version, commit and build this is."),
+        "version": ("cli.about", "Print the version, commit and build of this program."),
     }
     """Name -> (module, its help in one line, which a list of commands shows without the module)."""
 

@@ -50,7 +50,7 @@ FAMILIES: Mapping[str, str] = {
 }
 """The codes that the name of a shared response counts as one."""
 OUTSIDE = (
-    Error("malformed_request", "What came is not HTTP", failure(400, "The HTTP request is malformed.")),
+    Error("malformed_request", "The request is not HTTP", failure(400, "The HTTP request is malformed.")),
     Error("no_such_path", "There is nothing at this path", reply.refused("no_such_path")),
     Error(
         "method_not_allowed",
