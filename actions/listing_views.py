@@ -167,7 +167,7 @@ _Eligibility = Annotated[
 
 
 class StatsProblemView(View):
-    """A field of a bot's pushes that was not taken."""
+    """A field of a bot's pushes that was rejected."""
 
     field: Annotated[
         str, described(f"The name of the field, cut after {NAME_CHARACTERS} characters.", "commands_count")

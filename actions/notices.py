@@ -45,7 +45,7 @@ class UserNotices(Success):
 
 
 class ReminderView(View):
-    """The wish of a user to be told when they may vote for a listing again."""
+    """A reminder for a user: they may vote for the listing again."""
 
     listing: ListingPath
     name: ListingName
@@ -70,7 +70,7 @@ class ReminderView(View):
 
 
 class UserReminders(Success):
-    """The reminders of a user that hold, in the order of their listings."""
+    """The reminders of a user that are on, in the order of their listings."""
 
     reminders: tuple[ReminderView, ...]
     next: NoMore = None

@@ -76,7 +76,7 @@ class WaitingListing(View):
     what: Annotated[
         Literal["submission", "change"],
         described(
-            "`submission`: the listing waits for its first approval. `change`: the listing is "
+            "`submission`: the listing is in review. `change`: the listing is "
             "approved, and a change of it waits."
         ),
     ]
@@ -90,7 +90,7 @@ class WaitingListing(View):
 
 
 class QueuePage(Success):
-    """The listings in review and the changes, the one that waits for longest first."""
+    """The listings in review and the changes, the one that has waited longest first."""
 
     usual_wait_ms: Annotated[
         Count | None,

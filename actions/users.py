@@ -376,8 +376,8 @@ APPOINT_MODERATOR = Action(
     route="PUT /manage/users/{id}/moderator",
     summary="Appoint a moderator",
     about=(
-        "The user may never have signed in yet. Sessions of moderators end earlier than those of "
-        "other users, and this applies from now on."
+        "The user may never have signed in yet. From now on the user's sessions end earlier, as those of all "
+        "moderators do."
     ),
     outcome="The user, as a moderator.",
     command=Command("moderators add"),

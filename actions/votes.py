@@ -344,7 +344,7 @@ COUNT_VOTES = Action(
         "time. The hours are those of each voter's latest vote. Votes and pushed counts from "
         "before the version that introduced these numbers are not in the days and months."
     ),
-    outcome="The numbers.",
+    outcome="The numbers of votes.",
     command=Command("votes count"),
 )
 REMOVE_VOTES = Action(

@@ -177,7 +177,7 @@ SAVE_WEBHOOK = Action(
     summary="Set a {thing}'s webhook",
     about=(
         "Replaces URL, token, language and events together. A field that is left out is removed; "
-        "without events, the endpoint gets only votes. The first answer shows the secret that "
+        "without events, the endpoint gets only votes. The first call shows the secret that "
         "signs requests. A suspension ends."
     ),
     outcome="The settings, without the token.",

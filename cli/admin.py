@@ -66,7 +66,7 @@ def admin(context: click.Context, /, **options: Any) -> None:
     It finds the gateway and the token by the settings (--config, environment), or by these options. LISTING
     is the id of a bot, bots/ID, or servers/ID.
 
-    A command ends with 0; with 1 when it is refused or no gateway answers; with 2 when it is typed wrong.
+    The exit status is 0 after a success; 1 if the call is refused or no gateway answers; 2 for wrong usage.
     """
     context.obj = GatewayCaller(deployment=context.find_root().obj, **options)
 
@@ -209,7 +209,7 @@ def metrics(caller: GatewayCaller) -> None:
 @click.command(cls=CallingCommand)
 @pass_caller
 def doctor(caller: GatewayCaller) -> None:
-    """Say what is wrong now, and what to do next.
+    """List present problems, each with the next step.
 
     It ends with 1 if anything is wrong, or if no gateway answers.
     """
@@ -232,7 +232,7 @@ def _concern_lines(concerns: Sequence[Mapping[str, str]]) -> Iterator[str]:
 
 @click.group("call")
 def every_call() -> None:
-    """Make any call of the management and debug API.
+    """Call any operation of the management and debug API.
 
     Each command is an operation of the API's description (/docs), under the same name.
     """

@@ -22,7 +22,7 @@ NO_TOKEN = "none"  # noqa: S105 (both paths are open to everybody)
     show_default=True,
     help="Time to wait.",
 )
-@click.option("--url", help="Address: http://..., https://..., or unix:PATH. Else: the settings'.")
+@click.option("--url", help="Address: http://..., https://..., or unix:PATH. By default: from the settings.")
 @click.option("--socket", "unix_socket", metavar="PATH", help="Unix socket of the gateway.")
 @click.option("--ca", type=click.Path(path_type=Path), help="File with the certificates to trust (PEM).")
 @click.option("--config", type=click.Path(path_type=Path), help="Settings file of the gateway.")

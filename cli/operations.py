@@ -46,7 +46,7 @@ def _page(words: str, name: str, path: str, summary: str, *query: str) -> ApiCal
 
 _FIND = Command(
     "find",
-    "Find listings by a part of their name, or a listing or a user by its id.",
+    "Find listings by name, or a listing or user by id.\n\nTEXT is an id, or a part of a listing's name.",
     {"q": Option(argument="text")},
 )
 OPERATIONS: tuple[ApiCall, ...] = (

@@ -125,7 +125,7 @@ _MORE: Mapping[Code, tuple[tuple[RefusedFor, str, Refusal], ...]] = {
     "voted_too_soon": (
         (
             "owner_quarantined",
-            "Its owner, or its heir, may not submit listings",
+            "The owner or the heir may not submit listings",
             Refusal("quarantined", reason="You submitted malware.", until_ms=QUARANTINE.until_ms),
         ),
     ),

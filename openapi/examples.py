@@ -315,7 +315,7 @@ _BODIES: Mapping[str, Mapping[str, Example]] = {
             {"type": "review.denied", **_OTHER_ID, "at": NOW_MS, "reason": "Say what it is about."},
         ),
         "voteStruck": Example(
-            f"Votes for a {_FIRST} were struck out",
+            f"Votes for a {_FIRST} were removed",
             {
                 "type": "vote.struck",
                 **_FIRST_ID,

@@ -70,10 +70,11 @@ class WebhooksInside(Success):
     ]
     failing: Annotated[
         tuple[EndpointInside, ...],
-        Meta(description=f"The first {SHOWN} of these: suspended ones first, then by failures in a row."),
+        Meta(description=f"The first {SHOWN} of these: suspended ones, then those with the most failures."),
     ]
     loaded: Annotated[
-        tuple[EndpointInside, ...], Meta(description=f"The {SHOWN} with the most pending deliveries.")
+        tuple[EndpointInside, ...],
+        Meta(description=f"The {SHOWN} endpoints with the most pending deliveries."),
     ]
     messages_pending: Annotated[Count, Meta(description="Direct messages to owners that wait to be sent.")]
 

@@ -106,7 +106,7 @@ class EventView(View):
     type: Annotated[str, Meta(description="The name and version of the event."), example("vote_cast.1")]
     ref: Annotated[
         str | None,
-        Meta(description=f"The listing that it is about: {' or '.join(f'`{kind}/<id>`' for kind in KINDS)}."),
+        Meta(description=f"The listing of the event: {' or '.join(f'`{kind}/<id>`' for kind in KINDS)}."),
         example(SAMPLE_REF),
     ]
     text: Annotated[
@@ -121,7 +121,9 @@ class JournalPage(Success):
 
     events: Annotated[
         tuple[EventView, ...],
-        Meta(description=f"The last {EVENTS} of this process can be had, page by page, newest first."),
+        Meta(
+            description=f"The list has the last {EVENTS} events of this process, in pages, the newest first."
+        ),
     ]
     next: Annotated[
         Positive | None,

@@ -136,10 +136,10 @@ def _listing_page(kind: Kind) -> DebugOperation[Any]:
     parts = (
         ("its keys without values", kind.keys is not None),
         ("its webhook", True),
-        ("its limits at present", kind.stats is not None),
+        ("its rate limits", kind.stats is not None),
         ("its newest deliveries", True),
     )
-    shown = ", ".join(["The listing", *(text for text, is_there in parts if is_there)])
+    shown = ", ".join(["The answer has the listing", *(text for text, is_there in parts if is_there)])
     return DebugOperation(
         page=f"/debug/listings/{kind}/{{id}}",
         title=name_of,

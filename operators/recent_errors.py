@@ -50,7 +50,7 @@ class ErrorLines(Success):
     """The last warnings and errors, the newest first."""
 
     errors: Annotated[
-        tuple[ErrorLineView, ...], Meta(description=f"At most {LINES}. Secrets are struck out.")
+        tuple[ErrorLineView, ...], Meta(description=f"At most {LINES} lines. Secrets are removed from them.")
     ]
 
 

@@ -75,7 +75,9 @@ class FoundListings(Success):
 
     listings: Annotated[
         tuple[ListingHit, ...],
-        Meta(description=f"At most {FOUND}: that of this id, those named so, those whose name holds it."),
+        Meta(
+            description=f"At most {FOUND} listings: the one with this id, and those with the text in a name."
+        ),
     ]
     more: Annotated[bool, Meta(description="True if more listings match.")]
     user: Annotated[
@@ -158,11 +160,11 @@ class _Voted(View):
 
     voters: Annotated[Count, Meta(description="The number of users who have voted for the listing.")]
     recent_votes: Annotated[
-        tuple[RecentVoteView, ...], Meta(description=f"The last {RECENT_VOTES}, the newest first.")
+        tuple[RecentVoteView, ...], Meta(description=f"The last {RECENT_VOTES} votes, the newest first.")
     ]
     deliveries: Annotated[
         tuple[DeliveryView, ...],
-        Meta(description=f"The last {RECENT}, the newest first, with their attempts."),
+        Meta(description=f"The last {RECENT} deliveries, the newest first, with their attempts."),
     ]
     deliveries_pending: Count
     history: Acts

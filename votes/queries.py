@@ -33,7 +33,7 @@ LastVote = Annotated[
 
 
 class VoteStatus(Struct, frozen=True, forbid_unknown_fields=True, gc=False, rename={"last_ms": "lastVote"}):
-    """The contract's vote status of a user, with its JSON names."""
+    """A user's vote status, with the JSON names of the contract."""
 
     voted: Voted
     vote: VoteCount
