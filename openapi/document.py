@@ -57,7 +57,7 @@ refused. An empty body is read as `{}`.
 Some have one more field: `fields` has the fault of each field, `nextVoteAt` the time when the user can vote
 again, and `until` the end of the user's quarantine.
 
-**Limits.** Every answer of the public endpoints has the limit, the rest of it, and the time until it resets.
+**Limits.** Every answer of the public endpoints has the limit, the requests left, and the time to the reset.
 Stop at `ratelimit-remaining` 0 until `ratelimit-reset` seconds have passed, and back off after a 429. Only
 requests that succeed count, per bot and endpoint, over all the bot's keys. An address whose requests keep
 failing ($failures), also for a wrong key or operator token, is answered 429 until that window ends.
