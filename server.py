@@ -35,11 +35,11 @@ class Commands(click.Group):
         "admin": ("cli.admin", "Manage a running gateway as its operator."),
         "backup": ("cli.backup_commands", "Save the state to FILE, and the secrets to another file."),
         "completion": ("cli.about", "Print the completion script of a shell."),
-        "health": ("cli.health", "Ask a gateway whether it is well: status 0 if it is, else 1."),
+        "health": ("cli.health", "Check the health of a gateway: status 0 if it is well, else 1."),
         "restore": ("cli.restore_command", "Build a new data folder from FILE."),
         "rotate-key": ("cli.folder_commands", "Create a new sealing key."),
         "snapshot": ("cli.folder_commands", "Inspect, verify and export the data on disk."),
-        "version": ("cli.about", "Print which version, commit and build this is."),
+        "version": ("cli.about", "Print the version, commit and build of this program."),
     }
     """Name -> (module, its help in one line, which a list of commands shows without the module)."""
 
@@ -94,7 +94,7 @@ def _print_version(context: click.Context, _: click.Parameter, is_asked: bool) -
     is_eager=True,
     expose_value=False,
     callback=_print_version,
-    help="As `version`.",
+    help="Same as `version`.",
 )
 @click.pass_context
 def cli(context: click.Context) -> None:

@@ -174,7 +174,7 @@ class Command(NamedTuple):
 
     Args:
         words: such as "keys issue"; with `{kind}`, each kind has a command of its own.
-        help: the text of `--help`; without one it is the summary.
+        help: the text of `--help`; without one it is the summary, an imperative phrase.
         options: the fields of the form, by name. An id of the path may be among them, to name its argument or
             its choices.
         loses: the question that is asked first, if something is lost; a mapping if the kinds differ. It may
@@ -202,8 +202,9 @@ class Action(Generic[F, V]):
         finds: looks up what the path names, before the form is read. Without it, a listing is looked up, and
             the id of a user must be a snowflake.
         of: the part that a kind must have; None for all kinds.
-        about: what the summary does not say; a mapping if the kinds differ.
-        outcome: a sentence on what a success means; a mapping if the kinds differ.
+        about: one to three sentences on what happens; a mapping if the kinds differ. Pages of the operator
+            show it as plain text before they ask for a confirmation.
+        outcome: a noun phrase that names the answer of a success; a mapping if the kinds differ.
         refuses: the codes of the refusals that the function may raise. `Operation.refusals` adds those that
             follow from the path and the commit.
         status: the status of a success.

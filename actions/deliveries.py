@@ -53,17 +53,22 @@ ERRORS: Mapping[str, Text] = {
 """The errors of deliveries with their texts. There is also `http_503`, for a status outside 200 to 299."""
 ErrorClass = Annotated[str, Meta(pattern=f"^(?:http_[0-9]{{3}}|{'|'.join(ERRORS)})$"), example("http_500")]
 Excerpt = Annotated[
-    str, Meta(max_length=500, description="The beginning of the answer's body. Never trust it."), example("")
+    str,
+    Meta(
+        max_length=500,
+        description="The beginning of the answer's body. Do not trust it: the endpoint chose it.",
+    ),
+    example(""),
 ]
 OutcomeStatus = Annotated[
     Annotated[int, Meta(ge=100, le=999), example(204)] | None,
-    described("The answer's status; null when none came."),
+    described("The answer's status; null if no answer came."),
 ]
 OutcomeError = Annotated[
     ErrorClass | None,
     described(
-        "Null when delivered; `http_<status>` for a status outside 200 to 299; else why no "
-        "answer came, or why nothing was sent.",
+        "Null if the delivery succeeded; `http_<status>` for a status outside 200 to 299; "
+        "otherwise the reason why no answer came, or why nothing was sent.",
         None,
     ),
 ]
@@ -87,13 +92,15 @@ class DeliveryView(View):
     """
 
     id: OurId
-    type: Annotated[WebhookEvent, described("What it tells of. A test counts as a vote.", "vote")]
-    user: Annotated[UserId | None, described("Null for a decision of a review.")]
+    type: Annotated[
+        WebhookEvent, described("The event that the delivery reports. A test counts as a vote.", "vote")
+    ]
+    user: Annotated[UserId | None, described("The voter; null for the decision of a review.")]
     test: bool
     state: Annotated[DeliveryState, example("delivered")]
     queued_at: Moment
     next_attempt_at: Annotated[
-        Count | None, described("Unix time in milliseconds; null once it is finished.", None)
+        Count | None, described("Unix time in milliseconds; null once the delivery is finished.", None)
     ]
     status: OutcomeStatus
     duration_ms: Annotated[Count | None, example(84)]
@@ -117,7 +124,7 @@ class DeliveryPage(Success):
 class Redelivered(Success):
     """The size of a redelivery."""
 
-    redelivered: Annotated[Count, described("How many deliveries are sent again.")]
+    redelivered: Annotated[Count, described("The number of deliveries that are sent again.")]
 
 
 def text_of_error(error: str) -> Words:
@@ -215,8 +222,8 @@ TEST_WEBHOOK = Action(
     of="webhook",
     summary="Send a test to a {thing}'s webhook",
     about=(
-        "Goes the way of a real vote. Answers after the first attempt, whatever became of it, or when it "
-        "takes too long."
+        "The test is sent like a real vote. The answer comes after the first attempt, whether it "
+        "succeeded or not, or when the attempt takes too long."
     ),
     outcome="The delivery after its first attempt.",
     refuses=("no_such_webhook", "too_many_tests"),
@@ -234,7 +241,10 @@ LIST_DELIVERIES = Action(
     route="GET /manage/{kind}/{id}/webhook/deliveries",
     of="webhook",
     summary="List a {thing}'s deliveries",
-    about="What is kept of them, newest first, in pages, with their attempts.",
+    about=(
+        "The list has the deliveries that are still kept, with their attempts, in pages. The "
+        "newest comes first."
+    ),
     outcome="A page of deliveries.",
     command=Command("webhook deliveries"),
 )
@@ -245,10 +255,10 @@ REDELIVER = Action(
     access=Access("webhook"),
     route="POST /manage/{kind}/{id}/webhook/deliveries/{delivery_id}/redeliver",
     of="webhook",
-    summary="Send a finished delivery again",
+    summary="Resend a delivery",
     about=(
-        "Under its own id, with a new round of attempts. Answers after the first of them, or at once while "
-        "the endpoint is suspended."
+        "The delivery keeps its id and gets a new round of attempts. The answer comes after the "
+        "first of them, or at once while the endpoint is suspended."
     ),
     outcome="The delivery after its first new attempt.",
     refuses=("no_such_webhook", "no_such_delivery", "delivery_pending", "too_many_pending"),
@@ -261,12 +271,13 @@ REDELIVER_FAILED = Action(
     access=Access("webhook"),
     route="POST /manage/{kind}/{id}/webhook/deliveries/redeliver",
     of="webhook",
-    summary="Send again what has failed",
+    summary="Resend failed deliveries",
     about=(
-        "Every delivery of the log that has failed since then but tests, in the order of votes, each under "
-        "its own id, as many as may wait. Answers at once; the log shows what becomes of them."
+        "Every delivery in the log that has failed since the given time is sent again under its "
+        "own id, in the order of votes. Tests are left out. If the queue is full, the rest stays "
+        "as it is. The answer comes at once; the log shows the outcome of each delivery."
     ),
-    outcome="How many there are.",
+    outcome="The number of deliveries that are sent again.",
     refuses=("no_such_webhook",),
     command=Command("webhook redeliver"),
 )

@@ -53,22 +53,26 @@ ACTION_NAMES: Mapping[AuditAction, Text] = {
 
 
 class ActView(View):
-    """Something that was done with a listing."""
+    """An action on a listing."""
 
     at: Moment
     by: ActorName
     deed: Annotated[AuditAction, example("key_issued")]
     about: Annotated[
-        str, described("Its object, such as the name of a key, or the reason; or empty.", "production")
+        str,
+        described(
+            "The object of the action, such as the name of a key, or the reason; empty if there is none.",
+            "production",
+        ),
     ]
 
 
 Acts = Annotated[
     tuple[ActView, ...],
     described(
-        f"The last {KEPT}, and the last {APART} each of its reviews, decisions about changes, "
-        "strikes of votes, hand-overs, and acts on keys. The newest comes first. Votes and pushes of counts "
-        "are not among them."
+        f"The last {KEPT} actions. Of reviews, decisions about changes, vote removals, hand-overs "
+        f"and actions on keys, the last {APART} each are kept in addition. The newest comes first. "
+        "Votes and pushes of counts are not listed."
     ),
 ]
 
@@ -97,14 +101,14 @@ class OwnerMessageView(View):
     attempts: Count
     told_at: Moment | None
     next_attempt_at: Annotated[
-        Count | None, described("Unix time in milliseconds; null once it is finished.", None)
+        Count | None, described("Unix time in milliseconds; null once the message is finished.", None)
     ]
     error: Annotated[MessageError | None, described("The class of the last attempt's failure.", None)]
-    why: Annotated[str | None, described("The same in words.", None)]
+    why: Annotated[str | None, described("The same failure in words.", None)]
 
 
 OwnerMessageOrNone = Annotated[
-    OwnerMessageView | None, described("Null if owners are sent none, or nothing is decided yet.")
+    OwnerMessageView | None, described("Null if owners get no messages, or if nothing is decided yet.")
 ]
 
 
@@ -166,11 +170,12 @@ SHOW_HISTORY = Action(
     run=show_history,
     access=Access("review"),
     route="GET /manage/{kind}/{id}/history",
-    summary="Show who did what with a {thing}",
+    summary="Show a {thing}'s history",
     about=(
-        "Submissions, edits, decisions, keys, limits, the webhook, strikes of votes, and when a server "
-        "ceased to meet the conditions. A user who is erased is struck out."
+        "The history lists submissions, edits, decisions, vote removals, changes of keys, limits "
+        "and the webhook, and when a server stopped meeting the conditions. It does not name "
+        "erased users."
     ),
-    outcome="The newest acts.",
+    outcome="The newest actions on the {thing}.",
     command=Command("{kind} history"),
 )

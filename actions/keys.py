@@ -28,7 +28,7 @@ from listings.rules import listing_of
 KeyLabel = Annotated[str, example("production")]
 KeyValue = Annotated[
     str,
-    Meta(pattern="^vg_[A-Za-z0-9_-]{43}$", description="The value, shown in this answer alone."),
+    Meta(pattern="^vg_[A-Za-z0-9_-]{43}$", description="The value, shown only in this answer."),
     example("vg_3q2-7wEjRWeJq83vASNFZ4mrze8BI0VniavN7wEjRWc"),
 ]
 
@@ -39,18 +39,23 @@ class KeyView(View):
     id: OurId
     name: KeyLabel
     fingerprint: Annotated[
-        str, Meta(pattern="^[0-9a-f]{8}$", description="Tells keys apart."), example("1f3c5a7e")
+        str,
+        Meta(pattern="^[0-9a-f]{8}$", description="A short digest of the value, to tell keys apart."),
+        example("1f3c5a7e"),
     ]
     created_at: Moment
     rotated_at: Annotated[Moment | None, NULL]
     old_key_until: Annotated[
-        Count | None, described("The time when the key before the rotation stops; null once it has.", None)
+        Count | None,
+        described("The time when the key before the rotation stops; null once it has stopped.", None),
     ]
     made_by: Annotated[
         tuple[ActorName, ...],
-        described("The makers of its value and, after a rotation with overlap, of the old one."),
+        described("The actors who made the value and, after a rotation with overlap, the old value."),
     ]
-    last_used: Annotated[Day | None, described("The last day on which the key was accepted; null for never.")]
+    last_used: Annotated[
+        Day | None, described("The last day on which the key was accepted; null if it never was.")
+    ]
 
 
 class KeyList(Success):
@@ -136,7 +141,7 @@ OVERLAP = Option(
     "--overlap",
     reads="seconds",
     default="0",
-    help="How long the old one works beside the new one, such as 24h.",
+    help="Time for which the old key works beside the new one, such as 24h.",
 )
 
 ISSUE_KEY = Action(
@@ -147,10 +152,10 @@ ISSUE_KEY = Action(
     of="keys",
     summary="Issue an API key",
     about=(
-        "For an approved {thing}, which has $keys_per_listing keys at most. Keep the value: it is shown in "
-        "this answer alone."
+        "The {thing} must be approved. It can have $keys_per_listing keys at most. Keep the value: "
+        "only this answer shows it."
     ),
-    outcome="The key with its value.",
+    outcome="The new key, with its value.",
     refuses=("keys_need_approval", "too_many_keys"),
     status=201,
     command=Command(
@@ -166,7 +171,7 @@ LIST_KEYS = Action(
     route="GET /manage/{kind}/{id}/keys",
     of="keys",
     summary="List a {thing}'s API keys",
-    about="Without their values, which nobody keeps.",
+    about="The list has no values of keys, because the gateway does not keep them.",
     outcome="The keys.",
     command=Command("keys list"),
 )
@@ -176,14 +181,14 @@ ROTATE_KEY = Action(
     access=Access("keys", fresh=True),
     route="POST /manage/{kind}/{id}/keys/{key_id}/rotate",
     of="keys",
-    summary="Give an API key a new value",
-    about="The old value stops at once, or after an overlap that you choose.",
+    summary="Rotate an API key",
+    about="The key gets a new value. The old value stops at once, or after an overlap that you choose.",
     outcome="The key with its new value.",
     refuses=("no_such_key",),
     command=Command(
         "keys rotate",
-        "Give an API key a new value.\n\nThe old value stops at once, unless you name an overlap. The new "
-        "one is shown only this once.",
+        "Rotate an API key.\n\nThe key gets a new value. The old value stops at once, unless you "
+        "name an overlap. The new one is shown only this once.",
         {"overlap_seconds": OVERLAP},
     ),
 )
@@ -194,8 +199,8 @@ DELETE_KEY = Action(
     route="DELETE /manage/{kind}/{id}/keys/{key_id}",
     of="keys",
     summary="Delete an API key",
-    about="It stops at once.",
-    outcome="It is gone.",
+    about="The key stops at once.",
+    outcome="Confirmation that the key is deleted.",
     refuses=("no_such_key",),
     command=Command("keys revoke", loses="This stops the key {key_id} at once."),
 )

@@ -84,7 +84,7 @@ class _Standing(View):
     reviewed_at: Moment | None
     has_webhook: bool
     hand_over: Annotated[
-        HandOverView | None, described("The offer of the ownership, which may have lapsed.", None)
+        HandOverView | None, described("The offer of the ownership, which may have expired.", None)
     ]
 
 
@@ -92,14 +92,14 @@ class _CoOwned(View):
     """The fields of a listing that can have co-owners."""
 
     extra_owners: Annotated[tuple[UserId, ...], described("The co-owners.")]
-    invited: Annotated[tuple[UserId, ...], described("Users who have not accepted yet.", [])]
+    invited: Annotated[tuple[UserId, ...], described("The invited users, who have not accepted yet.", [])]
 
 
 class _Counted(View):
     """The fields of a listing whose program pushes counts."""
 
-    server_count: Annotated[Count | None, described("The last that the bot has told.", 1_200)]
-    command_count: Annotated[Count | None, described("The last that the bot has told.", 42)]
+    server_count: Annotated[Count | None, described("The last count that the bot has pushed.", 1_200)]
+    command_count: Annotated[Count | None, described("The last count that the bot has pushed.", 42)]
     counts_updated_at: Moment | None
     actual_server_count: Annotated[Count | None, described("The count that the operator has set.", 1_200)]
 
@@ -107,17 +107,19 @@ class _Counted(View):
 class ChangeView(View):
     """A change of an approved listing, about which no moderator has decided yet."""
 
-    version: Annotated[str, described("Send it with a decision.", "5f1e9c02a7d46b83")]
+    version: Annotated[
+        str, described("The version of the change. Send it with a decision.", "5f1e9c02a7d46b83")
+    ]
     is_public: Annotated[
         bool,
         described(
-            "True if everybody sees the proposed version until the decision; false if they see "
-            "the agreed one (`review.edits`)."
+            "True if everybody sees the proposed version until the decision; false if they see the "
+            "agreed version (`review.edits`)."
         ),
     ]
     sent_by: ActorName
     sent_at: Moment
-    waiting_since: Annotated[Moment, described("When the first of its edits was sent.")]
+    waiting_since: Annotated[Moment, described("The time when the first edit of the change was sent.")]
 
 
 class ServerCheckView(View, rename={"at_ms": "at"}):
@@ -128,13 +130,13 @@ class ServerCheckView(View, rename={"at_ms": "at"}):
     have: Annotated[
         Count | None,
         described(
-            "Members, days of age, NSFW channels that it must not have; else 1 for yes, 0 for "
-            "no. Null where it is unknown."
+            "The number of members, of days of age, or of NSFW channels; for other conditions 1 for "
+            "yes and 0 for no. Null if it is unknown."
         ),
     ]
-    need: Annotated[Count, described("The least; of `nsfw` the most.")]
+    need: Annotated[Count, described("The least number that is allowed; for `nsfw` the greatest.")]
     at_ms: Moment
-    channels: Annotated[tuple[str, ...], described("The first of the NSFW channels, by their names.", [])]
+    channels: Annotated[tuple[str, ...], described("The names of the first NSFW channels.", [])]
 
 
 class EligibilityView(
@@ -145,21 +147,33 @@ class EligibilityView(
     outcome: Annotated[CheckOutcome, example("pass")]
     at_ms: Moment
     checks: tuple[ServerCheckView, ...]
-    failing_ms: Annotated[Moment | None, described("Of an approved server; null while none fails.", None)]
+    failing_ms: Annotated[
+        Moment | None,
+        described("The time when an approved server began to fail a condition; null if it fails none.", None),
+    ]
     hidden_ms: Annotated[
-        Moment | None, described("Since when nobody can see it or vote for it; null while they can.", None)
+        Moment | None,
+        described(
+            "The time when the server was hidden, so that nobody can see it or vote for it; null if it is "
+            "not hidden.",
+            None,
+        ),
     ]
 
 
-_Eligibility = Annotated[EligibilityView | None, described("Null for a server that was never checked.")]
+_Eligibility = Annotated[
+    EligibilityView | None, described("The last check; null if the server was never checked.")
+]
 
 
 class StatsProblemView(View):
-    """A field of a bot's pushes that was not taken."""
+    """A field of a bot's pushes that was rejected."""
 
-    field: Annotated[str, described(f"Its name, cut after {NAME_CHARACTERS} characters.", "commands_count")]
+    field: Annotated[
+        str, described(f"The name of the field, cut after {NAME_CHARACTERS} characters.", "commands_count")
+    ]
     problem: Problem
-    given: Annotated[JsonType, described("The type of what it held.", "number")]
+    given: Annotated[JsonType, described("The JSON type of the value.", "number")]
     reason: Annotated[str, example("The field is named command_count.")]
     times: Positive
     last_at: Moment
@@ -168,8 +182,9 @@ class StatsProblemView(View):
 StatsProblemViews = Annotated[
     tuple[StatsProblemView, ...],
     described(
-        "Fields of the bot's pushes that were not taken since this process began: the last "
-        f"{FIELDS_PER_BOT}, the newest first. Only pushes with a valid key are read, and no value is kept."
+        "Fields of the bot's pushes that were rejected since this process began: the last "
+        f"{FIELDS_PER_BOT}, the newest first. Only pushes with a valid key count, and no value is "
+        "kept."
     ),
 ]
 

@@ -142,7 +142,7 @@ SUBMIT = Action(
     summary="Submit a {thing}",
     about={
         kind.plural: (
-            "The {thing} is in review until it is approved or denied."
+            "The {thing} is in review until a moderator approves or denies it."
             if kind.review
             else "Everybody sees the {thing} at once."
         )
@@ -159,7 +159,7 @@ LIST = Action(
     run=index,
     route="GET /manage/{kind}",
     summary="List {kind}",
-    about="In the order of their ids as text, in pages.",
+    about="The list is in pages, in the order of the ids as text.",
     outcome="A page of {kind}.",
     command=Command(
         "{kind} list",
@@ -174,7 +174,7 @@ SHOW = Action(
     access=Access("see"),
     route="GET /manage/{kind}/{id}",
     summary="Show a {thing}",
-    about="All that is known of the {thing} but its keys, votes and deliveries.",
+    about="The answer has everything about the {thing} except its keys, votes and deliveries.",
     outcome={
         kind.plural: "The {thing}, and recent errors of its pushes." if kind.stats else "The {thing}."
         for kind in KINDS
@@ -188,10 +188,11 @@ EDIT = Action(
     route="PUT /manage/{kind}/{id}",
     summary="Edit a {thing}",
     about=(
-        "Replaces what its owner wrote. An approved one stays approved, and has a `change` until a "
-        "moderator decides about it; `review.edits` says what everybody sees meanwhile. A denied one "
-        "is in review again. While its owner is under a quarantine to submit, nobody can edit it. A "
-        "new `owner_id` takes effect at once. To ask the new owner first, offer the {thing} to them."
+        "Replaces the profile. An approved {thing} stays approved; its edit is a `change` until a "
+        "moderator decides, and `review.edits` of the settings says which version everybody sees "
+        "until then. A denied {thing} goes back to review. Nobody can edit a {thing} whose owner "
+        "is under a quarantine for `submit`. A new `owner_id` takes effect at once. To ask the new "
+        "owner first, offer them the {thing}."
     ),
     outcome="The {thing}.",
     refuses=("owner_quarantined",),
@@ -203,8 +204,13 @@ REMOVE = Action(
     access=Access("remove", fresh=True),
     route="DELETE /manage/{kind}/{id}",
     summary="Remove a {thing}",
-    about="Its keys, its webhook, its votes and its deliveries go with it.",
-    outcome="It is gone.",
+    about={
+        kind.plural: "The {thing} is removed with its "
+        + ("keys, " if kind.keys else "")
+        + "webhook, votes and deliveries."
+        for kind in KINDS
+    },
+    outcome="Confirmation that the {thing} is removed.",
     command=Command(
         "{kind} remove",
         loses={
@@ -220,12 +226,12 @@ SET_ACTUAL_COUNT = Action(
     run=set_actual_count,
     route="PUT /manage/{kind}/{id}/actual-server-count",
     of="stats",
-    summary="Set how many servers a {thing} is really in",
+    summary="Set a {thing}'s actual server count",
     about=(
-        "Counts that the {thing} pushes are compared with this number, while `guild_counts.source` of the "
-        "settings is `operator`. With `platform`, it is used if the chat platform tells no count."
+        "The {thing}'s pushes are compared with this number if the setting guild_counts.source is operator. "
+        "If the setting is platform, the number is used only if the chat platform gives no count."
     ),
-    outcome="The number.",
+    outcome="The saved number.",
     command=Command("counts"),
 )
 SET_LIMITS = Action(
@@ -233,8 +239,8 @@ SET_LIMITS = Action(
     run=set_limits,
     route="PUT /manage/{kind}/{id}/limits",
     of="keys",
-    summary="Give a {thing} limits of its own",
-    about="Replaces both: a limit left out is the deployment's default again.",
+    summary="Set a {thing}'s rate limits",
+    about="Replaces both limits. A limit that is left out is the deployment's default.",
     outcome="The {thing}'s own limits.",
     command=Command("limits"),
 )

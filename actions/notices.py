@@ -14,7 +14,9 @@ from people import choices
 NOTICES = 50
 """The notices on one page."""
 ReminderMessageState = Literal["none", "pending", "delivered", "failed"]
-ListingPath = Annotated[str, described(f"Its path in this API, such as `{KINDS[0]}/<id>`.", SAMPLE_REF)]
+ListingPath = Annotated[
+    str, described(f"The listing's path in this API, such as `{KINDS[0]}/<id>`.", SAMPLE_REF)
+]
 
 
 class NoticeView(View):
@@ -25,45 +27,50 @@ class NoticeView(View):
     at: Moment
     by: ActorName
     deed: Annotated[AuditAction, example("approved")]
-    about: Annotated[str, described("Its object, such as the reason of a denial; or empty.", "")]
-    is_new: Annotated[bool, described("True until the user has seen it.")]
+    about: Annotated[
+        str,
+        described("The object of the action, such as the reason of a denial; empty if there is none.", ""),
+    ]
+    is_new: Annotated[bool, described("True until the user has seen the notice.")]
 
 
 class UserNotices(Success):
     """The notices of a user, the newest first."""
 
-    unread: Annotated[Count, described("All that are new, also those that are not in the list.")]
-    notices: Annotated[tuple[NoticeView, ...], described(f"The newest {NOTICES}.")]
+    unread: Annotated[
+        Count, described("The number of all new notices, including those that are not in the list.")
+    ]
+    notices: Annotated[tuple[NoticeView, ...], described(f"The newest {NOTICES} notices.")]
     next: NoMore = None
 
 
 class ReminderView(View):
-    """The wish of a user to be told when they may vote for a listing again."""
+    """A reminder for a user: they may vote for the listing again."""
 
     listing: ListingPath
     name: ListingName
-    set_at: Annotated[Moment, described("When the user turned it on.")]
+    set_at: Annotated[Moment, described("The time when the user turned the reminder on.")]
     ends_at: Annotated[
         Count | None,
         described(
-            "The end of the user's last cooldown, in Unix milliseconds; null if there is none, "
-            "or if it was over before.",
+            "The end of the user's last cooldown, in Unix milliseconds; null if there is none, or if "
+            "it ended before the reminder was turned on.",
             1_750_086_400_000,
         ),
     ]
-    is_due: Annotated[bool, described("True if the site shows the user that reminder now.")]
-    is_new: Annotated[bool, described("True if it is due, until the user has seen it.")]
+    is_due: Annotated[bool, described("True if the site shows the reminder to the user now.")]
+    is_new: Annotated[bool, described("True if the reminder is due and the user has not seen it yet.")]
     message: Annotated[
         ReminderMessageState,
         described(
-            "The direct message about that end: `none` was attempted yet, or it is `pending`, "
-            "`delivered` or `failed`."
+            "The state of the direct message about this cooldown: `none` if nothing was attempted yet, "
+            "else `pending`, `delivered` or `failed`."
         ),
     ]
 
 
 class UserReminders(Success):
-    """The reminders of a user that hold, in the order of their listings."""
+    """The reminders of a user that are on, in the order of their listings."""
 
     reminders: tuple[ReminderView, ...]
     next: NoMore = None
@@ -139,7 +146,10 @@ LIST_NOTICES = Action(
     run=notices,
     route="GET /manage/users/{id}/notices",
     summary="List a user's notices",
-    about="What others did with the listings that the user owns, as the user reads it on the site.",
+    about=(
+        "A notice tells the user what others did with a listing that the user owns. The site shows "
+        "the same notices."
+    ),
     outcome="The newest notices.",
     refuses=("no_such_user",),
     command=Command("users notices"),
@@ -149,8 +159,8 @@ LIST_REMINDERS = Action(
     run=reminders_of,
     route="GET /manage/users/{id}/reminders",
     summary="List a user's reminders",
-    about="The listings of which the user wants to be told when they may vote again.",
-    outcome="The reminders.",
+    about="A reminder tells the user that they may vote for a listing again.",
+    outcome="The reminders that are on.",
     refuses=("no_such_user",),
     command=Command("users reminders"),
 )
@@ -158,9 +168,9 @@ CLEAR_REMINDERS = Action(
     name="clearReminders",
     run=clear_reminders,
     route="DELETE /manage/users/{id}/reminders",
-    summary="Turn all reminders of a user off",
-    about="The user gets no reminders any more, and may turn them on again.",
-    outcome="No reminder is on.",
+    summary="Turn off all reminders of a user",
+    about="The user gets no more reminders, but may turn them on again.",
+    outcome="Confirmation that no reminder is on.",
     refuses=("no_such_user",),
     command=Command("users clear-reminders"),
 )

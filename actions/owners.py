@@ -67,13 +67,13 @@ async def take_over(call: Call, user: str, evidence: owners.Evidence) -> Success
 
 
 _INVITING = (
-    "The user has no rights before they accept. They find the invitation under `/me`: Votegate sends "
-    "them no\nmessage."
+    "The user has no rights before they accept. The user finds the invitation under `/me`: "
+    "Votegate sends no message about it."
 )
 _SUCCESSOR = {"id": Option(argument="id"), "heir": Option(argument="user_id")}
 _ACCEPTING = (
-    "Call it when the heir has agreed on a page of your own. All invitations end. It is refused while the "
-    "heir or the owner is under a quarantine for `submit`."
+    "Call it when the heir has agreed on a page of your own. All invitations end. The call is "
+    "refused while the heir or the owner is under a quarantine for `submit`."
 )
 _STAYING = " The former owner stays as a co-owner if there is room."
 
@@ -113,8 +113,8 @@ END_CO_OWNER = Action(
     of="co_owners",
     summary="Remove a co-owner, or end an invitation",
     about=(
-        "Call it when a user leaves or declines, or when the owner removes somebody. Keys that the user made "
-        "still work: `made_by` in the list of keys shows which ones."
+        "Call it when a user leaves or declines, or when the owner removes a user. Keys that the "
+        "user made still work: `made_by` in the list of keys names their makers."
     ),
     outcome="The {thing}, without the user.",
     refuses=("no_extra_owner",),

@@ -16,14 +16,14 @@ from languages.said import Fault
 PAGE = 50
 MAX_PAGE = 500
 
-ABOUT_AFTER = About("The `next` of the page before.")
+ABOUT_AFTER = About("The `next` of the previous page.")
 IS_CURSOR = Says(Fault("not_a_cursor"))
-_STATE = About("Only those in this state.")
+_STATE = About("Return only entries in this state.")
 PageLimit = Annotated[
     int,
     Between(1, MAX_PAGE),
     Says(Fault("page_out_of_range", {"most": MAX_PAGE})),
-    About("How many there are on a page at most."),
+    About("The most entries on a page."),
 ]
 
 
@@ -69,4 +69,6 @@ class DeliveriesQuery(Form, frozen=True):
     after: Annotated[Annotated[str, matching(DELIVERY_CURSOR_PATTERN)] | None, IS_CURSOR, ABOUT_AFTER] = None
     limit: PageLimit = PAGE
     state: Annotated[DeliveryState | None, one_of(DeliveryState), _STATE] = None
-    type: Annotated[WebhookEvent | None, one_of(WebhookEvent), About("Only those of this event.")] = None
+    type: Annotated[
+        WebhookEvent | None, one_of(WebhookEvent), About("Return only deliveries of this event.")
+    ] = None

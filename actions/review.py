@@ -49,7 +49,7 @@ class NewNote(Form, frozen=True):
         str,
         Size(1, review.NOTE_CHARACTERS),
         About(
-            f"For moderators alone. {ABOUT_PROSE}",
+            f"For moderators only. {ABOUT_PROSE}",
             "The invite works. I ask the owner about the permissions that it wants.",
         ),
         IN_PROSE,
@@ -62,7 +62,7 @@ class QueueQuery(Form, frozen=True):
     after: Annotated[
         Annotated[str, matching(QUEUE_CURSOR_PATTERN)] | None,
         IS_CURSOR,
-        About("The `next` of the page before.", _CURSOR_EXAMPLE),
+        About("The `next` of the previous page.", _CURSOR_EXAMPLE),
     ] = None
     limit: PageLimit = PAGE
 
@@ -75,23 +75,28 @@ class WaitingListing(View):
     id: ListingId
     what: Annotated[
         Literal["submission", "change"],
-        described("`change`: the listing is approved, and what changed waits."),
+        described(
+            "`submission`: the listing is in review. `change`: the listing is "
+            "approved, and a change of it waits."
+        ),
     ]
-    name: Annotated[ListingName, described("Of a change, the new name.")]
+    name: Annotated[ListingName, described("The name of the listing; for a change, the proposed name.")]
     owner_id: UserId
-    since: Annotated[Moment, described("Unix time in milliseconds since when it waits.")]
-    claimed_by: Annotated[ActorName | None, described("Who is at it; null for nobody.")]
-    proven: Annotated[bool, described("True if its owner has proven to control it.")]
+    since: Annotated[Moment, described("The time when it began to wait, in Unix milliseconds.")]
+    claimed_by: Annotated[
+        ActorName | None, described("The moderator who has claimed the review; null if nobody has.")
+    ]
+    proven: Annotated[bool, described("True if the owner has proven to control the listing.")]
 
 
 class QueuePage(Success):
-    """The listings in review and the changes, the one that waits for longest first."""
+    """The listings in review and the changes, the one that has waited longest first."""
 
     usual_wait_ms: Annotated[
         Count | None,
         described(
-            f"Half of the last {USUAL_OF} decisions came within this time after the listing was "
-            f"sent; null while fewer than {USUAL_FROM} are known.",
+            f"The median time that a listing waited for its decision, over the last {USUAL_OF} "
+            f"decisions; null if fewer than {USUAL_FROM} are known.",
             21_600_000,
         ),
     ]
@@ -100,9 +105,11 @@ class QueuePage(Success):
 
 
 class ClaimAnswer(Success):
-    """The moderator who is at the review, and since when."""
+    """The moderator who has claimed the review, and the time of the claim."""
 
-    claimed_by: Annotated[ActorName | None, described("Null for nobody.")]
+    claimed_by: Annotated[
+        ActorName | None, described("The moderator who has claimed the review; null if nobody has.")
+    ]
     claimed_at: Moment | None
 
 
@@ -117,7 +124,7 @@ class NoteView(View):
 class NoteList(Success):
     """The notes of moderators on a listing."""
 
-    notes: Annotated[tuple[NoteView, ...], described(f"The last {NOTES_KEPT}, the newest first.")]
+    notes: Annotated[tuple[NoteView, ...], described(f"The last {NOTES_KEPT} notes, the newest first.")]
     next: NoMore = None
 
 
@@ -242,10 +249,10 @@ SHOW_QUEUE = Action(
     name="showQueue",
     run=show_queue,
     route="GET /manage/queue",
-    summary="Show what waits for a decision",
+    summary="Show the review queue",
     about=(
-        "Bots and servers in review, and changes of approved ones, in pages. The one that waits for "
-        "longest is first."
+        "The queue has the listings in review and the changes of approved listings, in pages. The "
+        "one that has waited longest comes first."
     ),
     outcome="A page of the queue.",
     command=Command("review queue"),
@@ -256,12 +263,12 @@ CLAIM = Action(
     access=Access("review"),
     route="POST /manage/{kind}/{id}/claim",
     of="review",
-    summary="Take the review of a {thing} on",
+    summary="Claim the review of a {thing}",
     about=(
-        "Tells other moderators who is at it, and forbids them nothing. It takes the place of the "
-        "claim of another one."
+        "Other moderators see that you review it. They can still decide. Your claim replaces the "
+        "claim of another moderator."
     ),
-    outcome="Who is at it now.",
+    outcome="The claim after the call.",
     refuses=("not_in_review",),
     command=Command("review claim"),
 )
@@ -271,9 +278,9 @@ RELEASE = Action(
     access=Access("review"),
     route="DELETE /manage/{kind}/{id}/claim",
     of="review",
-    summary="Give the review of a {thing} back",
-    about="Ends your own claim. That of another moderator stays.",
-    outcome="Who is at it now.",
+    summary="Release your claim on a {thing}",
+    about="Your own claim ends. A claim of another moderator stays.",
+    outcome="The claim after the call.",
     refuses=("not_in_review",),
     command=Command("review release"),
 )
@@ -284,7 +291,7 @@ SHOW_NOTES = Action(
     route="GET /manage/{kind}/{id}/notes",
     of="review",
     summary="Show the notes on a {thing}",
-    about="What moderators note for each other. Owners never see it.",
+    about="Moderators write notes for each other. Owners never see them.",
     outcome="The newest notes.",
     command=Command("review notes"),
 )
@@ -294,13 +301,16 @@ NOTE = Action(
     access=Access("review"),
     route="POST /manage/{kind}/{id}/notes",
     of="review",
-    summary="Note something on a {thing}",
-    about="For other moderators. With too many notes, the oldest one goes.",
-    outcome="The newest notes, this one included.",
+    summary="Add a note to a {thing}",
+    about=(
+        "The note is for other moderators; owners never see it. If there are too many notes, the "
+        "oldest is deleted."
+    ),
+    outcome="The newest notes, including this one.",
     status=201,
     command=Command(
         "review note",
-        "Note something on a listing.\n\nTEXT is for other moderators. The owner never sees it.",
+        "Add a note to a listing.\n\nTEXT is for other moderators. The owner never sees it.",
         {"text": Option()},
     ),
 )
@@ -311,7 +321,11 @@ APPROVE = Action(
     route="POST /manage/{kind}/{id}/approve",
     of="review",
     summary="Approve a {thing} in review",
-    about="From then on it can be voted for, and a bot can have API keys.",
+    about={
+        kind.plural: "It becomes public: users can vote for it"
+        + (", and it can have API keys." if kind.keys is not None else ".")
+        for kind in KINDS
+    },
     outcome="The {thing}.",
     refuses=("not_in_review",),
     command=Command("{kind} approve"),
@@ -323,7 +337,7 @@ DENY = Action(
     route="POST /manage/{kind}/{id}/deny",
     of="review",
     summary="Deny a {thing} in review",
-    about="It goes back to review when its owner edits it.",
+    about="Its owner sees the reason, and can edit the {thing} to send it to review again.",
     outcome="The {thing}, denied.",
     refuses=("not_in_review", "is_approved"),
     command=Command(
@@ -340,9 +354,9 @@ WITHDRAW = Action(
     of="review",
     summary="Withdraw the approval of a {thing}",
     about={
-        kind.plural: "It is denied from then on: nobody sees it or votes for it"
-        + (", and its API keys answer 401 until it is approved again." if kind.keys is not None else ".")
-        + " It goes back to review when its owner edits it."
+        kind.plural: "It is no longer public, and nobody can vote for it, until it is approved again."
+        + (" Its API keys are refused until then." if kind.keys is not None else "")
+        + " Its owner sees the reason, and can edit the {thing} to send it to review again."
         for kind in KINDS
     },
     outcome="The {thing}, denied.",
@@ -360,7 +374,7 @@ AGREE = Action(
     route="POST /manage/{kind}/{id}/change/agree",
     of="review",
     summary="Agree to the change of a {thing}",
-    about="Everybody sees the proposed version from then on.",
+    about="Everybody sees the proposed version from now on.",
     outcome="The {thing}.",
     refuses=("no_change", "other_version"),
     command=Command(
@@ -378,7 +392,8 @@ REFUSE = Action(
     of="review",
     summary="Refuse the change of a {thing}",
     about=(
-        "Everybody sees the version agreed to last. The proposed one is gone; its owner reads the reason."
+        "Everybody sees the version that was agreed to last. The proposed version is discarded, and the "
+        "owner sees the reason."
     ),
     outcome="The {thing}.",
     refuses=("no_change", "other_version"),

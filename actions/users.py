@@ -41,10 +41,8 @@ from people.user_sessions import SHOWN_DIGITS, digests_of, end_everyone, end_ses
 from votes.rules import erase_user, keep_cooldowns
 
 ACTS: tuple[QuarantinedAct, ...] = get_args(QuarantinedAct)
-Username = Annotated[
-    str | None, described("As the chat platform said at the last sign-in; null before the first.", "ada")
-]
-DisplayName = Annotated[str | None, described("Null for a user who has none, too.", "Ada")]
+Username = Annotated[str | None, described("The name at the last sign-in; null before the first one.", "ada")]
+DisplayName = Annotated[str | None, described("The display name; null if the user has none.", "Ada")]
 
 
 SESSION_PATTERN = f"^[0-9a-f]{{{SHOWN_DIGITS}}}$"
@@ -60,7 +58,10 @@ class QuarantineTerms(Form, frozen=True):
     ]
     until: Annotated[
         Annotated[int, Between(0, LAST_MS)] | None,
-        About("When it ends, in Unix milliseconds, later than now; left out or null for no end."),
+        About(
+            "The time when the quarantine ends, in Unix milliseconds, later than now. It has no end if "
+            "this is left out or null."
+        ),
     ] = None
 
 
@@ -68,14 +69,15 @@ class QuarantineView(View):
     """An act that is forbidden to a user, or was."""
 
     act: Annotated[QuarantinedAct, example("vote")]
-    reason: Annotated[str, described("The user may see it.", "You voted from many accounts.")]
+    reason: Annotated[str, described("The reason, which the user can see.", "You voted from many accounts.")]
 
     by: ActorName
     since: Moment
     until: Annotated[
         Count | None,
         described(
-            "The time when it ends or ended, in Unix milliseconds; null for no end.", 1_750_604_800_000
+            "The time when the quarantine ends or ended, in Unix milliseconds; null for no end.",
+            1_750_604_800_000,
         ),
     ]
     in_force: Annotated[bool, example(True)]
@@ -87,22 +89,26 @@ class UserView(View):
     id: UserId
     username: Username
     display_name: DisplayName
-    locale: Annotated[str | None, described("The language that the user has chosen there.", "en-GB")]
+    locale: Annotated[str | None, described("The language that the user has chosen on the site.", "en-GB")]
     first_at: Annotated[
         Count | None,
-        described("The first sign-in, appointment or quarantine; null if there was none.", 1_747_000_000_000),
+        described(
+            "The time of the first sign-in, appointment or quarantine; null if there was none.",
+            1_747_000_000_000,
+        ),
     ]
     moderator: Annotated[
         ModeratorSource | None,
         described(
-            "`settings` for one whom `web.moderators` names, else `appointed`; null for a user "
-            "who does not moderate.",
+            "`settings` for a user whom `web.moderators` names, `appointed` for other moderators; null "
+            "for a user who is no moderator.",
             None,
         ),
     ]
-    sessions: Annotated[Count, described("How many browsers are signed in.")]
+    sessions: Annotated[Count, described("The number of browsers that are signed in.")]
     quarantines: Annotated[
-        tuple[QuarantineView, ...], described("The last of each act, also those that are over.")
+        tuple[QuarantineView, ...],
+        described("The last quarantine for each act, including those that have ended."),
     ]
 
 
@@ -125,7 +131,8 @@ class ModeratorView(View):
     username: Username
     display_name: DisplayName
     moderator: Annotated[
-        ModeratorSource, described("`settings` for one whom `web.moderators` names, else `appointed`.")
+        ModeratorSource,
+        described("`settings` for a moderator whom `web.moderators` names, `appointed` for others."),
     ]
 
 
@@ -140,9 +147,12 @@ class UserSessionView(View):
     """A browser that is signed in."""
 
     id: Annotated[str, Meta(pattern=SESSION_PATTERN), example("4f1d0c9a7b3e5826")]
-    label: Annotated[str, described("The browser and its system, as it called itself.", "Firefox on Linux")]
+    label: Annotated[
+        str,
+        described("The browser and its system, as its `User-Agent` header names them.", "Firefox on Linux"),
+    ]
     opened_at: Moment
-    seen_at: Annotated[Moment, described("Its last use, which is written once an hour at most.")]
+    seen_at: Annotated[Moment, described("The last use of the session, which is saved at most once an hour.")]
 
 
 class UserSessions(Success):
@@ -308,13 +318,14 @@ LIST_USERS = Action(
     route="GET /manage/users",
     summary="List users",
     about=(
-        "Those who have signed in, were made moderators, or were put under quarantine. In the order of their "
-        "ids as text, in pages."
+        "The list has the users who have signed in, were appointed as moderators, or were put "
+        "under quarantine. It is in pages, in the order of the ids as text."
     ),
     outcome="A page of users.",
     command=Command(
         "users list",
-        "List all users.\n\nThey have signed in, were made moderators, or were put under quarantine.",
+        "List all users.\n\nThese are the users who have signed in, were appointed as moderators, or "
+        "were put under quarantine.",
         is_whole=True,
     ),
 )
@@ -323,7 +334,9 @@ SHOW_USER = Action(
     run=show,
     route="GET /manage/users/{id}",
     summary="Show a user",
-    about="The name, whether the user moderates, and what is forbidden to the user.",
+    about=(
+        "The answer has the user's name, role as a moderator, quarantines, and number of signed-in browsers."
+    ),
     outcome="The user.",
     refuses=("no_such_user",),
     command=Command("users show"),
@@ -333,16 +346,17 @@ FORGET_USER = Action(
     run=forget,
     access=Access(fresh=True),
     route="DELETE /manage/users/{id}",
-    summary="Forget a user",
+    summary="Erase a user",
     about=(
-        "Removes all that is known of the user, the user's votes, and every delivery that names the user, "
-        "everywhere. The user stops being a co-owner of listings. A quarantine in force stays until it ends: "
-        "lift it first. The user may vote again at once. Succeeds for an unknown user, too."
+        "Removes everything about the user, the user's votes, and every delivery that names the "
+        "user, on all nodes. The user stops being a co-owner of listings, and may vote again at "
+        "once. A quarantine in force stays until it ends, unless you lift it first. The call "
+        "succeeds for an unknown user, too."
     ),
-    outcome="The user's votes, and the deliveries that name the user, are gone.",
+    outcome="Confirmation that the user is erased.",
     command=Command(
         "users erase",
-        loses="This removes all that is known of user {id}, with votes and deliveries, everywhere.",
+        loses="This removes everything about the user {id}, with votes and deliveries, on all nodes.",
     ),
 )
 LIST_MODERATORS = Action(
@@ -350,7 +364,9 @@ LIST_MODERATORS = Action(
     run=moderators,
     route="GET /manage/moderators",
     summary="List moderators",
-    about="Those whom `web.moderators` names, and those who were appointed.",
+    about=(
+        "The list has the moderators whom the setting `web.moderators` names, and those who were appointed."
+    ),
     outcome="The moderators.",
     command=Command("moderators list"),
 )
@@ -358,18 +374,21 @@ APPOINT_MODERATOR = Action(
     name="appointModerator",
     run=appoint,
     route="PUT /manage/users/{id}/moderator",
-    summary="Make a user a moderator",
-    about="Also one who has never signed in. Sessions of moderators end earlier, from now on.",
-    outcome="The user.",
+    summary="Appoint a moderator",
+    about=(
+        "The user may never have signed in yet. From now on the user's sessions end earlier, as those of all "
+        "moderators do."
+    ),
+    outcome="The user, as a moderator.",
     command=Command("moderators add"),
 )
 DISMISS_MODERATOR = Action(
     name="dismissModerator",
     run=dismiss,
     route="DELETE /manage/users/{id}/moderator",
-    summary="Take the role of a moderator away",
-    about="It holds at once. Succeeds for a user who does not moderate, too.",
-    outcome="The user does not moderate.",
+    summary="Dismiss a moderator",
+    about="The user loses the role at once. The call succeeds for a user who is no moderator, too.",
+    outcome="Confirmation that the user is no moderator.",
     refuses=("moderator_by_settings",),
     command=Command("moderators remove"),
 )
@@ -378,17 +397,17 @@ QUARANTINE_USER = Action(
     run=impose,
     finds=user_and_act,
     route="PUT /manage/users/{id}/quarantines/{act}",
-    summary="Forbid an act to a user",
+    summary="Impose a quarantine on a user",
     about="""\
-For a time, or until it is lifted; also to a user who has never signed in. It takes the place of an earlier
-quarantine of the same act.
+A quarantine forbids the user an act for a time, or until it is lifted. The user may never have signed in
+yet. A new quarantine replaces an earlier one for the same act.
 
-A user who may not sign in is signed out everywhere.""",
-    outcome="The user.",
+A user under a quarantine for `sign_in` is signed out everywhere.""",
+    outcome="The user, with the quarantine.",
     command=Command(
         "users quarantine",
-        "Forbid an act to a user.\n\nREASON is shown to the user. Without --until or --for it has no end. "
-        "Who may not sign in is signed out.",
+        "Impose a quarantine on a user.\n\nREASON is shown to the user. Without --until or --for the "
+        "quarantine has no end. With sign_in the user is also signed out.",
         {"act": Option(choices=ACTS), "reason": Option(), "until": Option(reads="end")},
     ),
 )
@@ -397,12 +416,12 @@ LIFT_QUARANTINE = Action(
     run=lift,
     route="DELETE /manage/users/{id}/quarantines/{act}",
     summary="Lift a quarantine",
-    about="The user may do it again at once.",
-    outcome="It is over.",
+    about="The user may do the act again at once.",
+    outcome="Confirmation that the quarantine has ended.",
     refuses=("no_such_quarantine",),
     command=Command(
         "users lift",
-        "Lift a quarantine. The user may do it again at once.",
+        "Lift a quarantine.\n\nThe user may do the act again at once.",
         {"act": Option(choices=ACTS)},
     ),
 )
@@ -411,7 +430,7 @@ LIST_SESSIONS = Action(
     run=sessions_of,
     route="GET /manage/users/{id}/sessions",
     summary="List a user's sessions",
-    about="The browsers that are signed in.",
+    about="Each session is a browser that is signed in.",
     outcome="The open sessions.",
     refuses=("no_such_user",),
     command=Command("users sessions"),
@@ -422,7 +441,7 @@ END_SESSIONS = Action(
     route="DELETE /manage/users/{id}/sessions",
     summary="End all sessions of a user",
     about="The user is signed out everywhere, and may sign in again.",
-    outcome="No browser is signed in.",
+    outcome="Confirmation that all sessions of the user have ended.",
     refuses=("no_such_user",),
     command=Command("users end-sessions", loses="This signs the user {id} out everywhere."),
 )
@@ -432,19 +451,19 @@ END_ALL_SESSIONS = Action(
     route="DELETE /manage/sessions",
     summary="End the sessions of all users",
     about=(
-        "Everybody is signed out everywhere, and may sign in again. Sessions that begin meanwhile stay. "
-        "After a 503, send it again."
+        "All users are signed out everywhere, and may sign in again. Sessions that begin during "
+        "the call stay. If the answer is 503, send the request again."
     ),
-    outcome="How many sessions it has ended.",
-    command=Command("users end-all-sessions", loses="This signs everybody out everywhere."),
+    outcome="The number of ended sessions.",
+    command=Command("users end-all-sessions", loses="This signs all users out everywhere."),
 )
 END_SESSION = Action(
     name="endSession",
     run=end_session,
     route="DELETE /manage/users/{id}/sessions/{session_id}",
     summary="End a session of a user",
-    about="That browser is signed out.",
-    outcome="It is over.",
+    about="The browser with this session is signed out.",
+    outcome="Confirmation that the session has ended.",
     refuses=("no_such_user", "no_such_session"),
     command=Command("users end-session", loses="This ends the session {session_id} of the user {id}."),
 )

@@ -80,19 +80,19 @@ DeliveryCursor = Annotated[
 ActorName = Annotated[
     str,
     described(
-        "`operator`; `gateway`, for what it did on its own; `users/` and an id; or `erased`, "
-        "for a user who was erased since.",
+        "`operator`; `gateway` for an action of the gateway itself; `users/` and an id; or "
+        "`erased` for a user who was erased later.",
         "users/223456789012345678",
     ),
 ]
-NEXT = "Give it as `after` to get the next page; null on the last one."
-NoMore = Annotated[None, described("The list is whole.")]
+NEXT = "Send it as `after` to get the next page; null on the last page."
+NoMore = Annotated[None, described("Always null: the list is complete.")]
 
 Hint = Annotated[
     str,
     described(
-        "The reason why the bot's first push of `server_count` would be answered 500, and what "
-        "to do. Left out where nothing is missing."
+        "The reason why the bot's first push of `server_count` would be answered 500, and the fix. "
+        "Left out if nothing is missing."
     ),
 ]
 

@@ -34,7 +34,7 @@ from votes.rules import KeptCooldowns, VoteRemoval, cast_vote, remove_votes
 class CastVote(Success, rename={"last_ms": "lastVote", "next_ms": "nextVoteAt"}):
     """The vote that was cast."""
 
-    vote: Annotated[Positive, described("How often the user has voted, over all time.")]
+    vote: Annotated[Positive, described("The number of the user's votes, over all time.")]
     last_ms: Moment
     next_ms: Annotated[Moment, described("The time when the user can vote again.")]
 
@@ -77,7 +77,7 @@ class HourVoters(View):
 
 
 class TopVoterView(View):
-    """A voter who lets owners see this."""
+    """A voter who lets owners see their name."""
 
     user: Snowflake
     name: str
@@ -85,7 +85,7 @@ class TopVoterView(View):
 
 
 class DayPushes(View):
-    """The counts that a bot has pushed on a day: the greatest of each, or null for one that it has not."""
+    """The counts that a bot has pushed on a day: the greatest of each, or null if it pushed none."""
 
     day: Day
     server_count: Count | None
@@ -93,7 +93,7 @@ class DayPushes(View):
 
 
 class ListingNumbers(Success):
-    """The votes for a listing by day and month. Votes that were struck out are not among them."""
+    """The votes for a listing by day and month. Removed votes are not among them."""
 
     total: Annotated[Count, described("The votes of all time, without those of erased users.", 1_204)]
     days: Annotated[
@@ -106,20 +106,20 @@ class ListingNumbers(Success):
     ]
     hours: Annotated[
         tuple[HourVoters, ...],
-        described("The latest vote of each voter, by hour.", [{"hour": 18, "voters": 64}]),
+        described("The number of voters by the hour of their latest vote.", [{"hour": 18, "voters": 64}]),
     ]
     top_voters: Annotated[
         tuple[TopVoterView, ...],
         described(
-            "Up to 10 who have voted most, of those who let owners see their names. Nobody does "
-            "unless they chose so on their own page.",
+            "Up to 10 users with the most votes, from those who let owners see their names. Users are "
+            "hidden unless they have chosen this on their own page.",
             [{"user": "444444444444444444", "name": "Ada", "votes": 31}],
         ),
     ]
     pushes: Annotated[
         tuple[DayPushes, ...],
         described(
-            "The last 90 days on which the bot has pushed counts, the oldest first. A server has none.",
+            "The last 90 days on which the bot pushed counts, the oldest first. Empty for a server.",
             [{"day": "2026-01-31", "server_count": 1_250, "command_count": 42}],
         ),
     ]
@@ -130,14 +130,14 @@ USERS_AT_ONCE = 100
 
 
 class StruckVotes(Success):
-    """The number of votes that a call has struck out, or would."""
+    """The number of votes that a call has removed, or would remove in a dry run."""
 
-    users: Annotated[Count, described("How many users' votes.")]
-    votes: Annotated[Count, described("How many votes these were together.")]
+    users: Annotated[Count, described("The number of users.")]
+    votes: Annotated[Count, described("The number of votes of these users.")]
     more: Annotated[
         bool,
         described(
-            "True if there are more within the time: make the call again. One takes those of "
+            "True if more users match: make the call again. One call takes the votes of "
             f"{MOST_USERS_REMOVED:,} users."
         ),
     ]
@@ -308,10 +308,10 @@ CAST_VOTE = Action(
     of="votes",
     summary="Cast a vote for a {thing}",
     about=(
-        "A user can vote for it again after $vote_cooldown. With a webhook set, its owner is told. A "
-        "user who may not vote is refused with the reason."
+        "The user can vote for it again after $vote_cooldown. If the {thing} has a webhook, it "
+        "gets the vote. A user under a quarantine for `vote` is refused, with the reason."
     ),
-    outcome="The vote is cast.",
+    outcome="The vote.",
     refuses=("quarantined", "votes_need_approval", "voted_too_soon"),
     status=201,
     command=Command(
@@ -323,12 +323,12 @@ CHECK_VOTES = Action(
     run=check,
     route="POST /manage/{kind}/{id}/votes/check",
     of="votes",
-    summary="Look many users' votes for a {thing} up",
-    about="Up to 1,000 users at once, answered in the order they are given in.",
-    outcome="How each user stands with it.",
+    summary="Check many users' votes for a {thing}",
+    about="Send up to 1,000 users. The answer has them in the same order.",
+    outcome="The vote status of each user.",
     command=Command(
         "votes check",
-        "Look up the votes of many users for a listing.",
+        "Check the votes of many users for a listing.",
         {"users": Option(reads="users", needed=True)},
     ),
 )
@@ -340,11 +340,11 @@ COUNT_VOTES = Action(
     of="votes",
     summary="Count a {thing}'s votes by day and month",
     about=(
-        "For each of the last 90 days and 24 months (UTC), and of all time. The hours are those of "
-        "the latest vote of each voter. Days and months count since the version that keeps them; "
-        "so do the counts that a bot has pushed."
+        "The answer has the votes of each of the last 90 days and 24 months (UTC), and of all "
+        "time. The hours are those of each voter's latest vote. Votes and pushed counts from "
+        "before the version that introduced these numbers are not in the days and months."
     ),
-    outcome="The numbers.",
+    outcome="The numbers of votes.",
     command=Command("votes count"),
 )
 REMOVE_VOTES = Action(
@@ -353,32 +353,40 @@ REMOVE_VOTES = Action(
     access=Access("decide"),
     route="POST /manage/{kind}/{id}/votes/strike",
     of="votes",
-    summary="Strike votes for a {thing} out",
+    summary="Remove votes for a {thing}",
     about=f"""\
-All votes of the users for the {{thing}} go, and its counts follow. The owner is told why, by a notice and by
-the webhook event `vote.struck`. The users cannot vote again before they could have anyway.
+Removes all votes of the chosen users for the {{thing}}, and lowers its counts. The owner gets the reason in
+a notice, and with the webhook event `vote.struck`. The users' cooldowns stay.
 
-Choose users, the flagged votes, or those whose last vote came within a time: {MOST_USERS_REMOVED:,} users in
-one call. What is struck out stays so at all nodes of a fleet. Of a user's earlier votes nobody knows the
-days: the numbers of days and months lose each user's last vote alone.""",
-    outcome="How much is struck out.",
+Choose users, the flagged votes, or the users whose last vote is within a time. One call takes
+{MOST_USERS_REMOVED:,} users. The votes are removed on all nodes of a fleet. The numbers by day and month
+lose only each user's last vote, because the days of earlier votes are not known.""",
+    outcome="The number of removed votes.",
     command=Command(
         "votes strike",
-        "Strike out all votes of users for a listing.\n\nName the users, or --flagged, or a time. One call "
-        "takes a thousand users: as long as the answer says more, make it again.",
+        "Remove all votes of users for a listing.\n\nName the users, or --flagged, or a time. One "
+        "call takes a thousand users: if the answer says that there are more, make the call again.",
         {
             "users": Option(reads="users"),
             "flagged": Option(
-                "--flagged", reads="flag", help="The users of all votes that a rule has flagged."
+                "--flagged", reads="flag", help="Choose the users of all votes that a rule has flagged."
             ),
             "since": Option(
-                "--since", reads="past", help="Users who voted last then or later: a time, or 24h ago."
+                "--since",
+                reads="past",
+                help="Choose the users who voted last then or later: a time, or 24h ago.",
             ),
-            "until": Option("--until", reads="past", help="And not later than this."),
-            "reason": Option("--reason", needed=True, help="The owner of the listing reads it."),
-            "dry_run": Option("--dry-run", reads="flag", help="Count the votes, and leave them."),
+            "until": Option(
+                "--until",
+                reads="past",
+                help="With --since: choose only users who voted last at this time or before.",
+            ),
+            "reason": Option(
+                "--reason", needed=True, help="The reason, which the owner of the listing reads."
+            ),
+            "dry_run": Option("--dry-run", reads="flag", help="Count the votes without removing them."),
         },
-        loses="This strikes out {votes} votes of {users} users.",
+        loses="This removes {votes} votes of {users} users.",
     ),
 )
 VOTE_ACTIONS = (CAST_VOTE, CHECK_VOTES, COUNT_VOTES, REMOVE_VOTES)

@@ -41,17 +41,18 @@ class WebhookView(View):
     url: Annotated[
         str,
         described(
-            "A chat platform's without its last part, which is a password.", "https://example.com/votes"
+            "The URL. For a chat platform's webhook, the last part is left out, because it is a password.",
+            "https://example.com/votes",
         ),
     ]
-    has_token: Annotated[bool, described("True if a token is set; it is never shown."), example(True)]
+    has_token: Annotated[bool, described("True if a token is set. The token is never shown."), example(True)]
     language: Annotated[
         Language | None,
         described("The language of messages to a chat platform; null for any other URL.", None),
     ]
     signed: Annotated[
         bool,
-        described("True if requests are signed; the secret is shown when it is made, and never again."),
+        described("True if requests are signed. The secret is shown only when it is made."),
         example(True),
     ]
     old_secret_until: Annotated[
@@ -59,13 +60,13 @@ class WebhookView(View):
     ]
     events: Annotated[tuple[WebhookEvent, ...], described("The events that the endpoint gets.", ["vote"])]
     saved_at: Moment
-    pending: Annotated[Count, described("Deliveries that wait, or are tried again.")]
+    pending: Annotated[Count, described("Deliveries that wait for an attempt.")]
     failed_in_a_row: Annotated[
-        Count, described("Events that failed for good since the last that was delivered.", 0)
+        Count, described("Events that have failed for good since the last success.", 0)
     ]
     suspension: Annotated[
         SuspensionView | None,
-        described("The reason why nothing is sent at the moment; null while events flow.", None),
+        described("The pause of the endpoint, with its reason; null if events are sent.", None),
     ]
 
 
@@ -79,14 +80,14 @@ class SavedWebhook(Success):
     """The settings without the token, and the secret if it is new."""
 
     secret: Annotated[
-        Secret | None, described("The secret that signs requests, when this call has made it; else null.")
+        Secret | None, described("The secret that signs requests, if this call has made it; else null.")
     ]
 
 
 class RotatedSecret(Success):
     """The new signing secret."""
 
-    secret: Annotated[Secret, described("Shown in this answer alone.")]
+    secret: Annotated[Secret, described("The secret, shown only in this answer.")]
 
 
 def webhook_view(webhook: Webhook, pending: int, now_ms: int) -> WebhookView:
@@ -175,16 +176,16 @@ SAVE_WEBHOOK = Action(
     of="webhook",
     summary="Set a {thing}'s webhook",
     about=(
-        "Replaces url, token, language and events together: what is left out is removed, and without events "
-        "it gets votes alone. The first time, the answer shows the secret that requests are signed "
-        "with. A suspension ends."
+        "Replaces URL, token, language and events together. A field that is left out is removed; "
+        "without events, the endpoint gets only votes. The first call shows the secret that "
+        "signs requests. A suspension ends."
     ),
     outcome="The settings, without the token.",
     command=Command(
         "webhook set",
         "Set the webhook of a listing.\n\nIt replaces URL, Authorization header, language and events "
-        "together. Without an event it gets votes alone. The first time, the secret that requests are "
-        "signed with is shown, only this once.",
+        "together. Without an event it gets only votes. The secret that signs requests is shown "
+        "the first time only.",
         {
             "url": Option(),
             "token": Option(
@@ -194,7 +195,7 @@ SAVE_WEBHOOK = Action(
             "events": Option(
                 "--event",
                 reads="texts",
-                help="An event that it gets, such as vote or vote.struck; repeat it.",
+                help="Event that the endpoint gets, such as vote or vote.struck. Repeat it for several.",
             ),
         },
     ),
@@ -206,8 +207,8 @@ SHOW_WEBHOOK = Action(
     route="GET /manage/{kind}/{id}/webhook",
     of="webhook",
     summary="Show a {thing}'s webhook",
-    about="The token is never shown.",
-    outcome="The settings without the token, and how deliveries go.",
+    about="The answer never shows the token.",
+    outcome="The settings without the token, and the state of deliveries.",
     refuses=("no_such_webhook",),
     command=Command("webhook show"),
 )
@@ -218,12 +219,12 @@ REMOVE_WEBHOOK = Action(
     route="DELETE /manage/{kind}/{id}/webhook",
     of="webhook",
     summary="Remove a {thing}'s webhook",
-    about="What is still to be delivered, and the log of what was, go with it.",
-    outcome="It is gone.",
+    about="Pending deliveries are deleted, and so is the log of finished ones.",
+    outcome="Confirmation that the webhook is removed.",
     refuses=("no_such_webhook",),
     command=Command(
         "webhook remove",
-        loses="This removes the webhook of {id}, what it still has to send, and its log.",
+        loses="This removes the webhook of {id}, its pending deliveries and its log.",
     ),
 )
 RESUME_WEBHOOK = Action(
@@ -233,9 +234,9 @@ RESUME_WEBHOOK = Action(
     access=Access("webhook"),
     route="POST /manage/{kind}/{id}/webhook/resume",
     of="webhook",
-    summary="Lift a suspension",
-    about="What waits is sent at the endpoint's pace, and failures count from none.",
-    outcome="The settings, and how deliveries go.",
+    summary="Resume a suspended endpoint",
+    about="All deliveries that wait go out again, at the endpoint's pace. Earlier failures no longer count.",
+    outcome="The settings, and the state of deliveries.",
     refuses=("no_such_webhook", "not_suspended"),
     command=Command("webhook resume"),
 )
@@ -248,10 +249,11 @@ PROBE_WEBHOOK = Action(
     of="webhook",
     summary="Probe a suspended endpoint now",
     about=(
-        "Sends one of the deliveries that wait. If it is taken, the suspension ends; if not, the next "
-        "suspension is longer. Answers after the attempt, or when it takes too long."
+        "Sends one of the deliveries that wait. If the endpoint accepts it, the suspension ends; "
+        "if not, the next suspension is longer. The answer comes after the attempt, or when the "
+        "attempt takes too long."
     ),
-    outcome="The settings, and how deliveries go after the probe.",
+    outcome="The settings, and the state of deliveries after the probe.",
     refuses=("no_such_webhook", "not_suspended", "nothing_to_probe"),
     command=Command("webhook probe"),
 )
@@ -262,14 +264,14 @@ ROTATE_SECRET = Action(
     access=Access("webhook", fresh=True),
     route="POST /manage/{kind}/{id}/webhook/secret/rotate",
     of="webhook",
-    summary="Change what requests are signed with",
-    about="The old secret stops at once, or signs beside the new one for as long as you ask.",
+    summary="Rotate a webhook's signing secret",
+    about="The old secret stops at once, or signs beside the new one for the overlap that you choose.",
     outcome="The new secret.",
     refuses=("no_such_webhook", "not_signed"),
     command=Command(
         "webhook rotate-secret",
-        "Change what requests are signed with.\n\nThe old secret stops at once, unless you name an overlap. "
-        "The new one is shown only this once.",
+        "Rotate a webhook's signing secret.\n\nThe old secret stops at once, unless you name an "
+        "overlap. The new one is shown only this once.",
         {"overlap_seconds": OVERLAP},
     ),
 )

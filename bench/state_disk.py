@@ -58,7 +58,7 @@ def seed_folder(path: Path, voters: Sequence[tuple[str, int]]) -> int:
 def _listing(ref: str) -> Listing:
     """Return a listing of the usual size."""
     number = ref.partition("/")[2]
-    profile = BotProfile("A bot " + number, "What it does, in one line", "What it does. " * 10, ("Utility",))
+    profile = BotProfile("A bot " + number, "A description of one line", "It counts it. " * 10, ("Utility",))
     key = Key("0" * 24, "production", f"{int(number):064x}", "vg_abcd...", NOW_MS)
     return Listing(
         ref, "222222222222222222", profile, NOW_MS, NOW_MS, Reviewed("approved", NOW_MS), keys=(key,)

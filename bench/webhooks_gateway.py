@@ -147,7 +147,7 @@ class _Feeder:
     async def _add(self, webhooks: Mapping[str, str | None], suspended: bool) -> None:
         now_ms = self._gateway.clock.now_ms()
         suspension = Suspension(now_ms, "refused", 1, now_ms + HOUR_MS) if suspended else None
-        profile = BotProfile("A bot", "What it does, in one line", "What it does. " * 10, ("Utility",))
+        profile = BotProfile("A bot", "A description of one line", "It counts it. " * 10, ("Utility",))
         for ref, url in webhooks.items():
             events: list[Event] = [ListingSaved(ref, "2" * 18, profile, "in_review", now_ms)]
             events.append(ListingReviewed(ref, "approved", None, now_ms))

@@ -37,7 +37,7 @@ SOURCE_TREE = Path(__file__).parent.parent
 
 @click.command()
 def version() -> None:
-    """Print which version, commit and build this is."""
+    """Print the version, commit and build of this program."""
     print_version()
 
 

@@ -38,13 +38,13 @@ from kinds.registry import BY_PLURAL, KINDS
 GROUPS = {
     **{kind.plural: f"Submit, review, edit and remove {kind.plural}." for kind in KINDS},
     "owners": "Manage the co-owners of a bot.",
-    "review": "See what waits for a decision, say that you are at it, note something.",
+    "review": "Show the review queue, claim reviews, and write notes.",
     "keys": "Issue, rotate and revoke the API keys of a bot.",
-    "webhook": "Set and test a webhook, and see its deliveries.",
-    "votes": "Cast votes and look them up.",
-    "users": "Look at users, end sessions, impose quarantines, forget one.",
-    "moderators": "Say who moderates.",
-    "debug": "Look inside the process.",
+    "webhook": "Set and test webhooks, and show their deliveries.",
+    "votes": "Cast, count, list and remove votes.",
+    "users": "Show users, end sessions, impose quarantines, and erase users.",
+    "moderators": "Appoint, dismiss and list moderators.",
+    "debug": "Show the state of the process.",
 }
 _READS: Mapping[str, click.ParamType[Any]] = {
     "text": click.STRING,
@@ -66,7 +66,7 @@ def admin(context: click.Context, /, **options: Any) -> None:
     It finds the gateway and the token by the settings (--config, environment), or by these options. LISTING
     is the id of a bot, bots/ID, or servers/ID.
 
-    A command ends with 0; with 1 when it is refused or no gateway answers; with 2 when it is typed wrong.
+    The exit status is 0 after a success; 1 if the call is refused or no gateway answers; 2 for wrong usage.
     """
     context.obj = GatewayCaller(deployment=context.find_root().obj, **options)
 
@@ -107,7 +107,7 @@ def _made_of(rows: Sequence[ApiCall]) -> click.Command:
     params += [click.Option([f"--{name}"], help=_QUERY.get(name)) for name in queried]
     params += [param for name, option in fields.items() for param in _params(name, option)]
     if own.loses:
-        params.append(click.Option(["--yes", "is_sure"], is_flag=True, help="Do not ask."))
+        params.append(click.Option(["--yes", "is_sure"], is_flag=True, help="Skip the question."))
     summary = row.summary.replace(KINDS[0].one, "a listing") if is_of_kinds else row.summary
     return CallingCommand(own.words.split()[-1], callback=run, params=params, help=own.help or f"{summary}.")
 
@@ -138,8 +138,13 @@ def _params(name: str, option: Option) -> list[click.Parameter]:
         )
         return [click.Argument([name], nargs=-1, metavar="[USER_IDS]..."), file]
     if option.reads == "end":
-        end = click.Option([f"--{name}"], type=TIME_MS, help="Its end, such as 2026-01-31T18:00 (UTC).")
-        return [end, click.Option(["--for", "span"], type=FROM_NOW_MS, help="How long it lasts, such as 7d.")]
+        end = click.Option(
+            [f"--{name}"], type=TIME_MS, help="End of the quarantine, such as 2026-01-31T18:00 (UTC)."
+        )
+        return [
+            end,
+            click.Option(["--for", "span"], type=FROM_NOW_MS, help="Duration of the quarantine, such as 7d."),
+        ]
     kind = click.Choice(option.choices) if option.choices else _READS[option.reads]
     if not option.flag:
         return [click.Argument([name], type=kind, metavar=option.argument.upper() or None)]
@@ -187,16 +192,16 @@ def _confirm(
 
 
 _QUERY = {
-    "before": "The `next` of the page before.",
+    "before": "The `next` of the previous page.",
     "after": "The `next` of the page before.",
-    "limit": "How many at most.",
+    "limit": "The most entries on a page.",
 }
 
 
 @click.command(cls=CallingCommand)
 @pass_caller
 def metrics(caller: GatewayCaller) -> None:
-    """Print what Prometheus reads."""
+    """Print the metrics for Prometheus."""
     for piece in caller.remote.pieces(BY_NAME["readMetrics"].path, TEXT):
         click.echo(piece, nl=False)
 
@@ -204,7 +209,7 @@ def metrics(caller: GatewayCaller) -> None:
 @click.command(cls=CallingCommand)
 @pass_caller
 def doctor(caller: GatewayCaller) -> None:
-    """Say what is wrong now, and what to do next.
+    """List present problems, each with the next step.
 
     It ends with 1 if anything is wrong, or if no gateway answers.
     """
@@ -227,7 +232,7 @@ def _concern_lines(concerns: Sequence[Mapping[str, str]]) -> Iterator[str]:
 
 @click.group("call")
 def every_call() -> None:
-    """Make any call of the management and debug API.
+    """Call any operation of the management and debug API.
 
     Each command is an operation of the API's description (/docs), under the same name.
     """
@@ -236,7 +241,7 @@ def every_call() -> None:
 def _call_of(row: ApiCall) -> click.Command:
     names = re.findall(r"\{(\w+)\}", row.path)
     params: list[click.Parameter] = [click.Argument([name]) for name in names]
-    params += [click.Option([f"--{name}"], help="See the API's description.") for name in row.query]
+    params += [click.Option([f"--{name}"], help="See /openapi.json.") for name in row.query]
     if row.has_body:
         params.append(click.Option(["--body"], type=JSON_OBJECT, default="{}", show_default=True))
 

@@ -176,12 +176,12 @@ def connection_options(command: F) -> F:
         click.option(
             "--token-file",
             type=path,
-            help=f"File with the operator token; - is standard input. Else: {TOKEN}.",
+            help=f"File with the operator token; - is standard input. By default: {TOKEN}.",
         ),
         click.option("--socket", "unix_socket", metavar="PATH", help="Unix socket of the gateway."),
         click.option(
             "--url",
-            help="Address of the gateway: http://..., https://..., or unix:PATH. Else: the settings'.",
+            help="Gateway address: http://..., https://..., or unix:PATH. By default: from the settings.",
         ),
     ):
         command = option(command)

@@ -14,7 +14,7 @@ NO_TOKEN = "none"  # noqa: S105 (both paths are open to everybody)
 
 
 @click.command()
-@click.option("--ready", is_flag=True, help="Ask whether it takes requests, which it refuses while it stops.")
+@click.option("--ready", is_flag=True, help="Check that it takes requests. A gateway that stops takes none.")
 @click.option(
     "--seconds",
     type=click.FloatRange(0, 60, min_open=True),
@@ -22,7 +22,7 @@ NO_TOKEN = "none"  # noqa: S105 (both paths are open to everybody)
     show_default=True,
     help="Time to wait.",
 )
-@click.option("--url", help="Address: http://..., https://..., or unix:PATH. Else: the settings'.")
+@click.option("--url", help="Address: http://..., https://..., or unix:PATH. By default: from the settings.")
 @click.option("--socket", "unix_socket", metavar="PATH", help="Unix socket of the gateway.")
 @click.option("--ca", type=click.Path(path_type=Path), help="File with the certificates to trust (PEM).")
 @click.option("--config", type=click.Path(path_type=Path), help="Settings file of the gateway.")
@@ -37,7 +37,7 @@ def health(
     ca: Path | None,
     config: Path | None,
 ) -> None:
-    """Ask a gateway whether it is well: status 0 if it is, else 1."""
+    """Check the health of a gateway: status 0 if it is well, else 1."""
     address = address_of(url, unix_socket, ca, lambda: settings.whereabouts(config, None))
     Remote(address, NO_TOKEN).call("GET", "/readyz" if ready else "/healthz", seconds=seconds)
     click.echo(f"{printable(address.url)} is {'ready' if ready else 'well'}")

@@ -46,7 +46,7 @@ def _page(words: str, name: str, path: str, summary: str, *query: str) -> ApiCal
 
 _FIND = Command(
     "find",
-    "Find listings by a part of their name, or a listing or a user by its id.",
+    "Find listings by name, or a listing or user by id.\n\nTEXT is an id, or a part of a listing's name.",
     {"q": Option(argument="text")},
 )
 OPERATIONS: tuple[ApiCall, ...] = (
@@ -54,7 +54,7 @@ OPERATIONS: tuple[ApiCall, ...] = (
     *(
         _page(
             *(f"{kind} inspect", f"show{kind.title}Whole", f"listings/{kind}/{{id}}"),
-            f"Show all about a {kind.singular} and its newest votes",
+            f"Show everything about a {kind.singular}",
         )
         for kind in KINDS
     ),
@@ -63,18 +63,18 @@ OPERATIONS: tuple[ApiCall, ...] = (
         "Read all votes in the order of the log",
         query=("after", "limit"),
     ),
-    ApiCall(Command("doctor"), "showConcerns", "GET", "/debug/concerns", "Say what is wrong now"),
+    ApiCall(Command("doctor"), "showConcerns", "GET", "/debug/concerns", "List present problems"),
     _page("find", "find", "find", "Find a listing or a user", "q")._replace(command=_FIND),
-    _page("users inspect", "showUserInside", "users/{id}", "Show all that is known of a user"),
-    _page("debug overview", "showOverview", "overview", "Show the process at a glance"),
+    _page("users inspect", "showUserInside", "users/{id}", "Show everything about a user"),
+    _page("debug overview", "showOverview", "overview", "Show an overview of the process"),
     _page("debug webhooks", "showWebhooksInside", "webhooks", "Show all webhooks"),
     _page("debug limiter", "showLimiter", "limiter", "Show the rate limiter"),
     _page("debug errors", "showErrors", "errors", "Show the last warnings and errors"),
     _page("debug journal", "showJournal", "journal", "Show the newest events of the journal", "before"),
-    _page("debug data", "showData", "data", "Show what is on disk, with digests"),
+    _page("debug data", "showData", "data", "Show positions and digests of the data"),
     ApiCall(
         *(Command("metrics"), "readMetrics", "GET", "/metrics"),
-        "The numbers of the process, for Prometheus",
+        "Get the metrics for Prometheus",
         is_file=True,
     ),
     ApiCall(Command("snapshot"), "takeSnapshot", "POST", "/debug/snapshot", "Take a snapshot now"),

@@ -35,7 +35,11 @@ def _fields(kind: Kind, verb: str) -> list[click.Parameter]:
         *((click.Argument(["id"], metavar="ID"),) if _names_id(kind, verb) else ()),
         click.Option(["--owner", "owner_id"], help="User id of the owner."),
         *(_option(kind, name) for name in head),
-        click.Option(["--description-file", "text"], type=TEXT_FILE, help="- is standard input."),
+        click.Option(
+            ["--description-file", "text"],
+            type=TEXT_FILE,
+            help="File with the description; - is standard input.",
+        ),
         *(_option(kind, name) for name in needed),
         *(_EXTRA_OWNERS if kind.co_owners is not None and verb == "submit" else ()),
         *(_option(kind, name) for name in others),
@@ -78,7 +82,11 @@ def _writing(kind: Kind, verb: str) -> click.Command:
         caller.show(caller.call(f"edit{kind.title}", {**before, **body}, id=id))
 
     what = f"Submit a {thing}." if verb == "submit" else f"Edit a {thing}."
-    more = "" if verb == "submit" else "\n\nIt keeps what you do not name. A list is replaced whole."
+    more = (
+        ""
+        if verb == "submit"
+        else "\n\nFields that you do not name stay as they are. A list is replaced whole."
+    )
     return CallingCommand(verb, callback=run, params=_fields(kind, verb), help=what + more)
 
 
@@ -87,7 +95,7 @@ def _writing(kind: Kind, verb: str) -> click.Command:
 @click.argument("server_count", type=click.IntRange(min=0), required=False)
 @pass_caller
 def counts(caller: GatewayCaller, bot_id: str, server_count: int | None) -> None:
-    """Show a bot's counts, or set how many servers it is really in."""
+    """Show a bot's counts, or set its actual server count."""
     if server_count is not None:
         caller.show(caller.call("setActualServerCount", {"server_count": server_count}, id=bot_id))
         return
@@ -98,8 +106,8 @@ def counts(caller: GatewayCaller, bot_id: str, server_count: int | None) -> None
 
 @click.command("limits", cls=CallingCommand)
 @click.argument("bot_id")
-@click.option("--stats", type=RATE_LIMIT, help="Updates of counts, such as 20/2h, or default.")
-@click.option("--voters", type=RATE_LIMIT, help="Vote checks, such as 500/5m, or default.")
+@click.option("--stats", type=RATE_LIMIT, help="Limit of pushes of counts, such as 20/2h, or default.")
+@click.option("--voters", type=RATE_LIMIT, help="Limit of vote checks, such as 500/5m, or default.")
 @pass_caller
 def limits(caller: GatewayCaller, /, bot_id: str, **told: Any) -> None:
     """Show a bot's own limits, or set them.
@@ -117,12 +125,14 @@ def limits(caller: GatewayCaller, /, bot_id: str, **told: Any) -> None:
 @click.command("redeliver", cls=CallingCommand)
 @click.argument("listing", type=LISTING)
 @click.argument("delivery_id", required=False)
-@click.option("--failed-since", type=PAST_MS, help="Send all that failed since then: a time, or 24h ago.")
+@click.option(
+    "--failed-since", type=PAST_MS, help="Send all deliveries that failed since then: a time, or 24h ago."
+)
 @pass_caller
 def redeliver(
     caller: GatewayCaller, listing: ListingRef, delivery_id: str | None, failed_since: int | None
 ) -> None:
-    """Send a finished delivery again, or all that failed."""
+    """Resend a delivery, or all failed ones."""
     if (delivery_id is None) == (failed_since is None):
         raise click.UsageError("Name either DELIVERY_ID or --failed-since.")
     if delivery_id is not None:

@@ -11,8 +11,7 @@ VERSION = "0.1.0"
 API_VERSION = "1.1.0"
 """The API's version, from the contract."""
 VERSIONS = (
-    "The API's version changes when the API does, for those who call it; "
-    "the program's version changes with every release, for those who run it."
+    "The API's version changes only when the API changes. The program's version changes with every release."
 )
 
 

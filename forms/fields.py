@@ -17,8 +17,8 @@ from grammars.patterns import MAX_SNOWFLAKE
 N = TypeVar("N")
 MAX_MS = (1 << 53) - 1  # every JSON reader holds integers up to here exactly
 LAST_MS = 253_402_300_799_999  # the end of the year 9999: no calendar of ours shows a later time
-ABOUT_LINE = "On one line, with a character that can be seen, without bidirectional controls."
-ABOUT_PROSE = "With a character that can be seen, without bidirectional embeddings, overrides and isolates."
+ABOUT_LINE = "It must be one line with a visible character, without bidirectional controls."
+ABOUT_PROSE = "It must have a visible character, and no bidirectional embeddings, overrides or isolates."
 
 Snowflake = Annotated[
     str, Component("Snowflake"), About(f"A number of 17 to 20 digits, up to {MAX_SNOWFLAKE}."), IS_SNOWFLAKE
@@ -27,7 +27,7 @@ Name = Annotated[str, Size(1, 100), About(ABOUT_LINE), ON_ONE_LINE]
 Url = Annotated[str, Size(0, MAX_URL_CHARACTERS), IS_URL]
 Time = Annotated[int, Between(0, MAX_MS)]
 OverlapSeconds = Annotated[
-    int, Between(0, 604_800), About("0 stops the old one at once; a week is the longest.")
+    int, Between(0, 604_800), About("0 stops the old one at once. The longest time is a week.")
 ]
 Reason = Annotated[str, Size(1, 1_000), About(f"Shown to the owner. {ABOUT_PROSE}"), IN_PROSE]
 

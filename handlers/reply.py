@@ -54,14 +54,16 @@ class ErrorBody(View):
     """The common shape of errors."""
 
     success: Annotated[bool, Meta(extra_json_schema={"const": False})] = False
-    error: Annotated[str, described("What is wrong, in a sentence.")]
+    error: Annotated[str, described("A sentence that says what is wrong.")]
     status: Annotated[int, Meta(ge=400, le=599, description="The HTTP status.")]
 
 
 class InvalidFieldsBody(ErrorBody):
     """The error of a body or a query that breaks rules."""
 
-    fields: Annotated[Mapping[str, str], Meta(min_length=1, description="What is wrong with each field.")]
+    fields: Annotated[
+        Mapping[str, str], Meta(min_length=1, description="The fault of each field that is not valid.")
+    ]
 
 
 class VotedTooSoonBody(ErrorBody, rename={"next_vote_ms": "nextVoteAt"}):

@@ -26,15 +26,15 @@ from votes.queries import VoteStatus
 HTML = "text/html"
 
 TAGS: Mapping[str, str] = {
-    "Public": "For bot developers: push your bot's counts, and ask whether a user has voted.",
-    "Service": "Whether the gateway is well, and what it can do.",
-    "Listings": "Bots and servers: submit, review, edit, remove.",
-    "Review": "What waits for a decision, who is at it, and what moderators note.",
-    "Keys": "API keys of a bot. A key's value is in one answer only, the one that made it.",
-    "Webhooks": "Where votes and other events are sent to, and what became of each.",
-    "Votes": "Cast a vote, look many up, read all.",
-    "Users": "Who moderates, who is signed in, what is forbidden to whom. Forget a user.",
-    "Debug": "The inside of the process, for operators.",
+    "Public": "For bot developers: push your bot's counts, and check whether a user has voted.",
+    "Service": "The health of the gateway, and this description.",
+    "Listings": "Submit, review, edit and remove listings.",
+    "Review": "The review queue, claims, and notes of moderators.",
+    "Keys": "API keys of a bot. A key's value is shown only in the answer that makes it.",
+    "Webhooks": "Webhooks of listings: settings, tests, and the log of deliveries.",
+    "Votes": "Cast votes, check the votes of many users, and read all votes.",
+    "Users": "Users, moderators, sessions and quarantines.",
+    "Debug": "The state of the process, for operators.",
 }
 """The tags in the order of their routes."""
 
@@ -103,11 +103,11 @@ _PUBLIC = (
         tag="Public",
         summary="Update a bot's counts",
         description="""\
-Tells the platform how many servers your bot is in and how many commands it has. Send one count or
-both; nothing changes unless all that you send is right.
+Tells the platform how many servers your bot is in and how many commands it has. Send one count or both. If
+one of them is refused, nothing changes.
 
 The limit is $stats_limit, and only requests that succeed count. Your server count is compared with the actual
-one: it must not be off by more than the larger of $max_difference and 10%.
+one: the difference must not be larger than $max_difference or 10%, whichever is more.
 
 The checks come in this order: key missing (401), bot unknown (404), key wrong (401), limit reached (429),
 neither count (400), server count out of range (400), command count out of range (400), actual count unknown
@@ -128,14 +128,14 @@ neither count (400), server count out of range (400), command count out of range
         endpoint=lambda to: to.public.check,
         access="bot key",
         tag="Public",
-        summary="Ask whether a user has voted",
+        summary="Check whether a user has voted",
         description="""\
-Tells whether the user voted for your bot in the last $vote_window, how often over all time, and
-when last. A well-formed id that nobody knows has never voted.
+Tells whether the user voted for your bot in the last $vote_window, how often over all time, and when last.
+If the gateway does not know the user, the answer is that the user has never voted.
 
-The limit is $voters_limit, and only requests that succeed count. This body alone has no `success`.""",
+The limit is $voters_limit, and only requests that succeed count. No other answer is without `success`.""",
         answer=VoteStatus,
-        outcome="How the user stands with the bot.",
+        outcome="The user's vote status.",
         refuses=("malformed_user",),
     ),
 )
@@ -148,8 +148,8 @@ _SERVICE = (
         endpoint=lambda to: lambda _: to.description.get(),
         access="anyone",
         tag="Service",
-        summary="This description",
-        description="The API in the form of OpenAPI 3.1, with the limits that are in force here.",
+        summary="Get the OpenAPI document",
+        description="The document describes the API in OpenAPI 3.1, with the limits of this deployment.",
         answer=None,
         outcome="The document.",
     ),
@@ -160,8 +160,8 @@ _SERVICE = (
         endpoint=lambda to: lambda _: to.description_page.get(),
         access="anyone",
         tag="Service",
-        summary="This description, to be read",
-        description="The same document as one HTML page that needs nothing else.",
+        summary="Read the API reference",
+        description="The page shows the OpenAPI document as HTML. It loads nothing else.",
         answer=None,
         outcome="The page.",
         content_type=HTML,
@@ -173,10 +173,10 @@ _SERVICE = (
         endpoint=lambda _: lambda _: success(),
         access="anyone",
         tag="Service",
-        summary="Ask whether the process is alive",
-        description="Succeeds as long as the process answers at all.",
+        summary="Check whether the process is alive",
+        description="The call succeeds whenever the process answers.",
         answer=Success,
-        outcome="It is alive.",
+        outcome="Confirmation that the process is alive.",
     ),
     Route(
         "GET",
@@ -185,13 +185,13 @@ _SERVICE = (
         endpoint=_is_ready,
         access="anyone",
         tag="Service",
-        summary="Ask whether the gateway takes requests",
+        summary="Check whether the gateway takes requests",
         description=(
-            "Succeeds when everything is recovered, the journal takes writes, and the process is not "
-            "stopping."
+            "The call succeeds if recovery is complete, the journal takes writes, and the process is "
+            "not stopping."
         ),
         answer=Success,
-        outcome="It is ready.",
+        outcome="Confirmation that the gateway is ready.",
         refuses=("not_ready",),
     ),
 )
@@ -206,14 +206,15 @@ _FEED = Route(
     tag="Votes",
     summary="Read all votes in the order of the log",
     description="""\
-For a site of your own. Without a cursor, a reader gets how every user stands with every listing, and every
-vote from then on; `next` is a cursor that outlives restarts. Ask again with it for what is new.
+The feed is for a site of your own. Without a cursor, it starts with the votes of every user for every
+listing, and goes on with every vote from then on. `next` is a cursor that survives restarts: send it as
+`after` to get new lines.
 
-With `Accept: text/event-stream` the same lines come as server-sent events as they become durable, each with
-its cursor as its id. Such a stream begins behind `Last-Event-ID`, or `after`.
+With `Accept: text/event-stream`, the same lines come as server-sent events once they are durable. The id of
+each event is its cursor. Such a stream starts after `Last-Event-ID`, or after `after`.
 
-A cursor belongs to one node. It is refused with 410 once the journal no longer reaches back to it
-(`journal.kept_bytes`): begin again without one, and forget what you know.""",
+A cursor belongs to one node. It is refused with 410 once the journal no longer has the events after it
+(`journal.kept_bytes`). Then forget the votes that you have, and start without a cursor.""",
     answer=VotePage,
     outcome="A page of votes.",
     refuses=("place_lost", "not_ready", "unavailable"),

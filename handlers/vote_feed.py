@@ -80,19 +80,19 @@ class VoteLine(View):
     type: Annotated[
         LineType,
         described(
-            "`vote`: the user has voted. `standing`: how the user stands with the listing. "
-            "`struck`: moderators have struck out the user's votes for the listing. `erased`: all the "
-            "user's votes are gone. `removed`: the listing and its votes are gone.",
+            "`vote`: a user has voted. `standing`: a user's votes for a listing up to now. `struck`: "
+            "moderators have removed the user's votes for the listing. `erased`: all votes of the "
+            "user are gone. `removed`: the listing and its votes are gone.",
             "vote",
         ),
     ]
-    kind: Annotated[KindName | None, described("What the listing is.")] = None
+    kind: Annotated[KindName | None, described("The kind of the listing.")] = None
     id: Annotated[ListingId | None, described("The id of the listing.")] = None
     user: UserId | None = None
     at: Annotated[Moment | None, described("The time of the vote, or of the latest one.")] = None
     vote: Annotated[
         Positive | None,
-        described("How often the user has voted for the listing, over all time, with this vote."),
+        described("The number of the user's votes for the listing, over all time, including this one."),
     ] = None
 
 
@@ -101,9 +101,9 @@ class VotePage(Success):
 
     votes: tuple[VoteLine, ...]
     next: Annotated[
-        FeedCursor, described("Give it as `after` to go on: now, later, or after a restart. Never null.")
+        FeedCursor, described("Send it as `after` to read on: now, later, or after a restart. Never null.")
     ]
-    more: Annotated[bool, described("False if this was all, for now.")]
+    more: Annotated[bool, described("False if there are no more lines for now.")]
 
 
 class FeedQuery(Form, frozen=True):
@@ -112,8 +112,8 @@ class FeedQuery(Form, frozen=True):
     after: Annotated[
         Annotated[str, matching(f"^({NOW}|{_CURSOR})$", _NO_CURSOR)] | None,
         About(
-            "The `next` of the page before. `now` begins behind the newest vote, and leaves out how users "
-            "stand.",
+            "The `next` of the previous page. `now` starts after the newest vote, and leaves out the "
+            "`standing` lines.",
             "4711-0-9f2c4e6a",
         ),
     ] = None
@@ -121,7 +121,7 @@ class FeedQuery(Form, frozen=True):
         int,
         Between(1, MAX_PAGE),
         Says(Fault("page_out_of_range", {"most": MAX_PAGE})),
-        About("How many lines there are on a page at most."),
+        About("The most lines on a page."),
     ] = PAGE
 
 

@@ -34,7 +34,7 @@ class ServerProfile(Profile, frozen=True, gc=False, tag="server"):
     description: Annotated[
         str,
         Size(0, 256),
-        About("Without bidirectional embeddings, overrides and isolates."),
+        About("It must have no bidirectional embeddings, overrides or isolates."),
         IN_TEXT,
         Sample("A place to talk about bots"),
         Display(

@@ -134,7 +134,7 @@ SAID: Mapping[Code, Said] = {
     ),
     "authorization_required": Said(401, "Authorization header is required.", summary="No key is sent"),
     "invalid_key": Said(401, "Invalid API key.", summary="The key is not one of this bot's"),
-    "key_with_scheme": Said(401, "Invalid API key.", summary="A word stands before the key"),
+    "key_with_scheme": Said(401, "Invalid API key.", summary="There is a word before the key"),
     "bot_not_found": Said(404, "Bot not found.", summary="There is no such bot, or its id is malformed"),
     "too_many_requests": Said(
         429,
@@ -144,7 +144,7 @@ SAID: Mapping[Code, Said] = {
     "count_unknown": Said(
         500,
         "Could not fetch server count.",
-        summary="The actual server count is not known, so none can be compared with it",
+        summary="The actual server count is not known",
     ),
     "count_asked_for": Said(
         500,
@@ -154,7 +154,7 @@ SAID: Mapping[Code, Said] = {
     ),
     # Bodies, forms and queries
     "not_json": Said(400, "The body must be valid JSON in UTF-8.", summary="The body is not JSON"),
-    "not_an_object": Said(400, "The body must be a JSON object.", summary="The body is no object"),
+    "not_an_object": Said(400, "The body must be a JSON object.", summary="The body is not an object"),
     "doubled_field": Said(400, "The body must not name a field twice.", summary="A field is named twice"),
     "body_too_large": Said(
         413,
@@ -189,7 +189,7 @@ SAID: Mapping[Code, Said] = {
     "no_such_delivery": Said(
         404, Text("The listing has no such delivery."), summary="The listing has no such delivery"
     ),
-    "no_such_user": Said(404, Text("There is no such user."), summary="Nobody here knows the user"),
+    "no_such_user": Said(404, Text("There is no such user."), summary="There is no such user"),
     "no_such_session": Said(
         404, Text("The user has no such session."), summary="The user has no such session"
     ),
@@ -205,7 +205,7 @@ SAID: Mapping[Code, Said] = {
     "no_hand_over": Said(
         404,
         Text("The listing is not offered to this user, or the offer has lapsed."),
-        summary="Nothing is offered to the user",
+        summary="The listing is not offered to the user",
     ),
     # Forbidden by the state of a listing
     "owns_already": Said(409, Text("The user owns the listing already."), summary="The user is the owner"),
@@ -217,13 +217,13 @@ SAID: Mapping[Code, Said] = {
     ),
     "listing_exists": Said(409, Text("A listing with this id exists."), summary="The id is taken"),
     "not_in_review": Said(
-        409, Text("The listing is approved, not in review."), summary="It was decided before"
+        409, Text("The listing is approved, not in review."), summary="The listing is not in review"
     ),
     "is_denied": Said(409, Text("The listing is denied, not in review.")),
     "is_approved": Said(
         409,
         Text("The listing is approved, not in review. Withdraw its approval instead."),
-        summary="It is approved",
+        summary="The listing is approved",
     ),
     "not_approved": Said(409, Text("The listing is not approved."), summary="It is not approved"),
     "no_change": Said(
@@ -232,7 +232,7 @@ SAID: Mapping[Code, Said] = {
     "other_version": Said(
         409,
         Text("The change is not the one that you saw. Look at it again, then decide."),
-        summary="It was changed meanwhile",
+        summary="The change has another version now",
     ),
     "owner_proves": Said(409, Text("Only its owner can prove to own the listing.")),
     "no_code": Said(409, Text("The description at the chat platform does not hold the code.")),
@@ -287,23 +287,25 @@ SAID: Mapping[Code, Said] = {
     "too_many_reminders": Said(
         409, Text("A user has {most} reminders at most; turn one off first."), {"most": 100}
     ),
-    "delivery_pending": Said(409, Text("The delivery is still pending."), summary="It is still on its way"),
+    "delivery_pending": Said(409, Text("The delivery is still pending."), summary="The delivery is pending"),
     "too_many_pending": Said(
-        409, Text("Too many deliveries wait for this endpoint."), summary="The endpoint's line is full"
+        409, Text("Too many deliveries wait for this endpoint."), summary="The endpoint's queue is full"
     ),
     "too_many_tests": Said(
-        409, Text("Too many tests wait for this endpoint."), summary="Tests before it have not been answered"
+        409, Text("Too many tests wait for this endpoint."), summary="Earlier tests have no answer yet"
     ),
-    "not_suspended": Said(409, Text("The endpoint is not suspended."), summary="Events flow to it"),
+    "not_suspended": Said(
+        409, Text("The endpoint is not suspended."), summary="The endpoint is not suspended"
+    ),
     "nothing_to_probe": Said(
         409,
         Text("No delivery waits that could probe the endpoint; send a test."),
-        summary="Nothing waits for it",
+        summary="No delivery waits",
     ),
     "not_signed": Said(
         409,
         Text("Messages to a chat platform are not signed."),
-        summary="It is a chat platform's webhook URL",
+        summary="The URL is a chat platform's",
     ),
     # The service itself
     "method_not_allowed": Said(405, Text("Method not allowed. Use {methods}."), {"methods": "GET"}),

@@ -17,7 +17,8 @@ ChangeVersion = Annotated[
     str,
     matching(r"^[0-9a-f]{16}$"),
     About(
-        "The `version` of the change that you have seen. If it is another one by now, the answer is 409.",
+        "The `version` of the change that you have seen. If the change has another version by now, "
+        "the answer is 409.",
         "5f1e9c02a7d46b83",
     ),
 ]
@@ -88,17 +89,20 @@ class WebhookSettings(Form, frozen=True):
     token: Annotated[
         Annotated[str, Size(1, 512), IS_HEADER_VALUE] | None,
         About(
-            "Sent as the `Authorization` header of every request; left out, none is sent. "
-            "Not for a chat platform's webhook URL."
+            "The value of the `Authorization` header of every request. If it is left out, no such "
+            "header is sent. It is not allowed for a chat platform's webhook URL."
         ),
     ] = None
     language: Annotated[
         Language | None,
-        About("Of the messages to a chat platform's webhook URL, and for no other; en if left out."),
+        About(
+            "The language of messages to a chat platform's webhook URL, and not allowed for any other "
+            "URL; en if left out."
+        ),
     ] = None
     events: Annotated[
         Annotated[tuple[WebhookEvent, ...], Size(1, 4), UNIQUE] | None,
-        About("The events that the endpoint gets; votes alone if left out."),
+        About("The events that the endpoint gets; only votes if left out."),
     ] = None
 
 
@@ -111,7 +115,9 @@ class Overlap(Form, frozen=True):
 class FailedSince(Form, frozen=True):
     """The deliveries to send again."""
 
-    failed_since: Annotated[Time, About("Those that failed then or later, in Unix milliseconds.")]
+    failed_since: Annotated[
+        Time, About("Send deliveries again that failed then or later, in Unix milliseconds.")
+    ]
 
 
 class Voter(Form, frozen=True):
@@ -148,7 +154,7 @@ def _one_way(users: tuple[str, ...], before: Mapping[str, Any]) -> Fault | None:
 
 
 class Strike(Form, frozen=True):
-    """The votes to strike out: those of users, the flagged ones, or those within a time."""
+    """The votes to remove: those of users, the flagged ones, or those within a time."""
 
     of_the_whole: ClassVar[Mapping[str, Any]] = {
         "oneOf": [
@@ -160,14 +166,17 @@ class Strike(Form, frozen=True):
 
     reason: Annotated[str, Size(1, 512), About(f"Shown to the owner. {ABOUT_PROSE}"), IN_PROSE]
     flagged: Annotated[
-        bool, About("True for the users of all votes of the listing that a rule has flagged.")
+        bool, About("True for the users of all votes for the listing that a rule has flagged.")
     ] = False
     since: Annotated[
-        Time | None, About("For the users whose last vote came then or later, in Unix milliseconds.")
+        Time | None, About("Choose the users whose last vote came then or later, in Unix milliseconds.")
     ] = None
-    until: Annotated[Time | None, About("With `since`: and not later than this; left out, up to now.")] = None
+    until: Annotated[
+        Time | None,
+        About("With `since`: choose no users whose last vote came later. If left out, the time is now."),
+    ] = None
     users: Annotated[tuple[Snowflake, ...], Size(0, MOST_USERS_REMOVED), Beside(_one_way)] = ()
-    dry_run: Annotated[bool, About("True to count the votes, and to leave them.")] = False
+    dry_run: Annotated[bool, About("True to count the votes without removing them.")] = False
 
 
 class ActualServerCount(Form, frozen=True):

@@ -18,12 +18,14 @@ _ServerCount = Annotated[
     Meta(
         ge=0,
         le=PUSHED["server_count"],
-        description="How many servers the bot is in. It must not differ from the actual count by more than "
-        "the larger of $max_difference and 10% of the actual count.",
+        description=(
+            "The number of servers that the bot is in. It must not differ from the actual count by "
+            "more than the larger of $max_difference and 10% of the actual count."
+        ),
     ),
 ]
 _CommandCount = Annotated[
-    int, Meta(ge=0, le=PUSHED["command_count"], description="How many commands the bot has.")
+    int, Meta(ge=0, le=PUSHED["command_count"], description="The number of the bot's commands.")
 ]
 
 

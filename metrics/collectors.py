@@ -122,13 +122,18 @@ class Collectors:
 
     def _of_process(self) -> Iterator[Family]:
         sources = self._sources
-        yield info("build", "The program that runs; an empty commit means that it is no build.", self._build)
+        yield info(
+            "build",
+            "1 for the running program, with its version and commit; the commit is empty if this is no "
+            "build.",
+            self._build,
+        )
         yield gauge(
             "ready", "1 while the gateway takes requests, as /readyz tells.", sources.readiness() is None
         )
         yield histogram(
             "event_loop_delay_seconds",
-            "How much too late the event loop woke up, measured four times a second.",
+            "Delay of the event loop, measured four times a second.",
             sources.lag.delays.look(),
         )
         yield gauge(
@@ -140,7 +145,8 @@ class Collectors:
         yield gauge("connections", "Connections of clients that are open.", connections["open"])
         yield counter(
             "connections_ended",
-            "Connections that were refused as they came, or closed while idle to make room for others.",
+            "Client connections that were refused when they came, or closed while idle to make room "
+            "for others.",
             {(why,): connections[why] for why in ("refused", "closed_for_others")},
             ("reason",),
         )
@@ -149,8 +155,9 @@ class Collectors:
         limits = self._sources.limits
         yield counter(
             "limiter_decisions",
-            "Decisions of the limits of bots (stats, voters): a request that took a token and kept it, or "
-            "was refused. And of the limit of addresses (failures): a counted failure, or a refusal.",
+            "Decisions of the rate limits. For limits of bots (stats, voters): a request that took a "
+            "token and kept it, or was refused. For the limit of addresses (failures): a failure that "
+            "was counted, or a refusal.",
             {
                 ("stats", "allowed"): look.by_series[Series(STATS_UPDATE, "2xx")].count,
                 ("stats", "refused"): limits.stats.refused,
@@ -208,12 +215,12 @@ class Collectors:
         )
         yield counter("journal_batches", "Frames with records that were written.", journal.batches)
         yield histogram(
-            "journal_fsync_seconds", "How long the disk took to make frames durable.", journal.syncs.look()
+            "journal_fsync_seconds", "Time that the disk took to make frames durable.", journal.syncs.look()
         )
         yield gauge("journal_pending_bytes", "Records that wait for the disk.", journal.pending_bytes)
         yield gauge(
             "journal_pending_limit_bytes",
-            "Records that may wait for the disk; beyond, writes are answered 503.",
+            "Records that may wait for the disk; above this number, writes are answered 503.",
             bounds.journal_pending_bytes,
         )
         yield gauge("journal_writable", "1 while the journal takes writes.", journal.writable)
@@ -223,10 +230,11 @@ class Collectors:
     def _of_disk(self) -> Iterator[Family]:
         space = self._sources.space
         samples: dict[LabelValues, float] = {} if space.free_bytes is None else {(): space.free_bytes}
-        yield gauge("disk_free_bytes", "Space on the disk of the data folder that is free to use.", samples)
+        yield gauge("disk_free_bytes", "Free space on the disk of the data folder.", samples)
         yield gauge(
             "disk_needed_bytes",
-            "About the space that the next snapshot and the journal need; with less, it is nearly full.",
+            "Approximate space that the next snapshot and the journal need. With less free space, the "
+            "disk is nearly full.",
             space.needed_bytes(),
         )
 
@@ -234,7 +242,7 @@ class Collectors:
         found = [concern.topic for concern in self._sources.concerns()]
         yield gauge(
             "concerns",
-            "Present concerns by topic. /debug and `admin doctor` show them in words.",
+            "Present concerns by topic. /debug and `admin doctor` show their texts.",
             {(topic,): found.count(topic) for topic in TOPICS},
             ("topic",),
         )
@@ -242,7 +250,8 @@ class Collectors:
     def _of_observers(self) -> Iterator[Family]:
         yield counter(
             "observer_failures",
-            "Failures of observers, which only measure, count, log or show. Everything else goes on.",
+            "Failures of observers, which only measure, count, log or show. The gateway goes on "
+            "without them.",
             {(name,): number for name, number in self._sources.observers.failures.items()},
             ("observer",),
         )
@@ -253,22 +262,22 @@ class Collectors:
         yield gauge("snapshot_position", "The newest record in a snapshot.", snapshotter.position)
         yield gauge(
             "snapshot_age_seconds",
-            "The time since the newest snapshot was begun; since the start if there is none.",
+            "Time since the newest snapshot was begun, or since the start if there is none.",
             max(self._sources.clock.now_ms() - since_ms, 0) / 1_000,
         )
         yield gauge(
             "snapshot_interval_seconds",
-            "The time between two snapshots while anything changes.",
+            "Interval between snapshots while the state changes.",
             self._sources.bounds.snapshot_interval_seconds,
         )
         yield gauge(
             "snapshot_duration_seconds",
-            "How long the newest snapshot took; 0 before the first one of this process.",
+            "Duration of the newest snapshot; 0 before the first one of this process.",
             last.seconds if last is not None else 0,
         )
         yield gauge(
             "snapshot_size_bytes",
-            "The size of the newest snapshot; 0 before the first one of this process.",
+            "Size of the newest snapshot; 0 before the first one of this process.",
             last.bytes if last is not None else 0,
         )
         yield counter("snapshot_failures", "Snapshots that could not be taken.", snapshotter.failures)
@@ -278,13 +287,13 @@ class Collectors:
         outbox, attempts = sources.outbox, sources.attempts
         yield counter(
             "webhook_attempts",
-            "Webhook attempts by what became of the delivery, and by the class of the error.",
+            "Webhook attempts by outcome of the delivery and class of the error.",
             {tuple(kind): number for kind, number in attempts.attempts.items()},
             ("outcome", "error"),
         )
         yield histogram(
             "webhook_attempt_seconds",
-            "How long webhook attempts took.",
+            "Duration of webhook attempts.",
             {(outcome,): durations for outcome, durations in attempts.durations().items()},
             ("outcome",),
         )
@@ -295,11 +304,13 @@ class Collectors:
             ("reason",),
         )
         yield gauge(
-            "webhooks_pending", "Deliveries to be made.", len(sources.ledger.state.deliveries.pending)
+            "webhooks_pending",
+            "Deliveries that wait for an attempt.",
+            len(sources.ledger.state.deliveries.pending),
         )
         yield gauge(
             "webhooks_pending_limit",
-            "Deliveries that may wait; beyond, further ones are never sent.",
+            "Deliveries that may wait; above this number, new ones are never sent.",
             sources.bounds.webhooks_pending,
         )
         yield gauge("webhooks_in_flight", "Webhook attempts under way.", outbox.in_flight)
@@ -311,14 +322,14 @@ class Collectors:
             return
         yield counter(
             "direct_message_attempts",
-            "Attempts to tell owners of decisions, and users that they may vote again, by what became of the "
-            "message, and by the class of the error.",
+            "Attempts to send direct messages to owners and voters, by outcome of the message and "
+            "class of the error.",
             {tuple(kind): number for kind, number in self._sources.messages.attempts.items()},
             ("outcome", "error"),
         )
         yield gauge(
             "direct_messages_pending",
-            "Messages to owners to be sent, those of other nodes of a fleet among them.",
+            "Messages to owners that wait to be sent, including those of other nodes of a fleet.",
             len(self._sources.ledger.state.listings.untold),
         )
 
@@ -330,14 +341,14 @@ def _copied(part: Part) -> Sequence[Family]:
 def _of_requests(look: Look) -> Iterator[Family]:
     yield counter(
         "requests",
-        "Answers by operation and status class; `other` for what no operation answers, `refused` for what "
-        "the server refuses before it is read.",
+        "Answers by operation and status class; the operation is `other` if the path is unknown, "
+        "and `refused` if the server refuses a request before it is read.",
         {series: durations.count for series, durations in look.by_series.items()},
         ("endpoint", "status"),
     )
     yield histogram(
         "request_duration_seconds",
-        "How long answers took, from the whole head of the request until the answer is written.",
+        "Time from the complete head of a request until its answer is written.",
         {
             series: durations
             for series, durations in look.by_series.items()
@@ -351,16 +362,16 @@ def _of_fleet(fleet: Mapping[str, Any] | None) -> Iterator[Family]:
     if fleet is None:
         return
     yield gauge(
-        "replication_holds_name", "1 while no other process bears this node's name.", fleet["holds_name"]
+        "replication_holds_name", "1 while no other process has this node's name.", fleet["holds_name"]
     )
     yield gauge(
         "replication_claims_votes",
-        "1 while Redis answers in time when votes are claimed.",
+        "1 while Redis answers vote claims in time.",
         fleet["claims_votes"],
     )
     yield gauge(
         "replication_may_send_webhooks",
-        "0 while this node waits for what others sent during a pause of its process.",
+        "0 while this node waits for news of what other nodes sent during a pause of its process.",
         fleet["may_send_webhooks"],
     )
     yield gauge(
@@ -369,8 +380,12 @@ def _of_fleet(fleet: Mapping[str, Any] | None) -> Iterator[Family]:
         states(LOOPS, fleet["failing"]),
         ("loop",),
     )
-    yield gauge("replication_concerns", "What is not as it should be in the fleet.", len(fleet["concerns"]))
-    yield gauge("replication_unsent_positions", "Positions that others were not told yet.", fleet["unsent"])
+    yield gauge("replication_concerns", "Present warnings about the fleet.", len(fleet["concerns"]))
+    yield gauge(
+        "replication_unsent_positions",
+        "Positions of this node that are not in its stream yet.",
+        fleet["unsent"],
+    )
     nodes = fleet["nodes"]
     yield gauge(
         "replication_behind_positions",
@@ -380,7 +395,7 @@ def _of_fleet(fleet: Mapping[str, Any] | None) -> Iterator[Family]:
     )
     yield gauge(
         "replication_silent_seconds",
-        "The time since another node was heard of; none while Redis is away.",
+        "Time since the last heartbeat of another node; absent while Redis is away.",
         _by_node(
             {name: node["silent_ms"] / 1_000 for name, node in nodes.items() if node["silent_ms"] is not None}
         ),

@@ -54,45 +54,44 @@ without a prefix. A key is for one bot. The management and debug endpoints take 
 refused. An empty body is read as `{}`.
 
 **Errors** have one shape: `success` is false, `error` says what is wrong, `status` repeats the HTTP status.
-Some have one field more: `fields` tells what is wrong with each field, `nextVoteAt` when a user can vote
-again, `until` when a quarantine of the user ends.
+Some have one more field: `fields` has the fault of each field, `nextVoteAt` the time when the user can vote
+again, and `until` the end of the user's quarantine.
 
-**Limits.** The public endpoints tell the limit, what is left of it, and when it resets, in every answer.
-Stop at `ratelimit-remaining` 0 until `ratelimit-reset` seconds have passed, and back off after a 429. What
-is counted is requests that succeed, per bot and endpoint, over all the bot's keys. An address whose
-requests keep failing ($failures), for a wrong key or operator token too, is answered 429 until that
-window ends.
+**Limits.** Every answer of the public endpoints has the limit, the requests left, and the time to the reset.
+Stop at `ratelimit-remaining` 0 until `ratelimit-reset` seconds have passed, and back off after a 429. Only
+requests that succeed count, per bot and endpoint, over all the bot's keys. An address whose requests keep
+failing ($failures), also for a wrong key or operator token, is answered 429 until that window ends.
 
 **Ids** of bots, servers and users are strings of 17 to 20 digits. Times are Unix milliseconds.
 
-**Any path** that has GET has HEAD too, and every path has OPTIONS. Another method is answered 405, whose
-text names the right ones (one that HTTP does not know 501), an unknown path 404, what is not HTTP 400, a
-request that comes too slowly 408, and headers over $max_headers 431. These answers are errors of the same
-shape: """
+**Every path** with GET also has HEAD, and every path has OPTIONS. Some requests are refused on every path:
+another method with 405 (the text names the right ones), a method that HTTP does not know with 501, an unknown
+path with 404, a request that is not HTTP with 400, a request that comes too slowly with 408, and headers over
+$max_headers with 431. These answers are errors of the same shape: """
 
 _VERSIONS = f"""
 
 **Versions.** This is version {API_VERSION} of the API. Votegate {VERSION} answers it. {VERSIONS}"""
 
-_WEBHOOK_TEXT = """Sent to the URL of a listing's webhook settings when a user votes for the bot or the
-server, within seconds of the vote; and, as a test, when the management API asks for one. An endpoint whose
-settings name other `events` alone gets no votes.
+_WEBHOOK_TEXT = """Votegate sends this request to a listing's webhook URL within seconds of a vote. The
+management API can also ask for a test. An endpoint whose `events` do not include `vote` gets no votes.
 
 Answer with a status from 200 to 299, quickly, and do your work afterwards: the whole exchange must end
-within $webhook_timeout. Anything else, redirects included, is tried again up to $webhook_retries, each
-$webhook_retry after the failure before. Then the event has failed; when the last $webhook_suspend_after
-have, the endpoint is suspended: events are kept, for $webhook_kept at most, and one of them asks again now
-and then, until one is delivered. 410 suspends at once.
+within $webhook_timeout. After any other answer, including a redirect, the event is tried again up to
+$webhook_retries, each time $webhook_retry after the last failure. Then the event has failed. When the last
+$webhook_suspend_after events have failed, the endpoint is suspended: its events are kept, for $webhook_kept
+at most, and from time to time one of them is tried, until one is delivered. A 410 suspends at once.
 
-An event can arrive twice: every attempt of it carries the same `webhook-id`. Before you believe a request,
+An event can arrive twice: every attempt of it has the same `webhook-id`. Before you believe a request,
 check its signature (https://www.standardwebhooks.com), or compare the `Authorization` header with your
 token."""
 
-_EVENT_TEXT = """Sent to endpoints whose settings name the event under `events`: `review.approved`,
-`review.denied`, and `vote.struck`, which comes once for each user. `at` is the time of the decision, and the
+_EVENT_TEXT = """Votegate sends this request to endpoints whose `events` include the event: `review.approved`,
+`review.denied`, or `vote.struck`, which is sent once for each user. `at` is the time of the decision, and the
 same in each attempt.
 
-A body with a `type` is none of a vote. All else is as for votes: headers, signature, attempts, suspension."""
+These bodies have a `type`; bodies of votes have none. Headers, signature, attempts and suspension are the
+same as for votes."""
 
 _SCHEMES: Mapping[Access, str | None] = {"bot key": "apiKey", "operator": "operator", "anyone": None}
 _SECURITY_SCHEMES: Node = {
@@ -139,7 +138,7 @@ def openapi_document(deployment: Deployment) -> Node:
             "contact": {"name": "The operators of this gateway"},
             "license": {"name": "MIT", "identifier": "MIT"},
         },
-        "servers": [{"url": "/", "description": "Where this document was found."}],
+        "servers": [{"url": "/", "description": "The server that served this document."}],
         "tags": [{"name": name, "description": text} for name, text in TAGS.items()],
         "paths": _paths(responses),
         "webhooks": {
@@ -147,7 +146,7 @@ def openapi_document(deployment: Deployment) -> Node:
             "listingEvent": {
                 "post": _webhook(
                     "listingEvent",
-                    "A review is decided, or votes are struck out",
+                    "A review is decided, or votes are removed",
                     _EVENT_TEXT,
                     "ListingEvent",
                 )
@@ -258,7 +257,7 @@ _OF_WEBHOOKS: Node = {
     "webhookSignature": _parameter(
         "webhook-signature",
         "header",
-        "One for each secret: `v1,` and the base64 of HMAC-SHA256 over `<id>.<timestamp>.<body>`.",
+        "One signature for each secret: `v1,` and the base64 of HMAC-SHA256 over `<id>.<timestamp>.<body>`.",
         {"type": "string"},
         "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
     ),
@@ -284,8 +283,8 @@ _OF_PATHS: Mapping[str, tuple[str, str, Node, str]] = {
     "voters/{user_id}": ("voterId", *_USER_ID),
     "owners/{user_id}": ("voterId", *_USER_ID),
     "sessions/{session_id}": ("sessionId", "The session's id.", _SESSION_ID, SESSION_ID),
-    "quarantines/{act}": ("act", "What the user may not do.", {"enum": list(ACTS)}, "vote"),
-    "keys/{key_id}": ("keyId", "The key's id, which is not its value.", _OUR_ID, KEY_ID),
+    "quarantines/{act}": ("act", "The act that the quarantine forbids.", {"enum": list(ACTS)}, "vote"),
+    "keys/{key_id}": ("keyId", "The key's id. It is not the key's value.", _OUR_ID, KEY_ID),
     "deliveries/{delivery_id}": ("deliveryId", "The delivery's id.", _OUR_ID, DELIVERY_ID),
 }
 """The component, description, schema and example of each id in a path, by the segment before it."""
@@ -309,9 +308,9 @@ def _webhook(name: str, summary: str, description: str, body: str) -> Node:
         "requestBody": _request_body(body, required=True),
         "responses": {
             "2XX": {"description": "Delivered."},
-            "410": {"description": "Not delivered: the endpoint is suspended."},
+            "410": {"description": "Not delivered. The endpoint is suspended at once."},
             "default": {
-                "description": "Not delivered: tried again up to $webhook_retries, $webhook_retry apart."
+                "description": "Not delivered. Tried again up to $webhook_retries, $webhook_retry apart."
             },
         },
     }
@@ -330,21 +329,21 @@ def _count(description: str, minimum: int, example: int) -> Node:
 
 HEADERS: Mapping[str, Node] = {
     "x-request-id": _header(
-        "The name of this request in the operators' logs.",
+        "The id of this request in the operators' logs.",
         {"type": "string", "pattern": "^[0-9a-f]{16}$"},
         "9f2c4e6a8b0d1f35",
     ),
-    "ratelimit-limit": _count("How many requests the current window allows.", 1, 100),
-    "ratelimit-remaining": _count("How many requests are left in the current window.", 0, 99),
-    "ratelimit-reset": _count("In how many seconds the window resets, rounded up.", 1, 300),
+    "ratelimit-limit": _count("The number of requests that the current window allows.", 1, 100),
+    "ratelimit-remaining": _count("The number of requests left in the current window.", 0, 99),
+    "ratelimit-reset": _count("The seconds until the window resets, rounded up.", 1, 300),
     "ratelimit-policy": _header(
         "The limit and its window in seconds.",
         {"type": "string", "pattern": "^[1-9][0-9]*;w=[1-9][0-9]*$"},
         "100;w=300",
     ),
-    "retry-after": _count("How many seconds to wait before asking again.", 1, 300),
+    "retry-after": _count("The seconds to wait before the next request.", 1, 300),
     "www-authenticate": _header(
-        "The scheme of the operator token; or that an API key has none.",
+        "The scheme of the operator token, or a hint that an API key has no scheme.",
         {"type": "string", "enum": ["Bearer", refused("key_with_scheme").headers["www-authenticate"]]},
         "Bearer",
     ),

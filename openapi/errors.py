@@ -50,7 +50,7 @@ FAMILIES: Mapping[str, str] = {
 }
 """The codes that the name of a shared response counts as one."""
 OUTSIDE = (
-    Error("malformed_request", "What came is not HTTP", failure(400, "The HTTP request is malformed.")),
+    Error("malformed_request", "The request is not HTTP", failure(400, "The HTTP request is malformed.")),
     Error("no_such_path", "There is nothing at this path", reply.refused("no_such_path")),
     Error(
         "method_not_allowed",
@@ -125,7 +125,7 @@ _MORE: Mapping[Code, tuple[tuple[RefusedFor, str, Refusal], ...]] = {
     "voted_too_soon": (
         (
             "owner_quarantined",
-            "Its owner, or its heir, may not submit listings",
+            "The owner or the heir may not submit listings",
             Refusal("quarantined", reason="You submitted malware.", until_ms=QUARANTINE.until_ms),
         ),
     ),

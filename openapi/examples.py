@@ -172,7 +172,7 @@ VARIANTS: Mapping[str, Sequence[Variant]] = {
         ),
         Variant(
             "chatWebhook",
-            "Of a chat platform",
+            "A chat platform's webhook",
             {
                 "url": f"{_CHAT_URL}...",
                 "has_token": False,
@@ -186,7 +186,9 @@ VARIANTS: Mapping[str, Sequence[Variant]] = {
     "UserAnswer": (
         Variant("appointed", "A moderator", {"moderator": "appointed", "quarantines": []}, "appoint"),
     ),
-    "ClaimAnswer": (Variant("noClaim", "Nobody is at it", dict.fromkeys(("claimed_by", "claimed_at"))),),
+    "ClaimAnswer": (
+        Variant("noClaim", "Nobody has claimed it", dict.fromkeys(("claimed_by", "claimed_at"))),
+    ),
 }
 
 
@@ -243,7 +245,7 @@ _BODIES: Mapping[str, Mapping[str, Example]] = {
     },
     **{name: example for kind in KINDS for name, example in _bodies_of(kind).items()},
     "Heir": {"heir": Example("The new owner", {"heir": CO_OWNER})},
-    "Nothing": {"nothing": Example("Nothing to say", {})},
+    "Nothing": {"nothing": Example("An empty body", {})},
     "Denial": {"denial": Example("A reason", {"reason": _REASON})},
     "ChangeRefusal": {
         "changeRefusal": Example("A reason", {"version": "5f1e9c02a7d46b83", "reason": _REASON})
@@ -252,7 +254,7 @@ _BODIES: Mapping[str, Mapping[str, Example]] = {
     "KeyName": {"keyName": Example("A name", {"name": "production"})},
     "Rotation": {
         "atOnce": Example("The old key stops at once", {}),
-        "withOverlap": Example("The old key goes on for an hour", {"overlap_seconds": 3_600}),
+        "withOverlap": Example("The old key works for an hour more", {"overlap_seconds": 3_600}),
     },
     "WebhookSettings": {
         "withToken": Example("With a token", {"url": _URL, "token": "a-secret-of-yours"}),
@@ -264,18 +266,20 @@ _BODIES: Mapping[str, Mapping[str, Example]] = {
     },
     "Overlap": {
         "secretAtOnce": Example("The old secret stops at once", {}),
-        "secretOverlap": Example("Both sign for a day", {"overlap_seconds": 86_400}),
+        "secretOverlap": Example("Both secrets sign for a day", {"overlap_seconds": 86_400}),
     },
-    "FailedSince": {"failedSince": Example("Since an hour ago", {"failed_since": NOW_MS - 3_600_000})},
+    "FailedSince": {
+        "failedSince": Example("The failures of the last hour", {"failed_since": NOW_MS - 3_600_000})
+    },
     "Voter": {"voter": Example("A user", {"user": USER})},
     "Voters": {"voters": Example("Two users", {"users": [USER, STRANGER]})},
     "Strike": {
         "struckUsers": Example(
-            "Of two users", {"reason": "Accounts of one person.", "users": [USER, STRANGER]}
+            "The votes of two users", {"reason": "Accounts of one person.", "users": [USER, STRANGER]}
         ),
-        "struckFlags": Example("The flagged ones", {"reason": "Accounts of one person.", "flagged": True}),
+        "struckFlags": Example("The flagged votes", {"reason": "Accounts of one person.", "flagged": True}),
         "struckTime": Example(
-            "Of one minute, to count them first",
+            "The votes of one minute, as a dry run",
             {
                 "reason": "Accounts of one person.",
                 "since": 1_750_000_000_000,
@@ -311,7 +315,7 @@ _BODIES: Mapping[str, Mapping[str, Example]] = {
             {"type": "review.denied", **_OTHER_ID, "at": NOW_MS, "reason": "Say what it is about."},
         ),
         "voteStruck": Example(
-            f"Votes for a {_FIRST} were struck out",
+            f"Votes for a {_FIRST} were removed",
             {
                 "type": "vote.struck",
                 **_FIRST_ID,

@@ -44,7 +44,7 @@ _NOT_OURS: Mapping[str, Node] = {
     "VoteEvents": {
         "type": "string",
         "description": "Server-sent events: `data` is a line as on a page, and `id` the cursor behind it. "
-        "The event `lost` is the last: its `data` is the error of a cursor that is too old.",
+        "The event `lost` comes last: its `data` is the error for a cursor that is too old.",
     },
 }
 _OF_CONTENT = {
@@ -101,7 +101,7 @@ WEBHOOK_BODIES: Mapping[str, Sequence[type[Struct]]] = {
         _listing_event("review.approved", "{one} was approved."),
         _listing_event("review.denied", "{one} was denied, or its approval was withdrawn.", reason=str),
         _listing_event(
-            "vote.struck", "The votes of a user for {one} were struck out.", user=Snowflake, reason=str
+            "vote.struck", "The votes of a user for {one} were removed.", user=Snowflake, reason=str
         ),
     ),
 }

@@ -28,45 +28,55 @@ class EndpointInside(View):
     name: ListingName
     host: Annotated[
         str,
-        Meta(description="Where its webhooks go. The rest of the URL may be a secret."),
+        Meta(description="The host of the webhook URL. The rest of the URL may be a secret."),
         example("example.com"),
     ]
-    pending: Annotated[Count, Meta(description="Deliveries that wait, or are tried again.")]
+    pending: Annotated[Count, Meta(description="Deliveries that wait for an attempt.")]
     in_flight: Annotated[Count, Meta(description="Attempts under way.")]
-    slow: Annotated[bool, Meta(description="True if its last attempt took long: it gets one at a time.")]
+    slow: Annotated[
+        bool, Meta(description="True if the last attempt was slow: the endpoint gets one attempt at a time.")
+    ]
     wait_ms: Annotated[
-        Count, Meta(description="How long nothing leaves for it, because it or a failure asked for a wait.")
+        Count,
+        Meta(
+            description=(
+                "The time for which nothing is sent to it, because the endpoint or a failure asked for a "
+                "wait."
+            )
+        ),
     ]
     failed_in_a_row: Annotated[
-        Count, Meta(description="Events that failed for good since the last that was delivered.")
+        Count, Meta(description="Events that have failed for good since the last success.")
     ]
     last_error: Annotated[
-        ErrorClass | None, Meta(description="The class of its last failure; null if none is kept.")
+        ErrorClass | None, Meta(description="The class of the last failure; null if none is kept.")
     ]
     suspension: Annotated[
-        SuspensionView | None, Meta(description="Why nothing is sent to it, and when the next probe goes.")
+        SuspensionView | None,
+        Meta(description="The pause of the endpoint, with its reason and the time of the next probe."),
     ]
 
 
 class WebhooksInside(Success):
     """All webhooks of this gateway."""
 
-    pending: Annotated[Count, Meta(description="Deliveries that wait, or are tried again.")]
+    pending: Annotated[Count, Meta(description="Deliveries that wait for an attempt.")]
     in_flight: Annotated[Count, Meta(description="Attempts under way.")]
-    proxy_down: Annotated[bool, Meta(description="True while the proxy fails, so that none leaves.")]
+    proxy_down: Annotated[bool, Meta(description="True while the proxy fails and no webhook is sent.")]
     waiting_endpoints: Annotated[Count, Meta(description="Endpoints with a pending delivery.")]
     suspended_endpoints: Count
     failing_endpoints: Annotated[
-        Count, Meta(description="Endpoints whose last event failed for good, suspended ones among them.")
+        Count, Meta(description="Endpoints whose last event failed for good, including suspended ones.")
     ]
     failing: Annotated[
         tuple[EndpointInside, ...],
-        Meta(description=f"The first {SHOWN} of these: suspended ones first, then by failures in a row."),
+        Meta(description=f"The first {SHOWN} of these: suspended ones, then those with the most failures."),
     ]
     loaded: Annotated[
-        tuple[EndpointInside, ...], Meta(description=f"The {SHOWN} with the most pending deliveries.")
+        tuple[EndpointInside, ...],
+        Meta(description=f"The {SHOWN} endpoints with the most pending deliveries."),
     ]
-    messages_pending: Annotated[Count, Meta(description="Direct messages to owners that wait.")]
+    messages_pending: Annotated[Count, Meta(description="Direct messages to owners that wait to be sent.")]
 
 
 async def all_webhooks(parts: GatewayParts) -> WebhooksInside:

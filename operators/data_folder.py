@@ -30,11 +30,14 @@ class Verified(Success):
     """Both digests at one position of the log."""
 
     position: Count
-    digest: Annotated[Digest, Meta(description="Of the state in memory.")]
+    digest: Annotated[Digest, Meta(description="The digest of the state in memory.")]
     folded_digest: Annotated[
-        Digest | None, Meta(description="Of what the disk gives back; null when it gives nothing back.")
+        Digest | None,
+        Meta(description="The digest of the state that was read from disk; null if it cannot be read."),
     ]
-    problem: Annotated[str | None, Meta(description="The reason why the disk gives nothing back."), NULL]
+    problem: Annotated[
+        str | None, Meta(description="The reason why the state cannot be read from disk."), NULL
+    ]
     equal: Annotated[bool, example(True)]
 
 

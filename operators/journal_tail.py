@@ -97,17 +97,21 @@ class JournalQuery(Form, frozen=True):
 class EventView(View):
     """An event of the journal."""
 
-    position: Annotated[Count, Meta(description="Of its record. Events of one record happen together.")]
-    at: Annotated[Moment, Meta(description="Unix time in milliseconds when this node committed it.")]
-    type: Annotated[str, Meta(description="Its name and version."), example("vote_cast.1")]
+    position: Annotated[
+        Count, Meta(description="The position of the event's record. Events of one record happen together.")
+    ]
+    at: Annotated[
+        Moment, Meta(description="The time when this node committed the event, in Unix milliseconds.")
+    ]
+    type: Annotated[str, Meta(description="The name and version of the event."), example("vote_cast.1")]
     ref: Annotated[
         str | None,
-        Meta(description=f"The listing that it is about: {' or '.join(f'`{kind}/<id>`' for kind in KINDS)}."),
+        Meta(description=f"The listing of the event: {' or '.join(f'`{kind}/<id>`' for kind in KINDS)}."),
         example(SAMPLE_REF),
     ]
     text: Annotated[
         str,
-        Meta(description="Some of its fields. No secret is among them."),
+        Meta(description="Some fields of the event, without secrets."),
         example("user 323456789012345678, count 3"),
     ]
 
@@ -117,10 +121,14 @@ class JournalPage(Success):
 
     events: Annotated[
         tuple[EventView, ...],
-        Meta(description=f"The last {EVENTS} of this process can be had, page by page, newest first."),
+        Meta(
+            description=f"The list has the last {EVENTS} events of this process, in pages, the newest first."
+        ),
     ]
     next: Annotated[
-        Positive | None, Meta(description="Give it as `before` to get older events; null at the end."), NULL
+        Positive | None,
+        Meta(description="Send it as `before` to get older events; null if there are none."),
+        NULL,
     ]
 
 

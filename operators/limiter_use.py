@@ -33,8 +33,8 @@ class BotUse(View):
 class LimitUse(View):
     """One limit and those who use it."""
 
-    default: Annotated[LimitView, Meta(description="For bots without a limit of their own.")]
-    counted: Annotated[Count, Meta(description="The bots that are counted.")]
+    default: Annotated[LimitView, Meta(description="The limit of bots that have no limit of their own.")]
+    counted: Annotated[Count, Meta(description="The number of bots that are counted.")]
     hottest: Annotated[
         tuple[BotUse, ...], Meta(description=f"The {SHOWN} that have used the greatest part of their limit.")
     ]
@@ -47,7 +47,9 @@ class AddressFailures(View):
         str, Meta(description="An IPv4 address, the /56 of an IPv6 address, or `unix`."), example("192.0.2.1")
     ]
     failures: Positive
-    refused: Annotated[bool, Meta(description="True if the address is answered 429 until the reset.")]
+    refused: Annotated[
+        bool, Meta(description="True if requests from the address are answered 429 until the reset.")
+    ]
     reset_seconds: Annotated[Count, example(41)]
 
 
@@ -55,7 +57,7 @@ class FailureUse(View):
     """The limit of failing requests per address, and the addresses that fail."""
 
     limit: LimitView
-    counted: Annotated[Count, Meta(description="The addresses that are counted.")]
+    counted: Annotated[Count, Meta(description="The number of addresses that are counted.")]
     worst: Annotated[tuple[AddressFailures, ...], Meta(description=f"The {SHOWN} with the most failures.")]
 
 

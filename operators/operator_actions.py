@@ -112,7 +112,7 @@ def _probed(answer: Any) -> Notice:
 
 def _verified(answer: Verified) -> Notice:
     if answer.equal:
-        return Notice(f"Memory and disk say the same at position {number(answer.position)}.")
+        return Notice(f"Memory and disk agree at position {number(answer.position)}.")
     why = answer.problem or "their digests differ"
     return Notice(f"Memory and disk differ at position {number(answer.position)}: {why}.", is_problem=True)
 

@@ -136,10 +136,10 @@ def _listing_page(kind: Kind) -> DebugOperation[Any]:
     parts = (
         ("its keys without values", kind.keys is not None),
         ("its webhook", True),
-        ("its limits as they stand", kind.stats is not None),
+        ("its rate limits", kind.stats is not None),
         ("its newest deliveries", True),
     )
-    shown = ", ".join(["The listing", *(text for text, is_there in parts if is_there)])
+    shown = ", ".join(["The answer has the listing", *(text for text, is_there in parts if is_there)])
     return DebugOperation(
         page=f"/debug/listings/{kind}/{{id}}",
         title=name_of,
@@ -148,7 +148,7 @@ def _listing_page(kind: Kind) -> DebugOperation[Any]:
         name=f"show{kind.title}Whole",
         view=INSIDES[kind.plural],
         show=lambda parts, request: listing_inside(parts, kind, request.params[0]),
-        summary=f"Show all about a {kind.singular} and its newest votes",
+        summary=f"Show everything about a {kind.singular}",
         about=f"{shown} and its newest votes.",
         outcome=f"The {kind.singular}.",
         refuses=("no_such_listing",),
@@ -165,12 +165,12 @@ _WITH_PAGES: tuple[DebugOperation[Any], ...] = (
         name="showOverview",
         view=Overview,
         show=lambda parts, _: overview(parts),
-        summary="Show the process at a glance",
+        summary="Show an overview of the process",
         about=(
-            "Positions of the log, counts, limiter, fleet and memory, with what was answered in the last "
-            "minute, and the last five minutes as series."
+            "The overview has positions of the log, counts, the limiter, the fleet and memory. It also "
+            "has the requests of the last minute, and series of the last five minutes."
         ),
-        outcome="The process.",
+        outcome="The overview.",
     ),
     DebugOperation(
         page="/debug/webhooks",
@@ -179,7 +179,10 @@ _WITH_PAGES: tuple[DebugOperation[Any], ...] = (
         view=WebhooksInside,
         show=lambda parts, _: all_webhooks(parts),
         summary="Show all webhooks",
-        about="The queue, the endpoints that fail or are suspended and why, and the most loaded ones.",
+        about=(
+            "The answer has the queue, failing and suspended endpoints with the reasons, and the "
+            "endpoints with the most pending deliveries."
+        ),
         outcome="The webhooks.",
     ),
     DebugOperation(
@@ -189,7 +192,10 @@ _WITH_PAGES: tuple[DebugOperation[Any], ...] = (
         view=LimiterInside,
         show=lambda parts, _: limiter_use(parts),
         summary="Show the rate limiter",
-        about="The bots that use most of each limit, and the addresses whose requests fail most.",
+        about=(
+            "The answer has the bots that use the greatest part of each limit, and the addresses with "
+            "the most failing requests."
+        ),
         outcome="The limiter.",
     ),
     DebugOperation(
@@ -199,7 +205,7 @@ _WITH_PAGES: tuple[DebugOperation[Any], ...] = (
         view=ErrorLines,
         show=lambda parts, _: parts.errors.show(),
         summary="Show the last warnings and errors",
-        about="The newest lines of the log from level WARNING on, since the process began.",
+        about="The lines have the level WARNING or above. They are kept since the process began.",
         outcome="The lines, the newest first.",
     ),
     DebugOperation(
@@ -210,7 +216,7 @@ _WITH_PAGES: tuple[DebugOperation[Any], ...] = (
         view=JournalPage,
         show=lambda parts, request: parts.tail.page(read_query(JournalQuery, request.query).before),
         summary="Show the newest events of the journal",
-        about="Those since the process began, in pages. No secret is shown.",
+        about="The list has the events since the process began, in pages. It shows no secrets.",
         outcome="A page of events.",
         query=JournalQuery,
     ),
@@ -221,8 +227,10 @@ _WITH_PAGES: tuple[DebugOperation[Any], ...] = (
         name="showData",
         view=StoredData,
         show=lambda parts, _: stored_data(parts),
-        summary="Show what is on disk, with digests",
-        about="Positions of the log, and digests of the state: equal digests mean equal states.",
+        summary="Show positions and digests of the data",
+        about=(
+            "The answer has positions of the log, and digests of the state. Equal digests mean equal states."
+        ),
         outcome="Positions and digests.",
     ),
     DebugOperation(
@@ -233,7 +241,7 @@ _WITH_PAGES: tuple[DebugOperation[Any], ...] = (
         view=FoundListings,
         show=lambda parts, request: find(parts, read_query(FindQuery, request.query)),
         summary="Find a listing or a user",
-        about="By the id, or by a part of a listing's name, in any case.",
+        about="The search looks for an id, or for a part of a listing's name in upper or lower case.",
         outcome="The listings that were found.",
         query=FindQuery,
     ),
@@ -245,8 +253,11 @@ _WITH_PAGES: tuple[DebugOperation[Any], ...] = (
         name="showUserInside",
         view=UserInside,
         show=lambda parts, request: user_inside(parts, request.params[0]),
-        summary="Show all that is known of a user",
-        about="As `/manage/users/{id}`, with the listings that the user owns, and the user's votes.",
+        summary="Show everything about a user",
+        about=(
+            "The answer is that of `/manage/users/{id}`, with the listings that the user owns and the "
+            "user's votes."
+        ),
         outcome="The user, with listings and votes.",
         refuses=("invalid_id",),
     ),
@@ -257,26 +268,26 @@ READ_METRICS = DebugOperation[Any](
     path="/metrics",
     name="readMetrics",
     show=lambda parts, request: parts.scraping.metrics(request),
-    summary="The numbers of the process, for Prometheus",
+    summary="Get the metrics for Prometheus",
     about=(
-        "Counts, histograms and gauges in the text format of Prometheus, or in OpenMetrics for a request"
-        " that accepts `application/openmetrics-text`. The same can be served without a token on an"
-        " address of its own (`metrics.address`)."
+        "The metrics are in the text format of Prometheus, or in OpenMetrics if the request "
+        "accepts `application/openmetrics-text`. They can also be served without a token on a "
+        "separate address (`metrics.address`)."
     ),
-    outcome="The numbers of this moment.",
+    outcome="The metrics.",
     content_type=PLAIN.partition(";")[0],
 )
 SHOW_CONCERNS = DebugOperation[Any](
     path="/debug/concerns",
     name="showConcerns",
     show=lambda parts, _: concerns_now(parts),
-    summary="Say what is wrong now",
+    summary="List present problems",
     about=(
-        "Problems of the disk, of Redis and the fleet, of endpoints, of client addresses and of "
-        "observers. Each says what it means and what to do next."
+        "The list has problems of the disk, Redis, the fleet, endpoints, client addresses and "
+        "observers. Each problem has its meaning and the next step."
     ),
     view=ConcernsNow,
-    outcome="What is wrong; nothing if all is well.",
+    outcome="The problems; the list is empty if all is well.",
 )
 TAKE_SNAPSHOT = DebugOperation[Any](
     method="POST",
@@ -285,11 +296,11 @@ TAKE_SNAPSHOT = DebugOperation[Any](
     show=lambda parts, _: snapshot(parts),
     summary="Take a snapshot now",
     about=(
-        "Writes the whole state to a new file, while the gateway goes on. Answers once it is on disk. The "
-        "next start is faster."
+        "The whole state is written to a new file, while the gateway goes on. The answer comes once the file "
+        "is on disk. The next start is faster with it."
     ),
     view=SnapshotTaken,
-    outcome="It is on disk.",
+    outcome="The snapshot that is on disk now.",
     refuses=("unavailable",),
 )
 BACK_UP = DebugOperation[Any](
@@ -298,10 +309,10 @@ BACK_UP = DebugOperation[Any](
     show=lambda parts, _: backup(parts),
     summary="Download a backup",
     about="""\
-The whole state in one encrypted file, as it is when the last byte leaves. Only the sealing keys open it, and
-they are not in it: keep a copy of them in another place.
+The backup is the whole state in one encrypted file, as it is when the last byte leaves. Only the sealing
+keys open the file, and they are not in it: keep a copy of them in another place.
 
-A backup that could not be brought to its end is cut off with its connection, and refused when it is read.""",
+If a backup cannot be completed, its connection is cut. The incomplete file is refused when it is read.""",
     outcome="The backup.",
     refuses=("unavailable",),
     content_type=BACKUP,
@@ -313,8 +324,8 @@ VERIFY_STATE = DebugOperation[Any](
     show=lambda parts, _: verify(parts),
     summary="Compare memory with disk",
     about=(
-        "Reads everything on disk again, and compares it with the state in memory, at one position of the "
-        "log. With millions of votes that takes some seconds of one core. It changes nothing."
+        "Everything on disk is read again, and compared with the state in memory at one position of the log. "
+        "With millions of votes, this takes one core for some seconds. It changes nothing."
     ),
     view=Verified,
     outcome="Both digests.",

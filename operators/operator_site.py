@@ -53,14 +53,14 @@ ERROR_TEXTS = ErrorTexts(
             "Wait, then try once more. If it was not you, the log names the address that guesses.",
         ),
         500: ErrorText(
-            "Something went wrong here", "Look for the number in the log: the cause is beside it."
+            "Something went wrong here", "Look for the number in the log. The cause is beside it."
         ),
         503: ErrorText(
             "It cannot be done right now",
             "Nothing was saved. Try again in a moment; /readyz tells when the gateway is ready.",
         ),
     },
-    ErrorText("Something went wrong here", "Try again. If it stays, look at the log of the gateway."),
+    ErrorText("Something went wrong here", "Try again. If it happens again, look at the log of the gateway."),
 )
 
 

@@ -19,7 +19,7 @@ from watchers.concerns import Concern
 
 Concerns = Annotated[
     tuple[Concern, ...],
-    Meta(description="What is wrong now, the most urgent first; empty if all is well."),
+    Meta(description="The present problems, the most urgent first; empty if all is well."),
 ]
 
 
@@ -70,31 +70,38 @@ class NodeHeard(View):
     node: str
     state: Annotated[
         Literal["there", "silent", "unknown"],
-        Meta(description="`there` while it is heard of; `unknown` while Redis is away."),
+        Meta(description="`there` while the node sends heartbeats; `unknown` while Redis is away."),
     ]
     silent_ms: Annotated[
-        Count | None, Meta(description="The time since it was heard of; null while that is unknown.")
+        Count | None,
+        Meta(description="The time since the node's last heartbeat; null while that is unknown."),
     ]
     read_to: Count
-    behind: Annotated[Count, Meta(description="How many of its positions are not merged here yet.")]
+    behind: Annotated[
+        Count, Meta(description="The number of the node's positions that are not merged here yet.")
+    ]
 
 
 class FleetNodeView(View):
     """A node of a fleet at a glance."""
 
-    node: Annotated[str, Meta(description="Its name and its epoch."), example("paris.1795265000000")]
+    node: Annotated[str, Meta(description="The node's name and epoch."), example("paris.1795265000000")]
     holds_name: Annotated[
         bool,
-        Meta(description="True once Redis has been reached, and no other process bears the name."),
+        Meta(description="True once Redis has been reached and no other process has this name."),
         example(True),
     ]
     claims_votes: Annotated[
-        bool, Meta(description="True while Redis answers in time when votes are claimed."), example(True)
+        bool, Meta(description="True while Redis answers vote claims in time."), example(True)
     ]
-    failing: Annotated[dict[str, str], Meta(description="What fails, and why; empty if all is well.")]
+    failing: Annotated[
+        dict[str, str], Meta(description="The failures and their causes; empty if all is well.")
+    ]
     stream_position: Count | None
-    unsent: Annotated[Count, Meta(description="How many positions the stream is behind the journal.")]
-    copying_from: Annotated[str | None, Meta(description="The node whose state is being taken."), NULL]
+    unsent: Annotated[
+        Count, Meta(description="The number of positions by which the stream is behind the journal.")
+    ]
+    copying_from: Annotated[str | None, Meta(description="The node whose copy is being taken."), NULL]
     nodes: Annotated[
         dict[str, NodeHeard],
         example(
@@ -109,7 +116,9 @@ class FleetNodeView(View):
             }
         ),
     ]
-    refused: Annotated[dict[str, str], Meta(description="The reason why nothing is taken from a node.")]
+    refused: Annotated[
+        dict[str, str], Meta(description="The nodes from which nothing is taken, with the reasons.")
+    ]
 
 
 class Connections(View):
@@ -124,7 +133,9 @@ class Memory(View):
     """The memory of the process."""
 
     resident_bytes: Annotated[
-        Count | None, Meta(description="Null while it cannot be read."), example(67_108_864)
+        Count | None,
+        Meta(description="The resident memory; null while it cannot be read."),
+        example(67_108_864),
     ]
 
 
@@ -136,8 +147,10 @@ class StoredData(Success):
     fleet_digest: Annotated[
         Digest | None,
         Meta(
-            description="Of everything that the fleet shares: equal at all nodes with the same content; null "
-            "outside of a fleet.",
+            description=(
+                "The digest of everything that the fleet shares. It is equal on all nodes with the same "
+                "content; null outside a fleet."
+            ),
             examples=[None],
         ),
     ]
@@ -145,7 +158,11 @@ class StoredData(Success):
 
 Age = Annotated[
     Amount | None,
-    Meta(description="Seconds since it came to be, to within two; null if that was before the start."),
+    Meta(
+        description=(
+            "The age of the record in seconds, to within two; null if the record is from before the start."
+        )
+    ),
 ]
 
 
@@ -162,7 +179,7 @@ class LagOfMinute(View):
 
     last: Amount
     max: Amount
-    samples: Annotated[tuple[Amount, ...], Meta(description="Four a second, the oldest first.")]
+    samples: Annotated[tuple[Amount, ...], Meta(description="Four samples a second, the oldest first.")]
 
 
 class EndpointUseView(View):
@@ -170,7 +187,7 @@ class EndpointUseView(View):
 
     endpoint: Annotated[
         str,
-        Meta(description="The operation's id; `other` for unknown paths, `refused` for what is not HTTP."),
+        Meta(description="The operation's id; `other` for an unknown path, `refused` for invalid HTTP."),
         example("checkVote"),
     ]
     status_class: Annotated[str, Meta(description="`2xx`, `3xx`, `4xx` or `5xx`."), example("2xx")]
@@ -185,12 +202,12 @@ class SeriesView(View):
 
     at: Annotated[
         tuple[Count, ...],
-        Meta(description="Unix milliseconds at the end of each point."),
+        Meta(description="The end of each point, in Unix milliseconds."),
         example([1_750_000_000_000]),
     ]
     requests_per_second: tuple[Amount, ...]
     votes_per_second: tuple[Amount, ...]
-    p50_ms: Annotated[tuple[Amount | None, ...], Meta(description="Null while there were no requests.")]
+    p50_ms: Annotated[tuple[Amount | None, ...], Meta(description="Null for a point without requests.")]
     p99_ms: tuple[Amount | None, ...]
     loop_lag_ms: Annotated[tuple[Amount, ...], Meta(description="The longest delay of the event loop.")]
     resident_bytes: Annotated[tuple[Count | None, ...], Meta(description="Null while it cannot be read.")]
@@ -199,7 +216,7 @@ class SeriesView(View):
 class Overview(Success):
     """The process at a glance."""
 
-    version: Annotated[str, Meta(description="The program's."), example(VERSION)]
+    version: Annotated[str, Meta(description="The version of the program."), example(VERSION)]
     uptime_seconds: Annotated[Count, example(86_400)]
     ready: Annotated[bool, example(True)]
     not_ready_because: Annotated[str | None, NULL]
@@ -209,17 +226,21 @@ class Overview(Success):
     counts: Counts
     limiter: LimiterCounts
     webhook_proxy_down: Annotated[
-        bool, Meta(description="True while the webhooks' proxy fails, so that none leaves.")
+        bool, Meta(description="True while the proxy for webhooks fails and no webhook is sent.")
     ]
     replication: Annotated[
-        FleetNodeView | None, Meta(description="The node of a fleet; null outside of one.")
+        FleetNodeView | None, Meta(description="This node of the fleet; null outside a fleet.")
     ]
     connections: Connections
     memory: Memory
     loop_lag_ms: LagOfMinute
     endpoints: Annotated[
         tuple[EndpointUseView, ...],
-        Meta(description="What was answered in the last minute, the most first."),
+        Meta(
+            description=(
+                "The requests of the last minute, by endpoint and status class. The most frequent come first."
+            )
+        ),
     ]
     series: SeriesView
 

@@ -25,7 +25,9 @@ class ErrorLineView(View):
     at: Moment
     level: Annotated[str, Meta(description="`WARNING`, `ERROR` or `CRITICAL`."), example("WARNING")]
     logger: Annotated[
-        str, Meta(description="The part of the program that logged it."), example("webhook.suspension_log")
+        str,
+        Meta(description="The part of the program that logged the line."),
+        example("webhook.suspension_log"),
     ]
     text: Annotated[
         str,
@@ -39,7 +41,7 @@ class ErrorLineView(View):
     traceback: Annotated[str | None, NULL]
     request_id: Annotated[
         str | None,
-        Meta(description="The `x-request-id` of the answer to the request that caused it; null without one."),
+        Meta(description="The `x-request-id` of the request that caused the line; null if no request did."),
         NULL,
     ]
 
@@ -48,7 +50,7 @@ class ErrorLines(Success):
     """The last warnings and errors, the newest first."""
 
     errors: Annotated[
-        tuple[ErrorLineView, ...], Meta(description=f"At most {LINES}. Secrets are struck out.")
+        tuple[ErrorLineView, ...], Meta(description=f"At most {LINES} lines. Secrets are removed from them.")
     ]
 
 

@@ -57,7 +57,7 @@ class FindQuery(Form, frozen=True):
     q: Annotated[
         Annotated[str, Size(0, MAX_TEXT)] | None,
         Says(Fault("query_too_long", {"most": MAX_TEXT})),
-        About("An id, or a part of a name in any case. Nothing is found without it."),
+        About("An id, or a part of a name in upper or lower case. Without it, nothing is found."),
     ] = None
 
 
@@ -75,14 +75,14 @@ class FoundListings(Success):
 
     listings: Annotated[
         tuple[ListingHit, ...],
-        Meta(description=f"At most {FOUND}: that of this id, those named so, those whose name holds it."),
+        Meta(
+            description=f"At most {FOUND} listings: the one with this id, and those with the text in a name."
+        ),
     ]
-    more: Annotated[bool, Meta(description="True if there are more.")]
+    more: Annotated[bool, Meta(description="True if more listings match.")]
     user: Annotated[
         Snowflake | None,
-        Meta(
-            description="The text, if it is an id: `/debug/users/{id}.json` tells what is known of the user."
-        ),
+        Meta(description="The text, if it is an id: `/debug/users/{id}.json` shows the user."),
         NULL,
     ]
 
@@ -132,7 +132,7 @@ class RecentVoteView(View):
     """The last vote of a user."""
 
     user: UserId
-    votes: Annotated[Positive, Meta(description="How often the user has voted, over all time.")]
+    votes: Annotated[Positive, Meta(description="The number of the user's votes, over all time.")]
     last_at: Moment
 
 
@@ -158,13 +158,13 @@ class _Pushed(View):
 class _Voted(View):
     """The fields that every kind has, behind those of its parts."""
 
-    voters: Annotated[Count, Meta(description="How many users have voted for it.")]
+    voters: Annotated[Count, Meta(description="The number of users who have voted for the listing.")]
     recent_votes: Annotated[
-        tuple[RecentVoteView, ...], Meta(description=f"The last {RECENT_VOTES}, the newest first.")
+        tuple[RecentVoteView, ...], Meta(description=f"The last {RECENT_VOTES} votes, the newest first.")
     ]
     deliveries: Annotated[
         tuple[DeliveryView, ...],
-        Meta(description=f"The last {RECENT}, the newest first, with their attempts."),
+        Meta(description=f"The last {RECENT} deliveries, the newest first, with their attempts."),
     ]
     deliveries_pending: Count
     history: Acts
@@ -225,7 +225,7 @@ class VoteOfUser(View):
     id: ListingId
     name: ListingName
     voted: Voted
-    votes: Annotated[Positive, Meta(description="How often the user has voted, over all time.")]
+    votes: Annotated[Positive, Meta(description="The number of the user's votes, over all time.")]
     last_at: Moment
 
 
@@ -234,13 +234,15 @@ class UserInside(Success):
     """A user, with listings and votes."""
 
     listings: Annotated[
-        tuple[ListingHit, ...], Meta(description=f"Those that the user owns or co-owns, {SHOWN} at most.")
+        tuple[ListingHit, ...],
+        Meta(description=f"The listings that the user owns or co-owns, {SHOWN} at most."),
     ]
     listings_count: Count
     votes: Annotated[
-        tuple[VoteOfUser, ...], Meta(description=f"By listing, in the order of refs, {SHOWN} at most.")
+        tuple[VoteOfUser, ...],
+        Meta(description=f"The votes by listing, in the order of refs, {SHOWN} at most."),
     ]
-    votes_count: Annotated[Count, Meta(description="The listings that the user has voted for.")]
+    votes_count: Annotated[Count, Meta(description="The number of listings that the user has voted for.")]
 
 
 async def user_inside(parts: GatewayParts, user: str) -> UserInside:

@@ -40,6 +40,7 @@ SOURCE = '''"""Law: one."""
 # How two
 # goes on.
 TEXT = Text("three is done anew")  # Whether four
+TABLE = {"How": "How many there are.", "Those": f"Those of {LONG}", "Who": "By those", "What": "What is it?"}
 LONG = """
 # What is no comment
 """
@@ -54,10 +55,10 @@ def test_docstrings_comments_and_strings_of_a_module_are_read() -> None:
     spoken = [
         (line, each.text) for line, text, _ in spoken_in(SOURCE) for each in judged(line, text, is_block=True)
     ]
-    assert sorted(spoken) == [(1, "Law:"), (3, "How"), (5, "Whether"), (12, "Whom")]
+    assert sorted(spoken) == [(1, "Law:"), (3, "How"), (5, "Whether"), (13, "Whom")]
     said = [
         (line, each.text)
-        for line, text, _ in strings_in(SOURCE)
-        for each in judged(line, text, is_block=False)
+        for line, text, is_block in strings_in(SOURCE)
+        for each in judged(line, text, is_block=is_block)
     ]
-    assert said == [(5, "anew")]
+    assert sorted(said) == [(5, "anew"), (6, "How"), (6, "Those")]

@@ -20,18 +20,20 @@ SLICE_LISTINGS = 256
 
 # `$vote_window` stands for a number of the deployment, which the OpenAPI document fills in.
 Voted = Annotated[bool, Meta(description="True if the user voted in the last $vote_window.", examples=[True])]
-VoteCount = Annotated[int, Meta(ge=0, description="How often the user has voted, over all time.")]
+VoteCount = Annotated[int, Meta(ge=0, description="The number of the user's votes, over all time.")]
 LastVote = Annotated[
     Annotated[int, Meta(ge=0)] | None,
     Meta(
-        description="The user's latest vote in Unix milliseconds; null for never.",
+        description=(
+            "The time of the user's latest vote, in Unix milliseconds; null if the user has never voted."
+        ),
         examples=[1_750_000_000_000],
     ),
 ]
 
 
 class VoteStatus(Struct, frozen=True, forbid_unknown_fields=True, gc=False, rename={"last_ms": "lastVote"}):
-    """The contract's vote status of a user, with its JSON names."""
+    """A user's vote status, with the JSON names of the contract."""
 
     voted: Voted
     vote: VoteCount

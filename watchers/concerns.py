@@ -26,13 +26,11 @@ class Concern(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     text: Annotated[
         str,
         Meta(
-            description="What is wrong, and what that means.",
+            description="The problem and its meaning.",
             examples=["1 endpoint is suspended because it keeps failing. Its webhooks wait."],
         ),
     ]
-    action: Annotated[
-        str, Meta(description="What to do next.", examples=["/debug/webhooks has the reasons."])
-    ]
+    action: Annotated[str, Meta(description="The next step.", examples=["/debug/webhooks has the reasons."])]
 
 
 @dataclass(frozen=True)
@@ -83,8 +81,10 @@ def _of_the_disk(sources: ConcernSources) -> Iterator[Concern]:
             topic="journal",
             text=f"The journal takes no writes: {reason}. Votes and changes are answered 503. Vote "
             "checks go on.",
-            action="Free what the reason names, and writes begin again within a second. "
-            "docs/operations.md has more under VotegateJournalNotWritable.",
+            action=(
+                "Fix the problem that the reason names. Writes begin again within a second. "
+                "docs/operations.md has more under VotegateJournalNotWritable."
+            ),
         )
     if free == 0:
         yield Concern(
@@ -105,7 +105,7 @@ def _of_the_disk(sources: ConcernSources) -> Iterator[Concern]:
         yield Concern(
             topic="disk",
             text=f"The disk is slow: votes and changes wait for it, and {effect}.",
-            action="See what else writes to it (iostat -x), or move data_dir to a quicker disk.",
+            action="Check what else writes to it (iostat -x), or move data_dir to a quicker disk.",
         )
     if (reason := sources.snapshot_failure()) is not None:
         yield Concern(
@@ -125,10 +125,12 @@ def _of_the_fleet(sources: ConcernSources) -> Iterator[Concern]:
         reason = next(iter(failing.values()))
         yield Concern(
             topic="redis",
-            text=f"Redis does not answer as it should ({', '.join(failing)}): {reason}. Votes "
+            text=f"Redis fails ({', '.join(failing)}): {reason}. Votes "
             "of this node do not reach the others, or theirs do not reach it.",
-            action="See that Redis runs, has memory left, and answers at redis.url. Nothing is lost: the "
-            "node catches up afterwards.",
+            action=(
+                "Check that Redis runs, has memory left, and answers at redis.url. Nothing is lost: the "
+                "node catches up afterwards."
+            ),
         )
     elif not fleet["holds_name"]:
         yield Concern(
@@ -155,7 +157,7 @@ def _of_webhooks(sources: ConcernSources) -> Iterator[Concern]:
         yield Concern(
             topic="proxy",
             text="The proxy for webhooks fails, so no webhook leaves. They wait, and none is lost.",
-            action="See that the proxy runs and answers at webhooks.proxy.",
+            action="Check that the proxy runs and answers at webhooks.proxy.",
         )
     if count := sources.endpoints_suspended():
         one = "1 endpoint is suspended because it keeps failing. Its webhooks wait."
@@ -163,8 +165,10 @@ def _of_webhooks(sources: ConcernSources) -> Iterator[Concern]:
         yield Concern(
             topic="endpoints",
             text=one if count == 1 else many,
-            action="/debug/webhooks has the reasons. If there are many, see that this machine reaches "
-            "the internet and its name servers.",
+            action=(
+                "/debug/webhooks has the reasons. If there are many, check that this machine reaches the "
+                "internet and its name servers."
+            ),
         )
 
 

@@ -39,7 +39,7 @@ class MyVoteView(View):
     name: Annotated[str | None, Meta(description="Null for a listing that is not public.")]
     votes: Count
     last_at: Count | None
-    next_at: Annotated[Count | None, Meta(description="When the user may vote again.")]
+    next_at: Annotated[Count | None, Meta(description="The time when the user may vote again.")]
     reminder: bool
 
 

@@ -43,12 +43,13 @@ class ListingStanding(View):
 
     kind: KindName
     listing: View
-    place: Annotated[int | None, Meta(description="Its place in the queue, from 1.")]
+    place: Annotated[int | None, Meta(description="The place in the queue, from 1.")]
     waiting_since: Annotated[
-        Moment | None, Meta(description="Since when it, or a change of it, waits for a decision.")
+        Moment | None,
+        Meta(description="The time when the listing, or a change of it, began to wait for a decision."),
     ]
     usual_wait_ms: Annotated[
-        Count | None, Meta(description="How long a decision usually takes; null while too few are known.")
+        Count | None, Meta(description="The median time of recent decisions; null while too few are known.")
     ]
     is_proven: bool
     missing: tuple[Gap, ...]

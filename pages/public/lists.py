@@ -63,8 +63,8 @@ class PublicCard(View):
     text: str
     categories: tuple[str, ...]
     keywords: tuple[str, ...]
-    votes: Annotated[Count, Meta(description="Of all time.")]
-    votes_this_month: Annotated[Count, Meta(description="Since the first of the month, UTC.")]
+    votes: Annotated[Count, Meta(description="The votes of all time.")]
+    votes_this_month: Annotated[Count, Meta(description="The votes since the first of the month, UTC.")]
     listed_at: Moment
     icon_url: str | None
 

@@ -49,7 +49,7 @@ class OwnerView(View):
     display_name: DisplayName
     first_at: Moment | None
     is_moderator: bool
-    quarantines: Annotated[tuple[QuarantineView, ...], Meta(description="Those in force.")]
+    quarantines: Annotated[tuple[QuarantineView, ...], Meta(description="The quarantines that are in force.")]
 
 
 class OtherListing(View):
@@ -68,16 +68,20 @@ class ReviewView(Success):
     waiting_since: Moment | None
     claimed_by: ActorName | None
     claimed_at: Moment | None
-    made_at: Annotated[Moment | None, Meta(description="When the platform made its id, if it did.")]
+    made_at: Annotated[Moment | None, Meta(description="The time when the platform made its id, if it did.")]
     platform: PlatformView
     is_proven: bool
     proven_at: Moment | None
-    edited_at: Annotated[tuple[Moment, ...], Meta(description="Edits since it was submitted, newest first.")]
+    edited_at: Annotated[
+        tuple[Moment, ...], Meta(description="Edits since the submission, the newest first.")
+    ]
     changes: Annotated[
         Sequence[ChangedField] | None,
         Meta(
-            description="What was changed since the last denial, or of an approved listing what waits for a "
-            "decision; null where it is not kept."
+            description=(
+                "The changes since the last denial or, for an approved listing, the changes that wait for "
+                "a decision; null if they are not kept."
+            )
         ),
     ]
     denials: tuple[ActView, ...]

@@ -29,7 +29,7 @@ class DecidedListing(View):
     name: str
     decision: Review
     at: Moment
-    by: Annotated[ActorName | None, Meta(description="Null where nobody remembers it.")]
+    by: Annotated[ActorName | None, Meta(description="Null if the moderator is not known.")]
     reason: str | None
     message: OwnerMessageOrNone
 

@@ -56,7 +56,7 @@ class FlagList(Success):
 
     flags: tuple[FlagView, ...]
     next: Annotated[
-        str | None, Meta(description="Give it as `before` to get the next page; null on the last.")
+        str | None, Meta(description="Send it as `before` to get the next page; null on the last page.")
     ]
 
 
@@ -77,7 +77,7 @@ class ListingVotes(Success):
 
     voters: Count
     votes: Count
-    struck: Annotated[Count, Meta(description="Votes that were struck out, of all time.")]
+    struck: Annotated[Count, Meta(description="The number of removed votes, over all time.")]
     flags: Annotated[tuple[FlagView, ...], Meta(description=f"The newest first, {FLAGS_KEPT} at most.")]
 
 

@@ -124,7 +124,7 @@ def test_the_data_is_saved_compared_and_downloaded(operator: Visitor, tmp_path: 
     act(operator, "/debug/data", "Take a snapshot")
     told(operator, "The snapshot at position")
     act(operator, "/debug/data", "Verify")
-    told(operator, "Memory and disk say the same")
+    told(operator, "Memory and disk agree")
     with operator.page.expect_download() as download:
         act(operator, "/debug/data", "Download a backup")
 

@@ -465,7 +465,7 @@ def test_a_command_that_loses_something_asks_and_without_a_terminal_refuses(gate
     for command, given in ids.items():
         line = error(run_admin(gateway.base_url, *command.split(), *given, input="y\n"))
         assert line.endswith("It does so with --yes, or asks on a terminal; nothing was changed")
-    assert line.startswith("This strikes out 0 votes of 0 users."), "as a dry run has found"
+    assert line.startswith("This removes 0 votes of 0 users."), "as a dry run has found"
     asking = {call.command.words for call in OPERATIONS if call.command.loses}
     assert asking - ids.keys() == {"servers remove"}
     assert gateway.done("GET", f"/manage/bots/{BOT}")["state"] == "approved"

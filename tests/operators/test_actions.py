@@ -153,7 +153,7 @@ def test_a_snapshot_is_taken(gateway: ThreadGateway, visitor: PageVisitor) -> No
 
 
 def test_memory_and_disk_are_compared(visitor: PageVisitor) -> None:
-    assert "Memory and disk say the same at position 0." in visitor.acted(f"{DATA}/verify")
+    assert "Memory and disk agree at position 0." in visitor.acted(f"{DATA}/verify")
 
 
 def test_a_backup_is_downloaded(gateway: ThreadGateway, visitor: PageVisitor) -> None:

@@ -109,12 +109,15 @@ def spoken_in(source: str) -> Iterator[tuple[int, str, bool]]:
 
 
 def strings_in(source: str) -> Iterator[tuple[int, str, bool]]:
-    """Yield all other strings: texts of pages, refusals, help and log lines are among them."""
+    """Yield all other strings: texts of pages, refusals, help and log lines are among them.
+
+    A string with a blank inside may be a sentence, so it has an opening.
+    """
     tree = ast.parse(source)
     spoken = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in spoken:
-            yield node.lineno, node.value, False
+            yield node.lineno, node.value, " " in node.value.strip()
 
 
 def files() -> Iterator[Path]:
