@@ -150,6 +150,10 @@ def test_a_user_has_one_card_which_everybody_sees_at_once(fleet: Fleet) -> None:
     overview = words(ben.page(f"/cards/{BEN}/manage"))
     assert "API keys" in overview
     assert "Webhook" not in overview
+    shown = words(ben.post(f"/cards/{BEN}/manage/keys", {"name": "of the page"}).text)
+    assert "vg_" in shown
+    assert "has a user voted" not in shown
+    assert "hint" not in fleet.rome.done("POST", f"/manage/cards/{BEN}/keys", {"name": "of the API"})
     assert fleet.rome.operate("POST", f"/manage/cards/{BEN}/approve", {}).status_code == 404
     assert fleet.rome.operate("POST", f"/manage/cards/{BEN}/hand-over", {"heir": ADA}).status_code == 404
     moved = {"owner_id": ADA, "name": "Ben", "motto": "Upwards"}
