@@ -190,7 +190,7 @@ StatsProblemViews = Annotated[
 
 
 class _WithHint(View):
-    """The field of a listing that was approved, if it can have keys."""
+    """The field of a listing that was approved, if its program pushes counts."""
 
     hint: Hint | UnsetType = UNSET
 
@@ -246,7 +246,6 @@ def _views_of(kind: Kind) -> KindViews:
     if kind.stats is not None:
         about = f"The {one}, and recent errors of its pushes."
         shown = view_of(f"Shown{title}", about, Success, listing, stats_problems=StatsProblemViews)
-    if kind.keys is not None:
         about = f"The {one}, and what it lacks before its first push."
         approved = view_of(f"Approved{title}", about, Success, listing, _WithHint)
     page = view_of(

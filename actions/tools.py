@@ -9,6 +9,7 @@ from msgspec import UNSET, UnsetType
 from core.clock import Clock
 from core.ledger import Ledger
 from core.webhook_events import NewDeliveries
+from kinds.registry import kind_of
 from listings.keys import KeyDigester
 from listings.ownership import Ownership
 from listings.rules import EditsShown
@@ -67,6 +68,9 @@ class Tools:
         return NewDeliveries(self.new_id, self.webhooks.pending_most(self.ledger.state))
 
     def hint(self, ref: str) -> str | UnsetType:
-        """Return why the bot's first push of server_count would be answered 500; UNSET if it would not."""
-        missing = self.missing_count(ref)
+        """Return why the first push of server_count would be answered 500; UNSET if it would not.
+
+        Listings of a kind without pushes get no hint.
+        """
+        missing = self.missing_count(ref) if kind_of(ref).has("stats") else None
         return UNSET if missing is None else missing

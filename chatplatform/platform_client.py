@@ -213,7 +213,7 @@ class ChatPlatform:
         """By route."""
         self._told = Newest[str, tuple[Told, int]](MOST_CACHED)
         """By application: the answer, and its time (monotonic ns)."""
-        self._asking: dict[str, asyncio.Task[Told]] = {}
+        self._asking: dict[str, asyncio.Task[Told | PlatformAway]] = {}
         self._denied = Newest[str, int](MOST_CACHED)
         """By server that the bot is not in: when that was said (monotonic ns)."""
 
@@ -318,9 +318,19 @@ class ChatPlatform:
             return known[0]
         asking = self._asking.get(application_id)
         if asking is None:
-            asking = self._asking[application_id] = asyncio.create_task(self._application(application_id))
+            asking = self._asking[application_id] = asyncio.create_task(self._told_or_away(application_id))
             asking.add_done_callback(lambda _: self._asking.pop(application_id, None))
-        return await asyncio.shield(asking)
+        told = await asyncio.shield(asking)
+        if isinstance(told, PlatformAway):
+            raise told
+        return told
+
+    async def _told_or_away(self, application_id: str) -> Told | PlatformAway:
+        """Return the failure as a value: asyncio logs an exception that nobody waits for any more."""
+        try:
+            return await self._application(application_id)
+        except PlatformAway as away:
+            return away
 
     async def _application(self, application_id: str) -> Told:
         answer = await self._ask(PlatformQuestion("application"), f"/applications/{application_id}/rpc")

@@ -33,6 +33,7 @@ from cli.parameter_types import (
 )
 from cli.remote import TEXT, printable
 from cli.terminal import bars, terminal_width
+from kinds.kind import Kind
 from kinds.registry import BY_PLURAL, KINDS
 
 GROUPS = {
@@ -87,7 +88,7 @@ def _made_of(rows: Sequence[ApiCall]) -> click.Command:
         operation = row
         ids: dict[str, Any] = {name: values[name] for name in names if name in values}
         if listing is not None:
-            operation = next(each for each in rows if f"/{listing.kind}/" in each.path)
+            operation = _of_kind(rows, listing.kind)
             ids["id"] = listing.id
         given = {name: _given(name, option, values) for name, option in fields.items()}
         given = {name: value for name, value in given.items() if value not in (None, (), [])}
@@ -110,6 +111,14 @@ def _made_of(rows: Sequence[ApiCall]) -> click.Command:
         params.append(click.Option(["--yes", "is_sure"], is_flag=True, help="Skip the question."))
     summary = row.summary.replace(KINDS[0].one, "a listing") if is_of_kinds else row.summary
     return CallingCommand(own.words.split()[-1], callback=run, params=params, help=own.help or f"{summary}.")
+
+
+def _of_kind(rows: Sequence[ApiCall], kind: Kind) -> ApiCall:
+    """Return the operation of a kind. Raises UsageError for a kind that has none."""
+    found = {each: row for row in rows for each in KINDS if f"/{each}/" in row.path}
+    if kind not in found:
+        raise click.UsageError(f"this command is not for {kind}, but for {', '.join(map(str, found))}")
+    return found[kind]
 
 
 def _show_long(caller: GatewayCaller, operation: ApiCall) -> None:

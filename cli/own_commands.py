@@ -22,6 +22,9 @@ _EXTRA_OWNERS = (
         help=f"User ID of a co-owner to invite. {_MANY}",
     ),
 )
+_DESCRIPTION_FILE = click.Option(
+    ["--description-file", "text"], type=TEXT_FILE, help="File with the description; - is standard input."
+)
 
 
 def _fields(kind: Kind, verb: str) -> list[click.Parameter]:
@@ -35,11 +38,7 @@ def _fields(kind: Kind, verb: str) -> list[click.Parameter]:
         *((click.Argument(["id"], metavar="ID"),) if _names_id(kind, verb) else ()),
         click.Option(["--owner", "owner_id"], help="User id of the owner."),
         *(_option(kind, name) for name in head),
-        click.Option(
-            ["--description-file", "text"],
-            type=TEXT_FILE,
-            help="File with the description; - is standard input.",
-        ),
+        *((_DESCRIPTION_FILE,) if "description" in kind.fields else ()),
         *(_option(kind, name) for name in needed),
         *(_EXTRA_OWNERS if kind.co_owners is not None and verb == "submit" else ()),
         *(_option(kind, name) for name in others),
@@ -65,7 +64,12 @@ def _writing(kind: Kind, verb: str) -> click.Command:
 
     @pass_caller
     def run(
-        caller: GatewayCaller, /, text: str | None, given: str | None, id: str | None = None, **options: Any
+        caller: GatewayCaller,
+        /,
+        given: str | None,
+        text: str | None = None,
+        id: str | None = None,
+        **options: Any,
     ) -> None:
         fields = {name: list(value) if isinstance(value, tuple) else value for name, value in options.items()}
         told = {name: value for name, value in fields.items() if value not in (None, [])}

@@ -19,7 +19,7 @@ from core import events as ev
 from core.actors import ERASED, user_actor
 from core.clock import Clock
 from core.events import Event, ManagementEvent, UserErased
-from core.rows import Policy
+from core.rows import Claim, Policy
 from forms.fields import Form
 from forms.rules import Between
 from kinds.registry import KINDS, SAMPLE_REF
@@ -42,7 +42,7 @@ SHOWN: Mapping[type[Event], Sequence[str]] = {
     ev.KeyDeleted: ("key_id", "by"),
     ev.StatsUpdated: ("server_count", "command_count"),
     ev.SlotsSet: (
-        *("action", "actual", "limits.stats", "limits.voters", "webhook.host", "webhook.language"),
+        *("action", "actual", "limits.stats", "limits.voters", "webhook.host", "webhook.language", "claim"),
         *("eligibility.failing_ms", "eligibility.hidden_ms", "by"),
     ),
     ev.EndpointHealthSet: ("failed", "suspension.reason", "suspension.times"),
@@ -85,7 +85,9 @@ SHOWN: Mapping[type[Event], Sequence[str]] = {
     ev.DeliveryMerged: ("row.id", "row.owner"),
     ev.DeliveryForgotten: ("delivery_id",),
 }
-"""The fields that are shown of each event. A collection is shown by its size."""
+"""The fields that are shown of each event. A collection is shown by its size, a claim as "set"."""
+EMPTIED = frozenset({"claim", "role"})
+"""The slots that an event may empty without an `action` that says so."""
 
 
 class JournalQuery(Form, frozen=True):
@@ -174,7 +176,7 @@ class JournalTail:
             if isinstance(event, ManagementEvent) and event.by == actor:
                 event = replace(event, by=ERASED)
             if isinstance(event, ev.SlotsSet):
-                event = replace(event, claim=UNSET, proof=UNSET)  # they name somebody, and are not shown
+                event = replace(event, claim=UNSET, proof=UNSET)  # they name somebody
             if isinstance(event, ev.OwnerMessageQueued) and event.to == actor:
                 event = replace(event, to=ERASED)
             if isinstance(event, ev.VotesRemoved) and user in event.users:
@@ -196,13 +198,17 @@ def _shown_fields(event: Event) -> Iterator[tuple[str, str]]:
         value: object = event
         for name in path.split("."):
             value = getattr(value, name) if value is not None and value is not UNSET else None
-        if value is not None and value is not UNSET and value != "":
+        if value is None and path in EMPTIED:
+            yield path, "none"
+        elif value is not None and value is not UNSET and value != "":
             yield path.removeprefix("row."), _shown(value)
 
 
 def _shown(value: object) -> str:
     if isinstance(value, Policy):
         return f"{value.requests} in {value.window_seconds} s"
+    if isinstance(value, Claim):
+        return "set"
     if isinstance(value, bytes):
         return f"{len(value)} bytes"
     if isinstance(value, tuple):

@@ -77,14 +77,14 @@ def _key(page: PageCall) -> Key:
 
 def _shown(page: PageCall, title: Text, value: str) -> Shown[None]:
     url = f"{page.site.addresses.public_url}/{page.row.ref}/voters/{page.person.id}"
-    example = f"curl -H {shlex.quote(f'Authorization: {value}')} {shlex.quote(url)}"
+    asks = f"curl -H {shlex.quote(f'Authorization: {value}')} {shlex.quote(url)}"
     return shown_once(
         title=title,
         label=Text("API key"),
         value=value,
         what_to_do=KEEP_IT,
         back=_list(page),
-        example=example,
+        example=asks if page.call.listing_kind.has("votes") else None,
     )
 
 

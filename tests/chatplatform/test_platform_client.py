@@ -1,6 +1,7 @@
 """chatplatform/platform_client.py, against the stand-in: its questions, their number, and every fault."""
 
 import asyncio
+import gc
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -396,6 +397,23 @@ def test_a_slow_platform_holds_a_question_no_longer_than_its_deadline(stand_in: 
             assert await reason(platform) == "timeout"
 
     run(main())
+
+
+def test_a_failure_that_nobody_waits_for_any_more_is_not_logged(
+    stand_in: StandIn, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def main() -> None:
+        async with asking(stand_in, 0.2) as platform:
+            stand_in.goes_wrong(RPC, "slow")
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(platform.application(READY), 0.05)
+            asked = next(task for task in asyncio.all_tasks() if task is not asyncio.current_task())
+            await asyncio.wait([asked])
+            del asked
+            gc.collect()
+
+    run(main())
+    assert [record for record in caplog.records if record.name == "asyncio"] == []
 
 
 def test_a_platform_that_is_down_is_away() -> None:

@@ -18,10 +18,11 @@ from core.events import (
     VoteCast,
 )
 from core.rows import Policy, Webhook
+from core.user_rows import user_ref
 from operators.journal_tail import EVENTS, PAGE_EVENTS, SHOWN, EventView, JournalPage, JournalTail
 from tests.support.fake_clock import FakeClock
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_USER, USER, voted
-from tests.support.slots_set import limits_set, webhook_saved
+from tests.support.slots_set import limits_set, listing_claimed, role_set, webhook_saved
 
 ALL_EVENTS = get_args(Event)
 SECRET_FIELDS = {"digest", "old_digest", "token", "secret", "old_secret", "url", "excerpt"}
@@ -99,6 +100,16 @@ def test_limits_and_flags_read_as_people_write_them() -> None:
     ) == [
         "action limits_set, limits.stats 5 in 60 s, by operator",
         f"delivery_id d, kind vote, user {USER}, test true",
+    ]
+
+
+def test_a_claim_and_a_role_say_whether_they_were_given_or_taken_away() -> None:
+    assert shown_of(
+        *(listing_claimed(BOT_REF, True, NOW_MS), listing_claimed(BOT_REF, False, NOW_MS)),
+        *(role_set(user_ref(USER), "moderator", NOW_MS), role_set(user_ref(USER), None, NOW_MS)),
+    ) == [
+        *("claim set, by operator", "claim none, by operator"),
+        *("role moderator, by operator", "role none, by operator"),
     ]
 
 

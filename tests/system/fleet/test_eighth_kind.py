@@ -43,9 +43,9 @@ class StickerNode(ProcessGateway):
         super().__init__(folder, **fleet, **named)
         self.program = ["-m", LAUNCHER, "serve"]
 
-    def run(self, *arguments: str) -> str:
-        """Return the output of a command that must succeed."""
-        ended = subprocess.run(
+    def ended(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
+        """Return a command that has ended."""
+        return subprocess.run(
             [sys.executable, "-m", LAUNCHER, *arguments],
             cwd=ROOT,
             env=self.environment,
@@ -53,6 +53,10 @@ class StickerNode(ProcessGateway):
             text=True,
             timeout=WAIT_SECONDS,
         )
+
+    def run(self, *arguments: str) -> str:
+        """Return the output of a command that must succeed."""
+        ended = self.ended(*arguments)
         assert ended.returncode == 0, (arguments, ended.stdout, ended.stderr)
         return ended.stdout
 
@@ -150,6 +154,10 @@ def test_a_user_has_one_card_which_everybody_sees_at_once(fleet: Fleet) -> None:
     overview = words(ben.page(f"/cards/{BEN}/manage"))
     assert "API keys" in overview
     assert "Webhook" not in overview
+    shown = words(ben.post(f"/cards/{BEN}/manage/keys", {"name": "of the page"}).text)
+    assert "vg_" in shown
+    assert "has a user voted" not in shown
+    assert "hint" not in fleet.rome.done("POST", f"/manage/cards/{BEN}/keys", {"name": "of the API"})
     assert fleet.rome.operate("POST", f"/manage/cards/{BEN}/approve", {}).status_code == 404
     assert fleet.rome.operate("POST", f"/manage/cards/{BEN}/hand-over", {"heir": ADA}).status_code == 404
     moved = {"owner_id": ADA, "name": "Ben", "motto": "Upwards"}
@@ -256,6 +264,15 @@ def test_commands_manage_it(fleet: Fleet) -> None:
     assert "Sleepy owl" in fleet.rome.run("admin", "--url", fleet.rome.base_url, "stickers", "list")
     admin("stickers", "remove", sticker, "--yes")
     assert fleet.rome.operate("GET", f"/manage/stickers/{sticker}").status_code == 404
+
+
+def test_a_command_refuses_a_kind_without_its_part(fleet: Fleet) -> None:
+    wrong = ("keys", "issue", "recipes/Soup42", "production")
+    refused = fleet.rome.ended("admin", "--url", fleet.rome.base_url, *wrong)
+    assert refused.returncode == 2
+    assert "Error: this command is not for recipes, but for bots, cards\n" in refused.stderr
+    assert "--description-file" in fleet.rome.run("admin", "stickers", "submit", "--help")
+    assert "--description-file" not in fleet.rome.run("admin", "recipes", "submit", "--help")
 
 
 def test_operators_see_it(fleet: Fleet) -> None:
