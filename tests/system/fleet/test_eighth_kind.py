@@ -219,6 +219,27 @@ def test_everybody_finds_it_and_votes_for_it(fleet: Fleet) -> None:
     assert "Dancing robot" in ben.page("/me/votes")
 
 
+def test_every_list_goes_on_behind_it(fleet: Fleet) -> None:
+    stickers = [approved(fleet.rome, name) for name in ("First", "Second")]
+    for sticker in stickers:
+        fleet.rome.cast(path=f"/manage/stickers/{sticker}")
+    page = fleet.rome.done("GET", "/manage/votes?limit=1")
+    lines = page["votes"]
+    while page["more"]:
+        page = fleet.rome.done("GET", f"/manage/votes?limit=1&after={page['next']}")
+        lines += page["votes"]
+    assert {*stickers} <= {line["id"] for line in lines}
+    waiting = [submitted(fleet.rome, name) for name in ("Third", "Fourth")]
+    first = fleet.rome.done("GET", "/manage/queue?limit=1")
+    behind = fleet.rome.done("GET", f"/manage/queue?after={first['next']}")
+    assert {*waiting} <= {each["id"] for each in (*first["queue"], *behind["queue"])}
+    for sticker in waiting:
+        fleet.rome.done("DELETE", f"/manage/stickers/{sticker}")
+    ben = person(fleet.rome, BEN)
+    assert ben.post(f"/stickers/{stickers[0]}/vote").status_code == 303
+    assert ben.get(f"/me/votes.json?after=1.stickers/{stickers[0]}").json()["votes"] == []
+
+
 @pytest.mark.parametrize(
     "tab", ["", ".json", "/votes", "/profile", "/webhook", "/webhook/settings", "/owners", "/danger"]
 )
