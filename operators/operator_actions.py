@@ -5,7 +5,6 @@ does, and leads back to the page it came from, with a notice. A form that is ref
 values.
 """
 
-import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -14,6 +13,7 @@ from actions.deliveries import REDELIVER
 from actions.listings import SET_ACTUAL_COUNT, SET_LIMITS
 from actions.review import APPROVE, DENY, WITHDRAW
 from actions.webhooks import PROBE_WEBHOOK, RESUME_WEBHOOK
+from core.finished import finished
 from core.rows import BotLimits, Listing
 from forms.reading import read
 from handlers.reply import SPOKEN, Reply, reply_to
@@ -22,7 +22,7 @@ from languages.texts import NO_ERRORS, Words
 from listings.rules import listing_of
 from operators.data_folder import SnapshotTaken, Verified
 from operators.gateway_parts import GatewayParts
-from operators.operator_pages import BACK_UP, TAKE_SNAPSHOT, VERIFY_STATE, DebugOperation, answer_of
+from operators.operator_pages import BACK_UP, TAKE_SNAPSHOT, VERIFY_STATE, DebugOperation
 from web.error_pages import error_text, field_texts
 from web.form_posts import FormPost
 from web.formats import number, size, span
@@ -215,12 +215,9 @@ class _Served:
         """Do it, and return the view, or the reply if that has none."""
         operation, request, tools = self._operation, visit.request, self._parts.tools
         if isinstance(operation, DebugOperation):
-            return await answer_of(operation.show, self._parts, request)
+            return await finished(operation.show(self._parts, request))
         call = Call(tools, request.by, tools.clock.now_ms(), operation.kind, request.params)
-        operation.find(call)
-        form_type = operation.form
-        made = operation.action.run(call, read(form_type, self._action.body(form)) if form_type else None)
-        return await made if inspect.isawaitable(made) else made
+        return await operation.answer(call, lambda declared: read(declared, self._action.body(form)))
 
     def _listing(self, visit: OperatorVisit) -> Listing | None:
         """Return the listing of the path, if it names one. Raises Refusal."""

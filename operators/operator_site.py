@@ -8,7 +8,6 @@ A wrong token is a failure of its address, and counts together with wrong keys a
 sign-in always makes a new session, and ends the one that the browser had.
 """
 
-import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -17,12 +16,13 @@ from typing import Any
 import msgspec
 
 from core.actors import OPERATOR as ACTOR
+from core.finished import finished
 from handlers.operator import Operator, token_digest
 from handlers.reply import Reply
 from languages.refusals import Refusal
 from operators.gateway_parts import GatewayParts
 from operators.operator_actions import OperatorVisit, action_rows
-from operators.operator_pages import OPERATIONS, DebugOperation, answer_of
+from operators.operator_pages import OPERATIONS, DebugOperation
 from operators.overview import live_values, overview
 from watchers.security_log import tell
 from web.audiences import Audience
@@ -163,9 +163,8 @@ class OperatorSite:
 
     async def show(self, visit: OperatorVisit, operation: DebugOperation[Any]) -> Shown:
         """Draw the page of an operation."""
-        value: Any = await answer_of(operation.show, self.parts, visit.request)
-        html = operation.html(value, visit.request, self.markdown)
-        values = await html if inspect.isawaitable(html) else html
+        value = await finished(operation.show(self.parts, visit.request))
+        values = await finished(operation.html(value, visit.request, self.markdown))
         template = operation.template or operation.page.rpartition("/")[2]
         title = operation.title(value) if operation.title is not None else operation.section
         return Page(f"debug/{template}.html", title, {"value": value, **values})

@@ -4,13 +4,13 @@ A page becomes up to three routes: GET, GET of its JSON, and POST. The site (web
 return, and has checked before that the visitor is one of the row's.
 """
 
-import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from actions.action import Access, Call, form_of
 from core.failures import Unavailable
+from core.finished import finished
 from core.rows import Listing
 from core.state import State
 from forms.reading import read
@@ -127,7 +127,7 @@ class _Served:
             self._refuse_shut_out(visit, post.needs)
             if post.guard is not None:
                 post.guard(call)
-            made = await _ran(post, call, typed)
+            made = await run_post(post, call, _form_of(post, self._kind, typed))
         except (Refusal, Unavailable) as error:
             if self._page.show is None:
                 raise
@@ -238,13 +238,12 @@ def listing_for(state: State, person: Person, ref: str, right: Right) -> Listing
 async def _made(show: Show[Any] | None, call: PageCall) -> Answer:
     if show is None:
         raise TypeError("this path takes posts alone")
-    shown = show(call)
-    return await shown if inspect.isawaitable(shown) else shown
+    return await finished(show(call))
 
 
-async def _ran(post: Post[Any], call: PageCall, typed: Mapping[str, Any]) -> Any:
-    """Run a post, and return its view. Raises the refusals of its action, and Again."""
-    form_type = form_of(post.action, call.call.kind) if post.action is not None else None
-    form = read(form_type, typed) if form_type is not None and post.reads is not None else None
-    made = run_post(post, call, form)
-    return await made if inspect.isawaitable(made) else made
+def _form_of(post: Post[Any], kind: Kind | None, typed: Mapping[str, Any]) -> Any:
+    """Return the form of the post's action; None if it has none. Raises Invalid."""
+    if post.action is None or post.reads is None:
+        return None
+    form_type = form_of(post.action, kind)
+    return read(form_type, typed) if form_type is not None else None

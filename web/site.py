@@ -8,7 +8,6 @@ order.
 A page is drawn whole, or as one of its blocks when htmx asks (`HX-Request`). A refusal becomes a page, too.
 """
 
-import inspect
 from collections.abc import Callable, Iterable
 from typing import Generic
 from urllib.parse import quote, urlencode
@@ -16,6 +15,7 @@ from urllib.parse import quote, urlencode
 from msgspec.structs import replace
 
 from core.clock import Clock
+from core.finished import finished
 from handlers.late import Late
 from handlers.reply import NO_HEADERS, SPOKEN, Reply, refused, reply_to
 from handlers.request import Endpoint, Request
@@ -110,8 +110,7 @@ class Site(Generic[V]):
         if may_see is not None and visit.visitor is not None and visit.request.method not in SAFE_METHODS:
             self._audience.act(visit.visitor)
         try:
-            shown = view(visit)
-            return await shown if inspect.isawaitable(shown) else shown
+            return await finished(view(visit))
         except Instead as instead:
             return instead.page
 
