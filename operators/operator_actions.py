@@ -23,11 +23,11 @@ from listings.rules import listing_of
 from operators.data_folder import SnapshotTaken, Verified
 from operators.gateway_parts import GatewayParts
 from operators.operator_pages import BACK_UP, TAKE_SNAPSHOT, VERIFY_STATE, DebugOperation
+from operators.operator_sessions import Session
 from web.error_pages import error_text, field_texts
 from web.form_posts import FormPost
 from web.formats import number, size, span
 from web.pages import Done, Notice, Page, PageRow, Shown, Visit
-from web.sessions import Session
 
 OperatorVisit = Visit[Session]
 

@@ -21,18 +21,18 @@ from handlers.operator import Operator, token_digest
 from handlers.reply import Reply
 from languages.refusals import Refusal
 from operators.gateway_parts import GatewayParts
+from operators.live import Live, ended, event
 from operators.operator_actions import OperatorVisit, action_rows
 from operators.operator_pages import OPERATIONS, DebugOperation
+from operators.operator_sessions import OperatorSessions, Session
 from operators.overview import live_values, overview
 from watchers.security_log import tell
 from web.audiences import Audience
 from web.cookies import OPERATOR, Notices, keeps_cookies
 from web.error_pages import ErrorText, ErrorTexts
-from web.live import Live, ended, event
 from web.markdown import Markdown
 from web.other_sites import PAGE_HEADERS, origins_of_host, way_back
 from web.pages import Page, PageRow, Shown, see_other
-from web.sessions import OperatorSessions, Session
 from web.templates import OPERATORS, Templates
 
 HOME, SIGN_IN = "/debug", "/debug/sign-in"
