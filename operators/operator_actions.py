@@ -27,7 +27,7 @@ from operators.operator_sessions import Session
 from web.error_pages import error_text, field_texts
 from web.form_posts import FormPost
 from web.formats import number, size, span
-from web.pages import Done, Notice, Page, PageRow, Shown, Visit
+from web.pages import Done, HtmlPage, Notice, PageRow, SiteAnswer, Visit
 
 OperatorVisit = Visit[Session]
 
@@ -192,11 +192,11 @@ class _Served:
         self._operation = operation
         self._parts = parts
 
-    def ask(self, visit: OperatorVisit) -> Shown:
+    def ask(self, visit: OperatorVisit) -> SiteAnswer:
         listing = self._listing(visit)
         return self._question(listing, self._action.now(listing) if listing is not None else {})
 
-    async def act(self, visit: OperatorVisit) -> Shown:
+    async def act(self, visit: OperatorVisit) -> SiteAnswer:
         action, listing, form = self._action, self._listing(visit), visit.form()
         try:
             view = await self._done(visit, form)
@@ -230,11 +230,11 @@ class _Served:
         values: Mapping[str, Any],
         errors: Mapping[str, Words] = NO_ERRORS,
         status: int = 200,
-    ) -> Page:
+    ) -> HtmlPage:
         action = self._action
         title = action.title if listing is None else f"{action.title}: {listing.profile.name}"
         shown = {"action": action, "what": self._operation.about, "values": values, "errors": errors}
-        return Page("debug/confirm.html", title, {**shown, "back": self._back(listing)}, status)
+        return HtmlPage("debug/confirm.html", title, {**shown, "back": self._back(listing)}, status)
 
     def _back(self, listing: Listing | None) -> str:
         """Return the path of the page that follows."""

@@ -28,9 +28,7 @@ from people.quarantine import refuse_quarantined
 from ratelimit.bucket import TooManyRequests
 from web.error_pages import by_field, error_text, field_texts
 from web.form_posts import FormPost
-from web.pages import Page as DrawnPage
-from web.pages import PageRow, tagged
-from web.pages import Shown as SiteAnswer
+from web.pages import HtmlPage, PageRow, SiteAnswer, tagged
 
 AGAIN = frozenset({400, 403, 409, 429, 503})
 """The statuses of refusals after which a form is shown again. Any other becomes an error page, but for a 401
@@ -202,7 +200,7 @@ class _Served:
     async def _answered(self, call: PageCall, answer: Answer) -> SiteAnswer:
         return await self._drawn(call, answer) if isinstance(answer, Shown) else answer
 
-    async def _drawn(self, call: PageCall, shown: Shown[Any]) -> DrawnPage:
+    async def _drawn(self, call: PageCall, shown: Shown[Any]) -> HtmlPage:
         page, refused = self._page, call.refused
         html = await shown.html() if callable(shown.html) else shown.html
         values = {"value": shown.value, "errors": refused.errors, **html}
@@ -210,7 +208,7 @@ class _Served:
         if page.tab:
             values = {**tab_values(call.row, page.tab, call.rights), **values}
             title = title or tab_title(call.row, page.tab)
-        return DrawnPage(
+        return HtmlPage(
             f"people/{shown.template or page.template or f'manage_{page.tab}'}.html",
             title or "",
             values,
