@@ -35,12 +35,19 @@ def _fields(kind: Kind, verb: str) -> list[click.Parameter]:
         *((click.Argument(["id"], metavar="ID"),) if _names_id(kind, verb) else ()),
         click.Option(["--owner", "owner_id"], help="User id of the owner."),
         *(_option(kind, name) for name in head),
-        click.Option(["--description-file", "text"], type=TEXT_FILE, help="- is standard input."),
+        *((_prose_file(kind.prose_name),) if kind.prose_name is not None else ()),
         *(_option(kind, name) for name in needed),
         *(_EXTRA_OWNERS if kind.co_owners is not None and verb == "submit" else ()),
         *(_option(kind, name) for name in others),
         click.Option(["--from", "given"], type=TEXT_FILE, help="File with the fields as a JSON object."),
     ]
+
+
+def _prose_file(name: str) -> click.Option:
+    """Return the option of a file with the long text of a listing."""
+    return click.Option(
+        [f"--{name.replace('_', '-')}-file", "text"], type=TEXT_FILE, help="- is standard input."
+    )
 
 
 def _names_id(kind: Kind, verb: str) -> bool:
@@ -61,12 +68,17 @@ def _writing(kind: Kind, verb: str) -> click.Command:
 
     @pass_caller
     def run(
-        caller: GatewayCaller, /, text: str | None, given: str | None, id: str | None = None, **options: Any
+        caller: GatewayCaller,
+        /,
+        given: str | None,
+        text: str | None = None,
+        id: str | None = None,
+        **options: Any,
     ) -> None:
         fields = {name: list(value) if isinstance(value, tuple) else value for name, value in options.items()}
         told = {name: value for name, value in fields.items() if value not in (None, [])}
-        if text is not None:
-            told["description"] = text.removesuffix("\n")
+        if text is not None and kind.prose_name is not None:
+            told[kind.prose_name] = text.removesuffix("\n")
         body = {**(JSON_OBJECT.convert(given, None, None) if given is not None else {}), **told}
         if verb == "submit":
             named = {"id": id} if id is not None else {}

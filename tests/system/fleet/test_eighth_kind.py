@@ -264,6 +264,16 @@ def test_its_endpoint_gets_events(fleet: Fleet) -> None:
     assert json.loads(voted.body) == {"sticker": sticker, "user": USER, "test": False}
 
 
+def test_a_command_reads_the_long_text_of_its_kind_from_a_file(fleet: Fleet, tmp_path: Path) -> None:
+    (tmp_path / "motto").write_text("Always onwards\n")
+    card = fleet.rome.admin(
+        *("cards", "submit", "--owner", CLEO, "--name", "Cleo"), *("--motto-file", str(tmp_path / "motto"))
+    )
+    assert card["motto"] == "Always onwards"
+    fleet.rome.admin("cards", "remove", CLEO, "--yes")
+    assert "-file" not in fleet.rome.run("admin", "recipes", "submit", "--help")
+
+
 def test_commands_manage_it(fleet: Fleet) -> None:
     admin = fleet.rome.admin
     options = ("--name", "Sleepy owl", "--description", "An owl that sleeps all day", "--mood", "Sad")
