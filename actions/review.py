@@ -10,7 +10,7 @@ from msgspec.structs import asdict
 
 from actions.action import Access, Action, Call, Command, Option
 from actions.listing_views import VIEWS, ApprovedListing, ListingAnswer, commit_listing
-from actions.query_forms import IS_CURSOR, PAGE, PageLimit
+from actions.query_forms import AFTER, IS_CURSOR, PAGE, PageLimit
 from actions.views import (
     NEXT,
     ActorName,
@@ -62,7 +62,7 @@ class QueueQuery(Form, frozen=True):
     after: Annotated[
         Annotated[str, matching(QUEUE_CURSOR_PATTERN)] | None,
         IS_CURSOR,
-        About("The `next` of the page before.", _CURSOR_EXAMPLE),
+        About(AFTER, _CURSOR_EXAMPLE),
     ] = None
     limit: PageLimit = PAGE
 
