@@ -302,9 +302,18 @@ class Kind:
         fields = (self.fields[name] for name, shown in self.shown.items() if shown.finds == "category")
         return next((choices_of(each) for each in fields), {})
 
+    @cached_property
+    def found_by(self) -> Mapping[Part, Sequence[str]]:
+        """The fields by which a search finds a listing, by the part of the search."""
+        found: dict[Part, list[str]] = {}
+        for name, shown in self.shown.items():
+            if shown.finds is not None:
+                found.setdefault(shown.finds, []).append(name)
+        return found
+
     def finds_by(self, part: Part) -> bool:
         """Return true if that part of a search finds listings of this kind."""
-        return any(shown.finds == part for shown in self.shown.values())
+        return part in self.found_by
 
     def texts(self, profile: Struct, name: str) -> tuple[str, ...]:
         """Return the texts that a field of a profile has, or of a view that shows the profile."""
@@ -312,12 +321,10 @@ class Kind:
 
     def values(self, profile: Struct, part: Part) -> tuple[str, ...]:
         """Return the values of a profile by which that part of a search finds it."""
-        return tuple(
-            value
-            for name, shown in self.shown.items()
-            if shown.finds == part
-            for value in texts_of(getattr(profile, name))
-        )
+        texts: tuple[str, ...] = ()
+        for name in self.found_by.get(part, ()):
+            texts += texts_of(getattr(profile, name))
+        return texts
 
     def summary(self, profile: Profile) -> str:
         """Return the text that a list shows of a profile."""
@@ -396,7 +403,7 @@ def texts_of(value: object) -> tuple[str, ...]:
     """Return the texts of a field's value: one, those of a list, or none for a value that is left out."""
     if isinstance(value, str):
         return (value,)
-    return tuple(map(str, value)) if isinstance(value, tuple) else ()
+    return value if isinstance(value, tuple) else ()
 
 
 def choices_of(field: Declared) -> Mapping[str, Text]:

@@ -151,13 +151,20 @@ HOME_ORDERS = tuple(order for kind in KINDS for _, _, order in _home_orders(kind
 async def show_home(page: PageCall) -> Shown[Mapping[str, Any]]:
     """Show the first page. Its JSON has a field for each kind and order, such as `popular_bots`."""
     value: dict[str, Any] = {"success": True}
-    parts = []
     for kind in KINDS:
-        for name, heading, order in _home_orders(kind):
+        for name, _, order in _home_orders(kind):
             found, _ = await page.site.public.keeper.page(order, None, ON_FIRST)
             value[name] = _cards(page, found.rows)
-            parts.append((heading, value[name], Wanted(kind).address(sort=order.sort)))
-    return Shown(value, HOME_TITLE, {"about": ABOUT, "parts": parts, **_whole(page)}, cached=CACHED)
+
+    async def html() -> Mapping[str, Any]:
+        parts = [
+            (heading, value[name], Wanted(kind).address(sort=order.sort))
+            for kind in KINDS
+            for name, heading, order in _home_orders(kind)
+        ]
+        return {"about": ABOUT, "parts": parts, "is_complete": page.site.public.catalogue.is_complete}
+
+    return Shown(value, HOME_TITLE, html, cached=CACHED)
 
 
 async def show(page: PageCall) -> Shown[PublicList]:
@@ -166,20 +173,23 @@ async def show(page: PageCall) -> Shown[PublicList]:
     limit = read_query(LimitQuery, page.visit.request.query).limit if page.is_json else None
     shown = await _list(page, wanted, limit)
     first = Wanted(wanted.kind, wanted.category, wanted.keyword)
-    html = {
-        "wanted": wanted,
-        "categories": _categories(page, wanted),
-        "sorts": [
+
+    async def html() -> Mapping[str, Any]:
+        sorts = [
             (wanted.address(sort=each, q=None), SORT_NAMES[each], each) for each in sorts_of(wanted.kind)
-        ],
-        "next": wanted.address(after=shown.next) if shown.next is not None else None,
-        "others": [Wanted(kind, q=wanted.q) for kind in KINDS if kind is not wanted.kind],
-        "canonical": first.address(),
-        "about": ABOUT,
-        **_whole(page),
-    }
-    if wanted.q and not page.site.public.index.is_complete:
-        html["is_complete"] = False
+        ]
+        site = page.site.public
+        return {
+            "wanted": wanted,
+            "categories": _categories(page, wanted),
+            "sorts": sorts,
+            "next": wanted.address(after=shown.next) if shown.next is not None else None,
+            "others": [Wanted(kind, q=wanted.q) for kind in KINDS if kind is not wanted.kind],
+            "canonical": first.address(),
+            "about": ABOUT,
+            "is_complete": site.catalogue.is_complete and (not wanted.q or site.index.is_complete),
+        }
+
     # A list in another order, its further pages and a search are the same listings once more.
     return Shown(shown, _title(wanted), html, headers={} if wanted == first else NO_INDEX, cached=CACHED)
 
@@ -248,10 +258,6 @@ def _total(page: PageCall, order: ListOrder) -> int:
     """Return the total that the first page of a list would show."""
     known = page.site.public.keeper.total(order)
     return known if known is not None else len(page.site.public.catalogue.refs_of(order.key))
-
-
-def _whole(page: PageCall) -> Mapping[str, Any]:
-    return {"is_complete": page.site.public.catalogue.is_complete}
 
 
 def _title(wanted: Wanted) -> Text:
