@@ -31,6 +31,7 @@ from actions.tools import Tools
 from actions.views import Success
 from core.actors import Actor
 from core.events import Event
+from core.finished import finished
 from core.state import State
 from core.user_rows import QuarantinedAct, user_ref
 from grammars.patterns import is_snowflake
@@ -276,6 +277,12 @@ class Operation(NamedTuple):
             listing_of(call.state, call.ref)
         for at in self.users:
             call.user_id(at)
+
+    async def answer(self, call: Call, read_form: Callable[[type[Any]], Any]) -> Any:
+        """Look up what the path names, read the form, and run the action. Return its view. Raises Refusal."""
+        self.find(call)
+        form = read_form(self.form) if self.form is not None else None
+        return await finished(self.action.run(call, form))
 
 
 def form_of(action: AnyAction, kind: Kind | None) -> type[Any] | None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 from msgspec import defstruct
 
-from actions.views import DELIVERY_CURSOR_PATTERN
+from actions.views import DELIVERY_CURSOR_EXAMPLE, DELIVERY_CURSOR_PATTERN
 from core.rows import DeliveryState, Review, WebhookEvent
 from forms.fields import Form, Snowflake
 from forms.rules import About, Between, Says, matching, one_of
@@ -16,7 +16,7 @@ from languages.said import Fault
 PAGE = 50
 MAX_PAGE = 500
 
-ABOUT_AFTER = About("The `next` of the previous page.")
+AFTER = "The `next` of the previous page."
 IS_CURSOR = Says(Fault("not_a_cursor"))
 _STATE = About("Return only entries in this state.")
 PageLimit = Annotated[
@@ -41,7 +41,7 @@ def _query_of(kind: Kind) -> type[ListingsQuery]:
     made = defstruct(
         "ListingsQuery",
         [
-            ("after", Annotated[kind.id.type | None, IS_CURSOR, ABOUT_AFTER], None),
+            ("after", Annotated[kind.id.type | None, IS_CURSOR, About(AFTER, kind.id.sample)], None),
             ("limit", PageLimit, PAGE),
             ("state", Annotated[Review | None, one_of(Review), _STATE], None),
         ],
@@ -59,14 +59,18 @@ LISTINGS_QUERIES: Mapping[str, type[ListingsQuery]] = {kind.plural: _query_of(ki
 class UsersQuery(Form, frozen=True):
     """The query of a list of users. A parameter that is None was left out."""
 
-    after: Annotated[Snowflake | None, IS_CURSOR, ABOUT_AFTER] = None
+    after: Annotated[Snowflake | None, IS_CURSOR, About(AFTER)] = None
     limit: PageLimit = PAGE
 
 
 class DeliveriesQuery(Form, frozen=True):
     """The query of a list of deliveries. A parameter that is None was left out."""
 
-    after: Annotated[Annotated[str, matching(DELIVERY_CURSOR_PATTERN)] | None, IS_CURSOR, ABOUT_AFTER] = None
+    after: Annotated[
+        Annotated[str, matching(DELIVERY_CURSOR_PATTERN)] | None,
+        IS_CURSOR,
+        About(AFTER, DELIVERY_CURSOR_EXAMPLE),
+    ] = None
     limit: PageLimit = PAGE
     state: Annotated[DeliveryState | None, one_of(DeliveryState), _STATE] = None
     type: Annotated[

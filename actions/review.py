@@ -10,7 +10,7 @@ from msgspec.structs import asdict
 
 from actions.action import Access, Action, Call, Command, Option
 from actions.listing_views import VIEWS, ApprovedListing, ListingAnswer, commit_listing
-from actions.query_forms import IS_CURSOR, PAGE, PageLimit
+from actions.query_forms import AFTER, IS_CURSOR, PAGE, PageLimit
 from actions.views import (
     NEXT,
     ActorName,
@@ -30,14 +30,14 @@ from core.audit_log import NOTES_KEPT
 from core.rows import Listing
 from forms.fields import ABOUT_PROSE, Form, Nothing
 from forms.rules import IN_PROSE, About, Size, matching
-from kinds.registry import KINDS, SAMPLE_REF, kind_of
+from kinds.registry import KINDS, SAMPLE_REF, id_pattern, kind_of
 from listings import owners, review
 from listings.forms import ChangeAgreement, ChangeRefusal, Denial
 from listings.ownership import USUAL_FROM, USUAL_OF
 from listings.rules import Verdict, decide, listing_of
 from search.paging import page_of, rows_behind
 
-QUEUE_CURSOR_PATTERN = rf"^[0-9]{{1,15}}-(?:{'|'.join(kind.plural for kind in KINDS)})-[0-9]{{17,20}}$"
+QUEUE_CURSOR_PATTERN = rf"^[0-9]{{1,15}}-(?:{'|'.join(map(str, KINDS))})-{id_pattern('[0-9]{17,20}')}$"
 _CURSOR_EXAMPLE = "1750000000000-bots-123456789012345678"
 QueueCursor = Annotated[str, Meta(pattern=QUEUE_CURSOR_PATTERN), example(_CURSOR_EXAMPLE)]
 
@@ -62,7 +62,7 @@ class QueueQuery(Form, frozen=True):
     after: Annotated[
         Annotated[str, matching(QUEUE_CURSOR_PATTERN)] | None,
         IS_CURSOR,
-        About("The `next` of the previous page.", _CURSOR_EXAMPLE),
+        About(AFTER, _CURSOR_EXAMPLE),
     ] = None
     limit: PageLimit = PAGE
 

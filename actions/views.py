@@ -71,11 +71,8 @@ else:
     KindName = Literal[tuple(kind.plural for kind in KINDS)]
 """A kind of listing, by its name in paths."""
 DELIVERY_CURSOR_PATTERN = r"^[0-9]{1,15}-[0-9a-f]{24}$"
-DeliveryCursor = Annotated[
-    str,
-    Meta(pattern=DELIVERY_CURSOR_PATTERN),
-    example("1750000000000-5ac0de95b1f04c7c8e2d3a41"),
-]
+DELIVERY_CURSOR_EXAMPLE = "1750000000000-5ac0de95b1f04c7c8e2d3a41"
+DeliveryCursor = Annotated[str, Meta(pattern=DELIVERY_CURSOR_PATTERN), example(DELIVERY_CURSOR_EXAMPLE)]
 """The place of a delivery in the list of those of a listing."""
 ActorName = Annotated[
     str,

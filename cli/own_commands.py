@@ -22,9 +22,6 @@ _EXTRA_OWNERS = (
         help=f"User ID of a co-owner to invite. {_MANY}",
     ),
 )
-_DESCRIPTION_FILE = click.Option(
-    ["--description-file", "text"], type=TEXT_FILE, help="File with the description; - is standard input."
-)
 
 
 def _fields(kind: Kind, verb: str) -> list[click.Parameter]:
@@ -38,12 +35,18 @@ def _fields(kind: Kind, verb: str) -> list[click.Parameter]:
         *((click.Argument(["id"], metavar="ID"),) if _names_id(kind, verb) else ()),
         click.Option(["--owner", "owner_id"], help="User id of the owner."),
         *(_option(kind, name) for name in head),
-        *((_DESCRIPTION_FILE,) if "description" in kind.fields else ()),
+        *((_prose_file(kind.prose_name),) if kind.prose_name is not None else ()),
         *(_option(kind, name) for name in needed),
         *(_EXTRA_OWNERS if kind.co_owners is not None and verb == "submit" else ()),
         *(_option(kind, name) for name in others),
         click.Option(["--from", "given"], type=TEXT_FILE, help="File with the fields as a JSON object."),
     ]
+
+
+def _prose_file(name: str) -> click.Option:
+    """Return the option of a file with the long text of a listing."""
+    option, text = f"--{name.replace('_', '-')}-file", name.replace("_", " ")
+    return click.Option([option, "text"], type=TEXT_FILE, help=f"File with the {text}; - is standard input.")
 
 
 def _names_id(kind: Kind, verb: str) -> bool:
@@ -73,8 +76,8 @@ def _writing(kind: Kind, verb: str) -> click.Command:
     ) -> None:
         fields = {name: list(value) if isinstance(value, tuple) else value for name, value in options.items()}
         told = {name: value for name, value in fields.items() if value not in (None, [])}
-        if text is not None:
-            told["description"] = text.removesuffix("\n")
+        if text is not None and kind.prose_name is not None:
+            told[kind.prose_name] = text.removesuffix("\n")
         body = {**(JSON_OBJECT.convert(given, None, None) if given is not None else {}), **told}
         if verb == "submit":
             named = {"id": id} if id is not None else {}

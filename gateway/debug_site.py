@@ -9,13 +9,13 @@ from handlers.operator import Operator
 from handlers.request import Request
 from handlers.route import Resource
 from operators.gateway_parts import GatewayParts
+from operators.live import Live
+from operators.operator_sessions import OperatorSessions
 from operators.operator_site import PAGES, LiveOverview, OperatorSite, SignInPage, operator_audience
 from serving.observers import Observers
 from settings.model import DebugSettings
 from web.cookies import OPERATOR_NOTICE, Notices
-from web.live import Live
 from web.markdown import Markdown
-from web.sessions import OperatorSessions
 from web.site import Site
 from web.templates import Templates
 

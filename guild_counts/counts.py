@@ -18,6 +18,7 @@ import msgspec
 from chatplatform.platform_client import PlatformAway
 from core.clock import NS_PER_SECOND, Clock
 from core.events import FREQUENT, Event, ListingMerged, ListingRemoved, ListingReviewed
+from core.newest import Newest
 from core.state import State
 from core.version import VERSION
 from kinds.bots import BOTS
@@ -104,7 +105,7 @@ class HttpCounts:
         self._turns = asyncio.Semaphore(LOOKUPS_AT_ONCE)
         self._cache_ns = round(cache_seconds * NS_PER_SECOND)
         self._clock = clock
-        self._cached: dict[str, tuple[int, int]] = {}  # ref -> (count, asked at, monotonic ns)
+        self._cached = Newest[str, tuple[int, int]](MAX_CACHED)  # ref -> (count, asked at, monotonic ns)
         self._asking: dict[str, asyncio.Task[int | None]] = {}
 
     async def close(self) -> None:
@@ -139,10 +140,7 @@ class HttpCounts:
             reason = error.args[0] if isinstance(error, _NoCount) else type(error).__name__
             log.warning("guild-count look-up for %s failed: %s", ref, reason)
             return None
-        self._cached.pop(ref, None)
         self._cached[ref] = (count, asked_ns)
-        if len(self._cached) > MAX_CACHED:
-            del self._cached[next(iter(self._cached))]
         return count
 
     async def _fetch(self, url: str) -> int:
@@ -231,7 +229,7 @@ class PlatformCounts:
         self._pace_seconds = pace_seconds
         self._first_pause_seconds = first_pause_seconds
         self._of_operator = OperatorCounts(state)
-        self._told = OrderedDict[str, _Told]()
+        self._told = Newest[str, _Told](MOST_TOLD)
         self._wanted = OrderedDict[str, int]()
         """The bots to ask for, in this order, and how often each was asked for in vain."""
         self._surveyed = asyncio.Queue[str](SURVEYED)
@@ -354,10 +352,7 @@ class PlatformCounts:
             log.info("the chat platform answers questions for server counts again")
         self._failures, self._pause_seconds = 0, 0.0
         if ref in self._state.listings:  # it may have been removed meanwhile
-            self._told.pop(ref, None)
             self._told[ref] = _Told(count, self._clock.monotonic_ns())
-            if len(self._told) > MOST_TOLD:
-                self._told.popitem(last=False)
         return self._pace_seconds
 
     def _failed(self, ref: str, tries: int, away: PlatformAway) -> float:

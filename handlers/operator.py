@@ -2,11 +2,11 @@
 
 import hashlib
 import hmac
-import inspect
 from collections.abc import Callable, Sequence
 
 from core.actors import OPERATOR
 from core.clock import Clock
+from core.finished import finished
 from handlers.reply import Reply
 from handlers.request import Endpoint, Request
 from languages.refusals import Refusal
@@ -51,8 +51,7 @@ class Operator:
             by_session = request.authorization is None and is_signed_in is not None and is_signed_in(request)
             if not by_session:
                 self.check(request.address, _bearer_token(request.authorization))
-            reply = endpoint(request._replace(by=OPERATOR))
-            return await reply if inspect.isawaitable(reply) else reply
+            return await finished(endpoint(request._replace(by=OPERATOR)))
 
         return guarded
 

@@ -6,7 +6,6 @@ operators/operator_pages.py. In a text of a row, `$name` is a number that an ope
 fills it in.
 """
 
-import inspect
 from collections.abc import Mapping
 from typing import Any
 
@@ -65,22 +64,14 @@ def endpoint(operation: Operation, tools: Tools) -> Endpoint:
     action = operation.action
 
     async def answer(request: Request) -> Reply:
+        def read_form(form: type[Any]) -> Any:
+            is_query = action.method == "GET"  # of a HEAD, too
+            return read_query(form, request.query) if is_query else read(form, request.json_object())
+
         call = Call(tools, request.by, tools.clock.now_ms(), operation.kind, request.params)
-        operation.find(call)
-        made = action.run(call, _read(operation, request))
-        return success(await made if inspect.isawaitable(made) else made, action.status)
+        return success(await operation.answer(call, read_form), action.status)
 
     return answer
-
-
-def _read(operation: Operation, request: Request) -> Any:
-    """Return the form of a request, which is its query for a GET, and else its body. Raises as they do."""
-    form = operation.form
-    if form is None:
-        return None
-    if operation.action.method == "GET":  # of a HEAD, too
-        return read_query(form, request.query)
-    return read(form, request.json_object())
 
 
 def _is_ready(to: Endpoints) -> Endpoint:

@@ -42,7 +42,7 @@ from forms.rules import About, Between, Says, matching
 from grammars.patterns import MAX_SNOWFLAKE
 from handlers.reply import EVENT_STREAM, Reply, encode_json, reply_to, success
 from handlers.request import Request
-from kinds.registry import KINDS, kind_of
+from kinds.registry import KINDS, id_pattern, kind_of
 from languages.refusals import Invalid, Refusal
 from languages.said import Fault
 
@@ -57,8 +57,8 @@ MOST_LISTINGS = 20_000
 HEARTBEAT_SECONDS = 15.0
 PACE_SECONDS = 0.1
 """The shortest time between two reads of a stream. Votes that come in between are read together."""
-_KINDS = "|".join(kind.plural for kind in KINDS)
-_CURSOR = rf"[0-9]{{1,18}}-[0-9]{{1,9}}-[0-9a-f]{{8}}(-({_KINDS})-[0-9]{{1,20}}-[0-9]{{1,20}})?"
+_REF = rf"({'|'.join(map(str, KINDS))})-{id_pattern('[0-9]{1,20}')}"
+_CURSOR = rf"[0-9]{{1,18}}-[0-9]{{1,9}}-[0-9a-f]{{8}}(-{_REF}-[0-9]{{1,20}})?"
 NOW = "now"
 TAGS = (
     *(
@@ -133,7 +133,7 @@ class TableMark(NamedTuple):
 
 
 START = TableMark(f"{min(kind.prefix for kind in KINDS)}0", 0)
-"""Before every listing: no id begins with 0, and no user is 0."""
+"""Before every listing: no id is 0, and no user is 0."""
 
 
 class Cursor(NamedTuple):

@@ -25,6 +25,11 @@ else:
     AnyProfile = reduce(or_, (kind.profile for kind in KINDS))
 
 
+def id_pattern(snowflake: str) -> str:
+    """Return the pattern of an id of any kind, for a cursor: that of a snowflake if all ids are some."""
+    return snowflake if all(kind.has_snowflakes for kind in KINDS) else "[0-9A-Za-z_]{1,64}"
+
+
 def kind_of(ref: str) -> Kind:
     """Return the kind of a listing. Raises KeyError for an unknown one: no code falls through to another."""
     return BY_PLURAL[ref.partition("/")[0]]

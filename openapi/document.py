@@ -29,7 +29,6 @@ from openapi.examples import (
     BOT,
     DELIVERY_ID,
     KEY_ID,
-    NOW_MS,
     SCHEMAS,
     SESSION_ID,
     USER,
@@ -233,11 +232,8 @@ def _parameter(name: str, place: str, description: str, schema: Node, example: A
 
 def _query_parameter(name: str, schema: Node) -> Node:
     bare = {key: value for key, value in schema.items() if key not in {"description", "examples"}}
-    example = _QUERIES.get(name, f"{NOW_MS}-{DELIVERY_ID}" if "pattern" in schema else BOT)
-    if "enum" in bare:
-        example = bare["enum"][0]
-    own = schema.get("examples", [example])
-    return _parameter(name, "query", schema["description"], bare, own[0])
+    example = bare["enum"][0] if "enum" in bare else _QUERIES.get(name, BOT)
+    return _parameter(name, "query", schema["description"], bare, schema.get("examples", [example])[0])
 
 
 _QUERIES: Mapping[str, Any] = {"limit": 50, "before": 1_024, "q": "example"}

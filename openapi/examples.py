@@ -140,15 +140,16 @@ def _variants_of(kind: Kind) -> Iterator[tuple[str, Sequence[Variant]]]:
     """Yield the other answers about a listing of a kind. One kind alone shows what a change looks like."""
     title, pushed = kind.title, _NO_COUNTS if kind.stats is not None else {}
     changed = {"change": _ref_example(f"{title}Change")}
-    yield (
-        f"{title}Answer",
-        (
-            Variant(f"new{title}", "In review", {**_NEW, **pushed}, "submit"),
-            Variant(f"denied{title}", "Denied", {**_DENIED, **pushed}, "deny"),
-            Variant(f"withdrawn{title}", "Denied", _DENIED, "withdraw"),
-            *((Variant(f"changed{title}", "Changed", changed, "edit"),) if kind is KINDS[0] else ()),
-        ),
-    )
+    if kind.review is not None:
+        yield (
+            f"{title}Answer",
+            (
+                Variant(f"new{title}", "In review", {**_NEW, **pushed}, "submit"),
+                Variant(f"denied{title}", "Denied", {**_DENIED, **pushed}, "deny"),
+                Variant(f"withdrawn{title}", "Denied", _DENIED, "withdraw"),
+                *((Variant(f"changed{title}", "Changed", changed, "edit"),) if kind is KINDS[0] else ()),
+            ),
+        )
     if kind.stats is not None:
         without = "Its first push of server_count would fail"
         about = Variant(f"approved{title}WithoutCount", without, {**_NO_COUNTS, "hint": _HINT})

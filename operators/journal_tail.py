@@ -13,7 +13,7 @@ from typing import Annotated, NamedTuple
 from msgspec import UNSET, Meta
 from msgspec.structs import replace
 
-from actions.query_forms import ABOUT_AFTER, IS_CURSOR
+from actions.query_forms import AFTER, IS_CURSOR
 from actions.views import NULL, Count, Moment, Positive, Success, View, example
 from core import events as ev
 from core.actors import ERASED, user_actor
@@ -21,7 +21,7 @@ from core.clock import Clock
 from core.events import Event, ManagementEvent, UserErased
 from core.rows import Claim, Policy
 from forms.fields import Form
-from forms.rules import Between
+from forms.rules import About, Between
 from kinds.registry import KINDS, SAMPLE_REF
 
 EVENTS = 500
@@ -93,7 +93,7 @@ EMPTIED = frozenset({"claim", "role"})
 class JournalQuery(Form, frozen=True):
     """The query of the journal's tail. A parameter that is None was left out."""
 
-    before: Annotated[Annotated[int, Between(1)] | None, IS_CURSOR, ABOUT_AFTER] = None
+    before: Annotated[Annotated[int, Between(1)] | None, IS_CURSOR, About(AFTER)] = None
 
 
 class EventView(View):

@@ -5,7 +5,6 @@ does, and leads back to the page it came from, with a notice. A form that is ref
 values.
 """
 
-import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -14,6 +13,7 @@ from actions.deliveries import REDELIVER
 from actions.listings import SET_ACTUAL_COUNT, SET_LIMITS
 from actions.review import APPROVE, DENY, WITHDRAW
 from actions.webhooks import PROBE_WEBHOOK, RESUME_WEBHOOK
+from core.finished import finished
 from core.rows import BotLimits, Listing
 from forms.reading import read
 from handlers.reply import SPOKEN, Reply, reply_to
@@ -22,12 +22,12 @@ from languages.texts import NO_ERRORS, Words
 from listings.rules import listing_of
 from operators.data_folder import SnapshotTaken, Verified
 from operators.gateway_parts import GatewayParts
-from operators.operator_pages import BACK_UP, TAKE_SNAPSHOT, VERIFY_STATE, DebugOperation, answer_of
+from operators.operator_pages import BACK_UP, TAKE_SNAPSHOT, VERIFY_STATE, DebugOperation
+from operators.operator_sessions import Session
 from web.error_pages import error_text, field_texts
 from web.form_posts import FormPost
 from web.formats import number, size, span
-from web.pages import Done, Notice, Page, PageRow, Shown, Visit
-from web.sessions import Session
+from web.pages import Done, HtmlPage, Notice, PageRow, SiteAnswer, Visit
 
 OperatorVisit = Visit[Session]
 
@@ -192,11 +192,11 @@ class _Served:
         self._operation = operation
         self._parts = parts
 
-    def ask(self, visit: OperatorVisit) -> Shown:
+    def ask(self, visit: OperatorVisit) -> SiteAnswer:
         listing = self._listing(visit)
         return self._question(listing, self._action.now(listing) if listing is not None else {})
 
-    async def act(self, visit: OperatorVisit) -> Shown:
+    async def act(self, visit: OperatorVisit) -> SiteAnswer:
         action, listing, form = self._action, self._listing(visit), visit.form()
         try:
             view = await self._done(visit, form)
@@ -215,12 +215,9 @@ class _Served:
         """Do it, and return the view, or the reply if that has none."""
         operation, request, tools = self._operation, visit.request, self._parts.tools
         if isinstance(operation, DebugOperation):
-            return await answer_of(operation.show, self._parts, request)
+            return await finished(operation.show(self._parts, request))
         call = Call(tools, request.by, tools.clock.now_ms(), operation.kind, request.params)
-        operation.find(call)
-        form_type = operation.form
-        made = operation.action.run(call, read(form_type, self._action.body(form)) if form_type else None)
-        return await made if inspect.isawaitable(made) else made
+        return await operation.answer(call, lambda declared: read(declared, self._action.body(form)))
 
     def _listing(self, visit: OperatorVisit) -> Listing | None:
         """Return the listing of the path, if it names one. Raises Refusal."""
@@ -233,11 +230,11 @@ class _Served:
         values: Mapping[str, Any],
         errors: Mapping[str, Words] = NO_ERRORS,
         status: int = 200,
-    ) -> Page:
+    ) -> HtmlPage:
         action = self._action
         title = action.title if listing is None else f"{action.title}: {listing.profile.name}"
         shown = {"action": action, "what": self._operation.about, "values": values, "errors": errors}
-        return Page("debug/confirm.html", title, {**shown, "back": self._back(listing)}, status)
+        return HtmlPage("debug/confirm.html", title, {**shown, "back": self._back(listing)}, status)
 
     def _back(self, listing: Listing | None) -> str:
         """Return the path of the page that follows."""

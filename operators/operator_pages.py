@@ -8,7 +8,6 @@ Invariant: a page and its JSON are made of one value.
 A row has the function that returns the view, and everything else about the operation and its page.
 """
 
-import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -18,6 +17,7 @@ from msgspec import Struct
 
 from actions.action import RefusedFor
 from actions.views import Success
+from core.finished import finished
 from forms.reading import read_query
 from handlers.reply import JSON, Reply, success
 from handlers.request import Endpoint, Request
@@ -63,12 +63,6 @@ Show = Callable[[GatewayParts, Request], V | Reply | Awaitable[V | Reply]]
 
 def _no_html(_: Any, __: Request, ___: "Markdown") -> Html:
     return {}
-
-
-async def answer_of(show: Show[V], parts: GatewayParts, request: Request) -> V | Reply:
-    """Return the answer of an operation. Raises the refusals of its row."""
-    answer = show(parts, request)
-    return await answer if inspect.isawaitable(answer) else answer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,7 +119,7 @@ class DebugOperation(Generic[V]):
 
     def _endpoint(self, parts: GatewayParts) -> Endpoint:
         async def answer(request: Request) -> Reply:
-            shown = await answer_of(self.show, parts, request)
+            shown: V | Reply = await finished(self.show(parts, request))
             return shown if isinstance(shown, Reply) else success(shown)
 
         return answer

@@ -8,7 +8,6 @@ A wrong token is a failure of its address, and counts together with wrong keys a
 sign-in always makes a new session, and ends the one that the browser had.
 """
 
-import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -17,22 +16,23 @@ from typing import Any
 import msgspec
 
 from core.actors import OPERATOR as ACTOR
+from core.finished import finished
 from handlers.operator import Operator, token_digest
 from handlers.reply import Reply
 from languages.refusals import Refusal
 from operators.gateway_parts import GatewayParts
+from operators.live import Live, ended, event
 from operators.operator_actions import OperatorVisit, action_rows
-from operators.operator_pages import OPERATIONS, DebugOperation, answer_of
+from operators.operator_pages import OPERATIONS, DebugOperation
+from operators.operator_sessions import OperatorSessions, Session
 from operators.overview import live_values, overview
 from watchers.security_log import tell
 from web.audiences import Audience
 from web.cookies import OPERATOR, Notices, keeps_cookies
 from web.error_pages import ErrorText, ErrorTexts
-from web.live import Live, ended, event
 from web.markdown import Markdown
 from web.other_sites import PAGE_HEADERS, origins_of_host, way_back
-from web.pages import Page, PageRow, Shown, see_other
-from web.sessions import OperatorSessions, Session
+from web.pages import HtmlPage, PageRow, SiteAnswer, see_other
 from web.templates import OPERATORS, Templates
 
 HOME, SIGN_IN = "/debug", "/debug/sign-in"
@@ -95,11 +95,11 @@ class SignInPage:
         self._operator = operator
         self._sessions = sessions
 
-    def show(self, visit: OperatorVisit) -> Shown:
+    def show(self, visit: OperatorVisit) -> SiteAnswer:
         to = way_back(visit.request.query.get("to", HOME), HOME)
         return see_other(to) if visit.visitor is not None else _page(visit, to, {})
 
-    def sign_in(self, visit: OperatorVisit) -> Shown:
+    def sign_in(self, visit: OperatorVisit) -> SiteAnswer:
         form = visit.form()
         to, token = way_back(form.text("to"), HOME), form.text("token")
         if not keeps_cookies(visit.request.headers):
@@ -114,14 +114,14 @@ class SignInPage:
         tell("operator_signed_in")
         return see_other(to, cookies=(OPERATOR.opened(self._sessions.open(token_digest(token))),))
 
-    def sign_out(self, visit: OperatorVisit) -> Shown:
+    def sign_out(self, visit: OperatorVisit) -> SiteAnswer:
         if visit.visitor is not None:
             tell("operator_signed_out")
         self._sessions.end(OPERATOR.value(visit.request.headers))
         return see_other(SIGN_IN, {"clear-site-data": '"cache"'}, (OPERATOR.cleared(),))
 
 
-def _page(visit: OperatorVisit, to: str, errors: Mapping[str, str], status: int = 200) -> Page:
+def _page(visit: OperatorVisit, to: str, errors: Mapping[str, str], status: int = 200) -> HtmlPage:
     host, _, port = visit.request.headers.get("Host", "").partition(":")
     values = {
         "errors": errors,
@@ -130,7 +130,7 @@ def _page(visit: OperatorVisit, to: str, errors: Mapping[str, str], status: int 
         "host": host or "this-machine",
         "port": port or "8080",
     }
-    return Page("debug/sign_in.html", "Sign in", values, status)
+    return HtmlPage("debug/sign_in.html", "Sign in", values, status)
 
 
 class LiveOverview:
@@ -161,14 +161,13 @@ class OperatorSite:
     live: LiveOverview
     markdown: Markdown
 
-    async def show(self, visit: OperatorVisit, operation: DebugOperation[Any]) -> Shown:
+    async def show(self, visit: OperatorVisit, operation: DebugOperation[Any]) -> SiteAnswer:
         """Draw the page of an operation."""
-        value: Any = await answer_of(operation.show, self.parts, visit.request)
-        html = operation.html(value, visit.request, self.markdown)
-        values = await html if inspect.isawaitable(html) else html
+        value = await finished(operation.show(self.parts, visit.request))
+        values = await finished(operation.html(value, visit.request, self.markdown))
         template = operation.template or operation.page.rpartition("/")[2]
         title = operation.title(value) if operation.title is not None else operation.section
-        return Page(f"debug/{template}.html", title, {"value": value, **values})
+        return HtmlPage(f"debug/{template}.html", title, {"value": value, **values})
 
 
 def _row(operation: DebugOperation[Any]) -> PageRow:

@@ -6,7 +6,6 @@ that made it, so it is in no address, and no second request gets it.
 A question is a page of its own under its tab. Its form is posted to the same address.
 """
 
-import inspect
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -68,8 +67,7 @@ def question_page(
         if not question.is_confirmed(_confirmation(page)):
             typed = Text("Type {text}, as it is written here.", text=question.typed or "")
             raise Again(errors={"confirmation": typed}, status=400)
-        made = run_post(post, page, form)
-        return await made if inspect.isawaitable(made) else made
+        return await run_post(post, page, form)
 
     return Page(
         path=path,

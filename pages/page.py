@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from actions.action import Access, Action, Call
+from core.finished import finished
 from core.rows import Listing
 from handlers.reply import NO_HEADERS, Reply
 from kinds.kind import PartName, PlatformObject
@@ -238,10 +239,10 @@ class Page(Generic[V]):
 AnyPage = Page[Any]
 
 
-def run_post(post: Post[Any], page: PageCall, form: Any) -> Any:
-    """Run a post with its form, and return its view or the wait for it."""
+async def run_post(post: Post[Any], page: PageCall, form: Any) -> Any:
+    """Run a post with its form, and return its view. Raises the refusals of its action, and Again."""
     if post.run is not None:
-        return post.run(page, form)
+        return await finished(post.run(page, form))
     if post.action is None:
         raise TypeError("a post without an action has a function of its own")
-    return post.action.run(page.call, form)
+    return await finished(post.action.run(page.call, form))

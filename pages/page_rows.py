@@ -4,13 +4,13 @@ A page becomes up to three routes: GET, GET of its JSON, and POST. The site (web
 return, and has checked before that the visitor is one of the row's.
 """
 
-import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from actions.action import Access, Call, form_of
 from core.failures import Unavailable
+from core.finished import finished
 from core.rows import Listing
 from core.state import State
 from forms.reading import read
@@ -28,9 +28,7 @@ from people.quarantine import refuse_quarantined
 from ratelimit.bucket import TooManyRequests
 from web.error_pages import by_field, error_text, field_texts
 from web.form_posts import FormPost
-from web.pages import Page as DrawnPage
-from web.pages import PageRow, tagged
-from web.pages import Shown as SiteAnswer
+from web.pages import HtmlPage, PageRow, SiteAnswer, tagged
 
 AGAIN = frozenset({400, 403, 409, 429, 503})
 """The statuses of refusals after which a form is shown again. Any other becomes an error page, but for a 401
@@ -127,7 +125,7 @@ class _Served:
             self._refuse_shut_out(visit, post.needs)
             if post.guard is not None:
                 post.guard(call)
-            made = await _ran(post, call, typed)
+            made = await run_post(post, call, _form_of(post, self._kind, typed))
         except (Refusal, Unavailable) as error:
             if self._page.show is None:
                 raise
@@ -202,7 +200,7 @@ class _Served:
     async def _answered(self, call: PageCall, answer: Answer) -> SiteAnswer:
         return await self._drawn(call, answer) if isinstance(answer, Shown) else answer
 
-    async def _drawn(self, call: PageCall, shown: Shown[Any]) -> DrawnPage:
+    async def _drawn(self, call: PageCall, shown: Shown[Any]) -> HtmlPage:
         page, refused = self._page, call.refused
         html = await shown.html() if callable(shown.html) else shown.html
         values = {"value": shown.value, "errors": refused.errors, **html}
@@ -210,7 +208,7 @@ class _Served:
         if page.tab:
             values = {**tab_values(call.row, page.tab, call.rights), **values}
             title = title or tab_title(call.row, page.tab)
-        return DrawnPage(
+        return HtmlPage(
             f"people/{shown.template or page.template or f'manage_{page.tab}'}.html",
             title or "",
             values,
@@ -238,13 +236,12 @@ def listing_for(state: State, person: Person, ref: str, right: Right) -> Listing
 async def _made(show: Show[Any] | None, call: PageCall) -> Answer:
     if show is None:
         raise TypeError("this path takes posts alone")
-    shown = show(call)
-    return await shown if inspect.isawaitable(shown) else shown
+    return await finished(show(call))
 
 
-async def _ran(post: Post[Any], call: PageCall, typed: Mapping[str, Any]) -> Any:
-    """Run a post, and return its view. Raises the refusals of its action, and Again."""
-    form_type = form_of(post.action, call.call.kind) if post.action is not None else None
-    form = read(form_type, typed) if form_type is not None and post.reads is not None else None
-    made = run_post(post, call, form)
-    return await made if inspect.isawaitable(made) else made
+def _form_of(post: Post[Any], kind: Kind | None, typed: Mapping[str, Any]) -> Any:
+    """Return the form of the post's action; None if it has none. Raises Invalid."""
+    if post.action is None or post.reads is None:
+        return None
+    form_type = form_of(post.action, kind)
+    return read(form_type, typed) if form_type is not None else None

@@ -15,6 +15,7 @@ from chatplatform.answers import PlatformApplication, PlatformServer, applicatio
 from chatplatform.listing_checks import ServerConditions, ServerFacts, server_checks
 from chatplatform.platform_client import ChatPlatform, Inside, PlatformAway, Told
 from core.clock import NS_PER_SECOND, Clock
+from core.newest import Newest
 from core.rows import Policy, ServerCheck
 from kinds.registry import KINDS
 from pages.visitors import VisitorLimit
@@ -97,7 +98,7 @@ class ServerLists:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._lists: dict[str, tuple[ServerList, int]] = {}
+        self._lists = Newest[str, tuple[ServerList, int]](MOST_USERS)
         """Each user's list, and when it came (monotonic ns); the oldest first."""
 
     @staticmethod
@@ -110,12 +111,9 @@ class ServerLists:
 
     def keep(self, user_id: str, servers: Sequence[PlatformServer] | None) -> None:
         """Keep the platform's answer; None if it gave none."""
-        self._lists.pop(user_id, None)
         managed = [each for each in servers or () if each.may_manage]
         found = ServerList(managed, self._clock.now_ms(), is_known=servers is not None)
         self._lists[user_id] = found, self._clock.monotonic_ns()
-        if len(self._lists) > MOST_USERS:
-            del self._lists[next(iter(self._lists))]
         self.drop_old()
 
     def of(self, user_id: str) -> ServerList | None:

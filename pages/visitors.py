@@ -30,7 +30,7 @@ from ratelimit.bucket import Buckets, Decision, TooManyRequests
 from web.audiences import Audience
 from web.cookies import Cookie, Notices, PeopleCookies
 from web.other_sites import origin_of_site, page_headers
-from web.pages import Instead, Page, Visit
+from web.pages import HtmlPage, Instead, Visit
 
 HOME, SIGN_IN = "/", "/signin"
 VALUE_BYTES, VALUE_CHARACTERS = 32, 43
@@ -75,7 +75,7 @@ def ask_stale(visit: PersonVisit, now_ms: int, why: Text) -> None:
     """Raise Instead, with the page that asks for another sign-in, if the visitor's is not fresh."""
     if now_ms - signed_in(visit).signed_in_ms >= FRESH_MS:
         values = {"back": visit.path, "why": why}
-        raise Instead(Page("people/sign_in_again.html", Text("Is it still you?"), values, 403))
+        raise Instead(HtmlPage("people/sign_in_again.html", Text("Is it still you?"), values, 403))
 
 
 def names_of(state: State, user_ids: Iterable[str]) -> Mapping[str, str]:

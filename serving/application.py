@@ -5,7 +5,6 @@ because Tornado's `send_error` clears all others.
 """
 
 import asyncio
-import inspect
 import logging
 import re
 from collections.abc import AsyncGenerator, Awaitable, Sequence
@@ -17,6 +16,7 @@ from tornado.web import Application, RequestHandler, stream_request_body
 
 from core.actors import ADDRESS, REQUEST_ID
 from core.clock import Clock
+from core.finished import finished
 from handlers.reply import EVENT_STREAM, SPOKEN, Reply, failure, method_not_allowed, refused, reply_to
 from handlers.request import Request
 from handlers.route import Resource
@@ -187,8 +187,7 @@ class EndpointHandler(RequestHandler):
         if endpoint is None:
             refused = self._refused(405) if method != "OPTIONS" else self._options()
             return self._resource.finish(request, refused)
-        reply = endpoint(request)
-        return await reply if inspect.isawaitable(reply) else reply
+        return await finished(endpoint(request))
 
     def _bug(self) -> Reply:
         return refused("bug", number=self.request_id)

@@ -11,7 +11,7 @@ from handlers.reply import Reply
 from languages.refusals import Invalid
 from languages.said import plainly
 from languages.texts import Text, Words
-from web.pages import Page
+from web.pages import HtmlPage
 
 
 class ErrorText(msgspec.Struct, frozen=True):
@@ -50,7 +50,7 @@ class ErrorTexts(msgspec.Struct, frozen=True):
         return self.by_status.get(status) or _OF_FORMS.get(status, fallback)
 
 
-def error_page(refused: Reply, texts: ErrorTexts, *, may_sign_in: bool, is_of_form: bool = True) -> Page:
+def error_page(refused: Reply, texts: ErrorTexts, *, may_sign_in: bool, is_of_form: bool = True) -> HtmlPage:
     """Return a JSON error as a page.
 
     Args:
@@ -66,7 +66,7 @@ def error_page(refused: Reply, texts: ErrorTexts, *, may_sign_in: bool, is_of_fo
         "wait_seconds": refused.limits.reset_seconds if refused.limits is not None else None,
         "may_sign_in": may_sign_in,
     }
-    return Page("error.html", text.title, values, refused.status, refused.headers, refused.limits)
+    return HtmlPage("error.html", text.title, values, refused.status, refused.headers, refused.limits)
 
 
 def error_text(refused: Reply) -> Words:

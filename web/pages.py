@@ -37,7 +37,7 @@ class Visit(NamedTuple, Generic[V]):
         return read_form(request.body, request.max_body_bytes, request.headers.get("Content-Type", ""))
 
 
-class Page(NamedTuple):
+class HtmlPage(NamedTuple):
     """A template with its values. The template's block `content` is the fragment."""
 
     template: str
@@ -68,17 +68,17 @@ class Done(NamedTuple):
 class Instead(Exception):
     """A page that a visitor gets instead of the requested one."""
 
-    def __init__(self, page: Page) -> None:
+    def __init__(self, page: HtmlPage) -> None:
         super().__init__(page.template)
         self.page = page
 
 
-Shown = Page | Done | Reply
+SiteAnswer = HtmlPage | Done | Reply
 NO_INDEX = {"x-robots-tag": "noindex"}
 """The header that keeps a page out of search engines."""
 NO_VARY = {"vary": ""}
 """The headers of an answer that is the same for everybody: those of a page would name the cookie."""
-View = Callable[[Visit[Any]], Shown | Awaitable[Shown]]
+View = Callable[[Visit[Any]], SiteAnswer | Awaitable[SiteAnswer]]
 
 
 class PageRow(NamedTuple):

@@ -8,7 +8,6 @@ order.
 A page is drawn whole, or as one of its blocks when htmx asks (`HX-Request`). A refusal becomes a page, too.
 """
 
-import inspect
 from collections.abc import Callable, Iterable
 from typing import Generic
 from urllib.parse import quote, urlencode
@@ -16,6 +15,7 @@ from urllib.parse import quote, urlencode
 from msgspec.structs import replace
 
 from core.clock import Clock
+from core.finished import finished
 from handlers.late import Late
 from handlers.reply import NO_HEADERS, SPOKEN, Reply, refused, reply_to
 from handlers.request import Endpoint, Request
@@ -26,7 +26,7 @@ from watchers.security_log import tell
 from web.audiences import Audience
 from web.error_pages import error_page
 from web.other_sites import SAFE_METHODS, is_from_here
-from web.pages import NO_INDEX, Done, Instead, Page, PageRow, Shown, V, View, Visit, see_other
+from web.pages import NO_INDEX, Done, HtmlPage, Instead, PageRow, SiteAnswer, V, View, Visit, see_other
 from web.static_files import PATH as STATIC_PATH
 from web.static_files import read_static_files
 from web.templates import Drawing, Templates
@@ -82,7 +82,7 @@ class Site(Generic[V]):
                 shown = await self._shown(Visit(request, visitor), view, may_see, gives_back=row.gives_back)
             except SPOKEN as error:
                 shown = self._refused(request, visitor, reply_to(error))
-            if isinstance(shown, Page):
+            if isinstance(shown, HtmlPage):
                 drawing = await self._templates.load(self._audience.language(visitor, request))
                 return self._drawn(drawing, request, visitor, shown)
             return self._with_headers(self._redirected(shown) if isinstance(shown, Done) else shown)
@@ -95,13 +95,13 @@ class Site(Generic[V]):
 
     async def _shown(
         self, visit: Visit[V], view: View, may_see: Callable[[V], bool] | None, *, gives_back: bool
-    ) -> Shown:
+    ) -> SiteAnswer:
         """Return the answer of the view, for visitors who may see it."""
         self._refuse_other_sites(visit.request)
         if may_see is not None and visit.visitor is None:
             typed = list(visit.form().pairs()) if gives_back and not _wants_fragment(visit.request) else ()
             return (
-                Page("unsent.html", UNSENT, {"typed": typed}, 401)
+                HtmlPage("unsent.html", UNSENT, {"typed": typed}, 401)
                 if typed
                 else self._to_sign_in(visit.request)
             )
@@ -110,8 +110,7 @@ class Site(Generic[V]):
         if may_see is not None and visit.visitor is not None and visit.request.method not in SAFE_METHODS:
             self._audience.act(visit.visitor)
         try:
-            shown = view(visit)
-            return await shown if inspect.isawaitable(shown) else shown
+            return await finished(view(visit))
         except Instead as instead:
             return instead.page
 
@@ -150,7 +149,7 @@ class Site(Generic[V]):
         headers = {**self._audience.headers, **reply.headers}
         return replace(reply, headers={name: value for name, value in headers.items() if value})
 
-    def _refused(self, request: Request, visitor: V | None, refused: Reply) -> Page | Reply:
+    def _refused(self, request: Request, visitor: V | None, refused: Reply) -> HtmlPage | Reply:
         """Return the page of a refusal; for a program the refusal itself."""
         if _is_json(request):
             return refused
@@ -159,7 +158,7 @@ class Site(Generic[V]):
         texts = self._audience.error_texts
         return error_page(refused, texts, may_sign_in=may_sign_in, is_of_form=is_of_form)
 
-    def _drawn(self, drawing: Drawing, request: Request, visitor: V | None, page: Page) -> Reply:
+    def _drawn(self, drawing: Drawing, request: Request, visitor: V | None, page: HtmlPage) -> Reply:
         audience = self._audience
         is_whole = not _wants_fragment(request)
         notice = audience.notices.of(request) if is_whole else None
@@ -196,7 +195,7 @@ class Site(Generic[V]):
         if drawing is None or reply.status < 400:
             return reply
         shown = self._refused(request, visitor, reply)
-        if isinstance(shown, Page):
+        if isinstance(shown, HtmlPage):
             return self._drawn(drawing, request, visitor, shown)
         return self._with_headers(shown)
 

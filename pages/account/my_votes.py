@@ -15,7 +15,7 @@ from msgspec import Meta
 from actions.views import NEXT, Count, Success, View
 from core import due_reminders
 from core.user_rows import user_ref
-from kinds.registry import KINDS
+from kinds.registry import KINDS, id_pattern
 from languages.refusals import Refusal
 from languages.texts import Text
 from pages.page import AnyPage, Page, PageCall, Post, Shown
@@ -27,7 +27,7 @@ from votes.voted import VotedFor, VotedPage
 VOTES, NOTICES, REMINDERS = "/me/votes", "/me/notices", "/me/reminders"
 VOTED = 50
 """Listings on one page."""
-_REF = rf"(?:{'|'.join(map(str, KINDS))})/[0-9]{{1,20}}"
+_REF = rf"(?:{'|'.join(map(str, KINDS))})/{id_pattern('[0-9]{1,20}')}"
 _CURSOR = re.compile(rf"([0-9]{{1,15}})\.({_REF})", re.ASCII)
 _VOTE_PAGE = re.compile(rf"/{_REF}/vote", re.ASCII)
 

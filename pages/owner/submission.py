@@ -85,12 +85,14 @@ class _Way(NamedTuple):
         begin: returns what comes before the form, or the empty form.
         again: returns the form that was refused, or that asked for a preview.
         send: submits what was typed. Raises what the action raises, and Again.
+        another: the link that begins with another listing; None if the form is the beginning.
         beside: the fields of the form that are not those of a submission.
     """
 
     begin: Callable[[PageCall], Awaitable[Shown[None] | Reply]]
     again: Callable[[PageCall], Shown[None]]
     send: Callable[[PageCall], Awaitable[Answer]]
+    another: Text | None = None
     beside: tuple[str, ...] = ()
 
 
@@ -136,6 +138,8 @@ def _form(page: PageCall, values: Mapping[str, Any], **html: Any) -> Shown[None]
         "values": values,
         "labels": {**kind.labels, "webhook_url": Text("Webhook"), "language": Text("Language")},
         "kind": kind,
+        "another": _way_of(page).another,
+        "may_send": True,
         "usual_wait_ms": page.call.tools.ownership.usual_wait_ms,
         "is_listed": _ref(page, values["id"]) in page.call.state.listings,
         "preview": page.refused.found.get("preview"),
@@ -358,16 +362,16 @@ def show_server_again(page: PageCall) -> Shown[None]:
 
 
 def _server_form(page: PageCall, values: Mapping[str, Any], checks: Checks) -> Shown[None]:
-    server, site = _managed(page, values["id"]), page.site
-    is_known = server is not None
+    server, site, outcome = _managed(page, values["id"]), page.site, Eligibility(0, checks).outcome
     return _form(
         *(page, values),
         server=server,
         icon_url=server_icon_url(site.addresses.cdn_url, server) if server is not None else None,
         checks=checks,
         conditions=CONDITIONS,
-        outcome=Eligibility(0, checks).outcome,
-        bot_link=site.submissions.checking.bot_link(values["id"]) if is_known else None,
+        outcome=outcome,
+        may_send=outcome != "fail",
+        bot_link=site.submissions.checking.bot_link(values["id"]) if server is not None else None,
         languages=LANGUAGES,
     )
 
@@ -385,10 +389,12 @@ def _by_fields_of_form(invalid: Invalid) -> Invalid:
 
 _WAYS: Mapping[PlatformObject | None, _Way] = {
     None: _Way(begin_plainly, lambda page: _form(page, page.refused.typed), send_plainly),
-    "application": _Way(begin_application, show_application_again, send_application),
-    "server": _Way(begin_server, show_server_again, send_server, ("webhook_url", "language")),
+    "application": _Way(begin_application, show_application_again, send_application, Text("Another bot")),
+    "server": _Way(
+        *(begin_server, show_server_again, send_server, Text("Another server")), ("webhook_url", "language")
+    ),
 }
-"""The ways by what the platform knows of a kind (`FactsPart`)."""
+"""The ways by what the platform knows of a kind (`FactsPart`). `submit_<object>.html` is above the form."""
 SUBMISSION = Page(
     path="/{kind}/new",
     template="submit",

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Route, expect
 
+from operators.live import SECONDS
 from operators.operator_actions import ACTIONS
 from tests.support.browser import Visitor, visiting
 from tests.support.debug_scene import NEW_BOT, filled_scene
 from tests.support.gateways import BOT, OTHER_USER, OWNER, USER, ThreadGateway, eventually
 from tests.support.webhook_receiver import Receiver, status
-from web.live import SECONDS
 
 BOT_PAGE, NEW_PAGE = f"/debug/listings/bots/{BOT}", f"/debug/listings/bots/{NEW_BOT}"
 TESTED = {

@@ -6,9 +6,9 @@ import pty
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, get_args
 
 import pytest
 from click.testing import CliRunner, Result
@@ -20,9 +20,11 @@ from core.clock import SystemClock
 from core.events import Event, ListingSaved
 from forms.fields import Form
 from kinds.bots import BotProfile
+from kinds.kind import Kind, PartName
 from kinds.registry import KINDS
 from openapi.examples import SESSION_ID
 from server import cli
+from tests.support.contract import sample_submission
 from tests.support.gateways import (
     BOT,
     BOT_SUBMISSION,
@@ -31,8 +33,6 @@ from tests.support.gateways import (
     OTHER_USER,
     OWNER,
     ROOT,
-    SERVER,
-    SERVER_SUBMISSION,
     USER,
     WAIT_SECONDS,
     ThreadGateway,
@@ -104,10 +104,133 @@ def test_an_edit_keeps_every_field_that_it_does_not_name(
     assert sent == [{**before, "name": "Jukebox"}]
 
 
+def named(kind: Kind, listing: str) -> str:
+    """Return the name of a listing for commands that may be those of the first kind alone."""
+    return listing if kind is KINDS[0] else kind.ref(listing)
+
+
+class Walk(NamedTuple):
+    """The life of a listing on the command line, part by part of its kind. `did` runs a line of `admin`."""
+
+    did: Callable[..., Any]
+    gateway: ThreadGateway
+    receiver: Receiver
+
+    def submit(self, kind: Kind) -> str:
+        """Submit and edit a listing, and return its id."""
+        given = sample_submission(kind)
+        listing = given.pop("id", "")
+        submitted = self.did(f"{kind} submit {listing} --from -", input=json.dumps(given))
+        assert submitted["state"] == ("in_review" if kind.review is not None else "approved")
+        listing = submitted["id"]
+        edited = self.did(f"{kind} edit {listing} --name Jukebox")
+        assert (edited["name"], edited["owner_id"]) == ("Jukebox", OWNER), "what is not told is kept"
+        if kind.prose_name is not None:
+            text = "A description that came from standard input\n"
+            edited = self.did(f"{kind} edit {listing} --{kind.prose_name}-file -", input=text)
+            assert edited[kind.prose_name] == text.strip()
+        return str(listing)
+
+    def review(self, kind: Kind, listing: str) -> None:
+        did, ref = self.did, kind.ref(listing)
+        assert did(f"{kind} deny {listing} incomplete")["state"] == "denied"
+        assert did(f"{kind} edit {listing} --name Jukebox")["state"] == "in_review"
+        assert listing in {each["id"] for each in did("review queue --limit 5")["queue"]}
+        assert did(f"review claim {ref}")["claimed_by"] == "operator"
+        assert did(f"review release {ref}")["claimed_by"] is None
+        said = run_admin(self.gateway.base_url, "review", "note", ref, "The invite works.")
+        assert "The invite works." in said.output
+        assert did(f"review notes {ref}")["notes"][0]["text"] == "The invite works."
+        assert did(f"{kind} approve {listing}")["state"] == "approved"
+        change = did(f"{kind} edit {listing} --name Renamed")["change"]
+        assert did("review queue --limit 5")["queue"][-1]["what"] == "change"
+        assert did(f"review agree {ref} {change['version']}")["name"] == "Renamed"
+        change = did(f"{kind} edit {listing} --name Spam")["change"]
+        assert did(f"review refuse {ref} {change['version']} Spam.")["name"] == "Renamed"
+        assert did(f"{kind} withdraw {listing} Spam.")["reason"] == "Spam."
+        did(f"{kind} edit {listing} --name Jukebox")
+        assert did(f"{kind} approve {listing}")["state"] == "approved"
+
+    def hand_over(self, kind: Kind, listing: str) -> None:
+        did = self.did
+        assert did(f"{kind} offer {listing} {USER}")["hand_over"]["heir"] == USER
+        assert did(f"{kind} end-offer {listing}")["hand_over"] is None
+        did(f"{kind} offer {listing} {USER}")
+        assert did(f"{kind} accept-offer {listing} {USER}")["owner_id"] == USER
+        assert did(f"{kind} edit {listing} --owner {OWNER}")["owner_id"] == OWNER
+
+    def webhook(self, kind: Kind, listing: str) -> None:
+        did, ref, url = self.did, kind.ref(listing), self.receiver.url
+        assert did(f"webhook set {ref} {url} --auth-file -", input="a-secret")["has_token"] is True
+        assert did(f"webhook test {ref} {USER}")["state"] == "delivered"
+        assert self.receiver.received[-1].headers["authorization"] == "a-secret"
+        deliveries = did(f"webhook deliveries {ref} --limit 5")["deliveries"]
+        test = next(each["id"] for each in deliveries if each["test"])
+        assert did(f"webhook redeliver {ref} {test}")["id"] == test
+        assert did(f"webhook redeliver {ref} --failed-since 1h")["redelivered"] == 0
+        assert did(f"webhook rotate-secret {ref} --overlap 24h")["secret"].startswith("whsec_")
+        assert did(f"webhook show {ref}")["old_secret_until"] == self.gateway.clock.now_ms() + DAY_MS
+        for verb in ("probe", "resume"):
+            assert BY_NAME[f"{verb}{kind.title}Webhook"]
+            refused = run_admin(self.gateway.base_url, "webhook", verb, ref)
+            assert refused.exit_code == 1, "nothing is suspended"
+        events = did(f"webhook set {ref} {url} --event vote --event vote.struck")["events"]
+        assert events == ["vote", "vote.struck"]
+        assert did(f"webhook remove {ref} --yes") == {"success": True}
+
+    def votes(self, kind: Kind, listing: str) -> None:
+        did, ref = self.did, kind.ref(listing)
+        assert did(f"votes cast {ref} {USER}")["vote"] == 1
+        told = did(f"votes check {ref} {USER} --from -", input=f"{OTHER_USER}\n")["votes"]
+        assert [each["voted"] for each in told] == [True, False]
+        assert did("votes list --limit 1")["votes"][0]["user"] == USER
+        assert did(f"votes count {ref}")["total"] == 1
+        assert did(f"votes cast {ref} {OTHER_USER}")["vote"] == 1
+        assert did(f"votes strike {ref} --since 2001-01-01 --reason Bought --dry-run")["votes"] == 2
+        struck = did(f"votes strike {ref} --from - --reason Bought --yes", input=OTHER_USER)
+        assert struck == {"success": True, "users": 1, "votes": 1, "more": False}
+        assert did(f"votes strike {ref} --flagged --reason Bought --yes")["users"] == 0
+
+    def co_owners(self, kind: Kind, listing: str) -> None:
+        did, ref = self.did, named(kind, listing)
+        assert did(f"owners invite {ref} {OTHER_USER}")["invited"] == [OTHER_USER]
+        assert OTHER_USER in did(f"owners accept {ref} {OTHER_USER}")["extra_owners"]
+        assert OTHER_USER not in did(f"owners remove {ref} {OTHER_USER}")["extra_owners"]
+
+    def keys(self, kind: Kind, listing: str) -> None:
+        did, ref = self.did, named(kind, listing)
+        key = did(f"keys issue {ref} tests")
+        rotated = did(f"keys rotate {ref} {key['id']} --overlap 0")["key"]
+        assert len({key["key"], rotated}) == 2
+        assert did(f"keys list {ref}")["keys"][0]["name"] == "tests"
+        assert did(f"keys revoke {ref} {key['id']} --yes") == {"success": True}
+
+    def stats(self, _: Kind, listing: str) -> None:
+        did = self.did
+        assert did(f"counts {listing} 1200") == {"success": True, "server_count": 1_200}
+        assert did(f"counts {listing}")["actual_server_count"] == 1_200
+        assert did(f"limits {listing} --stats 20/2h")["stats"] == {"requests": 20, "window_seconds": 7_200}
+        kept = did(f"limits {listing} --voters 7/60")["stats"]["requests"]
+        assert kept == 20, "what is not told is kept"
+        assert did(f"limits {listing} --stats default")["stats"] is None
+        assert did(f"limits {listing}")["voters"] == {"requests": 7, "window_seconds": 60}
+
+
+WALKS: Mapping[PartName, Callable[[Walk, Kind, str], None]] = {
+    "review": Walk.review,
+    "votes": Walk.votes,
+    "keys": Walk.keys,
+    "stats": Walk.stats,
+    "co_owners": Walk.co_owners,
+    "hand_over": Walk.hand_over,
+    "webhook": Walk.webhook,
+}
+
+
 def test_every_operation_is_done_by_its_command(
     gateway: ThreadGateway, receiver: Receiver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The life of a bot and of a server, from their submission to their end."""
+    """The life of a listing of each kind, from its submission to its end."""
     asked: set[str] = set()
     calling = GatewayCaller.call
 
@@ -122,84 +245,16 @@ def test_every_operation_is_done_by_its_command(
         assert result.exit_code == 0, (line, result.output)
         return json.loads(result.stdout)
 
-    for kind, listing, submission in (
-        ("bots", BOT, BOT_SUBMISSION),
-        ("servers", SERVER, SERVER_SUBMISSION),
-    ):
-        given = {name: value for name, value in submission.items() if name != "id"}
-        ref = f"{kind}/{listing}"
-        assert did(f"{kind} submit {listing} --from -", input=json.dumps(given))["state"] == "in_review"
-        assert did(f"{kind} deny {listing} incomplete")["state"] == "denied"
-        text = "A description that came from standard input\n"
-        edited = did(f"{kind} edit {listing} --name Jukebox --description-file -", input=text)
-        assert (edited["name"], edited["state"]) == ("Jukebox", "in_review")
-        assert edited["description"] == text.strip()
-        assert edited["owner_id"] == OWNER, "what is not told is kept"
-        assert listing in {each["id"] for each in did("review queue --limit 5")["queue"]}
-        assert did(f"review claim {ref}")["claimed_by"] == "operator"
-        assert did(f"review release {ref}")["claimed_by"] is None
-        said = run_admin(gateway.base_url, "review", "note", ref, "The invite works.")
-        assert "The invite works." in said.output
-        assert did(f"review notes {ref}")["notes"][0]["text"] == "The invite works."
-        assert did(f"{kind} approve {listing}")["state"] == "approved"
-        assert did(f"{kind} list --state approved")[kind][0]["id"] == listing
-        change = did(f"{kind} edit {listing} --name Renamed")["change"]
-        assert did("review queue --limit 5")["queue"][-1]["what"] == "change"
-        assert did(f"review agree {ref} {change['version']}")["name"] == "Renamed"
-        change = did(f"{kind} edit {listing} --name Spam")["change"]
-        assert did(f"review refuse {ref} {change['version']} Spam.")["name"] == "Renamed"
-        assert did(f"{kind} withdraw {listing} Spam.")["reason"] == "Spam."
-        did(f"{kind} edit {listing} --name Jukebox")
-        assert did(f"{kind} approve {listing}")["state"] == "approved"
-        assert did(f"{kind} offer {listing} {USER}")["hand_over"]["heir"] == USER
-        assert did(f"{kind} end-offer {listing}")["hand_over"] is None
-        did(f"{kind} offer {listing} {USER}")
-        assert did(f"{kind} accept-offer {listing} {USER}")["owner_id"] == USER
-        assert did(f"{kind} edit {listing} --owner {OWNER}")["owner_id"] == OWNER
-        assert did(f"webhook set {ref} {receiver.url} --auth-file -", input="a-secret")["has_token"] is True
-        assert did(f"webhook test {ref} {USER}")["state"] == "delivered"
-        assert receiver.received[-1].headers["authorization"] == "a-secret"
-        assert did(f"votes cast {ref} {USER}")["vote"] == 1
-        told = did(f"votes check {ref} {USER} --from -", input=f"{OTHER_USER}\n")["votes"]
-        assert [each["voted"] for each in told] == [True, False]
-        assert did("votes list --limit 1")["votes"][0]["user"] == USER
-        assert did(f"votes count {ref}")["total"] == 1
-        deliveries = did(f"webhook deliveries {ref} --limit 5")["deliveries"]
-        test = next(each["id"] for each in deliveries if each["test"])
-        assert did(f"webhook redeliver {ref} {test}")["id"] == test
-        assert did(f"webhook redeliver {ref} --failed-since 1h")["redelivered"] == 0
-        assert did(f"webhook rotate-secret {ref} --overlap 24h")["secret"].startswith("whsec_")
-        assert did(f"webhook show {ref}")["old_secret_until"] == gateway.clock.now_ms() + 86_400_000
+    walk, ids = Walk(did, gateway, receiver), dict[str, str]()
+    for kind in KINDS:
+        ids[kind.plural] = listing = walk.submit(kind)
+        for part in get_args(PartName):
+            if kind.has(part) and part in WALKS:
+                WALKS[part](walk, kind, listing)
+        assert did(f"{kind} list --state approved")[kind.plural][0]["id"] == listing
         assert did(f"{kind} inspect {listing}")["success"] is True
-        for verb in ("probe", "resume"):
-            assert BY_NAME[f"{verb}{kind[:-1].capitalize()}Webhook"]
-            refused = run_admin(gateway.base_url, "webhook", verb, ref)
-            assert refused.exit_code == 1, "nothing is suspended"
-        events = did(f"webhook set {ref} {receiver.url} --event vote --event vote.struck")["events"]
-        assert events == ["vote", "vote.struck"]
-        assert did(f"votes cast {ref} {OTHER_USER}")["vote"] == 1
-        assert did(f"votes strike {ref} --since 2001-01-01 --reason Bought --dry-run")["votes"] == 2
-        struck = did(f"votes strike {ref} --from - --reason Bought --yes", input=OTHER_USER)
-        assert struck == {"success": True, "users": 1, "votes": 1, "more": False}
-        assert did(f"votes strike {ref} --flagged --reason Bought --yes")["users"] == 0
-        assert did(f"webhook remove {ref} --yes") == {"success": True}
+        assert did(f"{kind} history {listing}")["history"][0]["by"] == "operator"
 
-    assert did(f"owners invite {BOT} {OTHER_USER}")["invited"] == [OTHER_USER]
-    assert OTHER_USER in did(f"owners accept {BOT} {OTHER_USER}")["extra_owners"]
-    assert OTHER_USER not in did(f"owners remove {BOT} {OTHER_USER}")["extra_owners"]
-    key = did(f"keys issue {BOT} tests")
-    assert gateway.voters(key["key"]).status_code == 200
-    assert gateway.voters(did(f"keys rotate {BOT} {key['id']} --overlap 0")["key"]).status_code == 200
-    assert did(f"keys list {BOT}")["keys"][0]["name"] == "tests"
-    assert did(f"bots history {BOT}")["history"][0]["by"] == "operator"
-    assert did(f"servers history {SERVER}")["history"][0]["by"] == "operator"
-    assert did(f"keys revoke {BOT} {key['id']} --yes") == {"success": True}
-    assert did(f"counts {BOT} 1200") == {"success": True, "server_count": 1_200}
-    assert did(f"counts {BOT}")["actual_server_count"] == 1_200
-    assert did(f"limits {BOT} --stats 20/2h")["stats"] == {"requests": 20, "window_seconds": 7_200}
-    assert did(f"limits {BOT} --voters 7/60")["stats"]["requests"] == 20, "what is not told is kept"
-    assert did(f"limits {BOT} --stats default")["stats"] is None
-    assert did(f"limits {BOT}")["voters"] == {"requests": 7, "window_seconds": 60}
     assert did("debug overview")["counts"]["bots"] == 1
     assert did("doctor") == {"success": True, "concerns": []}
     assert did("find Juke")
@@ -224,11 +279,13 @@ def test_every_operation_is_done_by_its_command(
     assert did(f"users end-sessions {USER} --yes") == {"success": True}
     assert did("users end-all-sessions --yes") == {"success": True, "ended": 0}
     assert did(f"users erase {USER} --yes") == {"success": True}
-    assert did(f"votes check {BOT} {USER}")["votes"][0]["voted"] is False
-    for kind, listing in (("bots", BOT), ("servers", SERVER)):
+    for kind in KINDS:
+        listing = ids[kind.plural]
+        if kind.votes is not None:
+            assert did(f"votes check {kind.ref(listing)} {USER}")["votes"][0]["voted"] is False
         assert did(f"{kind} show {listing}")["name"] == "Jukebox"
         assert did(f"{kind} remove {listing} --yes") == {"success": True}
-        assert did(f"{kind} list")[kind] == []
+        assert did(f"{kind} list")[kind.plural] == []
     saved = did(f"backup {tmp_path / 'votegate.backup'} --data-dir {gateway.folder}".split(" --data")[0])
     assert (saved["bytes"], saved["digest"]) == ((tmp_path / "votegate.backup").stat().st_size, None)
     assert asked == BY_NAME.keys() - {"backUp", "readMetrics"}

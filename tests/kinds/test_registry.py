@@ -1,10 +1,12 @@
 """kinds/registry.py: every listing has one kind, and no code falls through to another."""
 
+import re
+
 import msgspec
 import pytest
 
 from kinds.bots import BOTS, BotProfile
-from kinds.registry import KINDS, AnyProfile, kind_of
+from kinds.registry import KINDS, AnyProfile, id_pattern, kind_of
 from kinds.servers import SERVERS
 
 
@@ -17,6 +19,11 @@ def test_the_kind_of_a_ref_is_that_of_its_first_part() -> None:
 def test_a_ref_of_no_kind_has_none(ref: str) -> None:
     with pytest.raises(KeyError):
         kind_of(ref)
+
+
+def test_a_cursor_takes_every_id_of_every_kind() -> None:
+    for kind in KINDS:
+        assert re.fullmatch(id_pattern("[0-9]{17,20}"), kind.id.sample)
 
 
 def test_names_are_of_one_kind_alone() -> None:

@@ -23,8 +23,7 @@ from pages.page_rows import rows_of
 from pages.site_tools import SiteTools
 from pages.visitors import PersonVisit
 from tests.support.sample_rows import NOW_MS
-from web.pages import Page as DrawnPage
-from web.pages import Visit, see_other
+from web.pages import HtmlPage, Visit, see_other
 
 
 class Named(Success):
@@ -129,7 +128,7 @@ def test_a_post_runs_its_action_and_leads_on() -> None:
 
 def test_a_form_that_is_refused_is_shown_again_with_what_was_typed() -> None:
     drawn = served(PAGE, "POST", visit({"name": "x" * 101}))
-    assert isinstance(drawn, DrawnPage)
+    assert isinstance(drawn, HtmlPage)
     assert (drawn.status, drawn.values["name"], list(drawn.values["errors"])) == (400, "x" * 101, ["name"])
 
 

@@ -94,12 +94,17 @@ def serving(folder: Path) -> Iterator[Served]:
         yield served
 
 
+def sample_submission(kind: Kind) -> dict[str, Any]:
+    """Return the body of a submission of a kind: its sample, with an owner."""
+    profile = {name: getattr(kind.sample, name) for name in kind.fields}
+    given = {"id": kind.id.sample} if isinstance(kind.id, Given) else {}
+    return {**given, "owner_id": OWNER, **msgspec.to_builtins(profile)}
+
+
 def list_sample(gateway: ThreadGateway, kind: Kind) -> str:
     """List a public sample of a kind. Return its id."""
-    sample = {name: getattr(kind.sample, name) for name in kind.fields}
-    given = {"id": kind.id.sample} if isinstance(kind.id, Given) else {}
     path = f"/manage/{kind.plural}"
-    listed = gateway.done("POST", path, {**given, "owner_id": OWNER, **msgspec.to_builtins(sample)})
+    listed = gateway.done("POST", path, sample_submission(kind))
     if kind.has("review"):
         gateway.done("POST", f"{path}/{listed['id']}/approve", {})
     return str(listed["id"])

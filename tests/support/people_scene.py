@@ -37,7 +37,7 @@ from tests.support.logged_answers import output
 from tests.support.page_visitor import PageVisitor
 from tests.support.platform_stand_in import ADA, CLEO, CLIENT_ID, StandIn, decided_at, standing_in
 from web.cookies import Notices, people_cookies
-from web.pages import Page, PageRow, Shown, see_other
+from web.pages import HtmlPage, PageRow, SiteAnswer, see_other
 from web.site import Site, static_resource
 from web.templates import Templates
 
@@ -90,15 +90,15 @@ class PeopleInMemory:
 class SomePages:
     """Pages with each kind of access."""
 
-    def show(self, visit: PersonVisit) -> Shown:
+    def show(self, visit: PersonVisit) -> SiteAnswer:
         words = dict.fromkeys(("what", "why", "what_to_do"), f"This is {visit.path}")
-        return Page(
+        return HtmlPage(
             "error.html",
             visit.path,
             {**words, "status": 200, "wait_seconds": None, "may_sign_in": visit.visitor is None},
         )
 
-    def change(self, visit: PersonVisit) -> Shown:
+    def change(self, visit: PersonVisit) -> SiteAnswer:
         return see_other(f"/?by={visit.request.by}")
 
 

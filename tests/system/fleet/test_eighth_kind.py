@@ -227,6 +227,27 @@ def test_everybody_finds_it_and_votes_for_it(fleet: Fleet) -> None:
     assert "Dancing robot" in ben.page("/me/votes")
 
 
+def test_every_list_goes_on_behind_it(fleet: Fleet) -> None:
+    stickers = [approved(fleet.rome, name) for name in ("First", "Second")]
+    for sticker in stickers:
+        fleet.rome.cast(path=f"/manage/stickers/{sticker}")
+    page = fleet.rome.done("GET", "/manage/votes?limit=1")
+    lines = page["votes"]
+    while page["more"]:
+        page = fleet.rome.done("GET", f"/manage/votes?limit=1&after={page['next']}")
+        lines += page["votes"]
+    assert {*stickers} <= {line["id"] for line in lines}
+    waiting = [submitted(fleet.rome, name) for name in ("Third", "Fourth")]
+    first = fleet.rome.done("GET", "/manage/queue?limit=1")
+    behind = fleet.rome.done("GET", f"/manage/queue?after={first['next']}")
+    assert {*waiting} <= {each["id"] for each in (*first["queue"], *behind["queue"])}
+    for sticker in waiting:
+        fleet.rome.done("DELETE", f"/manage/stickers/{sticker}")
+    ben = person(fleet.rome, BEN)
+    assert ben.post(f"/stickers/{stickers[0]}/vote").status_code == 303
+    assert ben.get(f"/me/votes.json?after=1.stickers/{stickers[0]}").json()["votes"] == []
+
+
 @pytest.mark.parametrize(
     "tab", ["", ".json", "/votes", "/profile", "/webhook", "/webhook/settings", "/owners", "/danger"]
 )
@@ -249,6 +270,16 @@ def test_its_endpoint_gets_events(fleet: Fleet) -> None:
         decided, voted = eventually(lambda: receiver.received[:2] if len(receiver.received) > 1 else [])
     assert json.loads(decided.body)["sticker"] == sticker
     assert json.loads(voted.body) == {"sticker": sticker, "user": USER, "test": False}
+
+
+def test_a_command_reads_the_long_text_of_its_kind_from_a_file(fleet: Fleet, tmp_path: Path) -> None:
+    (tmp_path / "motto").write_text("Always onwards\n")
+    card = fleet.rome.admin(
+        *("cards", "submit", "--owner", CLEO, "--name", "Cleo"), *("--motto-file", str(tmp_path / "motto"))
+    )
+    assert card["motto"] == "Always onwards"
+    fleet.rome.admin("cards", "remove", CLEO, "--yes")
+    assert "-file" not in fleet.rome.run("admin", "recipes", "submit", "--help")
 
 
 def test_commands_manage_it(fleet: Fleet) -> None:

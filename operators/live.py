@@ -12,8 +12,8 @@ from contextlib import suppress
 
 from handlers.reply import EVENT_STREAM, Reply
 from languages.refusals import Refusal
+from operators.operator_sessions import OperatorSessions, Session
 from web.other_sites import PAGE_HEADERS
-from web.sessions import OperatorSessions, Session
 
 MOST_VIEWERS = 32
 SECONDS = 2.0

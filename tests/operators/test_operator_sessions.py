@@ -6,9 +6,9 @@ import pytest
 
 from core.rows import Policy
 from handlers.operator import Operator, token_digest
+from operators.operator_sessions import MOST_SESSIONS, VALUE_CHARACTERS, OperatorSessions
 from ratelimit.bucket import FailureGuard
 from tests.support.fake_clock import FakeClock
-from web.sessions import MOST_SESSIONS, VALUE_CHARACTERS, OperatorSessions
 
 IDLE, LONGEST = 100.0, 1_000.0
 OWN = token_digest("token")

@@ -6,9 +6,9 @@ from collections.abc import AsyncGenerator
 import pytest
 
 from languages.refusals import Refusal
+from operators.live import MOST_VIEWERS, SIGNED_OUT, Live, event
+from operators.operator_sessions import OperatorSessions, Session
 from tests.support.fake_clock import FakeClock
-from web.live import MOST_VIEWERS, SIGNED_OUT, Live, event
-from web.sessions import OperatorSessions, Session
 
 
 class Stage:
