@@ -31,6 +31,7 @@ OPENING = re.compile(rf"(?:{'|'.join(OPENINGS)})\b")
 WORD = re.compile(rf"\b(?:{'|'.join(WORDS)})\b", re.IGNORECASE)
 QUOTED = re.compile(r"``.*?``|`[^`]*`|“[^”]*”|\"[^\"]*\"")
 ITEM = re.compile(r"(?:[*+-]|\d+\.)\s+")
+COMMENT = re.compile(r"\{#-?\s*(.*?)-?#\}", re.DOTALL)
 FENCE = re.compile(r"^ *```.*?^ *```", re.MULTILINE | re.DOTALL)
 
 
@@ -49,7 +50,12 @@ def findings(path: Path) -> list[Finding]:
     if path.suffix == ".md":
         plain = FENCE.sub(lambda found: "\n" * found[0].count("\n"), text)
         return judged(1, plain, is_block=True)
-    return judged(1, text, is_block=False)
+    comments = [
+        each
+        for comment in COMMENT.finditer(text)
+        for each in judged(text.count("\n", 0, comment.start()) + 1, comment[1], is_block=True)
+    ]
+    return [*comments, *judged(1, text, is_block=False)]
 
 
 def judged(line: int, text: str, *, is_block: bool) -> list[Finding]:
