@@ -16,7 +16,7 @@ from _frozen_importlib_external import ExtensionFileLoader, spec_from_file_locat
 from typing import Any
 
 import pyimod01_archive  # type: ignore[import-not-found]  # PyInstaller's reader of modules
-import pyimod02_importers  # type: ignore[import-not-found]
+import pyimod02_importers  # type: ignore[import-not-found]  # PyInstaller's importer
 
 TABLE = 12
 """The place in the header of the modules that holds the position of the table of files: see votegate.spec."""
@@ -104,4 +104,4 @@ class Unpacking:
 
 pyimod01_archive.open = Program  # instead of the builtin one: it opens the binary's path at each import
 sys.unpacking = Unpacking(sys._MEIPASS)  # type: ignore[attr-defined]  # for entry.py
-sys.meta_path.insert(0, sys.unpacking)  # type: ignore[attr-defined]
+sys.meta_path.insert(0, sys.unpacking)  # type: ignore[attr-defined]  # made above
