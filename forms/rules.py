@@ -98,8 +98,8 @@ class Component:
 Widget = Literal["line", "text", "choice", "choices", "lines", "url"]
 """The way in which a page asks for a field: one line, several lines, one or more of the choices, a list with
 one entry on each line, an address."""
-Part = Literal["title", "word", "category", "keyword"]
-"""The part of a search that finds a listing by a field."""
+Part = Literal["title", "word", "category", "keyword", "language"]
+"""The part of a search that finds a listing by a field: by words, or as a filter."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -23,7 +23,7 @@ from listings.review import PresetReason
 from pages.account.my_data import DOWNLOADS
 from pages.account.sign_in_guards import SignInGuards, sign_in_seal
 from pages.platform_facts import Applications, ServerChecking, ServerLists
-from pages.public.lists import HOME_ORDERS
+from pages.public.home import HOME_ORDERS
 from pages.rounds import SWEEP_EVERY_SECONDS, ServerRechecks, in_rounds, sweep
 from pages.site_tools import (
     Accounts,
@@ -47,6 +47,7 @@ from serving.observers import Observers
 from settings.model import VotesSettings
 from votes.voted import VotedListings
 from web.cookies import Notices, people_cookies
+from web.localization import in_every_language
 from web.markdown import Markdown
 from web.other_sites import with_trusted_types
 from web.site import Site
@@ -83,7 +84,9 @@ class PeopleSite:
     ) -> None:
         settings, clock, digester = runtime.settings, runtime.clock, api.callers.digester
         web, places, state = settings.web, settings.chat_platform, ledger.state
-        self.readers = PeopleReaders(VotedListings(state), Catalogue(state), SearchIndex(state))
+        self.readers = PeopleReaders(
+            VotedListings(state), Catalogue(state), SearchIndex(state, in_every_language)
+        )
         addresses = Addresses(web.public_url or "", places.authorize_url, places.cdn_url)
         people = People(api.managed, places.cdn_url)
         cookies = people_cookies(round(web.session_seconds), are_secure=not web.insecure_cookies)

@@ -20,12 +20,15 @@ from pages.owner.take_over import TAKE_OVER_PAGES
 from pages.owner.vote_numbers import NUMBER_PAGES
 from pages.owner.webhooks import WEBHOOK_PAGES
 from pages.page_rows import rows_of
+from pages.public.home import HOME
 from pages.public.link_previews import LINK_PREVIEW
 from pages.public.listing import PUBLIC_LISTING
 from pages.public.lists import PUBLIC_LISTS
 from pages.public.new_listings_feed import NEW_LISTINGS
+from pages.public.rankings import RANKINGS
 from pages.public.robots import ROBOTS
 from pages.public.sitemap import SITEMAP
+from pages.public.suggestions import SUGGESTIONS
 from pages.review.listing_review import LISTING_PAGES
 from pages.review.queue import QUEUE
 from pages.review.votes import FLAGGED_VOTES, LISTING_VOTES
@@ -42,5 +45,5 @@ PEOPLE_PAGES = (
     *rows_of(NUMBER_PAGES),
     *rows_of((QUEUE, FLAGGED_VOTES, *LISTING_PAGES, LISTING_VOTES)),
     *rows_of((VOTE_PAGE,)),
-    *rows_of((*PUBLIC_LISTS, LINK_PREVIEW, *PUBLIC_LISTING)),
+    *rows_of((*HOME, *PUBLIC_LISTS, SUGGESTIONS, *RANKINGS, LINK_PREVIEW, *PUBLIC_LISTING)),
 )

@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Iterable
 
-from core.clock import Clock, month_of
+from core.clock import Clock, day_of
 from search.list_orders import ListOrder, ListOrders, OrderingSnapshot
 from search.paging import ListPage
 
@@ -41,7 +41,7 @@ class ListKeeper:
 
     def total(self, order: ListOrder) -> int | None:
         """Return the total of a list for a reader who begins now; None if its order is not made yet."""
-        snapshot, _ = self._orders.newest(order, month_of(self._clock.now_ms()), self._clock.monotonic_ns())
+        snapshot, _ = self._orders.newest(order, day_of(self._clock.now_ms()), self._clock.monotonic_ns())
         return snapshot.tally.present if snapshot is not None else None
 
     async def prepare(self, orders: Iterable[ListOrder]) -> None:
@@ -59,9 +59,9 @@ class ListKeeper:
 
     async def _make(self, order: ListOrder) -> float:
         """Make an order, and return the seconds that it took. A failure also reaches all readers who wait."""
-        month, now_ns = month_of(self._clock.now_ms()), self._clock.monotonic_ns()
+        day, now_ns = day_of(self._clock.now_ms()), self._clock.monotonic_ns()
         try:
-            await self._in_slices(self._orders.build(order, month, now_ns))
+            await self._in_slices(self._orders.build(order, day, now_ns))
         except Exception as error:
             self._awaited.pop(order, None)
             failed = self._wanted.pop(order)
@@ -82,8 +82,8 @@ class ListKeeper:
 
     async def _snapshot(self, order: ListOrder) -> OrderingSnapshot:
         while True:
-            month, now_ns = month_of(self._clock.now_ms()), self._clock.monotonic_ns()
-            snapshot, is_due = self._orders.newest(order, month, now_ns)
+            day, now_ns = day_of(self._clock.now_ms()), self._clock.monotonic_ns()
+            snapshot, is_due = self._orders.newest(order, day, now_ns)
             made = self._want(order) if is_due else None
             if snapshot is not None:
                 return snapshot

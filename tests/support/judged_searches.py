@@ -1,4 +1,4 @@
-"""Judged searches: what people type, over invented listings, and the listings that a person calls an answer."""
+"""Judged searches: what people type, and the invented listings that a person calls an answer."""
 
 import asyncio
 import zlib
@@ -7,14 +7,18 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
 import yaml
 
 from core.events import ListingSaved, VoteCast
 from core.state import State
 from kinds.kind import Profile
 from kinds.registry import BY_PLURAL
+from search.catalogue import IndexKey
 from search.index import SearchIndex
+from tests.support.coroutines import until
 from tests.support.memory_ledger import empty_state
+from web.localization import in_every_language
 
 ROOT = Path(__file__).parents[2]
 LISTINGS = ROOT / "examples/demo_listings.yaml"
@@ -50,7 +54,7 @@ def profile_of(kind: str, fields: Mapping[str, Any]) -> Profile:
     """Return the profile of a listing of the file, of the fields that its kind has."""
     profile = BY_PLURAL[kind].profile
     own = {name: fields[name] for name in profile.__struct_fields__ if name in fields}
-    return profile(**{name: tuple(each) if isinstance(each, list) else each for name, each in own.items()})
+    return msgspec.convert({**own, "kind": BY_PLURAL[kind].singular}, profile)
 
 
 def invented_state() -> State:
@@ -91,13 +95,12 @@ def _of_category(kind: str, category: str) -> list[str]:
 async def answers(queries: Sequence[Judged]) -> list[list[str]]:
     """Return the names that the index finds for each search, the best first."""
     state = invented_state()
-    index = SearchIndex(state)
+    index = SearchIndex(state, in_every_language)
     running = asyncio.create_task(index.run())
     try:
-        while not index.is_complete:
-            await asyncio.sleep(0.01)
-        found = [await index.find(each.q, each.kind, 48, "127.0.0.1") for each in queries]
-        return [[state.listings.peek(ref).profile.name for ref in refs] for refs in found]
+        await until(lambda: index.is_complete)
+        found = [await index.find(each.q, IndexKey(f"{each.kind}/"), 48, "127.0.0.1") for each in queries]
+        return [[state.listings.peek(ref).profile.name for ref in refs] for refs, *_ in found]
     finally:
         running.cancel()
         await asyncio.wait([running])
