@@ -2,8 +2,8 @@
 
     python -m bench.relevance [--all]
 
-Of the first five results of each search, or of as many as there are right ones, the share that is right. The
-searches that are not answered whole are printed, with `--all` every one.
+The precision of a search is the share of right listings among its first five, or among as many as there are
+right ones. The searches that are not answered whole are printed, with `--all` every one.
 """
 
 import argparse

@@ -32,6 +32,7 @@ from bench.markdown import awake_seconds
 from bench.people_pages import SITE
 from bench.servers import Server, running, votegate
 from bench.state_disk import seed_folder
+from core.clock import month_of
 from core.events import ListingSaved
 from core.packing import pack
 from core.rows import Listing, Reviewed
@@ -52,6 +53,7 @@ ASKER = "127.0.0.1"
 BOTS = IndexKey("bots/")
 WORDS = 30_000
 NOW_MS = 1_750_000_000_000
+MONTH = month_of(NOW_MS)
 OWNER = "222222222222222222"
 SYLLABLES = [first + vowel for first in "bcdfghjklmnprstvwz" for vowel in "aeiou"]
 KANA = "あいうえおかきくけこさしすせそたちつてとなにぬねのはひふへほまみむめもやゆよらりるれろわをん"
@@ -327,7 +329,7 @@ async def at_work(listings: Sequence[Listing], asked: Sequence[str]) -> AtWork:
 
 async def _search_ms(index: SearchIndex, text: str) -> float:
     began = time.perf_counter()
-    await index.find(text, BOTS, MOST, ASKER)
+    await index.find(text, BOTS, MOST, MONTH, ASKER)
     return (time.perf_counter() - began) * 1_000
 
 
@@ -337,7 +339,7 @@ async def _found_ms(index: SearchIndex, state: State, number: int) -> float:
     event = ListingSaved(f"bots/{3 * 10**17 + number}", OWNER, profile, "approved", NOW_MS)
     state.apply(event)
     index.on_record(number, [event])
-    while not (await index.find(name, BOTS, MOST, ASKER)).refs:
+    while not (await index.find(name, BOTS, MOST, MONTH, ASKER)).refs:
         pass
     return (time.perf_counter() - began) * 1_000
 

@@ -46,7 +46,7 @@ _T = TypeVar("_T")
 log = logging.getLogger("votegate")
 
 
-class Found(NamedTuple):
+class SearchResult(NamedTuple):
     """The refs that a search found, the best first.
 
     `total` counts all that match, up to `COUNTED`. `read_as` is the text with other words, if no listing has
@@ -96,23 +96,23 @@ class SearchIndex:
         """The number of changed listings that are not in the index yet."""
         return len(self._noted) + self._in_hand
 
-    async def find(self, text: str, key: IndexKey, most: int, asker: str) -> Found:
+    async def find(self, text: str, key: IndexKey, most: int, month: int, asker: str) -> SearchResult:
         """Return the public listings under a key that match a text, the best first: all words before any word
-        before near misses, then by the place of the words, then by votes. Any text is allowed. Raises
-        SearchUnavailable.
+        before near misses, then by the place of the words, then by votes of a month. Any text is allowed.
+        Raises SearchUnavailable.
 
         Args:
             asker: the address that asks. It has a limit of its own.
         """
         kind = key.prefix.removesuffix("/")
         matches = await self._ask(lambda table: table.find(text, kind, most, marked(key)), asker)
-        return Found(self._by_votes(matches.sorts)[:most], matches.total, matches.read_as)
+        return SearchResult(self._by_votes(matches.sorts, month)[:most], matches.total, matches.read_as)
 
-    async def names(self, text: str, kind: str, most: int, asker: str) -> list[str]:
+    async def names(self, text: str, kind: str, most: int, month: int, asker: str) -> list[str]:
         """Return public listings whose name goes on from a text, or has a word that does. Raises
         SearchUnavailable."""
         sorts = await self._ask(lambda table: table.names(text, kind, most), asker)
-        return self._by_votes(sorts)[:most]
+        return self._by_votes(sorts, month)[:most]
 
     async def similar(self, row: Listing, most: int, asker: str) -> list[str]:
         """Return the public listings that share most with a listing. Raises SearchUnavailable."""
@@ -136,9 +136,9 @@ class SearchIndex:
         finally:
             waiting.remove(asker)
 
-    def _by_votes(self, sorts: Sequence[Sequence[str]]) -> list[str]:
-        total = self._votes.total
-        return [ref for refs in sorts for ref in sorted(refs, key=total, reverse=True)]
+    def _by_votes(self, sorts: Sequence[Sequence[str]], month: int) -> list[str]:
+        in_month = self._votes.in_month
+        return [ref for refs in sorts for ref in sorted(refs, key=lambda ref: -in_month(ref, month))]
 
     def on_record(self, _: int, events: Sequence[Event]) -> None:
         """Read a committed record."""

@@ -28,7 +28,7 @@ from languages.texts import Text
 from pages.page import AnyPage, Page, PageCall, Shown
 from ratelimit.address import address_key
 from search.catalogue import IndexKey, folded
-from search.index import Found
+from search.index import SearchResult
 from search.list_orders import NO_CURSOR, SORTS, ListOrder, Sort
 from search.search_table import COUNTED
 from web.pages import NO_INDEX, NO_VARY
@@ -43,8 +43,8 @@ ABOUT = Text(
     "Owners list their bots and servers here, users vote for them, and every vote reaches its owner."
 )
 SORT_NAMES: Mapping[Sort, Text] = {
-    "month": Text("Votes this month"),
-    "votes": Text("Votes in all"),
+    "month": Text("This month"),
+    "votes": Text("All time"),
     "newest": Text("Newest"),
     "name": Text("Name"),
 }
@@ -247,10 +247,10 @@ def _offset(after: str | None) -> int:
     return int(after)
 
 
-async def _found(page: PageCall, wanted: Wanted) -> Found:
+async def _found(page: PageCall, wanted: Wanted) -> SearchResult:
     """Return what a search finds, the best first. Raises SearchUnavailable."""
     site, asker = page.site.public, address_key(page.visit.request.address)
-    found = await site.index.find(wanted.q, wanted.key, FOUND, asker)
+    found = await site.index.find(wanted.q, wanted.key, FOUND, month_of(page.call.now_ms), asker)
     entries, parts = site.catalogue.entries, wanted.key.parts  # as they are now, if the search is behind
     refs = [ref for ref in found.refs if ref in entries and entries[ref].is_under(parts)]
     return found._replace(refs=refs, total=max(found.total - len(found.refs) + len(refs), 0))
@@ -274,7 +274,7 @@ def _categories(page: PageCall, wanted: Wanted) -> list[Choice]:
         if count or is_here:
             address = wanted.address(category=None if is_here else name)
             found.append(Choice(words, count, address, is_here))
-    return found
+    return sorted(found, key=lambda each: -each.size)
 
 
 def _languages(page: PageCall, wanted: Wanted) -> list[Choice]:

@@ -1,4 +1,4 @@
-"""What a search may be for, while it is typed: names of listings and of categories, as JSON.
+"""Suggestions for a search while it is typed: names of listings and of categories, as JSON.
 
     /bots/suggestions.json?q=mus
 
@@ -6,6 +6,7 @@ Without script nothing asks for it. A search does not need it.
 """
 
 from actions.views import KindName, Success, View
+from core.clock import month_of
 from core.failures import SearchUnavailable
 from handlers.reply import Reply, encode_json
 from pages.page import Page, PageCall
@@ -58,7 +59,7 @@ async def _listings(page: PageCall, q: str) -> list[Suggestion]:
     kind, site = page.call.listing_kind, page.site.public
     asker, listings = address_key(page.visit.request.address), page.call.state.listings
     try:
-        refs = await site.index.names(q, kind.plural, SUGGESTED, asker)
+        refs = await site.index.names(q, kind.plural, SUGGESTED, month_of(page.call.now_ms), asker)
     except SearchUnavailable:
         return []
     there = (ref for ref in refs if ref in site.catalogue.entries)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 import yaml
 
+from core.clock import month_of
 from core.events import ListingSaved, VoteCast
 from core.state import State
 from kinds.kind import Profile
@@ -24,6 +25,7 @@ ROOT = Path(__file__).parents[2]
 LISTINGS = ROOT / "examples/demo_listings.yaml"
 QUERIES = ROOT / "tests/search/judged_queries.yaml"
 NOW_MS = 1_790_000_000_000
+MONTH = month_of(NOW_MS)
 OWNER = "222222222222222222"
 MOST_VOTES = 120
 CUT = 5
@@ -63,7 +65,7 @@ def invented_state() -> State:
     for ref, kind, fields in _numbered():
         state.apply(ListingSaved(ref, OWNER, profile_of(kind, fields), "approved", NOW_MS))
         for voter in range(zlib.crc32(fields["name"].encode()) % MOST_VOTES):
-            state.apply(VoteCast(ref, str(10**17 + voter), 1, NOW_MS))
+            state.apply(VoteCast(ref, str(10**17 + voter), 1, NOW_MS, "", voter + 1, voter + 1))
     return state
 
 
@@ -99,7 +101,9 @@ async def answers(queries: Sequence[Judged]) -> list[list[str]]:
     running = asyncio.create_task(index.run())
     try:
         await until(lambda: index.is_complete)
-        found = [await index.find(each.q, IndexKey(f"{each.kind}/"), 48, "127.0.0.1") for each in queries]
+        found = [
+            await index.find(each.q, IndexKey(f"{each.kind}/"), 48, MONTH, "127.0.0.1") for each in queries
+        ]
         return [[state.listings.peek(ref).profile.name for ref in refs] for refs, *_ in found]
     finally:
         running.cancel()

@@ -233,6 +233,7 @@ def test_the_json_is_that_of_the_page(gateway: PeopleGateway) -> None:
         "kind": "bots",
         "id": READY,
         **{name: BOT_SUBMISSION[name] for name in ("name", "short_description", "description", "categories")},
+        "language": "",
         **dict.fromkeys(("server_count", "command_count", "counts_updated_at", "support_url")),
         "votes": 0,
         "votes_this_month": 0,
