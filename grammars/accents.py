@@ -1,0 +1,281 @@
+"""An accent: the one colour that an owner chooses, and the contrast of all tones that follow from it.
+
+The stylesheet derives each tone from `--accent` (`web/static/site.css`, layer `tokens`). `TONES` repeats the
+formulas of the tones that `PAIRS` needs, letter by letter; a test compares the two. A browser computes in OKLCH
+(CSS Color 4 and 5), clips what sRGB cannot show to each channel's range, and rounds it to 8 bits. So do we.
+"""
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+Rgb = tuple[int, int, int]
+"""Red, green and blue, from 0 to 255."""
+
+
+class Formulas(NamedTuple):
+    """The formulas of a tone in the two themes, in CSS."""
+
+    light: str
+    dark: str
+
+
+TONES: Mapping[str, Formulas] = {
+    "ground": Formulas(
+        "oklch(from var(--accent) .983 min(c, .004) h)", "oklch(from var(--accent) .165 min(c, .012) h)"
+    ),
+    "sheet": Formulas("#fff", "oklch(from var(--accent) .205 min(c, .014) h)"),
+    "sunk": Formulas(
+        "oklch(from var(--accent) .962 min(c, .008) h)", "oklch(from var(--accent) .255 min(c, .018) h)"
+    ),
+    "edge": Formulas(
+        "oklch(from var(--accent) .6 min(c, .025) h)", "oklch(from var(--accent) .56 min(c, .03) h)"
+    ),
+    "dim": Formulas(
+        "oklch(from var(--accent) .475 min(c, .025) h)", "oklch(from var(--accent) .745 min(c, .02) h)"
+    ),
+    "link": Formulas(
+        "oklch(from var(--accent) min(l, .47) min(c, .2) h)",
+        "oklch(from var(--accent) max(l, .79) min(c, .11) h)",
+    ),
+    "fill": Formulas(
+        "oklch(from var(--accent) min(l, .5) min(c, .21) h)",
+        "oklch(from var(--accent) max(l, .76) min(c, .13) h)",
+    ),
+    "fill-hover": Formulas(
+        "oklch(from var(--fill) calc(l - .05) c h)", "oklch(from var(--fill) calc(l + .05) c h)"
+    ),
+    "on-fill": Formulas("#fff", "oklch(from var(--accent) .18 min(c, .05) h)"),
+    "soft": Formulas(
+        "oklch(from var(--accent) .952 min(c, .028) h)", "oklch(from var(--accent) .285 min(c, .06) h)"
+    ),
+}
+TEXT_CONTRAST, EDGE_CONTRAST = 4.5, 3.0
+"""The least contrast of text, and of the edge of a control (WCAG 2.2, 1.4.3 and 1.4.11)."""
+
+
+class Pair(NamedTuple):
+    """Two tones that lie on each other, and the contrast that they need."""
+
+    front: str
+    back: str
+    needed: float
+
+
+PAIRS = (
+    Pair("on-fill", "fill", TEXT_CONTRAST),
+    Pair("on-fill", "fill-hover", TEXT_CONTRAST),
+    Pair("link", "ground", TEXT_CONTRAST),
+    Pair("link", "soft", TEXT_CONTRAST),
+    Pair("link", "sunk", TEXT_CONTRAST),
+    Pair("dim", "sunk", TEXT_CONTRAST),
+    Pair("dim", "soft", TEXT_CONTRAST),
+    Pair("edge", "sheet", EDGE_CONTRAST),
+    Pair("fill", "sheet", EDGE_CONTRAST),
+)
+
+
+class Faint(NamedTuple):
+    """A pair with too little contrast in a theme."""
+
+    pair: Pair
+    theme: str
+    contrast: float
+
+
+# -- colours -------------------------------------------------------------------------------------------
+
+
+class Oklch(NamedTuple):
+    """A colour by lightness (0 to 1), chroma and hue (radians)."""
+
+    lightness: float
+    chroma: float
+    hue: float
+
+
+_HEX = re.compile(r"#(?:[0-9a-fA-F]{6}|[0-9a-fA-F]{3})")
+_TO_LMS = (
+    (0.4122214708, 0.5363325363, 0.0514459929),
+    (0.2119034982, 0.6806995451, 0.1073969566),
+    (0.0883024619, 0.2817188376, 0.6299787005),
+)
+_TO_LAB = (
+    (0.2104542553, 0.7936177850, -0.0040720468),
+    (1.9779984951, -2.4285922050, 0.4505937099),
+    (0.0259040371, 0.7827717662, -0.8086757660),
+)
+_FROM_LAB = (
+    (1.0, 0.3963377774, 0.2158037573),
+    (1.0, -0.1055613458, -0.0638541728),
+    (1.0, -0.0894841775, -1.2914855480),
+)
+_FROM_LMS = (
+    (4.0767416621, -3.3077115913, 0.2309699292),
+    (-1.2684380046, 2.6097574011, -0.3413193965),
+    (-0.0041960863, -0.7034186147, 1.7076147010),
+)
+"""The matrices of OKLab (https://bottosson.github.io/posts/oklab/)."""
+_Vector = tuple[float, float, float]
+
+
+def read_colour(text: str) -> Rgb:
+    """Return the colour of `#rrggbb` or `#rgb`. Raises ValueError."""
+    if _HEX.fullmatch(text) is None:
+        raise ValueError("must be a colour such as #3b5bdb")
+    digits = text[1:] if len(text) == len("#rrggbb") else "".join(2 * digit for digit in text[1:])
+    return int(digits[:2], 16), int(digits[2:4], 16), int(digits[4:], 16)
+
+
+def written(colour: Rgb) -> str:
+    """Return a colour as `#rrggbb`."""
+    return "#" + bytes(colour).hex()
+
+
+def oklch_of(colour: Rgb) -> Oklch:
+    lms = _times(_TO_LMS, _vector(_linear(channel / 255) for channel in colour))
+    lightness, a, b = _times(_TO_LAB, _vector(math.cbrt(each) for each in lms))
+    return Oklch(lightness, math.hypot(a, b), math.atan2(b, a))
+
+
+def shown(colour: Oklch) -> Rgb:
+    """Return the colour that a screen shows: each channel clipped to sRGB."""
+    red, green, blue = (round(255 * min(max(_gamma(each), 0.0), 1.0)) for each in _linear_of(colour))
+    return red, green, blue
+
+
+def contrast(one: Rgb, other: Rgb) -> float:
+    """Return the contrast of two colours (WCAG 2.2), from 1 to 21."""
+    dark, light = sorted((_luminance(one), _luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def _luminance(colour: Rgb) -> float:
+    red, green, blue = (_linear(channel / 255) for channel in colour)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def _linear_of(colour: Oklch) -> _Vector:
+    a, b = colour.chroma * math.cos(colour.hue), colour.chroma * math.sin(colour.hue)
+    lms = _times(_FROM_LAB, (colour.lightness, a, b))
+    return _times(_FROM_LMS, _vector(each**3 for each in lms))
+
+
+def _linear(channel: float) -> float:
+    return channel / 12.92 if channel <= 0.04045 else ((channel + 0.055) / 1.055) ** 2.4
+
+
+def _gamma(channel: float) -> float:
+    return 12.92 * channel if channel <= 0.0031308 else 1.055 * channel ** (1 / 2.4) - 0.055
+
+
+def _times(matrix: tuple[_Vector, ...], vector: _Vector) -> _Vector:
+    return _vector(sum(a * b for a, b in zip(row, vector, strict=True)) for row in matrix)
+
+
+def _vector(numbers: Iterable[float]) -> _Vector:
+    one, two, three = numbers
+    return one, two, three
+
+
+# -- tones ---------------------------------------------------------------------------------------------
+
+_TERM = r"[a-z0-9.]+|(?:min|max)\([lc], [0-9.]+\)|calc\([lc] [+-] [0-9.]+\)"
+_FORMULA = re.compile(
+    rf"oklch\(from var\(--(?P<base>[a-z-]+)\) (?P<lightness>{_TERM}) (?P<chroma>{_TERM}) h\)"
+)
+_STEP = re.compile(r"(?P<how>min|max|calc)\([lc](?:, | (?P<sign>[+-]) )(?P<number>[0-9.]+)\)")
+
+
+def tone(name: str, theme: str, accent: Rgb, tones: Mapping[str, Formulas] = TONES) -> Rgb:
+    """Return the colour of a tone under an accent, as a screen shows it.
+
+    Args:
+        theme: "light" or "dark".
+        tones: the formulas by the names of their tones.
+    """
+    return shown(_tone(name, theme, accent, tones))
+
+
+def _tone(name: str, theme: str, accent: Rgb, tones: Mapping[str, Formulas]) -> Oklch:
+    if name == "accent":
+        return oklch_of(accent)
+    formula: str = getattr(tones[name], theme)
+    parts = _FORMULA.fullmatch(formula)
+    if parts is None:
+        return oklch_of(read_colour(formula))
+    base = _tone(parts["base"], theme, accent, tones)
+    lightness = _term(parts["lightness"], base.lightness)
+    return Oklch(lightness, _term(parts["chroma"], base.chroma), base.hue)
+
+
+def _term(term: str, channel: float) -> float:
+    """Return the value of a term of a formula. `channel` is that of the base colour."""
+    if term in {"l", "c"}:
+        return channel
+    step = _STEP.fullmatch(term)
+    if step is None:
+        return float(term)
+    number = float(step["number"])
+    match step["how"]:
+        case "min":
+            return min(channel, number)
+        case "max":
+            return max(channel, number)
+        case _:
+            return channel + number if step["sign"] == "+" else channel - number
+
+
+def faint_pairs(accent: Rgb, tones: Mapping[str, Formulas] = TONES) -> Iterator[Faint]:
+    """Yield each pair that has too little contrast under an accent."""
+    for theme in Formulas._fields:
+        seen = {name: tone(name, theme, accent, tones) for name in {*_tones_of_pairs()}}
+        for pair in PAIRS:
+            found = contrast(seen[pair.front], seen[pair.back])
+            if found < pair.needed:
+                yield Faint(pair, theme, found)
+
+
+def _tones_of_pairs() -> Iterator[str]:
+    for pair in PAIRS:
+        yield from (pair.front, pair.back)
+
+
+_STEPS = 50
+"""The steps of lightness, and of chroma, in which the nearest colour is searched."""
+
+
+def nearest(accent: Rgb, tones: Mapping[str, Formulas] = TONES) -> Rgb | None:
+    """Return the nearest colour of the same hue under which each pair has enough contrast; None if none is.
+
+    The distance is that of OKLab.
+    """
+    wanted = oklch_of(accent)
+    candidates = sorted(
+        (
+            Oklch(lightness / _STEPS, wanted.chroma * chroma / _STEPS, wanted.hue)
+            for lightness in range(_STEPS + 1)
+            for chroma in range(_STEPS + 1)
+        ),
+        key=lambda each: math.hypot(each.lightness - wanted.lightness, each.chroma - wanted.chroma),
+    )
+    fitting = (
+        shown(each) for each in candidates if all(-0.0001 <= part <= 1.0001 for part in _linear_of(each))
+    )
+    return next((each for each in fitting if not any(faint_pairs(each, tones))), None)
+
+
+def read_accent(text: str, tones: Mapping[str, Formulas] = TONES) -> str:
+    """Return an accent as `#rrggbb`. Raises ValueError with the reason."""
+    accent = read_colour(text)
+    faint = next(faint_pairs(accent, tones), None)
+    if faint is None:
+        return written(accent)
+    near = nearest(accent, tones)
+    pair, found = faint.pair, math.floor(faint.contrast * 100) / 100
+    raise ValueError(
+        f"has too little contrast: in the {faint.theme} theme, {pair.front} on {pair.back} has {found:g}, and "
+        f"needs {pair.needed:g}; "
+        + (f"the nearest colour that works is {written(near)}" if near else "no colour of this hue works")
+    )
