@@ -187,6 +187,8 @@ def deployment(settings: Settings) -> Deployment:
     """Return the numbers of a deployment that its API's description says."""
     limits, webhooks = settings.limits, settings.webhooks
     return Deployment(
+        name=settings.site.name,
+        contact=settings.site.contact,
         stats=_window(limits.stats),
         voters=_window(limits.voters),
         failures=_window(limits.failures),

@@ -1,8 +1,8 @@
 """An accent: the one colour that an owner chooses, and the contrast of all tones that follow from it.
 
 The stylesheet derives each tone from `--accent` (`web/static/site.css`, layer `tokens`). `TONES` repeats the
-formulas of the tones that `PAIRS` needs, letter by letter; a test compares the two. A browser computes in OKLCH
-(CSS Color 4 and 5), clips what sRGB cannot show to each channel's range, and rounds it to 8 bits. So do we.
+formulas of the tones that `PAIRS` needs, letter by letter; a test compares the two. A browser computes in
+OKLCH (CSS Color 4 and 5), clips each channel to what sRGB can show, and rounds it to 8 bits. So do we.
 """
 
 import math
@@ -275,7 +275,7 @@ def read_accent(text: str, tones: Mapping[str, Formulas] = TONES) -> str:
     near = nearest(accent, tones)
     pair, found = faint.pair, math.floor(faint.contrast * 100) / 100
     raise ValueError(
-        f"has too little contrast: in the {faint.theme} theme, {pair.front} on {pair.back} has {found:g}, and "
-        f"needs {pair.needed:g}; "
+        f"has too little contrast: in the {faint.theme} theme, {pair.front} on {pair.back} has {found:g}, "
+        f"and needs {pair.needed:g}; "
         + (f"the nearest colour that works is {written(near)}" if near else "no colour of this hue works")
     )

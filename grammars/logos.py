@@ -1,9 +1,9 @@
 """Logos: the bytes of an SVG or PNG file that browsers may be given. Invariant: a logo runs nothing, loads
 nothing, and is small.
 
-The type is told by the bytes, not by the name of the file. An SVG may have the elements, attributes and
-functions that are listed here, and no others. A PNG is read whole: its chunks, their sums, and the size of its
-pixels after unpacking.
+The bytes tell the type, not the name of the file. An SVG may have the elements, attributes and functions that
+are listed here, and no others. A PNG is read whole: its chunks, their sums, and the size of its pixels after
+unpacking.
 """
 
 import re

@@ -22,6 +22,7 @@ from pages.owner.webhooks import WEBHOOK_PAGES
 from pages.page_rows import rows_of
 from pages.public.listing import PUBLIC_LISTING
 from pages.public.lists import PUBLIC_LISTS
+from pages.public.owner_texts import OWNER_TEXTS
 from pages.public.robots import ROBOTS
 from pages.review.listing_review import LISTING_PAGES
 from pages.review.queue import QUEUE
@@ -30,7 +31,7 @@ from pages.voting.vote_page import VOTE_PAGE
 
 PEOPLE_PAGES = (
     *rows_of((*SIGN_IN_PAGES, PREFERENCES)),
-    *rows_of((ROBOTS,)),
+    *rows_of((ROBOTS, *OWNER_TEXTS)),
     *rows_of((*MY_PAGES, *MY_DATA, *MY_VOTES)),
     *rows_of((SUBMISSION, *OVERVIEW_PAGES, PROFILE)),
     *rows_of((*TAKE_OVER_PAGES, *OWNER_PAGES, INVITATION)),

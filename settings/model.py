@@ -347,7 +347,7 @@ class WebSettings(_Section):
         return self
 
 
-class FooterLink(_Section):
+class LinkSettings(_Section):
     text: LinkText
     url: WebUrl
 
@@ -358,7 +358,7 @@ class SiteSettings(_Section):
     logo: LogoFile | None = None
     accent: Accent | None = None
     contact: Contact | None = None
-    links: Annotated[tuple[FooterLink, ...], Field(max_length=8), FROM_JSON] = ()
+    links: Annotated[tuple[LinkSettings, ...], Field(max_length=8), FROM_JSON] = ()
     terms: TextFile | None = None
     privacy: TextFile | None = None
     languages: SiteLanguages = LANGUAGES

@@ -1,7 +1,8 @@
 """The icons of a site, drawn from its logo: PNG pictures, and `favicon.ico`.
 
-resvg draws them. It holds the interpreter while it does (30 ms for all icons of the usual mark), so it draws at the
-start, before anybody waits. A logo has passed `grammars/logos.py`, so it loads no file and no font.
+resvg draws them. It holds the interpreter meanwhile: 11 ms for the largest icon of our mark, and longer for a
+logo of many layers. So an owner's logo is drawn at the start, before anybody waits (gateway/branding.py). A
+logo has passed `grammars/logos.py`, so it loads no file and no font.
 """
 
 import struct
