@@ -23,6 +23,7 @@ from search.list_keeper import ListKeeper
 from votes.voted import VotedListings
 from web.brand import Brand
 from web.cookies import PeopleCookies, ValueSeal
+from web.link_preview import LinkPreviews
 from web.markdown import Markdown
 
 
@@ -131,6 +132,7 @@ class PublicSite:
     catalogue: Catalogue
     keeper: ListKeeper
     index: SearchIndex
+    previews: LinkPreviews = field(default_factory=LinkPreviews)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from functools import partial
 from typing import NamedTuple
 
-from grammars.accents import read_colour, tone, written
+from grammars.accents import tone
+from grammars.colours import read_colour, written
 from grammars.logos import Logo, read_logo
 from handlers.late import Late
 from handlers.reply import Reply, encode_json
