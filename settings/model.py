@@ -25,6 +25,7 @@ from grammars.http_urls import UrlRefused, read_url
 from grammars.service_urls import is_loopback, read_redis_url
 from languages.language_names import LANGUAGES
 from settings.site_values import (
+    MOST_LINKS,
     Accent,
     Contact,
     LinkText,
@@ -358,7 +359,7 @@ class SiteSettings(_Section):
     logo: LogoFile | None = None
     accent: Accent | None = None
     contact: Contact | None = None
-    links: Annotated[tuple[LinkSettings, ...], Field(max_length=8), FROM_JSON] = ()
+    links: Annotated[tuple[LinkSettings, ...], MOST_LINKS, FROM_JSON] = ()
     terms: TextFile | None = None
     privacy: TextFile | None = None
     languages: SiteLanguages = LANGUAGES

@@ -90,6 +90,7 @@ Accent = Annotated[str, AfterValidator(read_accent)]
 Contact = Annotated[str, AfterValidator(_contact)]
 LogoFile = Annotated[Logo, PlainValidator(_logo)]
 TextFile = Annotated[SiteText, PlainValidator(_text)]
+MOST_LINKS = only(lambda given: len(given) <= 8, "must have at most 8 links")
 SiteLanguages = Annotated[
     tuple[Language, ...],
     BeforeValidator(split),

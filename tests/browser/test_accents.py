@@ -38,7 +38,7 @@ ACCENTS = [
 @pytest.mark.parametrize("accent", ACCENTS)
 def test_each_tone_is_what_a_browser_shows(browser: Browser, accent: str) -> None:
     style = (ROOT / "web/static/site.css").read_text()
-    found = {}
+    found: dict[tuple[str, str], list[int]] = {}
     for theme in THEMES:
         page = browser.new_page(color_scheme=theme)
         page.set_content(f"<style>{style}</style><style>:root {{ --accent: {accent}; }}</style><body></body>")
