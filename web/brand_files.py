@@ -29,6 +29,11 @@ LARGE_ICON = "/icon-{side}.png"
 KEPT_A_DAY = {"cache-control": "public, max-age=86400", "x-content-type-options": "nosniff"}
 
 
+def accent_style(accent: str | None) -> str:
+    """Return the style that changes the accent of `site.css`."""
+    return f":root {{ --accent: {accent}; }}\n" if accent is not None else ""
+
+
 class _Served(NamedTuple):
     content: bytes
     content_type: str
@@ -48,7 +53,7 @@ class BrandFiles:
         self._name, self._tagline, self._logo, self._accent = name, tagline, logo, accent
         self.static: dict[str, StaticFile] = {}
         """The files whose addresses have their digests, by name."""
-        self.style = self._kept("accent.css", f":root {{ --accent: {accent}; }}\n".encode()) if accent else ""
+        self.style = self._kept("accent.css", accent_style(accent).encode()) if accent else ""
         self.logo = self._kept(LOGO_NAMES[logo.media_type], logo.content) if logo is not None else ""
         self.icon = self.logo or (self._kept("mark.svg", self._mark().content) if accent else "")
         self._fixed = Late(self._made)

@@ -73,6 +73,10 @@ class StaticFiles:
         """Return these files and others."""
         return StaticFiles({**self._files, **files})
 
+    def text(self, name: str) -> str:
+        """Return the text of a file. Raises KeyError if there is none."""
+        return self._files[name].content.decode()
+
     def reply(self, request: Request) -> Reply:
         digest, name = request.params
         file = self._files.get(name)

@@ -120,6 +120,7 @@ def test_the_accent_is_one_rule_in_a_stylesheet_of_its_own(harbour: PeopleGatewa
     answer = visitor.get(address)
     assert answer.text == ":root { --accent: #0b7a75; }\n"
     assert answer.headers["content-type"] == "text/css; charset=utf-8"
+    assert ":root { --accent: #0b7a75; }" in visitor.get("/docs").text
 
 
 def test_the_logo_is_served_as_it_is_and_can_do_nothing(harbour: PeopleGateway) -> None:
