@@ -89,11 +89,17 @@ CHAT_WEBHOOK_URL = (
     r"(?:[?#]|$)"
 )
 _HEADER_VALUE = re.compile(HEADER_VALUE)
+_MAIL_ADDRESS = re.compile(MAIL_ADDRESS)
 
 
 def is_header_value(text: str) -> bool:
     """Return true for a text that a header can have as it is."""
     return _HEADER_VALUE.fullmatch(text) is not None
+
+
+def is_mail_address(text: str) -> bool:
+    """Return true for the address of a mailbox that mails can be sent to."""
+    return _MAIL_ADDRESS.fullmatch(text) is not None
 
 
 def is_snowflake(text: str) -> bool:

@@ -32,7 +32,7 @@ from direct_messages.message_attempts import Messages, Transport
 from direct_messages.timers import Timers
 from listings.ownership import Ownership
 from mail.due_mails import OF_LISTINGS, DueMail, MailKey, due_mail
-from mail.mail_text import Letterhead, Mail, mail_to
+from mail.mail_text import Letterhead, Mail, Say, language_for, mail_to
 from webhook.attempts import RetryPolicy, due_at_ms
 from webhook.sender import Outcome, Trouble
 
@@ -161,7 +161,11 @@ class MailNotifier:
     async def attempt(self, item: tuple[MailKey, DueMail]) -> Outcome | None:
         key, due = item
         made, tries = (due.sent.made, due.sent.tries) if due.sent is not None else (0, 0)
-        compose = partial(self._composed, key, due)
+        user = self._user(key)
+        if user is None:
+            return None
+        say = await self._head.speaking(language_for(user))
+        compose = partial(self._composed, key, due, say)
         what = key.listing or key.topic
         fate = await self._messages.attempt(what, key.user, compose, tries, due.about_ms)
         if fate is None:
@@ -170,12 +174,13 @@ class MailNotifier:
         event = MailAttempted(*key, due.about_ms, made + 1, *fate)
         return lambda: [event] if self._user(key) is not None else []
 
-    def _composed(self, key: MailKey, due: DueMail) -> Mail | None:
+    def _composed(self, key: MailKey, due: DueMail, say: Say) -> Mail | None:
         """Return the mail; None if it is not due any more, now that the server has answered."""
         user = self._user(key)
-        if user is None or due_mail(self._state, key) != due:
+        address = user.mail.address if user is not None and user.mail is not None else None
+        if address is None or due_mail(self._state, key) != due:
             return None
-        return mail_to(user, self._state.listings.peek(key.listing), key, due, self._head)
+        return mail_to(address, self._state.listings.peek(key.listing), key, due, self._head, say)
 
     def _user(self, key: MailKey) -> UserRow | None:
         return self._state.users.get(key.user)

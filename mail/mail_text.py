@@ -4,19 +4,19 @@ Invariant: a subject is one line, whatever names are in it. `mail_server` makes 
 """
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
 from core.rows import AuditEntry, Listing, Suspension
-from core.user_rows import UserRow
+from core.user_rows import USERS, UserRow
 from languages.language_names import DEFAULT_LANGUAGE, Language, language_of
 from languages.texts import Text, Words
 from mail.due_mails import DueMail, MailKey
 from webhook.chat import plain_line
 
 MOST_NAME, MOST_REASON = 100, 4_000  # characters
-Say = Callable[[Language, Words], str]
-"""Translates a text."""
+Say = Callable[[Words], str]
+"""Translates a text into one language."""
 
 
 class Mail(NamedTuple):
@@ -37,12 +37,13 @@ class Letterhead(NamedTuple):
         site_name: the platform's own name.
         public_url: where the pages are.
         unsubscribe_url: returns the address of the page on which a user, by id, turns mails off.
+        speaking: loads the texts of a language.
     """
 
     site_name: str
     public_url: str
     unsubscribe_url: Callable[[str], str]
-    say: Say
+    speaking: Callable[[Language], Awaitable[Say]]
 
 
 class _Said(NamedTuple):
@@ -54,17 +55,10 @@ class _Said(NamedTuple):
     page: str
 
 
-def mail_to(user: UserRow, row: Listing, key: MailKey, due: DueMail, head: Letterhead) -> Mail | None:
-    """Return a mail; None for a user who has just chosen to get none."""
-    if user.mail is None or user.mail.address is None:
-        return None
-    language = _language(user)
+def mail_to(address: str, row: Listing, key: MailKey, due: DueMail, head: Letterhead, say: Say) -> Mail:
+    """Return a mail to a user at an address."""
     said = _suspended(row, due.content) if isinstance(due.content, Suspension) else _decided(row, due.content)
-    unsubscribe_url = head.unsubscribe_url(user.id)
-
-    def say(words: Words) -> str:
-        return head.say(language, words)
-
+    unsubscribe_url = head.unsubscribe_url(key.user.removeprefix(USERS))
     subject = plain_line(f"{say(said.subject)} · {head.site_name}")
     foot = Text(
         "You chose to get e-mails from {site}: {page}\nOne click turns them off: {unsubscribe}",
@@ -76,10 +70,10 @@ def mail_to(user: UserRow, row: Listing, key: MailKey, due: DueMail, head: Lette
     text = "\n\n".join((*map(say, said.paragraphs), go_on, f"-- \n{say(foot)}")) + "\n"
     about = f"{key.user} {key.topic} {key.listing} {due.about_ms}"
     digest = hashlib.blake2b(about.encode(), digest_size=16).hexdigest()
-    return Mail(user.mail.address, subject, text, digest, unsubscribe_url)
+    return Mail(address, subject, text, digest, unsubscribe_url)
 
 
-def _language(user: UserRow) -> Language:
+def language_for(user: UserRow) -> Language:
     """Return the language of the page on which the user chose mails, else that of the account."""
     chosen = user.mail.language if user.mail is not None else None
     account = language_of(user.profile.locale or "") if user.profile is not None else None

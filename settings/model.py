@@ -355,7 +355,9 @@ class MailSettings(_Section):
             raise ValueError("mail.from_address is missing; mails come from it")
         if (self.username is None) != (self.password is None):
             missing = "username" if self.username is None else "password"
-            raise ValueError(f"mail.{missing} is missing; set both mail.username and mail.password, or neither")
+            raise ValueError(
+                f"mail.{missing} is missing; set both mail.username and mail.password, or neither"
+            )
         if self.tls == "none" and not is_loopback(self.host):
             raise ValueError(
                 "mail.tls: none would show the mails to everybody on the way; "
