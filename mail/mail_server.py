@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from email.headerregistry import Address
 from email.message import EmailMessage
 from email.policy import SMTP as WIRE
-from typing import Literal
+from typing import Literal, cast
 
 from aiosmtplib import (
     SMTP,
@@ -76,23 +76,26 @@ class MailServer:
             hostname=access.host,
             port=access.port,
             local_hostname=access.own_host,
-            username=access.username,
-            password=access.password,
             timeout=access.timeout_seconds,
             use_tls=access.tls == "tls",
             start_tls=access.tls == "starttls",
             tls_context=ssl.create_default_context() if access.tls != "none" else None,
         )
         try:
-            await server.connect()
+            await server.connect()  # and TLS: a server without it raises
+            if access.username is not None and access.password is not None:
+                await server.login(access.username, access.password)
             mail = compose()
             if mail is None:
                 return False
             body = written(mail, access, self._clock.now_ms()).as_bytes()
             await server.sendmail(access.sender.addr_spec, [mail.to], body)
             with suppress(SMTPException, OSError):  # the mail is on its way, whatever comes now
-                await server.quit()
+                await server.execute_command(b"QUIT")
         finally:
+            transport = cast("asyncio.Transport | None", server.transport)
+            if transport is not None:
+                transport.abort()  # to close is to wait for a server that may hang
             server.close()
         return True
 
