@@ -102,6 +102,11 @@ class Delivering:
     senders: Sequence[Sender[Any]]
     """The sender of webhooks, and those of direct messages and mails."""
 
+    @property
+    def has_messages(self) -> bool:
+        """True if users get messages outside of the site."""
+        return bool(self.direct_messages) or self.mails is not None
+
 
 @asynccontextmanager
 async def open_egress(runtime: Runtime, state: State, own: Sequence[socket.socket]) -> AsyncIterator[Egress]:

@@ -12,6 +12,7 @@ from chatplatform.platform_client import ChatPlatform
 from core.clock import MS_PER_DAY, Clock
 from core.ledger import Ledger
 from core.rows import Policy
+from core.state import State
 from gateway.api import Api
 from gateway.delivery import USER_AGENT
 from gateway.fleet import Fleet
@@ -20,6 +21,7 @@ from handlers.route import Resource
 from handlers.slices import in_slices
 from listings.notice_counts import NoticeCounts
 from listings.owners import CodeOf, code_maker
+from listings.ownership import Ownership
 from listings.review import PresetReason
 from pages.account.mails import unsubscribe_seal
 from pages.account.my_data import DOWNLOADS
@@ -86,10 +88,7 @@ class PeopleSite:
     ) -> None:
         settings, clock, digester = runtime.settings, runtime.clock, api.callers.digester
         web, places, state = settings.web, settings.chat_platform, ledger.state
-        self.readers = PeopleReaders(
-            *(VotedListings(state), Catalogue(state), SearchIndex(state)),
-            NoticeCounts(state, api.managed.ownership),
-        )
+        self.readers = _readers(state, api.managed.ownership)
         addresses = Addresses(web.public_url or "", places.authorize_url, places.cdn_url)
         people = People(api.managed, self.readers.notices, places.cdn_url)
         cookies = people_cookies(round(web.session_seconds), are_secure=not web.insecure_cookies)
@@ -158,6 +157,11 @@ class PeopleSite:
         await observers.once("list_orders", partial(self._tools.public.keeper.prepare, HOME_ORDERS))
         if gc.get_freeze_count():  # the state is spared collections, and so is what was learned from it
             gc.freeze()
+
+
+def _readers(state: State, ownership: Ownership) -> PeopleReaders:
+    counts = NoticeCounts(state, ownership)
+    return PeopleReaders(VotedListings(state), Catalogue(state), SearchIndex(state), counts)
 
 
 def _accounts(people: People, cookies: PeopleCookies, clock: Clock, secret: bytes) -> Accounts:

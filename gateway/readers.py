@@ -56,7 +56,7 @@ def _of_records(parts: Parts) -> list[Reader]:
         observing("security_log", security_log.on_record),
         observing("vote_tally", measured.votes.on_record),
         observing("attempt_tally", measured.attempts.on_record),
-        *([observing("message_tally", measured.messages.on_record)] if delivery.direct_messages else []),
+        *([observing("message_tally", measured.messages.on_record)] if delivery.has_messages else []),
         *([counts.on_record] if counts else []),
         *([people.voted.on_record, people.catalogue.on_record, people.notices.on_record] if people else []),
         *([observing("search_index", people.index.on_record)] if people else []),

@@ -39,7 +39,7 @@ NoticeDeed = Literal[AuditAction, "endpoint_suspended"]
 
 
 class NoticeAct(NamedTuple):
-    """What happened. `about` is its object, such as the reason of a denial."""
+    """An action, or something else that happened. `about` is its object, such as the reason of a denial."""
 
     at_ms: int
     by: Actor

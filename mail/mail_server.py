@@ -37,7 +37,7 @@ from mail.mail_text import Mail
 
 @dataclass(frozen=True)
 class MailAccess:
-    """How mails leave.
+    """The way to the mail server.
 
     Args:
         sender: the address and the name that mails come from.

@@ -107,6 +107,7 @@ def show(page: PageCall) -> Shown[None] | Reply:
         "to": to,
         "platform": _host(page),
         "can_sign_in": _can_sign_in(page),
+        "keeps_email": page.call.tools.keeps_email,
         "site": page.site.sign_in.redirect_uri.removesuffix(CALLBACK),
     }
     return Shown(None, Text("Sign in"), values)

@@ -183,7 +183,7 @@ class PeopleSite(Client):
         templates = Templates()
         site = Site(templates, audience, self.clock)
         tools = SimpleNamespace(
-            actions=SimpleNamespace(clock=self.clock, random=secrets.token_bytes),
+            actions=SimpleNamespace(clock=self.clock, random=secrets.token_bytes, keeps_email=False),
             addresses=addresses,
             accounts=Accounts(
                 cast(People, self.people), cookies, acts, unsubscribe_seal(SECRET, secrets.token_bytes)
