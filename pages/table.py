@@ -5,6 +5,7 @@ exception: the chat platform sends the browser there by a GET.
 """
 
 from pages.account.invitations import INVITATION
+from pages.account.mails import MAIL_PAGES
 from pages.account.my_data import MY_DATA
 from pages.account.my_pages import MY_PAGES
 from pages.account.my_votes import MY_VOTES
@@ -35,7 +36,7 @@ from pages.voting.vote_page import VOTE_PAGE
 PEOPLE_PAGES = (
     *rows_of((*SIGN_IN_PAGES, PREFERENCES)),
     *rows_of((ROBOTS, *SITEMAP, NEW_LISTINGS, *OWNER_TEXTS)),
-    *rows_of((*MY_PAGES, *MY_DATA, *MY_VOTES)),
+    *rows_of((*MY_PAGES, *MAIL_PAGES, *MY_DATA, *MY_VOTES)),
     *rows_of((SUBMISSION, *OVERVIEW_PAGES, PROFILE)),
     *rows_of((*TAKE_OVER_PAGES, *OWNER_PAGES, INVITATION)),
     *rows_of(KEY_PAGES),

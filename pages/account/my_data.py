@@ -243,6 +243,8 @@ def _account(row: UserRow) -> dict[str, Any]:
         "stamps": row.known_stamps,
         "read_ms": row.read_ms,
         **naming,
+        **({} if row.mail is None else {"mail": msgspec.to_builtins(row.mail)}),
+        **({} if not row.mails else {"mails": msgspec.to_builtins(row.mails)}),
     }
 
 
