@@ -96,6 +96,7 @@ def open_api(
         tells_owners=bool(delivery.direct_messages),
         edits=settings.review.edits,
         vote_pseudonym=KeyedDigests(callers.digester.secret).vote,
+        invites=egress.invites,
     )
     with JournalPages(store.folder, store.journal, VOTE_TAGS) as pages:
         yield Api(

@@ -27,11 +27,13 @@ from web.markdown import Markdown
 
 @dataclass(frozen=True)
 class Addresses:
-    """The addresses of this gateway, of the sign-in of the chat platform, and of its pictures."""
+    """The addresses of this gateway, of the sign-in of the chat platform, of its pictures, and of its
+    invites."""
 
     public_url: str
     authorize_url: str
     cdn_url: str
+    invite_url: str = "https://discord.gg"
 
 
 @dataclass(frozen=True)
