@@ -31,10 +31,9 @@ from core.rows import InviteCheck, Review, ServerCheck
 from kinds.kind import ListingEdit, ListingSubmission
 from kinds.registry import KINDS
 from languages.refusals import Invalid
-from languages.said import Fault
 from listings import eligibility, rules
 from listings.forms import ActualServerCount, Limits, WebhookSettings
-from listings.invites import REFUSALS, checked_at_save
+from listings.invites import checked_at_save, fault_of
 from listings.owners import invited_at_submission
 from listings.queries import page
 from listings.rules import listing_of
@@ -138,7 +137,7 @@ async def _invite_asked(call: Call, ref: str, form: ListingEdit) -> tuple[Call, 
         return call, None
     found = await tools.invites.ask(ref.partition("/")[2], code)
     if found is not None and found.problem is not None:
-        raise Invalid({name: Fault(REFUSALS[found.problem])})
+        raise Invalid({name: fault_of(found.problem)})
     return call.rechecked(), found
 
 

@@ -123,6 +123,7 @@ class Display:
         public: the name of the field in the JSON of public pages; empty for the same one.
         rows: the height of the widget `text`, `lines` or `pairs`.
         is_markdown: True if pages draw the text as Markdown.
+        icon: the icon beside the address of a field `url`, by its name in `web/static/icons.svg`.
         finds: how a search finds a listing by the field; None if it does not look at the field.
     """
 
@@ -133,6 +134,7 @@ class Display:
     public: str = ""
     rows: int = 4
     is_markdown: bool = False
+    icon: str = "link"
     finds: Part | None = None
 
 

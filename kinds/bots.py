@@ -85,6 +85,7 @@ class BotProfile(Profile, frozen=True, gc=False, tag="bot"):
             "url",
             Text("The address at which users find help. May stay empty."),
             public="support_url",
+            icon="chat",
         ),
     ] = None
     website: Annotated[
@@ -92,7 +93,11 @@ class BotProfile(Profile, frozen=True, gc=False, tag="bot"):
         About("The web site of the bot."),
         Sample("https://example.com"),
         Display(
-            Text("Web site"), "url", Text("An address with https. May stay empty."), public="website_url"
+            Text("Web site"),
+            "url",
+            Text("An address with https. May stay empty."),
+            public="website_url",
+            icon="globe",
         ),
     ] = None
     source: Annotated[
@@ -100,7 +105,11 @@ class BotProfile(Profile, frozen=True, gc=False, tag="bot"):
         About("Where the source code of the bot is."),
         Sample("https://example.com/source"),
         Display(
-            Text("Source code"), "url", Text("An address with https. May stay empty."), public="source_url"
+            Text("Source code"),
+            "url",
+            Text("An address with https. May stay empty."),
+            public="source_url",
+            icon="code",
         ),
     ] = None
     privacy: Annotated[
@@ -112,6 +121,7 @@ class BotProfile(Profile, frozen=True, gc=False, tag="bot"):
             "url",
             Text("An address with https. May stay empty."),
             public="privacy_url",
+            icon="shield",
         ),
     ] = None
     tags: Annotated[

@@ -337,10 +337,10 @@ class Kind:
         """Return the text that a list shows of a profile."""
         return next(iter(self.values(profile, "word")), "")
 
-    def links(self, profile: Profile) -> Sequence[tuple[Text, str]]:
-        """Return the addresses of a profile with their labels."""
+    def links(self, profile: Profile) -> Sequence[tuple[Display, str]]:
+        """Return the addresses of a profile with the looks of their fields."""
         links = ((name, shown) for name, shown in self.shown.items() if shown.widget == "url")
-        return [(shown.label, text) for name, shown in links for text in self.texts(profile, name)]
+        return [(shown, text) for name, shown in links for text in self.texts(profile, name)]
 
     def invite_code(self, profile: Struct) -> str | None:
         """Return the code of the invite that a profile names; None if it names none."""

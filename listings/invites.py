@@ -11,15 +11,19 @@ from core.events import Event, SlotsSet
 from core.rows import AuditAction, InviteCheck, InviteProblem, Listing
 from core.state import State
 from kinds.registry import kind_of
-from languages.said import Code
+from languages.said import Code, Fault
 from listings.rules import listing_of
 
-REFUSALS: Mapping[InviteProblem, Code] = {
+_CODES: Mapping[InviteProblem, Code] = {
     "gone": "invite_gone",
     "elsewhere": "invite_elsewhere",
     "expires": "invite_expires",
 }
-"""The fault of a form whose invite has that problem."""
+
+
+def fault_of(problem: InviteProblem) -> Fault:
+    """Return the fault of a form whose invite has that problem."""
+    return Fault(_CODES[problem])
 
 
 def public_invite(row: Listing) -> str | None:

@@ -6,7 +6,10 @@ waits for take a small part of the time.
 
 import asyncio
 import contextlib
+from array import array
+from bisect import bisect_left
 from collections.abc import Awaitable, Callable, Iterable
+from typing import cast
 
 from core.clock import Clock, month_of
 from search.list_orders import ListOrder, ListOrders, OrderingSnapshot
@@ -38,6 +41,13 @@ class ListKeeper:
         """Return a page of refs, and the total of its list. Raises Invalid for a cursor that is none."""
         snapshot = await self._snapshot(order)
         return self._orders.page(snapshot, after, limit, self._clock.monotonic_ns())
+
+    async def rank(self, order: ListOrder, votes: int) -> tuple[int, int]:
+        """Return the place that a listing with so many votes has in an order by votes, and the total of the
+        list. Listings with equal votes share a place."""
+        snapshot = await self._snapshot(order)
+        sort_keys = cast("array[int]", snapshot.sort_keys)
+        return bisect_left(sort_keys, -votes) + 1, snapshot.tally.present
 
     def total(self, order: ListOrder) -> int | None:
         """Return the total of a list for a reader who begins now; None if its order is not made yet."""
