@@ -230,7 +230,7 @@ class _Walk:
         if name[-1].isdigit():
             self._level = min(PAGE_LEVEL + int(name[1]), self._level + 1, 6)
             return f"<h{self._level}>", f"</h{self._level}>"
-        if name in {"code", "pre"}:
+        if name == "pre" or (name == "code" and self._open[-1:] != ["</pre>"]):
             return f'<{name} dir="ltr">', f"</{name}>"
         return tag[0], f"</{name}>"
 
