@@ -42,10 +42,15 @@ class ListKeeper:
         snapshot = await self._snapshot(order)
         return self._orders.page(snapshot, after, limit, self._clock.monotonic_ns())
 
-    async def rank(self, order: ListOrder, votes: int) -> tuple[int, int]:
+    def rank(self, order: ListOrder, votes: int) -> tuple[int, int] | None:
         """Return the place that a listing with so many votes has in an order by votes, and the total of the
-        list. Listings with equal votes share a place."""
-        snapshot = await self._snapshot(order)
+        list; None if the order is not made yet. Listings with equal votes share a place."""
+        month, now_ns = month_of(self._clock.now_ms()), self._clock.monotonic_ns()
+        snapshot, is_due = self._orders.newest(order, month, now_ns)
+        if is_due:
+            self._want(order)
+        if snapshot is None:
+            return None
         sort_keys = cast("array[int]", snapshot.sort_keys)
         return bisect_left(sort_keys, -votes) + 1, snapshot.tally.present
 

@@ -61,23 +61,23 @@ class PublicVotes(Success):
     days: tuple[DayVotes, ...]
 
 
-async def show(page: PageCall) -> Shown[Mapping[str, Any]]:
+def show(page: PageCall) -> Shown[Mapping[str, Any]]:
     """Show the listing, if the visitor may see it. Raises Refusal."""
     row = _seen(page)
-    value = await listing_view(page, row)
+    value = listing_view(page, row)
     return _shown(row, value, lambda: _html(page, row, value, "about"))
 
 
-async def show_commands(page: PageCall) -> Shown[None]:
+def show_commands(page: PageCall) -> Shown[None]:
     """Show the commands. Raises Refusal for a listing that names none."""
     row = _seen(page)
     if not kind_of(row.ref).pairs(row.profile):
         raise Refusal("no_such_path")
-    value = await listing_view(page, row)
+    value = listing_view(page, row)
     return _shown(row, None, lambda: _html(page, row, value, "commands"))
 
 
-async def show_votes(page: PageCall) -> Shown[PublicVotes]:
+def show_votes(page: PageCall) -> Shown[PublicVotes]:
     """Show the votes of the last days. Raises Refusal for a listing that nobody has voted for."""
     row = _seen(page)
     votes = page.call.state.vote_counts
@@ -90,7 +90,7 @@ async def show_votes(page: PageCall) -> Shown[PublicVotes]:
         votes_this_month=votes.in_month(row.ref, month_of(page.call.now_ms)),
         days=tuple(DayVotes(day=date_of(day), votes=count) for day, count in _days(page, row)),
     )
-    value = await listing_view(page, row)
+    value = listing_view(page, row)
     return _shown(row, shown, lambda: _html(page, row, value, "votes"))
 
 
@@ -138,7 +138,7 @@ def _may_see(page: PageCall, row: Listing) -> bool:
     return person is not None and "see" in rights(person.id, row, is_moderator=person.is_moderator)
 
 
-async def listing_view(page: PageCall, row: Listing) -> Mapping[str, Any]:
+def listing_view(page: PageCall, row: Listing) -> Mapping[str, Any]:
     """Return a listing as its JSON: profile, counts, votes, times and addresses."""
     kind, profile, counts, votes = kind_of(row.ref), row.profile, row.counts, page.call.state.vote_counts
     written = {kind.shown[name].public or name: getattr(profile, name) for name in kind.in_order}
@@ -156,7 +156,7 @@ async def listing_view(page: PageCall, row: Listing) -> Mapping[str, Any]:
         **pushed,
         "votes": votes.total(row.ref),
         "votes_this_month": votes.in_month(row.ref, month_of(page.call.now_ms)),
-        "rank_this_month": (await _rank(page, row))[0] if kind.has("votes") else None,
+        "rank_this_month": _rank(page, row)[0],
         "listed_at": listed_ms(row),
         "updated_at": row.updated_ms,
         "icon_url": page.site.icons.url(row.ref),
@@ -185,13 +185,14 @@ def _joining(page: PageCall, row: Listing) -> Mapping[str, Any]:
     }
 
 
-async def _rank(page: PageCall, row: Listing) -> tuple[int | None, int]:
+def _rank(page: PageCall, row: Listing) -> tuple[int | None, int]:
     """Return the place of a listing by its votes of this month, and the number of listings of its kind. None
     for a listing without such votes, or that not everybody sees."""
     votes = page.call.state.vote_counts.in_month(row.ref, month_of(page.call.now_ms))
+    if not votes or not row.is_public:
+        return None, 0
     order = ListOrder(IndexKey(kind_of(row.ref).prefix), "month")
-    rank, total = await page.site.public.keeper.rank(order, votes)
-    return (rank if votes and row.is_public else None), total
+    return page.site.public.keeper.rank(order, votes) or (None, 0)
 
 
 def _days(page: PageCall, row: Listing) -> Sequence[tuple[int, int]]:
@@ -219,7 +220,7 @@ async def _html(page: PageCall, row: Listing, value: Mapping[str, Any], tab: Tab
         "tab": tab,
         "tabs": _tabs(page, row),
         "pairs": kind.pairs(profile),
-        "total": (await _rank(page, row))[1] if kind.has("votes") else 0,
+        "total": _rank(page, row)[1],
         "spark": spark_line([votes for _, votes in days]) if days else "",
         "chart": chart_of((date_of(day), votes) for day, votes in days) if tab == "votes" else None,
         "size": (WIDTH, HEIGHT),
