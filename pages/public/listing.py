@@ -23,6 +23,7 @@ from pages.owner.vote_numbers import HEIGHT, WIDTH, chart_of
 from pages.page import AnyPage, Html, Page, PageCall, Shown
 from pages.public.authors import author_of
 from pages.public.lists import CACHED, Wanted, listed_ms, shown_in_lists
+from pages.public.structured_data import listing_things
 from people.permissions import rights
 from search.catalogue import IndexKey
 from search.list_orders import ListOrder
@@ -234,6 +235,7 @@ async def _html(page: PageCall, row: Listing, value: Mapping[str, Any], tab: Tab
         "html": await page.site.descriptions.markdown.html(prose) if kind.is_markdown else None,
         "about": listed.text or Text("Vote for {listing}.", listing=profile.name),
         "here": f"/{row.ref}",
+        "things": listing_things(page, row, listed.text) if row.is_public else (),
         "categories": [
             (kind.categories[each], Wanted(kind, category=each).address()) for each in listed.categories
         ],
