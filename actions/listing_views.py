@@ -187,7 +187,7 @@ class InviteCheckView(
         ),
     ]
     members: Annotated[Count | None, described("The people on the server, approximately.", 1_250)]
-    online: Annotated[Count | None, described("Those of them who are online, approximately.", 180)]
+    online: Annotated[Count | None, described("The people who are online there, approximately.", 180)]
 
 
 _InviteCheck = Annotated[

@@ -25,7 +25,7 @@ from forms.rules import (
     Spelled,
 )
 from grammars.http_urls import MAX_URL_CHARACTERS
-from grammars.invites import invite_code
+from grammars.invite_codes import invite_code
 from grammars.patterns import MAX_SNOWFLAKE
 from grammars.tags import MOST_CHARACTERS, tag_of
 

@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any, Literal, get_args
 
 from grammars.http_urls import HTTP_URL, UrlRefused, read_url
-from grammars.invites import INVITE
+from grammars.invite_codes import INVITE
 from grammars.patterns import (
     HEADER_VALUE,
     NOT_IN_PROSE,

@@ -173,7 +173,17 @@ class ChecksPart:
 
 
 PartName = Literal[
-    "review", "votes", "keys", "stats", "co_owners", "hand_over", "webhook", "facts", "checks", "invites"
+    "review",
+    "votes",
+    "keys",
+    "stats",
+    "co_owners",
+    "hand_over",
+    "webhook",
+    "facts",
+    "checks",
+    "invites",
+    "commands",
 ]
 """The name of a part. A page or an action that names one is for the kinds that have it."""
 
@@ -217,6 +227,11 @@ class Kind:
     def invites(self) -> Literal[True] | None:
         """True if a profile may name an invite to the server that the listing stands for."""
         return True if self.invite_name is not None else None
+
+    @property
+    def commands(self) -> Literal[True] | None:
+        """True if a profile may list commands, each with what it does."""
+        return True if any(shown.widget == "pairs" for shown in self.shown.values()) else None
 
     @property
     def known_as(self) -> PlatformObject | None:

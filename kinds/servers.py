@@ -70,6 +70,7 @@ class ServerProfile(Profile, frozen=True, gc=False, tag="server"):
                 "The address or code of an invite that never expires, so that visitors can join. "
                 "May stay empty."
             ),
+            public="invite_url",
         ),
     ] = None
 

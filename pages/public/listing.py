@@ -10,7 +10,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal, TypeVar
 from urllib.parse import urlencode, urlsplit
 
-from actions.views import Count, Day, KindName, ListingId, Success, View
+from actions.views import Count, KindName, ListingId, Success
+from actions.votes import DayVotes
 from core.clock import date_of, day_of, month_of
 from core.rows import Listing
 from handlers.reply import Reply
@@ -43,13 +44,6 @@ DAYS = 30
 SPARK_WIDTH, SPARK_HEIGHT = 100, 28
 """The size of the line of these days, in units of its own."""
 Tab = Literal["about", "commands", "votes"]
-
-
-class DayVotes(View):
-    """The votes of a day."""
-
-    day: Day
-    votes: Count
 
 
 class PublicVotes(Success):
@@ -144,7 +138,7 @@ def listing_view(page: PageCall, row: Listing) -> Mapping[str, Any]:
     kind, profile, counts, votes = kind_of(row.ref), row.profile, row.counts, page.call.state.vote_counts
     written = {kind.shown[name].public or name: getattr(profile, name) for name in kind.in_order}
     links = {shown.public or name for name, shown in kind.shown.items() if shown.widget == "url"}
-    apart = {*links, kind.invite_name}
+    apart = {*links, *(["invite_url"] if kind.has("invites") else [])}
     pushed: dict[str, int | None] = {}
     if kind.stats is not None:
         pushed = {name: getattr(counts, name, None) for name in kind.stats.most}
@@ -257,7 +251,14 @@ def _tabs(page: PageCall, row: Listing) -> Sequence[tuple[Tab, str]]:
 
 PUBLIC_LISTING: tuple[AnyPage, ...] = (
     Page(path="/{kind}/{id}/badge.svg", of="votes", visitors="anyone", show=badge, has_json=False),
-    Page(path="/{kind}/{id}/commands", template="public_listing", visitors="anyone", show=show_commands),
+    Page(
+        path="/{kind}/{id}/commands",
+        of="commands",
+        template="public_listing",
+        visitors="anyone",
+        show=show_commands,
+        has_json=False,
+    ),
     Page(
         path="/{kind}/{id}/votes", of="votes", template="public_listing", visitors="anyone", show=show_votes
     ),

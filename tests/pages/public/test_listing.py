@@ -192,7 +192,6 @@ def test_a_letter_stands_for_the_icon_until_the_platform_has_told_of_one(gateway
     assert f'src="{address}"' in stranger.page(here)
     assert address.endswith("?size=128")
     assert f'srcset="{address.replace("128", "256")} 2x"' in stranger.page(here)
-    assert f'<meta property="og:image" content="{address}">' in stranger.page(here)
     assert f'src="{address}"' in stranger.page("/bots?sort=newest")
 
 
