@@ -139,6 +139,7 @@ class SlotsSet(ManagementEvent, frozen=True, tag="slots_set.1"):
     claim: rows.Claim | UnsetType | None = UNSET
     proof: rows.Proof | UnsetType | None = UNSET
     eligibility: rows.Eligibility | UnsetType | None = UNSET
+    invite_check: rows.InviteCheck | UnsetType | None = UNSET
 
 
 class ListingRemoved(ManagementEvent, frozen=True, tag="listing_removed.1"):

@@ -89,7 +89,7 @@ class PeopleSite:
         settings, clock, digester = runtime.settings, runtime.clock, api.callers.digester
         web, places, state = settings.web, settings.chat_platform, ledger.state
         self.readers = _readers(state, api.managed.ownership)
-        addresses = Addresses(web.public_url or "", places.authorize_url, places.cdn_url)
+        addresses = Addresses(web.public_url or "", places.authorize_url, places.cdn_url, places.invite_url)
         people = People(api.managed, self.readers.notices, places.cdn_url)
         cookies = people_cookies(round(web.session_seconds), are_secure=not web.insecure_cookies)
         audience = people_audience(

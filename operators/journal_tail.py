@@ -43,7 +43,7 @@ SHOWN: Mapping[type[Event], Sequence[str]] = {
     ev.StatsUpdated: ("server_count", "command_count"),
     ev.SlotsSet: (
         *("action", "actual", "limits.stats", "limits.voters", "webhook.host", "webhook.language", "claim"),
-        *("eligibility.failing_ms", "eligibility.hidden_ms", "by"),
+        *("eligibility.failing_ms", "eligibility.hidden_ms", "invite_check.problem", "by"),
     ),
     ev.EndpointHealthSet: ("failed", "suspension.reason", "suspension.times"),
     ev.VoteCast: ("user", "count", "node"),

@@ -80,6 +80,7 @@ class Addresses(NamedTuple):
     public_url: str
     authorize_url: str
     cdn_url: str
+    invite_url: str = "https://discord.gg"
 
 
 def signed_in(visit: PersonVisit) -> Person:
@@ -215,7 +216,7 @@ def people_audience(
         known: returns the person with the session of a value.
         acts: the limit of all changes by a person.
     """
-    public_url, authorize_url, cdn_url = addresses
+    public_url, authorize_url, cdn_url, _ = addresses
     own_names = {language: OWN_NAMES[language] for language in brand.languages}
     return Audience(
         cookie=cookies.session,

@@ -19,6 +19,7 @@ from core.clock import month_of
 from core.rows import Listing
 from forms.fields import Form
 from forms.reading import read_query
+from grammars.tags import tag_of
 from kinds.kind import Kind
 from kinds.registry import KINDS, kind_of
 from languages.refusals import Invalid
@@ -27,7 +28,7 @@ from languages.texts import Text
 from pages.page import AnyPage, Page, PageCall, Shown
 from pages.public.structured_data import site_things
 from ratelimit.address import address_key
-from search.catalogue import IndexKey, folded
+from search.catalogue import IndexKey
 from search.list_orders import SORTS, ListOrder, Sort
 from web.pages import NO_INDEX, NO_VARY
 
@@ -105,7 +106,7 @@ class Wanted(NamedTuple):
 
     @property
     def key(self) -> IndexKey:
-        return IndexKey(self.kind.prefix, category=self.category, keyword=folded(self.keyword))
+        return IndexKey(self.kind.prefix, category=self.category, keyword=tag_of(self.keyword))
 
     def address(self, **changed: str | None) -> str:
         """Return the path of this list, with other values in place of some. `after` is never kept."""

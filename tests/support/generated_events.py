@@ -27,6 +27,8 @@ from core.rows import (
     Delivery,
     Eligibility,
     HandOver,
+    InviteCheck,
+    InviteProblem,
     Key,
     Listing,
     NodeCounts,
@@ -102,8 +104,16 @@ counts_moved = st.lists(
 policies = st.none() | st.builds(Policy, st.integers(1, 3), st.integers(1, 3))
 reviews: st.SearchStrategy[Review] = st.sampled_from(get_args(Review))
 profiles: Mapping[str, st.SearchStrategy[Profile]] = {
-    BOT_REF: st.builds(BotProfile, texts, texts, texts, st.tuples(texts), support_invite=st.none() | texts),
-    SERVER_REF: st.builds(ServerProfile, texts, texts, st.tuples(texts), texts),
+    BOT_REF: st.builds(
+        BotProfile,
+        texts,
+        texts,
+        texts,
+        st.tuples(texts),
+        support_invite=st.none() | texts,
+        tags=st.tuples(texts),
+    ),
+    SERVER_REF: st.builds(ServerProfile, texts, texts, st.tuples(texts), texts, invite=st.none() | texts),
 }
 """Profiles by ref, each of the ref's kind."""
 failures = st.integers(0, 3)
@@ -267,6 +277,9 @@ def push_histories(draw: st.DrawFn) -> bytes:
 
 
 eligibilities = st.builds(Eligibility, times, server_checks, st.none() | times, st.none() | times)
+invite_checks = st.builds(
+    InviteCheck, texts, times, st.none() | st.sampled_from(get_args(InviteProblem)), counts, counts
+)
 
 
 @st.composite
@@ -287,6 +300,7 @@ SET_VALUES: Mapping[str, st.SearchStrategy[Any]] = {
     "claim": st.none() | st.builds(Claim, times, actors),
     "proof": st.none() | st.builds(Proof, times, actors),
     "eligibility": st.none() | eligibilities,
+    "invite_check": st.none() | invite_checks,
 }
 """The values of the slots that `SlotsSet` writes."""
 co_owner_ids = st.sampled_from(["o1", "o2", "o3"])
