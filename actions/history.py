@@ -45,6 +45,7 @@ ACTION_NAMES: Mapping[AuditAction, Text] = {
     "handed_over": Text("handed over"),
     "votes_struck": Text("votes struck out"),
     "found_failing": Text("found failing"),
+    "invite_broken": Text("invite found broken"),
     "hidden": Text("hidden"),
     "shown_again": Text("shown again"),
     "taken_over": Text("taken over"),

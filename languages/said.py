@@ -40,7 +40,8 @@ Code = (
     | Literal["list_too_long", "too_low", "too_high"]
     | Literal["no_snowflake", "named_twice", "names_the_owner", "not_later", "wrong_length", "nothing_seen"]
     | Literal["not_one_line", "control_character", "direction_changed", "not_one_way", "end_alone"]
-    | Literal["not_offered"]
+    | Literal["not_offered", "not_a_pair", "not_an_invite", "invite_gone", "invite_elsewhere"]
+    | Literal["invite_expires"]
     | Literal["not_one_of", "page_out_of_range", "query_too_long", "not_a_cursor", "not_an_event_id"]
     | Literal["url_too_long", "url_not_ascii", "not_http", "url_with_user", "url_authority", "url_port"]
     | Literal["url_zone", "url_ipv6", "url_ipv4", "host_too_long", "host_dots", "label_too_long"]
@@ -374,6 +375,15 @@ SAID: Mapping[Code, Said] = {
     "not_one_way": _field(Text("choose users, the flagged votes or a time: one of the three")),
     "end_alone": _field(Text("choose no end of a time without its beginning")),
     "not_offered": _field(Text("must be one of the choices")),
+    "not_a_pair": _field(
+        Text("must be a name, a colon with a space, and what it means, such as /play: Plays a song")
+    ),
+    "not_an_invite": _field(Text("must be an invite, such as https://discord.gg/abc123, or its code")),
+    "invite_gone": _field(
+        Text("does not exist at the chat platform, or has ended: make an invite that never expires")
+    ),
+    "invite_elsewhere": _field(Text("leads to another server: make an invite in this one")),
+    "invite_expires": _field(Text("expires: make an invite that never does")),
     # Parameters of a query or a path
     "not_one_of": _field("must be one of {choices}", choices="sign_in, submit, vote"),
     "page_out_of_range": _field("must be from 1 to {most}", most=500),
@@ -424,5 +434,5 @@ SAID: Mapping[Code, Said] = {
     "network_refused": _field("must not lead to a network that the operator has refused"),
     "this_machine": _field("must not lead to the machine that this gateway runs on"),
     "this_gateway": _field("must not lead to this gateway itself"),
-    "not_https": _field("must be https"),
+    "not_https": _field(Text("must be https")),
 }

@@ -19,6 +19,7 @@ from core.events import FREQUENT
 from core.listing_table import ref_slices, survey
 from core.packing import Brief
 from core.state import State
+from grammars.tags import tag_of
 from kinds.registry import kind_of
 
 CHANGING = (
@@ -40,7 +41,7 @@ class IndexKey(msgspec.Struct, frozen=True, gc=False):
     """The key of a part of the catalogue: the listings of a kind, or those with a category, a keyword or a
     language, or with several of the three.
 
-    `prefix` is that of the refs of the kind. A keyword is in the form of `folded`.
+    `prefix` is that of the refs of the kind. A keyword is in the form of `tag_of`.
     """
 
     prefix: str
@@ -154,7 +155,7 @@ class Catalogue:
         keys = (
             IndexKey(prefix),
             *(IndexKey(prefix, category=sys.intern(each)) for each in brief.categories),
-            *(IndexKey(prefix, keyword=each) for each in dict.fromkeys(map(folded, brief.keywords))),
+            *(IndexKey(prefix, keyword=each) for each in dict.fromkeys(map(tag_of, brief.keywords))),
             *(IndexKey(prefix, language=sys.intern(each)) for each in brief.languages),
         )
         return ShownListing(

@@ -19,6 +19,7 @@ from core.clock import month_of
 from core.rows import Listing
 from forms.fields import Form
 from forms.reading import read_query
+from grammars.tags import tag_of
 from kinds.kind import Kind
 from kinds.registry import KINDS, kind_of
 from kinds.text_language import TEXT_LANGUAGES
@@ -27,7 +28,7 @@ from languages.said import Fault
 from languages.texts import Text
 from pages.page import AnyPage, Page, PageCall, Shown
 from ratelimit.address import address_key
-from search.catalogue import IndexKey, folded
+from search.catalogue import IndexKey
 from search.index import SearchResult
 from search.list_orders import NO_CURSOR, SORTS, ListOrder, Sort
 from search.search_table import COUNTED
@@ -109,7 +110,7 @@ class Wanted(NamedTuple):
 
     @property
     def key(self) -> IndexKey:
-        return IndexKey(self.kind.prefix, self.category, folded(self.keyword), self.language)
+        return IndexKey(self.kind.prefix, self.category, tag_of(self.keyword), self.language)
 
     @property
     def filters(self) -> Mapping[str, str]:

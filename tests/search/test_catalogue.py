@@ -6,6 +6,7 @@ from core.events import Event, ListingRemoved, ListingReviewed, ListingSaved
 from core.packing import pack
 from core.rows import Listing
 from core.state import State
+from grammars.tags import tag_of
 from kinds.bots import BotProfile
 from kinds.servers import ServerProfile
 from search.catalogue import Catalogue, IndexKey, folded
@@ -27,11 +28,18 @@ def surveyed(state: State) -> Catalogue:
 
 def keys_of(row: Listing) -> set[IndexKey]:
     prefix, profile = row.ref.partition("/")[0] + "/", row.profile
+    language = [IndexKey(prefix, language=profile.language)] if profile.language else []
     if isinstance(profile, BotProfile):
-        return {IndexKey(prefix), *(IndexKey(prefix, category=each) for each in profile.categories)}
+        tags = (IndexKey(prefix, keyword=tag_of(each)) for each in profile.tags)
+        return {
+            IndexKey(prefix),
+            *(IndexKey(prefix, category=each) for each in profile.categories),
+            *tags,
+            *language,
+        }
     assert isinstance(profile, ServerProfile)
-    words = (IndexKey(prefix, keyword=folded(each)) for each in profile.keywords)
-    return {IndexKey(prefix), IndexKey(prefix, category=profile.category), *words}
+    words = (IndexKey(prefix, keyword=tag_of(each)) for each in profile.keywords)
+    return {IndexKey(prefix), IndexKey(prefix, category=profile.category), *words, *language}
 
 
 @examples(100)

@@ -21,6 +21,14 @@
     }
   });
 
+  // A browser that can share asks how; any other shows the address to copy.
+  document.addEventListener("click", (click) => {
+    const button = click.target.closest("[data-share]");
+    if (!button || !navigator.share) return;
+    click.preventDefault();
+    navigator.share({ title: button.dataset.title, url: button.dataset.share }).catch(() => {});
+  });
+
   // Drafts: what is typed into a form stays in this browser until it is sent or discarded, or somebody else signs in.
   const fieldsOf = (form) => [...form.elements].filter((each) => each.matches("textarea, select, [name=version], input:not([type=hidden], [type=password])"));
   const typedIn = (form) => fieldsOf(form).filter((each) => each.type !== "checkbox" || each.checked).map((each) => [each.name, each.value.trim()]);
