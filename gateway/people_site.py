@@ -9,7 +9,7 @@ from functools import partial
 from chatplatform.listing_checks import ServerConditions
 from chatplatform.listing_icons import ListingIcons
 from chatplatform.platform_client import ChatPlatform
-from core.clock import MS_PER_DAY, Clock
+from core.clock import MS_PER_DAY, Clock, Clock
 from core.ledger import Ledger
 from core.rows import Policy
 from core.state import State
@@ -48,6 +48,7 @@ from search.catalogue import Catalogue
 from search.index import SearchIndex
 from search.list_keeper import ListKeeper
 from search.list_orders import ListOrders
+from search.similar import SimilarListings
 from serving.observers import Observers
 from settings.model import SiteSettings, VotesSettings
 from settings.site_values import MOST_TEXT_BYTES
@@ -132,9 +133,7 @@ class PeopleSite:
                 sign_in_seal(digester.secret, secrets.token_bytes),
                 SignInGuards(SIGN_INS, clock, first_use),
             ),
-            public=PublicSite(
-                self.readers.catalogue, ListKeeper(orders, clock, in_slices), self.readers.index
-            ),
+            public=_public(self.readers, ListKeeper(orders, clock, in_slices), clock),
         )
         submissions = self._tools.submissions
         self._rechecks = ServerRechecks(ledger, clock, submissions.checking, submissions.grace_ms, fleet.asks)
@@ -178,6 +177,11 @@ def _readers(state: State, ownership: Ownership) -> PeopleReaders:
 def _accounts(people: People, cookies: PeopleCookies, clock: Clock, secret: bytes) -> Accounts:
     unsubscribing = unsubscribe_seal(secret, secrets.token_bytes)
     return Accounts(people, cookies, VisitorLimit(DOWNLOADS, clock), unsubscribing)
+
+
+def _public(readers: PeopleReaders, keeper: ListKeeper, clock: Clock) -> PublicSite:
+    similar = SimilarListings(readers.index, readers.catalogue, clock)
+    return PublicSite(readers.catalogue, keeper, readers.index, similar)
 
 
 def _guard_policy(votes: VotesSettings) -> GuardPolicy:

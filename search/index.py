@@ -114,14 +114,14 @@ class SearchIndex:
         sorts = await self._ask(lambda table: table.names(text, kind, most), asker)
         return self._by_votes(sorts, month)[:most]
 
-    async def similar(self, row: Listing, most: int, asker: str) -> list[str]:
+    async def similar(self, row: Listing, most: int, month: int, asker: str) -> list[str]:
         """Return the public listings that share most with a listing. Raises SearchUnavailable."""
         entry, kind = findable_of(row), kind_of(row.ref).plural
         if entry is None:
             return []
         shared = await self._ask(lambda table: table.similar(entry, kind), asker)
-        total = self._votes.total
-        return nlargest(most, shared, key=lambda ref: (shared[ref], total(ref)))
+        in_month = self._votes.in_month
+        return nlargest(most, shared, key=lambda ref: (shared[ref], in_month(ref, month)))
 
     async def _ask(self, question: Callable[[SearchTable], _T], asker: str) -> _T:
         table, waiting = self._table, self._waiting

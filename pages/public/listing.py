@@ -8,7 +8,7 @@ its owners and moderators.
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal, TypeVar
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlsplit
 
 from actions.views import Count, KindName, ListingId, Success
 from actions.votes import DayVotes
@@ -18,20 +18,21 @@ from handlers.reply import Reply
 from kinds.registry import kind_of
 from languages.refusals import Refusal
 from languages.texts import Text
-from listings.invites import check_of, public_invite
+from listings.invites import check_of
 from listings.owners import is_proven
 from pages.owner.vote_numbers import HEIGHT, WIDTH, chart_of
 from pages.page import AnyPage, Html, Page, PageCall, Shown
 from pages.public.authors import author_of
 from pages.public.lists import CACHED, Wanted, listed_ms, shown_in_lists
+from pages.public.similar import similar_to
 from pages.public.structured_data import listing_things
+from pages.public.ways_in import invite_url
 from people.permissions import rights
 from search.catalogue import IndexKey
 from search.list_orders import ListOrder
 from web.pages import NO_INDEX, NO_VARY, tagged
 from web.vote_badges import vote_badge
 
-INVITE_SCOPE = "bot applications.commands"
 OF_BADGES = {
     "cache-control": "public, max-age=60",
     "content-security-policy": "default-src 'none'; sandbox",
@@ -156,24 +157,18 @@ def listing_view(page: PageCall, row: Listing) -> Mapping[str, Any]:
         "updated_at": row.updated_ms,
         "icon_url": page.site.icons.url(row.ref),
         "author": author_of(page, row.owner_id),
-        **({"invite_url": _invite_url(page, row.id)} if kind.known_as == "application" else {}),
+        **({"invite_url": invite_url(page, row)} if kind.known_as == "application" else {}),
         **(_joining(page, row) if kind.has("invites") else {}),
         **{name: value for name, value in written.items() if name in links},
         "state": row.state,
     }
 
 
-def _invite_url(page: PageCall, bot_id: str) -> str:
-    """Return the chat platform's page that adds the bot to a server."""
-    query = urlencode({"client_id": bot_id, "scope": INVITE_SCOPE})
-    return f"{page.site.addresses.authorize_url}?{query}"
-
-
 def _joining(page: PageCall, row: Listing) -> Mapping[str, Any]:
     """Return the address that joins a server, if its invite is valid, and how many people are there."""
-    code, known = public_invite(row), check_of(row)
+    known = check_of(row)
     return {
-        "invite_url": f"{page.site.addresses.invite_url}/{code}" if code is not None else None,
+        "invite_url": invite_url(page, row),
         "approximate_member_count": known.members if known is not None else None,
         "approximate_presence_count": known.online if known is not None else None,
         "counts_updated_at": known.at_ms if known is not None else None,
@@ -213,6 +208,7 @@ async def _html(page: PageCall, row: Listing, value: Mapping[str, Any], tab: Tab
     return {
         "listing": value,
         "tab": tab,
+        "similar": await similar_to(page, row) if tab == "about" else (),
         "tabs": _tabs(page, row),
         "pairs": kind.pairs(profile),
         "total": _rank(page, row)[1],

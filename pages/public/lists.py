@@ -27,6 +27,7 @@ from languages.refusals import Invalid
 from languages.said import Fault
 from languages.texts import Text
 from pages.page import AnyPage, Page, PageCall, Shown
+from pages.public.ways_in import invite_url, member_count
 from ratelimit.address import address_key
 from search.catalogue import IndexKey
 from search.index import SearchResult
@@ -67,6 +68,8 @@ class PublicCard(View):
     votes: Annotated[Count, Meta(description="The votes of all time.")]
     votes_this_month: Annotated[Count, Meta(description="The votes since the first of the month, UTC.")]
     server_count: Annotated[Count | None, Meta(description="The servers of a bot, as it said last.")]
+    member_count: Annotated[Count | None, Meta(description="The people on a server, approximately.")]
+    invite_url: Annotated[str | None, Meta(description="Adds a bot to a server, or joins a server.")]
     listed_at: Moment
     icon_url: str | None
 
@@ -320,6 +323,8 @@ def _card(page: PageCall, row: Listing, month: int) -> PublicCard:
         votes=votes.total(row.ref),
         votes_this_month=votes.in_month(row.ref, month),
         server_count=row.counts.server_count if row.counts is not None else None,
+        member_count=member_count(row),
+        invite_url=invite_url(page, row),
         listed_at=listed_ms(row),
         icon_url=page.site.icons.url(row.ref),
     )

@@ -8,6 +8,7 @@ from core.rows import Listing
 from core.state import State
 from grammars.tags import tag_of
 from kinds.bots import BotProfile
+from kinds.registry import kind_of
 from kinds.servers import ServerProfile
 from search.catalogue import Catalogue, IndexKey, folded
 from tests.support.examples import examples
@@ -28,7 +29,9 @@ def surveyed(state: State) -> Catalogue:
 
 def keys_of(row: Listing) -> set[IndexKey]:
     prefix, profile = row.ref.partition("/")[0] + "/", row.profile
-    language = [IndexKey(prefix, language=profile.language)] if profile.language else []
+    language = [
+        IndexKey(prefix, language=each) for each in kind_of(row.ref).values(profile, "language") if each
+    ]
     if isinstance(profile, BotProfile):
         tags = (IndexKey(prefix, keyword=tag_of(each)) for each in profile.tags)
         return {

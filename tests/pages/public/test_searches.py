@@ -212,3 +212,9 @@ def test_names_and_categories_are_suggested(stranger: Person) -> None:
     assert suggested("juk") == [("Jukebox", f"/bots/{BOT}"), ("Jukebox Two", f"/bots/{OTHER}")]
     assert suggested("mu")[0] == ("Music", "/bots?category=Music")
     assert suggested("j") == suggested("") == suggested("zzz") == []
+
+
+def test_the_page_of_a_listing_shows_similar_ones(stranger: Person) -> None:
+    until_found(stranger, "/bots", "jukebox", [BOT, OTHER])
+    page = stranger.page(f"/bots/{BOT}")
+    assert re.findall(r'<a href="/bots/([0-9]+)">', page.partition('id="similar"')[2])[0] == OTHER
