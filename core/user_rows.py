@@ -17,7 +17,7 @@ from core.rows import UNSTAMPED, Attempt, MapRow, Stamp
 USERS = "users/"
 
 Role = Literal["moderator"]
-QuarantinedAct = Literal["sign_in", "submit", "vote"]
+QuarantinedAct = Literal["sign_in", "submit", "vote", "report"]
 """The acts that a quarantine forbids."""
 
 

@@ -45,6 +45,7 @@ NO_LENGTH = Text("Choose how long it lasts.")
 ACTS: Mapping[QuarantinedAct, Text] = {
     "submit": Text("Submit listings"),
     "vote": Text("Vote"),
+    "report": Text("Report listings"),
     "sign_in": Text("Sign in"),
 }
 
