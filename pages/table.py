@@ -5,10 +5,10 @@ exception: the chat platform sends the browser there by a GET.
 """
 
 from pages.account.invitations import INVITATION
-from pages.account.language import LANGUAGE
 from pages.account.my_data import MY_DATA
 from pages.account.my_pages import MY_PAGES
 from pages.account.my_votes import MY_VOTES
+from pages.account.preferences import PREFERENCES
 from pages.account.sign_in import SIGN_IN_PAGES
 from pages.owner.deliveries import DELIVERY_PAGES
 from pages.owner.keys import KEY_PAGES
@@ -29,7 +29,7 @@ from pages.review.votes import FLAGGED_VOTES, LISTING_VOTES
 from pages.voting.vote_page import VOTE_PAGE
 
 PEOPLE_PAGES = (
-    *rows_of((*SIGN_IN_PAGES, LANGUAGE)),
+    *rows_of((*SIGN_IN_PAGES, PREFERENCES)),
     *rows_of((ROBOTS,)),
     *rows_of((*MY_PAGES, *MY_DATA, *MY_VOTES)),
     *rows_of((SUBMISSION, *OVERVIEW_PAGES, PROFILE)),

@@ -173,6 +173,7 @@ class Site(Generic[V]):
             "sign_in_from_here": self._sign_in_from(request),
             "address": self._address_of(request),
             "visitor": visitor,
+            "look": audience.look(request),
             "notice": notice,
             "now_ms": self._clock.now_ms(),
             **page.values,

@@ -19,6 +19,7 @@ from kinds.registry import BY_PLURAL
 from languages.language_names import Language
 from web.other_sites import link
 from web.static_files import read_static_files
+from web.tones import tone
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -173,5 +174,11 @@ def _environment(spoken: "Localization") -> "Environment":
         "language": spoken.language,
         "kinds": BY_PLURAL,
     }
-    environment.filters |= {"untold": message_error, "url": link, "said": spoken.say, **spoken.filters}
+    environment.filters |= {
+        "untold": message_error,
+        "url": link,
+        "said": spoken.say,
+        "tone": tone,
+        **spoken.filters,
+    }
     return environment
