@@ -24,6 +24,7 @@ from pages.account.my_data import DOWNLOADS
 from pages.account.sign_in_guards import SignInGuards, sign_in_seal
 from pages.platform_facts import Applications, ServerChecking, ServerLists
 from pages.public.lists import HOME_ORDERS
+from pages.public.report import REPORTS
 from pages.rounds import SWEEP_EVERY_SECONDS, ServerRechecks, in_rounds, sweep
 from pages.site_tools import (
     Accounts,
@@ -116,7 +117,7 @@ class PeopleSite:
                 PresetReason(each.key, each.title, each.text, each.kind) for each in settings.review.reasons
             ],
             descriptions=Descriptions(markdown, VisitorLimit(PREVIEWS, clock)),
-            accounts=Accounts(people, cookies, VisitorLimit(DOWNLOADS, clock)),
+            accounts=Accounts(people, cookies, VisitorLimit(DOWNLOADS, clock), VisitorLimit(REPORTS, clock)),
             sign_in=SigningIn(
                 places.client_id or "",
                 web.redirect_uri or "",

@@ -96,11 +96,13 @@ class Descriptions:
 
 @dataclass(frozen=True)
 class Accounts:
-    """People and their sessions, the cookies of their browsers, and the limit of a person's downloads."""
+    """People and their sessions, the cookies of their browsers, and the limits of a person's downloads and
+    reports."""
 
     people: People
     cookies: PeopleCookies
     downloads: VisitorLimit
+    reports: VisitorLimit
 
     def sender(self, request: Request) -> Person | None:
         """Return the sender of a request, if the session is still valid."""

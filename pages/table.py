@@ -22,6 +22,7 @@ from pages.owner.webhooks import WEBHOOK_PAGES
 from pages.page_rows import rows_of
 from pages.public.listing import PUBLIC_LISTING
 from pages.public.lists import PUBLIC_LISTS
+from pages.public.report import REPORT_PAGE
 from pages.public.robots import ROBOTS
 from pages.review.listing_review import LISTING_PAGES
 from pages.review.queue import QUEUE
@@ -38,6 +39,6 @@ PEOPLE_PAGES = (
     *rows_of((*WEBHOOK_PAGES, *DELIVERY_PAGES)),
     *rows_of(NUMBER_PAGES),
     *rows_of((QUEUE, FLAGGED_VOTES, *LISTING_PAGES, LISTING_VOTES)),
-    *rows_of((VOTE_PAGE,)),
+    *rows_of((VOTE_PAGE, REPORT_PAGE)),
     *rows_of((*PUBLIC_LISTS, *PUBLIC_LISTING)),
 )

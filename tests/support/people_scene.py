@@ -184,7 +184,7 @@ class PeopleSite(Client):
         tools = SimpleNamespace(
             actions=SimpleNamespace(clock=self.clock, random=secrets.token_bytes),
             addresses=addresses,
-            accounts=Accounts(cast(People, self.people), cookies, acts),
+            accounts=Accounts(cast(People, self.people), cookies, acts, acts),
             platform=platform,
             sign_in=SigningIn(CLIENT_ID, self.redirect_uri, self.seal, guards),
             submissions=SimpleNamespace(server_lists=ServerLists(self.clock)),
