@@ -14,6 +14,7 @@ from languages.texts import Text
 from listings.reports import REPORT_CHARACTERS
 from pages.page import Again, Page, PageCall, Post, Shown
 from pages.shared_texts import done
+from ratelimit.bucket import TooManyRequests
 from web.form_posts import FormPost
 
 REPORTS = Policy(10, 3_600)
@@ -65,7 +66,10 @@ def _read(page: PageCall, form: FormPost) -> Mapping[str, Any]:
 
 
 async def _send(page: PageCall, form: NewReport) -> Success:
-    page.site.accounts.reports.take(page.person.id)
+    try:
+        page.site.accounts.reports.take(page.person.id)
+    except TooManyRequests as error:
+        raise Again(error) from None
     return await report(page.call, form)
 
 

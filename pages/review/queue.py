@@ -217,23 +217,28 @@ def rows_beside(page: PageCall, row: Listing) -> Sequence[Listing]:
 
 def desk_values(page: PageCall, wanted: DeskList, rows: Sequence[Listing]) -> Mapping[str, Any]:
     """Return the values of the template that draw a list with its filters."""
-    ownership = page.call.tools.ownership
     shown = [_desk_row(page, row, wanted.show) for row in rows]
     claimers = {user for row in shown if row.claimed_by is not None and (user := user_of(row.claimed_by))}
-    queue = ownership.queue
+    queue = page.call.tools.ownership.queue
     return {
         "wanted": wanted,
         "rows": shown,
         "names": names_of(page.call.state, claimers),
-        "counts": {
-            "waiting": len(queue),
-            "reported": len(ownership.reported),
-            "mine": len(ownership.claimed(page.call.by)),
-            "flagged": len(page.call.state.listings.flagged),
-        },
+        "counts": list_counts(page),
         "oldest_ms": min((review.since_of(at_ms) for at_ms, _ in queue[:1]), default=None),
         "ages": AGES,
         "me": page.call.by,
+    }
+
+
+def list_counts(page: PageCall) -> Mapping[str, int]:
+    """Return the number of listings in each list."""
+    ownership = page.call.tools.ownership
+    return {
+        "waiting": len(ownership.queue),
+        "reported": len(ownership.reported),
+        "mine": len(ownership.claimed(page.call.by)),
+        "flagged": len(page.call.state.listings.flagged),
     }
 
 
