@@ -30,7 +30,14 @@ Code = (
     | Literal["owns_already", "too_many_owners", "listing_exists", "not_in_review", "is_denied"]
     | Literal["is_approved", "not_approved", "no_change", "other_version", "owner_proves", "no_code"]
     | Literal["owner_proven", "owner_proven_server", "own_listing", "keys_need_approval", "too_many_keys"]
-    | Literal["votes_need_approval", "voted_too_soon", "quarantined", "quarantined_without_end"]
+    | Literal[
+        "not_public",
+        "no_reports",
+        "votes_need_approval",
+        "voted_too_soon",
+        "quarantined",
+        "quarantined_without_end",
+    ]
     | Literal["moderator_by_settings", "too_many_reminders", "delivery_pending", "too_many_pending"]
     | Literal["too_many_tests", "not_suspended", "nothing_to_probe", "not_signed"]
     | Literal["method_not_allowed", "place_lost", "unavailable", "search_unavailable", "not_ready", "cut_off"]
@@ -261,7 +268,15 @@ SAID: Mapping[Code, Said] = {
         {"most": 10},
         summary="The listing has all the keys it may have",
     ),
-    # Votes, users and webhooks
+    # Reports, votes, users and webhooks
+    "not_public": Said(
+        409, Text("Only a public listing can be reported."), summary="The listing is not public"
+    ),
+    "no_reports": Said(
+        409,
+        Text("The listing has no open report. Another moderator may have settled it."),
+        summary="No report is open",
+    ),
     "votes_need_approval": Said(
         409, Text("Only an approved listing can be voted for."), summary="The listing is not approved"
     ),
@@ -385,7 +400,7 @@ SAID: Mapping[Code, Said] = {
     "invite_elsewhere": _field(Text("leads to another server: make an invite in this one")),
     "invite_expires": _field(Text("expires: make an invite that never does")),
     # Parameters of a query or a path
-    "not_one_of": _field("must be one of {choices}", choices="sign_in, submit, vote"),
+    "not_one_of": _field("must be one of {choices}", choices="sign_in, submit, vote, report"),
     "page_out_of_range": _field("must be from 1 to {most}", most=500),
     "query_too_long": _field("must not be longer than {most} characters", most=100),
     "not_a_cursor": _field("must be the `next` of another page"),

@@ -62,6 +62,16 @@ _NOTICE_TEXTS: Mapping[str, Text] = {
     "reminder-off": Text("You are not reminded of it any more."),
     "reminders-full": Text("You have as many reminders as one can have. Turn one off, then try again."),
     "lifted": Text("The quarantine is lifted."),
+    "reported": Text("Thank you. The moderators have your report."),
+    "kept": Text("The reports are settled. The listing stays as it is."),
+    "approved-next": Text("Approved, and its owner is told. This is the next one."),
+    "denied-next": Text("Denied, and its owner reads the reason. This is the next one."),
+    "withdrawn-next": Text(
+        "The approval is withdrawn, and its owner reads the reason. This is the next one."
+    ),
+    "agreed-next": Text("The change is agreed to, and everybody sees it. This is the next one."),
+    "refused-next": Text("The change is refused, and its owner reads the reason. This is the next one."),
+    "kept-next": Text("The reports are settled. This is the next one."),
 }
 _PROBLEMS = {"probe-failed", "struck-some", "reminders-full"}
 NOTICES: Mapping[str, Notice] = {
@@ -76,6 +86,7 @@ FIELD_LABELS: Mapping[str, Text] = {
     "withdraw_words": Text("In your words"),
     "note": Text("Note"),
     "reason": Text("Reason"),
+    "text": Text("In your words"),
     "ids": Text("Ids of voters"),
     "user": Text("User ID of the new co-owner"),
     "heir": Text("User ID of the new owner"),

@@ -156,16 +156,18 @@ def listing_view(page: PageCall, row: Listing) -> Mapping[str, Any]:
         "updated_at": row.updated_ms,
         "icon_url": page.site.icons.url(row.ref),
         "author": author_of(page, row.owner_id),
-        **({"invite_url": _invite_url(page, row.id)} if kind.known_as == "application" else {}),
+        **({"invite_url": invite_url(page, row)} if kind.known_as == "application" else {}),
         **(_joining(page, row) if kind.has("invites") else {}),
         **{name: value for name, value in written.items() if name in links},
         "state": row.state,
     }
 
 
-def _invite_url(page: PageCall, bot_id: str) -> str:
-    """Return the chat platform's page that adds the bot to a server."""
-    query = urlencode({"client_id": bot_id, "scope": INVITE_SCOPE})
+def invite_url(page: PageCall, row: Listing) -> str | None:
+    """Return the chat platform's page that adds a bot to a server; None for another kind."""
+    if kind_of(row.ref).known_as != "application":
+        return None
+    query = urlencode({"client_id": row.id, "scope": INVITE_SCOPE})
     return f"{page.site.addresses.authorize_url}?{query}"
 
 

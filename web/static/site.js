@@ -29,6 +29,29 @@
     navigator.share({ title: button.dataset.title, url: button.dataset.share }).catch(() => {});
   });
 
+  // A letter presses a button of the review desk. It can be turned off, and fields keep their letters.
+  const keys = document.querySelector("[data-keys]");
+  if (keys) {
+    const turn = (isOn) => {
+      keys.setAttribute("aria-pressed", isOn);
+      for (const each of document.querySelectorAll("[data-key]")) each.toggleAttribute("aria-keyshortcuts", isOn) && each.setAttribute("aria-keyshortcuts", each.dataset.key);
+    };
+    const kept = () => { try { return localStorage.getItem("keys") !== "off"; } catch { return true; } };
+    turn(kept());
+    keys.addEventListener("click", () => {
+      turn(keys.getAttribute("aria-pressed") !== "true");
+      try { localStorage.setItem("keys", keys.getAttribute("aria-pressed") === "true" ? "on" : "off"); } catch { /* It is for this page alone, then. */ }
+    });
+    document.addEventListener("keydown", (press) => {
+      if (press.repeat || press.ctrlKey || press.altKey || press.metaKey || press.target.closest("input:not([type=checkbox]), select, textarea, [popover]")) return;
+      const button = document.querySelector(`[aria-keyshortcuts="${CSS.escape(press.key.toLowerCase())}"]`);
+      if (!button) return;
+      press.preventDefault();
+      button.click();
+      button.closest("details[open]")?.querySelector("fieldset button")?.focus();
+    });
+  }
+
   // Drafts: what is typed into a form stays in this browser until it is sent or discarded, or somebody else signs in.
   const fieldsOf = (form) => [...form.elements].filter((each) => each.matches("textarea, select, [name=version], input:not([type=hidden], [type=password])"));
   const typedIn = (form) => fieldsOf(form).filter((each) => each.type !== "checkbox" || each.checked).map((each) => [each.name, each.value.trim()]);
