@@ -165,7 +165,7 @@ class LocalFormats:
         """
         exact = f"{self._exactly(at_ms // 1_000)} UTC"
         if abs(at_ms - now_ms) > MS_PER_DAY:
-            return _element(at_ms, exact, exact, Markup(' data-clock="date"'))
+            return _element(at_ms, exact, exact, Markup(' data-clock="medium"'))
         at = datetime.fromtimestamp(at_ms / 1_000, UTC)
         text = format_time(at, "short", locale=self._locale)
         return _element(at_ms, exact, f"{text} UTC", Markup(' data-clock=""'))

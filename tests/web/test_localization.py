@@ -148,7 +148,7 @@ def test_a_clock_shows_the_date_too_if_the_moment_is_not_within_a_day() -> None:
     formats, zone = FORMATS["de"], 'title="22.11.2026, 17:00 UTC"'
     near = f'<time datetime="2026-11-22T17:00:00Z" {zone} data-clock="">17:00 UTC</time>'
     assert [formats.clock(NOW_MS, NOW_MS + each) for each in (-DAY_MS, 0, DAY_MS)] == [near] * 3
-    far = f'<time datetime="2026-11-22T17:00:00Z" {zone} data-clock="date">22.11.2026, 17:00 UTC</time>'
+    far = f'<time datetime="2026-11-22T17:00:00Z" {zone} data-clock="medium">22.11.2026, 17:00 UTC</time>'
     assert formats.clock(NOW_MS, NOW_MS - DAY_MS - 1) == far
 
 
