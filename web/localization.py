@@ -94,23 +94,27 @@ class Localization:
 
 def localization(language: Language) -> Localization:
     """Read the catalog and the formats of a language."""
-    local = LocalFormats(language).filters()
-    return Localization(language, read_catalog(ROOM, DOMAIN, language), {**formats.FILTERS, **local})
+    catalog = read_catalog(ROOM, DOMAIN, language)
+    local = LocalFormats(language, catalog).filters()
+    return Localization(language, catalog, {**formats.FILTERS, **local})
 
 
 def for_operators() -> Localization:
-    local = LocalFormats(DEFAULT_LANGUAGE).filters()
     catalog = read_catalog(ROOM, DOMAIN, DEFAULT_LANGUAGE)
+    local = LocalFormats(DEFAULT_LANGUAGE, catalog).filters()
     return Localization(DEFAULT_LANGUAGE, catalog, {**local, **formats.FILTERS})
 
 
+JUST_NOW = Text("just now")
+_MINUTE = timedelta(minutes=1)
 _UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
 
 
 class LocalFormats:
     """The formats of a language."""
 
-    def __init__(self, language: Language) -> None:
+    def __init__(self, language: Language, catalog: NullTranslations) -> None:
+        self._just_now = catalog.gettext(JUST_NOW.english)
         self._locale = locale = Locale.parse(language, sep="-")
         both = str(get_datetime_format("medium", locale=locale))
         time, date = get_time_format("short", locale).pattern, get_date_format("medium", locale).pattern
@@ -175,11 +179,13 @@ class LocalFormats:
         return format_date(date.fromisoformat(iso), locale=self._locale)
 
     def ago(self, at_ms: int | None, now_ms: int) -> str:
-        """Return a `<time>` element that says how long ago a moment was, such as "2 days ago"."""
+        """Return a `<time>` element that says how long ago a moment was, such as "2 days ago": no seconds."""
         if at_ms is None:
             return formats.NOTHING
-        past = timedelta(milliseconds=min(at_ms - now_ms, -1))
-        text = format_timedelta(past, add_direction=True, locale=self._locale)
+        past = timedelta(milliseconds=at_ms - now_ms)
+        text = self._just_now
+        if past <= -_MINUTE:
+            text = format_timedelta(past, add_direction=True, locale=self._locale)
         return _element(at_ms, f"{self._exactly(at_ms // 1_000)} UTC", text)
 
     def until(self, at_ms: int, now_ms: int) -> str:

@@ -20,7 +20,7 @@ class Shouting(NullTranslations):
         return {"{count} keys of {owner}": "{owner}: {count} KEYS", "nobody": "NOBODY"}[message]
 
 
-SHOUTED = Localization("de", Shouting(), LocalFormats("de").filters())
+SHOUTED = Localization("de", Shouting(), LocalFormats("de", NullTranslations()).filters())
 
 
 def test_a_text_is_translated_with_its_values_in_their_places() -> None:
@@ -74,7 +74,7 @@ def test_operators_read_numbers_and_times_as_the_log_writes_them() -> None:
 
 
 NOW_MS = 1_795_366_800_000
-FORMATS = {language: LocalFormats(language) for language in LANGUAGES}
+FORMATS = {language: LocalFormats(language, NullTranslations()) for language in LANGUAGES}
 DAY_MS = 86_400_000
 
 
@@ -142,6 +142,11 @@ def test_a_moment_ahead_is_a_minute_away_at_least_and_never_nearer_than_it_is() 
     assert formats.until(NOW_MS + 11_520_000, NOW_MS) == "3 hours 12 minutes"
     assert formats.until(NOW_MS + 11_519_001, NOW_MS) == "3 hours 12 minutes"
     assert [formats.until(NOW_MS + each, NOW_MS) for each in (60_000, 1, 0, -5)] == ["1 minute"] * 4
+
+
+def test_less_than_a_minute_ago_and_what_another_clock_dates_ahead_is_just_now() -> None:
+    shown = [plain(FORMATS["en"].ago(NOW_MS, NOW_MS + each)) for each in (-5, 0, 59_999, 60_000)]
+    assert shown == [*["just now"] * 3, "1 minute ago"]
 
 
 def test_a_clock_shows_the_date_too_if_the_moment_is_not_within_a_day() -> None:

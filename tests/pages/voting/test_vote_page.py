@@ -174,6 +174,19 @@ def test_a_stranger_signs_in_comes_back_and_has_not_voted_yet(gateway: PeopleGat
 
 
 @pytest.mark.usefixtures("ben")
+def test_the_sign_in_on_the_way_to_a_vote_names_the_listing_if_it_is_public(gateway: PeopleGateway) -> None:
+    stranger, sign_in = gateway.person(None), f"/signin?to={VOTE}%3Ffrom=sign-in"
+    page = words(stranger.page(sign_in))
+    assert "Sign in to vote" in page
+    assert "come straight back to Test bot ." in page
+    gateway.done("POST", f"/manage/bots/{BOT}/withdraw", {"reason": "No."})
+    for to in (sign_in, "/signin?to=/bots/1/vote", "/signin"):
+        hidden = words(stranger.page(to))
+        assert "come straight back." in hidden
+        assert "vote" not in hidden.partition("Sign in")[2].casefold().replace("votegate", "")
+
+
+@pytest.mark.usefixtures("ben")
 def test_who_was_signed_out_meanwhile_has_not_voted_and_can_go_on(gateway: PeopleGateway) -> None:
     answer = gateway.person(None).post(VOTE)
     assert answer.status_code == 401
@@ -274,7 +287,7 @@ def test_who_presses_too_often_waits(gateway: PeopleGateway, ben: Person) -> Non
     assert {ben.post(VOTE).status_code for _ in range(20)} == {303, 409}
     refused = ben.post(VOTE)
     assert refused.status_code == 429
-    assert "The next attempt is possible" in words(refused.text)
+    assert "That was a lot at once. You can go on in 60 seconds." in words(refused.text)
     gateway.clock.advance(60)
     assert ben.post(VOTE).status_code == 409
 
