@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 
 import pytest
 from playwright.sync_api import Browser, expect
@@ -128,3 +129,17 @@ def test_the_page_has_no_barrier_in_any_of_its_states(
         page.get_by_role("button", name="Sign out").click()
         expect(page.get_by_text("You are signed out.")).to_be_visible()
     assert flaws == []
+
+
+@pytest.mark.parametrize(("has_script", "hours", "zone"), [(True, 9, ""), (False, 0, " UTC")])
+def test_times_are_said_by_the_clock_of_their_reader_and_without_script_in_utc(
+    browser: Browser, fresh: PeopleGateway, has_script: bool, hours: int, zone: str
+) -> None:
+    tokyo = {"timezone_id": "Asia/Tokyo", "locale": "en-US", "java_script_enabled": has_script}
+    with signed_in(browser, fresh, BEN, **tokyo) as ben:
+        ben.see(VOTE).get_by_role("button", name="Vote", exact=True).click()
+        time = ben.page.locator("main time").last
+        at = datetime.fromisoformat(time.get_attribute("datetime") or "") + timedelta(hours=hours)
+        assert time.inner_text().replace("\u202f", " ") == f"{at:%-I:%M %p}{zone}"
+        title = (time.get_attribute("title") or "").replace("\u202f", " ")
+        assert title == f"{at:%b %-d, %Y, %-I:%M %p}{zone}"
