@@ -179,7 +179,7 @@ def test_an_account_that_is_too_young_reads_from_when_on_it_may_vote(tmp_path: P
         list_bot(gateway, BOT, owner=ADA, decision="approve")
         ben = gateway.person(BEN)
         page = ben.page(VOTE)
-        assert "You cannot vote for Test bot now" in words(page)
+        assert "You cannot vote now" in words(page)
         assert re.search(
             r"Your account is too young to vote here. You can vote in \d+ days?.* at \w+ \d+, \d+, ",
             words(page),

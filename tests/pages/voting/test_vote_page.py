@@ -270,7 +270,7 @@ def test_who_is_under_quarantine_reads_why_and_until_when(gateway: PeopleGateway
     )
     try:
         page = ben.page(VOTE)
-        assert "You cannot vote for Test bot now" in words(page)
+        assert "You cannot vote now" in words(page)
         assert "You can vote again in 1 minute, at " in words(page)
         assert "It was &lt;b&gt;spam&lt;/b&gt;." in page
         assert not BUTTON.search(page)
