@@ -76,7 +76,7 @@ class Reader(HTMLParser):
         classes = (given.get("class") or "").split()
         in_own_words = tag in OF_DATA or (tag != "html" and "lang" in given)
         if tag not in VOID and (
-            self._silent or in_own_words or {"code", "written", "prose", "version"} & {*classes}
+            self._silent or in_own_words or {"code", "letter", "written", "prose", "version"} & {*classes}
         ):
             self._silent.append(tag)
 
