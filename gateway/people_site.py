@@ -13,6 +13,7 @@ from core.clock import MS_PER_DAY
 from core.ledger import Ledger
 from core.rows import Policy
 from gateway.api import Api
+from gateway.branding import PageDrawing
 from gateway.delivery import USER_AGENT
 from gateway.fleet import Fleet
 from gateway.store import Runtime
@@ -27,8 +28,8 @@ from pages.public.lists import HOME_ORDERS
 from pages.rounds import SWEEP_EVERY_SECONDS, ServerRechecks, in_rounds, sweep
 from pages.site_tools import (
     Accounts,
-    Addresses,
     Descriptions,
+    OwnerTexts,
     PublicSite,
     SigningIn,
     SiteTools,
@@ -36,7 +37,7 @@ from pages.site_tools import (
     Voting,
 )
 from pages.table import PEOPLE_PAGES
-from pages.visitors import People, VisitorLimit, people_audience
+from pages.visitors import Addresses, People, VisitorLimit, people_audience
 from pages.voting.vote_challenges import VoteChallenges
 from pages.voting.vote_guards import GuardPolicy, VoteGuards
 from search.catalogue import Catalogue
@@ -44,13 +45,13 @@ from search.index import SearchIndex
 from search.list_keeper import ListKeeper
 from search.list_orders import ListOrders
 from serving.observers import Observers
-from settings.model import VotesSettings
+from settings.model import SiteSettings, VotesSettings
+from settings.site_values import MOST_TEXT_BYTES
 from votes.voted import VotedListings
 from web.cookies import Notices, people_cookies
 from web.markdown import Markdown
 from web.other_sites import with_trusted_types
 from web.site import Site
-from web.templates import Templates
 from webhook.messages import curl_command
 
 PREVIEWS = Policy(20, 60)
@@ -78,8 +79,7 @@ class PeopleSite:
         fleet: Fleet,
         api: Api,
         platform: ChatPlatform,
-        templates: Templates,
-        markdown: Markdown,
+        drawing: PageDrawing,
     ) -> None:
         settings, clock, digester = runtime.settings, runtime.clock, api.callers.digester
         web, places, state = settings.web, settings.chat_platform, ledger.state
@@ -92,14 +92,17 @@ class PeopleSite:
             Notices(cookies.notice, digester.secret, clock, secrets.token_bytes),
             people.known,
             VisitorLimit(Policy(web.acts_per_minute, 60), clock),
-            *(addresses.public_url, addresses.authorize_url, addresses.cdn_url),
+            addresses,
+            drawing.brand,
         )
-        self._site = Site(templates, audience, clock)
+        self._site = Site(drawing.templates, audience, clock)
         orders = ListOrders(self.readers.catalogue, state.vote_counts, secrets.randbits(40))
         self.readers.catalogue.watchers.append(orders.moved)
         first_use = fleet.claims.first_use if fleet.claims is not None else None
         self._tools = SiteTools(
             actions=api.managed,
+            brand=drawing.brand,
+            texts=_owner_texts(settings.site),
             addresses=addresses,
             platform=platform,
             icons=ListingIcons(platform, clock, places.cdn_url),
@@ -115,7 +118,7 @@ class PeopleSite:
             reasons=[
                 PresetReason(each.key, each.title, each.text, each.kind) for each in settings.review.reasons
             ],
-            descriptions=Descriptions(markdown, VisitorLimit(PREVIEWS, clock)),
+            descriptions=Descriptions(drawing.markdown, VisitorLimit(PREVIEWS, clock)),
             accounts=Accounts(people, cookies, VisitorLimit(DOWNLOADS, clock)),
             sign_in=SigningIn(
                 places.client_id or "",
@@ -152,6 +155,11 @@ class PeopleSite:
         await observers.once("list_orders", partial(self._tools.public.keeper.prepare, HOME_ORDERS))
         if gc.get_freeze_count():  # the state is spared collections, and so is what was learned from it
             gc.freeze()
+
+
+def _owner_texts(site: SiteSettings) -> OwnerTexts:
+    terms, privacy = (text.markdown if text is not None else None for text in (site.terms, site.privacy))
+    return OwnerTexts(Markdown(most_characters=MOST_TEXT_BYTES), terms, privacy)
 
 
 def _guard_policy(votes: VotesSettings) -> GuardPolicy:

@@ -23,6 +23,19 @@ from pydantic import (
 
 from grammars.http_urls import UrlRefused, read_url
 from grammars.service_urls import is_loopback, read_redis_url
+from languages.language_names import LANGUAGES
+from settings.site_values import (
+    MOST_LINKS,
+    Accent,
+    Contact,
+    LinkText,
+    LogoFile,
+    SiteLanguages,
+    SiteName,
+    Tagline,
+    TextFile,
+    WebUrl,
+)
 from settings.sources import SourceUnreadable, merged_sources
 from settings.values import (
     DATABASE_PORTS,
@@ -335,6 +348,24 @@ class WebSettings(_Section):
         return self
 
 
+class LinkSettings(_Section):
+    text: LinkText
+    url: WebUrl
+
+
+class SiteSettings(_Section):
+    name: SiteName = "Votegate"
+    tagline: Tagline | None = None
+    logo: LogoFile | None = None
+    accent: Accent | None = None
+    contact: Contact | None = None
+    links: Annotated[tuple[LinkSettings, ...], MOST_LINKS, FROM_JSON] = ()
+    terms: TextFile | None = None
+    privacy: TextFile | None = None
+    languages: SiteLanguages = LANGUAGES
+    powered_by: bool = True
+
+
 class DenialReason(_Section):
     key: ReasonKey
     title: ReasonTitle
@@ -452,6 +483,7 @@ class Settings(_Section):
     redis: RedisSettings = RedisSettings()
     debug: DebugSettings = DebugSettings()
     web: WebSettings = WebSettings()
+    site: SiteSettings = SiteSettings()
     review: ReviewSettings = ReviewSettings()
     servers: ServersSettings = ServersSettings()
     chat_platform: ChatPlatformSettings = ChatPlatformSettings()
