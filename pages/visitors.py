@@ -232,7 +232,7 @@ def people_audience(
         notices=notices,
         sign_in=SIGN_IN,
         home=HOME,
-        home_link=Text("To the first page"),
+        home_link=Text("Go to the start page"),
         is_closed=False,
         rest="/{rest*}",
         frame="people/frame.html",

@@ -129,7 +129,7 @@ def show_sessions(page: PageCall) -> Shown[None]:
         OwnSession(session_id(each), each, label_in_words(each.label), each.digest == person.session_digest)
         for each in (sessions.open_of(row, page.call.now_ms) if row is not None else ())
     ]
-    return Shown(None, Text("Sessions"), {"sessions": shown})
+    return Shown(None, Text("Devices"), {"sessions": shown})
 
 
 async def end_session(page: PageCall, _: object) -> None:
