@@ -6,6 +6,7 @@ waits for take a small part of the time.
 
 import asyncio
 import contextlib
+from bisect import bisect_left
 from collections.abc import Awaitable, Callable, Iterable
 
 from core.clock import Clock, month_of
@@ -43,6 +44,14 @@ class ListKeeper:
         """Return the total of a list for a reader who begins now; None if its order is not made yet."""
         snapshot, _ = self._orders.newest(order, month_of(self._clock.now_ms()), self._clock.monotonic_ns())
         return snapshot.tally.present if snapshot is not None else None
+
+    async def rank(self, order: ListOrder, votes: int) -> tuple[int, int]:
+        """Return the place of a number of votes in an order by votes, from 1, and the total of its list.
+
+        Equal numbers share a place.
+        """
+        snapshot = await self._snapshot(order)
+        return bisect_left(snapshot.sort_keys, -votes) + 1, snapshot.tally.present
 
     async def prepare(self, orders: Iterable[ListOrder]) -> None:
         """Make the orders that are missing, one after the other."""
