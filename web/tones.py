@@ -14,6 +14,12 @@ _MOST_KEPT = 4_096
 @lru_cache(_MOST_KEPT)
 def tone(listing_id: str) -> str:
     """Return the classes of the tone."""
+    hue, pattern = tone_of(listing_id)
+    return f"tone-{hue} pat-{pattern}"
+
+
+def tone_of(listing_id: str) -> tuple[int, int]:
+    """Return the numbers of the hue and of the pattern."""
     # The low 22 bits of a snowflake count within a millisecond: many ids have the same.
     mixed = int(listing_id) >> 22 if listing_id.isdecimal() else crc32(listing_id.encode())
-    return f"tone-{mixed % HUES} pat-{(mixed >> 4) % PATTERNS}"
+    return mixed % HUES, (mixed >> 4) % PATTERNS

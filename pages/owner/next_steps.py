@@ -56,7 +56,7 @@ NEXT_TEXTS: Mapping[Next, Text] = {
 """The next step in a line, for a list of listings."""
 
 
-class Step(NamedTuple):
+class SetupStep(NamedTuple):
     """A step, with its name for people."""
 
     name: Text
@@ -73,11 +73,11 @@ def gaps_of(row: Listing) -> tuple[Gap, ...]:
     )
 
 
-def steps_of(row: Listing) -> tuple[Step, ...]:
+def steps_of(row: Listing) -> tuple[SetupStep, ...]:
     """Return all steps of a listing, in the order in which they are taken."""
     possible = _possible(row)
-    steps = [Step(STEP_NAMES[gap], possible[gap]) for gap in ONCE_APPROVED if gap in possible]
-    return (Step(STEP_NAMES["listed"], row.is_public), *steps)
+    steps = [SetupStep(STEP_NAMES[gap], possible[gap]) for gap in ONCE_APPROVED if gap in possible]
+    return (SetupStep(STEP_NAMES["listed"], row.is_public), *steps)
 
 
 def next_step(row: Listing, allowed: frozenset[Right]) -> Next | None:

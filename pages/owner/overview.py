@@ -164,7 +164,7 @@ def _chart(page: PageCall) -> Chart:
 
 
 class Arrived(NamedTuple):
-    """How many of the latest finished deliveries of a webhook arrived."""
+    """The share of the latest finished deliveries of a webhook that arrived."""
 
     delivered: int
     finished: int
