@@ -14,7 +14,7 @@ from settings.model import Settings
 
 described = deployment(Settings())
 openapi_reply(described)
-docs_reply(described)
+docs_reply(described, "")
 client_tls(os.environ.get("SSL_CERT_FILE"))
 # All of this stays in memory, so the garbage collector of a forked process need not look through it.
 gc.collect()
