@@ -23,6 +23,7 @@ ROOT = Path(__file__).parent.parent
 HOST = "127.0.0.1"
 MODERATOR = next(each["id"] for each in USERS.values() if each["username"] == "cleo")
 LOOK_SECONDS = 0.1
+PORTS_BETWEEN = 10
 GREETING = f"""
 Open {{url}} and sign in, without an account anywhere:
   as Ada, who owns bots: submit the bot {READY_BOT}
@@ -128,10 +129,12 @@ def main() -> None:
     )
     own_port = os.environ.get("VOTEGATE_SERVER__PORT", "8080")
     parser.add_argument("--port", type=int, default=own_port, help="of the gateway")
-    parser.add_argument("--platform-port", type=int, default=8090, help="of the stand-in; 0 is any")
+    further = f"of the stand-in, {PORTS_BETWEEN} above that of the gateway by default; 0 is any"
+    parser.add_argument("--platform-port", type=int, help=further)
     given, options = parser.parse_known_args()
+    platform_port = given.port + PORTS_BETWEEN if given.platform_port is None else given.platform_port
     try:
-        asyncio.run(serve(given.port, given.platform_port, options))
+        asyncio.run(serve(given.port, platform_port, options))
     except Ended as ended:
         raise SystemExit(f"stopped: {ended}") from None
 
