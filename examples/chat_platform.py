@@ -19,10 +19,11 @@ import asyncio
 import html
 import json
 import sys
+from pathlib import Path
 
 from stand_in.answers import API, FAULTS, Handler
 from stand_in.direct_messages import Channels, Messages
-from stand_in.known import CLIENT_ID, USERS, Platform
+from stand_in.known import CLIENT_ID, Platform, name_of
 from stand_in.lookups import (
     ApplicationRpc,
     DirectoryApplication,
@@ -59,14 +60,14 @@ class Inboxes(Handler):
     """The direct messages that each user got, the newest first."""
 
     def get(self, as_json: str | None) -> None:
-        messages = self.platform.messages[::-1]
+        messages, users = self.platform.messages[::-1], self.platform.users
         if as_json is not None:
             self.answer(
                 {"messages": [{"to": each.to, "content": each.shown["content"]} for each in messages]}
             )
             return
         shown = "".join(
-            f"<h2>{html.escape(USERS[each.to]['global_name'] or USERS[each.to]['username'])}</h2>"
+            f"<h2>{html.escape(name_of(users[each.to]))}</h2>"
             f"<p>{html.escape(each.shown['timestamp'])}</p><pre>{html.escape(each.shown['content'])}</pre>"
             for each in messages
         )
@@ -108,7 +109,7 @@ def make_app(platform: Platform) -> Application:
             (rf"{API}/applications/@me", OwnApplication),
             (rf"{API}/applications/(\d+)/rpc", ApplicationRpc),
             (rf"{API}/application-directory-static/applications/(\d+)", DirectoryApplication),
-            (r"/(?:avatars|app-icons|icons|embed)/(.+\.png)", Picture),
+            (r"/((?:avatars|app-icons|icons|embed)/.+\.png)", Picture),
             ("/stand-in/faults", Faults),
             (r"/stand-in/messages(\.json)?", Inboxes),
             ("/stand-in/seen", Seen),
@@ -140,9 +141,13 @@ def main() -> None:
     arguments.add_argument("--port", type=int, default=8090)
     arguments.add_argument("--client-id", default=CLIENT_ID)
     arguments.add_argument("--redirect-uri", action="append", default=[])
+    arguments.add_argument("--known", type=Path, help="a JSON file with more users, applications and servers")
     given = arguments.parse_args()
     back = tuple(given.redirect_uri) or ("http://127.0.0.1:8080/signin/callback",)
-    asyncio.run(serve(Platform(back, client_id=given.client_id), given.port))
+    platform = Platform(back, client_id=given.client_id)
+    if given.known is not None:
+        platform.learn(json.loads(given.known.read_text()))
+    asyncio.run(serve(platform, given.port))
 
 
 if __name__ == "__main__":

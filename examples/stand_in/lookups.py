@@ -1,8 +1,5 @@
 """Users, servers and applications that clients look up, and pictures of the CDN."""
 
-import hashlib
-import struct
-import zlib
 from typing import Any
 
 from stand_in.answers import NO_ACCESS, UNKNOWN_SERVER, Api, Handler, Refusal
@@ -14,15 +11,15 @@ from stand_in.known import (
     OWN_APPLICATION,
     ROLE,
     SHOWN,
-    USERS,
     VIEW_CHANNEL,
     public_user,
 )
+from stand_in.pictures import drawn
 
 
 class Me(Api):
     def get(self) -> None:
-        shown = dict(USERS[self.user_id("identify")])
+        shown = dict(self.platform.users[self.user_id("identify")])
         if "email" not in self.platform.tokens[self._token][1].split():
             shown.pop("email")
         self.show(shown)
@@ -111,22 +108,17 @@ class OwnApplication(Api):
         own = {
             "id": self.platform.client_id,
             "name": "Votegate",
-            "owner": public_user(USERS[ADA]),
+            "owner": public_user(self.platform.users[ADA]),
             "bot": BOT,
         }
         self.show({**OWN_APPLICATION, **own, "approximate_guild_count": servers})
 
 
 class Picture(Handler):
-    """Any picture of the CDN: a square in a colour of its own."""
+    """Any picture of the CDN."""
 
     def get(self, path: str) -> None:
-        colour = hashlib.sha256(path.encode()).digest()[:3]
-        rows = (b"\0" + colour * 64) * 64
-        header = struct.pack(">IIBBBBB", 64, 64, 8, 2, 0, 0, 0)
-        chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(rows)), (b"IEND", b""))
-        self.set_header("Content-Type", "image/png")
-        self.write(b"\x89PNG\r\n\x1a\n")
-        for name, content in chunks:
-            checksum = struct.pack(">I", zlib.crc32(name + content))
-            self.write(struct.pack(">I", len(content)) + name + content + checksum)
+        known_as = path.rpartition("/")[2].removesuffix(".png")
+        self.set_header("Content-Type", "image/svg+xml")
+        self.set_header("Cache-Control", "public, max-age=31536000")
+        self.finish(drawn(path, self.platform.shapes.get(known_as)))
