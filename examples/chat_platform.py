@@ -11,6 +11,8 @@ public.
 {"guild_count": ...} puts it into the directory, or takes it out of it (null);
 `POST /stand-in/servers/{id}` with {"approximate_member_count": ..., "bot": true, ...} changes a server;
 `GET /stand-in/messages` shows the direct messages that its users got, and `/stand-in/messages.json` as JSON;
+`POST /stand-in/known` tells of more users, applications and servers, as the file of `--known` does;
+`POST /stand-in/receiver` takes webhooks, for owners who have no bot at hand, and `GET` shows the last ones;
 `GET /stand-in/seen` shows how often each path was asked for.
 """
 
@@ -39,12 +41,12 @@ from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_sockets
 from tornado.web import Application, HTTPError
 
-INBOXES = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><link rel="icon" href="data:,"><title>Direct messages</title>
+PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><link rel="icon" href="data:,"><title>{title}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <style>body {{ font: 1rem/1.5 system-ui; max-width: 40rem; margin: 3rem auto; padding: 0 1rem }}
 pre {{ white-space: pre-wrap }}</style></head>
-<body><main><h1>Direct messages</h1>{shown}</main></body></html>"""
+<body><main><h1>{title}</h1>{shown}</main></body></html>"""
 
 
 class Faults(Handler):
@@ -71,7 +73,27 @@ class Inboxes(Handler):
             f"<p>{html.escape(each.shown['timestamp'])}</p><pre>{html.escape(each.shown['content'])}</pre>"
             for each in messages
         )
-        self.finish(INBOXES.format(shown=shown or "<p>Nobody has got a message yet.</p>"))
+        nothing = "<p>Nobody has got a message yet.</p>"
+        self.finish(PAGE.format(title="Direct messages", shown=shown or nothing))
+
+
+class Receiver(Handler):
+    """An endpoint for webhooks that takes everything."""
+
+    def post(self) -> None:
+        self.platform.received.append(self.request.body.decode())
+        self.set_status(204)
+        self.finish()
+
+    def get(self) -> None:
+        shown = "".join(f"<pre>{html.escape(each)}</pre>" for each in reversed(self.platform.received))
+        self.finish(PAGE.format(title="Webhooks", shown=shown or "<p>No webhook has come yet.</p>"))
+
+
+class Known(Handler):
+    def post(self) -> None:
+        self.platform.learn(json.loads(self.request.body))
+        self.answer({})
 
 
 class Seen(Handler):
@@ -112,6 +134,8 @@ def make_app(platform: Platform) -> Application:
             (r"/((?:avatars|app-icons|icons|embed)/.+\.png)", Picture),
             ("/stand-in/faults", Faults),
             (r"/stand-in/messages(\.json)?", Inboxes),
+            ("/stand-in/known", Known),
+            ("/stand-in/receiver", Receiver),
             ("/stand-in/seen", Seen),
             (r"/stand-in/applications/(\d+)", ApplicationChange),
             (r"/stand-in/servers/(\d+)", ServerChange),

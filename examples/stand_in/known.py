@@ -2,7 +2,7 @@
 
 import hashlib
 import time
-from collections import Counter
+from collections import Counter, deque
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -265,6 +265,8 @@ class Platform:
     channels: dict[str, str] = field(default_factory=dict)
     """The user of each channel of direct messages."""
     messages: list["Message"] = field(default_factory=list)
+    received: deque[str] = field(default_factory=lambda: deque(maxlen=20))
+    """The bodies of the last webhooks."""
     allowed: set[str] = field(default_factory=set)
     """The users who have agreed before."""
     faults: list[tuple[str, str]] = field(default_factory=list)

@@ -3,7 +3,6 @@
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,7 +16,7 @@ from core.clock import SystemClock
 from gateway.delivery import open_platform
 from settings.model import Settings, load_settings
 from tests.support.coroutines import run
-from tests.support.cutting_proxy import held_port
+from tests.support.cutting_proxy import held_port, held_ports
 from tests.support.gateways import ROOT, WAIT_SECONDS, Client, eventually
 from tests.support.platform_stand_in import CLEO, decided_at
 from tests.support.programs import children, command_lines
@@ -27,20 +26,6 @@ SIGN_IN = new_sign_in(bytes(range(64)))
 GREETING = re.compile(
     r"^A stand-in for the chat platform answers at (http://127\.0\.0\.1:\d+)\.", re.MULTILINE
 )
-
-
-def held_ports(between: int) -> list[socket.socket]:
-    """Reserve two free ports, the second one as far above the first."""
-    while True:
-        first, second = held_port(), socket.socket()
-        try:
-            second.bind(("127.0.0.1", first.getsockname()[1] + between))
-        except (OSError, OverflowError):
-            first.close()
-            second.close()
-            continue
-        second.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        return [first, second]
 
 
 class Pair(Client):
