@@ -28,6 +28,7 @@ from operators.operator_sessions import OperatorSessions, Session
 from operators.overview import live_values, overview
 from watchers.security_log import tell
 from web.audiences import Audience
+from web.brand import DEFAULT_BRAND
 from web.cookies import OPERATOR, Notices, keeps_cookies
 from web.error_pages import ErrorText, ErrorTexts
 from web.markdown import Markdown
@@ -83,7 +84,11 @@ def operator_audience(sessions: OperatorSessions, notices: Notices) -> Audience[
         frame="debug/frame.html",
         headers=PAGE_HEADERS,
         error_texts=ERROR_TEXTS,
-        values={"sections": [(each.page, each.section) for each in OPERATIONS if each.section]},
+        values={
+            "brand": DEFAULT_BRAND,
+            "is_dense": True,
+            "sections": [(each.page, each.section) for each in OPERATIONS if each.section],
+        },
     )
 
 

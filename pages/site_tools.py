@@ -21,7 +21,9 @@ from search.catalogue import Catalogue
 from search.index import SearchIndex
 from search.list_keeper import ListKeeper
 from votes.voted import VotedListings
+from web.brand import DEFAULT_BRAND, Brand
 from web.cookies import PeopleCookies, ValueSeal
+from web.link_preview import LinkPreviews
 from web.markdown import Markdown
 
 
@@ -130,6 +132,7 @@ class PublicSite:
     catalogue: Catalogue
     keeper: ListKeeper
     index: SearchIndex
+    previews: LinkPreviews = field(default_factory=LinkPreviews)
 
 
 @dataclass(frozen=True)
@@ -154,3 +157,4 @@ class SiteTools:
     accounts: Accounts
     sign_in: SigningIn
     public: PublicSite
+    brand: Brand = DEFAULT_BRAND

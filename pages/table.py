@@ -5,10 +5,10 @@ exception: the chat platform sends the browser there by a GET.
 """
 
 from pages.account.invitations import INVITATION
-from pages.account.language import LANGUAGE
 from pages.account.my_data import MY_DATA
 from pages.account.my_pages import MY_PAGES
 from pages.account.my_votes import MY_VOTES
+from pages.account.preferences import PREFERENCES
 from pages.account.sign_in import SIGN_IN_PAGES
 from pages.owner.deliveries import DELIVERY_PAGES
 from pages.owner.keys import KEY_PAGES
@@ -20,17 +20,20 @@ from pages.owner.take_over import TAKE_OVER_PAGES
 from pages.owner.vote_numbers import NUMBER_PAGES
 from pages.owner.webhooks import WEBHOOK_PAGES
 from pages.page_rows import rows_of
+from pages.public.link_previews import LINK_PREVIEW
 from pages.public.listing import PUBLIC_LISTING
 from pages.public.lists import PUBLIC_LISTS
+from pages.public.new_listings_feed import NEW_LISTINGS
 from pages.public.robots import ROBOTS
+from pages.public.sitemap import SITEMAP
 from pages.review.listing_review import LISTING_PAGES
 from pages.review.queue import QUEUE
 from pages.review.votes import FLAGGED_VOTES, LISTING_VOTES
 from pages.voting.vote_page import VOTE_PAGE
 
 PEOPLE_PAGES = (
-    *rows_of((*SIGN_IN_PAGES, LANGUAGE)),
-    *rows_of((ROBOTS,)),
+    *rows_of((*SIGN_IN_PAGES, PREFERENCES)),
+    *rows_of((ROBOTS, *SITEMAP, NEW_LISTINGS)),
     *rows_of((*MY_PAGES, *MY_DATA, *MY_VOTES)),
     *rows_of((SUBMISSION, *OVERVIEW_PAGES, PROFILE)),
     *rows_of((*TAKE_OVER_PAGES, *OWNER_PAGES, INVITATION)),
@@ -39,5 +42,5 @@ PEOPLE_PAGES = (
     *rows_of(NUMBER_PAGES),
     *rows_of((QUEUE, FLAGGED_VOTES, *LISTING_PAGES, LISTING_VOTES)),
     *rows_of((VOTE_PAGE,)),
-    *rows_of((*PUBLIC_LISTS, *PUBLIC_LISTING)),
+    *rows_of((*PUBLIC_LISTS, LINK_PREVIEW, *PUBLIC_LISTING)),
 )

@@ -28,7 +28,8 @@ from people.choices import unread_reminders
 from people.user_sessions import Known, end_sessions, seen
 from ratelimit.bucket import Buckets, Decision, TooManyRequests
 from web.audiences import Audience
-from web.cookies import Cookie, Notices, PeopleCookies
+from web.brand import DEFAULT_BRAND
+from web.cookies import LOOKS, Cookie, Notices, PeopleCookies
 from web.other_sites import origin_of_site, page_headers
 from web.pages import HtmlPage, Instead, Visit
 
@@ -59,6 +60,11 @@ class Person(Struct, frozen=True):
     session_digest: str
     signed_in_ms: int
     reminders: int = 0
+
+    @property
+    def news(self) -> int:
+        """The number at the bell in the header."""
+        return self.reminders
 
 
 PersonVisit = Visit[Person]
@@ -214,7 +220,13 @@ def people_audience(
         frame="people/frame.html",
         headers=page_headers((origin(cdn_url),), (origin(authorize_url),), ("Accept-Language",)),
         error_texts=ERROR_TEXTS,
-        values={"public_url": public_url, "own_names": OWN_NAMES, "field_labels": FIELD_LABELS},
+        look=lambda request: _look(cookies.look, request.headers),
+        values={
+            "public_url": public_url,
+            "own_names": OWN_NAMES,
+            "field_labels": FIELD_LABELS,
+            "brand": DEFAULT_BRAND,
+        },
     )
 
 
@@ -222,6 +234,12 @@ def origin(url: str) -> str:
     """Return the scheme, host and port of a URL."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}"
+
+
+def _look(cookie: Cookie, headers: Mapping[str, str]) -> str | None:
+    """Return the look that the visitor chose here; None to follow the system."""
+    chosen = cookie.value(headers)
+    return chosen if chosen in LOOKS else None
 
 
 def _language(cookie: Cookie, person: Person | None, headers: Mapping[str, str]) -> Language:

@@ -37,6 +37,7 @@ class Audience(Generic[V]):
         frame: the template around a page.
         headers: the headers of every page.
         error_texts: the texts of error pages.
+        look: returns the look that a visitor chose; None to follow the system.
         values: further values for the templates.
     """
 
@@ -57,6 +58,7 @@ class Audience(Generic[V]):
     frame: str
     headers: Mapping[str, str]
     error_texts: ErrorTexts
+    look: Callable[[Request], str | None] = lambda _: None
     values: Mapping[str, Any] = field(default_factory=dict)
 
     def visitor(self, request: Request) -> V | None:

@@ -39,8 +39,10 @@ SIGN_IN_SECONDS = 600
 """The time that a sign-in may take at the chat platform."""
 NOTICE_SECONDS = 60
 """The time in which a page may still show the notice of an action."""
-LANGUAGE_SECONDS = 31_536_000
-"""The time for which a browser keeps the choice of a language: a year."""
+PREFERENCE_SECONDS = 31_536_000
+"""The time for which a browser keeps the choice of a look or a language: a year."""
+LOOKS = ("light", "dark")
+"""The looks of pages. Without a choice, a page follows the system."""
 _LOCAL = ("localhost", "127.0.0.1", "[::1]")
 
 
@@ -80,12 +82,13 @@ OPERATOR_NOTICE = _cookie("operator-notice", NOTICE_SECONDS)
 
 
 class PeopleCookies(NamedTuple):
-    """The cookies of people: a session, a sign-in under way, the language that they chose, and the notice of
-    their last action."""
+    """The cookies of people: a session, a sign-in under way, the language and the look that they chose, and
+    the notice of their last action."""
 
     session: Cookie
     sign_in: Cookie
     language: Cookie
+    look: Cookie
     notice: Cookie
     are_secure: bool
 
@@ -100,7 +103,8 @@ def people_cookies(session_seconds: int, *, are_secure: bool) -> PeopleCookies:
     return PeopleCookies(
         _cookie("session", session_seconds, is_secure=are_secure),
         _cookie("signin", SIGN_IN_SECONDS, is_secure=are_secure),
-        _cookie("language", LANGUAGE_SECONDS, is_secure=are_secure),
+        _cookie("language", PREFERENCE_SECONDS, is_secure=are_secure),
+        _cookie("look", PREFERENCE_SECONDS, is_secure=are_secure),
         _cookie("notice", NOTICE_SECONDS, is_secure=are_secure),
         are_secure,
     )

@@ -25,7 +25,7 @@ from languages.texts import Text
 from watchers.security_log import tell
 from web.audiences import Audience
 from web.error_pages import error_page
-from web.other_sites import SAFE_METHODS, is_from_here
+from web.other_sites import NOWHERE, SAFE_METHODS, is_from_here, link
 from web.pages import NO_INDEX, Done, HtmlPage, Instead, PageRow, SiteAnswer, V, View, Visit, see_other
 from web.static_files import PATH as STATIC_PATH
 from web.static_files import read_static_files
@@ -173,6 +173,7 @@ class Site(Generic[V]):
             "sign_in_from_here": self._sign_in_from(request),
             "address": self._address_of(request),
             "visitor": visitor,
+            "look": audience.look(request),
             "notice": notice,
             "now_ms": self._clock.now_ms(),
             **page.values,
@@ -204,7 +205,14 @@ class Site(Generic[V]):
         return self._finish(request, reply if reply.status >= 500 else refused("no_such_path"))
 
     async def _missing(self, request: Request) -> Reply:
-        """Answer a path that does not exist: with a page for a browser, with JSON for others."""
+        """Answer a path that does not exist: with a page for a browser, with JSON for others.
+
+        A slash at the end leads to the page without it.
+        """
+        if request.path.endswith("/"):
+            without = link(_address(request._replace(path=request.path.rstrip("/"))))
+            if without != NOWHERE:
+                return Reply(308, b"", {"location": without}, content_type="text/plain; charset=utf-8")
         if "text/html" in request.headers.get("Accept", ""):
             await self._templates.load(self._audience.language(self.visitor(request), request))
             return self._finish(request, refused("no_such_path"))

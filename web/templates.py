@@ -13,12 +13,16 @@ from pathlib import Path
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+from markupsafe import Markup
+
 from actions.history import message_error
 from handlers.late import Late
 from kinds.registry import BY_PLURAL
 from languages.language_names import Language
 from web.other_sites import link
 from web.static_files import read_static_files
+from web.tones import tone
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -101,6 +105,14 @@ def _drawing_in(language: Language | None) -> Drawing:
     return drawing_with(localization(language))
 
 
+def json_in_html(value: Any) -> str:
+    """Return JSON for a `<script>` of data: no character of it ends the element (HTML, 4.12.1.3)."""
+    text = msgspec.json.encode(value).decode()
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return Markup(text)  # noqa: S704 (nothing in it is markup any more)
+
+
 def drawing_with(spoken: "Localization", folder: str = FOR_PEOPLE) -> Drawing:
     """Return the drawing for a localization."""
     from jinja2 import BaseLoader, Environment, Template
@@ -173,5 +185,12 @@ def _environment(spoken: "Localization") -> "Environment":
         "language": spoken.language,
         "kinds": BY_PLURAL,
     }
-    environment.filters |= {"untold": message_error, "url": link, "said": spoken.say, **spoken.filters}
+    environment.filters |= {
+        "untold": message_error,
+        "url": link,
+        "said": spoken.say,
+        "tone": tone,
+        "json_in_html": json_in_html,
+        **spoken.filters,
+    }
     return environment

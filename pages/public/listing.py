@@ -17,6 +17,7 @@ from languages.refusals import Refusal
 from languages.texts import Text
 from pages.page import AnyPage, Html, Page, PageCall, Shown
 from pages.public.lists import CACHED, Wanted, listed_ms, shown_in_lists
+from pages.public.structured_data import listing_things
 from people.permissions import rights
 from web.pages import NO_INDEX, NO_VARY, tagged
 from web.vote_badges import vote_badge
@@ -111,6 +112,7 @@ async def _html(page: PageCall, row: Listing) -> Html:
         "html": await page.site.descriptions.markdown.html(prose) if kind.is_markdown else None,
         "about": listed.text or Text("Vote for {listing}.", listing=profile.name),
         "here": f"/{row.ref}",
+        "things": listing_things(page, row, listed.text) if row.is_public else (),
         "categories": [
             (kind.categories[each], Wanted(kind, category=each).address()) for each in listed.categories
         ],

@@ -25,6 +25,7 @@ from languages.refusals import Invalid
 from languages.said import Fault
 from languages.texts import Text
 from pages.page import AnyPage, Page, PageCall, Shown
+from pages.public.structured_data import site_things
 from ratelimit.address import address_key
 from search.catalogue import IndexKey, folded
 from search.list_orders import SORTS, ListOrder, Sort
@@ -162,7 +163,12 @@ async def show_home(page: PageCall) -> Shown[Mapping[str, Any]]:
             for kind in KINDS
             for name, heading, order in _home_orders(kind)
         ]
-        return {"about": ABOUT, "parts": parts, "is_complete": page.site.public.catalogue.is_complete}
+        return {
+            "about": ABOUT,
+            "parts": parts,
+            "is_complete": page.site.public.catalogue.is_complete,
+            "things": site_things(page),
+        }
 
     return Shown(value, HOME_TITLE, html, cached=CACHED)
 

@@ -13,13 +13,13 @@ HIDDEN = (
     *(f"/{kind}/{page}" for page in ("new", "*/manage") for kind in KINDS),
     *("/debug", "/manage"),
 )
-_LINES = ("User-agent: *", *(f"Disallow: {path}" for path in HIDDEN), "")
-_TEXT = "\n".join(_LINES).encode()
+_RULES = "\n".join(("User-agent: *", *(f"Disallow: {path}" for path in HIDDEN)))
 
 
-def show(_: PageCall) -> Reply:
+def show(page: PageCall) -> Reply:
     headers = {"cache-control": "public, max-age=3600"}
-    return Reply(200, _TEXT, headers, content_type="text/plain; charset=utf-8")
+    text = f"{_RULES}\nSitemap: {page.site.addresses.public_url}/sitemap.xml\n"
+    return Reply(200, text.encode(), headers, content_type="text/plain; charset=utf-8")
 
 
 ROBOTS = Page[None](path="/robots.txt", visitors="anyone", show=show, has_json=False)

@@ -125,7 +125,7 @@ def test_a_probe_that_fails_says_why(once: ThreadGateway, watching: PageVisitor,
     hold(once, receiver, 1)
     receiver.default = status(503)
     shown = watching.acted(f"{HERE}/probe")
-    assert 'class="notice problem">The probe failed: http_503.' in shown
+    assert "<span>The probe failed: http_503." in shown
 
 
 def test_a_suspension_is_lifted(once: ThreadGateway, watching: PageVisitor, receiver: Receiver) -> None:

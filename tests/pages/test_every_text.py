@@ -178,7 +178,7 @@ FORMS: list[tuple[str, str, Mapping[str, Any], int]] = [
     (CLEO, f"{DESK}/deny", {"seen": "1"}, 409),
     (CLEO, f"{DESK}/quarantine", {"act": "vote", "length": "x", "quarantine": "x"}, 400),
     (CLEO, f"{DESK}/quarantine", {"act": "vote", "length": "day", "quarantine": ""}, 400),
-    (BEN, "/language", {"language": "x"}, 400),
+    (BEN, "/preferences", {"language": "x", "look": "auto"}, 400),
     (BEN, "/me", {}, 405),
 ]
 

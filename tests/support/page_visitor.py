@@ -128,4 +128,4 @@ def check_html(text: str) -> None:
 
 def words(text: str) -> str:
     """The text of a page without its markup, with single spaces."""
-    return " ".join(re.sub(r"<[^>]+>", " ", text).split())
+    return " ".join(re.sub(r"<script[^>]*>.*?</script>|<[^>]+>", " ", text).split())

@@ -275,7 +275,7 @@ def test_no_address_of_any_page_makes_a_notice_and_an_action_makes_one_that_is_s
                 answer = visitors.get(row.access, ada).get(f"{row.path}?notice={name}")
                 assert 'class="notice' not in answer.text, row.path
         said = ada.acted("/me/naming", {"name": "on"})
-        assert '<p class="notice">Owners, moderators and operators may see your name now.</p>' in said
+        assert "Owners, moderators and operators may see your name now.</span></p>" in said
         assert NOTICE not in ada.cookies
         assert 'class="notice' not in ada.page("/me/votes")
 

@@ -1,4 +1,4 @@
-"""The language of a page: as chosen, else that of the account, else that of the browser, else English."""
+"""The look and the language of a page: as chosen, else those of account, browser and system."""
 
 import re
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from tests.support.page_visitor import cookies_of
 from tests.support.people_gateway import PeopleGateway, Person, serving
 from tests.support.platform_stand_in import ADA, EMIL
 
-COOKIE = "__Host-votegate-language"
+COOKIE, LOOK = "__Host-votegate-language", "__Host-votegate-look"
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def language_of(page: str) -> str:
 
 def chosen(visitor: Person, language: str, to: str = "/") -> str:
     """Choose a language as the form of each page does. Returns the address that follows."""
-    answer = visitor.post("/language", {"language": language, "to": to})
+    answer = visitor.post("/preferences", {"language": language, "look": "auto", "to": to})
     assert answer.status_code == 303, answer.text
     return answer.headers["Location"]
 
@@ -71,9 +71,28 @@ def test_a_choice_stays_at_the_sign_in_and_the_sign_out(stranger: Person) -> Non
 
 
 def test_a_choice_is_kept_for_a_year_and_no_script_sees_it(stranger: Person) -> None:
-    answer = stranger.post("/language", {"language": "tr", "to": "/"})
-    (given_,) = cookies_of(answer)
-    assert given_ == f"{COOKIE}=tr; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=31536000"
+    answer = stranger.post("/preferences", {"language": "tr", "look": "dark", "to": "/"})
+    kept = "Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=31536000"
+    assert cookies_of(answer) == [f"{COOKIE}=tr; {kept}", f"{LOOK}=dark; {kept}"]
+
+
+def look_of(page: str) -> str | None:
+    found = re.search(r'<html lang="[^"]*"(?: data-look="([^"]*)")?>', page)
+    assert found is not None
+    return found[1]
+
+
+def test_a_page_has_the_look_that_was_chosen_until_it_follows_the_system_again(stranger: Person) -> None:
+    assert look_of(stranger.page("/")) is None
+    for look in ("dark", "light"):
+        stranger.post("/preferences", {"language": "en", "look": look, "to": "/"})
+        page = stranger.page("/bots")
+        assert look_of(page) == look
+        assert f'name="look" value="{look}" checked' in page
+    stranger.post("/preferences", {"language": "en", "look": "auto", "to": "/"})
+    assert look_of(stranger.page("/")) is None
+    stranger.cookies[LOOK] = "pink"
+    assert look_of(stranger.page("/")) is None
 
 
 @pytest.mark.parametrize("cookie", ["tlh", "", "DE", "de-AT", "../de"])
@@ -93,7 +112,7 @@ def test_every_page_offers_every_language_in_its_own_words(stranger: Person) -> 
     chosen(stranger, "fr")
     for path in ("/", "/signin", "/nothing/here"):
         page = stranger.get(path).text
-        _, _, form = page.partition('<form action="/language" method="post">')
+        _, _, form = page.partition('action="/preferences" method="post">')
         assert re.findall(r'<option value="([^"]+)" lang="([^"]+)"[^>]*>([^<]+)<', form) == [
             (language, language, name) for language, name in OWN_NAMES.items()
         ]
@@ -122,24 +141,30 @@ def test_the_form_leads_back_to_the_page_that_it_stands_on(gateway: PeopleGatewa
         ("/me/sessions", "/me/sessions"),
         ("/me?after=x", "/me?after=x"),
     ):
-        (found,) = re.findall(r'<input type="hidden" name="to" value="([^"]*)">\s*<label', ada.page(path))
+        (found,) = re.findall(
+            r'<input type="hidden" name="to" value="([^"]*)">\s*<fieldset class="segment"', ada.page(path)
+        )
         assert (found, chosen(ada, "en", found)) == (to, to)
 
 
-def test_the_answer_to_a_form_offers_no_language(gateway: PeopleGateway) -> None:
+def test_the_answer_to_a_form_offers_no_choice(gateway: PeopleGateway) -> None:
     answer = gateway.person(ADA).post("/me/data", {"word": "no"})
-    assert (answer.status_code, 'action="/language"' in answer.text) == (400, False)
+    assert (answer.status_code, 'action="/preferences"' in answer.text) == (400, False)
 
 
-@pytest.mark.parametrize("language", ["", "tlh", "DE"])
-def test_a_language_that_there_is_not_is_refused(stranger: Person, language: str) -> None:
-    answer = stranger.post("/language", {"language": language, "to": "/"})
+@pytest.mark.parametrize(
+    ("language", "look"), [("", "auto"), ("tlh", "auto"), ("DE", "dark"), ("de", ""), ("de", "pink")]
+)
+def test_a_choice_that_there_is_not_is_refused(stranger: Person, language: str, look: str) -> None:
+    answer = stranger.post("/preferences", {"language": language, "look": look, "to": "/"})
     assert (answer.status_code, cookies_of(answer)) == (400, [])
 
 
-def test_no_get_and_no_other_site_changes_the_language(stranger: Person) -> None:
-    assert stranger.get("/language?language=de").status_code == 405
-    foreign = stranger.request("POST", "/language", {"Sec-Fetch-Site": "cross-site"}, data={"language": "de"})
+def test_no_get_and_no_other_site_changes_a_choice(stranger: Person) -> None:
+    assert stranger.get("/preferences?language=de&look=dark").status_code == 405
+    foreign = stranger.request(
+        "POST", "/preferences", {"Sec-Fetch-Site": "cross-site"}, data={"language": "de"}
+    )
     assert (foreign.status_code, cookies_of(foreign)) == (403, [])
 
 
@@ -172,4 +197,4 @@ def test_the_operator_s_pages_are_english(stranger: Person) -> None:
     chosen(stranger, "de")
     page = stranger.get("/debug", **{"Accept-Language": "de"}).text
     assert (language_of(page), "Overview" in page) == ("en", True)
-    assert 'action="/language"' not in page
+    assert 'action="/preferences"' not in page

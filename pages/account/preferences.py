@@ -1,0 +1,42 @@
+"""The choices at the bottom of each page: a look and a language.
+
+Invariant: a cookie keeps each, so it needs no account, and stays at a sign-in.
+"""
+
+from urllib.parse import parse_qs, quote, urlsplit
+
+from handlers.reply import Reply
+from languages.language_names import named
+from languages.refusals import Refusal
+from pages.page import Page, PageCall, Post
+from pages.visitors import HOME, SIGN_IN
+from web.cookies import LOOKS
+from web.other_sites import way_back
+from web.pages import see_other
+
+CHOICES = ("auto", *LOOKS)
+"""The looks that a visitor can choose. The first one follows the system, and needs no cookie."""
+
+
+def choose(page: PageCall, _: object) -> Reply:
+    """Keep the choices, and lead back to their page. Raises Refusal."""
+    form, cookies = page.visit.form(), page.site.accounts.cookies
+    language, look = named(form.text("language")), form.text("look")
+    if language is None or look not in CHOICES:
+        raise Refusal("unreadable_form")
+    kept = cookies.look.opened(look) if look in LOOKS else cookies.look.cleared()
+    return see_other(_back(form.text("to")), cookies=(cookies.language.opened(language), kept))
+
+
+def _back(to: str) -> str:
+    """Return the page to which a choice leads back: a page of ours or the sign-in, but not its callback."""
+    parts = urlsplit(to)
+    if parts.path != SIGN_IN or parts.netloc:
+        return way_back(to, HOME)
+    wanted = way_back(parse_qs(parts.query).get("to", [HOME])[-1], HOME)
+    return f"{SIGN_IN}?to={quote(wanted)}" if wanted != HOME else SIGN_IN
+
+
+PREFERENCES = Page[None](
+    path="/preferences", visitors="anyone", posts=(Post(run=choose, then=lambda _, chosen: chosen),)
+)

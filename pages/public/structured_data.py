@@ -1,0 +1,53 @@
+"""Descriptions of pages for search engines: schema.org in JSON-LD."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from core.rows import Listing
+from kinds.kind import PlatformObject
+from kinds.registry import KINDS, kind_of
+from pages.page import PageCall
+
+Thing = Mapping[str, Any]
+TYPES: Mapping[PlatformObject | None, str] = {"application": "SoftwareApplication", "server": "Organization"}
+"""The types of listings by the object of the chat platform that they stand for. Others are a CreativeWork."""
+_CONTEXT = {"@context": "https://schema.org"}
+
+
+def site_things(page: PageCall) -> list[Thing]:
+    """Return the site with its search."""
+    url = page.site.addresses.public_url
+    search = {
+        "@type": "SearchAction",
+        "target": {"@type": "EntryPoint", "urlTemplate": f"{url}/{KINDS[0]}?q={{search_term_string}}"},
+        "query-input": "required name=search_term_string",
+    }
+    site = {"@type": "WebSite", "name": page.site.brand.name, "url": f"{url}/"}
+    return [{**_CONTEXT, **site, "potentialAction": search}]
+
+
+def listing_things(page: PageCall, row: Listing, text: str) -> list[Thing]:
+    """Return a listing with its text in lists, and the way to it."""
+    url, kind = page.site.addresses.public_url, kind_of(row.ref)
+    icon = page.site.icons.url(row.ref)
+    about: dict[str, Any] = {
+        **_CONTEXT,
+        "@type": TYPES.get(kind.known_as, "CreativeWork"),
+        "name": row.profile.name,
+        "description": text,
+        "url": f"{url}/{row.ref}",
+    }
+    if icon is not None:
+        about["image"] = icon
+    if about["@type"] == "SoftwareApplication":
+        about["applicationCategory"] = "CommunicationApplication"
+        about["operatingSystem"] = "Any"
+    return [about, _way((kind.nouns.many.english, f"{url}/{kind}"), (row.profile.name, f"{url}/{row.ref}"))]
+
+
+def _way(*steps: tuple[str, str]) -> Thing:
+    items = [
+        {"@type": "ListItem", "position": number, "name": name, "item": address}
+        for number, (name, address) in enumerate(steps, 1)
+    ]
+    return {**_CONTEXT, "@type": "BreadcrumbList", "itemListElement": items}
