@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -34,7 +35,11 @@ def demo_site(folder: Path, **own: object) -> Iterator[DemoSite]:
         settings = {"server.port": port, **site_settings(public_url, stand_in)}
         site = DemoSite(folder / "data", **{**settings, "chat_platform.bot_token": BOT_TOKEN, **own})
         receiver_url = f"{stand_in.url}/stand-in/receiver"
-        story = write_folder(folder / "data", SEED, site.settings, site.clock, receiver_url)
+        with ThreadPoolExecutor(1) as thread:  # Playwright has an event loop in this one
+            writing = thread.submit(
+                write_folder, folder / "data", SEED, site.settings, site.clock, receiver_url
+            )
+            story = writing.result()
         site.stand_in, site.listings = stand_in, {each.name: each for each in story.listings}
         told.write_text(json.dumps(known(story.listings)))
         stand_in.learn(told)
