@@ -17,13 +17,15 @@ from core.events import (
     DeliveryQueued,
     Event,
     KeyUsed,
+    SessionsEnded,
+    SlotsSet,
     StatsUpdated,
     UserSignedIn,
     UserSlotsSet,
     VoteFlagged,
 )
 from core.ledger import Ledger
-from core.rows import Attempt, FlagRule, StatsWindow, WebhookEvent
+from core.rows import Attempt, FlagRule, Proof, StatsWindow, WebhookEvent
 from core.state import State
 from core.user_rows import UserProfile, UserSession, user_ref
 from core.webhook_events import NewDeliveries
@@ -105,14 +107,28 @@ class Story:
     def _plan(self) -> None:
         for moderator in MODERATORS[1:]:
             self._ago(24 * 700, partial(_named_moderator, moderator))
+        began_ms = {each.owner: each.submitted_ms for each in reversed(self._by_time())}
         for person in PEOPLE:
             if person not in NEW_HERE:
+                self._join(person, began_ms.get(person, self._now_ms - 30 * MS_PER_DAY))
                 self._sign_in(person)
         for listing in self.listings:
             self._live(listing)
         self._changes()
         self._moderation()
         self._wishes_of_ben()
+
+    def _by_time(self) -> Sequence[Planned]:
+        return sorted(self.listings, key=lambda each: each.submitted_ms)
+
+    def _join(self, person: Person, listed_ms: int) -> None:
+        """Let somebody sign in for the first time, before the first listing, and sign out."""
+        ref, by, digest = user_ref(person.id), user_actor(person.id), self._digest(person.id)
+        profile = UserProfile(person.username, person.name, person.avatar, "en-US")
+        at_ms = listed_ms - self._dice.randrange(1, 50) * HOUR_MS
+        session = UserSession(digest, "Firefox on Linux", at_ms, at_ms)
+        self._at(at_ms, lambda *_: [UserSignedIn(ref, profile, session, by=by)])
+        self._at(listed_ms + HOUR_MS, lambda _, now_ms: [SessionsEnded(ref, (digest,), now_ms, by=by)])
 
     def _sign_in(self, person: Person) -> None:
         """Let somebody sign in some days ago, at a computer or a phone."""
@@ -171,6 +187,8 @@ class Story:
                 day_of(max(since_ms, self._now_ms - DAYS * MS_PER_DAY)) + 1, day_of(self._now_ms)
             ):
                 self._at(*_pushed(listing, day, day_of(self._now_ms)))
+        if listing.is_bot and dice.random() < 0.7:
+            self._at(since_ms - HOUR_MS // 2, partial(_proven, ref, owner))
         if is_mains or dice.random() < 0.55:
             url = self._terms.receiver_url if is_mains else f"https://hooks.{_host(listing)}/votes"
             if ref in self._failing:
@@ -357,6 +375,10 @@ def _checks(listing: Planned, now_ms: int) -> Any:
     )
     facts = ServerFacts(inside=inside, channels=[ServerChannel("general", "no", "yes")], inside_ms=now_ms)
     return server_checks(ServerConditions(), listing.id, facts, now_ms)
+
+
+def _proven(ref: str, owner: Actor, _: State, at_ms: int) -> Sequence[Event]:
+    return [SlotsSet(ref, at_ms, "ownership_proven", proof=Proof(at_ms, owner), by=owner)]
 
 
 def _named_moderator(person: Person, _: State, at_ms: int) -> Sequence[Event]:
