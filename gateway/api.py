@@ -38,6 +38,7 @@ from settings.model import (
 from votes.queries import Searches
 from watchers.attempt_watch import AttemptWatch
 from watchers.refused_addresses import RefusedAddresses
+from web.static_files import read_static_files
 
 
 @dataclass(frozen=True)
@@ -180,7 +181,8 @@ def _description(settings: Settings) -> Reply:
 def _description_page(settings: Settings) -> Reply:
     from openapi.page import docs_reply
 
-    return docs_reply(deployment(settings), has_site=settings.web.public_url is not None)
+    style = read_static_files().text("site.css")
+    return docs_reply(deployment(settings), style, has_site=settings.web.public_url is not None)
 
 
 def deployment(settings: Settings) -> Deployment:

@@ -20,34 +20,6 @@ from openapi.document import openapi_document
 Node = Mapping[str, Any]
 LONGEST_PATTERN = 48  # longer ones are for programs; the description says it for people
 
-_STYLE = """
-:root { color-scheme: light dark; --line: #8884; --soft: #8882; --link: light-dark(#0b57d0, #8ab4f8); }
-* { box-sizing: border-box; }
-body { margin: 0 auto; max-width: 60rem; padding: 1rem; font: 1rem/1.5 system-ui, sans-serif;
-  overflow-wrap: anywhere; }
-a { color: var(--link); }
-h1 small { font-weight: normal; opacity: .7; }
-h2 { margin-top: 3rem; border-bottom: 1px solid var(--line); }
-h3 { margin: 2rem 0 .25rem; }
-code, pre { font: .875rem/1.5 ui-monospace, monospace; }
-code { background: var(--soft); border-radius: .25rem; padding: .1rem .25rem; }
-pre { background: var(--soft); border-radius: .25rem; padding: .75rem; white-space: pre-wrap; }
-pre code { background: none; padding: 0; }
-table { border-collapse: collapse; width: 100%; margin: .5rem 0; }
-th, td { text-align: left; vertical-align: top; padding: .3rem .6rem .3rem 0; }
-tr { border-top: 1px solid var(--line); }
-details { margin: .25rem 0; }
-summary { cursor: pointer; padding: .3rem 0; }
-details > :not(summary) { margin-left: 1rem; }
-.rule { opacity: .75; }
-nav ul { list-style: none; padding-left: 0; margin: .25rem 0; }
-nav a { display: inline-block; padding: .2rem 0; }
-@media (max-width: 40rem) {
-  tr, th, td { display: block; padding: .1rem 0; }
-}
-"""
-
-
 _WEBHOOKS = {
     "vote": ("webhook", "The vote webhook"),
     "listingEvent": ("other-webhooks", "Webhooks of other events"),
@@ -62,33 +34,38 @@ class _Html(str):
 
 
 @functools.cache
-def docs_reply(deployment: Deployment, *, has_site: bool = False) -> Reply:
-    """Return the answer of `GET /docs`. With a site, the page leads back to it."""
-    style = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
+def docs_reply(deployment: Deployment, style: str, *, has_site: bool = False) -> Reply:
+    """Return the answer of `GET /docs`.
+
+    Args:
+        style: the style of all pages.
+        has_site: true to lead back to the site.
+    """
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     headers = {
-        "content-security-policy": f"default-src 'none'; style-src 'sha256-{style}'; base-uri 'none'; "
+        "content-security-policy": f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; "
         "form-action 'none'; frame-ancestors 'none'",
         "x-content-type-options": "nosniff",
     }
-    content = page(openapi_document(deployment), has_site=has_site).encode()
+    content = page(openapi_document(deployment), style, has_site=has_site).encode()
     return Reply(200, content, headers, content_type="text/html; charset=utf-8")
 
 
-def page(document: Node, *, has_site: bool = False) -> str:
+def page(document: Node, style: str = "", *, has_site: bool = False) -> str:
     info, components = document["info"], document["components"]
     head = _el(
         "head",
         _el("meta", charset="utf-8"),
         _el("meta", name="viewport", content="width=device-width, initial-scale=1"),
         _el("title", f"{info['title']} API {info['version']}"),
-        _Html(f"<style>{_STYLE}</style>"),
+        _Html(f"<style>{style}</style>"),
     )
-    body = _el(
-        "body",
-        *([_el("p", _el("a", "Back to the site", href="/"))] if has_site else []),
-        _el("h1", info["title"], " ", _el("small", info["version"])),
+    home = {"href": "/"} if has_site else {}
+    name = _el("a" if has_site else "span", info["title"], class_="brand", **home)
+    more = _el("a", "OpenAPI 3.1", href="openapi.json", class_="button small end")
+    content = (
+        _el("h1", "API ", _el("span", info["version"], class_="dim")),
         *_prose(info["description"]),
-        _contents(document),
         *(_tag_section(document, tag) for tag in document["tags"]),
         *(
             _section(anchor, title, *_operation(document, document["webhooks"][name]["post"]))
@@ -98,6 +75,12 @@ def page(document: Node, *, has_site: bool = False) -> str:
             "refusals", "Refusals", *(_refusal(document, *item) for item in components["responses"].items())
         ),
         _section("schemas", "Schemas", *(_schema(*item) for item in components["schemas"].items())),
+    )
+    body = _el(
+        "body",
+        _el("a", "Skip to the content", href="#main", class_="skip"),
+        _el("header", name, more, class_="top"),
+        _el("main", _contents(document), _el("div", *content), id="main", class_="docs", tabindex="-1"),
     )
     return "<!doctype html>" + _el("html", head, body, lang="en")
 
@@ -143,15 +126,16 @@ def _contents(document: Node) -> _Html:
             _el("li", _el("a", operation["summary"], href=f"#{operation['operationId']}"))
             for _, _, operation in _operations(document, tag["name"])
         ]
-        lists.append(_el("details", _el("summary", tag["name"]), _el("ul", *links)))
+        lists.append(_el("details", _el("summary", tag["name"]), _el("ul", *links, class_="plain")))
     rest = {
         **{f"#{anchor}": title for anchor, title in _WEBHOOKS.values()},
         "#refusals": "Refusals",
         "#schemas": "Schemas",
-        "openapi.json": "OpenAPI 3.1",
     }
     links = [_el("li", _el("a", text, href=target)) for target, text in rest.items()]
-    return _el("nav", *lists, _el("ul", *links))
+    contents = _el("nav", *lists, _el("ul", *links, class_="plain"), class_="toc", id="contents")
+    summary = _el("summary", "Contents", class_="button")
+    return _el("details", summary, _el("div", contents), class_="filters")
 
 
 def _tag_section(document: Node, tag: Node) -> _Html:

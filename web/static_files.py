@@ -49,6 +49,10 @@ class StaticFiles:
         """Return the path of a file. Raises KeyError if there is none."""
         return PATH.format(digest=self._files[name].digest, name=name)
 
+    def text(self, name: str) -> str:
+        """Return the text of a file. Raises KeyError if there is none."""
+        return self._files[name].content.decode()
+
     def reply(self, request: Request) -> Reply:
         digest, name = request.params
         file = self._files.get(name)
