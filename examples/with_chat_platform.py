@@ -37,6 +37,7 @@ Then read what Ada was told: {{platform_url}}/stand-in/messages
 """
 GREETING_OF_KNOWN = """
 Open {url} and look around. Sign in as one of those who are offered.
+The gateway asks for icons one by one, so they are all there after half a minute.
 To see webhooks come in, use the endpoint {platform_url}/stand-in/receiver
 """
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # the last one comes when a terminal is closed
