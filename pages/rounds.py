@@ -18,6 +18,7 @@ from core.rows import Listing
 from kinds.registry import KINDS
 from listings.eligibility import check
 from pages.platform_facts import ServerChecking
+from people.choices import forget_addresses
 from people.quarantine import sweep_users
 from votes.rules import drop_cooldowns
 
@@ -40,7 +41,7 @@ async def in_rounds(round_: Callable[[], Awaitable[None]], every_seconds: float,
 
 
 async def sweep(tools: Tools) -> None:
-    """Remove expired sessions, quarantines and cooldowns, in slices.
+    """Remove expired sessions, quarantines and cooldowns, and addresses that are not to be kept, in slices.
 
     While the journal takes no writes, the next sweep does it.
     """
@@ -57,6 +58,8 @@ def _slices(tools: Tools) -> Iterator[None]:
         now_ms = tools.clock.now_ms()
         ledger.commit(tools.sessions.sweep(refs, now_ms))
         ledger.commit(sweep_users(state, refs, now_ms))
+        if not tools.keeps_email:
+            ledger.commit(forget_addresses(state, refs, now_ms))
         yield
 
 
