@@ -9,7 +9,7 @@ from functools import partial
 from chatplatform.listing_checks import ServerConditions
 from chatplatform.listing_icons import ListingIcons
 from chatplatform.platform_client import ChatPlatform
-from core.clock import MS_PER_DAY, Clock, Clock
+from core.clock import MS_PER_DAY, Clock
 from core.ledger import Ledger
 from core.rows import Policy
 from core.state import State
@@ -29,6 +29,7 @@ from pages.account.my_data import DOWNLOADS
 from pages.account.sign_in_guards import SignInGuards, sign_in_seal
 from pages.platform_facts import Applications, ServerChecking, ServerLists
 from pages.public.home import HOME_ORDERS
+from pages.public.report import REPORTS
 from pages.rounds import SWEEP_EVERY_SECONDS, ServerRechecks, in_rounds, sweep
 from pages.site_tools import (
     Accounts,
@@ -176,7 +177,8 @@ def _readers(state: State, ownership: Ownership) -> PeopleReaders:
 
 def _accounts(people: People, cookies: PeopleCookies, clock: Clock, secret: bytes) -> Accounts:
     unsubscribing = unsubscribe_seal(secret, secrets.token_bytes)
-    return Accounts(people, cookies, VisitorLimit(DOWNLOADS, clock), unsubscribing)
+    limits = (VisitorLimit(DOWNLOADS, clock), VisitorLimit(REPORTS, clock))
+    return Accounts(people, cookies, *limits, unsubscribing)
 
 
 def _public(readers: PeopleReaders, keeper: ListKeeper, clock: Clock) -> PublicSite:

@@ -74,9 +74,8 @@ async def show(page: PageCall) -> Shown[PublicRanking]:
         links = {name: each for name, each in near.items() if now - MONTHS_KEPT < each <= now}
         return {
             "kind": kind,
-            "day": f"{month_name(month)}-01",
             "is_now": month == now,
-            "links": {name: (f"{month_name(each)}-01", _path(page, each)) for name, each in links.items()},
+            "links": {name: (month_name(each), _path(page, each)) for name, each in links.items()},
             "canonical": _path(page, month),
             "about": ABOUT,
             "is_complete": page.site.public.catalogue.is_complete,
