@@ -96,6 +96,7 @@ def open_api(
         pseudonym=fleet.digest_of,
         tells_owners=bool(delivery.direct_messages),
         edits=settings.review.edits,
+        denied_tags=frozenset(settings.review.denied_tags),
         vote_pseudonym=KeyedDigests(callers.digester.secret).vote,
         invites=egress.invites,
     )

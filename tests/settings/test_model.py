@@ -96,6 +96,7 @@ def test_every_setting_can_be_given_by_the_environment() -> None:
         "redis.ca": str(ROOT / "config.yaml"),
         "web.public_url": "https://bots.example",
         "web.moderators": "200000000000000003, 200000000000000004",
+        "review.denied_tags": "Free Nitro, spam",
         "review.reasons": '[{"key": "spam", "title": "It is spam", "text": "It sends adverts."}]',
         "chat_platform.client_id": "900000000000000001",
     }
@@ -108,6 +109,7 @@ def test_every_setting_can_be_given_by_the_environment() -> None:
     assert settings.webhooks.name_servers == ("192.0.2.1", "[::1]:5353")
     assert settings.webhooks.chat_hosts == ("chat.example", "other.example:8443")
     assert settings.web.moderators == ("200000000000000003", "200000000000000004")
+    assert settings.review.denied_tags == ("free-nitro", "spam")
     assert [reason.key for reason in settings.review.reasons] == ["spam"]
     assert settings.operator.token == SecretStr(TOKEN)
     defaults = dict(leaves(Settings()))
