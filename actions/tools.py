@@ -37,7 +37,8 @@ class Tools:
     """The objects that actions work with. `new_id()` makes ids; `random(n)` gives n random bytes.
 
     `claims` and `pseudonym` are a fleet's: outside of one there are no claims, and pseudonyms are empty.
-    `tells_owners` is true if owners get a message about each decision. `edits` says which version of an
+    `tells_owners` is true if owners get a message about each decision. `keeps_email` is true if users may
+    choose to get mails. `edits` says which version of an
     edited listing the public sees.
     """
 
@@ -69,6 +70,7 @@ class Tools:
     """
     pseudonym: Callable[[str], str] = lambda _: ""
     tells_owners: bool = False
+    keeps_email: bool = False
     edits: EditsShown = "after"
     denied_tags: frozenset[str] = frozenset()
     """The tags that no listing may get, as `tag_of` spells them."""

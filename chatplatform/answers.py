@@ -23,7 +23,8 @@ Answer = Literal["yes", "no", "unknown"]
 
 
 class PlatformUser(msgspec.Struct, frozen=True, gc=False):
-    """A user who has signed in. `avatar` is the hash in the address of the picture."""
+    """A user who has signed in. `avatar` is the hash in the address of the picture. The user has confirmed
+    the address `email` at the platform."""
 
     id: str
     username: str
@@ -168,7 +169,7 @@ def read_user(answer: object) -> PlatformUser | None:
         display_name=_text(fields, "global_name"),
         avatar=_matching(fields, "avatar", _HASH),
         locale=_matching(fields, "locale", _LOCALE),
-        email=_matching(fields, "email", _EMAIL),
+        email=_matching(fields, "email", _EMAIL) if fields.get("verified") is True else None,
     )
 
 

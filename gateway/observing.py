@@ -71,6 +71,7 @@ def _numbers(parts: Parts, connections: Callable[[], dict[str, int]]) -> Sources
         outbox=delivery.outbox,
         attempts=measured.attempts,
         messages=measured.messages if delivery.direct_messages else None,
+        mails=measured.messages if delivery.mails else None,
         suspensions=delivery.suspensions,
         lag=measured.lag,
         bounds=Bounds(

@@ -60,10 +60,14 @@ SHOWN: Mapping[type[Event], Sequence[str]] = {
     ev.SessionsEnded: ("digests", "by"),
     ev.EndingsForgotten: ("before_ms",),
     ev.UserDropped: (),
-    ev.UserSlotsSet: ("role", "naming.is_allowed", "by"),
+    ev.UserSlotsSet: ("role", "naming.is_allowed", "mail.topics", "by"),
     ev.ReminderSet: ("listing", "is_on"),
     ev.ReminderAttempted: (
         *("listing", "number", "outcome"),
+        *("attempt.status", "attempt.error", "attempt.duration_ms"),
+    ),
+    ev.MailAttempted: (
+        *("topic", "listing", "number", "outcome"),
         *("attempt.status", "attempt.error", "attempt.duration_ms"),
     ),
     ev.QuarantineSet: ("quarantine.act", "quarantine.reason", "quarantine.until_ms", "by"),

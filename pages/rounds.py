@@ -21,6 +21,7 @@ from kinds.registry import KINDS, kind_of
 from listings import invites
 from listings.eligibility import check
 from pages.platform_facts import ServerChecking
+from people.choices import forget_addresses
 from people.quarantine import sweep_users
 from votes.rules import drop_cooldowns
 
@@ -46,7 +47,7 @@ async def in_rounds(round_: Callable[[], Awaitable[None]], every_seconds: float,
 
 
 async def sweep(tools: Tools) -> None:
-    """Remove expired sessions, quarantines and cooldowns, in slices.
+    """Remove expired sessions, quarantines and cooldowns, and addresses that are not to be kept, in slices.
 
     While the journal takes no writes, the next sweep does it.
     """
@@ -63,6 +64,8 @@ def _slices(tools: Tools) -> Iterator[None]:
         now_ms = tools.clock.now_ms()
         ledger.commit(tools.sessions.sweep(refs, now_ms))
         ledger.commit(sweep_users(state, refs, now_ms))
+        if not tools.keeps_email:
+            ledger.commit(forget_addresses(state, refs, now_ms))
         yield
 
 

@@ -56,6 +56,8 @@ _NOTICE_TEXTS: Mapping[str, Text] = {
     "struck-some": Text("Votes are struck out, and there are more within that time: do it again."),
     "name-on": Text("Owners, moderators and operators may see your name now."),
     "name-off": Text("Nobody sees your name among top voters any more."),
+    "mail-on": Text("You get e-mails about what you chose."),
+    "mail-off": Text("You get no e-mails any more. Your address is forgotten."),
     "reminder-on": Text("You are reminded when you can vote for it again."),
     "reminder-off": Text("You are not reminded of it any more."),
     "reminders-full": Text("You have as many reminders as one can have. Turn one off, then try again."),

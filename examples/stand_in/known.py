@@ -183,7 +183,7 @@ def application(number: int, name: str, **others: Any) -> dict[str, Any]:
         "id": application_id,
         "name": name,
         "icon": hashlib.md5(name.encode(), usedforsecurity=False).hexdigest(),
-        "description": f"{name} was made to try Votegate with.",
+        "description": f"{name} was made to try this site with.",
         "summary": "",
         "type": None,
         "hook": True,

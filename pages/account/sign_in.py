@@ -107,6 +107,7 @@ def show(page: PageCall) -> Shown[None] | Reply:
         "to": to,
         "platform": _host(page),
         "can_sign_in": _can_sign_in(page),
+        "keeps_email": page.call.tools.keeps_email,
         "site": page.site.sign_in.redirect_uri.removesuffix(CALLBACK),
     }
     return Shown(None, Text("Sign in"), values)
@@ -118,16 +119,23 @@ def start(page: PageCall, _: object) -> Reply:
     A user who is signed in here passes without a question, if the platform still knows the user. After a
     failed attempt the platform asks, because it would refuse to let the user pass again and again.
     """
-    form, sign_in, random = page.visit.form(), page.site.sign_in, page.call.tools.random
+    form = page.visit.form()
     if not _can_sign_in(page):
         raise Again(status=400)  # the page says that the browser would not keep the cookie
+    asks_again = page.visit.visitor is None or form.text("ask") == "again"
+    return to_platform(page, _wanted(form.text("to")), asks_again=asks_again)
+
+
+def to_platform(page: PageCall, to: str, *, asks_again: bool) -> Reply:
+    """Send the browser to the platform, and from there to the page `to`."""
+    sign_in, random = page.site.sign_in, page.call.tools.random
     sign_in.guards.started.take(address_key(page.visit.request.address))
     request = new_sign_in(random(2 * RANDOM_BYTES))
-    under_way = SignInUnderWay(request, _wanted(form.text("to")))
+    under_way = SignInUnderWay(request, to)
     value = sign_in.seal.sealed(under_way, page.call.now_ms)
     at_platform = sign_in_url(
         *(page.site.addresses.authorize_url, sign_in.client_id, sign_in.redirect_uri, request),
-        asks_again=page.visit.visitor is None or form.text("ask") == "again",
+        asks_again=asks_again,
     )
     return see_other(at_platform, cookies=(page.site.accounts.cookies.sign_in.opened(value),))
 

@@ -59,10 +59,10 @@ def test_a_voter_is_reminded_once_and_turns_it_off_from_the_message(
         gateway.advance(DAY)
         page.reload()
         expect(row.get_by_role("link", name="Vote for Test bot")).to_be_visible()
-        page.get_by_role("link", name="1 reminder").click()
+        page.get_by_role("link", name="Notices: 1 new").click()
         expect(page.get_by_text("You can vote for Test bot again.")).to_have_count(1)
         page.get_by_role("button", name="Mark all as read").click()
-        expect(page.get_by_role("link", name="1 reminder")).to_have_count(0)
+        expect(page.get_by_role("link", name="Notices: 1 new")).to_have_count(0)
 
         link = re.search(rf"{visitor.home}(/me/reminders/\S+)>", told(gateway))
         assert link is not None

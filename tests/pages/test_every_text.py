@@ -115,7 +115,7 @@ DATA = [
     *("Ada, who owns bots", "Ben, who votes", "Cleo, who moderates"),
     *(str(value) for value in (*BOT_SUBMISSION.values(), *SERVER_SUBMISSION.values()) if value),
     *SERVER_SUBMISSION["keywords"],
-    *(f"{name} was made to try Votegate with." for name in ("Ready bot", "Fresh bot")),
+    *(f"{name} was made to try this site with." for name in ("Ready bot", "Fresh bot")),
     *(reason.title for reason in ReviewSettings().reasons),
 ]
 

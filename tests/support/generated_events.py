@@ -56,6 +56,9 @@ from core.rows import (
 from core.user_changes import with_sessions
 from core.user_rows import (
     EndedSession,
+    MailChoice,
+    MailSent,
+    MailTopic,
     Naming,
     Quarantine,
     Reminder,
@@ -158,6 +161,20 @@ def sessions_ended(ref: str) -> st.SearchStrategy[ev.SessionsEnded]:
 reminder_messages = st.builds(
     ReminderMessage, times, st.integers(1, 3), st.integers(0, 3), st.none() | times, attempts
 )
+topics: st.SearchStrategy[MailTopic] = st.sampled_from(get_args(MailTopic))
+
+
+def mail_choices(marks: st.SearchStrategy[Any] = st.none()) -> st.SearchStrategy[MailChoice]:  # noqa: B008
+    chosen = st.lists(topics, max_size=2, unique=True).map(tuple)
+    return st.builds(MailChoice, times, chosen, st.none(), st.none() | st.just("a@example.com"), marks)
+
+
+def mails_of_a_user() -> st.SearchStrategy[Any]:
+    """Mails in the order of topics and listings."""
+    counts = (st.integers(1, 3), st.integers(0, 3))
+    sent = st.builds(MailSent, topics, refs, times, *counts, st.none() | times, attempts)
+    found = st.lists(sent, max_size=3, unique_by=lambda each: (each.topic, each.listing))
+    return found.map(lambda each: tuple(sorted(each, key=lambda one: (one.topic, one.listing))))
 
 
 def reminders_of_a_user() -> st.SearchStrategy[Any]:
@@ -181,6 +198,8 @@ def user_rows(ref: str) -> st.SearchStrategy[UserRow]:
         stamps=st.none() | st.builds(UserStamps, later_stamps, stamps),
         reminders=reminders_of_a_user(),
         naming=st.none() | st.builds(Naming, times, st.booleans(), stamps),
+        mail=st.none() | mail_choices(stamps),
+        mails=mails_of_a_user(),
     )
     ended = st.lists(st.builds(EndedSession, times, session_digests(ref)), max_size=2)
     return st.builds(with_sessions, row, st.lists(session_of(ref), max_size=3), ended)
@@ -450,6 +469,7 @@ OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
         role=st.just(UNSET) | roles,
         naming=st.just(UNSET) | st.builds(Naming, times, st.booleans()),
         read_ms=st.just(UNSET) | times,
+        mail=st.just(UNSET) | mail_choices(),
         **managed,
     ),
     ev.EndpointHealthSet: st.builds(ev.EndpointHealthSet, refs, failures, suspensions),
@@ -490,6 +510,17 @@ OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
     ev.ReminderAttempted: st.builds(
         ev.ReminderAttempted,
         user_refs,
+        refs,
+        times,
+        st.integers(1, 3),
+        attempts,
+        st.sampled_from(get_args(Outcome)),
+        st.none() | times,
+    ),
+    ev.MailAttempted: st.builds(
+        ev.MailAttempted,
+        user_refs,
+        topics,
         refs,
         times,
         st.integers(1, 3),

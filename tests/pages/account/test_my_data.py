@@ -31,7 +31,7 @@ def ben(gateway: PeopleGateway) -> Person:
 def test_the_download_has_everything_and_no_secret(gateway: PeopleGateway, ben: Person) -> None:
     answer = ben.get("/me/data.json")
     known = json.loads(answer.content)
-    assert answer.headers["Content-Disposition"] == f'attachment; filename="votegate-{BEN}.json"'
+    assert answer.headers["Content-Disposition"] == f'attachment; filename="my-data-{BEN}.json"'
     assert known["account"]["profile"]["username"] == "ben"
     assert [vote["listing"] for vote in known["votes"]] == [f"bots/{BOT}"]
     assert known["account"]["sessions"]

@@ -64,7 +64,7 @@ def test_a_decision_of_others_is_a_notice_until_it_is_read(gateway: PeopleGatewa
     assert "is denied: It is &lt;b&gt;too&lt;/b&gt; quiet." in told
     gateway.clock.advance(1)
     until = told.partition('name="until" value="')[2].partition('"')[0]
-    assert "· new" not in ada.acted("/me/notices", {"until": until})
+    assert '<li class="new">' not in ada.acted("/me/notices", {"until": until})
     assert "new notice" not in ada.page("/me")
 
 

@@ -143,7 +143,7 @@ def test_what_was_removed_goes_quietly(gateway: PeopleGateway, ben: Person) -> N
     gateway.operate("DELETE", f"/manage/{BOT_REF}")
     gateway.clock.advance(13 * HOUR)
     assert {each["listing"] for each in votes(ben)["votes"]} == {SERVER_REF}
-    assert "reminder" not in words(ben.page("/"))
+    assert "Notices: 1 new" not in words(ben.page("/"))
     assert "You can vote for" not in words(ben.page("/me/notices"))
 
 
@@ -175,19 +175,19 @@ def test_a_reminder_is_one_notice_when_the_cooldown_ends_after_each_vote(
     for number in range(1, 3):
         gateway.clock.advance(12 * HOUR - 1)
         assert "You can vote for" not in words(ben.page("/me/notices"))
-        assert "1 reminder" not in words(ben.page("/"))
+        assert "Notices: 1 new" not in words(ben.page("/"))
         gateway.clock.advance(1)
         told = ben.page("/me/notices")
         assert words(told).count("You can vote for Test bot again.") == 1
         assert f'href="/{BOT_REF}/vote"' in told
-        assert "1 reminder" in words(ben.page("/"))
+        assert "Notices: 1 new" in words(ben.page("/"))
         assert "1 new notice" in words(ben.page("/me"))
         gateway.clock.advance(5 * HOUR)
         assert words(ben.page("/me/notices")).count("You can vote for Test bot again.") == 1
         until = told.partition('name="until" value="')[2].partition('"')[0]
         read = ben.acted("/me/notices", {"until": until})
         assert words(read).count("You can vote for Test bot again.") == 1
-        assert "reminder" not in words(ben.page("/"))
+        assert "Notices: 1 new" not in words(ben.page("/"))
         assert "new notice" not in words(ben.page("/me"))
         vote(gateway, BOT_REF)
         assert "You can vote for" not in words(ben.page("/me/notices")), number
@@ -201,13 +201,13 @@ def test_a_notice_and_what_was_read_survive_a_restart(gateway: PeopleGateway, be
     gateway.start()
     told = ben.page("/me/notices")
     assert words(told).count("You can vote for Test bot again.") == 1
-    assert "· new" in told
+    assert '<li class="new">' in told
     ben.acted("/me/notices", {"until": told.partition('name="until" value="')[2].partition('"')[0]})
     gateway.stop()
     gateway.start()
     again = ben.page("/me/notices")
     assert words(again).count("You can vote for Test bot again.") == 1
-    assert "· new" not in again
+    assert '<li class="new">' not in again
 
 
 def test_one_press_turns_it_off_on_each_page_that_shows_it(gateway: PeopleGateway, ben: Person) -> None:
@@ -281,7 +281,7 @@ def test_of_a_server_that_is_hidden_no_notice_comes_until_it_is_shown_again(
     hidden, shown = (eligibility_checked(SERVER_REF, (), now_ms, *since) for since in ((now_ms, now_ms), ()))
     gateway.on_loop(lambda: gateway.gateway.ledger.commit([hidden]))
     assert "You can vote for" not in words(ben.page("/me/notices"))
-    assert "1 reminder" not in words(ben.page("/"))
+    assert "Notices: 1 new" not in words(ben.page("/"))
     assert votes(ben)["votes"][0]["name"] is None
     assert ben.post("/me/reminders", {"listing": SERVER_REF, "remind": "on"}).status_code == 404
     gateway.on_loop(lambda: gateway.gateway.ledger.commit([shown]))
