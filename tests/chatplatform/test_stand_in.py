@@ -14,6 +14,7 @@ import pytest
 import requests
 
 from chatplatform.authorization import new_sign_in, read_callback, sign_in_url, token_form
+from chatplatform.platform_client import UNKNOWN_INVITE
 from tests.support.gateways import WAIT_SECONDS
 from tests.support.platform_stand_in import (
     ADA,
@@ -442,10 +443,31 @@ def test_a_browser_is_never_sent_to_an_address_that_is_not_registered(stand_in: 
         assert (refused.status_code, refused.headers.get("Location")) == (400, None)
 
 
-def test_pictures_are_pictures(stand_in: StandIn) -> None:
-    picture = requests.get(f"{stand_in.url}/avatars/{ADA}/{'0' * 32}.png", timeout=WAIT_SECONDS)
+@pytest.mark.parametrize(
+    ("code", "server"), [("server-1", GOOD_SERVER), ("for-a-week", GOOD_SERVER), ("friends", None)]
+)
+def test_an_invite_is_as_the_platform_describes_it(stand_in: StandIn, code: str, server: str | None) -> None:
+    plain = asked(stand_in, f"/invites/{code}", "").json()
+    assert (plain["code"], plain.get("guild", {}).get("id")) == (code, server)
+    assert not {"expires_at", "approximate_member_count", "approximate_presence_count"} & plain.keys()
+    query = "?with_counts=true&with_expiration=true"
+    whole = asked(stand_in, f"/invites/{code}{query}", "").json()
+    assert (whole["expires_at"] is None) == (code != "for-a-week")
+    assert ("approximate_presence_count" in whole) == (server is not None)
+
+
+def test_an_invite_that_does_not_exist_is_refused_with_the_platform_s_number(stand_in: StandIn) -> None:
+    answer = asked(stand_in, "/invites/nothing", "")
+    assert (answer.status_code, answer.json()["code"]) == (404, UNKNOWN_INVITE)
+
+
+@pytest.mark.parametrize("size", [64, 128, 256])
+def test_pictures_are_pictures_of_the_size_that_is_asked_for(stand_in: StandIn, size: int) -> None:
+    url = f"{stand_in.url}/avatars/{ADA}/{'0' * 32}.png?size={size}"
+    picture = requests.get(url, timeout=WAIT_SECONDS)
     assert picture.headers["Content-Type"] == "image/png"
     assert picture.content.startswith(b"\x89PNG\r\n\x1a\n")
+    assert picture.content[16:24] == size.to_bytes(4, "big") * 2
 
 
 def test_who_is_not_to_be_asked_again_comes_back_at_once_as_the_same_user(stand_in: StandIn) -> None:
