@@ -231,6 +231,23 @@ class NoteAdded(ManagementEvent, frozen=True, tag="note_added.1"):
     at_ms: int
 
 
+class ListingReported(ManagementEvent, frozen=True, tag="listing_reported.1"):
+    """The user `by` has reported the listing to the moderators. It replaces an open report of the user."""
+
+    ref: str
+    reason: rows.ReportReason
+    text: str
+    at_ms: int
+
+
+class ReportsSettled(ManagementEvent, frozen=True, tag="reports_settled.1"):
+    """A moderator has looked at the reports of a listing, up to and with the one of that stamp."""
+
+    ref: str
+    until: rows.Stamp
+    at_ms: int
+
+
 class VotesRemoved(ManagementEvent, frozen=True, tag="votes_removed.1"):
     """A moderator has removed all votes of these users for a listing. The reason is for its owner; it is
     empty in further parts of one removal.
@@ -580,6 +597,8 @@ ManagedRowEvent = (
     | KeySaved
     | KeyDeleted
     | NoteAdded
+    | ListingReported
+    | ReportsSettled
     | ListingTakenOver
     | VotesRemoved
 )

@@ -29,6 +29,7 @@ from pages.account.my_data import DOWNLOADS
 from pages.account.sign_in_guards import SignInGuards, sign_in_seal
 from pages.platform_facts import Applications, ServerChecking, ServerLists
 from pages.public.lists import HOME_ORDERS
+from pages.public.report import REPORTS
 from pages.rounds import SWEEP_EVERY_SECONDS, ServerRechecks, in_rounds, sweep
 from pages.site_tools import (
     Accounts,
@@ -174,7 +175,8 @@ def _readers(state: State, ownership: Ownership) -> PeopleReaders:
 
 def _accounts(people: People, cookies: PeopleCookies, clock: Clock, secret: bytes) -> Accounts:
     unsubscribing = unsubscribe_seal(secret, secrets.token_bytes)
-    return Accounts(people, cookies, VisitorLimit(DOWNLOADS, clock), unsubscribing)
+    limits = (VisitorLimit(DOWNLOADS, clock), VisitorLimit(REPORTS, clock))
+    return Accounts(people, cookies, *limits, unsubscribing)
 
 
 def _guard_policy(votes: VotesSettings) -> GuardPolicy:

@@ -50,6 +50,8 @@ SHOWN: Mapping[type[Event], Sequence[str]] = {
     ev.VoteCountsMerged: (),
     ev.VoteFlagged: ("user", "rule"),
     ev.NoteAdded: ("by",),
+    ev.ListingReported: ("reason", "by"),
+    ev.ReportsSettled: ("by",),
     ev.ListingTakenOver: ("owner_id", "lost_by", "by"),
     ev.VotesRemoved: ("users", "reason", "by"),
     ev.OwnerMessageQueued: ("to", "decision"),

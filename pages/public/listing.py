@@ -20,7 +20,7 @@ from languages.refusals import Refusal
 from languages.texts import Text
 from listings.invites import check_of, public_invite
 from listings.owners import is_proven
-from pages.owner.vote_numbers import HEIGHT, WIDTH, chart_of
+from pages.charts import chart_of
 from pages.page import AnyPage, Html, Page, PageCall, Shown
 from pages.public.authors import author_of
 from pages.public.lists import CACHED, Wanted, listed_ms, shown_in_lists
@@ -156,16 +156,18 @@ def listing_view(page: PageCall, row: Listing) -> Mapping[str, Any]:
         "updated_at": row.updated_ms,
         "icon_url": page.site.icons.url(row.ref),
         "author": author_of(page, row.owner_id),
-        **({"invite_url": _invite_url(page, row.id)} if kind.known_as == "application" else {}),
+        **({"invite_url": invite_url(page, row)} if kind.known_as == "application" else {}),
         **(_joining(page, row) if kind.has("invites") else {}),
         **{name: value for name, value in written.items() if name in links},
         "state": row.state,
     }
 
 
-def _invite_url(page: PageCall, bot_id: str) -> str:
-    """Return the chat platform's page that adds the bot to a server."""
-    query = urlencode({"client_id": bot_id, "scope": INVITE_SCOPE})
+def invite_url(page: PageCall, row: Listing) -> str | None:
+    """Return the chat platform's page that adds a bot to a server; None for another kind."""
+    if kind_of(row.ref).known_as != "application":
+        return None
+    query = urlencode({"client_id": row.id, "scope": INVITE_SCOPE})
     return f"{page.site.addresses.authorize_url}?{query}"
 
 
@@ -218,7 +220,6 @@ async def _html(page: PageCall, row: Listing, value: Mapping[str, Any], tab: Tab
         "total": _rank(page, row)[1],
         "spark": spark_line([votes for _, votes in days]) if days else "",
         "chart": chart_of((date_of(day), votes) for day, votes in days) if tab == "votes" else None,
-        "size": (WIDTH, HEIGHT),
         "tagline": "" if listed.text == prose else listed.text,
         "links": [(shown, address, urlsplit(address).hostname) for shown, address in kind.links(profile)],
         "is_proven": is_proven(row),

@@ -156,7 +156,7 @@ async def show_home(page: PageCall) -> Shown[Mapping[str, Any]]:
     for kind in KINDS:
         for name, _, order in _home_orders(kind):
             found, _ = await page.site.public.keeper.page(order, None, ON_FIRST)
-            value[name] = _cards(page, found.rows)
+            value[name] = cards(page, found.rows)
 
     async def html() -> Mapping[str, Any]:
         parts = [
@@ -235,7 +235,7 @@ async def _list(page: PageCall, wanted: Wanted, limit: int | None) -> PublicList
         sort=wanted.sort,
         q=wanted.q or None,
         total=total,
-        listings=_cards(page, refs),
+        listings=cards(page, refs),
         next=following,
     )
 
@@ -273,7 +273,7 @@ def _title(wanted: Wanted) -> Text:
     return Text("{kind}: {about}", kind=kind, about=about) if about else kind
 
 
-def _cards(page: PageCall, refs: Iterable[str]) -> tuple[PublicCard, ...]:
+def cards(page: PageCall, refs: Iterable[str]) -> tuple[PublicCard, ...]:
     """Return the listings that are there; packed ones stay packed."""
     listings, month = page.call.state.listings, month_of(page.call.now_ms)
     return tuple(_card(page, listings.peek(ref), month) for ref in refs if ref in listings)

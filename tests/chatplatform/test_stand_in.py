@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, Literal
 from urllib.parse import parse_qsl, urlsplit
+from xml.etree import ElementTree
 
 import msgspec
 import pytest
@@ -461,13 +462,17 @@ def test_an_invite_that_does_not_exist_is_refused_with_the_platform_s_number(sta
     assert (answer.status_code, answer.json()["code"]) == (404, UNKNOWN_INVITE)
 
 
-@pytest.mark.parametrize("size", [64, 128, 256])
-def test_pictures_are_pictures_of_the_size_that_is_asked_for(stand_in: StandIn, size: int) -> None:
-    url = f"{stand_in.url}/avatars/{ADA}/{'0' * 32}.png?size={size}"
-    picture = requests.get(url, timeout=WAIT_SECONDS)
-    assert picture.headers["Content-Type"] == "image/png"
-    assert picture.content.startswith(b"\x89PNG\r\n\x1a\n")
-    assert picture.content[16:24] == size.to_bytes(4, "big") * 2
+@pytest.mark.parametrize(
+    "path", [f"avatars/{ADA}", "embed/avatars", f"app-icons/{BEN}", f"icons/{GOOD_SERVER}"]
+)
+def test_pictures_are_drawn_and_those_of_two_addresses_differ(stand_in: StandIn, path: str) -> None:
+    drawn = []
+    for name in ("0" * 32, "1" * 32):
+        picture = requests.get(f"{stand_in.url}/{path}/{name}.png?size=64", timeout=WAIT_SECONDS)
+        assert picture.headers["Content-Type"] == "image/svg+xml"
+        assert ElementTree.fromstring(picture.text).tag == "{http://www.w3.org/2000/svg}svg"
+        drawn.append(picture.text)
+    assert drawn[0] != drawn[1]
 
 
 def test_who_is_not_to_be_asked_again_comes_back_at_once_as_the_same_user(stand_in: StandIn) -> None:
