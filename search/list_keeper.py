@@ -46,9 +46,10 @@ class ListKeeper:
         """Return the place that a listing with so many votes has in an order by votes, and the total of the
         list; None if the order is not made yet. Listings with equal votes share a place."""
         month, now_ns = month_of(self._clock.now_ms()), self._clock.monotonic_ns()
-        snapshot, is_due = self._orders.newest(order, month, now_ns)
+        _, is_due = self._orders.newest(order, month, now_ns)
         if is_due:
             self._want(order)
+        snapshot = self._orders.last(order, month)
         if snapshot is None:
             return None
         sort_keys = cast("array[int]", snapshot.sort_keys)
