@@ -107,7 +107,8 @@ class Join(Handler):
     def get(self, code: str) -> None:
         server = self.platform.servers.get(self.platform.invites.get(code, {}).get("server") or "")
         name = html.escape(server["name"]) if server is not None else "Nothing"
-        self.finish(f'<!doctype html><html lang="en"><title>{name}</title><h1>{name}</h1></html>')
+        head = f'<link rel="icon" href="data:,"><title>{name}</title>'
+        self.finish(f'<!doctype html><html lang="en">{head}<h1>{name}</h1></html>')
 
 
 class ApplicationRpc(Api):
