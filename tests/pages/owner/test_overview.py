@@ -141,9 +141,9 @@ def test_a_server_has_its_own_page_and_json(gateway: PeopleGateway, ada: Person)
     assert "&lt;i&gt;Circle&lt;/i&gt;" in page
     assert "Ownership" not in page
     shown = json.loads(ada.get(f"/servers/{SERVER}/manage.json").content)
-    assert (shown["kind"], shown["missing"]) == ("servers", [])
+    assert (shown["kind"], shown["missing"]) == ("servers", ["invite"])
     gateway.done("POST", f"/manage/servers/{SERVER}/approve", {})
-    assert json.loads(ada.get(f"/servers/{SERVER}/manage.json").content)["missing"] == ["webhook"]
+    assert json.loads(ada.get(f"/servers/{SERVER}/manage.json").content)["missing"] == ["webhook", "invite"]
 
 
 # -- Ownership --------------------------------------------------------------------------------------------
