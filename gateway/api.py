@@ -66,7 +66,13 @@ class Api:
 
 @contextmanager
 def open_api(
-    runtime: Runtime, store: Store, fleet: Fleet, egress: Egress, delivery: Delivering, searches: Searches
+    runtime: Runtime,
+    store: Store,
+    fleet: Fleet,
+    egress: Egress,
+    delivery: Delivering,
+    searches: Searches,
+    ownership: Ownership,
 ) -> Iterator[Api]:
     """Make the API. Its thread, which reads votes of the journal for streams, ends with the context."""
     settings, ledger = runtime.settings, store.ledger
@@ -91,12 +97,14 @@ def open_api(
         missing_count=egress.guild_counts.missing,
         moderators=moderators,
         sessions=Sessions(ledger.state, moderators, _session_terms(settings.web)),
-        ownership=Ownership(ledger.state),
+        ownership=ownership,
         claims=fleet.claims.holding if fleet.claims is not None else None,
         pseudonym=fleet.digest_of,
         tells_owners=bool(delivery.direct_messages),
+        keeps_email=settings.web.keep_email,
         edits=settings.review.edits,
         vote_pseudonym=KeyedDigests(callers.digester.secret).vote,
+        invites=egress.invites,
     )
     with JournalPages(store.folder, store.journal, VOTE_TAGS) as pages:
         yield Api(

@@ -9,9 +9,10 @@ from functools import partial
 from chatplatform.listing_checks import ServerConditions
 from chatplatform.listing_icons import ListingIcons
 from chatplatform.platform_client import ChatPlatform
-from core.clock import MS_PER_DAY
+from core.clock import MS_PER_DAY, Clock
 from core.ledger import Ledger
 from core.rows import Policy
+from core.state import State
 from gateway.api import Api
 from gateway.branding import PageDrawing
 from gateway.delivery import USER_AGENT
@@ -19,12 +20,16 @@ from gateway.fleet import Fleet
 from gateway.store import Runtime
 from handlers.route import Resource
 from handlers.slices import in_slices
+from listings.notice_counts import NoticeCounts
 from listings.owners import CodeOf, code_maker
+from listings.ownership import Ownership
 from listings.review import PresetReason
+from pages.account.mails import unsubscribe_seal
 from pages.account.my_data import DOWNLOADS
 from pages.account.sign_in_guards import SignInGuards, sign_in_seal
 from pages.platform_facts import Applications, ServerChecking, ServerLists
 from pages.public.lists import HOME_ORDERS
+from pages.public.report import REPORTS
 from pages.rounds import SWEEP_EVERY_SECONDS, ServerRechecks, in_rounds, sweep
 from pages.site_tools import (
     Accounts,
@@ -48,7 +53,7 @@ from serving.observers import Observers
 from settings.model import SiteSettings, VotesSettings
 from settings.site_values import MOST_TEXT_BYTES
 from votes.voted import VotedListings
-from web.cookies import Notices, people_cookies
+from web.cookies import Notices, PeopleCookies, people_cookies
 from web.markdown import Markdown
 from web.other_sites import with_trusted_types
 from web.site import Site
@@ -67,6 +72,7 @@ class PeopleReaders:
     voted: VotedListings
     catalogue: Catalogue
     index: SearchIndex
+    notices: NoticeCounts
 
 
 class PeopleSite:
@@ -83,9 +89,9 @@ class PeopleSite:
     ) -> None:
         settings, clock, digester = runtime.settings, runtime.clock, api.callers.digester
         web, places, state = settings.web, settings.chat_platform, ledger.state
-        self.readers = PeopleReaders(VotedListings(state), Catalogue(state), SearchIndex(state))
-        addresses = Addresses(web.public_url or "", places.authorize_url, places.cdn_url)
-        people = People(api.managed, places.cdn_url)
+        self.readers = _readers(state, api.managed.ownership)
+        addresses = Addresses(web.public_url or "", places.authorize_url, places.cdn_url, places.invite_url)
+        people = People(api.managed, self.readers.notices, places.cdn_url)
         cookies = people_cookies(round(web.session_seconds), are_secure=not web.insecure_cookies)
         audience = people_audience(
             cookies,
@@ -119,7 +125,7 @@ class PeopleSite:
                 PresetReason(each.key, each.title, each.text, each.kind) for each in settings.review.reasons
             ],
             descriptions=Descriptions(drawing.markdown, VisitorLimit(PREVIEWS, clock)),
-            accounts=Accounts(people, cookies, VisitorLimit(DOWNLOADS, clock)),
+            accounts=_accounts(people, cookies, clock, digester.secret),
             sign_in=SigningIn(
                 places.client_id or "",
                 web.redirect_uri or "",
@@ -160,6 +166,17 @@ class PeopleSite:
 def _owner_texts(site: SiteSettings) -> OwnerTexts:
     terms, privacy = (text.markdown if text is not None else None for text in (site.terms, site.privacy))
     return OwnerTexts(Markdown(most_characters=MOST_TEXT_BYTES), terms, privacy)
+
+
+def _readers(state: State, ownership: Ownership) -> PeopleReaders:
+    counts = NoticeCounts(state, ownership)
+    return PeopleReaders(VotedListings(state), Catalogue(state), SearchIndex(state), counts)
+
+
+def _accounts(people: People, cookies: PeopleCookies, clock: Clock, secret: bytes) -> Accounts:
+    unsubscribing = unsubscribe_seal(secret, secrets.token_bytes)
+    limits = (VisitorLimit(DOWNLOADS, clock), VisitorLimit(REPORTS, clock))
+    return Accounts(people, cookies, *limits, unsubscribing)
 
 
 def _guard_policy(votes: VotesSettings) -> GuardPolicy:

@@ -98,11 +98,14 @@ class Descriptions:
 
 @dataclass(frozen=True)
 class Accounts:
-    """People and their sessions, the cookies of their browsers, and the limit of a person's downloads."""
+    """People and their sessions, the cookies of their browsers, the limits of a person's downloads and
+    reports, and the seal of links that turn mails off."""
 
     people: People
     cookies: PeopleCookies
     downloads: VisitorLimit
+    reports: VisitorLimit
+    unsubscribing: ValueSeal[str]
 
     def sender(self, request: Request) -> Person | None:
         """Return the sender of a request, if the session is still valid."""

@@ -24,8 +24,9 @@ from core.user_rows import UserProfile, user_ref
 from languages.language_names import OWN_NAMES, Language, accepted, language_of, named
 from languages.refusals import Refusal
 from languages.texts import Text
+from listings.notice_counts import NoticeCounts
 from pages.shared_texts import ERROR_TEXTS, FIELD_LABELS
-from people.choices import unread_reminders
+from people.choices import keep_address, unread_reminders
 from people.user_sessions import Known, end_sessions, seen
 from ratelimit.bucket import Buckets, Decision, TooManyRequests
 from web.audiences import Audience
@@ -51,6 +52,7 @@ class Person(Struct, frozen=True):
         session_digest: the digest of the session.
         signed_in_ms: when the session began (Unix milliseconds).
         reminders: the number of reminders that the user has not seen yet.
+        notices: the number of notices that the user has not read.
     """
 
     id: str
@@ -61,11 +63,12 @@ class Person(Struct, frozen=True):
     session_digest: str
     signed_in_ms: int
     reminders: int = 0
+    notices: int = 0
 
     @property
     def news(self) -> int:
-        """The number at the bell in the header."""
-        return self.reminders
+        """The number at the bell in the header: all that the page of notices marks as new."""
+        return self.reminders + self.notices
 
 
 PersonVisit = Visit[Person]
@@ -77,6 +80,7 @@ class Addresses(NamedTuple):
     public_url: str
     authorize_url: str
     cdn_url: str
+    invite_url: str = "https://discord.gg"
 
 
 def signed_in(visit: PersonVisit) -> Person:
@@ -129,8 +133,9 @@ class People:
         cdn_url: the address of the chat platform's pictures.
     """
 
-    def __init__(self, tools: Tools, cdn_url: str) -> None:
+    def __init__(self, tools: Tools, counts: NoticeCounts, cdn_url: str) -> None:
         self._tools = tools
+        self._counts = counts
         self._cdn_url = cdn_url
 
     def known(self, value: str | None) -> Person | None:
@@ -163,6 +168,9 @@ class People:
         ended = tools.digester.digest(ends) if ends is not None else None
         digest, now_ms = tools.digester.digest(value), tools.clock.now_ms()
         events = tools.sessions.sign_in(user.id, profile, digest, label, now_ms, ends=ended)
+        if tools.keeps_email:
+            row = tools.ledger.state.users.get(user_ref(user.id))
+            events += keep_address(row, user.email, now_ms, by=user_actor(user.id))
         await tools.ledger.durable(tools.ledger.commit(events))
         return value
 
@@ -190,6 +198,7 @@ class People:
             known.session.digest,
             known.session.opened_ms,
             unread_reminders(self._tools.ledger.state, self._tools.cooldown_ms, row, now_ms),
+            self._counts.unread(row.id, row.read_ms, now_ms),
         )
 
 
@@ -207,13 +216,13 @@ def people_audience(
         known: returns the person with the session of a value.
         acts: the limit of all changes by a person.
     """
-    public_url, authorize_url, cdn_url = addresses
+    public_url, authorize_url, cdn_url, _ = addresses
     own_names = {language: OWN_NAMES[language] for language in brand.languages}
     return Audience(
         cookie=cookies.session,
         known=known,
         actor=lambda person: user_actor(person.id),
-        language=lambda person, request: _language(
+        language=lambda person, request: language_for(
             cookies.language, person, request.headers, brand.languages
         ),
         rules={"signed in": lambda _: True, "moderator": lambda person: person.is_moderator},
@@ -223,7 +232,7 @@ def people_audience(
         notices=notices,
         sign_in=SIGN_IN,
         home=HOME,
-        home_link=Text("To the first page"),
+        home_link=Text("Go to the start page"),
         is_closed=False,
         rest="/{rest*}",
         frame="people/frame.html",
@@ -251,7 +260,7 @@ def _look(cookie: Cookie, headers: Mapping[str, str]) -> str | None:
     return chosen if chosen in LOOKS else None
 
 
-def _language(
+def language_for(
     cookie: Cookie, person: Person | None, headers: Mapping[str, str], offered: Sequence[Language]
 ) -> Language:
     """Return the language of a page: the one chosen here, else that of the account, else of the browser.

@@ -51,6 +51,8 @@ from settings.values import (
     InnerAddress,
     KeyPrefix,
     ListingKind,
+    MailAddress,
+    MailHost,
     NameServers,
     Networks,
     NodeName,
@@ -314,6 +316,7 @@ class ChatPlatformSettings(_Section):
     authorize_url: PlatformUrl = "https://discord.com/oauth2/authorize"
     api_url: PlatformUrl = "https://discord.com/api/v10"
     cdn_url: PlatformUrl = "https://cdn.discordapp.com"
+    invite_url: PlatformUrl = "https://discord.gg"
     client_id: PlatformId | None = None
     client_secret: HeaderSecret | None = None
     bot_token: HeaderSecret | None = None
@@ -329,6 +332,7 @@ class WebSettings(_Section):
     moderator_session_idle_seconds: Seconds = 43_200
     moderator_session_seconds: Seconds = 604_800
     acts_per_minute: Count = 60
+    keep_email: bool = False
     insecure_cookies: bool = False
 
     @property
@@ -364,6 +368,34 @@ class SiteSettings(_Section):
     privacy: TextFile | None = None
     languages: SiteLanguages = LANGUAGES
     powered_by: bool = True
+
+
+class MailSettings(_Section):
+    host: MailHost | None = None
+    port: Annotated[int, Field(ge=1, le=65_535)] = 587
+    tls: Literal["starttls", "tls", "none"] = "starttls"
+    username: Annotated[str, Field(min_length=1, max_length=256)] | None = None
+    password: SecretStr | None = None
+    from_address: MailAddress | None = None
+    timeout_seconds: Annotated[float, Field(gt=0, le=300)] = 10
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> "MailSettings":
+        if self.host is None:
+            return self
+        if self.from_address is None:
+            raise ValueError("mail.from_address is missing; mails come from it")
+        if (self.username is None) != (self.password is None):
+            missing = "username" if self.username is None else "password"
+            raise ValueError(
+                f"mail.{missing} is missing; set both mail.username and mail.password, or neither"
+            )
+        if self.tls == "none" and not is_loopback(self.host):
+            raise ValueError(
+                "mail.tls: none would show the mails to everybody on the way; "
+                "use starttls or tls, or a server on loopback"
+            )
+        return self
 
 
 class DenialReason(_Section):
@@ -487,6 +519,7 @@ class Settings(_Section):
     review: ReviewSettings = ReviewSettings()
     servers: ServersSettings = ServersSettings()
     chat_platform: ChatPlatformSettings = ChatPlatformSettings()
+    mail: MailSettings = MailSettings()
     metrics: MetricsSettings = MetricsSettings()
     log: LogSettings = LogSettings()
 
@@ -546,6 +579,21 @@ def _site_mistakes(settings: Settings) -> Iterator[str]:
         yield (
             "chat_platform.bot_token: tells owners of decisions on listings and where their pages are; "
             "set web.public_url, or leave the token out"
+        )
+    if settings.mail.host is not None and web.public_url is None:
+        yield (
+            "mail.host: mails tell owners of listings and lead to their pages; set web.public_url, "
+            "or leave the mail server out"
+        )
+    if settings.mail.host is not None and not web.keep_email:
+        yield (
+            "mail.host: nobody gets a mail while no address is kept; set web.keep_email: true, "
+            "or leave the mail server out"
+        )
+    if settings.mail.host is None and web.keep_email:
+        yield (
+            "web.keep_email: addresses are kept for mails only, and no server sends any; set mail.host, "
+            "or leave this setting out"
         )
     if settings.guild_counts.source == "platform" and web.public_url is None:
         yield (

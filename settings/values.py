@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, PlainValidator, SecretStr
 
 from grammars.http_urls import PORT
-from grammars.patterns import is_header_value, is_snowflake
+from grammars.patterns import is_header_value, is_mail_address, is_snowflake
 from grammars.service_urls import read_platform_url, read_proxy_url, read_public_url, read_redis_url
 from kinds.registry import KINDS
 from languages.said import in_words
@@ -183,6 +183,8 @@ SealingKeys = Annotated[
 ProxyUrl = Annotated[SecretStr, _read_by(read_proxy_url)]
 RedisUrl = Annotated[SecretStr, _read_by(read_redis_url)]
 PlatformUrl = Annotated[str, AfterValidator(read_platform_url)]
+MailHost = Annotated[str, _matching(r"[A-Za-z0-9.:-]{1,253}", "must be a host name or an address")]
+MailAddress = Annotated[str, only(is_mail_address, "must be an address such as news@bots.example")]
 PublicUrl = Annotated[str, AfterValidator(read_public_url)]
 
 

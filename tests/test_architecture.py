@@ -21,6 +21,8 @@ PURE = [
     "chatplatform/answers.py",
     "direct_messages/message_text.py",
     "languages/language_names.py",
+    "mail/due_mails.py",
+    "mail/mail_text.py",
     *(
         f"webhook/{name}.py"
         for name in (

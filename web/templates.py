@@ -36,6 +36,7 @@ MACROS = {
     "people": "people/parts.html",
     "manage": "people/manage_tabs.html",
     "fields": "people/listing_fields.html",
+    "desk": "people/review_parts.html",
     "public": "people/public_parts.html",
     "servers_parts": "people/conditions.html",
 }

@@ -120,6 +120,12 @@ SERVERS = (
     server(7, "Emil's attic", EMIL),
     server(8, "Made yesterday", ADA, id=snowflake(round(time.time() * 1_000) - DAY_MS)),
 )
+INVITES: dict[str, dict[str, Any]] = {
+    **{f"server-{each['id'][-1]}": {"server": each["id"], "expires_at": None} for each in SERVERS},
+    "for-a-week": {"server": SERVERS[0]["id"], "expires_at": "2026-12-31T12:00:00+00:00"},
+    "friends": {"server": None, "expires_at": None},
+}
+"""The invites by their codes: `server-1` is one to the first server. Every other code is unknown."""
 ROLE: dict[str, Any] = {
     "name": "@everyone",
     "description": None,
@@ -245,6 +251,9 @@ class Platform:
     """The number of servers of each application in the directory."""
     servers: dict[str, dict[str, Any]] = field(
         default_factory=lambda: {each["id"]: dict(each) for each in SERVERS}
+    )
+    invites: dict[str, dict[str, Any]] = field(
+        default_factory=lambda: {code: dict(each) for code, each in INVITES.items()}
     )
     codes: dict[str, Grant] = field(default_factory=dict)
     tokens: dict[str, tuple[str, str]] = field(default_factory=dict)

@@ -1,11 +1,12 @@
 """Users, servers and applications that clients look up, and pictures of the CDN."""
 
 import hashlib
+import html
 import struct
 import zlib
 from typing import Any
 
-from stand_in.answers import NO_ACCESS, UNKNOWN_SERVER, Api, Handler, Refusal
+from stand_in.answers import NO_ACCESS, UNKNOWN_INVITE, UNKNOWN_SERVER, Api, Handler, Refusal
 from stand_in.known import (
     ADA,
     BOT,
@@ -83,6 +84,33 @@ class ServerChannels(Server):
         self.show(shown)
 
 
+class Invite(Api):
+    """`GET /invites/{code}`, for everyone."""
+
+    def get(self, code: str) -> None:
+        found = self.platform.invites.get(code)
+        if found is None:
+            raise UNKNOWN_INVITE
+        server = self.platform.servers.get(found["server"] or "")
+        shown: dict[str, Any] = {"type": 0 if server is not None else 1, "code": code, "channel": None}
+        if server is not None:
+            shown["guild"] = {name: server[name] for name in SHOWN[:4]} | {"nsfw_level": server["nsfw_level"]}
+            if self.get_query_argument("with_counts", "false") == "true":
+                shown |= {name: server[name] for name in SHOWN if name.startswith("approximate")}
+        if self.get_query_argument("with_expiration", "false") == "true":
+            shown["expires_at"] = found["expires_at"]
+        self.show(shown)
+
+
+class Join(Handler):
+    """The page of an invite, to which the button Join leads."""
+
+    def get(self, code: str) -> None:
+        server = self.platform.servers.get(self.platform.invites.get(code, {}).get("server") or "")
+        name = html.escape(server["name"]) if server is not None else "Nothing"
+        self.finish(f'<!doctype html><html lang="en"><title>{name}</title><h1>{name}</h1></html>')
+
+
 class ApplicationRpc(Api):
     def get(self, application_id: str) -> None:
         found = self.platform.applications.get(application_id)
@@ -118,12 +146,13 @@ class OwnApplication(Api):
 
 
 class Picture(Handler):
-    """Any picture of the CDN: a square in a colour of its own."""
+    """Any picture of the CDN: a square in a colour of its own, in the size that is asked for."""
 
     def get(self, path: str) -> None:
         colour = hashlib.sha256(path.encode()).digest()[:3]
-        rows = (b"\0" + colour * 64) * 64
-        header = struct.pack(">IIBBBBB", 64, 64, 8, 2, 0, 0, 0)
+        size = min(int(self.get_query_argument("size", "64")), 512)
+        rows = (b"\0" + colour * size) * size
+        header = struct.pack(">IIBBBBB", size, size, 8, 2, 0, 0, 0)
         chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(rows)), (b"IEND", b""))
         self.set_header("Content-Type", "image/png")
         self.write(b"\x89PNG\r\n\x1a\n")

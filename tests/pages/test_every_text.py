@@ -35,7 +35,7 @@ BRACKETED: Language = "ja"
 SPOKEN_TO = ("title", "aria-label", "placeholder", "alt", "data-label", "data-copied", "data-selected")
 """The attributes that somebody reads."""
 SPOKEN_OF = ("description", "og:title", "og:description")
-OF_DATA = {"code", "pre", "script", "style", "textarea", "time"}
+OF_DATA = {"code", "pre", "script", "style", "textarea", "time", "kbd"}
 VOID = {"br", "hr", "img", "input", "link", "meta"}
 
 
@@ -76,7 +76,7 @@ class Reader(HTMLParser):
         classes = (given.get("class") or "").split()
         in_own_words = tag in OF_DATA or (tag != "html" and "lang" in given)
         if tag not in VOID and (
-            self._silent or in_own_words or {"code", "written", "prose", "version"} & {*classes}
+            self._silent or in_own_words or {"code", "letter", "written", "prose", "version"} & {*classes}
         ):
             self._silent.append(tag)
 

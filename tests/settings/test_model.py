@@ -108,6 +108,7 @@ def test_every_setting_can_be_given_by_the_environment() -> None:
         "site.powered_by": "false",
         "review.reasons": '[{"key": "spam", "title": "It is spam", "text": "It sends adverts."}]',
         "chat_platform.client_id": "900000000000000001",
+        "mail.from_address": "news@bots.example",
     }
 
     settings = from_environment({**{name: str(value) for name, value in shown}, **given, **GIVEN_SECRETS})

@@ -21,6 +21,7 @@ from core.rows import Policy
 from handlers.route import PAGE, Resource
 from languages.language_names import language_of
 from languages.refusals import Refusal
+from pages.account.mails import unsubscribe_seal
 from pages.account.sign_in import CALLBACK, SIGN_IN_PAGES
 from pages.account.sign_in_guards import SignInGuards, sign_in_seal
 from pages.page_rows import rows_of
@@ -184,9 +185,11 @@ class PeopleSite(Client):
         templates = Templates()
         site = Site(templates, audience, self.clock)
         tools = SimpleNamespace(
-            actions=SimpleNamespace(clock=self.clock, random=secrets.token_bytes),
+            actions=SimpleNamespace(clock=self.clock, random=secrets.token_bytes, keeps_email=False),
             addresses=addresses,
-            accounts=Accounts(cast(People, self.people), cookies, acts),
+            accounts=Accounts(
+                cast(People, self.people), cookies, acts, acts, unsubscribe_seal(SECRET, secrets.token_bytes)
+            ),
             platform=platform,
             sign_in=SigningIn(CLIENT_ID, self.redirect_uri, self.seal, guards),
             submissions=SimpleNamespace(server_lists=ServerLists(self.clock)),
