@@ -19,6 +19,7 @@ from babel import Locale
 from babel.dates import (
     DateTimeFormat,
     format_date,
+    format_skeleton,
     format_time,
     format_timedelta,
     get_date_format,
@@ -132,6 +133,9 @@ class LocalFormats:
             "moment": self.moment,
             "clock": self.clock,
             "day": self.day,
+            "short_day": self.short_day,
+            "month": self.month,
+            "short_month": self.short_month,
             "ago": self.ago,
             "until": self.until,
         }
@@ -178,6 +182,17 @@ class LocalFormats:
         """Return a day, which the API writes in ISO 8601."""
         return format_date(date.fromisoformat(iso), locale=self._locale)
 
+    def short_day(self, iso: str) -> str:
+        """Return a day without its year."""
+        return format_skeleton("MMMd", _at_noon(iso), locale=self._locale)
+
+    def month(self, iso: str) -> str:
+        """Return a month, such as 2026-01, with its year."""
+        return format_skeleton("yMMM", _at_noon(f"{iso}-01"), locale=self._locale)
+
+    def short_month(self, iso: str) -> str:
+        return format_date(date.fromisoformat(f"{iso}-01"), "LLL", locale=self._locale)
+
     def ago(self, at_ms: int | None, now_ms: int) -> str:
         """Return a `<time>` element that says how long ago a moment was, such as "2 days ago": no seconds."""
         if at_ms is None:
@@ -201,6 +216,10 @@ class LocalFormats:
 
 def _element(at_ms: int, title: str, text: str, clock: str = "") -> Markup:
     return Markup('<time datetime="{}" title="{}"{}>{}</time>').format(_iso(at_ms), title, clock, text)
+
+
+def _at_noon(iso: str) -> datetime:
+    return datetime.fromisoformat(f"{iso}T12:00:00+00:00")
 
 
 def _iso(at_ms: int) -> str:

@@ -1,9 +1,6 @@
 """Users, servers and applications that clients look up, and pictures of the CDN."""
 
-import hashlib
 import html
-import struct
-import zlib
 from typing import Any
 
 from stand_in.answers import NO_ACCESS, UNKNOWN_INVITE, UNKNOWN_SERVER, Api, Handler, Refusal
@@ -15,15 +12,15 @@ from stand_in.known import (
     OWN_APPLICATION,
     ROLE,
     SHOWN,
-    USERS,
     VIEW_CHANNEL,
     public_user,
 )
+from stand_in.pictures import drawn
 
 
 class Me(Api):
     def get(self) -> None:
-        shown = dict(USERS[self.user_id("identify")])
+        shown = dict(self.platform.users[self.user_id("identify")])
         if "email" not in self.platform.tokens[self._token][1].split():
             shown.pop("email")
         self.show(shown)
@@ -139,23 +136,17 @@ class OwnApplication(Api):
         own = {
             "id": self.platform.client_id,
             "name": "Votegate",
-            "owner": public_user(USERS[ADA]),
+            "owner": public_user(self.platform.users[ADA]),
             "bot": BOT,
         }
         self.show({**OWN_APPLICATION, **own, "approximate_guild_count": servers})
 
 
 class Picture(Handler):
-    """Any picture of the CDN: a square in a colour of its own, in the size that is asked for."""
+    """Any picture of the CDN."""
 
     def get(self, path: str) -> None:
-        colour = hashlib.sha256(path.encode()).digest()[:3]
-        size = min(int(self.get_query_argument("size", "64")), 512)
-        rows = (b"\0" + colour * size) * size
-        header = struct.pack(">IIBBBBB", size, size, 8, 2, 0, 0, 0)
-        chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(rows)), (b"IEND", b""))
-        self.set_header("Content-Type", "image/png")
-        self.write(b"\x89PNG\r\n\x1a\n")
-        for name, content in chunks:
-            checksum = struct.pack(">I", zlib.crc32(name + content))
-            self.write(struct.pack(">I", len(content)) + name + content + checksum)
+        known_as = path.rpartition("/")[2].removesuffix(".png")
+        self.set_header("Content-Type", "image/svg+xml")
+        self.set_header("Cache-Control", "public, max-age=31536000")
+        self.finish(drawn(path, self.platform.shapes.get(known_as)))

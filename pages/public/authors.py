@@ -14,7 +14,7 @@ from grammars.patterns import is_snowflake
 from languages.refusals import Refusal
 from languages.texts import Text
 from pages.page import AnyPage, Page, PageCall, Shown
-from pages.public.lists import CACHED, PublicCard, _cards
+from pages.public.lists import CACHED, PublicCard, cards
 
 MOST_LISTED = 200
 """The listings of an author that are shown, in the order of their votes of this month."""
@@ -54,7 +54,7 @@ def show(page: PageCall) -> Shown[PublicAuthor]:
     refs = [ref for ref in page.call.tools.ownership.refs_of(user_id) if ref in entries]
     if author is None or not refs:
         raise Refusal("no_such_user")
-    found = sorted(_cards(page, refs), key=lambda each: (-each.votes_this_month, each.name))[:MOST_LISTED]
+    found = sorted(cards(page, refs), key=lambda each: (-each.votes_this_month, each.name))[:MOST_LISTED]
     value = PublicAuthor(id=author.id, name=author.name, avatar_url=author.avatar_url, listings=tuple(found))
     html: Mapping[str, Any] = {
         "about": Text("The bots and servers of {name}.", name=author.name),

@@ -20,7 +20,7 @@ from languages.refusals import Refusal
 from languages.texts import Text
 from listings.invites import check_of, public_invite
 from listings.owners import is_proven
-from pages.owner.vote_numbers import HEIGHT, WIDTH, chart_of
+from pages.charts import chart_of
 from pages.page import AnyPage, Html, Page, PageCall, Shown
 from pages.public.authors import author_of
 from pages.public.lists import CACHED, Wanted, listed_ms, shown_in_lists
@@ -220,7 +220,6 @@ async def _html(page: PageCall, row: Listing, value: Mapping[str, Any], tab: Tab
         "total": _rank(page, row)[1],
         "spark": spark_line([votes for _, votes in days]) if days else "",
         "chart": chart_of((date_of(day), votes) for day, votes in days) if tab == "votes" else None,
-        "size": (WIDTH, HEIGHT),
         "tagline": "" if listed.text == prose else listed.text,
         "links": [(shown, address, urlsplit(address).hostname) for shown, address in kind.links(profile)],
         "is_proven": is_proven(row),

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -65,6 +66,11 @@ class StandIn:
         seen: dict[str, Any] = requests.get(self.url + "/stand-in/seen", timeout=WAIT_SECONDS).json()
         times: int = seen["asked"].get(path, 0)
         return times
+
+    def learn(self, told: Path) -> None:
+        """Tell it of more users, applications and servers."""
+        url = f"{self.url}/stand-in/known"
+        assert requests.post(url, data=told.read_bytes(), timeout=WAIT_SECONDS).status_code == 200
 
     def change_application(self, application: str, **fields: object) -> None:
         """Change an application at the platform: its description, or its guild_count."""

@@ -98,7 +98,7 @@ def test_who_is_forgotten_is_named_in_no_listing_that_they_own_or_are_asked_to_o
 
 
 def test_the_servers_of_who_is_forgotten_are_forgotten_too(gateway: PeopleGateway, ben: Person) -> None:
-    unread = "The list of them is not kept"
+    unread = "We do not keep the list of them"
     ben.sign_in_as(BEN, "/servers/new")
     assert unread not in ben.page("/servers/new")
     ben.acted("/me/data", {"word": "erase"})
