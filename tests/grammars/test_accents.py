@@ -35,7 +35,8 @@ def test_the_formulas_are_those_of_the_stylesheet() -> None:
 
 
 def test_the_default_accent_is_that_of_the_stylesheet() -> None:
-    from web.brand_files import DEFAULT_ACCENT, MARK
+    from web.brand import DEFAULT_ACCENT
+    from web.brand_files import MARK
 
     assert f"--accent: {DEFAULT_ACCENT};" in (ROOT / "web/static/site.css").read_text()
     assert f'fill="{DEFAULT_ACCENT}"' in (ROOT / "web/static" / MARK).read_text()
