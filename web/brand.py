@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from grammars.accents import tone
+from grammars.accents import colour_of
 from grammars.colours import read_colour, written
 from languages.language_names import LANGUAGES, Language
 
@@ -17,7 +17,7 @@ DEFAULT_ACCENT = "#3b5bdb"
 
 def fill_of(accent: str) -> str:
     """Return the colour of buttons in the light theme, on which white is readable."""
-    return written(tone("fill", "light", read_colour(accent)))
+    return written(colour_of("fill", "light", read_colour(accent)))
 
 
 class FooterLink(NamedTuple):

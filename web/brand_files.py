@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import NamedTuple
 
-from grammars.accents import tone
+from grammars.accents import colour_of
 from grammars.colours import read_colour, written
 from grammars.logos import Logo, read_logo
 from handlers.late import Late
@@ -102,7 +102,7 @@ class BrandFiles:
             "start_url": "/",
             "scope": "/",
             "display": "minimal-ui",
-            "background_color": written(tone("ground", "light", read_colour(self._accent))),
+            "background_color": written(colour_of("ground", "light", read_colour(self._accent))),
             "theme_color": self._fill,
             "icons": icons,
         }

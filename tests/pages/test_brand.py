@@ -11,7 +11,7 @@ import pytest
 import requests
 from PIL import Image
 
-from grammars.accents import tone
+from grammars.accents import colour_of
 from grammars.colours import read_colour, written
 from tests.support.gateways import BOT, ROOT, eventually
 from tests.support.page_visitor import PageVisitor, check_html, words
@@ -126,7 +126,7 @@ def test_the_accent_is_one_rule_in_a_stylesheet_of_its_own(harbour: PeopleGatewa
 
 
 def test_a_badge_has_the_colour_of_the_platform(harbour: PeopleGateway) -> None:
-    colour = written(tone("fill", "light", read_colour("#0b7a75")))
+    colour = written(colour_of("fill", "light", read_colour("#0b7a75")))
     assert f'fill="{colour}"' in harbour.person(None).get(f"/bots/{BOT}/badge.svg").text
 
 
