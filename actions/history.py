@@ -46,6 +46,7 @@ ACTION_NAMES: Mapping[AuditAction, Text] = {
     "votes_struck": Text("votes struck out"),
     "reports_settled": Text("reports settled"),
     "found_failing": Text("found failing"),
+    "invite_broken": Text("invite found broken"),
     "hidden": Text("hidden"),
     "shown_again": Text("shown again"),
     "taken_over": Text("taken over"),

@@ -55,10 +55,13 @@ AuditAction = Literal[
     "found_failing",
     "hidden",
     "shown_again",
+    "invite_broken",
     "taken_over",
 ]
 FlagRule = Literal["crowded_address", "burst"]
 """Why a vote was flagged: many accounts vote from its address, or many vote for its listing at once."""
+InviteProblem = Literal["gone", "elsewhere", "expires"]
+"""Why an invite is not valid: it does not exist any more, leads to another server, or ends at a time."""
 CheckOutcome = Literal["pass", "fail", "unknown"]
 ReportReason = Literal["does_not_work", "not_as_described", "breaks_rules", "broken_invite", "other"]
 """Why a user reports a listing to the moderators."""
@@ -127,6 +130,7 @@ class Stamps(msgspec.Struct, frozen=True, array_like=True, gc=False):
     claim: Stamp = UNSTAMPED
     proof: Stamp = UNSTAMPED
     eligibility: Stamp = UNSTAMPED
+    invite_check: Stamp = UNSTAMPED
 
 
 NO_STAMPS = Stamps()
@@ -409,6 +413,19 @@ class Eligibility(MapRow, frozen=True):
         return "fail" if "fail" in outcomes else "unknown" if "unknown" in outcomes else "pass"
 
 
+class InviteCheck(MapRow, frozen=True):
+    """The last answer of the chat platform about an invite. A valid one has no `problem`.
+
+    `members` and `online` count the people on its server, approximately; None if the platform does not say.
+    """
+
+    code: str
+    at_ms: int
+    problem: InviteProblem | None = None
+    members: int | None = None
+    online: int | None = None
+
+
 class Attempt(MapRow, frozen=True):
     """One request to an endpoint. Without an answer, `status` is None and `error` the class of the failure.
 
@@ -474,6 +491,7 @@ class Listing(MapRow, frozen=True):
     flags: tuple[VoteFlag, ...] = ()
     reports: Reports | None = None
     eligibility: Eligibility | None = None
+    invite_check: InviteCheck | None = None
     webhook: Webhook | None = None
     keys: tuple[Key, ...] = ()
     revoked: tuple[Revocation, ...] = ()

@@ -163,6 +163,7 @@ SLOTS: Mapping[str, Latest | Joined] = {
     "limits": Latest("limits"),
     "claim": Latest("claim"),
     "eligibility": Latest("eligibility"),
+    "invite_check": Latest("invite_check"),
     "created_ms": Joined(min),
     "taken": Joined(joined_takeovers),
     "keys": Joined(joined_keys, of_owner=True),

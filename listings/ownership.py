@@ -106,6 +106,11 @@ class Ownership:
         lost = self._lost.refs_of(user_id)
         return sorted({*self._owned.refs_of(user_id), *lost}) if lost else self._owned.refs_of(user_id)
 
+    def noticed_by(self, user_id: str) -> Sequence[str]:
+        """Return the listings that may have notices for a user."""
+        asking = self._asked.refs_of(user_id)
+        return sorted({*self.told_of(user_id), *asking}) if asking else self.told_of(user_id)
+
     def asking(self, user_id: str) -> Sequence[str]:
         """Return the listings that ask a user to become an owner, in order. An offer may have lapsed."""
         return self._asked.refs_of(user_id)

@@ -43,7 +43,7 @@ SHOWN: Mapping[type[Event], Sequence[str]] = {
     ev.StatsUpdated: ("server_count", "command_count"),
     ev.SlotsSet: (
         *("action", "actual", "limits.stats", "limits.voters", "webhook.host", "webhook.language", "claim"),
-        *("eligibility.failing_ms", "eligibility.hidden_ms", "by"),
+        *("eligibility.failing_ms", "eligibility.hidden_ms", "invite_check.problem", "by"),
     ),
     ev.EndpointHealthSet: ("failed", "suspension.reason", "suspension.times"),
     ev.VoteCast: ("user", "count", "node"),
@@ -62,10 +62,14 @@ SHOWN: Mapping[type[Event], Sequence[str]] = {
     ev.SessionsEnded: ("digests", "by"),
     ev.EndingsForgotten: ("before_ms",),
     ev.UserDropped: (),
-    ev.UserSlotsSet: ("role", "naming.is_allowed", "by"),
+    ev.UserSlotsSet: ("role", "naming.is_allowed", "mail.topics", "by"),
     ev.ReminderSet: ("listing", "is_on"),
     ev.ReminderAttempted: (
         *("listing", "number", "outcome"),
+        *("attempt.status", "attempt.error", "attempt.duration_ms"),
+    ),
+    ev.MailAttempted: (
+        *("topic", "listing", "number", "outcome"),
         *("attempt.status", "attempt.error", "attempt.duration_ms"),
     ),
     ev.QuarantineSet: ("quarantine.act", "quarantine.reason", "quarantine.until_ms", "by"),

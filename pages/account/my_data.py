@@ -73,7 +73,7 @@ async def download(page: PageCall) -> Reply:
     call = call.rechecked()
     await call.tools.in_slices(known.cooldown_slices(call.now_ms))
     body = msgspec.json.format(msgspec.json.encode(_everything(call, user_id, known)), indent=2)
-    headers = {"content-disposition": f'attachment; filename="votegate-{user_id}.json"'}
+    headers = {"content-disposition": f'attachment; filename="my-data-{user_id}.json"'}
     return Reply(200, body, headers)
 
 
@@ -251,6 +251,8 @@ def _account(row: UserRow) -> dict[str, Any]:
         "stamps": row.known_stamps,
         "read_ms": row.read_ms,
         **naming,
+        **({} if row.mail is None else {"mail": msgspec.to_builtins(row.mail)}),
+        **({} if not row.mails else {"mails": msgspec.to_builtins(row.mails)}),
     }
 
 

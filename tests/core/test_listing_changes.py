@@ -43,6 +43,7 @@ from core.rows import (
     Claim,
     Eligibility,
     HandOver,
+    InviteCheck,
     Key,
     Listing,
     Note,
@@ -76,7 +77,18 @@ from tests.support.slots_set import (
     webhook_saved,
 )
 
-Part = Literal["profile", "counts", "actual", "limits", "webhook", "claim", "proof", "owner", "eligibility"]
+Part = Literal[
+    "profile",
+    "counts",
+    "actual",
+    "limits",
+    "webhook",
+    "claim",
+    "proof",
+    "owner",
+    "eligibility",
+    "invite_check",
+]
 KEY = Key("k1", "first", "d1", "d1", NOW_MS)
 WEBHOOK = Webhook("https://receiver.example/votes", NOW_MS)
 ROW = Listing(
@@ -86,6 +98,7 @@ RENAMED = replace(BOT_PROFILE, name="Renamed")
 STAMP = Stamp(NOW_MS + 1, "a.1")
 LIMIT = Policy(5, 60)
 CHECKS = (ServerCheck("members", "fail", 12, 100, NOW_MS), ServerCheck("icon", "pass", 1, 1, NOW_MS))
+INVITE = InviteCheck("abc123", NOW_MS, None, 1_250, 180)
 OFFERED = HandOver(user_actor(OWNER), NOW_MS, NOW_MS + 5)
 
 PARTS: list[tuple[RowEvent, Part, Listing]] = [
@@ -130,6 +143,7 @@ PARTS: list[tuple[RowEvent, Part, Listing]] = [
         "eligibility",
         replace(ROW, eligibility=Eligibility(NOW_MS, CHECKS, 1, 2)),
     ),
+    (SlotsSet(BOT_REF, NOW_MS, invite_check=INVITE), "invite_check", replace(ROW, invite_check=INVITE)),
 ]
 
 
