@@ -299,7 +299,8 @@ def test_a_withdrawn_approval_takes_the_listing_off_the_site(
     assert f"The approval of Music Box was withdrawn: {reason}" in words(ada.page("/me/notices"))
     assert "Its approval was withdrawn" in words(ada.page(MANAGE))
     assert acts(gateway)[-1] == ("withdrawn", user_actor(CLEO))
-    assert f"approval withdrawn: {reason} · a moderator" in words(ada.page(MANAGE))
+    said = f"approval withdrawn: {reason} It asks for passwords. · a moderator"
+    assert said in words(ada.page(MANAGE))
     swap(gateway, name="Safe again")
     assert "Gone: Music Box New: Safe again" in words(cleo.page(HERE))
     seen = {"seen": str(shown(gateway)["updated_at"]), "confirmed": "yes"}
