@@ -5,10 +5,9 @@ from typing import Annotated, Literal
 from actions.action import Action, Call, Command
 from actions.views import ActorName, Count, ListingName, Moment, NoMore, Success, View, described, example
 from core.due_reminders import due_reminder, ends_ms, standing
-from core.rows import AuditAction
 from core.user_rows import Reminder, ReminderMessage, UserRow, user_ref
 from kinds.registry import KINDS, SAMPLE_REF
-from listings.notices import NoticeSearch, OwnerNotice
+from listings.notices import NoticeDeed, NoticeSearch, OwnerNotice
 from people import choices
 
 NOTICES = 50
@@ -20,13 +19,13 @@ ListingPath = Annotated[
 
 
 class NoticeView(View):
-    """An action of somebody else that notifies an owner."""
+    """Something that an owner reads: an action of somebody else, a suspended endpoint, or an invitation."""
 
     listing: ListingPath
     name: ListingName
     at: Moment
     by: ActorName
-    deed: Annotated[AuditAction, example("approved")]
+    deed: Annotated[NoticeDeed, example("approved")]
     about: Annotated[
         str,
         described("The object of the action, such as the reason of a denial; empty if there is none.", ""),
@@ -86,7 +85,8 @@ async def notices(call: Call, _: None) -> UserNotices:
 
 async def found_for(call: Call, user_id: str) -> NoticeSearch:
     """Return the notices of a user, as far as the owners of listings are known."""
-    search = NoticeSearch(call.state, user_id, call.tools.ownership.told_of(user_id), NOTICES)
+    ownership = call.tools.ownership
+    search = NoticeSearch(call.state, user_id, ownership.noticed_by(user_id), NOTICES, call.now_ms)
     await call.tools.in_slices(search.slices())
     return search
 
@@ -147,7 +147,8 @@ LIST_NOTICES = Action(
     route="GET /manage/users/{id}/notices",
     summary="List a user's notices",
     about=(
-        "A notice tells the user what others did with a listing that the user owns. The site shows "
+        "A notice tells the user what others did with a listing that the user owns, that its endpoint is "
+        "suspended, or that its owner invites the user. The site shows "
         "the same notices."
     ),
     outcome="The newest notices.",

@@ -3,11 +3,13 @@
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from msgspec import UNSET, UnsetType
 
 from core.clock import Clock
 from core.ledger import Ledger
+from core.rows import InviteCheck
 from core.webhook_events import NewDeliveries
 from kinds.registry import kind_of
 from listings.keys import KeyDigester
@@ -20,12 +22,23 @@ from people.user_sessions import Sessions
 from votes.queries import Searches
 
 
+class InviteQuestions(Protocol):
+    """The questions about invites to the chat platform."""
+
+    async def ask(self, server_id: str, code: str) -> InviteCheck | None:
+        """Return the platform's answer about an invite to a server; None while it gives none."""
+
+    def ask_soon(self, ref: str) -> None:
+        """Ask about the invite of a listing again, before its day is over."""
+
+
 @dataclass(frozen=True)
 class Tools:
     """The objects that actions work with. `new_id()` makes ids; `random(n)` gives n random bytes.
 
     `claims` and `pseudonym` are a fleet's: outside of one there are no claims, and pseudonyms are empty.
-    `tells_owners` is true if owners get a message about each decision. `edits` says which version of an
+    `tells_owners` is true if owners get a message about each decision. `keeps_email` is true if users may
+    choose to get mails. `edits` says which version of an
     edited listing the public sees.
     """
 
@@ -57,11 +70,14 @@ class Tools:
     """
     pseudonym: Callable[[str], str] = lambda _: ""
     tells_owners: bool = False
+    keeps_email: bool = False
     edits: EditsShown = "after"
     in_slices: Callable[[Iterable[None]], Awaitable[None]] = field(kw_only=True)
     """Does long work slice by slice, with other requests between them."""
     vote_pseudonym: Callable[[str, str], str] = field(kw_only=True)
     """Returns the pseudonym of a listing and a user, as core/fleet_table.py keeps it."""
+    invites: InviteQuestions | None = None
+    """None for a gateway that does not ask the chat platform."""
 
     def new_deliveries(self) -> NewDeliveries:
         """Return a maker of deliveries for events of listings."""

@@ -30,7 +30,16 @@ from msgspec import UNSET, UnsetType
 from core import rows
 from core.actors import OPERATOR, Actor
 from core.fleet_table import Cooldown
-from core.user_rows import Naming, Quarantine, Role, UserProfile, UserRow, UserSession
+from core.user_rows import (
+    MailChoice,
+    MailTopic,
+    Naming,
+    Quarantine,
+    Role,
+    UserProfile,
+    UserRow,
+    UserSession,
+)
 from kinds.registry import AnyProfile
 
 
@@ -130,6 +139,7 @@ class SlotsSet(ManagementEvent, frozen=True, tag="slots_set.1"):
     claim: rows.Claim | UnsetType | None = UNSET
     proof: rows.Proof | UnsetType | None = UNSET
     eligibility: rows.Eligibility | UnsetType | None = UNSET
+    invite_check: rows.InviteCheck | UnsetType | None = UNSET
 
 
 class ListingRemoved(ManagementEvent, frozen=True, tag="listing_removed.1"):
@@ -218,6 +228,23 @@ class NoteAdded(ManagementEvent, frozen=True, tag="note_added.1"):
 
     ref: str
     text: str
+    at_ms: int
+
+
+class ListingReported(ManagementEvent, frozen=True, tag="listing_reported.1"):
+    """The user `by` has reported the listing to the moderators. It replaces an open report of the user."""
+
+    ref: str
+    reason: rows.ReportReason
+    text: str
+    at_ms: int
+
+
+class ReportsSettled(ManagementEvent, frozen=True, tag="reports_settled.1"):
+    """A moderator has looked at the reports of a listing, up to and with the one of that stamp."""
+
+    ref: str
+    until: rows.Stamp
     at_ms: int
 
 
@@ -321,14 +348,15 @@ class UserDropped(_Event, frozen=True, tag="user_dropped.1"):
 
 
 class UserSlotsSet(ManagementEvent, frozen=True, tag="user_slots_set.1"):
-    """Slots of a user were set: the role, the choice about the name, or the time up to which notices are
-    read. A user without a row gets one with a role only."""
+    """Slots of a user were set: the role, the choice about the name, the time up to which notices are read,
+    or the choice to get mails. A user without a row gets one with a role only."""
 
     ref: str
     at_ms: int
     role: Role | UnsetType | None = UNSET
     naming: Naming | UnsetType = UNSET
     read_ms: int | UnsetType = UNSET
+    mail: MailChoice | UnsetType = UNSET
 
 
 class QuarantineSet(ManagementEvent, frozen=True, tag="quarantine_set.1"):
@@ -361,9 +389,25 @@ class ReminderAttempted(_Event, frozen=True, tag="reminder_attempted.1"):
     next_attempt_ms: int | None
 
 
+class MailAttempted(_Event, frozen=True, tag="mail_attempted.1"):
+    """An attempt at a mail to a user, about what happened up to `about_ms`: see `MailSent`. `number` counts
+    the attempts from 1. `next_attempt_ms` is None after the last."""
+
+    ref: str
+    topic: MailTopic
+    listing: str
+    about_ms: int
+    number: int
+    attempt: rows.Attempt
+    outcome: rows.Outcome
+    next_attempt_ms: int | None
+
+
 ReminderEvent = ReminderSet | ReminderAttempted
 """The events that change the reminders in the row of a user."""
-UserEvent = UserSignedIn | SessionSeen | SessionsEnded | UserSlotsSet | QuarantineSet | ReminderEvent
+UserEvent = (
+    UserSignedIn | SessionSeen | SessionsEnded | UserSlotsSet | QuarantineSet | ReminderEvent | MailAttempted
+)
 """The events that change the row of a user."""
 
 
@@ -553,6 +597,8 @@ ManagedRowEvent = (
     | KeySaved
     | KeyDeleted
     | NoteAdded
+    | ListingReported
+    | ReportsSettled
     | ListingTakenOver
     | VotesRemoved
 )

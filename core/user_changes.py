@@ -8,6 +8,8 @@ those of listings: see `core/sharing.py`.
     quarantines       of each act the later one
     reminders         of each listing the later choice, and of its messages the furthest
     naming            the later choice; of two at one moment, the choice that shows less
+    mail              the later choice; of two at one moment, the choice of fewer topics
+    mails             of each topic and listing the furthest
     read_ms           the greater one
 """
 
@@ -24,6 +26,8 @@ from core.rows import UNSTAMPED, Stamp, greatest_of_each
 from core.user_rows import (
     NO_USER_STAMPS,
     EndedSession,
+    MailChoice,
+    MailSent,
     Naming,
     Quarantine,
     Reminder,
@@ -37,6 +41,8 @@ ENDED_KEPT = 1_000
 """Endings of one user. Nobody signs in so often before sessions are too old to need them."""
 OFF_KEPT = 200
 """The reminders of one user that are off and still remembered. Nobody turns off more while a node is away."""
+MAILS_KEPT = 200
+"""The mails of one user that are remembered. `mailed_ms` tells what it means when there were more."""
 _encode = msgspec.msgpack.Encoder().encode
 
 
@@ -64,10 +70,8 @@ def changed_user(row: UserRow | None, event: ev.UserEvent, stamp: Stamp | None) 
             new = event.quarantine if stamp is None else replace(event.quarantine, stamp=stamp)
             others = tuple(each for each in row.quarantines if each.act != new.act)
             return replace(row, quarantines=_in_order((*others, new)))
-        case ev.ReminderSet() | ev.ReminderAttempted():
-            if row is None:
-                return None
-            return replace(row, reminders=changed_reminders(row.reminders, event, stamp))
+        case ev.ReminderSet() | ev.ReminderAttempted() | ev.MailAttempted():
+            return _with_message(row, event, stamp) if row is not None else None
         case _:
             assert_never(event)
 
@@ -99,6 +103,8 @@ def joined_users(one: UserRow, other: UserRow) -> UserRow:
         read_ms=max(one.read_ms, other.read_ms),
         reminders=joined_reminders(one.reminders, other.reminders),
         naming=joined_namings(one.naming, other.naming),
+        mail=_joined_choices(one.mail, other.mail),
+        mails=_joined_mails(one.mails, other.mails),
     )
     return with_sessions(row, other.sessions, other.ended)
 
@@ -128,9 +134,17 @@ def _with_slots(row: UserRow | None, event: ev.UserSlotsSet, stamp: Stamp | None
         row = replace(row, role=event.role, stamps=stamps)
     if row is not None and event.naming is not UNSET:
         row = replace(row, naming=event.naming if stamp is None else replace(event.naming, stamp=stamp))
+    if row is not None and event.mail is not UNSET:
+        row = replace(row, mail=event.mail if stamp is None else replace(event.mail, stamp=stamp))
     if row is not None and event.read_ms is not UNSET:
         row = replace(row, read_ms=max(event.read_ms, row.read_ms))
     return row
+
+
+def _with_message(row: UserRow, event: ev.ReminderEvent | ev.MailAttempted, stamp: Stamp | None) -> UserRow:
+    if isinstance(event, ev.MailAttempted):
+        return replace(row, mails=_with_attempt(row, event))
+    return replace(row, reminders=changed_reminders(row.reminders, event, stamp))
 
 
 def joined_namings(one: Naming | None, other: Naming | None) -> Naming | None:
@@ -172,8 +186,8 @@ def _with_ended(
 
 def newest_ms_of_user(row: UserRow) -> int:
     """Return the newest time of a stamp or an ended session in the row."""
-    namings = () if row.naming is None else (row.naming,)
-    stamps = [each.stamp for entries in (row.quarantines, row.reminders, namings) for each in entries]
+    choices = (each for each in (row.naming, row.mail) if each is not None)
+    stamps = [each.stamp for entries in (row.quarantines, row.reminders, choices) for each in entries]
     known: list[Stamp] = [*astuple(row.known_stamps), *(stamp for stamp in stamps if stamp is not None)]
     return max([*(stamp.ms for stamp in known), *(ended.ms for ended in row.ended)])
 
@@ -244,3 +258,50 @@ def _kept_reminders(rows: Iterable[Reminder]) -> tuple[Reminder, ...]:
     )
     left = [*(each for each in rows if each.is_on), *off[-OFF_KEPT:]]
     return tuple(sorted(left, key=lambda each: each.listing))
+
+
+# -- Mails -------------------------------------------------------------------------------------------------
+
+
+def mailed_ms(row: UserRow) -> int:
+    """Return the time of which, and of anything earlier, the user gets no mail.
+
+    A row that remembers as many mails as it can has forgotten older ones: they must not be sent again.
+    """
+    set_ms = row.mail.set_ms if row.mail is not None else 0
+    return max(set_ms, min(each.about_ms for each in row.mails)) if len(row.mails) >= MAILS_KEPT else set_ms
+
+
+def _with_attempt(row: UserRow, event: ev.MailAttempted) -> tuple[MailSent, ...]:
+    known = row.mail_sent(event.topic, event.listing)
+    if known is not None and (event.about_ms, event.number) <= (known.about_ms, known.made):
+        return row.mails
+    tries = known.tries if known is not None and event.number > 1 else 0
+    tries += event.outcome != "held"
+    about = (event.topic, event.listing, event.about_ms)
+    mail = MailSent(*about, event.number, tries, event.next_attempt_ms, event.attempt)
+    return _kept_mails((*row.mails, mail))
+
+
+def _joined_choices(one: MailChoice | None, other: MailChoice | None) -> MailChoice | None:
+    if one is None or other is None:
+        return other if one is None else one
+    return max(
+        one, other, key=lambda each: (each.stamp or UNSTAMPED, each.set_ms, -len(each.topics), _encode(each))
+    )
+
+
+def _joined_mails(one: tuple[MailSent, ...], other: tuple[MailSent, ...]) -> tuple[MailSent, ...]:
+    return _kept_mails((*one, *other)) if one and other else one or other
+
+
+def _kept_mails(mails: Iterable[MailSent]) -> tuple[MailSent, ...]:
+    """Return the furthest mail of each topic and listing: the newest of these, in order."""
+    furthest = greatest_of_each(mails, lambda each: f"{each.topic} {each.listing}", _mail_progress)
+    newest = sorted(furthest, key=lambda each: (each.about_ms, each.topic, each.listing))[-MAILS_KEPT:]
+    return tuple(sorted(newest, key=lambda each: (each.topic, each.listing)))
+
+
+def _mail_progress(mail: MailSent) -> tuple[int, int, bool, bytes]:
+    """Rank a mail as `_progress` ranks a message."""
+    return mail.about_ms, mail.made, mail.next_attempt_ms is None, _encode(mail)

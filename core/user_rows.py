@@ -13,12 +13,16 @@ import msgspec
 
 from core.actors import Actor
 from core.rows import UNSTAMPED, Attempt, MapRow, Stamp
+from languages.language_names import Language
 
 USERS = "users/"
 
 Role = Literal["moderator"]
-QuarantinedAct = Literal["sign_in", "submit", "vote"]
+QuarantinedAct = Literal["sign_in", "submit", "vote", "report"]
 """The acts that a quarantine forbids."""
+MailTopic = Literal["decisions", "webhooks", "reports"]
+"""The subjects of e-mails: decisions on the user's listings, endpoints that are suspended, and reports of
+visitors for moderators."""
 
 
 def user_ref(user_id: str) -> str:
@@ -109,6 +113,36 @@ class Naming(MapRow, frozen=True):
     stamp: Stamp | None = None
 
 
+class MailChoice(MapRow, frozen=True):
+    """The user's choice to get e-mails, and the address that the chat platform gave at the last sign-in.
+
+    `set_ms` is the time of the choice: no mail is about anything earlier. `language` is that of the page on
+    which the user chose. Without topics there are no mails, and no address is kept.
+    """
+
+    set_ms: int
+    topics: tuple[MailTopic, ...] = ()
+    language: Language | None = None
+    address: str | None = None
+    stamp: Stamp | None = None
+
+
+class MailSent(MapRow, frozen=True):
+    """The last mail to a user on one topic and one listing, or on all listings if `listing` is empty.
+
+    It is about what happened up to `about_ms`. `made`, `tries`, `next_attempt_ms` and `last` are those of a
+    `ReminderMessage`.
+    """
+
+    topic: MailTopic
+    listing: str
+    about_ms: int
+    made: int
+    tries: int
+    next_attempt_ms: int | None
+    last: Attempt
+
+
 class UserStamps(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """The stamps of a row's parts, which are written independently of each other."""
 
@@ -122,9 +156,9 @@ NO_USER_STAMPS = UserStamps()
 class UserRow(MapRow, frozen=True):
     """A user. `ref` is "users/<id>". `profile` is None before the first sign-in.
 
-    Sessions are in the order of opening and digest, quarantines in that of acts, and reminders in that of
-    listings. The user has read the notices up to `read_ms`: those are in the audit logs of the user's
-    listings, and for reminders they are ends of cooldowns.
+    Sessions are in the order of opening and digest, quarantines in that of acts, reminders in that of
+    listings, and mails in that of topics and listings. The user has read the notices up to `read_ms`: those
+    are in the audit logs of the user's listings, and for reminders they are ends of cooldowns.
     """
 
     ref: str
@@ -138,6 +172,8 @@ class UserRow(MapRow, frozen=True):
     read_ms: int = 0
     reminders: tuple[Reminder, ...] = ()
     naming: Naming | None = None
+    mail: MailChoice | None = None
+    mails: tuple[MailSent, ...] = ()
 
     @property
     def id(self) -> str:
@@ -163,6 +199,14 @@ class UserRow(MapRow, frozen=True):
         """True if owners of listings may see the user's name among their top voters."""
         return self.naming is not None and self.naming.is_allowed
 
+    @property
+    def mailed_topics(self) -> tuple[MailTopic, ...]:
+        """The topics that the user gets mails on; none while no address is known."""
+        return self.mail.topics if self.mail is not None and self.mail.address is not None else ()
+
+    def mail_sent(self, topic: MailTopic, listing: str) -> MailSent | None:
+        return next((each for each in self.mails if (each.topic, each.listing) == (topic, listing)), None)
+
     def quarantine(self, act: QuarantinedAct, now_ms: int) -> Quarantine | None:
         """Return the quarantine of the act that is in force now."""
         return next((each for each in self.quarantines if each.act == act and each.is_in_force(now_ms)), None)
@@ -177,6 +221,7 @@ class UsersView(Mapping[str, UserRow]):
         self._by_session: dict[str, str] = {}
         self._with_role: set[str] = set()
         self._with_reminders: set[str] = set()
+        self._with_mail: set[str] = set()
         self._named: set[int] = set()
         self.refs: Sequence[str] = self._refs
         """Sorted, for paging."""
@@ -186,6 +231,8 @@ class UsersView(Mapping[str, UserRow]):
         """The refs of users with a role."""
         self.with_reminders: Collection[str] = self._with_reminders
         """The refs of users with reminders that are on."""
+        self.with_mail: Collection[str] = self._with_mail
+        """The refs of users who get mails."""
         self.named: AbstractSet[int] = self._named
         """The ids, as the vote table has them, of users whose names owners may see among their top voters."""
 
@@ -232,6 +279,8 @@ class UserTable(UsersView):
             self._with_role.add(row.ref)
         if row.reminders_on:
             self._with_reminders.add(row.ref)
+        if row.mailed_topics:
+            self._with_mail.add(row.ref)
         if row.lets_name:
             self._named.add(int(row.id))
 
@@ -240,4 +289,5 @@ class UserTable(UsersView):
             self._by_session.pop(session.digest, None)
         self._with_role.discard(row.ref)
         self._with_reminders.discard(row.ref)
+        self._with_mail.discard(row.ref)
         self._named.discard(int(row.id))

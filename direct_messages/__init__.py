@@ -6,6 +6,6 @@ of each attempt as an event.
 Invariants. An attempt has an outcome in the log, or it is made again under the same nonce, which the platform
 posts once. No webhook waits for a message: they share neither slots nor queues.
 
-Reading order: `message_text` (the texts), `message_attempts` (attempts and their outcomes), `owner_notifier`
-and `reminder_notifier` (which message is due).
+Reading order: `message_text` (the texts), `message_attempts` (attempts and their outcomes), `timers` (when to
+look), `owner_notifier` and `reminder_notifier` (which message is due).
 """

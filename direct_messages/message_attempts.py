@@ -1,18 +1,19 @@
-"""Attempts at direct messages, and their outcomes.
+"""Attempts at messages to people, and their outcomes. A transport takes a message to its user.
 
-    open the channel -> is the message still due? -> post it -> outcome
+    open the way -> is the message still due? -> send it -> outcome
 
-The platform limits all messages together, so one attempt runs at a time. A refusal of the platform is final:
-its bot may not write to this user, there is no such user, or the bot token is wrong. After any other failure
-the next attempt comes as for a webhook: some retries, each a fixed delay after the failure before it, and
-then the pauses of a suspended endpoint, up to the age at which a webhook expires. A limit of the platform
-uses up no try.
+There are two transports: direct messages of the chat platform, below, and e-mail (mail/mail_server.py). The
+platform limits all messages together, so one attempt runs at a time. A refusal of the platform is final: its
+bot may not write to this user, there is no such user, or the bot token is wrong. After any other failure the
+next attempt comes as for a webhook: some retries, each a fixed delay after the failure before it, and then
+the pauses of a suspended endpoint, up to the age at which a webhook expires. A limit of the platform uses up
+no try.
 """
 
 import logging
 import math
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from chatplatform.platform_client import PlatformAway
 from core.clock import Clock
@@ -21,6 +22,9 @@ from direct_messages.message_text import Message
 from webhook.attempts import LEAST_BACKOFF_MS, RetryPolicy, ended_ms
 from webhook.sender import Trouble, dated_back, log_bug
 
+M = TypeVar("M")
+"""A message, as its transport takes it."""
+Taken = TypeVar("Taken", contravariant=True)
 log = logging.getLogger(__name__)
 
 CANNOT_MESSAGE = {50_007, 50_278}
@@ -93,45 +97,77 @@ class Messenger(Protocol):
     async def post(self, channel_id: str, content: str, nonce: str) -> None: ...
 
 
-class Messages:
+class NotSent(Exception):
+    """A transport could not send a message."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.error)
+        self.failure = failure
+
+
+class Transport(Protocol[Taken]):
+    async def send(self, user_id: str, compose: Callable[[], Taken | None]) -> bool:
+        """Send a message, and return True; False if it is not due any more. Raises NotSent.
+
+        Args:
+            compose: is called right before the message leaves. It returns None if that is not due any more.
+        """
+
+
+class DirectMessages:
+    """The transport of the chat platform."""
+
+    def __init__(self, messenger: Messenger) -> None:
+        self._messenger = messenger
+
+    async def send(self, user_id: str, compose: Callable[[], Message | None]) -> bool:
+        try:
+            channel_id = await self._messenger.channel(user_id)
+            message = compose()
+            if message is None:
+                return False
+            await self._messenger.post(channel_id, message.text, message.nonce)
+        except PlatformAway as away:
+            raise NotSent(failure_of(away)) from None
+        return True
+
+
+class Messages(Generic[M]):
     """Makes the attempts at one kind of messages."""
 
     def __init__(
-        self, name: str, failing: Trouble, messenger: Messenger, policy: RetryPolicy, clock: Clock
+        self, name: str, failing: Trouble, transport: Transport[M], policy: RetryPolicy, clock: Clock
     ) -> None:
         """Make attempts at messages that the log calls `name`.
 
         Args:
-            failing: the lines for a platform that fails; the first one has a place for the error.
+            failing: the lines for a transport that fails; the first one has a place for the error.
         """
         self.policy = policy
         self._name = name
         self._failing = failing
-        self._messenger = messenger
+        self._transport = transport
         self._clock = clock
         self._is_failing = False
 
     async def attempt(
-        self, listing: str, user_id: str, compose: Callable[[], Message | None], tries: int, since_ms: int
+        self, listing: str, user_id: str, compose: Callable[[], M | None], tries: int, since_ms: int
     ) -> Fate | None:
         """Send a message about a listing.
 
         Args:
-            compose: is called once the channel is open, and returns None if the message is not due any more.
+            compose: see `Transport`.
             tries, since_ms: see `fate_of`.
 
         Returns None if the message is not due any more.
         """
         started_ns = self._clock.monotonic_ns()
         try:
-            channel_id = await self._messenger.channel(user_id)
-            message = compose()
-            if message is None:
+            if not await self._transport.send(user_id, compose):
                 return None
-            await self._messenger.post(channel_id, message.text, message.nonce)
             failure = None
-        except PlatformAway as away:
-            failure = failure_of(away)
+        except NotSent as error:
+            failure = error.failure
         except Exception as bug:
             log_bug(f"{self._name} {listing}", bug)
             failure = INTERNAL
@@ -139,7 +175,7 @@ class Messages:
         return fate_of(self.policy, tries, since_ms, failure, *dated_back(self._clock, started_ns))
 
     def _log(self, failure: Failure | None) -> None:
-        """Log when the platform begins to fail, and when it works again."""
+        """Log when the transport begins to fail, and when it works again."""
         was_failing, self._is_failing = self._is_failing, failure is not None and not failure.is_final
         if failure is not None and self._is_failing and not was_failing:
             log.warning(self._failing.begins, failure.error)

@@ -24,7 +24,7 @@ from core.events import (
 )
 from core.rows import OwnerMessage
 from core.state import State
-from direct_messages.message_attempts import Messages, Messenger
+from direct_messages.message_attempts import DirectMessages, Messages, Messenger
 from direct_messages.message_text import Message, owner_message
 from webhook.attempts import RetryPolicy, due_at_ms
 from webhook.sender import Outcome, Trouble
@@ -66,7 +66,8 @@ class OwnerNotifier:
         """
         self.wake = asyncio.Event()
         self._state = state
-        self._messages = Messages("the message to the owner of", _FAILING, messenger, policy, clock)
+        transport = DirectMessages(messenger)
+        self._messages = Messages("the message to the owner of", _FAILING, transport, policy, clock)
         self._public_url = public_url
         self._clock = clock
         self._waiting: dict[str, _Waiting] = {}

@@ -2,22 +2,20 @@
 
     vote, reminder --record--> timer -> due? -> attempt -> outcome --record-->
 
-A message is due if the reminder is on and the cooldown of the last vote is over (core/due_reminders.py). A
-timer only says when to look; the rows at that time decide what is sent. So a crash forgets nothing: after a
-start all reminders are looked at, in slices. The outcome of an attempt is kept in the user's row, with the
-end of the cooldown that it is about.
+A message is due if the reminder is on and the cooldown of the last vote is over (core/due_reminders.py). The
+rows decide what is sent, so a crash forgets nothing: after a start all reminders are looked at. The outcome
+of an attempt is kept in the user's row, with the end of the cooldown that it is about.
 
 A user who takes no messages is not asked again before they turn a reminder on again. In a fleet, the node
-with the lease for reminders sends them. All times of `_Timer` are steady time (core/clock.py).
+with the lease for reminders sends them.
 
 Invariant: one message for each vote, or none.
 """
 
 import asyncio
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import partial
-from heapq import heappop, heappush
 from typing import NamedTuple
 
 from core.clock import Clock, moment
@@ -39,13 +37,14 @@ from core.events import (
 )
 from core.ledger import Ledger
 from core.user_rows import USERS, Reminder, ReminderMessage, UserRow, user_ref
-from direct_messages.message_attempts import Messages, Messenger
+from direct_messages.message_attempts import DirectMessages, Messages, Messenger
 from direct_messages.message_text import Message, reminder_message
+from direct_messages.timers import Timers
 from webhook.attempts import RetryPolicy, due_at_ms
 from webhook.sender import Outcome, Trouble
 
-SLICE_REMINDERS, PAUSE_MS = 128, 1
-"""The most reminders of one slice of a look at many, but for the last user's; and the pause after it."""
+SLICE_REMINDERS = 128
+"""The most reminders of one slice of a look at many, but for the last user's."""
 _FAILING = Trouble(
     "no user can be reminded by a message (%s): it is tried again",
     "users are reminded by messages again",
@@ -53,13 +52,6 @@ _FAILING = Trouble(
 _CHANGING_LISTINGS = (ListingReviewed, ListingSaved, ListingMerged, ListingRemoved, SlotsSet)
 _Key = tuple[str, str]
 """A user and a listing, by their refs."""
-
-
-class _Timer(NamedTuple):
-    """When to look at a reminder, once the record at `position` is durable."""
-
-    due_ms: int
-    position: int
 
 
 class _Due(NamedTuple):
@@ -93,29 +85,23 @@ class ReminderNotifier:
             public_url: where users find the pages of listings.
             cooldown_ms: how long after a vote a user may vote again.
         """
-        self.wake = asyncio.Event()
+        self._timers = Timers[_Key]()
+        self.wake: asyncio.Event = self._timers.wake
         self._ledger = ledger
         self._state = ledger.state
-        self._messages = Messages("a reminder for", _FAILING, messenger, policy, clock)
+        self._messages = Messages("a reminder for", _FAILING, DirectMessages(messenger), policy, clock)
         self._public_url = public_url
         self._cooldown_ms = cooldown_ms
         self._clock = clock
-        self._timers: dict[_Key, _Timer] = {}
-        self._heap: list[tuple[int, _Key]] = []
-        """The timers by their times. An entry whose timer has moved is skipped."""
         self._hidden: defaultdict[str, set[str]] = defaultdict(set)
         """By listing that is not public now: the users with a due reminder of it."""
-        self._looking = deque([self._look_at_all()])
-        """The running looks at many reminders. Each yields after a slice."""
+        self._timers.add_look(self._look_at_all())
         self._looks_again = False
-        self._now_ms = self._durable = 0
 
     # -- timers ----------------------------------------------------------------------------------------
 
     def on_durable(self) -> None:
-        """Look again if anything is due: most records become durable long before that."""
-        if self._heap and self._heap[0][0] <= self._clock.steady_ms():
-            self.wake.set()
+        self._timers.wake_if_due(self._clock.steady_ms())
 
     def on_record(self, position: int, events: Sequence[Event]) -> None:
         """Read a committed record."""
@@ -129,8 +115,7 @@ class ReminderNotifier:
                 continue
             elif isinstance(event, _CHANGING_LISTINGS):
                 if users := self._hidden.pop(event.ref, None):
-                    self._looking.append(self._look_at_users(users, event.ref, position))
-                    self.wake.set()
+                    self._timers.add_look(self._look_at_users(users, event.ref, position))
             elif isinstance(event, VotesMerged):
                 if with_reminders:
                     self._looks_again = True  # a leaf may hold very many users
@@ -140,7 +125,7 @@ class ReminderNotifier:
 
     def _read_of_user(self, position: int, event: Event) -> None:
         if isinstance(event, ReminderSet) and not event.is_on:
-            self._timers.pop((event.ref, event.listing), None)
+            self._timers.remove((event.ref, event.listing))
         elif isinstance(event, ReminderSet | ReminderAttempted | UserMerged):
             self._look_at_user(event.ref, position)
         elif isinstance(event, UserErased):
@@ -178,16 +163,7 @@ class ReminderNotifier:
 
     def _time(self, row: UserRow, reminder: Reminder, position: int) -> None:
         """Set the timer of a reminder, or take it away if nothing is to be sent."""
-        key, due_ms = (row.ref, reminder.listing), self._due_ms(row, reminder)
-        known = self._timers.pop(key, None)
-        if due_ms is None:
-            return
-        if known is not None and abs(known.due_ms - due_ms) <= 1:
-            self._timers[key] = known  # the same, by clocks that are read at two moments
-            return
-        heappush(self._heap, (due_ms, key))
-        self._timers[key] = _Timer(due_ms, position)
-        self.wake.set()
+        self._timers.set((row.ref, reminder.listing), self._due_ms(row, reminder), position)
 
     def _due_ms(self, row: UserRow, reminder: Reminder) -> int | None:
         """Return the steady time at which a message is due; None if there is none to send."""
@@ -203,55 +179,27 @@ class ReminderNotifier:
 
     # -- attempts --------------------------------------------------------------------------------------
 
-    def look(self) -> bool:
-        """Look at some reminders; return False once all were looked at."""
-        if not self._looking and self._looks_again:
-            self._looks_again = False
-            self._looking.append(self._look_at_all())
-        if self._looking and next(self._looking[0], self) is self:
-            self._looking.popleft()
-        return bool(self._looking)
-
     def take(self, now_ms: int, durable: int) -> Sequence[_Due]:
         """Return the message that is due. Look at a slice of reminders before."""
-        self._now_ms, self._durable = now_ms, durable
-        if self.look():
+        if self._looks_again and not self._timers.has_looks:
+            self._looks_again = False
+            self._timers.add_look(self._look_at_all())
+        if self._timers.run_slice(now_ms, durable):
             return []
         for _ in range(SLICE_REMINDERS):  # very many may be over at once
-            key = self._next_due()
+            key = self._timers.next_due()
             if key is None:
                 break
             wall_ms = self._clock.now_ms()
             due = self._due(key, wall_ms)
             if due is not None:
-                del self._timers[key]
+                self._timers.remove(key)
                 return [due]
             self._put_off(key, wall_ms)
         return []
 
     def next_due_ms(self) -> int | None:
-        if self._looking:
-            return self._now_ms + PAUSE_MS
-        first = self._first()
-        if first is None or (first[1].due_ms <= self._now_ms and first[1].position > self._durable):
-            return None  # a record that becomes durable wakes the sender
-        return first[1].due_ms
-
-    def _first(self) -> tuple[_Key, _Timer] | None:
-        """Return the earliest timer."""
-        while self._heap:
-            due_ms, key = self._heap[0]
-            timer = self._timers.get(key)
-            if timer is not None and timer.due_ms == due_ms:
-                return key, timer
-            heappop(self._heap)
-        return None
-
-    def _next_due(self) -> _Key | None:
-        first = self._first()
-        if first is None or first[1].due_ms > self._now_ms or first[1].position > self._durable:
-            return None
-        return first[0]
+        return self._timers.next_due_ms()
 
     def _due(self, key: _Key, now_ms: int) -> _Due | None:
         """Return the message of a reminder that is due now; None if there is none."""
@@ -273,7 +221,7 @@ class ReminderNotifier:
 
         `now_ms` is the time at which there was nothing to send: the cooldown may end a moment later.
         """
-        del self._timers[key]
+        self._timers.remove(key)
         row, listing = self._state.users.get(key[0]), self._state.listings.get(key[1])
         reminder = row.reminder(key[1]) if row is not None else None
         if row is None or reminder is None or listing is None:

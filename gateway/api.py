@@ -66,7 +66,13 @@ class Api:
 
 @contextmanager
 def open_api(
-    runtime: Runtime, store: Store, fleet: Fleet, egress: Egress, delivery: Delivering, searches: Searches
+    runtime: Runtime,
+    store: Store,
+    fleet: Fleet,
+    egress: Egress,
+    delivery: Delivering,
+    searches: Searches,
+    ownership: Ownership,
 ) -> Iterator[Api]:
     """Make the API. Its thread, which reads votes of the journal for streams, ends with the context."""
     settings, ledger = runtime.settings, store.ledger
@@ -91,12 +97,14 @@ def open_api(
         missing_count=egress.guild_counts.missing,
         moderators=moderators,
         sessions=Sessions(ledger.state, moderators, _session_terms(settings.web)),
-        ownership=Ownership(ledger.state),
+        ownership=ownership,
         claims=fleet.claims.holding if fleet.claims is not None else None,
         pseudonym=fleet.digest_of,
         tells_owners=bool(delivery.direct_messages),
+        keeps_email=settings.web.keep_email,
         edits=settings.review.edits,
         vote_pseudonym=KeyedDigests(callers.digester.secret).vote,
+        invites=egress.invites,
     )
     with JournalPages(store.folder, store.journal, VOTE_TAGS) as pages:
         yield Api(
@@ -180,8 +188,9 @@ def _description(settings: Settings) -> Reply:
 
 def _description_page(settings: Settings) -> Reply:
     from openapi.page import docs_reply
+    from web.brand_files import accent_style
 
-    style = read_static_files().text("site.css")
+    style = read_static_files().text("site.css") + accent_style(settings.site.accent)
     return docs_reply(deployment(settings), style, has_site=settings.web.public_url is not None)
 
 
@@ -189,6 +198,8 @@ def deployment(settings: Settings) -> Deployment:
     """Return the numbers of a deployment that its API's description says."""
     limits, webhooks = settings.limits, settings.webhooks
     return Deployment(
+        name=settings.site.name,
+        contact=settings.site.contact,
         stats=_window(limits.stats),
         voters=_window(limits.voters),
         failures=_window(limits.failures),

@@ -6,9 +6,10 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass
 from ipaddress import ip_address
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chatplatform.platform_client import ChatPlatform, PlatformAccess, open_chat_platform
+from chatplatform.server_invites import ServerInvites
 from core.clock import Clock, moment
 from core.state import State
 from core.version import VERSION
@@ -19,6 +20,7 @@ from gateway.store import Runtime, Store
 from grammars.service_urls import read_proxy_url
 from guild_counts.counts import NoCounts, OperatorCounts, PlatformCounts, open_http_counts
 from handlers.public import GuildCounts
+from listings.ownership import Ownership
 from listings.webhooks import WebhookPolicy
 from outbound.client import HttpClient, open_client
 from outbound.local_addresses import LocalAddresses
@@ -30,6 +32,9 @@ from webhook.notifier import WebhookNotifier
 from webhook.outbox import Outbox, OutboxPolicy
 from webhook.sender import Notifier, Sender
 from webhook.suspension_log import SuspensionLog
+
+if TYPE_CHECKING:
+    from mail.mail_notifier import MailNotifier
 
 
 @asynccontextmanager
@@ -76,7 +81,8 @@ class Egress:
     guild_counts: GuildCounts
     """The source of actual server counts."""
     platform: ChatPlatform | None
-    """None without pages for people."""
+    invites: ServerInvites | None
+    """The questions about invites to servers. There is neither without pages for people."""
 
     @property
     def asked_counts(self) -> PlatformCounts | None:
@@ -86,15 +92,22 @@ class Egress:
 
 @dataclass(frozen=True)
 class Delivering:
-    """Queueing and sending of deliveries, and of direct messages if there is a bot token."""
+    """Queueing and sending of deliveries, of direct messages if there is a bot token, and of mails."""
 
     outbox: Outbox
     suspensions: SuspensionLog
     webhooks: WebhookNotifier
     direct_messages: Sequence[OwnerNotifier | ReminderNotifier]
     """Empty without a bot token."""
+    mails: "MailNotifier | None"
+    """None without a mail server."""
     senders: Sequence[Sender[Any]]
-    """The sender of webhooks, and those of direct messages."""
+    """The sender of webhooks, and those of direct messages and mails."""
+
+    @property
+    def has_messages(self) -> bool:
+        """True if users get messages outside of the site."""
+        return bool(self.direct_messages) or self.mails is not None
 
 
 @asynccontextmanager
@@ -114,11 +127,12 @@ async def open_egress(runtime: Runtime, state: State, own: Sequence[socket.socke
         )
         client = await stack.enter_async_context(opening_client)
         counts = await stack.enter_async_context(_open_guild_counts(settings, state, runtime.clock))
-        platform = None
+        platform, invites = None, None
         if settings.web.public_url is not None:
             opening = open_platform(settings.chat_platform, settings.web, webhooks, runtime.clock)
             platform = await stack.enter_async_context(opening)
-        yield Egress(guard, request_builder(webhooks, guard), client, counts, platform)
+            invites = ServerInvites(platform, runtime.clock)
+        yield Egress(guard, request_builder(webhooks, guard), client, counts, platform, invites)
 
 
 @asynccontextmanager
@@ -139,7 +153,9 @@ async def _open_guild_counts(settings: Settings, state: State, clock: Clock) -> 
             yield opened
 
 
-def delivering(runtime: Runtime, store: Store, fleet: Fleet, egress: Egress) -> Delivering:
+def delivering(
+    runtime: Runtime, store: Store, fleet: Fleet, egress: Egress, ownership: Ownership
+) -> Delivering:
     settings, clock, ledger = runtime.settings, runtime.clock, store.ledger
     retries = retry_policy(settings.webhooks)
     outbox = Outbox(outbox_policy(settings.webhooks), retries, ledger.state, moment(clock))
@@ -151,16 +167,21 @@ def delivering(runtime: Runtime, store: Store, fleet: Fleet, egress: Egress) -> 
             notifier, ledger, clock, lambda: store.journal.durable_position, runtime.spawn, may_send
         )
 
-    senders = [sender(webhooks, fleet.may_send_webhooks)]
+    senders, mails = [sender(webhooks, fleet.may_send_webhooks)], None
+    if settings.mail.host is not None:
+        from gateway.mailing import mail_notifier
+
+        mails = mail_notifier(runtime, store, ownership, retries)
+        senders.append(sender(mails, fleet.may_send_reminders))
     if egress.platform is None or settings.chat_platform.bot_token is None:
-        return Delivering(outbox, suspensions, webhooks, (), senders)
+        return Delivering(outbox, suspensions, webhooks, (), mails, senders)
     public_url = settings.web.public_url or ""
     owners = OwnerNotifier(ledger.state, egress.platform, retries, public_url, clock)
     reminders = ReminderNotifier(
         ledger, egress.platform, retries, public_url, settings.votes.cooldown_ms, clock
     )
     senders += [sender(owners, fleet.may_send_webhooks), sender(reminders, fleet.may_send_reminders)]
-    return Delivering(outbox, suspensions, webhooks, (owners, reminders), senders)
+    return Delivering(outbox, suspensions, webhooks, (owners, reminders), mails, senders)
 
 
 def target_guard(

@@ -71,6 +71,7 @@ def _numbers(parts: Parts, connections: Callable[[], dict[str, int]]) -> Sources
         outbox=delivery.outbox,
         attempts=measured.attempts,
         messages=measured.messages if delivery.direct_messages else None,
+        mails=measured.messages if delivery.mails else None,
         suspensions=delivery.suspensions,
         lag=measured.lag,
         bounds=Bounds(
@@ -105,4 +106,10 @@ def loops(parts: Parts) -> Loops:
     platform, counts = parts.egress.platform, parts.egress.asked_counts
     if counts is not None and platform is not None:
         found["server_counts"] = partial(counts.run, platform.guild_count)
+    if parts.egress.invites is not None:
+        from pages.rounds import InviteRechecks  # with the pages for people, which are there then
+
+        rechecks = InviteRechecks(store.ledger, parts.runtime.clock, parts.egress.invites, parts.fleet.asks)
+        found["due_invites"] = partial(rechecks.run, parts.runtime.stop)
+        found["invite_answers"] = rechecks.answer
     return found

@@ -9,26 +9,32 @@ from functools import partial
 from chatplatform.listing_checks import ServerConditions
 from chatplatform.listing_icons import ListingIcons
 from chatplatform.platform_client import ChatPlatform
-from core.clock import MS_PER_DAY
+from core.clock import MS_PER_DAY, Clock
 from core.ledger import Ledger
 from core.rows import Policy
+from core.state import State
 from gateway.api import Api
+from gateway.branding import PageDrawing
 from gateway.delivery import USER_AGENT
 from gateway.fleet import Fleet
 from gateway.store import Runtime
 from handlers.route import Resource
 from handlers.slices import in_slices
+from listings.notice_counts import NoticeCounts
 from listings.owners import CodeOf, code_maker
+from listings.ownership import Ownership
 from listings.review import PresetReason
+from pages.account.mails import unsubscribe_seal
 from pages.account.my_data import DOWNLOADS
 from pages.account.sign_in_guards import SignInGuards, sign_in_seal
 from pages.platform_facts import Applications, ServerChecking, ServerLists
 from pages.public.lists import HOME_ORDERS
+from pages.public.report import REPORTS
 from pages.rounds import SWEEP_EVERY_SECONDS, ServerRechecks, in_rounds, sweep
 from pages.site_tools import (
     Accounts,
-    Addresses,
     Descriptions,
+    OwnerTexts,
     PublicSite,
     SigningIn,
     SiteTools,
@@ -36,7 +42,7 @@ from pages.site_tools import (
     Voting,
 )
 from pages.table import PEOPLE_PAGES
-from pages.visitors import People, VisitorLimit, people_audience
+from pages.visitors import Addresses, People, VisitorLimit, people_audience
 from pages.voting.vote_challenges import VoteChallenges
 from pages.voting.vote_guards import GuardPolicy, VoteGuards
 from search.catalogue import Catalogue
@@ -44,13 +50,13 @@ from search.index import SearchIndex
 from search.list_keeper import ListKeeper
 from search.list_orders import ListOrders
 from serving.observers import Observers
-from settings.model import VotesSettings
+from settings.model import SiteSettings, VotesSettings
+from settings.site_values import MOST_TEXT_BYTES
 from votes.voted import VotedListings
-from web.cookies import Notices, people_cookies
+from web.cookies import Notices, PeopleCookies, people_cookies
 from web.markdown import Markdown
 from web.other_sites import with_trusted_types
 from web.site import Site
-from web.templates import Templates
 from webhook.messages import curl_command
 
 PREVIEWS = Policy(20, 60)
@@ -66,6 +72,7 @@ class PeopleReaders:
     voted: VotedListings
     catalogue: Catalogue
     index: SearchIndex
+    notices: NoticeCounts
 
 
 class PeopleSite:
@@ -78,28 +85,30 @@ class PeopleSite:
         fleet: Fleet,
         api: Api,
         platform: ChatPlatform,
-        templates: Templates,
-        markdown: Markdown,
+        drawing: PageDrawing,
     ) -> None:
         settings, clock, digester = runtime.settings, runtime.clock, api.callers.digester
         web, places, state = settings.web, settings.chat_platform, ledger.state
-        self.readers = PeopleReaders(VotedListings(state), Catalogue(state), SearchIndex(state))
-        addresses = Addresses(web.public_url or "", places.authorize_url, places.cdn_url)
-        people = People(api.managed, places.cdn_url)
+        self.readers = _readers(state, api.managed.ownership)
+        addresses = Addresses(web.public_url or "", places.authorize_url, places.cdn_url, places.invite_url)
+        people = People(api.managed, self.readers.notices, places.cdn_url)
         cookies = people_cookies(round(web.session_seconds), are_secure=not web.insecure_cookies)
         audience = people_audience(
             cookies,
             Notices(cookies.notice, digester.secret, clock, secrets.token_bytes),
             people.known,
             VisitorLimit(Policy(web.acts_per_minute, 60), clock),
-            *(addresses.public_url, addresses.authorize_url, addresses.cdn_url),
+            addresses,
+            drawing.brand,
         )
-        self._site = Site(templates, audience, clock)
+        self._site = Site(drawing.templates, audience, clock)
         orders = ListOrders(self.readers.catalogue, state.vote_counts, secrets.randbits(40))
         self.readers.catalogue.watchers.append(orders.moved)
         first_use = fleet.claims.first_use if fleet.claims is not None else None
         self._tools = SiteTools(
             actions=api.managed,
+            brand=drawing.brand,
+            texts=_owner_texts(settings.site),
             addresses=addresses,
             platform=platform,
             icons=ListingIcons(platform, clock, places.cdn_url),
@@ -115,8 +124,8 @@ class PeopleSite:
             reasons=[
                 PresetReason(each.key, each.title, each.text, each.kind) for each in settings.review.reasons
             ],
-            descriptions=Descriptions(markdown, VisitorLimit(PREVIEWS, clock)),
-            accounts=Accounts(people, cookies, VisitorLimit(DOWNLOADS, clock)),
+            descriptions=Descriptions(drawing.markdown, VisitorLimit(PREVIEWS, clock)),
+            accounts=_accounts(people, cookies, clock, digester.secret),
             sign_in=SigningIn(
                 places.client_id or "",
                 web.redirect_uri or "",
@@ -152,6 +161,22 @@ class PeopleSite:
         await observers.once("list_orders", partial(self._tools.public.keeper.prepare, HOME_ORDERS))
         if gc.get_freeze_count():  # the state is spared collections, and so is what was learned from it
             gc.freeze()
+
+
+def _owner_texts(site: SiteSettings) -> OwnerTexts:
+    terms, privacy = (text.markdown if text is not None else None for text in (site.terms, site.privacy))
+    return OwnerTexts(Markdown(most_characters=MOST_TEXT_BYTES), terms, privacy)
+
+
+def _readers(state: State, ownership: Ownership) -> PeopleReaders:
+    counts = NoticeCounts(state, ownership)
+    return PeopleReaders(VotedListings(state), Catalogue(state), SearchIndex(state), counts)
+
+
+def _accounts(people: People, cookies: PeopleCookies, clock: Clock, secret: bytes) -> Accounts:
+    unsubscribing = unsubscribe_seal(secret, secrets.token_bytes)
+    limits = (VisitorLimit(DOWNLOADS, clock), VisitorLimit(REPORTS, clock))
+    return Accounts(people, cookies, *limits, unsubscribing)
 
 
 def _guard_policy(votes: VotesSettings) -> GuardPolicy:

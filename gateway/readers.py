@@ -6,8 +6,8 @@ which effects begin. A bug in a reader keeps the record from the readers behind 
 observer (`serving/observers.py`):
 
 1. The outbox is first, because a vote that it misses reaches no owner before the next start.
-2. `SuspensionLog` logs a suspension right behind the outbox that takes it into account. `OwnerNotifier` and
-   `ReminderNotifier` come next: they send, too.
+2. `SuspensionLog` logs a suspension right behind the outbox that takes it into account. `OwnerNotifier`,
+   `ReminderNotifier` and `MailNotifier` come next: they send, too.
 3. The searches come before anything that answers requests: no erasure may leave a voter behind.
 4. The public endpoints forget buckets of what was removed and count what other nodes counted.
 5. The fleet is told last of all that acts: it captures facts as they are after the record. `Forgetting`
@@ -46,6 +46,7 @@ def _of_records(parts: Parts) -> list[Reader]:
         delivery.webhooks.on_record,
         observing("suspension_log", delivery.suspensions.on_record),
         *(each.on_record for each in delivery.direct_messages),
+        *([delivery.mails.on_record] if delivery.mails else []),
         parts.searches.on_record,
         api.public.on_record,
         *([fleet.forgetting.on_record, fleet.outgoing.on_record, fleet.identity.on_record] if fleet else []),
@@ -55,9 +56,9 @@ def _of_records(parts: Parts) -> list[Reader]:
         observing("security_log", security_log.on_record),
         observing("vote_tally", measured.votes.on_record),
         observing("attempt_tally", measured.attempts.on_record),
-        *([observing("message_tally", measured.messages.on_record)] if delivery.direct_messages else []),
+        *([observing("message_tally", measured.messages.on_record)] if delivery.has_messages else []),
         *([counts.on_record] if counts else []),
-        *([people.voted.on_record, people.catalogue.on_record] if people else []),
+        *([people.voted.on_record, people.catalogue.on_record, people.notices.on_record] if people else []),
         *([observing("search_index", people.index.on_record)] if people else []),
         api.watch.on_record,
     ]
@@ -68,6 +69,7 @@ def _of_durability(parts: Parts) -> list[Callable[[], None]]:
     return [
         delivery.webhooks.on_durable,
         *(each.on_durable for each in delivery.direct_messages),
+        *([delivery.mails.on_durable] if delivery.mails else []),
         *([fleet.publisher.wake] if fleet else []),
         parts.api.feed.wake,
     ]

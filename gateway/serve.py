@@ -32,6 +32,7 @@ from gateway.store import Runtime, Store, empty_state, given_secrets, held_folde
 from handlers.route import bound
 from handlers.routes import ROUTES
 from listings.keys import KeyDigester
+from listings.ownership import Ownership
 from operators.operator_pages import OPERATOR_ROUTES
 from operators.recent_errors import RecentErrors
 from serving.application import ApplicationPolicy, RunningRequests, make_application
@@ -107,7 +108,7 @@ class Gateway:
     clock: Clock
     ledger: Ledger
     senders: Sequence[Sender[Any]]
-    """The sender of webhooks, and those of direct messages where there is a bot token."""
+    """The sender of webhooks, and those of direct messages and mails where the settings want them."""
     digester: KeyDigester
     reload: Callable[[Settings | None], None]
     """Reads the certificate again and, with valid settings, the operator's tokens and the sealing keys."""
@@ -187,8 +188,8 @@ async def serve(
 
 
 def _hide_secrets(redactor: Redactor, settings: Settings, store: Store) -> None:
-    platform, secrets = settings.chat_platform, store.secrets
-    given = [each.get_secret_value() for each in (platform.client_secret, platform.bot_token) if each]
+    platform, secrets, mail = settings.chat_platform, store.secrets, settings.mail.password
+    given = [each.get_secret_value() for each in (platform.client_secret, platform.bot_token, mail) if each]
     for secret in (*secrets.operator_tokens, secrets.digest, *store.folder.keys.to_text().split(), *given):
         redactor.hide(secret)
 
@@ -199,8 +200,9 @@ async def _built(
     """Build the other parts, and let them read the log."""
     searches = Searches(store.ledger.state)
     fleet = await stack.enter_async_context(_opened_fleet(runtime, store, searches))
-    delivery = delivering(runtime, store, fleet, egress)
-    api = stack.enter_context(open_api(runtime, store, fleet, egress, delivery, searches))
+    ownership = Ownership(store.ledger.state)
+    delivery = delivering(runtime, store, fleet, egress, ownership)
+    api = stack.enter_context(open_api(runtime, store, fleet, egress, delivery, searches, ownership))
     sites, measured = sites_of(runtime, store, fleet, api, egress), instruments(runtime, store, errors)
     parts = Parts(runtime, front, store, egress, searches, fleet, delivery, api, sites, measured)
     subscribe(parts)

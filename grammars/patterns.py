@@ -17,6 +17,10 @@ import re
 MAX_SNOWFLAKE = (1 << 64) - 1
 HEADER_VALUE = r"^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$"
 """The value of a header that we send for somebody (RFC 9110, 5.5): visible ASCII, on one line."""
+_ATEXT, _HOST_LABEL = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+", r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
+MAIL_ADDRESS = rf"^(?=.{{3,254}}$)(?=[^@]{{1,64}}@){_ATEXT}(?:\.{_ATEXT})*@{_HOST_LABEL}(?:\.{_HOST_LABEL})*$"
+"""The address of a mailbox (RFC 5321, 4.1.2) in ASCII, without quotes. So it is one word of a header, and can
+neither end the header nor name a second mailbox."""
 
 _CONTROLS, _ALL_CONTROLS = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f", r"\x00-\x1f\x7f-\x9f"
 _LINE_SEPARATORS = r"\u2028\u2029"
@@ -62,6 +66,8 @@ NOT_IN_PROSE = _CONTROLS + _BIDI_EMBEDDINGS
 ONE_LINE = _seen(_BLANK, NOT_ON_ONE_LINE)
 PROSE = _seen(_BLANK + r"\t\n\r" + _LINE_SEPARATORS + _BIDI_MARKS, NOT_IN_PROSE)
 TEXT = f"^[^{NOT_IN_PROSE}]*$"
+PAIR = r"^(?! |: )[^\n]{1,60}?: [^\n]+$"
+"""A name and what it means, such as `/play: Plays a song`: the first colon with a space splits the line."""
 
 
 def _snowflake_pattern() -> str:
@@ -85,11 +91,17 @@ CHAT_WEBHOOK_URL = (
     r"(?:[?#]|$)"
 )
 _HEADER_VALUE = re.compile(HEADER_VALUE)
+_MAIL_ADDRESS = re.compile(MAIL_ADDRESS)
 
 
 def is_header_value(text: str) -> bool:
     """Return true for a text that a header can have as it is."""
     return _HEADER_VALUE.fullmatch(text) is not None
+
+
+def is_mail_address(text: str) -> bool:
+    """Return true for the address of a mailbox that mails can be sent to."""
+    return _MAIL_ADDRESS.fullmatch(text) is not None
 
 
 def is_snowflake(text: str) -> bool:

@@ -30,7 +30,14 @@ Code = (
     | Literal["owns_already", "too_many_owners", "listing_exists", "not_in_review", "is_denied"]
     | Literal["is_approved", "not_approved", "no_change", "other_version", "owner_proves", "no_code"]
     | Literal["owner_proven", "owner_proven_server", "own_listing", "keys_need_approval", "too_many_keys"]
-    | Literal["votes_need_approval", "voted_too_soon", "quarantined", "quarantined_without_end"]
+    | Literal[
+        "not_public",
+        "no_reports",
+        "votes_need_approval",
+        "voted_too_soon",
+        "quarantined",
+        "quarantined_without_end",
+    ]
     | Literal["moderator_by_settings", "too_many_reminders", "delivery_pending", "too_many_pending"]
     | Literal["too_many_tests", "not_suspended", "nothing_to_probe", "not_signed"]
     | Literal["method_not_allowed", "place_lost", "unavailable", "search_unavailable", "not_ready", "cut_off"]
@@ -40,7 +47,8 @@ Code = (
     | Literal["list_too_long", "too_low", "too_high"]
     | Literal["no_snowflake", "named_twice", "names_the_owner", "not_later", "wrong_length", "nothing_seen"]
     | Literal["not_one_line", "control_character", "direction_changed", "not_one_way", "end_alone"]
-    | Literal["not_offered"]
+    | Literal["not_offered", "not_a_pair", "not_an_invite", "invite_gone", "invite_elsewhere"]
+    | Literal["invite_expires"]
     | Literal["not_one_of", "page_out_of_range", "query_too_long", "not_a_cursor", "not_an_event_id"]
     | Literal["url_too_long", "url_not_ascii", "not_http", "url_with_user", "url_authority", "url_port"]
     | Literal["url_zone", "url_ipv6", "url_ipv4", "host_too_long", "host_dots", "label_too_long"]
@@ -260,7 +268,15 @@ SAID: Mapping[Code, Said] = {
         {"most": 10},
         summary="The listing has all the keys it may have",
     ),
-    # Votes, users and webhooks
+    # Reports, votes, users and webhooks
+    "not_public": Said(
+        409, Text("Only a public listing can be reported."), summary="The listing is not public"
+    ),
+    "no_reports": Said(
+        409,
+        Text("The listing has no open report. Another moderator may have settled it."),
+        summary="No report is open",
+    ),
     "votes_need_approval": Said(
         409, Text("Only an approved listing can be voted for."), summary="The listing is not approved"
     ),
@@ -420,8 +436,27 @@ SAID: Mapping[Code, Said] = {
         "choose no end of a time without its beginning", Text("Choose the beginning of the time, too.")
     ),
     "not_offered": _field("must be one of the choices", Text("Choose one of the offered values.")),
+    "not_a_pair": _field(
+        "must be a name, a colon with a space, and what it means, such as /play: Plays a song",
+        Text("Write a name, a colon with a space, and what it means, such as /play: Plays a song"),
+    ),
+    "not_an_invite": _field(
+        "must be an invite, such as https://discord.gg/abc123, or its code",
+        Text("This is no invite. Copy one from the server, such as https://discord.gg/abc123."),
+    ),
+    "invite_gone": _field(
+        "does not exist at the chat platform, or has ended: make an invite that never expires",
+        Text("This invite does not exist, or has ended. Make one that never expires."),
+    ),
+    "invite_elsewhere": _field(
+        "leads to another server: make an invite in this one",
+        Text("This invite leads to another server. Make one in this server."),
+    ),
+    "invite_expires": _field(
+        "expires: make an invite that never does", Text("This invite expires. Make one that never does.")
+    ),
     # Parameters of a query or a path
-    "not_one_of": _field("must be one of {choices}", choices="sign_in, submit, vote"),
+    "not_one_of": _field("must be one of {choices}", choices="sign_in, submit, vote, report"),
     "page_out_of_range": _field("must be from 1 to {most}", most=500),
     "query_too_long": _field("must not be longer than {most} characters", most=100),
     "not_a_cursor": _field("must be the `next` of another page"),

@@ -57,6 +57,7 @@ class Sources:
 
     Args:
         messages: counts direct messages; None where none are sent.
+        mails: counts mails; None where none are sent.
         readiness: returns the reason why the gateway is not ready; None if it is.
         connections: returns the connections of clients: `open`, `refused` and `closed_for_others`.
         fleet: returns the node as `Fleet.metered` describes it; None outside of a fleet.
@@ -72,6 +73,7 @@ class Sources:
     outbox: Outbox
     attempts: AttemptTally
     messages: MessageTally | None
+    mails: MessageTally | None
     suspensions: SuspensionLog
     lag: LoopLag
     bounds: Bounds
@@ -114,6 +116,7 @@ class Collectors:
             self._of_snapshots,
             self._of_webhooks,
             self._of_messages,
+            self._of_mails,
             lambda: _of_fleet(self._sources.fleet()),
             self._of_observers,
             self._of_concerns,
@@ -332,6 +335,15 @@ class Collectors:
             "Messages to owners that wait to be sent, including those of other nodes of a fleet.",
             len(self._sources.ledger.state.listings.untold),
         )
+
+    def _of_mails(self) -> Iterator[Family]:
+        if self._sources.mails is not None:
+            yield counter(
+                "mail_attempts",
+                "Attempts to send e-mails, by outcome of the e-mail and class of the error.",
+                {tuple(kind): number for kind, number in self._sources.mails.mails.items()},
+                ("outcome", "error"),
+            )
 
 
 def _copied(part: Part) -> Sequence[Family]:

@@ -1,14 +1,23 @@
-"""The choices of a user: reminders of listings, and the name among the top voters that owners see.
+"""The choices of a user: reminders of listings, mails, and the name among the top voters that owners see.
 
 Invariant: a user has a bounded number of reminders, one for each listing at most, and is named only after
-choosing to be. `core/due_reminders.py` tells from the votes which reminders are due.
+choosing to be. An address of a user is kept only while the user wants mails.
+
+`core/due_reminders.py` tells from the votes which reminders are due.
 """
 
-from core.actors import Actor
+from collections.abc import Collection, Iterable
+from typing import get_args
+
+from msgspec.structs import replace
+
+from core.actors import GATEWAY, Actor
 from core.due_reminders import due_reminders, holds, standing
 from core.events import Event, ReminderSet, UserSlotsSet
 from core.state import State
-from core.user_rows import Naming, UserRow, user_ref
+from core.user_rows import MailChoice, MailTopic, Naming, UserRow, user_ref
+from grammars.patterns import is_mail_address
+from languages.language_names import Language
 from languages.refusals import Refusal
 
 REMINDERS_MOST = 100
@@ -73,3 +82,51 @@ def set_naming(state: State, user_id: str, now_ms: int, *, is_allowed: bool, by:
     if row.lets_name == is_allowed:
         return []
     return [UserSlotsSet(row.ref, now_ms, naming=Naming(now_ms, is_allowed), by=by)]
+
+
+def set_mail_topics(
+    state: State,
+    user_id: str,
+    topics: Collection[str],
+    language: Language | None,
+    now_ms: int,
+    *,
+    by: Actor,
+) -> list[Event]:
+    """Let the user get mails on these topics, and on no others. Unknown topics are left out.
+
+    Without a topic the address is forgotten. Changes nothing if the topics are the same. Raises Refusal.
+    """
+    row = state.users.get(user_ref(user_id))
+    if row is None:
+        raise Refusal("no_such_user")
+    known = row.mail or MailChoice(0)
+    chosen: tuple[MailTopic, ...] = tuple(each for each in get_args(MailTopic) if each in topics)
+    if chosen == known.topics:
+        return []
+    choice = MailChoice(now_ms, chosen, language, known.address if chosen else None)
+    return [UserSlotsSet(row.ref, now_ms, mail=choice, by=by)]
+
+
+def keep_address(row: UserRow | None, address: str | None, now_ms: int, *, by: Actor) -> list[Event]:
+    """Keep the address that the chat platform has just told of a user who wants mails.
+
+    Args:
+        address: None if the platform told none that the user has confirmed.
+    """
+    if row is None or row.mail is None or not row.mail.topics:
+        return []
+    known = address if address is not None and is_mail_address(address) else None
+    if known == row.mail.address:
+        return []
+    return [UserSlotsSet(row.ref, now_ms, mail=replace(row.mail, address=known, stamp=None), by=by)]
+
+
+def forget_addresses(state: State, refs: Iterable[str], now_ms: int) -> list[Event]:
+    """End the mails of these users, because this deployment keeps no addresses any more."""
+    rows = (state.users.get(ref) for ref in refs)
+    return [
+        UserSlotsSet(row.ref, now_ms, mail=MailChoice(now_ms), by=GATEWAY)
+        for row in rows
+        if row is not None and row.mail is not None and row.mail.topics
+    ]

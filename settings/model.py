@@ -23,6 +23,19 @@ from pydantic import (
 
 from grammars.http_urls import UrlRefused, read_url
 from grammars.service_urls import is_loopback, read_redis_url
+from languages.language_names import LANGUAGES
+from settings.site_values import (
+    MOST_LINKS,
+    Accent,
+    Contact,
+    LinkText,
+    LogoFile,
+    SiteLanguages,
+    SiteName,
+    Tagline,
+    TextFile,
+    WebUrl,
+)
 from settings.sources import SourceUnreadable, merged_sources
 from settings.values import (
     DATABASE_PORTS,
@@ -38,6 +51,8 @@ from settings.values import (
     InnerAddress,
     KeyPrefix,
     ListingKind,
+    MailAddress,
+    MailHost,
     NameServers,
     Networks,
     NodeName,
@@ -301,6 +316,7 @@ class ChatPlatformSettings(_Section):
     authorize_url: PlatformUrl = "https://discord.com/oauth2/authorize"
     api_url: PlatformUrl = "https://discord.com/api/v10"
     cdn_url: PlatformUrl = "https://cdn.discordapp.com"
+    invite_url: PlatformUrl = "https://discord.gg"
     client_id: PlatformId | None = None
     client_secret: HeaderSecret | None = None
     bot_token: HeaderSecret | None = None
@@ -316,6 +332,7 @@ class WebSettings(_Section):
     moderator_session_idle_seconds: Seconds = 43_200
     moderator_session_seconds: Seconds = 604_800
     acts_per_minute: Count = 60
+    keep_email: bool = False
     insecure_cookies: bool = False
 
     @property
@@ -331,6 +348,52 @@ class WebSettings(_Section):
             raise ValueError(
                 "web.public_url must begin with https://, or browsers drop the cookie of a sign-in; "
                 "on a network that nobody else uses, set web.insecure_cookies: true"
+            )
+        return self
+
+
+class LinkSettings(_Section):
+    text: LinkText
+    url: WebUrl
+
+
+class SiteSettings(_Section):
+    name: SiteName = "Votegate"
+    tagline: Tagline | None = None
+    logo: LogoFile | None = None
+    accent: Accent | None = None
+    contact: Contact | None = None
+    links: Annotated[tuple[LinkSettings, ...], MOST_LINKS, FROM_JSON] = ()
+    terms: TextFile | None = None
+    privacy: TextFile | None = None
+    languages: SiteLanguages = LANGUAGES
+    powered_by: bool = True
+
+
+class MailSettings(_Section):
+    host: MailHost | None = None
+    port: Annotated[int, Field(ge=1, le=65_535)] = 587
+    tls: Literal["starttls", "tls", "none"] = "starttls"
+    username: Annotated[str, Field(min_length=1, max_length=256)] | None = None
+    password: SecretStr | None = None
+    from_address: MailAddress | None = None
+    timeout_seconds: Annotated[float, Field(gt=0, le=300)] = 10
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> "MailSettings":
+        if self.host is None:
+            return self
+        if self.from_address is None:
+            raise ValueError("mail.from_address is missing; mails come from it")
+        if (self.username is None) != (self.password is None):
+            missing = "username" if self.username is None else "password"
+            raise ValueError(
+                f"mail.{missing} is missing; set both mail.username and mail.password, or neither"
+            )
+        if self.tls == "none" and not is_loopback(self.host):
+            raise ValueError(
+                "mail.tls: none would show the mails to everybody on the way; "
+                "use starttls or tls, or a server on loopback"
             )
         return self
 
@@ -452,9 +515,11 @@ class Settings(_Section):
     redis: RedisSettings = RedisSettings()
     debug: DebugSettings = DebugSettings()
     web: WebSettings = WebSettings()
+    site: SiteSettings = SiteSettings()
     review: ReviewSettings = ReviewSettings()
     servers: ServersSettings = ServersSettings()
     chat_platform: ChatPlatformSettings = ChatPlatformSettings()
+    mail: MailSettings = MailSettings()
     metrics: MetricsSettings = MetricsSettings()
     log: LogSettings = LogSettings()
 
@@ -514,6 +579,21 @@ def _site_mistakes(settings: Settings) -> Iterator[str]:
         yield (
             "chat_platform.bot_token: tells owners of decisions on listings and where their pages are; "
             "set web.public_url, or leave the token out"
+        )
+    if settings.mail.host is not None and web.public_url is None:
+        yield (
+            "mail.host: mails tell owners of listings and lead to their pages; set web.public_url, "
+            "or leave the mail server out"
+        )
+    if settings.mail.host is not None and not web.keep_email:
+        yield (
+            "mail.host: nobody gets a mail while no address is kept; set web.keep_email: true, "
+            "or leave the mail server out"
+        )
+    if settings.mail.host is None and web.keep_email:
+        yield (
+            "web.keep_email: addresses are kept for mails only, and no server sends any; set mail.host, "
+            "or leave this setting out"
         )
     if settings.guild_counts.source == "platform" and web.public_url is None:
         yield (

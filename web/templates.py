@@ -38,6 +38,7 @@ MACROS = {
     "fields": "people/listing_fields.html",
     "manage": "people/manage_tabs.html",
     "servers_parts": "people/conditions.html",
+    "desk": "people/review_parts.html",
 }
 """The templates of shared parts, by the name that others use: each sees those before it. A block that is
 drawn alone sees no import."""

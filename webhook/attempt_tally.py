@@ -1,4 +1,4 @@
-"""Numbers of attempts since the start: at webhooks, and at direct messages. The classes of errors are few,
+"""Numbers of attempts since the start: at webhooks, direct messages and mails. The classes of errors are few,
 whatever endpoints answer.
 
 A tally reads the log, so an attempt counts once its outcome is committed.
@@ -15,6 +15,7 @@ from core.events import (
     DeliveryAttempted,
     DeliveryDropped,
     Event,
+    MailAttempted,
     OwnerMessageAttempted,
     ReminderAttempted,
 )
@@ -28,6 +29,11 @@ ERROR_CLASSES = (NO_ERROR, *get_args(ExchangeError), *STATUS_CLASSES, OTHER_ERRO
 _AWAY = [reason for reason in get_args(Reason) if reason != "refused"]  # a refusal counts by its status
 MESSAGE_ERRORS = (NO_ERROR, *_AWAY, "cannot_message", "internal", *STATUS_CLASSES, OTHER_ERROR)
 """The errors of `direct_messages/message_attempts.py`, in the same way."""
+MAIL_ERRORS = (
+    *(NO_ERROR, "unreachable", "timeout", "tls", "unreadable", "sign_in_refused", "sender_refused"),
+    *("recipient_refused", "mail_refused", "internal", OTHER_ERROR),
+)
+"""The errors of `mail/mail_server.py`."""
 
 
 class AttemptKind(NamedTuple):
@@ -74,14 +80,20 @@ class AttemptTally:
 
 
 class MessageTally:
-    """Attempts at direct messages by outcome and error class."""
+    """Attempts at direct messages, and at mails, by outcome and error class."""
 
     def __init__(self) -> None:
         self.attempts = _no_attempts(MESSAGE_ERRORS)
+        self.mails = _no_attempts(MAIL_ERRORS)
 
     def on_record(self, _: int, events: Sequence[Event]) -> None:
         """Read a committed record."""
         for event in events:
-            if type(event) not in FREQUENT and isinstance(event, OwnerMessageAttempted | ReminderAttempted):
+            if type(event) in FREQUENT:
+                continue
+            if isinstance(event, OwnerMessageAttempted | ReminderAttempted):
                 kind = AttemptKind(event.outcome, error_class(event.attempt.error, MESSAGE_ERRORS))
                 self.attempts[kind] = self.attempts.get(kind, 0) + 1
+            elif isinstance(event, MailAttempted):
+                kind = AttemptKind(event.outcome, error_class(event.attempt.error, MAIL_ERRORS))
+                self.mails[kind] = self.mails.get(kind, 0) + 1

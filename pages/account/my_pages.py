@@ -1,12 +1,13 @@
 """A person's listings, notices and sessions.
 
 /me            the listings of a person, the invitations, and the number of new notices
-/me/notices    actions of others on the listings, and due reminders; the form marks them as read
+/me/notices    what happened to the listings, invitations, and due reminders; the form marks them as read
 /me/sessions   the browsers that are signed in; the form ends them
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 from actions.notices import NOTICES, found_for
 from core.clock import month_of
@@ -14,7 +15,7 @@ from core.due_reminders import DueReminder, due_reminders
 from core.events import UserSlotsSet
 from core.listing_table import survey
 from core.rows import Listing
-from core.user_rows import UserRow, UserSession, user_ref
+from core.user_rows import MailChoice, MailTopic, UserRow, UserSession, user_ref
 from kinds.registry import kind_of
 from languages.texts import Text, Words
 from listings.notices import OwnerNotice
@@ -30,6 +31,12 @@ from web.pages import see_other
 NOTICES_PATH, SESSIONS_PATH = "/me/notices", "/me/sessions"
 LISTINGS = 100
 """The listings on one page."""
+MAIL_TOPICS: Sequence[tuple[MailTopic, Text]] = (
+    ("decisions", Text("Decisions on my listings")),
+    ("webhooks", Text("A webhook of mine that keeps failing")),
+    ("reports", Text("New reports for moderators")),
+)
+"""The topics of mails, as the page of notices offers them."""
 INVITATIONS = 20
 """The most invitations on the page. After one is answered, the page shows the next."""
 
@@ -76,7 +83,7 @@ async def show_listings(page: PageCall) -> Shown[None]:
         "listings": [_own(page, row) for row in rows],
         "next_texts": NEXT_TEXTS,
         "next": shown.next,
-        "unread": (await _notices(page)).unread,
+        "unread": page.person.news,
         "is_complete": ownership.is_complete,
         **(await _invitations(page)),
     }
@@ -113,8 +120,15 @@ async def _invitations(page: PageCall) -> Mapping[str, Any]:
 
 
 async def show_notices(page: PageCall) -> Shown[None]:
-    found = await _notices(page)
-    return Shown(None, Text("Notices"), {"notices": found.newest, "unread": found.unread})
+    found, row = await _notices(page), _user(page)
+    values = {
+        "notices": found.newest,
+        "unread": found.unread,
+        "mail": (row and row.mail) or MailChoice(0) if page.call.tools.keeps_email else None,
+        "topics": [each for each in MAIL_TOPICS if each[0] != "reports" or page.person.is_moderator],
+        "platform": urlsplit(page.site.addresses.authorize_url).hostname or "",
+    }
+    return Shown(None, Text("Notices"), values)
 
 
 async def _notices(page: PageCall) -> MyNotices:
@@ -141,7 +155,7 @@ def show_sessions(page: PageCall) -> Shown[None]:
         OwnSession(session_id(each), each, label_in_words(each.label), each.digest == person.session_digest)
         for each in (sessions.open_of(row, page.call.now_ms) if row is not None else ())
     ]
-    return Shown(None, Text("Sessions"), {"sessions": shown})
+    return Shown(None, Text("Devices"), {"sessions": shown})
 
 
 async def end_session(page: PageCall, _: object) -> None:

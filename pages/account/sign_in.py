@@ -94,7 +94,7 @@ def _outcome(page: PageCall, why: Why) -> Outcome:
             return Outcome(503, Text("The sign-in was not saved"), unsaved, AGAIN)
         case "often":
             often = Text("Too many sign-ins came from your address.")
-            return Outcome(429, Text("That was too often"), often, Text("Wait, then try once more."))
+            return Outcome(429, Text("One moment, please"), often, Text("Nothing is lost."))
 
 
 def show(page: PageCall) -> Shown[None] | Reply:
@@ -103,13 +103,23 @@ def show(page: PageCall) -> Shown[None] | Reply:
     to = _wanted(page.visit.form().text("to") if is_refused else page.visit.request.query.get("to", HOME))
     if page.visit.visitor is not None and not is_refused:
         return see_other(to)
+    listing = _voted_for(page, to)
     values = {
         "to": to,
+        "listing": listing,
         "platform": _host(page),
         "can_sign_in": _can_sign_in(page),
+        "keeps_email": page.call.tools.keeps_email,
         "site": page.site.sign_in.redirect_uri.removesuffix(CALLBACK),
     }
-    return Shown(None, Text("Sign in"), values)
+    return Shown(None, Text("Sign in to vote") if listing else Text("Sign in"), values)
+
+
+def _voted_for(page: PageCall, to: str) -> str:
+    """Return the name of the listing if the sign-in leads to its vote page; else an empty text."""
+    path = to.partition("?")[0]
+    row = page.call.state.listings.get(path[1:].removesuffix("/vote")) if path.endswith("/vote") else None
+    return row.profile.name if row is not None and row.is_public else ""
 
 
 def start(page: PageCall, _: object) -> Reply:
@@ -118,16 +128,23 @@ def start(page: PageCall, _: object) -> Reply:
     A user who is signed in here passes without a question, if the platform still knows the user. After a
     failed attempt the platform asks, because it would refuse to let the user pass again and again.
     """
-    form, sign_in, random = page.visit.form(), page.site.sign_in, page.call.tools.random
+    form = page.visit.form()
     if not _can_sign_in(page):
         raise Again(status=400)  # the page says that the browser would not keep the cookie
+    asks_again = page.visit.visitor is None or form.text("ask") == "again"
+    return to_platform(page, _wanted(form.text("to")), asks_again=asks_again)
+
+
+def to_platform(page: PageCall, to: str, *, asks_again: bool) -> Reply:
+    """Send the browser to the platform, and from there to the page `to`."""
+    sign_in, random = page.site.sign_in, page.call.tools.random
     sign_in.guards.started.take(address_key(page.visit.request.address))
     request = new_sign_in(random(2 * RANDOM_BYTES))
-    under_way = SignInUnderWay(request, _wanted(form.text("to")))
+    under_way = SignInUnderWay(request, to)
     value = sign_in.seal.sealed(under_way, page.call.now_ms)
     at_platform = sign_in_url(
         *(page.site.addresses.authorize_url, sign_in.client_id, sign_in.redirect_uri, request),
-        asks_again=page.visit.visitor is None or form.text("ask") == "again",
+        asks_again=asks_again,
     )
     return see_other(at_platform, cookies=(page.site.accounts.cookies.sign_in.opened(value),))
 

@@ -22,7 +22,7 @@ from listings import eligibility
 from listings.owners import is_proven, prove_ownership
 from listings.review import review_of, waiting_since, waits
 from listings.rules import listing_of
-from pages.owner.charts import Chart, chart_of
+from pages.charts import Chart, chart_of
 from pages.owner.next_steps import Gap, gaps_of, next_step, steps_of
 from pages.owner.take_over import description_now
 from pages.page import AnyPage, Page, PageCall, Post, Shown
@@ -125,14 +125,14 @@ async def _standing(page: PageCall) -> ListingStanding:
         waiting_since=waiting_since(row) if waits(row) else None,
         usual_wait_ms=ownership.usual_wait_ms,
         is_proven=is_proven(row),
-        votes=await _votes(page),
+        votes=_votes(page),
         missing=gaps_of(row),
         may=tuple(sorted(page.rights)),
         history=act_views(row, names_moderators=page.person.is_moderator),
     )
 
 
-async def _votes(page: PageCall) -> VotesNow | None:
+def _votes(page: PageCall) -> VotesNow | None:
     """Return the votes of a listing that people can vote for, or once could."""
     row, counts, now_ms = page.row, page.call.state.vote_counts, page.call.now_ms
     if not kind_of(row.ref).has("votes") or not (row.is_public or counts.total(row.ref)):
@@ -140,7 +140,7 @@ async def _votes(page: PageCall) -> VotesNow | None:
     votes, rank, listings = counts.in_month(row.ref, month_of(now_ms)), None, None
     if row.is_public:
         order = ListOrder(IndexKey(kind_of(row.ref).prefix), "month")
-        rank, listings = await page.site.public.keeper.rank(order, votes)
+        rank, listings = page.site.public.keeper.rank(order, votes) or (None, None)
     return VotesNow(
         votes_this_month=votes,
         votes_before=month_before(counts.days(row.ref), day_of(now_ms)),

@@ -14,7 +14,7 @@ from typing import Literal
 from actions.votes import COUNT_VOTES, ListingNumbers, count_votes
 from handlers.reply import Reply
 from languages.texts import Text
-from pages.owner.charts import Chart, chart_of
+from pages.charts import Chart, chart_of
 from pages.page import AnyPage, Page, PageCall, Shown
 
 Range = Literal["30", "90", "months"]

@@ -49,7 +49,7 @@ class Stage(MessageStage[ReminderNotifier]):
         return ReminderNotifier(self.ledger, self.messenger, POLICY, URL, DAY_MS, self.clock)
 
     def has_more(self) -> bool:
-        return bool(self.notifier._looking) or super().has_more()
+        return self.notifier._timers.has_looks or super().has_more()
 
     def commit(self, *events: Event, is_durable: bool = True) -> None:
         self.ledger.commit(events)
@@ -368,7 +368,7 @@ def test_a_start_finds_all_that_waits_and_goes_on_where_the_process_before_has_e
         for user in users:
             before.reminded(user=user)
         before.clock.advance_ms(DAY_MS)
-        before.notifier._heap = before.notifier._heap[:1]
+        before.notifier._timers._heap = before.notifier._timers._heap[:1]
         assert await before.asked() == 1, "the process ends after one attempt"
         stage = Stage(fold(before.journal.records), NOW_MS + DAY_MS)
         assert await stage.asked() == len(users)
@@ -429,7 +429,7 @@ def test_no_listing_that_comes_back_holds_the_loop_however_many_wait_for_it(
         monkeypatch.setattr(stage.notifier, "_time", counted)
         stage.commit(ListingReviewed(BOT_REF, "approved", None, NOW_MS))
         assert looked == []
-        stage.notifier.look()
+        stage.notifier._timers.run_slice(stage.clock.steady_ms(), stage.ledger.head)
         assert len(looked) == SLICE_REMINDERS
         assert await stage.asked() == users
 
@@ -443,7 +443,7 @@ def test_what_is_over_already_lets_others_run() -> None:
         stage.commit(ListingRemoved(BOT_REF))
         stage.clock.advance_ms(DAY_MS)
         running = stage.running()
-        await until(lambda: not stage.notifier._timers)
+        await until(lambda: not stage.notifier._timers._timers)
         stage.sender.stop()
         await running
 

@@ -3,10 +3,9 @@
 from core.actors import user_actor
 from core.events import ChangeDecided, ListingReviewed, ListingSaved, OwnerSet, UserSignedIn
 from core.ledger import Ledger
-from core.rows import AuditAction
 from core.state import State
 from core.user_rows import UserProfile, UserSession, user_ref
-from listings.notices import NoticeSearch
+from listings.notices import NoticeDeed, NoticeSearch
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OTHER_REF, OWNER, USER
 from tests.support.slots_set import notices_read
 
@@ -14,13 +13,13 @@ REFS = [BOT_REF, OTHER_REF, "bots/1"]
 
 
 def notices(state: State, user: str = OWNER, most: int = 50) -> NoticeSearch:
-    search = NoticeSearch(state, user, REFS, most)
+    search = NoticeSearch(state, user, REFS, most, NOW_MS)
     for _ in search.slices():
         pass
     return search
 
 
-def told(search: NoticeSearch) -> list[tuple[str, AuditAction, bool]]:
+def told(search: NoticeSearch) -> list[tuple[str, NoticeDeed, bool]]:
     return [(each.row.ref, each.act.action, each.is_new) for each in search.newest]
 
 

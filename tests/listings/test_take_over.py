@@ -87,7 +87,7 @@ def notices_of(state: State, user: str) -> list[tuple[str, bool]]:
     ownership = Ownership(state)
     for _ in ownership.survey():
         pass
-    search = NoticeSearch(state, user, ownership.told_of(user), 50)
+    search = NoticeSearch(state, user, ownership.told_of(user), 50, NOW_MS)
     for _ in search.slices():
         pass
     return [(each.act.action, each.is_lost) for each in search.newest]

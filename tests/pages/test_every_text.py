@@ -35,7 +35,7 @@ BRACKETED: Language = "ja"
 SPOKEN_TO = ("title", "aria-label", "placeholder", "alt", "data-l", "data-copied", "data-selected")
 """The attributes that somebody reads."""
 SPOKEN_OF = ("description", "og:title", "og:description")
-OF_DATA = {"code", "pre", "script", "style", "textarea", "time"}
+OF_DATA = {"code", "pre", "script", "style", "textarea", "time", "kbd"}
 VOID = {"br", "hr", "img", "input", "link", "meta"}
 
 
@@ -77,7 +77,7 @@ class Reader(HTMLParser):
         in_own_words = tag in OF_DATA or (tag != "html" and "lang" in given)
         in_own_words = in_own_words or given.get("aria-hidden") == "true"  # such as the letter of an icon
         if tag not in VOID and (
-            self._silent or in_own_words or {"code", "written", "prose", "version"} & {*classes}
+            self._silent or in_own_words or {"code", "letter", "written", "prose", "version"} & {*classes}
         ):
             self._silent.append(tag)
 
@@ -116,7 +116,7 @@ DATA = [
     *("Ada, who owns bots", "Ben, who votes", "Cleo, who moderates"),
     *(str(value) for value in (*BOT_SUBMISSION.values(), *SERVER_SUBMISSION.values()) if value),
     *SERVER_SUBMISSION["keywords"],
-    *(f"{name} was made to try Votegate with." for name in ("Ready bot", "Fresh bot")),
+    *(f"{name} was made to try this site with." for name in ("Ready bot", "Fresh bot")),
     *(reason.title for reason in ReviewSettings().reasons),
 ]
 

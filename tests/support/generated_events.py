@@ -11,7 +11,7 @@ from msgspec import UNSET
 
 from core import events as ev
 from core.actors import OPERATOR, UNKNOWN, user_actor
-from core.audit_log import newest, newest_flags, newest_notes
+from core.audit_log import newest, newest_flags, newest_notes, reports_of
 from core.clock import day_of
 from core.push_history import with_push
 from core.rows import (
@@ -27,6 +27,8 @@ from core.rows import (
     Delivery,
     Eligibility,
     HandOver,
+    InviteCheck,
+    InviteProblem,
     Key,
     Listing,
     NodeCounts,
@@ -38,6 +40,8 @@ from core.rows import (
     PendingChange,
     Policy,
     Proof,
+    Report,
+    ReportReason,
     Review,
     Reviewed,
     Revocation,
@@ -54,8 +58,12 @@ from core.rows import (
 from core.user_changes import with_sessions
 from core.user_rows import (
     EndedSession,
+    MailChoice,
+    MailSent,
+    MailTopic,
     Naming,
     Quarantine,
+    QuarantinedAct,
     Reminder,
     ReminderMessage,
     UserProfile,
@@ -99,8 +107,16 @@ counts_moved = st.lists(
 policies = st.none() | st.builds(Policy, st.integers(1, 3), st.integers(1, 3))
 reviews: st.SearchStrategy[Review] = st.sampled_from(get_args(Review))
 profiles: Mapping[str, st.SearchStrategy[Profile]] = {
-    BOT_REF: st.builds(BotProfile, texts, texts, texts, st.tuples(texts), support_invite=st.none() | texts),
-    SERVER_REF: st.builds(ServerProfile, texts, texts, st.tuples(texts), texts),
+    BOT_REF: st.builds(
+        BotProfile,
+        texts,
+        texts,
+        texts,
+        st.tuples(texts),
+        support_invite=st.none() | texts,
+        tags=st.tuples(texts),
+    ),
+    SERVER_REF: st.builds(ServerProfile, texts, texts, st.tuples(texts), texts, invite=st.none() | texts),
 }
 """Profiles by ref, each of the ref's kind."""
 failures = st.integers(0, 3)
@@ -122,7 +138,7 @@ attempts = st.builds(
 user_refs = st.sampled_from([*map(user_ref, (USER, OTHER_USER))])
 user_profiles = st.builds(UserProfile, texts, st.none() | texts)
 roles = st.sampled_from(["moderator", None])
-quarantined_acts = st.sampled_from(["sign_in", "submit", "vote"])
+quarantined_acts = st.sampled_from(get_args(QuarantinedAct))
 quarantines = st.builds(Quarantine, quarantined_acts, texts, actors, times, st.none() | times)
 
 
@@ -148,6 +164,20 @@ def sessions_ended(ref: str) -> st.SearchStrategy[ev.SessionsEnded]:
 reminder_messages = st.builds(
     ReminderMessage, times, st.integers(1, 3), st.integers(0, 3), st.none() | times, attempts
 )
+topics: st.SearchStrategy[MailTopic] = st.sampled_from(get_args(MailTopic))
+
+
+def mail_choices(marks: st.SearchStrategy[Any] = st.none()) -> st.SearchStrategy[MailChoice]:  # noqa: B008
+    chosen = st.lists(topics, max_size=2, unique=True).map(tuple)
+    return st.builds(MailChoice, times, chosen, st.none(), st.none() | st.just("a@example.com"), marks)
+
+
+def mails_of_a_user() -> st.SearchStrategy[Any]:
+    """Mails in the order of topics and listings."""
+    counts = (st.integers(1, 3), st.integers(0, 3))
+    sent = st.builds(MailSent, topics, refs, times, *counts, st.none() | times, attempts)
+    found = st.lists(sent, max_size=3, unique_by=lambda each: (each.topic, each.listing))
+    return found.map(lambda each: tuple(sorted(each, key=lambda one: (one.topic, one.listing))))
 
 
 def reminders_of_a_user() -> st.SearchStrategy[Any]:
@@ -171,6 +201,8 @@ def user_rows(ref: str) -> st.SearchStrategy[UserRow]:
         stamps=st.none() | st.builds(UserStamps, later_stamps, stamps),
         reminders=reminders_of_a_user(),
         naming=st.none() | st.builds(Naming, times, st.booleans(), stamps),
+        mail=st.none() | mail_choices(stamps),
+        mails=mails_of_a_user(),
     )
     ended = st.lists(st.builds(EndedSession, times, session_digests(ref)), max_size=2)
     return st.builds(with_sessions, row, st.lists(session_of(ref), max_size=3), ended)
@@ -224,6 +256,12 @@ flag_ids = st.sampled_from(["f1", "f2", "f3"])
 vote_flags = st.lists(
     st.builds(VoteFlag, times, user_actors, rules_of_flags, flag_ids, labels), min_size=1, max_size=3
 ).map(newest_flags)
+report_reasons: st.SearchStrategy[ReportReason] = st.sampled_from(get_args(ReportReason))
+reports = st.none() | st.builds(
+    reports_of,
+    st.lists(st.builds(Report, times, user_actors, report_reasons, texts, labels), max_size=2),
+    st.none() | stamps,
+)
 server_checks = st.lists(
     st.builds(
         ServerCheck,
@@ -248,6 +286,9 @@ def push_histories(draw: st.DrawFn) -> bytes:
 
 
 eligibilities = st.builds(Eligibility, times, server_checks, st.none() | times, st.none() | times)
+invite_checks = st.builds(
+    InviteCheck, texts, times, st.none() | st.sampled_from(get_args(InviteProblem)), counts, counts
+)
 
 
 @st.composite
@@ -268,6 +309,7 @@ SET_VALUES: Mapping[str, st.SearchStrategy[Any]] = {
     "claim": st.none() | st.builds(Claim, times, actors),
     "proof": st.none() | st.builds(Proof, times, actors),
     "eligibility": st.none() | eligibilities,
+    "invite_check": st.none() | invite_checks,
 }
 """The values of the slots that `SlotsSet` writes."""
 co_owner_ids = st.sampled_from(["o1", "o2", "o3"])
@@ -311,6 +353,7 @@ def listings_merged(draw: st.DrawFn) -> ev.ListingMerged:
         notes=newest_notes(draw(st.lists(st.builds(Note, times, actors, texts, labels), max_size=3))),
         message=draw(st.none() | owner_messages),
         flags=draw(vote_flags),
+        reports=draw(reports),
         pushed=draw(push_histories()),
         taken=draw(st.none() | st.builds(Takeover, stamps, times, user_actors)),
         **{slot: draw(values) for slot, values in SET_VALUES.items()},
@@ -436,6 +479,7 @@ OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
         role=st.just(UNSET) | roles,
         naming=st.just(UNSET) | st.builds(Naming, times, st.booleans()),
         read_ms=st.just(UNSET) | times,
+        mail=st.just(UNSET) | mail_choices(),
         **managed,
     ),
     ev.EndpointHealthSet: st.builds(ev.EndpointHealthSet, refs, failures, suspensions),
@@ -448,6 +492,8 @@ OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
         ev.VoteFlagged, refs, users, rules_of_flags, flag_ids, times, stamp_ms=stamp_times
     ),
     ev.NoteAdded: st.builds(ev.NoteAdded, refs, texts, times, **managed),
+    ev.ListingReported: st.builds(ev.ListingReported, refs, report_reasons, texts, times, **managed),
+    ev.ReportsSettled: st.builds(ev.ReportsSettled, refs, st.builds(Stamp, times, labels), times, **managed),
     ev.ListingTakenOver: st.builds(ev.ListingTakenOver, refs, users, users, times, **managed),
     ev.VotesRemoved: st.builds(
         ev.VotesRemoved,
@@ -476,6 +522,17 @@ OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
     ev.ReminderAttempted: st.builds(
         ev.ReminderAttempted,
         user_refs,
+        refs,
+        times,
+        st.integers(1, 3),
+        attempts,
+        st.sampled_from(get_args(Outcome)),
+        st.none() | times,
+    ),
+    ev.MailAttempted: st.builds(
+        ev.MailAttempted,
+        user_refs,
+        topics,
         refs,
         times,
         st.integers(1, 3),

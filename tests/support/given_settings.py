@@ -20,6 +20,7 @@ REDIS_PASSWORD = "another-password-that-is-secret"
 AUTHORIZATION = "an-authorization-that-is-secret"
 CLIENT_SECRET = "a-client-secret-that-is-secret"
 BOT_TOKEN = "a-bot-token-that-is-secret"
+MAIL_PASSWORD = "a-mail-password-that-is-secret"
 GIVEN_SECRETS = {
     "operator.token": TOKEN,
     "keys.digest_secret": DIGEST_SECRET,
@@ -31,6 +32,7 @@ GIVEN_SECRETS = {
     "redis.password": REDIS_PASSWORD,
     "chat_platform.client_secret": CLIENT_SECRET,
     "chat_platform.bot_token": BOT_TOKEN,
+    "mail.password": MAIL_PASSWORD,
 }
 SITE = {"web.public_url": "https://bots.example", "chat_platform.client_id": "900000000000000001"}
 NEEDED_BESIDE = {

@@ -23,6 +23,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "journal": {"core", "storage"},
     "webhook": {"chatplatform", "core", "outbound"},
     "direct_messages": {"chatplatform", "core", "webhook"},
+    "mail": {"core", "direct_messages", "listings", "webhook"},
     "snapshot": {"core", "journal", "storage"},
     "replication": {"core", "journal", "storage"},
     "watchers": {"core", "listings", "ratelimit"},

@@ -64,7 +64,7 @@ def test_a_decision_of_others_is_a_notice_until_it_is_read(gateway: PeopleGatewa
     assert "is denied: It is &lt;b&gt;too&lt;/b&gt; quiet." in told
     gateway.clock.advance(1)
     until = told.partition('name="until" value="')[2].partition('"')[0]
-    assert "· new" not in ada.acted("/me/notices", {"until": until})
+    assert '<li class="new">' not in ada.acted("/me/notices", {"until": until})
     assert "new notice" not in ada.page("/me")
 
 
@@ -95,7 +95,7 @@ def test_sessions_are_listed_and_ended_one_by_one_and_together(gateway: PeopleGa
     here, there, elsewhere = (gateway.person(BEN) for _ in range(3))
     page = here.page("/me/sessions")
     ids = page.split('name="session" value="')[1:]
-    assert page.count("this one") == 1
+    assert page.count("this browser") == 1
     chosen = ids[0].partition('"')[0]
     here.acted("/me/sessions", {"session": chosen})
     assert sorted(each.get("/me").status_code for each in (here, there, elsewhere)) == [200, 200, 303]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pages.owner.charts import HEIGHT, chart_of, ticks_up_to
+from pages.charts import HEIGHT, chart_of, ticks_up_to
 from tests.support.examples import examples
 
 

@@ -1,0 +1,83 @@
+"""The mails to a user that are due. They follow from the listings and the mails before, and are not kept.
+
+    decisions   the newest decision of somebody else on a listing; a later one replaces it
+    webhooks    the suspension of an endpoint: one mail a day for each listing at most
+
+A mail is `about_ms`, the time of the decision or of the suspension.
+"""
+
+from typing import NamedTuple
+
+from core.actors import Actor, user_actor, user_of
+from core.clock import MS_PER_DAY
+from core.rows import AuditAction, AuditEntry, Listing, Suspension
+from core.state import State
+from core.user_changes import mailed_ms
+from core.user_rows import MailSent, MailTopic, UserRow
+
+OF_LISTINGS: tuple[MailTopic, ...] = ("decisions", "webhooks")
+"""The topics of which each listing has mails of its own."""
+DECISIONS: frozenset[AuditAction] = frozenset(
+    {"approved", "denied", "withdrawn", "change_agreed", "change_refused"}
+)
+
+
+class MailKey(NamedTuple):
+    """A user, by ref, a topic, and a listing."""
+
+    user: str
+    topic: MailTopic
+    listing: str
+
+
+class DueMail(NamedTuple):
+    """A mail that is due at `due_ms`, on what is true now. `sent` has the attempts that were made at it."""
+
+    about_ms: int
+    due_ms: int
+    content: AuditEntry | Suspension
+    sent: MailSent | None
+
+
+def due_mail(state: State, key: MailKey) -> DueMail | None:
+    """Return the next mail to a user on a topic and a listing; None if there is none to send."""
+    user = state.users.get(key.user)
+    if user is None or key.topic not in user.mailed_topics or key.listing not in state.listings:
+        return None
+    row = state.listings.peek(key.listing)
+    if user.id not in (row.owner_id, *row.extra_owners):
+        return None
+    before = user.mail_sent(key.topic, key.listing)
+    if key.topic == "decisions":
+        act = _last_decision(row, user_actor(user.id))
+        if act is None or act.at_ms <= _joined_ms(row, user.id):
+            return None
+        return _due(user, before, act.at_ms, act.at_ms, act)
+    suspension = row.webhook.suspension if row.webhook is not None else None
+    if suspension is None:
+        return None
+    earliest_ms = before.about_ms + MS_PER_DAY if before is not None else 0
+    return _due(user, before, suspension.since_ms, max(suspension.since_ms, earliest_ms), suspension)
+
+
+def _due(
+    user: UserRow, before: MailSent | None, about_ms: int, due_ms: int, content: AuditEntry | Suspension
+) -> DueMail | None:
+    if before is not None and before.about_ms == about_ms:
+        next_ms = before.next_attempt_ms
+        return DueMail(about_ms, next_ms, content, before) if next_ms is not None else None
+    is_told = about_ms <= mailed_ms(user) or (before is not None and about_ms < before.about_ms)
+    return None if is_told else DueMail(about_ms, due_ms, content, None)
+
+
+def _last_decision(row: Listing, actor: Actor) -> AuditEntry | None:
+    """Return the last decision on a listing, unless the actor has made it."""
+    act = next((each for each in reversed(row.audit_log) if each.action in DECISIONS), None)
+    return act if act is not None and act.by != actor else None
+
+
+def _joined_ms(row: Listing, user_id: str) -> int:
+    """Return when a user became an owner, as far as is known. Earlier decisions were for others."""
+    joined = (each.joined_ms for each in row.co_owners if user_of(each.user) == user_id)
+    passed_on = (act.at_ms for act in row.audit_log if act.action in {"handed_over", "taken_over"})
+    return max((each for each in (*joined, *passed_on) if each is not None), default=0)

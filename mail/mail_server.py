@@ -1,0 +1,142 @@
+"""The operator's mail server, as a transport of messages. It speaks SMTP (RFC 5321) with TLS.
+
+A connection carries one mail, and a deadline bounds all of it: a server that hangs holds one attempt, and
+nothing else. A certificate that does not belong to the server is a failure, as is a server that offers no
+TLS where the settings want it. An answer of 500 to 599 about the recipient or the mail is final. Any other
+failure may pass, or the operator ends it: the mail is tried again.
+
+`List-Unsubscribe-Post` lets mail programs offer one button that turns mails off (RFC 8058).
+"""
+
+import asyncio
+import ssl
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.headerregistry import Address
+from email.message import EmailMessage
+from email.policy import SMTP as WIRE
+from typing import Literal, cast
+
+from aiosmtplib import (
+    SMTP,
+    SMTPAuthenticationError,
+    SMTPDataError,
+    SMTPException,
+    SMTPRecipientsRefused,
+    SMTPResponseException,
+    SMTPSenderRefused,
+    SMTPTimeoutError,
+)
+
+from core.clock import Clock
+from direct_messages.message_attempts import Failure, NotSent
+from mail.mail_text import Mail
+
+
+@dataclass(frozen=True)
+class MailAccess:
+    """The way to the mail server.
+
+    Args:
+        sender: the address and the name that mails come from.
+        own_host: the host of our pages, as which this client greets the server.
+    """
+
+    host: str
+    port: int
+    tls: Literal["starttls", "tls", "none"]
+    username: str | None
+    password: str | None
+    sender: Address
+    own_host: str
+    timeout_seconds: float
+
+
+class MailServer:
+    def __init__(self, access: MailAccess, clock: Clock) -> None:
+        self._access = access
+        self._clock = clock
+
+    async def send(self, _: str, compose: Callable[[], Mail | None]) -> bool:
+        """Send a mail, as `Transport` says."""
+        try:
+            async with asyncio.timeout(self._access.timeout_seconds):
+                return await self._send(compose)
+        except Exception as error:
+            failure = failure_of(error)
+            if failure is None:
+                raise
+            raise NotSent(failure) from None
+
+    async def _send(self, compose: Callable[[], Mail | None]) -> bool:
+        access = self._access
+        server = SMTP(
+            hostname=access.host,
+            port=access.port,
+            local_hostname=access.own_host,
+            timeout=access.timeout_seconds,
+            use_tls=access.tls == "tls",
+            start_tls=access.tls == "starttls",
+            tls_context=ssl.create_default_context() if access.tls != "none" else None,
+        )
+        try:
+            await server.connect()  # and TLS: a server without it raises
+            if access.username is not None and access.password is not None:
+                await server.login(access.username, access.password)
+            mail = compose()
+            if mail is None:
+                return False
+            body = written(mail, access, self._clock.now_ms()).as_bytes()
+            await server.sendmail(access.sender.addr_spec, [mail.to], body)
+            with suppress(SMTPException, OSError):  # the mail is on its way, whatever comes now
+                await server.execute_command(b"QUIT")
+        finally:
+            transport = cast("asyncio.Transport | None", server.transport)
+            if transport is not None:
+                transport.abort()  # to close is to wait for a server that may hang
+            server.close()
+        return True
+
+
+def written(mail: Mail, access: MailAccess, now_ms: int) -> EmailMessage:
+    """Return the message. Raises ValueError for a header with a line break, which no mail has."""
+    message = EmailMessage(WIRE)
+    message["From"] = access.sender
+    message["To"] = Address(addr_spec=mail.to)
+    message["Subject"] = mail.subject
+    message["Date"] = datetime.fromtimestamp(now_ms / 1_000, UTC)
+    message["Message-ID"] = f"<{mail.key}@{access.own_host}>"
+    message["Auto-Submitted"] = "auto-generated"
+    message["List-Unsubscribe"] = f"<{mail.unsubscribe_url}>"
+    message["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
+    message.set_content(mail.text, cte="quoted-printable")
+    return message
+
+
+def failure_of(error: Exception) -> Failure | None:
+    """Return the failure of a mail; None for an error that is a bug."""
+    match error:
+        case SMTPRecipientsRefused() if error.recipients:
+            return _of_code("recipient_refused", error.recipients[0].code, may_be_final=True)
+        case SMTPDataError():
+            return _of_code("mail_refused", error.code, may_be_final=True)
+        case SMTPAuthenticationError():
+            return _of_code("sign_in_refused", error.code)
+        case SMTPSenderRefused():
+            return _of_code("sender_refused", error.code)
+        case TimeoutError() | SMTPTimeoutError():
+            return Failure("timeout")
+        case ssl.SSLError():
+            return Failure("tls")
+        case SMTPResponseException():
+            return _of_code("unreadable", error.code)
+        case SMTPException() | OSError():
+            is_tls = isinstance(error.__cause__ or error.__context__, ssl.SSLError)
+            return Failure("tls" if is_tls else "unreachable")
+    return None
+
+
+def _of_code(error: str, status: int, *, may_be_final: bool = False) -> Failure:
+    return Failure(error, status, is_final=may_be_final and 500 <= status < 600)
