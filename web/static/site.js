@@ -37,7 +37,7 @@
     const button = click.target.closest("[data-copy]");
     if (!button) return;
     const text = document.getElementById(button.dataset.copy);
-    const state = button.parentElement.querySelector("[role=status]");
+    const state = (button.closest(".copied") ?? button.parentElement).querySelector("[role=status]");
     try {
       await navigator.clipboard.writeText(text.textContent);
       state.textContent = button.dataset.copied;
