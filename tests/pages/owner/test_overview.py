@@ -11,7 +11,7 @@ from actions.history import ACTION_NAMES
 from core.clock import day_of
 from core.rows import AuditAction
 from pages.owner.overview import month_before
-from tests.support.gateways import BOT
+from tests.support.gateways import BOT, eventually
 from tests.support.owned_listings import SERVER, TYPED, describe, list_bot, list_server
 from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, Person
@@ -100,6 +100,7 @@ def test_the_votes_of_the_month_are_compared_with_the_same_days_of_the_last_one(
     assert month_before(counts, day_of(at("2025-06-30"))) == 2
     assert month_before({day_of(at("2025-02-28")): 7}, day_of(at("2025-03-31"))) == 7
     gateway.done("POST", f"/manage/bots/{READY}/votes", {"user": BEN})
+    eventually(lambda: json.loads(ada.get(HERE + ".json").content)["votes"]["rank"] == 1)
     told = json.loads(ada.get(HERE + ".json").content)["votes"]
     assert (told["votes_this_month"], told["votes_before"], told["rank"]) == (1, 0, 1)
     assert "Votes this month 1 none on the same days last month" in words(ada.page(HERE))
