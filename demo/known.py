@@ -33,10 +33,13 @@ def known(listings: Sequence[Planned]) -> Mapping[str, Any]:
                 "icon": each.icon,
                 "owner_id": each.owner.id,
                 "approximate_member_count": each.size,
-                "approximate_presence_count": each.size * each.dice("presence").randrange(9, 30) // 100,
+                "approximate_presence_count": each.online,
             }
             for each in listings
             if not each.is_bot
         ],
+        "invites": {
+            each.invite: {"server": each.id, "expires_at": None} for each in listings if not each.is_bot
+        },
         "shapes": {each.icon: SHAPES[each.name] for each in listings if each.name in SHAPES},
     }

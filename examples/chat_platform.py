@@ -10,6 +10,8 @@ public.
 `POST /stand-in/applications/{id}` with {"description": ...} writes what an owner would write there, and with
 {"guild_count": ...} puts it into the directory, or takes it out of it (null);
 `POST /stand-in/servers/{id}` with {"approximate_member_count": ..., "bot": true, ...} changes a server;
+`POST /stand-in/invites/{code}` with {"server": ..., "expires_at": ...} makes an invite, and with
+{"server": "gone"} ends it; of those that it begins with, `server-1` leads to the first server;
 `GET /stand-in/messages` shows the direct messages that its users got, and `/stand-in/messages.json` as JSON;
 `POST /stand-in/known` tells of more users, applications and servers, as the file of `--known` does;
 `POST /stand-in/receiver` takes webhooks, for owners who have no bot at hand, and `GET` shows the last ones;
@@ -29,6 +31,8 @@ from stand_in.known import CLIENT_ID, Platform, name_of
 from stand_in.lookups import (
     ApplicationRpc,
     DirectoryApplication,
+    Invite,
+    Join,
     Me,
     MyServers,
     OwnApplication,
@@ -117,6 +121,16 @@ class ServerChange(Handler):
         self.answer({})
 
 
+class InviteChange(Handler):
+    def post(self, code: str) -> None:
+        told = json.loads(self.request.body)
+        if told["server"] == "gone":
+            self.platform.invites.pop(code, None)
+        else:
+            self.platform.invites[code] = {"expires_at": None, **told}
+        self.answer({})
+
+
 def make_app(platform: Platform) -> Application:
     return Application(
         [
@@ -128,6 +142,8 @@ def make_app(platform: Platform) -> Application:
             (rf"{API}/channels/(\d+)/messages", Messages),
             (rf"{API}/guilds/(\d+)", Server),
             (rf"{API}/guilds/(\d+)/channels", ServerChannels),
+            (rf"{API}/invites/([^/]+)", Invite),
+            (r"/join/([^/]+)", Join),
             (rf"{API}/applications/@me", OwnApplication),
             (rf"{API}/applications/(\d+)/rpc", ApplicationRpc),
             (rf"{API}/application-directory-static/applications/(\d+)", DirectoryApplication),
@@ -139,6 +155,7 @@ def make_app(platform: Platform) -> Application:
             ("/stand-in/seen", Seen),
             (r"/stand-in/applications/(\d+)", ApplicationChange),
             (r"/stand-in/servers/(\d+)", ServerChange),
+            (r"/stand-in/invites/([^/]+)", InviteChange),
         ],
         platform=platform,
         log_function=lambda _: None,

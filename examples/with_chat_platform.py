@@ -82,6 +82,7 @@ def site(public_url: str, platform_url: str) -> dict[str, str]:
         "VOTEGATE_CHAT_PLATFORM__AUTHORIZE_URL": f"{platform_url}/oauth2/authorize",
         "VOTEGATE_CHAT_PLATFORM__API_URL": platform_url + API,
         "VOTEGATE_CHAT_PLATFORM__CDN_URL": platform_url,
+        "VOTEGATE_CHAT_PLATFORM__INVITE_URL": f"{platform_url}/join",
         "VOTEGATE_CHAT_PLATFORM__CLIENT_ID": CLIENT_ID,
         "VOTEGATE_CHAT_PLATFORM__CLIENT_SECRET": CLIENT_SECRET,
         "VOTEGATE_CHAT_PLATFORM__BOT_TOKEN": BOT_TOKEN,

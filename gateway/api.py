@@ -104,6 +104,7 @@ def open_api(
         keeps_email=settings.web.keep_email,
         edits=settings.review.edits,
         vote_pseudonym=KeyedDigests(callers.digester.secret).vote,
+        invites=egress.invites,
     )
     with JournalPages(store.folder, store.journal, VOTE_TAGS) as pages:
         yield Api(

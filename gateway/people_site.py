@@ -29,6 +29,7 @@ from pages.account.my_data import DOWNLOADS
 from pages.account.sign_in_guards import SignInGuards, sign_in_seal
 from pages.platform_facts import Applications, ServerChecking, ServerLists
 from pages.public.lists import HOME_ORDERS
+from pages.public.report import REPORTS
 from pages.rounds import SWEEP_EVERY_SECONDS, ServerRechecks, in_rounds, sweep
 from pages.site_tools import (
     Accounts,
@@ -89,7 +90,7 @@ class PeopleSite:
         settings, clock, digester = runtime.settings, runtime.clock, api.callers.digester
         web, places, state = settings.web, settings.chat_platform, ledger.state
         self.readers = _readers(state, api.managed.ownership)
-        addresses = Addresses(web.public_url or "", places.authorize_url, places.cdn_url)
+        addresses = Addresses(web.public_url or "", places.authorize_url, places.cdn_url, places.invite_url)
         people = People(api.managed, self.readers.notices, places.cdn_url)
         cookies = people_cookies(round(web.session_seconds), are_secure=not web.insecure_cookies)
         audience = people_audience(
@@ -174,7 +175,8 @@ def _readers(state: State, ownership: Ownership) -> PeopleReaders:
 
 def _accounts(people: People, cookies: PeopleCookies, clock: Clock, secret: bytes) -> Accounts:
     unsubscribing = unsubscribe_seal(secret, secrets.token_bytes)
-    return Accounts(people, cookies, VisitorLimit(DOWNLOADS, clock), unsubscribing)
+    limits = (VisitorLimit(DOWNLOADS, clock), VisitorLimit(REPORTS, clock))
+    return Accounts(people, cookies, *limits, unsubscribing)
 
 
 def _guard_policy(votes: VotesSettings) -> GuardPolicy:

@@ -98,12 +98,13 @@ class Descriptions:
 
 @dataclass(frozen=True)
 class Accounts:
-    """People and their sessions, the cookies of their browsers, the limit of a person's downloads, and the
-    seal of links that turn mails off."""
+    """People and their sessions, the cookies of their browsers, the limits of a person's downloads and
+    reports, and the seal of links that turn mails off."""
 
     people: People
     cookies: PeopleCookies
     downloads: VisitorLimit
+    reports: VisitorLimit
     unsubscribing: ValueSeal[str]
 
     def sender(self, request: Request) -> Person | None:

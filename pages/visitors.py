@@ -7,7 +7,7 @@ The browser holds the value of a session, and the state a keyed digest of it. A 
 
 import contextlib
 from base64 import urlsafe_b64encode
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -80,6 +80,7 @@ class Addresses(NamedTuple):
     public_url: str
     authorize_url: str
     cdn_url: str
+    invite_url: str = "https://discord.gg"
 
 
 def signed_in(visit: PersonVisit) -> Person:
@@ -96,14 +97,36 @@ def ask_stale(visit: PersonVisit, now_ms: int, why: Text) -> None:
         raise Instead(HtmlPage("people/sign_in_again.html", Text("Is it still you?"), values, 403))
 
 
+class Face(NamedTuple):
+    """A user as others see them: a name and a picture."""
+
+    id: str
+    name: str
+    avatar_url: str
+
+
+def faces_of(state: State, cdn_url: str, user_ids: Iterable[str]) -> Mapping[str, Face]:
+    """Return the faces of those of the users who have signed in here.
+
+    Args:
+        cdn_url: the address of the chat platform's pictures.
+    """
+    return {
+        user_id: Face(user_id, profile.shown_name, avatar_url(cdn_url, user_id, profile.avatar))
+        for user_id, profile in _profiles(state, user_ids)
+    }
+
+
 def names_of(state: State, user_ids: Iterable[str]) -> Mapping[str, str]:
     """Return the names of those of the users who have signed in here."""
-    rows = {user_id: state.users.get(user_ref(user_id)) for user_id in user_ids}
-    return {
-        user_id: row.profile.shown_name
-        for user_id, row in rows.items()
-        if row is not None and row.profile is not None
-    }
+    return {user_id: profile.shown_name for user_id, profile in _profiles(state, user_ids)}
+
+
+def _profiles(state: State, user_ids: Iterable[str]) -> Iterator[tuple[str, UserProfile]]:
+    for user_id in user_ids:
+        row = state.users.get(user_ref(user_id))
+        if row is not None and row.profile is not None:
+            yield user_id, row.profile
 
 
 class VisitorLimit:
@@ -215,7 +238,7 @@ def people_audience(
         known: returns the person with the session of a value.
         acts: the limit of all changes by a person.
     """
-    public_url, authorize_url, cdn_url = addresses
+    public_url, authorize_url, cdn_url, _ = addresses
     own_names = {language: OWN_NAMES[language] for language in brand.languages}
     return Audience(
         cookie=cookies.session,
@@ -231,7 +254,7 @@ def people_audience(
         notices=notices,
         sign_in=SIGN_IN,
         home=HOME,
-        home_link=Text("To the first page"),
+        home_link=Text("Go to the start page"),
         is_closed=False,
         rest="/{rest*}",
         frame="people/frame.html",

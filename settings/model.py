@@ -316,6 +316,7 @@ class ChatPlatformSettings(_Section):
     authorize_url: PlatformUrl = "https://discord.com/oauth2/authorize"
     api_url: PlatformUrl = "https://discord.com/api/v10"
     cdn_url: PlatformUrl = "https://cdn.discordapp.com"
+    invite_url: PlatformUrl = "https://discord.gg"
     client_id: PlatformId | None = None
     client_secret: HeaderSecret | None = None
     bot_token: HeaderSecret | None = None

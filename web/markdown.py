@@ -97,16 +97,34 @@ if TYPE_CHECKING:
 
 TAGS = frozenset(
     {
-        *("p", "br", "hr", "h3", "h4", "h5", "h6", "em", "strong", "del", "a", "code", "pre", "blockquote"),
+        *(
+            "p",
+            "br",
+            "hr",
+            "h2",
+            "h3",
+            "h4",
+            "h5",
+            "h6",
+            "em",
+            "strong",
+            "del",
+            "a",
+            "code",
+            "pre",
+            "blockquote",
+        ),
         *("ul", "ol", "li", "table", "thead", "tbody", "tr", "th", "td"),
     }
 )
 ATTRIBUTES = {"a": {"href"}, "ol": {"start"}}
 ALIGNMENTS = {"align": {"left", "center", "right"}}
+LEFT_TO_RIGHT = {"dir": {"ltr"}}
+"""Code is not mirrored in a text that is written from right to left."""
 SCHEMES = frozenset({"https", "mailto"})
 REL = "nofollow ugc noopener"
-PAGE_LEVEL = 2
-"""The level of the page's heading above the text."""
+PAGE_LEVEL = 1
+"""The level of the page's heading above the text: the first one of the text is an h2."""
 
 LONGEST_CHARACTER = 8
 """The HTML of a text, for each of its characters. One of an honest text becomes at most six: `&quot;`."""
@@ -164,7 +182,10 @@ def _cleaner() -> "Cleaner":
     return Cleaner(
         tags=set(TAGS),
         attributes=ATTRIBUTES,
-        tag_attribute_values={"th": ALIGNMENTS, "td": ALIGNMENTS},
+        tag_attribute_values={
+            **dict.fromkeys(("th", "td"), ALIGNMENTS),
+            **dict.fromkeys(("code", "pre"), LEFT_TO_RIGHT),
+        },
         generic_attribute_prefixes=set(),
         url_schemes=set(SCHEMES),
         url_relative="deny",
@@ -210,6 +231,8 @@ class _Walk:
         if name[-1].isdigit():
             self._level = min(PAGE_LEVEL + int(name[1]), self._level + 1, 6)
             return f"<h{self._level}>", f"</h{self._level}>"
+        if name == "pre" or (name == "code" and self._open[-1:] != ["</pre>"]):
+            return f'<{name} dir="ltr">', f"</{name}>"
         return tag[0], f"</{name}>"
 
     def _image(self, attributes: str) -> str:

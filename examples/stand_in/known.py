@@ -120,6 +120,12 @@ SERVERS = (
     server(7, "Emil's attic", EMIL),
     server(8, "Made yesterday", ADA, id=snowflake(round(time.time() * 1_000) - DAY_MS)),
 )
+INVITES: dict[str, dict[str, Any]] = {
+    **{f"server-{each['id'][-1]}": {"server": each["id"], "expires_at": None} for each in SERVERS},
+    "for-a-week": {"server": SERVERS[0]["id"], "expires_at": "2026-12-31T12:00:00+00:00"},
+    "friends": {"server": None, "expires_at": None},
+}
+"""The invites by their codes: `server-1` is one to the first server. Every other code is unknown."""
 ROLE: dict[str, Any] = {
     "name": "@everyone",
     "description": None,
@@ -258,6 +264,9 @@ class Platform:
     servers: dict[str, dict[str, Any]] = field(
         default_factory=lambda: {each["id"]: dict(each) for each in SERVERS}
     )
+    invites: dict[str, dict[str, Any]] = field(
+        default_factory=lambda: {code: dict(each) for code, each in INVITES.items()}
+    )
     codes: dict[str, Grant] = field(default_factory=dict)
     tokens: dict[str, tuple[str, str]] = field(default_factory=dict)
     """(user, scope) of each access token."""
@@ -285,14 +294,15 @@ class Platform:
             self.applications[each["id"]] = shown
 
     def learn(self, told: dict[str, Any]) -> None:
-        """Know more users, applications and servers, as `--known` tells them. `offered` replaces the users
-        whom a sign-in offers. What is not said about one of them is as in the others."""
+        """Know more users, applications, servers and invites, as `--known` tells them. `offered` replaces the
+        users whom a sign-in offers. What is not said about one of them is as in the others."""
         for each in told["users"]:
             self.users[each["id"]] = {**user(0, each["username"], None), **each}
         for each in told["applications"]:
             self.applications[each["id"]] = {**application(0, each["name"]), **each}
         for each in told["servers"]:
             self.servers[each["id"]] = {**server(0, each["name"], each["owner_id"]), **each}
+        self.invites |= told["invites"]
         self.directory |= told["directory"]
         self.shapes |= told["shapes"]
         self.offered = told["offered"]

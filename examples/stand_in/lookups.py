@@ -1,8 +1,9 @@
 """Users, servers and applications that clients look up, and pictures of the CDN."""
 
+import html
 from typing import Any
 
-from stand_in.answers import NO_ACCESS, UNKNOWN_SERVER, Api, Handler, Refusal
+from stand_in.answers import NO_ACCESS, UNKNOWN_INVITE, UNKNOWN_SERVER, Api, Handler, Refusal
 from stand_in.known import (
     ADA,
     BOT,
@@ -78,6 +79,33 @@ class ServerChannels(Server):
             one |= {"last_message_id": None, "rate_limit_per_user": 0}
             shown.append({**one, "permission_overwrites": [overwrite] if each["denied"] else []})
         self.show(shown)
+
+
+class Invite(Api):
+    """`GET /invites/{code}`, for everyone."""
+
+    def get(self, code: str) -> None:
+        found = self.platform.invites.get(code)
+        if found is None:
+            raise UNKNOWN_INVITE
+        server = self.platform.servers.get(found["server"] or "")
+        shown: dict[str, Any] = {"type": 0 if server is not None else 1, "code": code, "channel": None}
+        if server is not None:
+            shown["guild"] = {name: server[name] for name in SHOWN[:4]} | {"nsfw_level": server["nsfw_level"]}
+            if self.get_query_argument("with_counts", "false") == "true":
+                shown |= {name: server[name] for name in SHOWN if name.startswith("approximate")}
+        if self.get_query_argument("with_expiration", "false") == "true":
+            shown["expires_at"] = found["expires_at"]
+        self.show(shown)
+
+
+class Join(Handler):
+    """The page of an invite, to which the button Join leads."""
+
+    def get(self, code: str) -> None:
+        server = self.platform.servers.get(self.platform.invites.get(code, {}).get("server") or "")
+        name = html.escape(server["name"]) if server is not None else "Nothing"
+        self.finish(f'<!doctype html><html lang="en"><title>{name}</title><h1>{name}</h1></html>')
 
 
 class ApplicationRpc(Api):

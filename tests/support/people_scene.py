@@ -188,7 +188,7 @@ class PeopleSite(Client):
             actions=SimpleNamespace(clock=self.clock, random=secrets.token_bytes, keeps_email=False),
             addresses=addresses,
             accounts=Accounts(
-                cast(People, self.people), cookies, acts, unsubscribe_seal(SECRET, secrets.token_bytes)
+                cast(People, self.people), cookies, acts, acts, unsubscribe_seal(SECRET, secrets.token_bytes)
             ),
             platform=platform,
             sign_in=SigningIn(CLIENT_ID, self.redirect_uri, self.seal, guards),

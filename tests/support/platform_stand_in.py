@@ -82,6 +82,12 @@ class StandIn:
         url = f"{self.url}/stand-in/servers/{server}"
         assert requests.post(url, json=fields, timeout=WAIT_SECONDS).status_code == 200
 
+    def change_invite(self, code: str, server: str | None, expires_at: str | None = None) -> None:
+        """Make an invite to a server; to `gone`, end it."""
+        told = {"server": server, "expires_at": expires_at}
+        url = f"{self.url}/stand-in/invites/{code}"
+        assert requests.post(url, json=told, timeout=WAIT_SECONDS).status_code == 200
+
     def messages(self, user_id: str) -> list[str]:
         """Return the direct messages that the user got, the newest first."""
         got = requests.get(self.url + "/stand-in/messages.json", timeout=WAIT_SECONDS).json()["messages"]
