@@ -29,7 +29,7 @@ from core.rows import Attempt, FlagRule, InviteCheck, Proof, ReportReason, Stats
 from core.state import State
 from core.user_rows import UserProfile, UserSession, user_ref
 from core.webhook_events import NewDeliveries
-from demo.people import ADA, BEN, CLEO, DAN, GRETA, MODERATORS, NEW_HERE, PEOPLE, Person
+from demo.people import ADA, BEN, CLEO, DAN, GRETA, MODERATORS, NEW_HERE, OTHERS, PEOPLE, Person
 from demo.plan import Planned, planned
 from demo.votes import DAYS, HOUR_MS, Voting, votes_of
 from forms.reading import read
@@ -49,6 +49,8 @@ DENIALS = (
     "It does not answer: it was offline when a moderator tried it, on two days.",
     "The description does not say what it does. Describe its main commands.",
 )
+NAMED = 12
+"""The others who, like Ben, let owners see their names among the top voters."""
 ENDPOINT_DOWN_HOURS = 20
 """The hours for which the endpoint that fails has failed."""
 
@@ -190,7 +192,7 @@ class Story:
                 day_of(max(since_ms, self._now_ms - DAYS * MS_PER_DAY)) + 1, day_of(self._now_ms)
             ):
                 self._at(*_pushed(listing, day, day_of(self._now_ms)))
-        if listing.is_bot and dice.random() < 0.7:
+        if listing.is_bot and (is_mains or dice.random() < 0.7):
             self._at(since_ms - HOUR_MS // 2, partial(_proven, ref, owner))
         if is_mains or dice.random() < 0.55:
             url = self._terms.receiver_url if is_mains else f"https://hooks.{_host(listing)}/votes"
@@ -272,8 +274,8 @@ class Story:
         )
 
     def _wishes_of_ben(self) -> None:
-        by = user_actor(BEN.id)
-        self._ago(30, lambda state, at_ms: set_naming(state, BEN.id, at_ms, is_allowed=True, by=by))
+        for person in (BEN, *OTHERS[:NAMED]):
+            self._ago(30, partial(_named, person.id))
         for name in ("Groove Box", "Pixel Harbour", "Trivia Tower"):
             self._ago(1.5, partial(_reminded, self._by_name[name].ref))
 
@@ -410,6 +412,10 @@ def _settled(ref: str, by: Actor, state: State, at_ms: int) -> Sequence[Event]:
 
 def _proven(ref: str, owner: Actor, _: State, at_ms: int) -> Sequence[Event]:
     return [SlotsSet(ref, at_ms, "ownership_proven", proof=Proof(at_ms, owner), by=owner)]
+
+
+def _named(user: str, state: State, at_ms: int) -> Sequence[Event]:
+    return set_naming(state, user, at_ms, is_allowed=True, by=user_actor(user))
 
 
 def _named_moderator(person: Person, _: State, at_ms: int) -> Sequence[Event]:
