@@ -6,13 +6,16 @@ BUILDER := $(VENV)/build
 PUBLISHED := tests/published/node_modules/.package-lock.json
 EXPRESS := bench/peers/express/node_modules/.package-lock.json
 
-.PHONY: help run fleet binary binary-test wheel build-packages test-packages pages screens surface test test-long site coverage faults fuzz processes crash soak lint pythons messages bench bench-tools bench-packages bench-state bench-webhooks bench-fleet lock vendor system-packages clean
+.PHONY: help run demo fleet binary binary-test wheel build-packages test-packages pages screens surface test test-long site coverage faults fuzz processes crash soak lint pythons messages bench bench-tools bench-packages bench-state bench-webhooks bench-fleet lock vendor system-packages clean
 
 help:            ## list all targets
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
 
 run: $(VENV)/run.stamp  ## serve on 127.0.0.1:8080 beside a stand-in for the chat platform; create a demo bot if data/ is empty
 	@$(BIN)/python examples/with_chat_platform.py --config config.yaml --demo --allow-private-targets
+
+demo: $(VENV)/run.stamp  ## serve a platform with 60 bots, 20 servers and the votes of 90 days, beside the stand-in
+	@$(BIN)/python -m demo
 
 fleet: $(VENV)/run.stamp $(if $(shell command -v redis-server),,$(VENV)/redis.stamp) ## run two gateways and a Redis, on ports 8080 and 8081
 	@$(BIN)/python examples/two_nodes.py
@@ -79,7 +82,7 @@ screens: $(VENV)/dev.stamp ## write the screenshots of docs/screens/ again
 surface: $(VENV)/dev.stamp ## record what users see into the folder OUT: pages, answers, help (1 minute)
 	@$(BIN)/python -m tests.surface.record $(or $(OUT),build/surface)
 
-BESIDE := deploy docs openapi pages published release replication support surface system wire
+BESIDE := demo deploy docs openapi pages published release replication support surface system wire
 ROOMS := $(filter-out $(BESIDE:%=tests/%/),$(dir $(wildcard tests/*/__init__.py)))
 test-long: $(VENV)/dev.stamp ## run the tests that take too long for `make test`
 	@VOTEGATE_ALL_EXAMPLES=1 $(BIN)/python -m pytest -m long

@@ -31,7 +31,7 @@ from actions.views import (
 )
 from core.actors import user_of
 from core.events import Event
-from core.rows import BotLimits, CheckOutcome, HandOver, Listing, Review
+from core.rows import BotLimits, CheckOutcome, HandOver, InviteProblem, Listing, Review
 from kinds.kind import CheckName, Kind, PartName
 from kinds.registry import KINDS, kind_of
 from listings.rules import change_version, listing_of
@@ -163,6 +163,35 @@ class EligibilityView(
 
 _Eligibility = Annotated[
     EligibilityView | None, described("The last check; null if the server was never checked.")
+]
+
+
+class InviteCheckView(
+    View,
+    rename={
+        "at_ms": "checked_at",
+        "members": "approximate_member_count",
+        "online": "approximate_presence_count",
+    },
+):
+    """The last answer of the chat platform about the invite of a server."""
+
+    code: Annotated[str, described("The invite that was asked about.", "abc123")]
+    at_ms: Moment
+    problem: Annotated[
+        InviteProblem | None,
+        described(
+            "Why visitors do not get the invite: it is `gone`, leads `elsewhere`, or `expires`. Null for a "
+            "valid one.",
+            None,
+        ),
+    ]
+    members: Annotated[Count | None, described("The people on the server, approximately.", 1_250)]
+    online: Annotated[Count | None, described("The people who are online there, approximately.", 180)]
+
+
+_InviteCheck = Annotated[
+    InviteCheckView | None, described("The last answer about its invite; null if there was none.")
 ]
 
 
@@ -357,6 +386,11 @@ _PARTS = (
         "checks",
         view_of("Checked", "", eligibility=_Eligibility),
         lambda row: {"eligibility": convert(row.eligibility, EligibilityView | None, from_attributes=True)},
+    ),
+    _Part(
+        "invites",
+        view_of("Invited", "", invite_check=_InviteCheck),
+        lambda row: {"invite_check": convert(row.invite_check, InviteCheckView | None, from_attributes=True)},
     ),
 )
 VIEWS: Mapping[str, KindViews] = {kind.plural: _views_of(kind) for kind in KINDS}

@@ -26,12 +26,14 @@ from actions.listing_views import (
 from actions.query_forms import LISTINGS_QUERIES, ListingsQuery
 from actions.views import Success
 from core.actors import user_of
-from core.events import ListingSaved
-from core.rows import Review, ServerCheck
+from core.events import Event, ListingSaved
+from core.rows import InviteCheck, Review, ServerCheck
 from kinds.kind import ListingEdit, ListingSubmission
 from kinds.registry import KINDS
+from languages.refusals import Invalid
 from listings import eligibility, rules
 from listings.forms import ActualServerCount, Limits, WebhookSettings
+from listings.invites import checked_at_save, fault_of
 from listings.owners import invited_at_submission
 from listings.queries import page
 from listings.rules import listing_of
@@ -59,9 +61,11 @@ Edit = Annotated[ListingEdit, {kind.plural: kind.edit for kind in KINDS}]
 
 async def submit(call: Call, form: Submission) -> ListingAnswer:
     """Submit a listing, and invite the co-owners that it names."""
-    kind, by, now_ms = call.listing_kind, call.by, call.now_ms
-    ref = kind.new_ref(form, call.tools.random)
+    kind, ref = call.listing_kind, call.listing_kind.new_ref(form, call.tools.random)
+    call, invite = await _invite_asked(call, ref, form)
+    by, now_ms = call.by, call.now_ms
     events = rules.submit(call.state, ref, form, now_ms, by=by)
+    events += _invite_known(ref, invite, call)
     if kind.co_owners is not None:
         events += invited_at_submission(ref, form.extra_owners, call.tools.new_id, now_ms, by=by)
     return await commit_listing(call, ref, events)
@@ -70,9 +74,12 @@ async def submit(call: Call, form: Submission) -> ListingAnswer:
 async def submit_checked(call: Call, checked: CheckedSubmission) -> Success:
     """Submit a listing that was checked. The caller has made the checks, which may have taken seconds, and
     comes with `rechecked()`."""
-    form, tools, by, now_ms = checked.form, call.tools, call.by, call.now_ms
+    form, tools = checked.form, call.tools
     ref = call.listing_kind.new_ref(form, tools.random)
+    call, invite = await _invite_asked(call, ref, form)
+    by, now_ms = call.by, call.now_ms
     events = rules.submit(call.state, ref, form, now_ms, by=by)
+    events += _invite_known(ref, invite, call)
     events += eligibility.checked_at_submission(
         *(ref, form.owner_id, checked.checks, now_ms),
         by=by,
@@ -105,13 +112,37 @@ def show(call: Call, _: None) -> ShownListing:
 
 async def edit(call: Call, form: Edit) -> ListingAnswer:
     """Edit a listing, unless its owner or the person who edits it may not submit listings."""
-    state, ref, now_ms, by = call.state, call.ref, call.now_ms, call.by
+    ref = call.ref
+    call, invite = await _invite_asked(call, ref, form)
+    state, now_ms, by = call.state, call.now_ms, call.by
     owner = listing_of(state, ref).owner_id
     events = rules.edit(state, ref, form, now_ms, by=by, shown=call.tools.edits)
     if any(isinstance(event, ListingSaved) for event in events):
         refuse_quarantined(state, user_of(by) or owner, "submit", now_ms)
         refuse_of_quarantined_owner(state, owner, now_ms, by=by)
+        events += _invite_known(ref, invite, call)
     return await commit_listing(call, ref, events)
+
+
+async def _invite_asked(call: Call, ref: str, form: ListingEdit) -> tuple[Call, InviteCheck | None]:
+    """Ask the chat platform about an invite that the listing does not have yet.
+
+    Returns the call to go on with, and the answer; None if there is none, which a later check finds. Raises
+    Invalid for an invite that is not valid.
+    """
+    kind, tools, row = call.listing_kind, call.tools, call.state.listings.get(ref)
+    code, name = kind.invite_code(form), kind.invite_name
+    is_known = row is not None and code == kind.invite_code(row.latest)
+    if code is None or name is None or is_known or tools.invites is None:
+        return call, None
+    found = await tools.invites.ask(ref.partition("/")[2], code)
+    if found is not None and found.problem is not None:
+        raise Invalid({name: fault_of(found.problem)})
+    return call.rechecked(), found
+
+
+def _invite_known(ref: str, found: InviteCheck | None, call: Call) -> list[Event]:
+    return [checked_at_save(ref, found, call.now_ms, by=call.by)] if found is not None else []
 
 
 async def remove(call: Call, _: None) -> Success:

@@ -68,7 +68,7 @@ async def take_over(call: Call, user: str, evidence: owners.Evidence) -> Success
 
 _INVITING = (
     "The user has no rights before they accept. The user finds the invitation under `/me`: "
-    "Votegate sends no message about it."
+    "The gateway sends no message about it."
 )
 _SUCCESSOR = {"id": Option(argument="id"), "heir": Option(argument="user_id")}
 _ACCEPTING = (

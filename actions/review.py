@@ -132,8 +132,8 @@ async def show_queue(call: Call, form: QueueQuery) -> QueuePage:
     """Return a page of the queue. The first call of a process looks through all listings, in slices."""
     ownership, state = call.tools.ownership, call.state
     await call.tools.in_slices(ownership.survey())
-    after = _place(form.after) if form.after is not None else (0, "")
-    shown = page_of(rows_behind(ownership.queue, after), form.limit, _cursor)
+    after = place_of(form.after) if form.after is not None else (0, "")
+    shown = page_of(rows_behind(ownership.queue, after), form.limit, cursor_of)
     return QueuePage(
         usual_wait_ms=ownership.usual_wait_ms,
         queue=tuple(waiting_listing(state.listings[ref]) for _, ref in shown.rows),
@@ -157,12 +157,12 @@ def waiting_listing(row: Listing) -> WaitingListing:
     )
 
 
-def _cursor(place: tuple[int, str]) -> str:
+def cursor_of(place: tuple[int, str]) -> str:
     since_ms, ref = place
     return f"{since_ms}-{ref.replace('/', '-')}"
 
 
-def _place(cursor: str) -> tuple[int, str]:
+def place_of(cursor: str) -> tuple[int, str]:
     """Return the place in the queue that a cursor names."""
     since_ms, kind, its_id = cursor.split("-")
     return int(since_ms), f"{kind}/{its_id}"

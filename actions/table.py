@@ -5,6 +5,7 @@ from actions.deliveries import DELIVERY_ACTIONS
 from actions.keys import KEY_ACTIONS
 from actions.listings import LISTING_ACTIONS, NUMBER_ACTIONS
 from actions.owners import OWNER_ACTIONS
+from actions.reports import REPORT_ACTIONS
 from actions.review import DECISION_ACTIONS, REVIEW_ACTIONS
 from actions.users import USER_ACTIONS
 from actions.votes import VOTE_ACTIONS
@@ -14,7 +15,7 @@ GROUPS: tuple[tuple[str, tuple[AnyAction, ...]], ...] = (
     ("Listings", (*LISTING_ACTIONS, *DECISION_ACTIONS)),
     ("Listings", NUMBER_ACTIONS),
     ("Listings", OWNER_ACTIONS),
-    ("Review", REVIEW_ACTIONS),
+    ("Review", (*REVIEW_ACTIONS, *REPORT_ACTIONS)),
     ("Keys", KEY_ACTIONS),
     ("Webhooks", (*WEBHOOK_ACTIONS, *DELIVERY_ACTIONS)),
     ("Votes", VOTE_ACTIONS),

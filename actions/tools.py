@@ -3,11 +3,13 @@
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from msgspec import UNSET, UnsetType
 
 from core.clock import Clock
 from core.ledger import Ledger
+from core.rows import InviteCheck
 from core.webhook_events import NewDeliveries
 from kinds.registry import kind_of
 from listings.keys import KeyDigester
@@ -18,6 +20,16 @@ from listings.webhooks import WebhookPolicy
 from people.permissions import Moderators
 from people.user_sessions import Sessions
 from votes.queries import Searches
+
+
+class InviteQuestions(Protocol):
+    """The questions about invites to the chat platform."""
+
+    async def ask(self, server_id: str, code: str) -> InviteCheck | None:
+        """Return the platform's answer about an invite to a server; None while it gives none."""
+
+    def ask_soon(self, ref: str) -> None:
+        """Ask about the invite of a listing again, before its day is over."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +76,8 @@ class Tools:
     """Does long work slice by slice, with other requests between them."""
     vote_pseudonym: Callable[[str, str], str] = field(kw_only=True)
     """Returns the pseudonym of a listing and a user, as core/fleet_table.py keeps it."""
+    invites: InviteQuestions | None = None
+    """None for a gateway that does not ask the chat platform."""
 
     def new_deliveries(self) -> NewDeliveries:
         """Return a maker of deliveries for events of listings."""

@@ -74,6 +74,18 @@ class ServerChannel(msgspec.Struct, frozen=True, gc=False):
     is_open: Answer = "unknown"
 
 
+class PlatformInvite(msgspec.Struct, frozen=True, gc=False):
+    """An invite, and the approximate numbers of people on its server.
+
+    `server_id` is None if it leads to no server, but to a group of friends.
+    """
+
+    server_id: str | None
+    expires: Answer = "unknown"
+    members: int | None = None
+    online: int | None = None
+
+
 class PlatformApplication(msgspec.Struct, frozen=True, gc=False):
     """An application: a bot that can be added to servers.
 
@@ -103,7 +115,8 @@ def created_ms(snowflake: str) -> int:
 
 # -- addresses of pictures -----------------------------------------------------------------------------------
 
-SIZE = 64  # pixels; the platform scales to powers of two
+SIZE = 128
+"""In pixels: twice the size of most pictures, for dense screens. The platform scales to powers of two."""
 DEFAULT_AVATARS = 6
 
 
@@ -263,6 +276,20 @@ def _has_icon(fields: Mapping[str, Any]) -> Answer:
     if _matching(fields, "icon", _HASH) is not None:
         return "yes"
     return "no" if fields.get("icon", "") is None else "unknown"
+
+
+def read_invite(answer: object) -> PlatformInvite | None:
+    """Read `GET /invites/{code}?with_counts=true&with_expiration=true`. None if it is no invite."""
+    fields = fields_of(answer)
+    if not isinstance(fields.get("code"), str):
+        return None
+    ends = fields.get("expires_at", 0)
+    return PlatformInvite(
+        _snowflake(fields_of(fields.get("guild")), "id"),
+        "no" if ends is None else "yes" if isinstance(ends, str) else "unknown",
+        members=_count(fields, "approximate_member_count"),
+        online=_count(fields, "approximate_presence_count"),
+    )
 
 
 def read_channel(answer: object) -> str | None:

@@ -19,7 +19,7 @@ from functools import partial
 from http import HTTPStatus
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeVar
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 import msgspec
 
@@ -27,6 +27,7 @@ from chatplatform.answers import (
     TOO_MANY,
     InnerServer,
     PlatformApplication,
+    PlatformInvite,
     PlatformServer,
     PlatformUser,
     ServerChannel,
@@ -37,6 +38,7 @@ from chatplatform.answers import (
     read_channel,
     read_code,
     read_inner_server,
+    read_invite,
     read_reach,
     read_server_channels,
     read_servers,
@@ -108,6 +110,8 @@ AT_ONCE = 8
 """Questions of one route that are under way."""
 UNKNOWN_APPLICATION = 10_002
 """The platform's code for an application that does not exist."""
+UNKNOWN_INVITE = 10_006
+"""The platform's code for an invite that does not exist, or has ended."""
 UNKNOWN_SERVER, NO_ACCESS = 10_004, 50_001
 """Its codes for a server that it does not know, and for one that the bot is not in."""
 NOT_LISTED = (HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND)
@@ -280,6 +284,14 @@ class ChatPlatform:
                 raise
             return None
         return read_server_channels(answer.body, server)
+
+    async def invite(self, code: str) -> PlatformInvite | None:
+        """Return what an invite leads to; None if it does not exist, or has ended. Raises PlatformAway."""
+        path = f"/invites/{quote(code, safe='')}?with_counts=true&with_expiration=true"
+        answer = await self._ask(PlatformQuestion("invite"), path)
+        if answer.status == HTTPStatus.NOT_FOUND and read_code(answer.body) == UNKNOWN_INVITE:
+            return None
+        return _readable(read_invite(_good(answer).body))
 
     async def channel(self, user_id: str) -> str:
         """Open the channel of direct messages with a user, and return its id. Raises PlatformAway."""

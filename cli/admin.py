@@ -39,7 +39,7 @@ from kinds.registry import BY_PLURAL, KINDS
 GROUPS = {
     **{kind.plural: f"Submit, review, edit and remove {kind.plural}." for kind in KINDS},
     "owners": "Manage the co-owners of a bot.",
-    "review": "Show the review queue, claim reviews, and write notes.",
+    "review": "Show the review queue and reports, claim reviews, and write notes.",
     "keys": "Issue, rotate and revoke the API keys of a bot.",
     "webhook": "Set and test webhooks, and show their deliveries.",
     "votes": "Cast, count, list and remove votes.",

@@ -38,6 +38,7 @@ COLUMNS: Mapping[str, Sequence[str]] = {
     "quarantines": ("act", "reason", "by", "since", "until", "in_force"),
     "queue": ("ref", "what", "name", "owner_id", "since", "claimed_by", "proven"),
     "notes": ("at", "by", "text"),
+    "reports": ("at", "by", "reason", "text"),
     "history": ("at", "by", "deed", "about"),
     "deliveries": ("id", "user", "state", "status", "error", "attempts", "queued_at", "next_attempt_at"),
     "attempts": ("at", "status", "error", "duration_ms"),

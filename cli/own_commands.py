@@ -56,7 +56,7 @@ def _names_id(kind: Kind, verb: str) -> bool:
 
 def _option(kind: Kind, name: str) -> click.Option:
     """Return the option of a field. That of a list is named after one entry, and may come several times."""
-    if kind.shown[name].widget not in {"choices", "lines"}:
+    if kind.shown[name].widget not in {"choices", "lines", "pairs"}:
         return click.Option([f"--{name.replace('_', '-')}", name])
     one = f"{name.removesuffix('ies')}y" if name.endswith("ies") else name.removesuffix("s")
     return click.Option([f"--{one}", name], multiple=True, help=_MANY)

@@ -1,4 +1,4 @@
-"""The lists that a listing remembers: the audit log, the notes of moderators, and the flags of votes.
+"""The lists that a listing remembers: the audit log, notes of moderators, flags of votes, and reports.
 
 The audit log says who did what with the listing, and when. It has the newest entries of all actions, and the
 newest of some groups of actions. Without these groups, an owner could push a denial out of the log by saving
@@ -13,10 +13,23 @@ equal, so an erasure neither moves an entry nor makes two of it.
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
+import msgspec
 from msgspec.structs import replace
 
 from core.actors import ERASED, Actor
-from core.rows import AuditAction, AuditEntry, CoOwner, Key, Listing, Note, VoteFlag
+from core.rows import (
+    AuditAction,
+    AuditEntry,
+    CoOwner,
+    Key,
+    Listing,
+    Note,
+    Report,
+    Reports,
+    Stamp,
+    VoteFlag,
+    greatest_of_each,
+)
 
 KEPT = 20  # of one listing
 APART = 10
@@ -30,7 +43,9 @@ GROUPS: Sequence[frozenset[AuditAction]] = (
 )
 NOTES_KEPT = 10  # of one listing
 FLAGS_KEPT = 50  # of one listing
+REPORTS_KEPT = 100  # of one listing
 Place = tuple[int | str, ...]
+_encode = msgspec.msgpack.Encoder().encode
 E = TypeVar("E", AuditEntry, Note, VoteFlag)
 
 
@@ -53,6 +68,25 @@ def newest_notes(notes: Iterable[Note]) -> tuple[Note, ...]:
 def newest_flags(flags: Iterable[VoteFlag]) -> tuple[VoteFlag, ...]:
     """Return the flags that a listing keeps, in the order of their times."""
     return _in_order_once(flags, lambda flag: (flag.at_ms, flag.node, flag.id))[-FLAGS_KEPT:]
+
+
+def joined_reports(one: Reports | None, other: Reports | None) -> Reports | None:
+    """Return the reports that two nodes know: of each user the last one, the newest ones only, and none that
+    is settled."""
+    if one is None or other is None:
+        return other if one is None else one
+    settled = max((each for each in (one.settled, other.settled) if each is not None), default=None)
+    return reports_of((*one.open, *other.open), settled)
+
+
+def reports_of(reports: Iterable[Report], settled: Stamp | None) -> Reports | None:
+    """Return the reports that a listing keeps; None if there is nothing to remember."""
+    last = greatest_of_each(reports, lambda each: each.by, lambda each: (each.stamp, _encode(each)))
+    left = sorted(
+        (each for each in last if settled is None or each.stamp > settled),
+        key=lambda each: (each.stamp, each.by),
+    )
+    return Reports(tuple(left[-REPORTS_KEPT:]), settled) if left or settled is not None else None
 
 
 def without_name(entries: tuple[E, ...], actor: Actor, until_ms: int | None) -> tuple[E, ...]:
@@ -84,6 +118,7 @@ def actors_of(row: Listing) -> set[Actor]:
     """Return everybody whom the row names."""
     named = {each.by for each in (row.claim, row.proof, row.change) if each is not None}
     named.update(each.by for entries in (row.audit_log, row.notes, row.flags) for each in entries)
+    named.update(each.by for each in row.open_reports)
     named.update(maker for key in row.keys for maker in key.makers)
     named.update(each.user for each in row.co_owners)
     if row.message is not None:
@@ -99,7 +134,8 @@ def without_actor(row: Listing, actor: Actor, until_ms: int | None) -> Listing:
     """Return the row without the actor's name in what happened up to and with a time; None means all times.
 
     A claim or a proof of the actor goes, because it is nothing without a name. So does a message to the
-    actor, an invitation, a co-ownership, and a hand-over that is offered to the actor.
+    actor, an invitation, a co-ownership, a hand-over that is offered to the actor, and a report in the
+    actor's own words.
     """
     if actor not in actors_of(row):
         return row
@@ -115,7 +151,10 @@ def without_actor(row: Listing, actor: Actor, until_ms: int | None) -> Listing:
     if message is not None:
         decided_ms = message.stamp.ms if message.stamp is not None else message.decided_ms
         message = None if is_meant(message.to, decided_ms) else message
-    hand_over, change, taken = row.hand_over, row.change, row.taken
+    hand_over, change, taken, reports = row.hand_over, row.change, row.taken, row.reports
+    if reports is not None:
+        left = (each for each in reports.open if not is_meant(each.by, each.at_ms))
+        reports = reports_of(left, reports.settled)
     if hand_over is not None and is_meant(hand_over.successor, stamps.owner.ms or hand_over.at_ms):
         hand_over = None
     if change is not None and is_meant(change.by, change.sent_ms):
@@ -127,6 +166,7 @@ def without_actor(row: Listing, actor: Actor, until_ms: int | None) -> Listing:
         audit_log=without_name(row.audit_log, actor, until_ms),
         notes=without_name(row.notes, actor, until_ms),
         flags=without_name(row.flags, actor, until_ms),
+        reports=reports,
         claim=claim,
         proof=proof,
         message=message,

@@ -139,6 +139,7 @@ class SlotsSet(ManagementEvent, frozen=True, tag="slots_set.1"):
     claim: rows.Claim | UnsetType | None = UNSET
     proof: rows.Proof | UnsetType | None = UNSET
     eligibility: rows.Eligibility | UnsetType | None = UNSET
+    invite_check: rows.InviteCheck | UnsetType | None = UNSET
 
 
 class ListingRemoved(ManagementEvent, frozen=True, tag="listing_removed.1"):
@@ -227,6 +228,23 @@ class NoteAdded(ManagementEvent, frozen=True, tag="note_added.1"):
 
     ref: str
     text: str
+    at_ms: int
+
+
+class ListingReported(ManagementEvent, frozen=True, tag="listing_reported.1"):
+    """The user `by` has reported the listing to the moderators. It replaces an open report of the user."""
+
+    ref: str
+    reason: rows.ReportReason
+    text: str
+    at_ms: int
+
+
+class ReportsSettled(ManagementEvent, frozen=True, tag="reports_settled.1"):
+    """A moderator has looked at the reports of a listing, up to and with the one of that stamp."""
+
+    ref: str
+    until: rows.Stamp
     at_ms: int
 
 
@@ -579,6 +597,8 @@ ManagedRowEvent = (
     | KeySaved
     | KeyDeleted
     | NoteAdded
+    | ListingReported
+    | ReportsSettled
     | ListingTakenOver
     | VotesRemoved
 )

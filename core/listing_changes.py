@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from core import events as ev
 from core import rows
 from core.actors import UNKNOWN, user_actor
-from core.audit_log import newest, newest_flags, newest_notes
+from core.audit_log import newest, newest_flags, newest_notes, reports_of
 from core.clock import day_of
 from core.push_history import with_push
 from core.rows import Listing, Stamp
@@ -96,12 +96,27 @@ def _managed(row: Listing, event: ev.ManagedRowEvent, stamp: Stamp | None) -> Li
             at = stamp or Stamp(event.at_ms)
             note = rows.Note(at.ms, event.by, event.text, at.node)
             return replace(row, notes=newest_notes((*row.notes, note)))
+        case ev.ListingReported():
+            at = stamp or Stamp(event.at_ms)
+            report = rows.Report(at.ms, event.by, event.reason, event.text, at.node)
+            settled = row.reports.settled if row.reports is not None else None
+            return replace(row, reports=reports_of((*row.open_reports, report), settled))
+        case ev.ReportsSettled():
+            return _settled(row, event, stamp)
         case ev.VotesRemoved():
             # The users are not named: the owner reads this, and erasures would have to search for them here.
             # Nor does a further part of one removal have the reason again.
             return _logged(row, event, stamp, "votes_struck", event.reason) if event.reason else row
         case _:
             assert_never(event)
+
+
+def _settled(row: Listing, event: ev.ReportsSettled, stamp: Stamp | None) -> Listing:
+    """Return the row without the reports that are settled. Only a fleet has to remember which these were."""
+    left = [each for each in row.open_reports if each.stamp > event.until]
+    known = row.reports.settled if row.reports is not None else None
+    settled = max(known or event.until, event.until) if stamp is not None else None
+    return _logged(replace(row, reports=reports_of(left, settled)), event, stamp, "reports_settled")
 
 
 def _with_slots(row: Listing, event: ev.SlotsSet, stamp: Stamp | None) -> Listing:

@@ -3,7 +3,8 @@
 A row is packed or unpacked. A start loads packed rows (`core/packing.py`), and the first look at a row
 unpacks it. Nobody can tell the difference, except by the time that the first look takes. Two rules keep it
 so: the grants of a packed row's keys come into being when it is unpacked, and no packed row has a suspended
-endpoint, an unfinished message or a flagged vote, so that all of these are found among the unpacked rows.
+endpoint, an unfinished message, a flagged vote or an open report, so that all of these are found among the
+unpacked rows.
 """
 
 from bisect import bisect_left, bisect_right, insort
@@ -13,7 +14,7 @@ from typing import Literal, TypeVar
 from core.actors import Actor
 from core.audit_log import actors_of
 from core.packing import Brief, PackedRow, brief_of, unpack
-from core.rows import KeyGrant, Listing, OwnerMessage, Review, VoteFlag
+from core.rows import KeyGrant, Listing, OwnerMessage, Report, Review, VoteFlag
 from kinds.registry import KINDS, kind_of
 
 Reader = Callable[[Listing], None]
@@ -41,6 +42,7 @@ class ListingsView(Mapping[str, Listing]):
         self._reviews = ReviewCounts()
         self._untold: dict[str, OwnerMessage] = {}
         self._flagged: dict[str, tuple[VoteFlag, ...]] = {}
+        self._reported: dict[str, tuple[Report, ...]] = {}
         self._readers: list[Reader] = []
         self.by_ref: Mapping[str, Listing] = self._rows
         """The same for `[ref]` alone, as quick as a dict. Its length and its refs leave out packed rows."""
@@ -54,6 +56,8 @@ class ListingsView(Mapping[str, Listing]):
         """The messages to owners that are not finished, by ref: those of this node and of others."""
         self.flagged: Mapping[str, Sequence[VoteFlag]] = self._flagged
         """The flags of votes, by ref, for the listings that have some."""
+        self.reported: Mapping[str, Sequence[Report]] = self._reported
+        """The open reports, by ref, for the listings that have some."""
 
     @property
     def key_count(self) -> int:
@@ -126,6 +130,7 @@ class ListingsView(Mapping[str, Listing]):
         is_untold = row.message is not None and row.message.next_attempt_ms is not None
         _note(self._untold, row.ref, row.message if is_untold else None)
         _note(self._flagged, row.ref, row.flags or None)
+        _note(self._reported, row.ref, row.open_reports or None)
 
 
 class ListingTable(ListingsView):
@@ -155,6 +160,7 @@ class ListingTable(ListingsView):
             self._keys.remove(row)
             self._untold.pop(ref, None)
             self._flagged.pop(ref, None)
+            self._reported.pop(ref, None)
             _discard(self._refs, ref)
             self._reviews.changed(ref, _row_standing(row), None)
         _discard(self._unlisted, ref)

@@ -34,7 +34,7 @@ SHAPE = shape_of(Listing)
 
 class Brief(NamedTuple):
     """The part of a listing that a search looks at. `owners` begins with its owner; `asked` are the users who
-    are asked to become owners. A bot has no keywords. `lost_by` is an actor, or empty: see `Takeover`. A
+    are asked to become owners. `lost_by` is an actor, or empty: see `Takeover`. A
     change has waited since `changed_ms`; None if there is none."""
 
     name: str

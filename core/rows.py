@@ -51,14 +51,20 @@ AuditAction = Literal[
     "actual_count_set",
     "ownership_proven",
     "votes_struck",
+    "reports_settled",
     "found_failing",
     "hidden",
     "shown_again",
+    "invite_broken",
     "taken_over",
 ]
 FlagRule = Literal["crowded_address", "burst"]
 """Why a vote was flagged: many accounts vote from its address, or many vote for its listing at once."""
+InviteProblem = Literal["gone", "elsewhere", "expires"]
+"""Why an invite is not valid: it does not exist any more, leads to another server, or ends at a time."""
 CheckOutcome = Literal["pass", "fail", "unknown"]
+ReportReason = Literal["does_not_work", "not_as_described", "breaks_rules", "broken_invite", "other"]
+"""Why a user reports a listing to the moderators."""
 
 VOTES_ALONE: tuple[WebhookEvent, ...] = ("vote",)
 _CHAT_TOKEN = re.compile(r"/webhooks/[0-9]+/([^/?#]+)")
@@ -124,6 +130,7 @@ class Stamps(msgspec.Struct, frozen=True, array_like=True, gc=False):
     claim: Stamp = UNSTAMPED
     proof: Stamp = UNSTAMPED
     eligibility: Stamp = UNSTAMPED
+    invite_check: Stamp = UNSTAMPED
 
 
 NO_STAMPS = Stamps()
@@ -352,6 +359,28 @@ class VoteFlag(msgspec.Struct, frozen=True, array_like=True, gc=False):
     node: str = ""
 
 
+class Report(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A report of a listing by a user. In a fleet, time and node are those of its stamp."""
+
+    at_ms: int
+    by: Actor
+    reason: ReportReason
+    text: str = ""
+    node: str = ""
+
+    @property
+    def stamp(self) -> Stamp:
+        return Stamp(self.at_ms, self.node)
+
+
+class Reports(MapRow, frozen=True):
+    """The open reports of a listing, the oldest first, one of each user. A fleet remembers up to which report
+    they are `settled`, so that no other node brings one back."""
+
+    open: tuple[Report, ...] = ()
+    settled: Stamp | None = None
+
+
 class ServerCheck(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """One condition that a server must meet to be listed, as it was at a time.
 
@@ -382,6 +411,19 @@ class Eligibility(MapRow, frozen=True):
         """The outcome of all conditions together: one failure is enough to fail."""
         outcomes = {check.outcome for check in self.checks}
         return "fail" if "fail" in outcomes else "unknown" if "unknown" in outcomes else "pass"
+
+
+class InviteCheck(MapRow, frozen=True):
+    """The last answer of the chat platform about an invite. A valid one has no `problem`.
+
+    `members` and `online` count the people on its server, approximately; None if the platform does not say.
+    """
+
+    code: str
+    at_ms: int
+    problem: InviteProblem | None = None
+    members: int | None = None
+    online: int | None = None
 
 
 class Attempt(MapRow, frozen=True):
@@ -447,7 +489,9 @@ class Listing(MapRow, frozen=True):
     notes: tuple[Note, ...] = ()
     message: OwnerMessage | None = None
     flags: tuple[VoteFlag, ...] = ()
+    reports: Reports | None = None
     eligibility: Eligibility | None = None
+    invite_check: InviteCheck | None = None
     webhook: Webhook | None = None
     keys: tuple[Key, ...] = ()
     revoked: tuple[Revocation, ...] = ()
@@ -496,6 +540,11 @@ class Listing(MapRow, frozen=True):
     def latest(self) -> AnyProfile:
         """The version that its owners saved last."""
         return self.profile if self.change is None or self.change.is_public else self.change.other
+
+    @property
+    def open_reports(self) -> tuple[Report, ...]:
+        """The reports that no moderator has settled yet, the oldest first."""
+        return self.reports.open if self.reports is not None else ()
 
     @property
     def id(self) -> str:

@@ -23,7 +23,7 @@ from msgspec.structs import astuple, replace
 
 from core import rows
 from core.actors import ERASED
-from core.audit_log import newest, newest_flags, newest_notes
+from core.audit_log import joined_reports, newest, newest_flags, newest_notes
 from core.push_history import joined_histories
 from core.rows import Listing, Stamp
 
@@ -163,6 +163,7 @@ SLOTS: Mapping[str, Latest | Joined] = {
     "limits": Latest("limits"),
     "claim": Latest("claim"),
     "eligibility": Latest("eligibility"),
+    "invite_check": Latest("invite_check"),
     "created_ms": Joined(min),
     "taken": Joined(joined_takeovers),
     "keys": Joined(joined_keys, of_owner=True),
@@ -171,6 +172,7 @@ SLOTS: Mapping[str, Latest | Joined] = {
     "audit_log": Joined(lambda one, other: newest((*one, *other))),
     "notes": Joined(lambda one, other: newest_notes((*one, *other))),
     "flags": Joined(lambda one, other: newest_flags((*one, *other))),
+    "reports": Joined(joined_reports),
     "message": Joined(joined_messages),
     "windows": Joined(joined_windows),
     "pushed": Joined(joined_histories),
@@ -233,5 +235,8 @@ def newest_ms(row: Listing) -> int:
         stamps.append(row.message.stamp)
     if row.taken is not None:
         stamps.append(row.taken.stamp)
+    if row.reports is not None and row.reports.settled is not None:
+        stamps.append(row.reports.settled)
+    stamps += [each.stamp for each in row.open_reports]
     times = (*(each.ms for each in row.revoked), *(flag.at_ms for flag in row.flags))
     return max([*(stamp.ms for stamp in stamps), *times])

@@ -18,7 +18,7 @@ from languages.language_names import Language
 USERS = "users/"
 
 Role = Literal["moderator"]
-QuarantinedAct = Literal["sign_in", "submit", "vote"]
+QuarantinedAct = Literal["sign_in", "submit", "vote", "report"]
 """The acts that a quarantine forbids."""
 MailTopic = Literal["decisions", "webhooks", "reports"]
 """The subjects of e-mails: decisions on the user's listings, endpoints that are suspended, and reports of

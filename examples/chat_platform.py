@@ -10,7 +10,11 @@ public.
 `POST /stand-in/applications/{id}` with {"description": ...} writes what an owner would write there, and with
 {"guild_count": ...} puts it into the directory, or takes it out of it (null);
 `POST /stand-in/servers/{id}` with {"approximate_member_count": ..., "bot": true, ...} changes a server;
+`POST /stand-in/invites/{code}` with {"server": ..., "expires_at": ...} makes an invite, and with
+{"server": "gone"} ends it; of those that it begins with, `server-1` leads to the first server;
 `GET /stand-in/messages` shows the direct messages that its users got, and `/stand-in/messages.json` as JSON;
+`POST /stand-in/known` tells of more users, applications and servers, as the file of `--known` does;
+`POST /stand-in/receiver` takes webhooks, for owners who have no bot at hand, and `GET` shows the last ones;
 `GET /stand-in/seen` shows how often each path was asked for.
 """
 
@@ -19,13 +23,16 @@ import asyncio
 import html
 import json
 import sys
+from pathlib import Path
 
 from stand_in.answers import API, FAULTS, Handler
 from stand_in.direct_messages import Channels, Messages
-from stand_in.known import CLIENT_ID, USERS, Platform
+from stand_in.known import CLIENT_ID, Platform, name_of
 from stand_in.lookups import (
     ApplicationRpc,
     DirectoryApplication,
+    Invite,
+    Join,
     Me,
     MyServers,
     OwnApplication,
@@ -38,12 +45,12 @@ from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_sockets
 from tornado.web import Application, HTTPError
 
-INBOXES = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><link rel="icon" href="data:,"><title>Direct messages</title>
+PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><link rel="icon" href="data:,"><title>{title}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <style>body {{ font: 1rem/1.5 system-ui; max-width: 40rem; margin: 3rem auto; padding: 0 1rem }}
 pre {{ white-space: pre-wrap }}</style></head>
-<body><main><h1>Direct messages</h1>{shown}</main></body></html>"""
+<body><main><h1>{title}</h1>{shown}</main></body></html>"""
 
 
 class Faults(Handler):
@@ -59,18 +66,38 @@ class Inboxes(Handler):
     """The direct messages that each user got, the newest first."""
 
     def get(self, as_json: str | None) -> None:
-        messages = self.platform.messages[::-1]
+        messages, users = self.platform.messages[::-1], self.platform.users
         if as_json is not None:
             self.answer(
                 {"messages": [{"to": each.to, "content": each.shown["content"]} for each in messages]}
             )
             return
         shown = "".join(
-            f"<h2>{html.escape(USERS[each.to]['global_name'] or USERS[each.to]['username'])}</h2>"
+            f"<h2>{html.escape(name_of(users[each.to]))}</h2>"
             f"<p>{html.escape(each.shown['timestamp'])}</p><pre>{html.escape(each.shown['content'])}</pre>"
             for each in messages
         )
-        self.finish(INBOXES.format(shown=shown or "<p>Nobody has got a message yet.</p>"))
+        nothing = "<p>Nobody has got a message yet.</p>"
+        self.finish(PAGE.format(title="Direct messages", shown=shown or nothing))
+
+
+class Receiver(Handler):
+    """An endpoint for webhooks that takes everything."""
+
+    def post(self) -> None:
+        self.platform.received.append(self.request.body.decode())
+        self.set_status(204)
+        self.finish()
+
+    def get(self) -> None:
+        shown = "".join(f"<pre>{html.escape(each)}</pre>" for each in reversed(self.platform.received))
+        self.finish(PAGE.format(title="Webhooks", shown=shown or "<p>No webhook has come yet.</p>"))
+
+
+class Known(Handler):
+    def post(self) -> None:
+        self.platform.learn(json.loads(self.request.body))
+        self.answer({})
 
 
 class Seen(Handler):
@@ -94,6 +121,16 @@ class ServerChange(Handler):
         self.answer({})
 
 
+class InviteChange(Handler):
+    def post(self, code: str) -> None:
+        told = json.loads(self.request.body)
+        if told["server"] == "gone":
+            self.platform.invites.pop(code, None)
+        else:
+            self.platform.invites[code] = {"expires_at": None, **told}
+        self.answer({})
+
+
 def make_app(platform: Platform) -> Application:
     return Application(
         [
@@ -105,15 +142,20 @@ def make_app(platform: Platform) -> Application:
             (rf"{API}/channels/(\d+)/messages", Messages),
             (rf"{API}/guilds/(\d+)", Server),
             (rf"{API}/guilds/(\d+)/channels", ServerChannels),
+            (rf"{API}/invites/([^/]+)", Invite),
+            (r"/join/([^/]+)", Join),
             (rf"{API}/applications/@me", OwnApplication),
             (rf"{API}/applications/(\d+)/rpc", ApplicationRpc),
             (rf"{API}/application-directory-static/applications/(\d+)", DirectoryApplication),
-            (r"/(?:avatars|app-icons|icons|embed)/(.+\.png)", Picture),
+            (r"/((?:avatars|app-icons|icons|embed)/.+\.png)", Picture),
             ("/stand-in/faults", Faults),
             (r"/stand-in/messages(\.json)?", Inboxes),
+            ("/stand-in/known", Known),
+            ("/stand-in/receiver", Receiver),
             ("/stand-in/seen", Seen),
             (r"/stand-in/applications/(\d+)", ApplicationChange),
             (r"/stand-in/servers/(\d+)", ServerChange),
+            (r"/stand-in/invites/([^/]+)", InviteChange),
         ],
         platform=platform,
         log_function=lambda _: None,
@@ -140,9 +182,13 @@ def main() -> None:
     arguments.add_argument("--port", type=int, default=8090)
     arguments.add_argument("--client-id", default=CLIENT_ID)
     arguments.add_argument("--redirect-uri", action="append", default=[])
+    arguments.add_argument("--known", type=Path, help="a JSON file with more users, applications and servers")
     given = arguments.parse_args()
     back = tuple(given.redirect_uri) or ("http://127.0.0.1:8080/signin/callback",)
-    asyncio.run(serve(Platform(back, client_id=given.client_id), given.port))
+    platform = Platform(back, client_id=given.client_id)
+    if given.known is not None:
+        platform.learn(json.loads(given.known.read_text()))
+    asyncio.run(serve(platform, given.port))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """A gateway beside a stand-in for the chat platform, on this machine: `make run`.
 
-.venv/bin/python examples/with_chat_platform.py [--port PORT] [--platform-port PORT] [OPTION]...
+python examples/with_chat_platform.py [--port PORT] [--platform-port PORT] [--known FILE] [OPTION]...
 
 All other options are those of `server.py serve`. Ctrl-C stops both. When one of them ends, the other one is
 stopped. The stand-in lets everybody sign in as anyone, so it is for this machine alone: see chat_platform.py.
@@ -23,14 +23,22 @@ ROOT = Path(__file__).parent.parent
 HOST = "127.0.0.1"
 MODERATOR = next(each["id"] for each in USERS.values() if each["username"] == "cleo")
 LOOK_SECONDS = 0.1
+PORTS_BETWEEN = 10
+SEEN_FIRST = ("/", "/bots", "/servers")
+ENDING = """
+A stand-in for the chat platform answers at {platform_url}. Ctrl-C stops both.
+"""
 GREETING = f"""
 Open {{url}} and sign in, without an account anywhere:
   as Ada, who owns bots: submit the bot {READY_BOT}
   as Cleo, who moderates: approve it
 
 Then read what Ada was told: {{platform_url}}/stand-in/messages
-
-A stand-in for the chat platform answers at {{platform_url}}. Ctrl-C stops both.
+"""
+GREETING_OF_KNOWN = """
+Open {url} and look around. Sign in as one of those who are offered.
+The gateway asks for icons one by one, so they are all there after half a minute.
+To see webhooks come in, use the endpoint {platform_url}/stand-in/receiver
 """
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # the last one comes when a terminal is closed
 
@@ -74,6 +82,7 @@ def site(public_url: str, platform_url: str) -> dict[str, str]:
         "VOTEGATE_CHAT_PLATFORM__AUTHORIZE_URL": f"{platform_url}/oauth2/authorize",
         "VOTEGATE_CHAT_PLATFORM__API_URL": platform_url + API,
         "VOTEGATE_CHAT_PLATFORM__CDN_URL": platform_url,
+        "VOTEGATE_CHAT_PLATFORM__INVITE_URL": f"{platform_url}/join",
         "VOTEGATE_CHAT_PLATFORM__CLIENT_ID": CLIENT_ID,
         "VOTEGATE_CHAT_PLATFORM__CLIENT_SECRET": CLIENT_SECRET,
         "VOTEGATE_CHAT_PLATFORM__BOT_TOKEN": BOT_TOKEN,
@@ -88,29 +97,33 @@ async def is_ready(port: int) -> bool:
     return True
 
 
-async def greet(port: int, platform_url: str) -> None:
-    """Say what there is to try, once both answer."""
+async def greet(greeting: str, port: int, platform_url: str) -> None:
+    """Say what there is to try, once both answer. The gateway asks for the icons of pages that were seen."""
     while not await is_ready(port):  # noqa: ASYNC110 (the gateway writes to the terminal, not to here)
         await asyncio.sleep(LOOK_SECONDS)
-    sys.stdout.write(GREETING.format(url=f"http://{HOST}:{port}", platform_url=platform_url))
+    for page in SEEN_FIRST:
+        await AsyncHTTPClient().fetch(f"http://{HOST}:{port}{page}")
+    sys.stdout.write(greeting.format(url=f"http://{HOST}:{port}", platform_url=platform_url))
     sys.stdout.flush()
 
 
-async def serve(port: int, platform_port: int, options: Sequence[str]) -> None:
-    """Serve until a signal stops it. Raises Ended."""
+async def serve(port: int, platform_port: int, known: str | None, options: Sequence[str]) -> None:
+    """Serve until a signal stops it. `known` is a file for the stand-in. Raises Ended."""
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
     for number in STOPPING:
         loop.add_signal_handler(number, stop.set)
     public_url = f"http://{HOST}:{port}"
     own = ("--port", str(platform_port), "--redirect-uri", f"{public_url}/signin/callback")
-    platform = await started("examples/chat_platform.py", *own, environment={}, stdout=PIPE)
+    more = ("--known", known) if known is not None else ()
+    platform = await started("examples/chat_platform.py", *own, *more, environment={}, stdout=PIPE)
     both = [platform]
     try:
         platform_url = await url_of(platform)
         command = ("server.py", "serve", "--port", str(port), *options)
         gateway = await started(*command, environment=site(public_url, platform_url))
         both.insert(0, gateway)  # it goes first, because it may have a question under way
-        greeting = loop.create_task(greet(port, platform_url))
+        said = (GREETING if known is None else GREETING_OF_KNOWN) + ENDING
+        greeting = loop.create_task(greet(said, port, platform_url))
         endings = [loop.create_task(each.wait()) for each in both]
         await asyncio.wait([loop.create_task(stop.wait()), *endings], return_when=asyncio.FIRST_COMPLETED)
         greeting.cancel()
@@ -128,10 +141,13 @@ def main() -> None:
     )
     own_port = os.environ.get("VOTEGATE_SERVER__PORT", "8080")
     parser.add_argument("--port", type=int, default=own_port, help="of the gateway")
-    parser.add_argument("--platform-port", type=int, default=8090, help="of the stand-in; 0 is any")
+    further = f"of the stand-in, {PORTS_BETWEEN} above that of the gateway by default; 0 is any"
+    parser.add_argument("--platform-port", type=int, help=further)
+    parser.add_argument("--known", help="a JSON file with more that the stand-in knows")
     given, options = parser.parse_known_args()
+    platform_port = given.port + PORTS_BETWEEN if given.platform_port is None else given.platform_port
     try:
-        asyncio.run(serve(given.port, given.platform_port, options))
+        asyncio.run(serve(given.port, platform_port, given.known, options))
     except Ended as ended:
         raise SystemExit(f"stopped: {ended}") from None
 

@@ -10,9 +10,24 @@ from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar, get_args, get_
 
 from msgspec import NODEFAULT, Struct, structs
 
-from forms.rules import IN_PROSE, IS_SNOWFLAKE, IS_URL, ON_ONE_LINE, About, Between, Component, Size
+from forms.rules import (
+    IN_PROSE,
+    IS_HTTPS,
+    IS_INVITE,
+    IS_PAIR,
+    IS_SNOWFLAKE,
+    IS_URL,
+    ON_ONE_LINE,
+    About,
+    Between,
+    Component,
+    Size,
+    Spelled,
+)
 from grammars.http_urls import MAX_URL_CHARACTERS
+from grammars.invite_codes import invite_code
 from grammars.patterns import MAX_SNOWFLAKE
+from grammars.tags import MOST_CHARACTERS, tag_of
 
 N = TypeVar("N")
 MAX_MS = (1 << 53) - 1  # every JSON reader holds integers up to here exactly
@@ -25,6 +40,22 @@ Snowflake = Annotated[
 ]
 Name = Annotated[str, Size(1, 100), About(ABOUT_LINE), ON_ONE_LINE]
 Url = Annotated[str, Size(0, MAX_URL_CHARACTERS), IS_URL]
+HttpsUrl = Annotated[Url, IS_HTTPS]
+Tag = Annotated[str, Size(1, MOST_CHARACTERS), About(ABOUT_LINE), ON_ONE_LINE, Spelled(tag_of)]
+Pair = Annotated[
+    str,
+    Size(4, 200),
+    About(f"A name of up to 60 characters, a colon with a space, and what it means. {ABOUT_LINE}"),
+    ON_ONE_LINE,
+    IS_PAIR,
+]
+Invite = Annotated[
+    str,
+    Size(2, MAX_URL_CHARACTERS),
+    About("An invite to the server, as a URL or as a code. It is kept as a code."),
+    IS_INVITE,
+    Spelled(invite_code),
+]
 Time = Annotated[int, Between(0, MAX_MS)]
 OverlapSeconds = Annotated[
     int, Between(0, 604_800), About("0 stops the old one at once. The longest time is a week.")

@@ -1,8 +1,8 @@
 """Forms read off their declarations. Invariant: a form that is returned breaks no rule.
 
 A reader takes a value at a path, such as `categories.0`. It adds the faults that it finds, and returns the
-value as the declaration has it. It converts no value from another type. It reports at most one fault of each
-field, and every field that has one.
+value as the declaration has it. It converts no value from another type, but a text may get the spelling in
+which it is kept. It reports at most one fault of each field, and every field that has one.
 """
 
 import functools
@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeVar, get_args, get_or
 from msgspec import Struct
 
 from forms.fields import Declared, declared_fields, unwrapped
-from forms.rules import Beside, Between, Display, OneOf, Rule, Says, Size, Widget
+from forms.rules import Beside, Between, Display, OneOf, Rule, Says, Size, Spelled, Widget
 from languages.refusals import Invalid
 from languages.said import Fault
 
@@ -97,7 +97,7 @@ def _reader(declared: Any) -> Reader:
     """Return the reader of a type with its notes."""
     inner, notes = unwrapped(declared)
     size = next((note for note in notes if isinstance(note, Size)), None)
-    checks = [check for note in notes if (check := _check(note)) is not None]
+    steps = [step for note in notes if (step := _step(note)) is not None]
     choices = next((note.choices for note in notes if isinstance(note, OneOf)), None)
     bare = _bare(inner, size) if choices is None else functools.partial(_choice, tuple(choices))
 
@@ -105,10 +105,10 @@ def _reader(declared: Any) -> Reader:
         known = len(faults)
         value = bare(value, at, faults)
         if len(faults) == known and value is not None:
-            for check in checks:
-                fault = check(value)
-                if fault is not None:
-                    faults[at] = fault
+            for step in steps:
+                value = step(value)
+                if isinstance(value, Fault):
+                    faults[at] = value
                     break
         return value
 
@@ -125,13 +125,15 @@ def _saying(fault: Fault, read_value: Reader, value: Any, at: str, faults: Fault
     return value
 
 
-def _check(note: Any) -> Callable[[Any], Fault | None] | None:
-    """Return the function that checks a value by a note, if that is a rule on the value alone."""
+def _step(note: Any) -> Callable[[Any], Any] | None:
+    """Return the function that returns a value by a note, or its fault, if the note is on the value alone."""
     match note:
         case Rule(check=check):
-            return check
+            return lambda value: check(value) or value
         case Between():
-            return functools.partial(_check_between, note)
+            return lambda value: _check_between(note, value) or value
+        case Spelled(spelling=spelling):
+            return spelling
     return None
 
 
@@ -238,6 +240,8 @@ _READ: Mapping[Widget, Callable[[Posted, str], Any]] = {
     "choice": lambda post, name: post.text(name),
     "choices": lambda post, name: post.texts(name),
     "lines": lambda post, name: post.lines(name),
+    "pairs": lambda post, name: post.lines(name),
+    "invite": lambda post, name: post.text(name) or None,
     "url": lambda post, name: post.text(name) or None,
 }
 

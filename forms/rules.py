@@ -14,11 +14,13 @@ from functools import cache
 from typing import Any, Literal, get_args
 
 from grammars.http_urls import HTTP_URL, UrlRefused, read_url
+from grammars.invite_codes import INVITE
 from grammars.patterns import (
     HEADER_VALUE,
     NOT_IN_PROSE,
     NOT_ON_ONE_LINE,
     ONE_LINE,
+    PAIR,
     PROSE,
     SNOWFLAKE,
     TEXT,
@@ -34,6 +36,16 @@ class Rule:
 
     check: Callable[[Any], Fault | None]
     schema: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Spelled:
+    """The one spelling in which a valid text is kept. The rules before this note are about the text as given.
+
+    Invariant: `spelling` of its own result changes nothing.
+    """
+
+    spelling: Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,9 +107,9 @@ class Component:
     name: str
 
 
-Widget = Literal["line", "text", "choice", "choices", "lines", "url"]
+Widget = Literal["line", "text", "choice", "choices", "lines", "pairs", "url", "invite"]
 """The way in which a page asks for a field: one line, several lines, one or more of the choices, a list with
-one entry on each line, an address."""
+one entry on each line, a list of names with what each means, an address, an invite to a server."""
 Part = Literal["title", "word", "category", "keyword"]
 """The part of a search that finds a listing by a field."""
 
@@ -109,8 +121,9 @@ class Display:
     Args:
         brief: the label where a moderator reads the field; None for the same one.
         public: the name of the field in the JSON of public pages; empty for the same one.
-        rows: the height of the widget `text` or `lines`.
+        rows: the height of the widget `text`, `lines` or `pairs`.
         is_markdown: True if pages draw the text as Markdown.
+        icon: the icon beside the address of a field `url`, by its name in `web/static/icons.svg`.
         finds: how a search finds a listing by the field; None if it does not look at the field.
     """
 
@@ -121,6 +134,7 @@ class Display:
     public: str = ""
     rows: int = 4
     is_markdown: bool = False
+    icon: str = "link"
     finds: Part | None = None
 
 
@@ -139,6 +153,13 @@ def matching(pattern: str, fault: Fault | None = None) -> Rule:
     """Return the rule that a text matches a pattern, which Python and ECMA-262 read alike."""
     broken = fault or Fault("not_matching", {"pattern": pattern})
     return Rule(lambda text: None if _compiled(pattern).fullmatch(text) else broken, {"pattern": pattern})
+
+
+def _also_matching(pattern: str, fault: Fault) -> Rule:
+    """Return the rule that a part of a text matches a pattern, beside the one that another rule has."""
+    return Rule(
+        lambda text: None if _compiled(pattern).search(text) else fault, {"allOf": [{"pattern": pattern}]}
+    )
 
 
 def _without(pattern: str, refused: str) -> Rule:
@@ -180,6 +201,9 @@ IS_SNOWFLAKE = Rule(
 ON_ONE_LINE = _without(ONE_LINE, NOT_ON_ONE_LINE)
 IN_PROSE = _without(PROSE, NOT_IN_PROSE)
 IN_TEXT = _without(TEXT, NOT_IN_PROSE)
+IS_PAIR = _also_matching(PAIR, Fault("not_a_pair"))
+IS_INVITE = matching(INVITE, Fault("not_an_invite"))
 IS_HEADER_VALUE = matching(HEADER_VALUE, Fault("not_header_value"))
 IS_URL = Rule(_url, {"pattern": HTTP_URL})
+IS_HTTPS = _also_matching("^[Hh][Tt][Tt][Pp][Ss]:", Fault("not_https"))
 UNIQUE = Rule(_unique, {"uniqueItems": True})

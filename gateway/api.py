@@ -104,6 +104,7 @@ def open_api(
         keeps_email=settings.web.keep_email,
         edits=settings.review.edits,
         vote_pseudonym=KeyedDigests(callers.digester.secret).vote,
+        invites=egress.invites,
     )
     with JournalPages(store.folder, store.journal, VOTE_TAGS) as pages:
         yield Api(
@@ -187,8 +188,9 @@ def _description(settings: Settings) -> Reply:
 
 def _description_page(settings: Settings) -> Reply:
     from openapi.page import docs_reply
+    from web.brand_files import accent_style
 
-    style = read_static_files().text("site.css")
+    style = read_static_files().text("site.css") + accent_style(settings.site.accent)
     return docs_reply(deployment(settings), style, has_site=settings.web.public_url is not None)
 
 
@@ -196,6 +198,8 @@ def deployment(settings: Settings) -> Deployment:
     """Return the numbers of a deployment that its API's description says."""
     limits, webhooks = settings.limits, settings.webhooks
     return Deployment(
+        name=settings.site.name,
+        contact=settings.site.contact,
         stats=_window(limits.stats),
         voters=_window(limits.voters),
         failures=_window(limits.failures),

@@ -5,6 +5,7 @@ import secrets
 from functools import partial
 
 from core.clock import Clock
+from gateway.branding import PageDrawing
 from handlers.operator import Operator
 from handlers.request import Request
 from handlers.route import Resource
@@ -15,9 +16,7 @@ from operators.operator_site import PAGES, LiveOverview, OperatorSite, SignInPag
 from serving.observers import Observers
 from settings.model import DebugSettings
 from web.cookies import OPERATOR_NOTICE, Notices
-from web.markdown import Markdown
 from web.site import Site
-from web.templates import Templates
 
 
 class DebugSite:
@@ -29,16 +28,14 @@ class DebugSite:
         clock: Clock,
         operator: Operator,
         secret: bytes,
-        templates: Templates,
-        markdown: Markdown,
+        drawing: PageDrawing,
     ) -> None:
         idle, longest = debug.session_idle_seconds, debug.session_seconds
         new_value = partial(secrets.token_urlsafe, 32)
         self._sessions = OperatorSessions(clock, idle, longest, operator.accepts, new_value)
-        self._templates = templates
-        self._markdown = markdown
+        self._templates, self._markdown = drawing.templates, drawing.markdown
         notices = Notices(OPERATOR_NOTICE, secret, clock, secrets.token_bytes)
-        self._site = Site(self._templates, operator_audience(self._sessions, notices), clock)
+        self._site = Site(self._templates, operator_audience(self._sessions, notices, drawing.brand), clock)
         self._operator = operator
         self._viewers: Live | None = None
 

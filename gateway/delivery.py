@@ -9,6 +9,7 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 
 from chatplatform.platform_client import ChatPlatform, PlatformAccess, open_chat_platform
+from chatplatform.server_invites import ServerInvites
 from core.clock import Clock, moment
 from core.state import State
 from core.version import VERSION
@@ -80,7 +81,8 @@ class Egress:
     guild_counts: GuildCounts
     """The source of actual server counts."""
     platform: ChatPlatform | None
-    """None without pages for people."""
+    invites: ServerInvites | None
+    """The questions about invites to servers. There is neither without pages for people."""
 
     @property
     def asked_counts(self) -> PlatformCounts | None:
@@ -125,11 +127,12 @@ async def open_egress(runtime: Runtime, state: State, own: Sequence[socket.socke
         )
         client = await stack.enter_async_context(opening_client)
         counts = await stack.enter_async_context(_open_guild_counts(settings, state, runtime.clock))
-        platform = None
+        platform, invites = None, None
         if settings.web.public_url is not None:
             opening = open_platform(settings.chat_platform, settings.web, webhooks, runtime.clock)
             platform = await stack.enter_async_context(opening)
-        yield Egress(guard, request_builder(webhooks, guard), client, counts, platform)
+            invites = ServerInvites(platform, runtime.clock)
+        yield Egress(guard, request_builder(webhooks, guard), client, counts, platform, invites)
 
 
 @asynccontextmanager

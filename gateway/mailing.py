@@ -15,7 +15,6 @@ from mail.mail_server import MailAccess, MailServer
 from mail.mail_text import Letterhead, Say
 from pages.account.mails import unsubscribe_seal, unsubscribe_url
 from settings.model import MailSettings
-from web.brand import DEFAULT_BRAND
 from web.localization import localization
 from webhook.attempts import RetryPolicy
 
@@ -23,10 +22,10 @@ from webhook.attempts import RetryPolicy
 def mail_notifier(runtime: Runtime, store: Store, ownership: Ownership, retries: RetryPolicy) -> MailNotifier:
     settings, clock = runtime.settings, runtime.clock
     public_url = settings.web.public_url or ""
-    access = mail_access(settings.mail, public_url, DEFAULT_BRAND.name)
+    access = mail_access(settings.mail, public_url, settings.site.name)
     seal = unsubscribe_seal(store.secrets.digest.encode(), secrets.token_bytes)
     head = Letterhead(
-        DEFAULT_BRAND.name,
+        settings.site.name,
         public_url,
         lambda user_id: unsubscribe_url(public_url, seal, user_id, clock.now_ms()),
         _speaking(),

@@ -106,4 +106,10 @@ def loops(parts: Parts) -> Loops:
     platform, counts = parts.egress.platform, parts.egress.asked_counts
     if counts is not None and platform is not None:
         found["server_counts"] = partial(counts.run, platform.guild_count)
+    if parts.egress.invites is not None:
+        from pages.rounds import InviteRechecks  # with the pages for people, which are there then
+
+        rechecks = InviteRechecks(store.ledger, parts.runtime.clock, parts.egress.invites, parts.fleet.asks)
+        found["due_invites"] = partial(rechecks.run, parts.runtime.stop)
+        found["invite_answers"] = rechecks.answer
     return found

@@ -14,6 +14,7 @@ from core.ledger import Ledger
 from core.rows import Policy
 from core.state import State
 from gateway.api import Api
+from gateway.branding import PageDrawing
 from gateway.delivery import USER_AGENT
 from gateway.fleet import Fleet
 from gateway.store import Runtime
@@ -28,11 +29,12 @@ from pages.account.my_data import DOWNLOADS
 from pages.account.sign_in_guards import SignInGuards, sign_in_seal
 from pages.platform_facts import Applications, ServerChecking, ServerLists
 from pages.public.lists import HOME_ORDERS
+from pages.public.report import REPORTS
 from pages.rounds import SWEEP_EVERY_SECONDS, ServerRechecks, in_rounds, sweep
 from pages.site_tools import (
     Accounts,
-    Addresses,
     Descriptions,
+    OwnerTexts,
     PublicSite,
     SigningIn,
     SiteTools,
@@ -40,7 +42,7 @@ from pages.site_tools import (
     Voting,
 )
 from pages.table import PEOPLE_PAGES
-from pages.visitors import People, VisitorLimit, people_audience
+from pages.visitors import Addresses, People, VisitorLimit, people_audience
 from pages.voting.vote_challenges import VoteChallenges
 from pages.voting.vote_guards import GuardPolicy, VoteGuards
 from search.catalogue import Catalogue
@@ -48,13 +50,13 @@ from search.index import SearchIndex
 from search.list_keeper import ListKeeper
 from search.list_orders import ListOrders
 from serving.observers import Observers
-from settings.model import VotesSettings
+from settings.model import SiteSettings, VotesSettings
+from settings.site_values import MOST_TEXT_BYTES
 from votes.voted import VotedListings
 from web.cookies import Notices, PeopleCookies, people_cookies
 from web.markdown import Markdown
 from web.other_sites import with_trusted_types
 from web.site import Site
-from web.templates import Templates
 from webhook.messages import curl_command
 
 PREVIEWS = Policy(20, 60)
@@ -83,13 +85,12 @@ class PeopleSite:
         fleet: Fleet,
         api: Api,
         platform: ChatPlatform,
-        templates: Templates,
-        markdown: Markdown,
+        drawing: PageDrawing,
     ) -> None:
         settings, clock, digester = runtime.settings, runtime.clock, api.callers.digester
         web, places, state = settings.web, settings.chat_platform, ledger.state
         self.readers = _readers(state, api.managed.ownership)
-        addresses = Addresses(web.public_url or "", places.authorize_url, places.cdn_url)
+        addresses = Addresses(web.public_url or "", places.authorize_url, places.cdn_url, places.invite_url)
         people = People(api.managed, self.readers.notices, places.cdn_url)
         cookies = people_cookies(round(web.session_seconds), are_secure=not web.insecure_cookies)
         audience = people_audience(
@@ -97,14 +98,17 @@ class PeopleSite:
             Notices(cookies.notice, digester.secret, clock, secrets.token_bytes),
             people.known,
             VisitorLimit(Policy(web.acts_per_minute, 60), clock),
-            *(addresses.public_url, addresses.authorize_url, addresses.cdn_url),
+            addresses,
+            drawing.brand,
         )
-        self._site = Site(templates, audience, clock)
+        self._site = Site(drawing.templates, audience, clock)
         orders = ListOrders(self.readers.catalogue, state.vote_counts, secrets.randbits(40))
         self.readers.catalogue.watchers.append(orders.moved)
         first_use = fleet.claims.first_use if fleet.claims is not None else None
         self._tools = SiteTools(
             actions=api.managed,
+            brand=drawing.brand,
+            texts=_owner_texts(settings.site),
             addresses=addresses,
             platform=platform,
             icons=ListingIcons(platform, clock, places.cdn_url),
@@ -120,7 +124,7 @@ class PeopleSite:
             reasons=[
                 PresetReason(each.key, each.title, each.text, each.kind) for each in settings.review.reasons
             ],
-            descriptions=Descriptions(markdown, VisitorLimit(PREVIEWS, clock)),
+            descriptions=Descriptions(drawing.markdown, VisitorLimit(PREVIEWS, clock)),
             accounts=_accounts(people, cookies, clock, digester.secret),
             sign_in=SigningIn(
                 places.client_id or "",
@@ -159,6 +163,11 @@ class PeopleSite:
             gc.freeze()
 
 
+def _owner_texts(site: SiteSettings) -> OwnerTexts:
+    terms, privacy = (text.markdown if text is not None else None for text in (site.terms, site.privacy))
+    return OwnerTexts(Markdown(most_characters=MOST_TEXT_BYTES), terms, privacy)
+
+
 def _readers(state: State, ownership: Ownership) -> PeopleReaders:
     counts = NoticeCounts(state, ownership)
     return PeopleReaders(VotedListings(state), Catalogue(state), SearchIndex(state), counts)
@@ -166,7 +175,8 @@ def _readers(state: State, ownership: Ownership) -> PeopleReaders:
 
 def _accounts(people: People, cookies: PeopleCookies, clock: Clock, secret: bytes) -> Accounts:
     unsubscribing = unsubscribe_seal(secret, secrets.token_bytes)
-    return Accounts(people, cookies, VisitorLimit(DOWNLOADS, clock), unsubscribing)
+    limits = (VisitorLimit(DOWNLOADS, clock), VisitorLimit(REPORTS, clock))
+    return Accounts(people, cookies, *limits, unsubscribing)
 
 
 def _guard_policy(votes: VotesSettings) -> GuardPolicy:

@@ -16,16 +16,16 @@ from handlers.route import Resource
 from operators.gateway_parts import GatewayParts
 
 if TYPE_CHECKING:
+    from gateway.branding import PageDrawing
     from gateway.debug_site import DebugSite
     from gateway.people_site import PeopleReaders, PeopleSite
-    from web.templates import Templates
 
 
 @dataclass(frozen=True)
 class Sites:
-    """The sites that there are. None of them has anything without `templates`."""
+    """The sites that there are. None of them has anything without `drawing`."""
 
-    templates: "Templates | None" = None
+    drawing: "PageDrawing | None" = None
     debug: "DebugSite | None" = None
     people: "PeopleSite | None" = None
 
@@ -40,11 +40,11 @@ class Sites:
 
     def resources(self, inside: GatewayParts) -> list[Resource]:
         """Return every path of the pages. That of people comes last: it has a page for every other path."""
-        if self.templates is None:
+        if self.drawing is None:
             return []
         from web.site import static_resource
 
-        resources = [static_resource()]
+        resources = [static_resource(self.drawing.files), *self.drawing.files.resources()]
         if self.debug is not None:
             resources += self.debug.resources(inside)
         if self.people is not None:
@@ -62,17 +62,16 @@ def sites_of(runtime: Runtime, store: Store, fleet: Fleet, api: Api, egress: Egr
     settings, platform = runtime.settings, egress.platform
     if not settings.debug.pages and platform is None:
         return Sites()
-    from web.markdown import Markdown
-    from web.templates import Templates
+    from gateway.branding import page_drawing
 
-    templates, markdown, debug, people = Templates(), Markdown(), None, None
+    drawing, debug, people = page_drawing(settings.site), None, None
     if settings.debug.pages:
         from gateway.debug_site import DebugSite
 
         secret = api.callers.digester.secret
-        debug = DebugSite(settings.debug, runtime.clock, api.callers.operator, secret, templates, markdown)
+        debug = DebugSite(settings.debug, runtime.clock, api.callers.operator, secret, drawing)
     if platform is not None:
         from gateway.people_site import PeopleSite
 
-        people = PeopleSite(runtime, store.ledger, fleet, api, platform, templates, markdown)
-    return Sites(templates, debug, people)
+        people = PeopleSite(runtime, store.ledger, fleet, api, platform, drawing)
+    return Sites(drawing, debug, people)

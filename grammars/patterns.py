@@ -66,6 +66,8 @@ NOT_IN_PROSE = _CONTROLS + _BIDI_EMBEDDINGS
 ONE_LINE = _seen(_BLANK, NOT_ON_ONE_LINE)
 PROSE = _seen(_BLANK + r"\t\n\r" + _LINE_SEPARATORS + _BIDI_MARKS, NOT_IN_PROSE)
 TEXT = f"^[^{NOT_IN_PROSE}]*$"
+PAIR = r"^(?! |: )[^\n]{1,60}?: [^\n]+$"
+"""A name and what it means, such as `/play: Plays a song`: the first colon with a space splits the line."""
 
 
 def _snowflake_pattern() -> str:

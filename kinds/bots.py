@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from forms.fields import ABOUT_LINE, ABOUT_PROSE, Name, Url
+from forms.fields import ABOUT_LINE, ABOUT_PROSE, HttpsUrl, Name, Pair, Tag, Url
 from forms.rules import IN_PROSE, ON_ONE_LINE, UNIQUE, About, Display, OneOf, Sample, Size
 from kinds.kind import (
     CoOwnersPart,
@@ -85,8 +85,72 @@ class BotProfile(Profile, frozen=True, gc=False, tag="bot"):
             "url",
             Text("The address at which users find help. May stay empty."),
             public="support_url",
+            icon="chat",
         ),
     ] = None
+    website: Annotated[
+        HttpsUrl | None,
+        About("The web site of the bot."),
+        Sample("https://example.com"),
+        Display(
+            Text("Web site"),
+            "url",
+            Text("An address with https. May stay empty."),
+            public="website_url",
+            icon="globe",
+        ),
+    ] = None
+    source: Annotated[
+        HttpsUrl | None,
+        About("Where the source code of the bot is."),
+        Sample("https://example.com/source"),
+        Display(
+            Text("Source code"),
+            "url",
+            Text("An address with https. May stay empty."),
+            public="source_url",
+            icon="code",
+        ),
+    ] = None
+    privacy: Annotated[
+        HttpsUrl | None,
+        About("The privacy policy of the bot."),
+        Sample("https://example.com/privacy"),
+        Display(
+            Text("Privacy policy"),
+            "url",
+            Text("An address with https. May stay empty."),
+            public="privacy_url",
+            icon="shield",
+        ),
+    ] = None
+    tags: Annotated[
+        tuple[Tag, ...],
+        Size(0, 8),
+        UNIQUE,
+        About("Kept in lower case, with hyphens for spaces."),
+        Sample(("statistics", "weekly-report")),
+        Display(
+            Text("Tags"),
+            "lines",
+            Text("Up to 8, one on a line, each up to 32 characters. May stay empty."),
+            rows=4,
+            finds="keyword",
+        ),
+    ] = ()
+    commands: Annotated[
+        tuple[Pair, ...],
+        Size(0, 60),
+        UNIQUE,
+        About("The slash commands of the bot, each with what it does."),
+        Sample(("/count: Counts the messages of today",)),
+        Display(
+            Text("Commands"),
+            "pairs",
+            Text("One on a line, such as /play: Plays a song. Up to 60. May stay empty."),
+            rows=6,
+        ),
+    ] = ()
 
 
 BOTS = Kind(

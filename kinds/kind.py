@@ -172,7 +172,19 @@ class ChecksPart:
     conditions: tuple[CheckName, ...]
 
 
-PartName = Literal["review", "votes", "keys", "stats", "co_owners", "hand_over", "webhook", "facts", "checks"]
+PartName = Literal[
+    "review",
+    "votes",
+    "keys",
+    "stats",
+    "co_owners",
+    "hand_over",
+    "webhook",
+    "facts",
+    "checks",
+    "invites",
+    "commands",
+]
 """The name of a part. A page or an action that names one is for the kinds that have it."""
 
 
@@ -210,6 +222,16 @@ class Kind:
     def hand_over(self) -> Literal[True] | None:
         """True if a listing may get another owner; None if its id is that of its owner."""
         return None if isinstance(self.id, OfUser) else True
+
+    @property
+    def invites(self) -> Literal[True] | None:
+        """True if a profile may name an invite to the server that the listing stands for."""
+        return True if self.invite_name is not None else None
+
+    @property
+    def commands(self) -> Literal[True] | None:
+        """True if a profile may list commands, each with what it does."""
+        return True if any(shown.widget == "pairs" for shown in self.shown.values()) else None
 
     @property
     def known_as(self) -> PlatformObject | None:
@@ -287,7 +309,7 @@ class Kind:
     @cached_property
     def empty(self) -> Mapping[str, Any]:
         """The values of an empty form of a profile."""
-        blank: Mapping[Widget, Any] = {"choices": (), "lines": (), "url": None}
+        blank: Mapping[Widget, Any] = {"choices": (), "lines": (), "pairs": (), "url": None, "invite": None}
         return {name: blank.get(shown.widget, "") for name, shown in self.shown.items()}
 
     def is_required(self, name: str) -> bool:
@@ -330,10 +352,25 @@ class Kind:
         """Return the text that a list shows of a profile."""
         return next(iter(self.values(profile, "word")), "")
 
-    def links(self, profile: Profile) -> Sequence[tuple[Text, str]]:
-        """Return the addresses of a profile with their labels."""
+    def links(self, profile: Profile) -> Sequence[tuple[Display, str]]:
+        """Return the addresses of a profile with the looks of their fields."""
         links = ((name, shown) for name, shown in self.shown.items() if shown.widget == "url")
-        return [(shown.label, text) for name, shown in links for text in self.texts(profile, name)]
+        return [(shown, text) for name, shown in links for text in self.texts(profile, name)]
+
+    def invite_code(self, profile: Struct) -> str | None:
+        """Return the code of the invite that a profile names; None if it names none."""
+        return getattr(profile, self.invite_name) if self.invite_name is not None else None
+
+    @cached_property
+    def invite_name(self) -> str | None:
+        """The name of the field with an invite, if the kind has one."""
+        return next((name for name, shown in self.shown.items() if shown.widget == "invite"), None)
+
+    def pairs(self, profile: Struct) -> Sequence[tuple[str, str]]:
+        """Return the names that a profile lists, each with what it means, such as the commands of a bot."""
+        names = (name for name, shown in self.shown.items() if shown.widget == "pairs")
+        lines = (line.partition(": ") for name in names for line in getattr(profile, name))
+        return [(name, meaning) for name, _, meaning in lines]
 
     def prose(self, profile: Struct) -> str:
         """Return the long text of a profile, or of a view that shows it; empty if its kind has none."""

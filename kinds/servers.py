@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from forms.fields import ABOUT_LINE, Name
+from forms.fields import ABOUT_LINE, Invite, Name
 from forms.rules import IN_TEXT, ON_ONE_LINE, UNIQUE, About, Display, OneOf, Sample, Size
 from kinds.kind import ChecksPart, FactsPart, Given, Kind, Nouns, Profile, ReviewPart, VotesPart, WebhookPart
 from languages.texts import Text
@@ -60,6 +60,19 @@ class ServerProfile(Profile, frozen=True, gc=False, tag="server"):
     category: Annotated[
         str, OneOf(TOPICS), Sample("Community"), Display(Text("Category"), "choice", finds="category")
     ]
+    invite: Annotated[
+        Invite | None,
+        Sample("abc123"),
+        Display(
+            Text("Invite"),
+            "invite",
+            Text(
+                "The address or code of an invite that never expires, so that visitors can join. "
+                "May stay empty."
+            ),
+            public="invite_url",
+        ),
+    ] = None
 
 
 SERVERS = Kind(

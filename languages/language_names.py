@@ -6,7 +6,7 @@ by its longest beginning that is the tag of one (RFC 4647, 3.4), or by its first
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Literal, get_args
 
 Language = Literal["en", "tr", "de", "fr", "es", "pt-BR", "ru", "ja"]
@@ -46,12 +46,12 @@ def language_of(tag: str) -> Language | None:
     return _BY_TAG.get(plain) or _BY_FIRST_PART.get(plain.partition("-")[0])
 
 
-def accepted(header: str) -> Language | None:
-    """Return the language of ours that an `Accept-Language` prefers; None if it names none."""
+def accepted(header: str, among: Collection[Language] = LANGUAGES) -> Language | None:
+    """Return the language of ours that an `Accept-Language` prefers; None if it names none of those."""
     weights = dict[Language, float]()
     for tag, weight in _ranges(header[:MOST_CHARACTERS]):
         language = language_of(tag)
-        if language is not None and weight > weights.get(language, 0.0):
+        if language in among and language is not None and weight > weights.get(language, 0.0):
             weights[language] = weight
     return max(weights, key=weights.__getitem__, default=None)
 

@@ -30,7 +30,14 @@ Code = (
     | Literal["owns_already", "too_many_owners", "listing_exists", "not_in_review", "is_denied"]
     | Literal["is_approved", "not_approved", "no_change", "other_version", "owner_proves", "no_code"]
     | Literal["owner_proven", "owner_proven_server", "own_listing", "keys_need_approval", "too_many_keys"]
-    | Literal["votes_need_approval", "voted_too_soon", "quarantined", "quarantined_without_end"]
+    | Literal[
+        "not_public",
+        "no_reports",
+        "votes_need_approval",
+        "voted_too_soon",
+        "quarantined",
+        "quarantined_without_end",
+    ]
     | Literal["moderator_by_settings", "too_many_reminders", "delivery_pending", "too_many_pending"]
     | Literal["too_many_tests", "not_suspended", "nothing_to_probe", "not_signed"]
     | Literal["method_not_allowed", "place_lost", "unavailable", "search_unavailable", "not_ready", "cut_off"]
@@ -40,7 +47,8 @@ Code = (
     | Literal["list_too_long", "too_low", "too_high"]
     | Literal["no_snowflake", "named_twice", "names_the_owner", "not_later", "wrong_length", "nothing_seen"]
     | Literal["not_one_line", "control_character", "direction_changed", "not_one_way", "end_alone"]
-    | Literal["not_offered"]
+    | Literal["not_offered", "not_a_pair", "not_an_invite", "invite_gone", "invite_elsewhere"]
+    | Literal["invite_expires"]
     | Literal["not_one_of", "page_out_of_range", "query_too_long", "not_a_cursor", "not_an_event_id"]
     | Literal["url_too_long", "url_not_ascii", "not_http", "url_with_user", "url_authority", "url_port"]
     | Literal["url_zone", "url_ipv6", "url_ipv4", "host_too_long", "host_dots", "label_too_long"]
@@ -260,7 +268,15 @@ SAID: Mapping[Code, Said] = {
         {"most": 10},
         summary="The listing has all the keys it may have",
     ),
-    # Votes, users and webhooks
+    # Reports, votes, users and webhooks
+    "not_public": Said(
+        409, Text("Only a public listing can be reported."), summary="The listing is not public"
+    ),
+    "no_reports": Said(
+        409,
+        Text("The listing has no open report. Another moderator may have settled it."),
+        summary="No report is open",
+    ),
     "votes_need_approval": Said(
         409, Text("Only an approved listing can be voted for."), summary="The listing is not approved"
     ),
@@ -338,91 +354,249 @@ SAID: Mapping[Code, Said] = {
         summary="A bug",
     ),
     # Fields: their types and sizes
-    "missing": _field("field required"),
+    "missing": _field("field required", Text("Fill this in.")),
     "unknown_field": _field("extra inputs are not permitted"),
     "not_text": _field("input should be a valid string"),
     "not_boolean": _field("input should be a valid boolean"),
-    "not_whole": _field(Text("input should be a valid integer")),
+    "not_whole": _field("input should be a valid integer", Text("Enter a whole number.")),
     "not_a_list": _field("input should be a valid list"),
     "not_a_form": _field("input should be a valid dictionary or instance of {form}", form="Limit"),
-    "not_a_choice": _field(Text("input should be {choices}"), choices="'vote' or 'vote.struck'"),
-    "not_matching": _field("string should match pattern '{pattern}'", pattern="^[0-9a-f]{16}$"),
-    "text_empty": _field(Text("string should have at least 1 character")),
-    "text_too_short": _field(Text("string should have at least {least} characters"), least=16),
-    "text_too_long": _field(Text("string should have at most {most} characters"), most=150),
-    "list_empty": _field(Text("list should have at least 1 item after validation, not 0")),
-    "list_too_long": _field(
-        Text("list should have at most {most} items after validation, not {given}"), most=4, given=5
+    "not_a_choice": _field(
+        "input should be {choices}",
+        Text("Choose one of the offered values."),
+        choices="'vote' or 'vote.struck'",
     ),
-    "too_low": _field(Text("input should be greater than or equal to {least}"), least=0),
-    "too_high": _field(Text("input should be less than or equal to {most}"), most=604_800),
+    "not_matching": _field(
+        "string should match pattern '{pattern}'",
+        Text("This is not in the form that is needed. Check it."),
+        pattern="^[0-9a-f]{16}$",
+    ),
+    "text_empty": _field("string should have at least 1 character", Text("Fill this in.")),
+    "text_too_short": _field(
+        "string should have at least {least} characters", Text("Write at least {least} characters."), least=16
+    ),
+    "text_too_long": _field(
+        "string should have at most {most} characters",
+        Text("Shorten this to {most} characters at most."),
+        most=150,
+    ),
+    "list_empty": _field(
+        "list should have at least 1 item after validation, not 0", Text("Choose at least one.")
+    ),
+    "list_too_long": _field(
+        "list should have at most {most} items after validation, not {given}",
+        Text("These are {given}. Leave {most} at most."),
+        most=4,
+        given=5,
+    ),
+    "too_low": _field(
+        "input should be greater than or equal to {least}", Text("Enter {least} or more."), least=0
+    ),
+    "too_high": _field(
+        "input should be less than or equal to {most}", Text("Enter {most} or less."), most=604_800
+    ),
     # Fields: texts, users and times
-    "no_snowflake": _field("must be a snowflake: 17 to 20 digits", Text("must be 17 to 20 digits")),
-    "named_twice": _field(Text("must not name one twice")),
-    "names_the_owner": _field(Text("must be other users than the owner")),
-    "not_later": _field(Text("must be later than now")),
-    "wrong_length": _field(Text("must have {least} to {most} characters"), least=1, most=512),
-    "nothing_seen": _field(Text("must have a character that can be seen")),
-    "not_one_line": _field(Text("must be on one line, without {character}"), character="U+000A"),
+    "no_snowflake": _field(
+        "must be a snowflake: 17 to 20 digits", Text("Enter the ID: 17 to 20 digits, and nothing else.")
+    ),
+    "named_twice": _field("must not name one twice", Text("One of these is here twice. Remove it.")),
+    "names_the_owner": _field(
+        "must be other users than the owner", Text("You are the owner already. Name other people here.")
+    ),
+    "not_later": _field("must be later than now", Text("Choose a time in the future.")),
+    "wrong_length": _field(
+        "must have {least} to {most} characters",
+        Text("Enter {least} to {most} characters."),
+        least=1,
+        most=512,
+    ),
+    "nothing_seen": _field(
+        "must have a character that can be seen", Text("Write something that people can see.")
+    ),
+    "not_one_line": _field(
+        "must be on one line, without {character}",
+        Text("Write it on one line. It has the character {character}: remove it."),
+        character="U+000A",
+    ),
     "control_character": _field(
-        Text("must have no control characters, such as {character}"), character="U+0000"
+        "must have no control characters, such as {character}",
+        Text("It has the invisible character {character}. Remove it."),
+        character="U+0000",
     ),
     "direction_changed": _field(
-        Text("must not change the direction of text with {character}"),
+        "must not change the direction of text with {character}",
+        Text("It changes the direction of text with {character}. Remove that character."),
         character="U+202E RIGHT-TO-LEFT OVERRIDE",
     ),
-    "not_one_way": _field(Text("choose users, the flagged votes or a time: one of the three")),
-    "end_alone": _field(Text("choose no end of a time without its beginning")),
-    "not_offered": _field(Text("must be one of the choices")),
+    "not_one_way": _field(
+        "choose users, the flagged votes or a time: one of the three",
+        Text("Choose users, the flagged votes or a time: one of the three."),
+    ),
+    "end_alone": _field(
+        "choose no end of a time without its beginning", Text("Choose the beginning of the time, too.")
+    ),
+    "not_offered": _field("must be one of the choices", Text("Choose one of the offered values.")),
+    "not_a_pair": _field(
+        "must be a name, a colon with a space, and what it means, such as /play: Plays a song",
+        Text("Write a name, a colon with a space, and what it means, such as /play: Plays a song"),
+    ),
+    "not_an_invite": _field(
+        "must be an invite, such as https://discord.gg/abc123, or its code",
+        Text("This is no invite. Copy one from the server, such as https://discord.gg/abc123."),
+    ),
+    "invite_gone": _field(
+        "does not exist at the chat platform, or has ended: make an invite that never expires",
+        Text("This invite does not exist, or has ended. Make one that never expires."),
+    ),
+    "invite_elsewhere": _field(
+        "leads to another server: make an invite in this one",
+        Text("This invite leads to another server. Make one in this server."),
+    ),
+    "invite_expires": _field(
+        "expires: make an invite that never does", Text("This invite expires. Make one that never does.")
+    ),
     # Parameters of a query or a path
-    "not_one_of": _field("must be one of {choices}", choices="sign_in, submit, vote"),
+    "not_one_of": _field("must be one of {choices}", choices="sign_in, submit, vote, report"),
     "page_out_of_range": _field("must be from 1 to {most}", most=500),
     "query_too_long": _field("must not be longer than {most} characters", most=100),
     "not_a_cursor": _field("must be the `next` of another page"),
     "not_an_event_id": _field("must be the `next` of another page, or the id of an event"),
     # URLs and headers
-    "url_too_long": _field(Text("must have at most {most} characters"), most=2_048),
-    "url_not_ascii": _field(Text("must be plain ASCII without spaces, control characters or backslashes")),
-    "not_http": _field(Text("must be an http or https URL with a host")),
-    "url_with_user": _field(Text("must not carry a user name or password")),
+    "url_too_long": _field(
+        "must have at most {most} characters",
+        Text("This address is too long. Use one of {most} characters at most."),
+        most=2_048,
+    ),
+    "url_not_ascii": _field(
+        "must be plain ASCII without spaces, control characters or backslashes",
+        Text("This address has a space or a special character. Copy it from the bar of a browser."),
+    ),
+    "not_http": _field(
+        "must be an http or https URL with a host",
+        Text(
+            "This is no address of the web. It begins with https:// and has a host, like https://example.com."
+        ),
+    ),
+    "url_with_user": _field(
+        "must not carry a user name or password",
+        Text("This address has a user name or a password. Remove what stands before the @."),
+    ),
     "url_authority": _field(
-        Text("must have a host and perhaps a port, with brackets around an IPv6 address alone")
+        "must have a host and perhaps a port, with brackets around an IPv6 address alone",
+        Text("The host of this address is not valid. Check what stands between // and the next /."),
     ),
-    "url_port": _field(Text("must have a port from 1 to 65535 without leading zeros, if any")),
-    "url_zone": _field(Text("must not name a zone beside the IPv6 address of its host")),
-    "url_ipv6": _field(Text("must have a valid IPv6 address between the brackets of its host")),
-    "url_ipv4": _field(Text("must write the IPv4 address of its host as four numbers from 0 to 255")),
-    "host_too_long": _field(Text("must have a host of at most {most} characters"), most=253),
-    "host_dots": _field(Text("must not have a dot at an end of its host, or two together")),
+    "url_port": _field(
+        "must have a port from 1 to 65535 without leading zeros, if any",
+        Text("The port of this address is not valid. Use one from 1 to 65535, or none."),
+    ),
+    "url_zone": _field(
+        "must not name a zone beside the IPv6 address of its host",
+        Text("Remove the zone from the IPv6 address: the part from the % on."),
+    ),
+    "url_ipv6": _field(
+        "must have a valid IPv6 address between the brackets of its host",
+        Text("The IPv6 address between the brackets is not valid. Check it."),
+    ),
+    "url_ipv4": _field(
+        "must write the IPv4 address of its host as four numbers from 0 to 255",
+        Text("The IPv4 address is not valid. Write four numbers from 0 to 255, with dots between."),
+    ),
+    "host_too_long": _field(
+        "must have a host of at most {most} characters",
+        Text("The host of this address is longer than {most} characters. Check it."),
+        most=253,
+    ),
+    "host_dots": _field(
+        "must not have a dot at an end of its host, or two together",
+        Text("The host of this address has a dot too many. Remove it."),
+    ),
     "label_too_long": _field(
-        Text("must have at most {most} characters between the dots of its host"), most=63
+        "must have at most {most} characters between the dots of its host",
+        Text("A part of the host of this address is longer than {most} characters. Check it."),
+        most=63,
     ),
-    "label_hyphen": _field(Text("must not have a hyphen at an end of a part of its host")),
+    "label_hyphen": _field(
+        "must not have a hyphen at an end of a part of its host",
+        Text("A part of the host of this address begins or ends with a hyphen. Remove it."),
+    ),
     "host_letters": _field(
-        Text("must have a host of letters, digits, hyphens, underscores and dots as they are")
+        "must have a host of letters, digits, hyphens, underscores and dots as they are",
+        Text("The host of this address has a character that none may have. Check it."),
     ),
-    "not_header_value": _field(Text("must be visible ASCII, because it is sent as a header")),
+    "not_header_value": _field(
+        "must be visible ASCII, because it is sent as a header",
+        Text(
+            "Use letters, digits and signs of a plain keyboard, without line breaks: it is sent as a header."
+        ),
+    ),
     # Where a webhook leads
-    "not_chat_host": _field(Text("must be on a chat platform's host")),
-    "not_chat_webhook": _field(Text("must be a chat platform's webhook URL")),
-    "token_of_chat": _field(Text("is not supported for a chat platform's webhook URL")),
-    "language_of_others": _field(Text("is only for a chat platform's webhook URL")),
-    "token_elsewhere": _field(
-        Text("is not taken along to another server: type it again, or tick the box to send none")
+    "not_chat_host": _field(
+        "must be on a chat platform's host",
+        Text("This is no address of a chat platform. Copy it from the settings of the channel."),
     ),
-    "chat_host_itself": _field("must be on the chat platform's host itself"),
-    "chat_https": _field("must be an https URL without a port on a chat platform's host"),
+    "not_chat_webhook": _field(
+        "must be a chat platform's webhook URL",
+        Text("This is no webhook of a chat platform. Copy its address from the settings of the channel."),
+    ),
+    "token_of_chat": _field(
+        "is not supported for a chat platform's webhook URL",
+        Text("A chat platform takes no token. Leave this empty."),
+    ),
+    "language_of_others": _field(
+        "is only for a chat platform's webhook URL",
+        Text("Only messages to a chat platform have a language. Choose none."),
+    ),
+    "token_elsewhere": _field(
+        "is not taken along to another server: type it again, or tick the box to send none",
+        Text("The token is not taken along to another server. Type it again, or tick the box to send none."),
+    ),
+    "chat_host_itself": _field(
+        "must be on the chat platform's host itself",
+        Text("Use the address exactly as the chat platform shows it."),
+    ),
+    "chat_https": _field(
+        "must be an https URL without a port on a chat platform's host",
+        Text("Use the address exactly as the chat platform shows it: with https, and without a port."),
+    ),
     "chat_path": _field(
         "must end in /api/webhooks/<id>/<token> on a chat platform's host; other forms, such as "
-        "/slack and /github, are not supported"
+        "/slack and /github, are not supported",
+        Text("Use the address exactly as the chat platform shows it. It ends in an id and a token."),
     ),
-    "port_too_low": _field("must have port 80, port 443 or one from 1024 to 65535"),
-    "port_of_others": _field("must not have port {port}, which belongs to another protocol", port=5_432),
-    "not_an_address": _field("must lead to an IP address"),
-    "private_address": _field("must not lead to a private address ({range})", range="localhost"),
-    "not_one_host": _field("must lead to one host: not to an unspecified, multicast or broadcast address"),
-    "network_refused": _field("must not lead to a network that the operator has refused"),
-    "this_machine": _field("must not lead to the machine that this gateway runs on"),
-    "this_gateway": _field("must not lead to this gateway itself"),
-    "not_https": _field("must be https"),
+    "port_too_low": _field(
+        "must have port 80, port 443 or one from 1024 to 65535",
+        Text("We send nothing to this port. Use 80, 443, or one from 1024 to 65535."),
+    ),
+    "port_of_others": _field(
+        "must not have port {port}, which belongs to another protocol",
+        Text("We send nothing to port {port}, which belongs to another protocol. Use another one."),
+        port=5_432,
+    ),
+    "not_an_address": _field(
+        "must lead to an IP address", Text("This host has no IP address. Check the address.")
+    ),
+    "private_address": _field(
+        "must not lead to a private address ({range})",
+        Text("This leads to a private address ({range}), which we cannot reach. Use a public one."),
+        range="localhost",
+    ),
+    "not_one_host": _field(
+        "must lead to one host: not to an unspecified, multicast or broadcast address",
+        Text("This does not lead to one host. Use the public address of your server."),
+    ),
+    "network_refused": _field(
+        "must not lead to a network that the operator has refused",
+        Text("The team of this site sends nothing to this network. Use another server."),
+    ),
+    "this_machine": _field(
+        "must not lead to the machine that this gateway runs on",
+        Text("This leads back to this site. Use the address of your own server."),
+    ),
+    "this_gateway": _field(
+        "must not lead to this gateway itself",
+        Text("This leads back to this site. Use the address of your own server."),
+    ),
+    "not_https": _field(
+        "must be https", Text("This begins with http. Use https, so that nobody can read along.")
+    ),
 }

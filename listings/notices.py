@@ -24,13 +24,13 @@ TOLD: frozenset[AuditAction] = frozenset(
         *("handed_over", "actual_count_set", "limits_set"),
         *("co_owner_joined", "invitation_declined", "co_owner_left", "hand_over_declined"),
         *("suspension_lifted", "endpoint_probed", "votes_struck"),
-        *("found_failing", "hidden", "shown_again", "taken_over"),
+        *("found_failing", "hidden", "shown_again", "invite_broken", "taken_over"),
     }
 )
 """Actions of others that become notices. A hand-over is a notice to the former owner, too: somebody else may
 have made it with that owner's session. So is a take-over to the owner who lost the listing."""
 ALWAYS: frozenset[AuditAction] = frozenset(
-    {"handed_over", "found_failing", "hidden", "shown_again", "taken_over"}
+    {"handed_over", "found_failing", "hidden", "shown_again", "invite_broken", "taken_over"}
 )
 """Actions that notify even their author: a check that an owner asks for may find a failure."""
 

@@ -1,4 +1,5 @@
-"""An index of listings by their owners, of the review queue with its claims, and of recent decisions.
+"""An index of listings by their owners, of the review queue with its claims, of recent decisions, and of
+reported listings.
 
 A start leaves rows packed, so a survey walks through all of them once, in slices. After that the log tells
 the changes. The index is complete once the survey has ended; then no question takes a walk through all
@@ -30,6 +31,8 @@ _CHANGING = (
     | ev.ListingTakenOver
     | ev.ListingRemoved
     | ev.ListingMerged
+    | ev.ListingReported
+    | ev.ReportsSettled
 )
 _GONE = Brief("", (), "approved", None, 0, (), ())
 """The part of a listing that is gone."""
@@ -89,6 +92,7 @@ class Ownership:
         self._waiting = _ByTime()
         self._claimers: dict[str, Actor] = {}
         self._decided = _ByTime(DECIDED_KEPT)
+        self._reported = _ByTime()
         self._waits: Sequence[int] | None = None
         """The durations of the last decisions; None until they are asked for again."""
         self.is_complete = False
@@ -129,6 +133,12 @@ class Ownership:
     def decided(self) -> Sequence[tuple[int, str]]:
         """The last decisions that hold: the time (Unix ms) and the ref of each, the newest last."""
         return self._decided.order
+
+    @property
+    def reported(self) -> Sequence[tuple[int, str]]:
+        """The listings with open reports: the time of the newest report (Unix ms) and the ref, the newest
+        last."""
+        return self._reported.order
 
     def place(self, ref: str) -> int | None:
         """Return the place of a listing in the queue, from 1; None for one that is not in it."""
@@ -176,4 +186,6 @@ class Ownership:
             self._claimers[ref] = claim.by
         else:
             self._claimers.pop(ref, None)
+        reports = self._listings.reported.get(ref)  # no packed row has an open report
+        self._reported.put(ref, reports[-1].at_ms if reports else None)
         self._decided.put(ref, None if is_in_review else brief.decided_ms)

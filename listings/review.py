@@ -57,6 +57,11 @@ def place_ms(row: Listing) -> int:
     return max(since_ms - PRIORITY_MS, 0) if is_eligible else since_ms
 
 
+def since_of(at_ms: int) -> int:
+    """Return the time since which a listing waits, from the time that orders the queue."""
+    return at_ms if at_ms >= PRIORITY_MS else at_ms + PRIORITY_MS
+
+
 def waited_ms(row: Listing) -> int | None:
     """Return how long the owner waited for the decision that holds; None if that is not known, if nobody
     waited for it, or if the gateway decided."""

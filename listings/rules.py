@@ -13,7 +13,7 @@ refuses it. Meanwhile everybody sees the change, or the version agreed to last: 
 A moderator decides on the version that they have seen: `version` names it.
 
 A decision is one record with its message to the owner, and with a delivery if the listing's endpoint takes
-decisions. The message goes to the owner alone.
+decisions. The message goes to the owner alone. A withdrawal settles the open reports, too.
 """
 
 import hashlib
@@ -34,6 +34,7 @@ from languages.refusals import Invalid, Refusal
 from languages.said import Fault
 from listings import owners
 from listings.forms import Limit, Limits
+from listings.reports import settled
 
 EditsShown = Literal["after", "before"]
 """When a moderator looks at an edit of an approved listing: after everybody sees it, or before."""
@@ -122,6 +123,8 @@ def decide(
     _refuse(listing, verdict)
     decision, reason = verdict.decision, verdict.reason
     events = [_decided(listing, verdict, now_ms, by)]
+    if decision == "withdrawn":
+        events += settled(listing, None, now_ms, by=by)
     if tells_owner:
         events.append(ev.OwnerMessageQueued(ref, user_actor(listing.owner_id), decision, reason, now_ms))
     if deliveries is not None and decision in DECISION_EVENTS:

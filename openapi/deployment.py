@@ -25,6 +25,10 @@ class Window:
 
 @dataclass(frozen=True)
 class Deployment:
+    name: str
+    """The name of the platform."""
+    contact: str | None
+    """The way to reach its owner: the URL of a page, or `mailto:`."""
     stats: Window
     voters: Window
     failures: Window
@@ -46,6 +50,7 @@ class Deployment:
         """The values that replace each `$name` in a text."""
         failures = self.failures
         return {
+            "name": self.name,
             "stats_limit": str(self.stats),
             "voters_limit": str(self.voters),
             "failures": f"{failures.requests:,} requests within {span(failures.window_seconds)}",

@@ -40,7 +40,7 @@ from operators.operator_pages import ALL_ROUTES
 Node = dict[str, Any]
 EVENTS = EVENT_STREAM.partition(";")[0]
 
-_ABOUT = """Votegate is the API of a bot-listing platform. Bot developers push their bot's counts, ask
+_ABOUT = """This is the API of $name, a bot-listing platform. Bot developers push their bot's counts, ask
 whether a user has voted, and receive a webhook for each vote. The platform itself uses the management API.
 
 **Keys.** The two public endpoints take an API key as the entire value of the `Authorization` header,
@@ -70,9 +70,10 @@ $max_headers with 431. These answers are errors of the same shape: """
 
 _VERSIONS = f"""
 
-**Versions.** This is version {API_VERSION} of the API. Votegate {VERSION} answers it. {VERSIONS}"""
+**Versions.** This is version {API_VERSION} of the API. Version {VERSION} of the gateway answers it.
+{VERSIONS}"""
 
-_WEBHOOK_TEXT = """Votegate sends this request to a listing's webhook URL within seconds of a vote. The
+_WEBHOOK_TEXT = """$name sends this request to a listing's webhook URL within seconds of a vote. The
 management API can also ask for a test. An endpoint whose `events` do not include `vote` gets no votes.
 
 Answer with a status from 200 to 299, quickly, and do your work afterwards: the whole exchange must end
@@ -85,7 +86,7 @@ An event can arrive twice: every attempt of it has the same `webhook-id`. Before
 check its signature (https://www.standardwebhooks.com), or compare the `Authorization` header with your
 token."""
 
-_EVENT_TEXT = """Votegate sends this request to endpoints whose `events` include the event: `review.approved`,
+_EVENT_TEXT = """$name sends this request to endpoints whose `events` include the event: `review.approved`,
 `review.denied`, or `vote.struck`, which is sent once for each user. `at` is the time of the decision, and the
 same in each attempt.
 
@@ -130,11 +131,11 @@ def openapi_document(deployment: Deployment) -> Node:
     document: Node = {
         "openapi": "3.1.0",
         "info": {
-            "title": "Votegate",
+            "title": deployment.name,
             "version": API_VERSION,
             "summary": "The API gateway of a bot-listing platform.",
             "description": f"{_ABOUT}{outside}.{_VERSIONS}",
-            "contact": {"name": "The operators of this gateway"},
+            "contact": _contact(deployment),
             "license": {"name": "MIT", "identifier": "MIT"},
         },
         "servers": [{"url": "/", "description": "The server that served this document."}],
@@ -168,6 +169,15 @@ def openapi_document(deployment: Deployment) -> Node:
     }
     filled: Node = _filled(document, deployment)
     return filled
+
+
+def _contact(deployment: Deployment) -> Node:
+    """Return the way to reach the owner."""
+    contact = deployment.contact
+    if contact is None:
+        return {"name": "The operators of this gateway"}
+    mail = contact.removeprefix("mailto:")
+    return {"name": deployment.name, **({"url": contact} if mail == contact else {"email": mail})}
 
 
 def _filled(node: Any, deployment: Deployment) -> Any:

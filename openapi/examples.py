@@ -272,6 +272,16 @@ _BODIES: Mapping[str, Mapping[str, Example]] = {
     "FailedSince": {
         "failedSince": Example("The failures of the last hour", {"failed_since": NOW_MS - 3_600_000})
     },
+    "NewReport": {
+        "newReport": Example(
+            "A bot that is silent",
+            {"user": USER, "reason": "does_not_work", "text": "It joins, but answers no command."},
+        )
+    },
+    "ReportsSeen": {
+        "allReports": Example("All reports", {}),
+        "seenReports": Example("The reports up to a time", {"until": 1_750_000_000_000}),
+    },
     "Voter": {"voter": Example("A user", {"user": USER})},
     "Voters": {"voters": Example("Two users", {"users": [USER, STRANGER]})},
     "Strike": {

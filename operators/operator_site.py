@@ -28,7 +28,7 @@ from operators.operator_sessions import OperatorSessions, Session
 from operators.overview import live_values, overview
 from watchers.security_log import tell
 from web.audiences import Audience
-from web.brand import DEFAULT_BRAND
+from web.brand import Brand
 from web.cookies import OPERATOR, Notices, keeps_cookies
 from web.error_pages import ErrorText, ErrorTexts
 from web.markdown import Markdown
@@ -65,7 +65,7 @@ ERROR_TEXTS = ErrorTexts(
 )
 
 
-def operator_audience(sessions: OperatorSessions, notices: Notices) -> Audience[Session]:
+def operator_audience(sessions: OperatorSessions, notices: Notices, brand: Brand) -> Audience[Session]:
     return Audience(
         cookie=OPERATOR,
         known=sessions.of,
@@ -85,7 +85,7 @@ def operator_audience(sessions: OperatorSessions, notices: Notices) -> Audience[
         headers=PAGE_HEADERS,
         error_texts=ERROR_TEXTS,
         values={
-            "brand": DEFAULT_BRAND,
+            "brand": brand,
             "is_dense": True,
             "sections": [(each.page, each.section) for each in OPERATIONS if each.section],
         },

@@ -1,4 +1,4 @@
-"""The page before a post, which asks a question, and the page after it, which shows a secret.
+"""The page before a post, which asks a question, and the secret that the page after it shows.
 
 Invariants: a question changes nothing, and says what will change. A secret is shown by the answer to the form
 that made it, so it is in no address, and no second request gets it.
@@ -84,23 +84,17 @@ def _confirmation(page: PageCall) -> str:
     return page.visit.form().text("confirmation")
 
 
-def shown_once(
-    *, title: Text, label: Text, value: str, what_to_do: Text, back: str, example: str | None = None
-) -> Shown[None]:
-    """Return the page that shows a secret once, for the `then` of a post.
+class Secret(NamedTuple):
+    """A secret that a page shows once, in the answer to the post that made it.
 
     Args:
         label: the name of the secret.
         what_to_do: the text for its owner.
-        back: the page to go on to.
         example: a command that uses the secret.
     """
-    shown = {
-        "title": title,
-        "label": label,
-        "value": value,
-        "what_to_do": what_to_do,
-        "back": back,
-        "example": example,
-    }
-    return Shown(None, html={"shown": shown}, template="shown_once")
+
+    title: Text
+    label: Text
+    value: str
+    what_to_do: Text
+    example: str | None = None

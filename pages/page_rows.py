@@ -206,7 +206,8 @@ class _Served:
         values = {"value": shown.value, "errors": refused.errors, **html}
         title = shown.title
         if page.tab:
-            values = {**tab_values(call.row, page.tab, call.rights), **values}
+            icon_url = self._site.icons.url(call.row.ref)
+            values = {**tab_values(call.row, page.tab, call.rights), "icon_url": icon_url, **values}
             title = title or tab_title(call.row, page.tab)
         return HtmlPage(
             f"people/{shown.template or page.template or f'manage_{page.tab}'}.html",

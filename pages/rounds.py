@@ -1,4 +1,5 @@
-"""Work in rounds: removing expired sessions, quarantines and cooldowns, and checking servers again.
+"""Work in rounds: removing expired sessions, quarantines and cooldowns, and checking servers and invites
+again.
 
 Invariant: a round ends with the gateway, and does not wait for the next one. While the journal takes no
 writes, a round stops, and the next one goes on.
@@ -9,13 +10,15 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 
 from actions.tools import Tools
 from chatplatform.platform_client import PlatformAway
+from chatplatform.server_invites import ServerInvites
 from core.actors import GATEWAY
 from core.clock import MS_PER_DAY, Clock
 from core.failures import Unavailable
 from core.ledger import Ledger
 from core.listing_table import ref_slices
 from core.rows import Listing
-from kinds.registry import KINDS
+from kinds.registry import KINDS, kind_of
+from listings import invites
 from listings.eligibility import check
 from pages.platform_facts import ServerChecking
 from people.choices import forget_addresses
@@ -26,7 +29,10 @@ SWEEP_EVERY_SECONDS = 3_600.0
 CHECK_EVERY_SECONDS = 600.0
 CHECK_AGE_MS = MS_PER_DAY
 """The age of a check at which the next one is due."""
+PAUSE_SECONDS, AWAY_SECONDS = 0.5, 60.0
+"""The pause between two questions about invites, and the one after a question without an answer."""
 _CHECKED = sorted(kind.prefix for kind in KINDS if kind.has("checks"))
+_WITH_INVITES = sorted(kind.prefix for kind in KINDS if kind.has("invites"))
 
 
 async def in_rounds(round_: Callable[[], Awaitable[None]], every_seconds: float, stop: asyncio.Event) -> None:
@@ -144,3 +150,69 @@ class ServerRechecks:
             return  # removed while the platform was asked
         events = check(self._ledger.state, ref, now, self._clock.now_ms(), self._grace_ms, by=GATEWAY)
         self._ledger.commit(events)
+
+
+class InviteRechecks:
+    """Asks about the invite of every listing that has one: once a day, and when somebody wants it sooner.
+
+    A round notes the listings that are due, and `answer` asks about one noted listing after the other. In a
+    fleet one node asks about a listing that is due. What was not answered is due in the next round again.
+
+    Args:
+        asks: returns True for a listing that this node asks about.
+    """
+
+    def __init__(
+        self, ledger: Ledger, clock: Clock, asked: ServerInvites, asks: Callable[[str], bool]
+    ) -> None:
+        self._ledger = ledger
+        self._clock = clock
+        self._asked = asked
+        self._asks = asks
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Make a round now and then, until `stop` is set."""
+        await in_rounds(self.round, CHECK_EVERY_SECONDS, stop)
+
+    async def round(self) -> None:
+        """Note the listings whose invites are due."""
+        listings = self._ledger.state.listings
+        for prefix in _WITH_INVITES:
+            for refs in ref_slices(listings.refs, prefix):
+                wanted = [ref for ref in refs if ref.startswith(prefix)]
+                for ref in wanted:
+                    if self._is_due(listings.peek(ref)):
+                        self._asked.ask_soon(ref)
+                if len(wanted) < len(refs):
+                    break
+                await asyncio.sleep(0)
+
+    async def answer(self) -> None:
+        """Ask about noted listings until it is cancelled. It may run again after a failure."""
+        while True:
+            is_there = await self.check(await self._asked.next_noted())
+            await asyncio.sleep(PAUSE_SECONDS if is_there else AWAY_SECONDS)
+
+    async def check(self, ref: str) -> bool:
+        """Ask about the invite of a listing. Returns False if nobody answers or the journal takes no
+        writes."""
+        ledger, code = self._ledger, self._code(ref)
+        if code is None:
+            return True
+        try:
+            found = await self._asked.look(ref.partition("/")[2], code)
+            if found is not None and self._code(ref) == code:
+                ledger.commit(invites.checked(ledger.state, ref, found, self._clock.now_ms(), by=GATEWAY))
+        except PlatformAway as away:
+            return away.reason == "refused"
+        except Unavailable:
+            return False
+        return True
+
+    def _code(self, ref: str) -> str | None:
+        row = self._ledger.state.listings.get(ref)
+        return kind_of(ref).invite_code(row.profile) if row is not None else None
+
+    def _is_due(self, row: Listing) -> bool:
+        is_due = row.state != "denied" and invites.is_due(row, self._clock.now_ms(), CHECK_AGE_MS)
+        return is_due and self._asks(row.ref)

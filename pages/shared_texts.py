@@ -62,6 +62,16 @@ _NOTICE_TEXTS: Mapping[str, Text] = {
     "reminder-off": Text("You are not reminded of it any more."),
     "reminders-full": Text("You have as many reminders as one can have. Turn one off, then try again."),
     "lifted": Text("The quarantine is lifted."),
+    "reported": Text("Thank you. The moderators have your report."),
+    "kept": Text("The reports are settled. The listing stays as it is."),
+    "approved-next": Text("Approved, and its owner is told. This is the next one."),
+    "denied-next": Text("Denied, and its owner reads the reason. This is the next one."),
+    "withdrawn-next": Text(
+        "The approval is withdrawn, and its owner reads the reason. This is the next one."
+    ),
+    "agreed-next": Text("The change is agreed to, and everybody sees it. This is the next one."),
+    "refused-next": Text("The change is refused, and its owner reads the reason. This is the next one."),
+    "kept-next": Text("The reports are settled. This is the next one."),
 }
 _PROBLEMS = {"probe-failed", "struck-some", "reminders-full"}
 NOTICES: Mapping[str, Notice] = {
@@ -76,6 +86,7 @@ FIELD_LABELS: Mapping[str, Text] = {
     "withdraw_words": Text("In your words"),
     "note": Text("Note"),
     "reason": Text("Reason"),
+    "text": Text("In your words"),
     "ids": Text("Ids of voters"),
     "user": Text("User ID of the new co-owner"),
     "heir": Text("User ID of the new owner"),
@@ -92,8 +103,8 @@ CONDITIONS: Mapping[CheckName, Text] = {
 """The conditions that servers must meet."""
 
 _AGAIN = ErrorText(
-    Text("Something went wrong here"),
-    Text("Try again in a moment. If it stays, tell the team of this site, with the number if there is one."),
+    Text("That one is on us"),
+    Text("Try again in a moment. If it happens again, send the number to the team of this site."),
 )
 ERROR_TEXTS = ErrorTexts(
     {
@@ -102,14 +113,14 @@ ERROR_TEXTS = ErrorTexts(
             Text("This was refused"),
             Text(
                 "Go back to the page that you came from. If you should see this one, ask the team of "
-                "this site. Nothing has changed."
+                "this site."
             ),
         ),
         404: ErrorText(
             Text("There is nothing here"),
-            Text("Look at the address again. It may have been removed, or never existed."),
+            Text("The page may have moved, or its owner removed it."),
         ),
-        429: ErrorText(Text("That was too often"), Text("Wait, then try once more.")),
+        429: ErrorText(Text("One moment, please"), Text("That was a lot at once.")),
         500: _AGAIN,
         503: ErrorText(
             Text("It cannot be done right now"), Text("Nothing was saved. Try again in a moment.")

@@ -14,26 +14,26 @@ from listings.owners import CodeOf
 from listings.review import PresetReason
 from pages.account.sign_in_guards import SignInGuards, SignInUnderWay
 from pages.platform_facts import Applications, ServerChecking, ServerLists
-from pages.visitors import People, Person, VisitorLimit
+from pages.visitors import Addresses, People, Person, VisitorLimit
 from pages.voting.vote_challenges import VoteChallenges
 from pages.voting.vote_guards import VoteGuards
 from search.catalogue import Catalogue
 from search.index import SearchIndex
 from search.list_keeper import ListKeeper
 from votes.voted import VotedListings
-from web.brand import DEFAULT_BRAND, Brand
+from web.brand import Brand
 from web.cookies import PeopleCookies, ValueSeal
 from web.link_preview import LinkPreviews
 from web.markdown import Markdown
 
 
 @dataclass(frozen=True)
-class Addresses:
-    """The addresses of this gateway, of the sign-in of the chat platform, and of its pictures."""
+class OwnerTexts:
+    """The texts of the owner in Markdown, for pages of ours. One that is None is elsewhere, or nowhere."""
 
-    public_url: str
-    authorize_url: str
-    cdn_url: str
+    markdown: Markdown
+    terms: str | None = None
+    privacy: str | None = None
 
 
 @dataclass(frozen=True)
@@ -98,12 +98,13 @@ class Descriptions:
 
 @dataclass(frozen=True)
 class Accounts:
-    """People and their sessions, the cookies of their browsers, the limit of a person's downloads, and the
-    seal of links that turn mails off."""
+    """People and their sessions, the cookies of their browsers, the limits of a person's downloads and
+    reports, and the seal of links that turn mails off."""
 
     people: People
     cookies: PeopleCookies
     downloads: VisitorLimit
+    reports: VisitorLimit
     unsubscribing: ValueSeal[str]
 
     def sender(self, request: Request) -> Person | None:
@@ -148,6 +149,8 @@ class SiteTools:
     """
 
     actions: Tools
+    brand: Brand
+    texts: OwnerTexts
     addresses: Addresses
     platform: ChatPlatform
     icons: ListingIcons
@@ -159,4 +162,3 @@ class SiteTools:
     accounts: Accounts
     sign_in: SigningIn
     public: PublicSite
-    brand: Brand = DEFAULT_BRAND

@@ -21,10 +21,13 @@ from pages.owner.take_over import TAKE_OVER_PAGES
 from pages.owner.vote_numbers import NUMBER_PAGES
 from pages.owner.webhooks import WEBHOOK_PAGES
 from pages.page_rows import rows_of
+from pages.public.authors import AUTHOR
 from pages.public.link_previews import LINK_PREVIEW
 from pages.public.listing import PUBLIC_LISTING
 from pages.public.lists import PUBLIC_LISTS
 from pages.public.new_listings_feed import NEW_LISTINGS
+from pages.public.owner_texts import OWNER_TEXTS
+from pages.public.report import REPORT_PAGE
 from pages.public.robots import ROBOTS
 from pages.public.sitemap import SITEMAP
 from pages.review.listing_review import LISTING_PAGES
@@ -34,7 +37,7 @@ from pages.voting.vote_page import VOTE_PAGE
 
 PEOPLE_PAGES = (
     *rows_of((*SIGN_IN_PAGES, PREFERENCES)),
-    *rows_of((ROBOTS, *SITEMAP, NEW_LISTINGS)),
+    *rows_of((ROBOTS, *SITEMAP, NEW_LISTINGS, *OWNER_TEXTS)),
     *rows_of((*MY_PAGES, *MAIL_PAGES, *MY_DATA, *MY_VOTES)),
     *rows_of((SUBMISSION, *OVERVIEW_PAGES, PROFILE)),
     *rows_of((*TAKE_OVER_PAGES, *OWNER_PAGES, INVITATION)),
@@ -42,6 +45,6 @@ PEOPLE_PAGES = (
     *rows_of((*WEBHOOK_PAGES, *DELIVERY_PAGES)),
     *rows_of(NUMBER_PAGES),
     *rows_of((QUEUE, FLAGGED_VOTES, *LISTING_PAGES, LISTING_VOTES)),
-    *rows_of((VOTE_PAGE,)),
-    *rows_of((*PUBLIC_LISTS, LINK_PREVIEW, *PUBLIC_LISTING)),
+    *rows_of((VOTE_PAGE, REPORT_PAGE)),
+    *rows_of((AUTHOR, *PUBLIC_LISTS, LINK_PREVIEW, *PUBLIC_LISTING)),
 )

@@ -7,7 +7,8 @@ The browser holds the value of a session, and the state a keyed digest of it. A 
 
 import contextlib
 from base64 import urlsafe_b64encode
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from msgspec import Struct
@@ -20,7 +21,7 @@ from core.failures import Unavailable
 from core.rows import Policy
 from core.state import State
 from core.user_rows import UserProfile, user_ref
-from languages.language_names import DEFAULT_LANGUAGE, OWN_NAMES, Language, accepted, language_of, named
+from languages.language_names import OWN_NAMES, Language, accepted, language_of, named
 from languages.refusals import Refusal
 from languages.texts import Text
 from listings.notice_counts import NoticeCounts
@@ -29,7 +30,7 @@ from people.choices import keep_address, unread_reminders
 from people.user_sessions import Known, end_sessions, seen
 from ratelimit.bucket import Buckets, Decision, TooManyRequests
 from web.audiences import Audience
-from web.brand import DEFAULT_BRAND
+from web.brand import Brand
 from web.cookies import LOOKS, Cookie, Notices, PeopleCookies
 from web.other_sites import origin_of_site, page_headers
 from web.pages import HtmlPage, Instead, Visit
@@ -73,6 +74,15 @@ class Person(Struct, frozen=True):
 PersonVisit = Visit[Person]
 
 
+class Addresses(NamedTuple):
+    """The addresses of this gateway, of the sign-in of the chat platform, and of its pictures."""
+
+    public_url: str
+    authorize_url: str
+    cdn_url: str
+    invite_url: str = "https://discord.gg"
+
+
 def signed_in(visit: PersonVisit) -> Person:
     """Return the person who is signed in. Raises Refusal; the row of a page refuses strangers before."""
     if visit.visitor is None:
@@ -87,14 +97,36 @@ def ask_stale(visit: PersonVisit, now_ms: int, why: Text) -> None:
         raise Instead(HtmlPage("people/sign_in_again.html", Text("Is it still you?"), values, 403))
 
 
+class Face(NamedTuple):
+    """A user as others see them: a name and a picture."""
+
+    id: str
+    name: str
+    avatar_url: str
+
+
+def faces_of(state: State, cdn_url: str, user_ids: Iterable[str]) -> Mapping[str, Face]:
+    """Return the faces of those of the users who have signed in here.
+
+    Args:
+        cdn_url: the address of the chat platform's pictures.
+    """
+    return {
+        user_id: Face(user_id, profile.shown_name, avatar_url(cdn_url, user_id, profile.avatar))
+        for user_id, profile in _profiles(state, user_ids)
+    }
+
+
 def names_of(state: State, user_ids: Iterable[str]) -> Mapping[str, str]:
     """Return the names of those of the users who have signed in here."""
-    rows = {user_id: state.users.get(user_ref(user_id)) for user_id in user_ids}
-    return {
-        user_id: row.profile.shown_name
-        for user_id, row in rows.items()
-        if row is not None and row.profile is not None
-    }
+    return {user_id: profile.shown_name for user_id, profile in _profiles(state, user_ids)}
+
+
+def _profiles(state: State, user_ids: Iterable[str]) -> Iterator[tuple[str, UserProfile]]:
+    for user_id in user_ids:
+        row = state.users.get(user_ref(user_id))
+        if row is not None and row.profile is not None:
+            yield user_id, row.profile
 
 
 class VisitorLimit:
@@ -197,24 +229,24 @@ def people_audience(
     notices: Notices,
     known: Callable[[str | None], Person | None],
     acts: VisitorLimit,
-    public_url: str,
-    authorize_url: str,
-    cdn_url: str,
+    addresses: Addresses,
+    brand: Brand,
 ) -> Audience[Person]:
     """Return the audience.
 
     Args:
         known: returns the person with the session of a value.
         acts: the limit of all changes by a person.
-        public_url: where browsers reach the site.
-        authorize_url: the sign-in page of the chat platform.
-        cdn_url: the address of the chat platform's pictures.
     """
+    public_url, authorize_url, cdn_url, _ = addresses
+    own_names = {language: OWN_NAMES[language] for language in brand.languages}
     return Audience(
         cookie=cookies.session,
         known=known,
         actor=lambda person: user_actor(person.id),
-        language=lambda person, request: language_for(cookies.language, person, request.headers),
+        language=lambda person, request: language_for(
+            cookies.language, person, request.headers, brand.languages
+        ),
         rules={"signed in": lambda _: True, "moderator": lambda person: person.is_moderator},
         act=lambda person: acts.take(person.id),
         stranger="sign_in_required",
@@ -222,7 +254,7 @@ def people_audience(
         notices=notices,
         sign_in=SIGN_IN,
         home=HOME,
-        home_link=Text("To the first page"),
+        home_link=Text("Go to the start page"),
         is_closed=False,
         rest="/{rest*}",
         frame="people/frame.html",
@@ -231,9 +263,9 @@ def people_audience(
         look=lambda request: _look(cookies.look, request.headers),
         values={
             "public_url": public_url,
-            "own_names": OWN_NAMES,
+            "own_names": own_names,
             "field_labels": FIELD_LABELS,
-            "brand": DEFAULT_BRAND,
+            "brand": brand,
         },
     )
 
@@ -250,8 +282,14 @@ def _look(cookie: Cookie, headers: Mapping[str, str]) -> str | None:
     return chosen if chosen in LOOKS else None
 
 
-def language_for(cookie: Cookie, person: Person | None, headers: Mapping[str, str]) -> Language:
-    """Return the language of a page: the one chosen here, else that of the account, else of the browser."""
-    chosen = named(cookie.value(headers))
-    account = person.language if person is not None else None
-    return chosen or account or accepted(headers.get("Accept-Language", "")) or DEFAULT_LANGUAGE
+def language_for(
+    cookie: Cookie, person: Person | None, headers: Mapping[str, str], offered: Sequence[Language]
+) -> Language:
+    """Return the language of a page: the one chosen here, else that of the account, else of the browser.
+
+    A language that is not offered does not count. Without another, it is the first one that is.
+    """
+    for wanted in (named(cookie.value(headers)), person.language if person is not None else None):
+        if wanted is not None and wanted in offered:
+            return wanted
+    return accepted(headers.get("Accept-Language", ""), offered) or offered[0]

@@ -51,7 +51,9 @@ RIGHTS: Mapping[Right, frozenset[Relation]] = {
     "decide": _MODERATOR,
 }
 
-ACTIONS_OF_MODERATORS: frozenset[AuditAction] = frozenset({*get_args(Decision), "votes_struck"})
+ACTIONS_OF_MODERATORS: frozenset[AuditAction] = frozenset(
+    {*get_args(Decision), "votes_struck", "reports_settled"}
+)
 """The actions in an audit log for which a moderator needs the right `decide`."""
 
 

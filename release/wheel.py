@@ -17,7 +17,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 PACKAGE = "votegate"
-NO_ROOMS = {"tests", "bench", "release"}
+NO_ROOMS = {"tests", "bench", "demo", "release"}
 NAMED = re.compile(r"^([\w.-]+)", re.MULTILINE)
 PIN = re.compile(r"^([\w.-]+)==([\d.]+)", re.MULTILINE)
 

@@ -19,6 +19,7 @@ from core.events import FREQUENT
 from core.listing_table import survey
 from core.packing import Brief
 from core.state import State
+from grammars.tags import tag_of
 from kinds.registry import kind_of
 
 CHANGING = (
@@ -39,7 +40,7 @@ class IndexKey(msgspec.Struct, frozen=True, gc=False):
     """The key of a part of the catalogue: the listings of a kind, of a category, or with a keyword.
 
     `prefix` is that of the refs of the kind. A key has a category or a keyword, or neither. A keyword is in
-    the form of `folded`.
+    the form of `tag_of`.
     """
 
     prefix: str
@@ -128,7 +129,7 @@ class Catalogue:
         keys = (
             IndexKey(prefix),
             *(IndexKey(prefix, category=sys.intern(each)) for each in brief.categories),
-            *(IndexKey(prefix, keyword=each) for each in dict.fromkeys(map(folded, brief.keywords))),
+            *(IndexKey(prefix, keyword=each) for each in dict.fromkeys(map(tag_of, brief.keywords))),
         )
         return ShownListing(
             folded(brief.name), since_ms, tuple(self._known.setdefault(each, each) for each in keys)

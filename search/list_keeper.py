@@ -6,7 +6,10 @@ waits for take a small part of the time.
 
 import asyncio
 import contextlib
+from array import array
+from bisect import bisect_left
 from collections.abc import Awaitable, Callable, Iterable
+from typing import cast
 
 from core.clock import Clock, month_of
 from search.list_orders import ListOrder, ListOrders, OrderingSnapshot
@@ -38,6 +41,18 @@ class ListKeeper:
         """Return a page of refs, and the total of its list. Raises Invalid for a cursor that is none."""
         snapshot = await self._snapshot(order)
         return self._orders.page(snapshot, after, limit, self._clock.monotonic_ns())
+
+    def rank(self, order: ListOrder, votes: int) -> tuple[int, int] | None:
+        """Return the place that a listing with so many votes has in an order by votes, and the total of the
+        list; None if the order is not made yet. Listings with equal votes share a place."""
+        month, now_ns = month_of(self._clock.now_ms()), self._clock.monotonic_ns()
+        snapshot, is_due = self._orders.newest(order, month, now_ns)
+        if is_due:
+            self._want(order)
+        if snapshot is None:
+            return None
+        sort_keys = cast("array[int]", snapshot.sort_keys)
+        return bisect_left(sort_keys, -votes) + 1, snapshot.tally.present
 
     def total(self, order: ListOrder) -> int | None:
         """Return the total of a list for a reader who begins now; None if its order is not made yet."""

@@ -10,6 +10,7 @@ row is gone.
     /manage/users                     id                      id
     /manage/.../webhook/deliveries    newest first            time and id
     /manage/queue                     longest wait first      time and ref
+    /manage/reports                   newest report first     time and ref
     /me                               kind and id             ref
     /me/votes                         newest first            time and ref
     /review/votes                     newest first            time, ref and id

@@ -23,6 +23,19 @@ from pydantic import (
 
 from grammars.http_urls import UrlRefused, read_url
 from grammars.service_urls import is_loopback, read_redis_url
+from languages.language_names import LANGUAGES
+from settings.site_values import (
+    MOST_LINKS,
+    Accent,
+    Contact,
+    LinkText,
+    LogoFile,
+    SiteLanguages,
+    SiteName,
+    Tagline,
+    TextFile,
+    WebUrl,
+)
 from settings.sources import SourceUnreadable, merged_sources
 from settings.values import (
     DATABASE_PORTS,
@@ -303,6 +316,7 @@ class ChatPlatformSettings(_Section):
     authorize_url: PlatformUrl = "https://discord.com/oauth2/authorize"
     api_url: PlatformUrl = "https://discord.com/api/v10"
     cdn_url: PlatformUrl = "https://cdn.discordapp.com"
+    invite_url: PlatformUrl = "https://discord.gg"
     client_id: PlatformId | None = None
     client_secret: HeaderSecret | None = None
     bot_token: HeaderSecret | None = None
@@ -336,6 +350,24 @@ class WebSettings(_Section):
                 "on a network that nobody else uses, set web.insecure_cookies: true"
             )
         return self
+
+
+class LinkSettings(_Section):
+    text: LinkText
+    url: WebUrl
+
+
+class SiteSettings(_Section):
+    name: SiteName = "Votegate"
+    tagline: Tagline | None = None
+    logo: LogoFile | None = None
+    accent: Accent | None = None
+    contact: Contact | None = None
+    links: Annotated[tuple[LinkSettings, ...], MOST_LINKS, FROM_JSON] = ()
+    terms: TextFile | None = None
+    privacy: TextFile | None = None
+    languages: SiteLanguages = LANGUAGES
+    powered_by: bool = True
 
 
 class MailSettings(_Section):
@@ -483,6 +515,7 @@ class Settings(_Section):
     redis: RedisSettings = RedisSettings()
     debug: DebugSettings = DebugSettings()
     web: WebSettings = WebSettings()
+    site: SiteSettings = SiteSettings()
     review: ReviewSettings = ReviewSettings()
     servers: ServersSettings = ServersSettings()
     chat_platform: ChatPlatformSettings = ChatPlatformSettings()

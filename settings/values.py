@@ -32,7 +32,7 @@ Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
 WindowSeconds = Annotated[int, Field(ge=1, le=2_592_000)]
 
 
-def _only(is_right: Callable[[Any], object], reason: str) -> AfterValidator:
+def only(is_right: Callable[[Any], object], reason: str) -> AfterValidator:
     """Accept the values that are right. A secret is judged by its text."""
 
     def check(value: Any) -> Any:
@@ -45,10 +45,10 @@ def _only(is_right: Callable[[Any], object], reason: str) -> AfterValidator:
 
 def _matching(pattern: str, reason: str) -> AfterValidator:
     """Accept a text that matches whole."""
-    return _only(re.compile(pattern).fullmatch, reason)
+    return only(re.compile(pattern).fullmatch, reason)
 
 
-def _split(value: object) -> object:
+def split(value: object) -> object:
     """Split a list that is one string with commas, as in the environment."""
     return [item.strip() for item in value.split(",") if item.strip()] if isinstance(value, str) else value
 
@@ -62,7 +62,7 @@ def _proxy(value: object) -> IPv4Network | IPv6Network | Literal["unix"]:
 
 
 Proxy = Annotated[IPv4Network | IPv6Network | Literal["unix"], PlainValidator(_proxy)]
-Proxies = Annotated[tuple[Proxy, ...], BeforeValidator(_split)]
+Proxies = Annotated[tuple[Proxy, ...], BeforeValidator(split)]
 
 
 def _network(value: object) -> IPv4Network | IPv6Network:
@@ -72,9 +72,9 @@ def _network(value: object) -> IPv4Network | IPv6Network:
 
 
 Network = Annotated[IPv4Network | IPv6Network, PlainValidator(_network)]
-Networks = Annotated[tuple[Network, ...], BeforeValidator(_split)]
+Networks = Annotated[tuple[Network, ...], BeforeValidator(split)]
 Port = Annotated[int, Field(ge=1, le=65_535)]
-Ports = Annotated[tuple[Port, ...], BeforeValidator(_split)]
+Ports = Annotated[tuple[Port, ...], BeforeValidator(split)]
 
 # Ports of protocols that a POST must not be able to talk to. Mail, and from 1024 on whatever a browser opens
 # no connection to, follow the "bad ports" of https://fetch.spec.whatwg.org/#port-blocking; the others IANA's
@@ -113,7 +113,7 @@ def _is_socket_path(path: Path) -> bool:
 
 
 SocketPath = Annotated[
-    Path, _only(_is_socket_path, f"must be the path of a file, of at most {SOCKET_PATH_BYTES} bytes")
+    Path, only(_is_socket_path, f"must be the path of a file, of at most {SOCKET_PATH_BYTES} bytes")
 ]
 _NAME_SERVER = re.compile(
     rf"(?:\[(?P<v6>[0-9A-Fa-f:.]+)\]|(?P<v4>[0-9.]+)):(?:{PORT})|(?P<bare>[0-9A-Fa-f:.]+)"
@@ -128,11 +128,11 @@ def _name_server(text: str) -> str:
     return text
 
 
-NameServers = Annotated[tuple[Annotated[str, AfterValidator(_name_server)], ...], BeforeValidator(_split)]
+NameServers = Annotated[tuple[Annotated[str, AfterValidator(_name_server)], ...], BeforeValidator(split)]
 ChatHost = Annotated[
     str, _matching(rf"[a-z0-9.-]+(?::(?:{PORT}))?", "must be a host, or host:port, in lower case")
 ]
-ChatHosts = Annotated[tuple[ChatHost, ...], BeforeValidator(_split)]
+ChatHosts = Annotated[tuple[ChatHost, ...], BeforeValidator(split)]
 
 
 def _inner_address(text: str) -> str:
@@ -161,21 +161,21 @@ def _read_by(read: Callable[[str], object]) -> AfterValidator:
 
 
 _KEY = re.compile(r"[A-Za-z0-9+/_-]{43}=")
-_HEADER_VALUE = _only(is_header_value, in_words("not_header_value"))
+_HEADER_VALUE = only(is_header_value, in_words("not_header_value"))
 HeaderSecret = Annotated[SecretStr, _HEADER_VALUE]
 OperatorToken = Annotated[
     SecretStr,
-    _only(lambda text: len(text) >= TOKEN_CHARACTERS, f"must have at least {TOKEN_CHARACTERS} characters"),
+    only(lambda text: len(text) >= TOKEN_CHARACTERS, f"must have at least {TOKEN_CHARACTERS} characters"),
     _HEADER_VALUE,
 ]
 DigestSecret = Annotated[
     SecretStr,
-    _only(str.isascii, "must be ASCII, so that its length is its length in bytes"),
-    _only(lambda text: 32 <= len(text) <= 64, "must have 32 to 64 characters"),
+    only(str.isascii, "must be ASCII, so that its length is its length in bytes"),
+    only(lambda text: 32 <= len(text) <= 64, "must have 32 to 64 characters"),
 ]
 SealingKeys = Annotated[
     SecretStr,
-    _only(
+    only(
         lambda text: all(map(_KEY.fullmatch, text.split() or [""])),
         "must be keys of 32 bytes in base64, newest first, separated by spaces",
     ),
@@ -184,7 +184,7 @@ ProxyUrl = Annotated[SecretStr, _read_by(read_proxy_url)]
 RedisUrl = Annotated[SecretStr, _read_by(read_redis_url)]
 PlatformUrl = Annotated[str, AfterValidator(read_platform_url)]
 MailHost = Annotated[str, _matching(r"[A-Za-z0-9.:-]{1,253}", "must be a host name or an address")]
-MailAddress = Annotated[str, _only(is_mail_address, "must be an address such as news@bots.example")]
+MailAddress = Annotated[str, only(is_mail_address, "must be an address such as news@bots.example")]
 PublicUrl = Annotated[str, AfterValidator(read_public_url)]
 
 
@@ -193,17 +193,17 @@ def _digits(value: object) -> object:
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-def _line(most: int) -> AfterValidator:
+def line(most: int) -> AfterValidator:
     """Accept a text on one line that people can read."""
-    return _only(
+    return only(
         lambda text: 1 <= len(text.strip()) == len(text) <= most and text.isprintable(),
         f"must be 1 to {most} characters on one line, without spaces around them",
     )
 
 
 ReasonKey = Annotated[str, _matching(r"[a-z0-9-]{1,32}", "must be 1 to 32 characters of a-z, 0-9 and -")]
-ReasonTitle = Annotated[str, _line(80)]
-ReasonText = Annotated[str, _line(400)]
+ReasonTitle = Annotated[str, line(80)]
+ReasonText = Annotated[str, line(400)]
 if TYPE_CHECKING:
     ListingKind = str
 else:
@@ -230,9 +230,9 @@ FROM_JSON = BeforeValidator(_from_json)
 PlatformId = Annotated[
     str,
     BeforeValidator(_digits),
-    _only(is_snowflake, "must be an id of the chat platform, of 17 to 20 digits"),
+    only(is_snowflake, "must be an id of the chat platform, of 17 to 20 digits"),
 ]
-PlatformIds = Annotated[tuple[PlatformId, ...], BeforeValidator(_split)]
+PlatformIds = Annotated[tuple[PlatformId, ...], BeforeValidator(split)]
 NodeName = Annotated[
     str,
     _matching(

@@ -157,7 +157,7 @@ def _is_for_at_once(row: Listing) -> bool:
     """Return True if somebody asks for the row without its ref: see `core/listing_table.py`."""
     is_suspended = row.webhook is not None and row.webhook.suspension is not None
     is_untold = row.message is not None and row.message.next_attempt_ms is not None
-    return is_suspended or is_untold or bool(row.flags)
+    return is_suspended or is_untold or bool(row.flags or row.open_reports)
 
 
 def still_packed(rows: Sequence[PackedRow]) -> PackedChunk:

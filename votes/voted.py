@@ -120,11 +120,15 @@ class VotedFor(NamedTuple):
 
 
 class VotedPage:
-    """One page of a user's votes, the newest first. It is complete when `slices` ends.
+    """One page of a user's votes. It is complete when `slices` ends.
+
+    First come the listings that the user can vote for now, the newest vote first. Then come those that the
+    user can vote for later, the next one first.
 
     Args:
         refs: the listings to look at.
         also: those of them that are shown without a vote, too.
+        ready_ms: the time of the last vote up to which the next one is possible.
         after: the time and the ref of the last one on the page before.
         limit: the listings of a page.
     """
@@ -136,6 +140,8 @@ class VotedPage:
         refs: set[str],
         also: frozenset[str],
         after: tuple[int, str] | None,
+        *,
+        ready_ms: int,
         limit: int,
     ) -> None:
         self.page = ListPage[VotedFor]((), None)
@@ -143,13 +149,14 @@ class VotedPage:
         self._user = int(user)
         self._refs = iter([*refs, *(also - refs)])
         self._also = also
-        self._after = (-after[0], after[1]) if after is not None else None
+        self._ready_ms = ready_ms
+        self._after = self._order(VotedFor(*after, 0)) if after is not None else None
         self._limit = limit
 
     def slices(self) -> Iterator[None]:
         found: list[VotedFor] = []
         while refs := [*islice(self._refs, SLICE_VOTES)]:
-            found = nsmallest(self._limit + 1, [*found, *self._behind(refs)], key=_order)
+            found = nsmallest(self._limit + 1, [*found, *self._behind(refs)], key=self._order)
             yield
         self.page = page_of(found, self._limit, lambda row: f"{row.last_ms}.{row.ref}")
 
@@ -160,9 +167,9 @@ class VotedPage:
                 continue
             count, last_ms = vote if vote is not None else (0, 0)
             row = VotedFor(last_ms, ref, count)
-            if self._after is None or _order(row) > self._after:
+            if self._after is None or self._order(row) > self._after:
                 yield row
 
-
-def _order(row: VotedFor) -> tuple[int, str]:
-    return -row.last_ms, row.ref
+    def _order(self, row: VotedFor) -> tuple[bool, int, str]:
+        is_later = row.last_ms > self._ready_ms
+        return is_later, row.last_ms if is_later else -row.last_ms, row.ref

@@ -14,11 +14,12 @@ import zlib
 from bisect import bisect_right
 from collections import OrderedDict
 from functools import cache, lru_cache
-from math import ceil, cos, radians, sin
+from math import ceil, radians
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from core.failures import Unavailable
+from grammars.colours import Oklch, Rgb, on_screen
 from web.tones import tone_of
 
 if TYPE_CHECKING:
@@ -47,7 +48,6 @@ KEPT = 200
 MOST_WAITING = 16
 """The pictures that wait for the thread. One more gets a 503."""
 _PNG = b"\x89PNG\r\n\x1a\n"
-Rgb = tuple[int, int, int]
 
 
 class LinkPreview(NamedTuple):
@@ -230,29 +230,7 @@ def _font(file: Path, size: int) -> Any:
 
 def _tone(hue: int, light: float) -> Rgb:
     """Return a colour of a tone. The hues are those of `static/site.css`."""
-    return _srgb(light, 0.13, HUE_DEGREES[hue])
+    return on_screen(Oklch(light, 0.13, radians(HUE_DEGREES[hue])))
 
 
 HUE_DEGREES = (18, 40, 60, 132, 158, 182, 212, 240, 266, 295, 325, 355)
-
-
-def _srgb(light: float, chroma: float, hue: float) -> Rgb:
-    """Return a colour of OKLCH in sRGB (CSS Color 4, 10.6). What is outside of sRGB is clipped."""
-    a, b = chroma * cos(radians(hue)), chroma * sin(radians(hue))
-    long, middle, short = (
-        (light + 0.3963377774 * a + 0.2158037573 * b) ** 3,
-        (light - 0.1055613458 * a - 0.0638541728 * b) ** 3,
-        (light - 0.0894841775 * a - 1.2914855480 * b) ** 3,
-    )
-    linear = (
-        4.0767416621 * long - 3.3077115913 * middle + 0.2309699292 * short,
-        -1.2684380046 * long + 2.6097574011 * middle - 0.3413193965 * short,
-        -0.0041960863 * long - 0.7034186147 * middle + 1.7076147010 * short,
-    )
-    red, green, blue = (round(255 * _encoded(min(max(each, 0.0), 1.0))) for each in linear)
-    return red, green, blue
-
-
-def _encoded(linear: float) -> float:
-    """Return a channel with the gamma of sRGB."""
-    return 12.92 * linear if linear <= 0.0031308 else 1.055 * linear ** (1 / 2.4) - 0.055

@@ -19,6 +19,7 @@ from babel import Locale
 from babel.dates import (
     DateTimeFormat,
     format_date,
+    format_skeleton,
     format_time,
     format_timedelta,
     get_date_format,
@@ -94,26 +95,30 @@ class Localization:
 
 def localization(language: Language) -> Localization:
     """Read the catalog and the formats of a language."""
-    local = LocalFormats(language).filters()
-    return Localization(language, read_catalog(ROOM, DOMAIN, language), {**formats.FILTERS, **local})
+    catalog = read_catalog(ROOM, DOMAIN, language)
+    local = LocalFormats(language, catalog).filters()
+    return Localization(language, catalog, {**formats.FILTERS, **local})
 
 
 def for_operators() -> Localization:
-    local = LocalFormats(DEFAULT_LANGUAGE).filters()
     catalog = read_catalog(ROOM, DOMAIN, DEFAULT_LANGUAGE)
+    local = LocalFormats(DEFAULT_LANGUAGE, catalog).filters()
     return Localization(DEFAULT_LANGUAGE, catalog, {**local, **formats.FILTERS})
 
 
+JUST_NOW = Text("just now")
+_MINUTE = timedelta(minutes=1)
 _UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
 
 
 class LocalFormats:
     """The formats of a language."""
 
-    def __init__(self, language: Language) -> None:
+    def __init__(self, language: Language, catalog: NullTranslations) -> None:
+        self._just_now = catalog.gettext(JUST_NOW.english)
         self._locale = locale = Locale.parse(language, sep="-")
         both = str(get_datetime_format("medium", locale=locale))
-        time, date = get_time_format("medium", locale).pattern, get_date_format("medium", locale).pattern
+        time, date = get_time_format("short", locale).pattern, get_date_format("medium", locale).pattern
         self._pattern = parse_pattern(both.replace("{0}", time).replace("{1}", date))
         self._unit = lru_cache(_MOST_KEPT)(self._written_unit)
         self.number = lru_cache(_MOST_KEPT)(self._written_number)
@@ -128,6 +133,9 @@ class LocalFormats:
             "moment": self.moment,
             "clock": self.clock,
             "day": self.day,
+            "short_day": self.short_day,
+            "month": self.month,
+            "short_month": self.short_month,
             "ago": self.ago,
             "until": self.until,
         }
@@ -159,31 +167,45 @@ class LocalFormats:
         return _element(at_ms, "UTC", self._exactly(at_ms // 1_000))
 
     def clock(self, at_ms: int, now_ms: int) -> str:
-        """Return a `<time>` element of a future moment: the time of day alone, if it is within a day.
+        """Return a `<time>` element of a moment: the time of day alone, if it is within a day of now.
 
-        A script shows that in the reader's time zone.
+        A script shows it in the reader's time zone.
         """
-        if at_ms - now_ms >= MS_PER_DAY:
-            return Markup("{} UTC").format(self.moment(at_ms))
+        exact = f"{self._exactly(at_ms // 1_000)} UTC"
+        if abs(at_ms - now_ms) > MS_PER_DAY:
+            return _element(at_ms, exact, exact, Markup(' data-clock="medium"'))
         at = datetime.fromtimestamp(at_ms / 1_000, UTC)
         text = format_time(at, "short", locale=self._locale)
-        return Markup('<time datetime="{}" data-clock>{} UTC</time>').format(_iso(at_ms), text)
+        return _element(at_ms, exact, f"{text} UTC", Markup(' data-clock=""'))
 
     def day(self, iso: str) -> str:
         """Return a day, which the API writes in ISO 8601."""
         return format_date(date.fromisoformat(iso), locale=self._locale)
 
+    def short_day(self, iso: str) -> str:
+        """Return a day without its year."""
+        return format_skeleton("MMMd", _at_noon(iso), locale=self._locale)
+
+    def month(self, iso: str) -> str:
+        """Return a month, such as 2026-01, with its year."""
+        return format_skeleton("yMMM", _at_noon(f"{iso}-01"), locale=self._locale)
+
+    def short_month(self, iso: str) -> str:
+        return format_date(date.fromisoformat(f"{iso}-01"), "LLL", locale=self._locale)
+
     def ago(self, at_ms: int | None, now_ms: int) -> str:
-        """Return a `<time>` element that says how long ago a moment was, such as "2 days ago"."""
+        """Return a `<time>` element that says how long ago a moment was, such as "2 days ago": no seconds."""
         if at_ms is None:
             return formats.NOTHING
-        past = timedelta(milliseconds=min(at_ms - now_ms, -1))
-        text = format_timedelta(past, add_direction=True, locale=self._locale)
+        past = timedelta(milliseconds=at_ms - now_ms)
+        text = self._just_now
+        if past <= -_MINUTE:
+            text = format_timedelta(past, add_direction=True, locale=self._locale)
         return _element(at_ms, f"{self._exactly(at_ms // 1_000)} UTC", text)
 
     def until(self, at_ms: int, now_ms: int) -> str:
-        """Return the time up to a moment, in its two largest units: a second at least."""
-        return self.span(max(at_ms - now_ms, 1_000) / 1_000)
+        """Return the time up to a moment, in its two largest units: whole minutes, never too few."""
+        return self.span(max(ceil((at_ms - now_ms) / 60_000), 1) * 60)
 
     def _written_unit(self, value: int, unit: str) -> str:
         return format_unit(value, f"duration-{unit}", "long", locale=self._locale)
@@ -192,8 +214,12 @@ class LocalFormats:
         return self._pattern % DateTimeFormat(datetime.fromtimestamp(at_seconds, UTC), self._locale)
 
 
-def _element(at_ms: int, title: str, text: str) -> Markup:
-    return Markup('<time datetime="{}" title="{}">{}</time>').format(_iso(at_ms), title, text)
+def _element(at_ms: int, title: str, text: str, clock: str = "") -> Markup:
+    return Markup('<time datetime="{}" title="{}"{}>{}</time>').format(_iso(at_ms), title, clock, text)
+
+
+def _at_noon(iso: str) -> datetime:
+    return datetime.fromisoformat(f"{iso}T12:00:00+00:00")
 
 
 def _iso(at_ms: int) -> str:

@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-MOST_BYTES = 8 * 1_048_576
+MOST_BYTES, MOST_CHARACTERS = 8 * 1_048_576, 8_192
 
 
 class Markdown:
@@ -44,10 +44,12 @@ class Markdown:
 
     Args:
         most_bytes: the most memory for rendered texts. The least recently used leaves first.
+        most_characters: the length up to which a text is rendered. A longer one is shown as it is written.
     """
 
-    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
+    def __init__(self, most_bytes: int = MOST_BYTES, most_characters: int = MOST_CHARACTERS) -> None:
         self._most_bytes = most_bytes
+        self._most_characters = most_characters
         self._kept: OrderedDict[bytes, Markup] = OrderedDict()
         self.kept_bytes = 0
         self._under_way: dict[bytes, asyncio.Task[Markup]] = {}
@@ -66,7 +68,7 @@ class Markdown:
     async def _render(self, key: bytes, text: str) -> "Markup":
         try:
             async with self._turn:
-                html = await asyncio.to_thread(_markup, text)
+                html = await asyncio.to_thread(_markup, text, self._most_characters)
             self._keep(key, html)
             return html
         finally:
@@ -83,11 +85,11 @@ def _size(key: bytes, html: "Markup") -> int:
     return sys.getsizeof(key) + sys.getsizeof(html)
 
 
-def _markup(text: str) -> "Markup":
+def _markup(text: str, most_characters: int) -> "Markup":
     """Render a text. The first one loads the libraries."""
     from markupsafe import Markup
 
-    return Markup(prose(text))  # noqa: S704 (prose lets through what is safe)
+    return Markup(prose(text, most_characters))  # noqa: S704 (prose lets through what is safe)
 
 
 if TYPE_CHECKING:
@@ -95,20 +97,37 @@ if TYPE_CHECKING:
 
 TAGS = frozenset(
     {
-        *("p", "br", "hr", "h3", "h4", "h5", "h6", "em", "strong", "del", "a", "code", "pre", "blockquote"),
+        *(
+            "p",
+            "br",
+            "hr",
+            "h2",
+            "h3",
+            "h4",
+            "h5",
+            "h6",
+            "em",
+            "strong",
+            "del",
+            "a",
+            "code",
+            "pre",
+            "blockquote",
+        ),
         *("ul", "ol", "li", "table", "thead", "tbody", "tr", "th", "td"),
     }
 )
 ATTRIBUTES = {"a": {"href"}, "ol": {"start"}}
 ALIGNMENTS = {"align": {"left", "center", "right"}}
+LEFT_TO_RIGHT = {"dir": {"ltr"}}
+"""Code is not mirrored in a text that is written from right to left."""
 SCHEMES = frozenset({"https", "mailto"})
 REL = "nofollow ugc noopener"
-PAGE_LEVEL = 2
-"""The level of the page's heading above the text."""
+PAGE_LEVEL = 1
+"""The level of the page's heading above the text: the first one of the text is an h2."""
 
-MOST_CHARACTERS = 8_192
-MOST_HTML = 8 * MOST_CHARACTERS
-"""One character of an honest text becomes at most six: `&quot;`."""
+LONGEST_CHARACTER = 8
+"""The HTML of a text, for each of its characters. One of an honest text becomes at most six: `&quot;`."""
 MOST_DEPTH = 24
 MOST_CELLS = 8_192
 """The lines of a text, times the columns of its widest line."""
@@ -126,9 +145,9 @@ class _TooDeep(Exception):
     """The tags of a text are nested too deep for pages."""
 
 
-def prose(text: str) -> str:
+def prose(text: str, most_characters: int = MOST_CHARACTERS) -> str:
     """Return the HTML of a text. Blocking."""
-    formatted = _formatted(text)
+    formatted = _formatted(text, most_characters)
     return let_through(f"<pre>{escape(text)}</pre>" if formatted is None else formatted)
 
 
@@ -137,12 +156,12 @@ def let_through(html: str) -> str:
     return _cleaner().clean(html)
 
 
-def _formatted(text: str) -> str | None:
+def _formatted(text: str, most_characters: int) -> str | None:
     """Return the HTML before nh3, or None if the text is too much."""
-    if len(text) > MOST_CHARACTERS or _cells(text) > MOST_CELLS:
+    if len(text) > most_characters or _cells(text) > MOST_CELLS:
         return None
     html = html_of(text)
-    if len(html) > MOST_HTML:
+    if len(html) > LONGEST_CHARACTER * most_characters:
         return None
     try:
         return _Walk().over(html)
@@ -163,7 +182,10 @@ def _cleaner() -> "Cleaner":
     return Cleaner(
         tags=set(TAGS),
         attributes=ATTRIBUTES,
-        tag_attribute_values={"th": ALIGNMENTS, "td": ALIGNMENTS},
+        tag_attribute_values={
+            **dict.fromkeys(("th", "td"), ALIGNMENTS),
+            **dict.fromkeys(("code", "pre"), LEFT_TO_RIGHT),
+        },
         generic_attribute_prefixes=set(),
         url_schemes=set(SCHEMES),
         url_relative="deny",
@@ -209,6 +231,8 @@ class _Walk:
         if name[-1].isdigit():
             self._level = min(PAGE_LEVEL + int(name[1]), self._level + 1, 6)
             return f"<h{self._level}>", f"</h{self._level}>"
+        if name == "pre" or (name == "code" and self._open[-1:] != ["</pre>"]):
+            return f'<{name} dir="ltr">', f"</{name}>"
         return tag[0], f"</{name}>"
 
     def _image(self, attributes: str) -> str:

@@ -117,6 +117,7 @@ def _content_policy(images: Iterable[str], forms: Iterable[str]) -> str:
             "style-src 'self'",
             " ".join(("img-src 'self'", *images)),
             "connect-src 'self'",
+            "manifest-src 'self'",
             " ".join(("form-action 'self'", *forms)),
             "base-uri 'none'",
             "frame-ancestors 'none'",
@@ -137,6 +138,7 @@ PAGE_HEADERS = page_headers()
 
 _OWN_PATH = re.compile(r"/(?![/\\])[^\s\\\x00-\x1f]*")
 _ON_THIS_MACHINE = re.compile(r"http://(?:localhost|127\.0\.0\.1|\[::1\])(?::[0-9]{1,5})?/[^\s\\\x00-\x1f]*")
+_MAIL_TO = re.compile(r"mailto:[^\s\\?&\x00-\x1f]*")
 _WRITTEN_OUT = re.compile(r"/(?:[A-Za-z0-9._~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})*")
 """A path with a query as RFC 3986 writes it: browsers change nothing of it but dot segments."""
 LONGEST_WAY_BACK = 1_024
@@ -151,7 +153,8 @@ def link(address: str) -> str:
     """
     is_ours = _OWN_PATH.fullmatch(address) is not None
     is_safe = address.startswith("https://") or _ON_THIS_MACHINE.fullmatch(address) is not None
-    return address if is_ours or is_safe else NOWHERE
+    is_mail = _MAIL_TO.fullmatch(address) is not None
+    return address if is_ours or is_safe or is_mail else NOWHERE
 
 
 def way_back(wanted: str, home: str) -> str:

@@ -24,6 +24,7 @@ from languages.refusals import Refusal
 from languages.texts import Text
 from watchers.security_log import tell
 from web.audiences import Audience
+from web.brand_files import BrandFiles
 from web.error_pages import error_page
 from web.other_sites import NOWHERE, SAFE_METHODS, is_from_here, link
 from web.pages import NO_INDEX, Done, HtmlPage, Instead, PageRow, SiteAnswer, V, View, Visit, see_other
@@ -219,9 +220,9 @@ class Site(Generic[V]):
         return refused("no_such_path")
 
 
-def static_resource() -> Resource:
+def static_resource(brand: BrandFiles) -> Resource:
     """Return the path of the styles and scripts, which all sites of a gateway share."""
-    files = Late(read_static_files)
+    files = Late(lambda: read_static_files().beside(brand.static))
 
     async def serve(request: Request) -> Reply:
         return (await files.get()).reply(request)

@@ -19,6 +19,7 @@ PATH = "/static/{digest}/{name}"
 CONTENT_TYPES = {
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
+    ".png": "image/png",
     ".svg": "image/svg+xml",
 }
 DIGEST_CHARACTERS = 16
@@ -28,6 +29,10 @@ HEADERS: Mapping[str, str] = {
     "cross-origin-resource-policy": "same-origin",
     "vary": "Accept-Encoding",
 }
+ALONE: Mapping[str, str] = {
+    "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+}
+"""The headers of a picture that a browser may also open as a page: it runs and loads nothing."""
 
 
 class StaticFile(NamedTuple):
@@ -38,6 +43,21 @@ class StaticFile(NamedTuple):
     digest: str
     content_type: str
 
+    @property
+    def headers(self) -> Mapping[str, str]:
+        return {**HEADERS, **ALONE} if self.content_type.startswith("image/") else HEADERS
+
+
+def static_file(name: str, content: bytes) -> StaticFile:
+    """Return a file. The end of its name tells its type."""
+    digest = hashlib.sha256(content).hexdigest()[:DIGEST_CHARACTERS]
+    return StaticFile(content, gzip.compress(content, mtime=0), digest, CONTENT_TYPES[Path(name).suffix])
+
+
+def address_of(name: str, file: StaticFile) -> str:
+    """Return the path of a file."""
+    return PATH.format(digest=file.digest, name=name)
+
 
 class StaticFiles:
     """All files by name."""
@@ -47,7 +67,11 @@ class StaticFiles:
 
     def address(self, name: str) -> str:
         """Return the path of a file. Raises KeyError if there is none."""
-        return PATH.format(digest=self._files[name].digest, name=name)
+        return address_of(name, self._files[name])
+
+    def beside(self, files: Mapping[str, StaticFile]) -> "StaticFiles":
+        """Return these files and others."""
+        return StaticFiles({**self._files, **files})
 
     def text(self, name: str) -> str:
         """Return the text of a file. Raises KeyError if there is none."""
@@ -60,21 +84,12 @@ class StaticFiles:
             return refused("no_such_path")
         if "gzip" in request.headers.get("Accept-Encoding", ""):
             return Reply(
-                200, file.packed, {**HEADERS, "content-encoding": "gzip"}, content_type=file.content_type
+                200, file.packed, {**file.headers, "content-encoding": "gzip"}, content_type=file.content_type
             )
-        return Reply(200, file.content, HEADERS, content_type=file.content_type)
+        return Reply(200, file.content, file.headers, content_type=file.content_type)
 
 
 @cache
 def read_static_files() -> StaticFiles:
-    files = {}
-    for path in sorted(FOLDER.rglob("*")):
-        if path.suffix in CONTENT_TYPES:
-            content = path.read_bytes()
-            files[path.name] = StaticFile(
-                content,
-                gzip.compress(content, mtime=0),
-                hashlib.sha256(content).hexdigest()[:DIGEST_CHARACTERS],
-                CONTENT_TYPES[path.suffix],
-            )
-    return StaticFiles(files)
+    paths = sorted(path for path in FOLDER.rglob("*") if path.suffix in CONTENT_TYPES)
+    return StaticFiles({path.name: static_file(path.name, path.read_bytes()) for path in paths})

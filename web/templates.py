@@ -34,12 +34,14 @@ MACROS = {
     "ui": "macros.html",
     "debug": "debug/parts.html",
     "people": "people/parts.html",
-    "manage": "people/manage_tabs.html",
-    "fields": "people/listing_fields.html",
     "public": "people/public_parts.html",
+    "fields": "people/listing_fields.html",
+    "manage": "people/manage_tabs.html",
     "servers_parts": "people/conditions.html",
+    "desk": "people/review_parts.html",
 }
-"""The templates of shared parts, by the name that others use. A block that is drawn alone sees no import."""
+"""The templates of shared parts, by the name that others use: each sees those before it. A block that is
+drawn alone sees no import."""
 KEPT, MOST_KEPT = (("public", "card"),), 2_000
 """Macros that always draw the same for the same arguments, and how many results of each are kept."""
 BLOCK = "content"

@@ -5,7 +5,7 @@ import time
 from datetime import UTC, datetime
 
 from stand_in.answers import CANNOT_MESSAGE, INVALID_FORM, SLOW_SECONDS, UNKNOWN_CHANNEL, UNKNOWN_USER, Api
-from stand_in.known import BOT, CLOSED, USERS, Message, public_user
+from stand_in.known import BOT, CLOSED, Message, public_user
 
 FIRST_CHANNEL, FIRST_MESSAGE = 500000000000000000, 600000000000000000
 CONTENT_CHARACTERS, NONCE_CHARACTERS = 2_000, 25
@@ -18,11 +18,11 @@ class Channels(Api):
     def post(self) -> None:
         self.only_bot()
         user_id = str(self.json_body().get("recipient_id"))
-        if user_id not in USERS:
+        if user_id not in self.platform.users:
             raise UNKNOWN_USER
         channel_id = str(FIRST_CHANNEL + int(user_id) % 1_000)
         self.platform.channels[channel_id] = user_id
-        recipients = [public_user(USERS[user_id])]
+        recipients = [public_user(self.platform.users[user_id])]
         self.show(
             {"id": channel_id, "type": 1, "last_message_id": None, "flags": 0, "recipients": recipients}
         )

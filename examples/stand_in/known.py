@@ -2,7 +2,7 @@
 
 import hashlib
 import time
-from collections import Counter
+from collections import Counter, deque
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -120,6 +120,12 @@ SERVERS = (
     server(7, "Emil's attic", EMIL),
     server(8, "Made yesterday", ADA, id=snowflake(round(time.time() * 1_000) - DAY_MS)),
 )
+INVITES: dict[str, dict[str, Any]] = {
+    **{f"server-{each['id'][-1]}": {"server": each["id"], "expires_at": None} for each in SERVERS},
+    "for-a-week": {"server": SERVERS[0]["id"], "expires_at": "2026-12-31T12:00:00+00:00"},
+    "friends": {"server": None, "expires_at": None},
+}
+"""The invites by their codes: `server-1` is one to the first server. Every other code is unknown."""
 ROLE: dict[str, Any] = {
     "name": "@everyone",
     "description": None,
@@ -177,7 +183,7 @@ def application(number: int, name: str, **others: Any) -> dict[str, Any]:
         "id": application_id,
         "name": name,
         "icon": hashlib.md5(name.encode(), usedforsecurity=False).hexdigest(),
-        "description": f"{name} was made to try Votegate with.",
+        "description": f"{name} was made to try this site with.",
         "summary": "",
         "type": None,
         "hook": True,
@@ -204,6 +210,11 @@ OWN_APPLICATION: dict[str, Any] = {
     "explicit_content_filter": 0,
     "team": None,
 }
+
+
+def name_of(user: dict[str, Any]) -> str:
+    shown: str = user["global_name"] or user["username"]
+    return shown
 
 
 def public_user(user: dict[str, Any]) -> dict[str, Any]:
@@ -240,11 +251,21 @@ class Platform:
     redirect_uris: tuple[str, ...]
     client_id: str = CLIENT_ID
     client_secret: str = field(default=CLIENT_SECRET, repr=False)
+    users: dict[str, dict[str, Any]] = field(default_factory=lambda: dict(USERS))
+    offered: dict[str, str] = field(
+        default_factory=lambda: {user_id: name_of(each) for user_id, each in USERS.items()}
+    )
+    """The users whom the page of a sign-in offers, and how it calls them."""
+    shapes: dict[str, str] = field(default_factory=dict)
+    """The shapes in drawn pictures, by their hashes."""
     applications: dict[str, dict[str, Any]] = field(default_factory=dict)
     directory: dict[str, int | None] = field(default_factory=lambda: {READY_BOT: 1_200})
     """The number of servers of each application in the directory."""
     servers: dict[str, dict[str, Any]] = field(
         default_factory=lambda: {each["id"]: dict(each) for each in SERVERS}
+    )
+    invites: dict[str, dict[str, Any]] = field(
+        default_factory=lambda: {code: dict(each) for code, each in INVITES.items()}
     )
     codes: dict[str, Grant] = field(default_factory=dict)
     tokens: dict[str, tuple[str, str]] = field(default_factory=dict)
@@ -253,6 +274,8 @@ class Platform:
     channels: dict[str, str] = field(default_factory=dict)
     """The user of each channel of direct messages."""
     messages: list["Message"] = field(default_factory=list)
+    received: deque[str] = field(default_factory=lambda: deque(maxlen=20))
+    """The bodies of the last webhooks."""
     allowed: set[str] = field(default_factory=set)
     """The users who have agreed before."""
     faults: list[tuple[str, str]] = field(default_factory=list)
@@ -269,6 +292,19 @@ class Platform:
         ):
             shown = {name: value for name, value in each.items() if value is not None or name == "type"}
             self.applications[each["id"]] = shown
+
+    def learn(self, told: dict[str, Any]) -> None:
+        """Know more users, applications and servers, as `--known` tells them. `offered` replaces the users
+        whom a sign-in offers. What is not said about one of them is as in the others."""
+        for each in told["users"]:
+            self.users[each["id"]] = {**user(0, each["username"], None), **each}
+        for each in told["applications"]:
+            self.applications[each["id"]] = {**application(0, each["name"]), **each}
+        for each in told["servers"]:
+            self.servers[each["id"]] = {**server(0, each["name"], each["owner_id"]), **each}
+        self.directory |= told["directory"]
+        self.shapes |= told["shapes"]
+        self.offered = told["offered"]
 
     def fault(self, path: str) -> str | None:
         """Return how the answer for this path goes wrong, if it does."""

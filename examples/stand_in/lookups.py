@@ -1,11 +1,9 @@
 """Users, servers and applications that clients look up, and pictures of the CDN."""
 
-import hashlib
-import struct
-import zlib
+import html
 from typing import Any
 
-from stand_in.answers import NO_ACCESS, UNKNOWN_SERVER, Api, Handler, Refusal
+from stand_in.answers import NO_ACCESS, UNKNOWN_INVITE, UNKNOWN_SERVER, Api, Handler, Refusal
 from stand_in.known import (
     ADA,
     BOT,
@@ -14,15 +12,15 @@ from stand_in.known import (
     OWN_APPLICATION,
     ROLE,
     SHOWN,
-    USERS,
     VIEW_CHANNEL,
     public_user,
 )
+from stand_in.pictures import drawn
 
 
 class Me(Api):
     def get(self) -> None:
-        shown = dict(USERS[self.user_id("identify")])
+        shown = dict(self.platform.users[self.user_id("identify")])
         if "email" not in self.platform.tokens[self._token][1].split():
             shown.pop("email")
         self.show(shown)
@@ -83,6 +81,33 @@ class ServerChannels(Server):
         self.show(shown)
 
 
+class Invite(Api):
+    """`GET /invites/{code}`, for everyone."""
+
+    def get(self, code: str) -> None:
+        found = self.platform.invites.get(code)
+        if found is None:
+            raise UNKNOWN_INVITE
+        server = self.platform.servers.get(found["server"] or "")
+        shown: dict[str, Any] = {"type": 0 if server is not None else 1, "code": code, "channel": None}
+        if server is not None:
+            shown["guild"] = {name: server[name] for name in SHOWN[:4]} | {"nsfw_level": server["nsfw_level"]}
+            if self.get_query_argument("with_counts", "false") == "true":
+                shown |= {name: server[name] for name in SHOWN if name.startswith("approximate")}
+        if self.get_query_argument("with_expiration", "false") == "true":
+            shown["expires_at"] = found["expires_at"]
+        self.show(shown)
+
+
+class Join(Handler):
+    """The page of an invite, to which the button Join leads."""
+
+    def get(self, code: str) -> None:
+        server = self.platform.servers.get(self.platform.invites.get(code, {}).get("server") or "")
+        name = html.escape(server["name"]) if server is not None else "Nothing"
+        self.finish(f'<!doctype html><html lang="en"><title>{name}</title><h1>{name}</h1></html>')
+
+
 class ApplicationRpc(Api):
     def get(self, application_id: str) -> None:
         found = self.platform.applications.get(application_id)
@@ -111,22 +136,17 @@ class OwnApplication(Api):
         own = {
             "id": self.platform.client_id,
             "name": "Votegate",
-            "owner": public_user(USERS[ADA]),
+            "owner": public_user(self.platform.users[ADA]),
             "bot": BOT,
         }
         self.show({**OWN_APPLICATION, **own, "approximate_guild_count": servers})
 
 
 class Picture(Handler):
-    """Any picture of the CDN: a square in a colour of its own."""
+    """Any picture of the CDN."""
 
     def get(self, path: str) -> None:
-        colour = hashlib.sha256(path.encode()).digest()[:3]
-        rows = (b"\0" + colour * 64) * 64
-        header = struct.pack(">IIBBBBB", 64, 64, 8, 2, 0, 0, 0)
-        chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(rows)), (b"IEND", b""))
-        self.set_header("Content-Type", "image/png")
-        self.write(b"\x89PNG\r\n\x1a\n")
-        for name, content in chunks:
-            checksum = struct.pack(">I", zlib.crc32(name + content))
-            self.write(struct.pack(">I", len(content)) + name + content + checksum)
+        known_as = path.rpartition("/")[2].removesuffix(".png")
+        self.set_header("Content-Type", "image/svg+xml")
+        self.set_header("Cache-Control", "public, max-age=31536000")
+        self.finish(drawn(path, self.platform.shapes.get(known_as)))

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from tornado.web import HTTPError
 
 from stand_in.answers import Api, Handler, Refusal
-from stand_in.known import ADA, USERS, Grant
+from stand_in.known import Grant
 
 CODE_SECONDS, TOKEN_SECONDS = 60, 604_800
 SCOPES = {"identify", "email", "guilds"}
@@ -38,9 +38,9 @@ class Authorize(Handler):
             self._approve(known)
             return
         choices = "".join(
-            f'<label><input type="radio" name="user" value="{each["id"]}"{" checked" * (each["id"] == ADA)}> '
-            f"{html.escape(each['global_name'] or each['username'])}</label>"
-            for each in USERS.values()
+            f'<label><input type="radio" name="user" value="{user_id}"{" checked" * (not number)}> '
+            f"{html.escape(label)}</label>"
+            for number, (user_id, label) in enumerate(self.platform.offered.items())
         )
         scopes = html.escape(", ".join(self.get_query_argument("scope", "").split()))
         self.finish(PAGE.format(scopes=scopes, users=choices))
@@ -51,7 +51,7 @@ class Authorize(Handler):
             self._back(error="access_denied", error_description="The resource owner denied the request")
             return
         user_id = self.get_body_argument("user", "")
-        if user_id not in USERS:
+        if user_id not in self.platform.users:
             raise HTTPError(400)
         self._approve(user_id)
 

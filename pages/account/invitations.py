@@ -13,7 +13,7 @@ from languages.texts import Text
 from listings.owners import is_offered_to, open_offer
 from pages.page import Page, PageCall, Post, Shown
 from pages.shared_texts import done
-from pages.visitors import names_of
+from pages.visitors import faces_of
 
 
 def show(page: PageCall) -> Shown[None]:
@@ -23,7 +23,7 @@ def show(page: PageCall) -> Shown[None]:
         "is_invited": user in row.invited,
         "offered": row.hand_over if is_offered_to(row, user) else None,
         "is_standing": open_offer(row, page.call.now_ms) is not None,
-        "names": names_of(page.call.state, (row.owner_id,)),
+        "faces": faces_of(page.call.state, page.site.addresses.cdn_url, (row.owner_id,)),
     }
     return Shown(None, Text("Invitation"), html)
 

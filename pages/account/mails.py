@@ -43,7 +43,8 @@ async def choose(page: PageCall, _: object) -> Answer:
     if not person.is_moderator:
         wanted.discard("reports")
     headers = page.visit.request.headers
-    language = language_for(page.site.accounts.cookies.language, person, headers)
+    offered = page.site.brand.languages
+    language = language_for(page.site.accounts.cookies.language, person, headers, offered)
     events = set_mail_topics(call.state, person.id, wanted, language, call.now_ms, by=call.by)
     await call.commit(events, lambda: None)
     row = call.state.users.get(user_ref(person.id))

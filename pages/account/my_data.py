@@ -43,8 +43,8 @@ STALE = Text(
 WORD = "erase"
 """The word that a person types to confirm the erasure."""
 FOUND = (
-    *("votes", "cooldowns", "webhook_deliveries", "direct_messages", "flagged_votes", "acts", "keys_made"),
-    "acts_on_users",
+    *("votes", "cooldowns", "webhook_deliveries", "direct_messages", "flagged_votes", "reports", "acts"),
+    *("keys_made", "acts_on_users"),
 )
 """The parts of the download that a search finds."""
 
@@ -73,7 +73,7 @@ async def download(page: PageCall) -> Reply:
     call = call.rechecked()
     await call.tools.in_slices(known.cooldown_slices(call.now_ms))
     body = msgspec.json.format(msgspec.json.encode(_everything(call, user_id, known)), indent=2)
-    headers = {"content-disposition": f'attachment; filename="votegate-{user_id}.json"'}
+    headers = {"content-disposition": f'attachment; filename="my-data-{user_id}.json"'}
     return Reply(200, body, headers)
 
 
@@ -184,6 +184,14 @@ class _Known:
         flagged = (flag for flag in listing.flags if flag.by == actor)
         flags = ({"listing": ref, "at_ms": flag.at_ms, "rule": flag.rule} for flag in flagged)
         self._add("flagged_votes", flags)
+        mine = (each for each in listing.open_reports if each.by == actor)
+        self._add(
+            "reports",
+            (
+                {"listing": ref, "at_ms": each.at_ms, "reason": each.reason, "text": each.text}
+                for each in mine
+            ),
+        )
         if listing.message is not None and listing.message.to == actor:
             self._add("direct_messages", [{"listing": ref, **_told(listing.message)}])
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from actions.notices import NOTICES, found_for
+from core.clock import month_of
 from core.due_reminders import DueReminder, due_reminders
 from core.events import UserSlotsSet
 from core.listing_table import survey
@@ -20,7 +21,9 @@ from languages.texts import Text, Words
 from listings.notices import OwnerNotice
 from listings.owners import is_asked
 from pages.account.browsers import label_in_words
+from pages.owner.next_steps import NEXT_TEXTS, Next, next_step
 from pages.page import AnyPage, Page, PageCall, Post, Shown
+from people.permissions import rights
 from people.user_sessions import end_sessions, session_id
 from search.paging import page_of, rows_behind
 from web.pages import see_other
@@ -39,11 +42,20 @@ INVITATIONS = 20
 
 
 class OwnListing(NamedTuple):
-    """A listing as its owner's list shows it. `place` is its place in the queue, from 1."""
+    """A listing as its owner's list shows it.
+
+    Args:
+        place: its place in the queue, from 1.
+        next: the next step of the owner.
+        votes: the votes of this month; None if nobody can vote for it.
+    """
 
     row: Listing
     kind: str
     place: int | None
+    next: Next | None
+    icon_url: str | None
+    votes: int | None
 
 
 class OwnSession(NamedTuple):
@@ -68,13 +80,27 @@ async def show_listings(page: PageCall) -> Shown[None]:
     shown = page_of(behind, LISTINGS, str)
     rows = [state.listings[ref] for ref in shown.rows]
     values = {
-        "listings": [OwnListing(row, kind_of(row.ref).plural, ownership.place(row.ref)) for row in rows],
+        "listings": [_own(page, row) for row in rows],
+        "next_texts": NEXT_TEXTS,
         "next": shown.next,
         "unread": page.person.news,
         "is_complete": ownership.is_complete,
         **(await _invitations(page)),
     }
     return Shown(None, Text("My listings"), values)
+
+
+def _own(page: PageCall, row: Listing) -> OwnListing:
+    call, kind = page.call, kind_of(row.ref)
+    is_voted = kind.has("votes") and row.is_public
+    return OwnListing(
+        row,
+        kind.plural,
+        call.tools.ownership.place(row.ref),
+        next_step(row, rights(page.person.id, row, is_moderator=False)),
+        page.site.icons.url(row.ref),
+        call.state.vote_counts.in_month(row.ref, month_of(call.now_ms)) if is_voted else None,
+    )
 
 
 async def _invitations(page: PageCall) -> Mapping[str, Any]:
@@ -129,7 +155,7 @@ def show_sessions(page: PageCall) -> Shown[None]:
         OwnSession(session_id(each), each, label_in_words(each.label), each.digest == person.session_digest)
         for each in (sessions.open_of(row, page.call.now_ms) if row is not None else ())
     ]
-    return Shown(None, Text("Sessions"), {"sessions": shown})
+    return Shown(None, Text("Devices"), {"sessions": shown})
 
 
 async def end_session(page: PageCall, _: object) -> None:

@@ -1,13 +1,13 @@
 """A person's votes and reminders. Invariant: a page shows nothing of a listing that is not public.
 
-/me/votes                   the person's votes, the newest first, and when the next ones are possible
+/me/votes                   the person's votes: what is ready for another one, and what is so later
 /me/naming                  shows the person's name among the top voters of a listing, or hides it
 /me/reminders               turns a reminder on or off, for any page that shows one
 /me/reminders/{kind}/{id}   one reminder, to which a message about it leads
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 from msgspec import Meta
@@ -19,6 +19,7 @@ from kinds.registry import KINDS, id_pattern
 from languages.refusals import Refusal
 from languages.texts import Text
 from pages.page import AnyPage, Page, PageCall, Post, Shown
+from pages.public.lists import PublicCard, cards
 from pages.shared_texts import done
 from people.choices import clear_reminders, is_reminded, set_naming, set_reminder
 from search.paging import ListPage
@@ -44,7 +45,7 @@ class MyVoteView(View):
 
 
 class MyVotesAnswer(Success):
-    """A page of a user's votes, the newest first."""
+    """A page of a user's votes: first the listings that the user can vote for now."""
 
     votes: tuple[MyVoteView, ...]
     is_named: Annotated[
@@ -59,7 +60,26 @@ async def show(page: PageCall) -> Shown[MyVotesAnswer]:
     votes = tuple(_view(page, each, reminded) for each in found.rows)
     user = page.call.state.users.get(user_ref(page.person.id))
     is_named = user is not None and user.lets_name
-    return Shown(MyVotesAnswer(votes=votes, next=found.next, is_named=is_named), Text("My votes"))
+    return Shown(
+        MyVotesAnswer(votes=votes, next=found.next, is_named=is_named),
+        Text("My votes"),
+        {"groups": _groups(page, votes)},
+    )
+
+
+def _groups(
+    page: PageCall, votes: Sequence[MyVoteView]
+) -> Mapping[str, Sequence[tuple[MyVoteView, PublicCard | None]]]:
+    """Return the votes with the cards of their listings; without one if the listing is not public."""
+    public = {
+        f"{each.kind}/{each.id}": each for each in cards(page, (vote.listing for vote in votes if vote.name))
+    }
+    groups: dict[str, list[tuple[MyVoteView, PublicCard | None]]] = {"ready": [], "later": [], "gone": []}
+    for vote in votes:
+        is_later = vote.next_at is not None and vote.next_at > page.call.now_ms
+        name = ("later" if is_later else "ready") if vote.listing in public else "gone"
+        groups[name].append((vote, public.get(vote.listing)))
+    return groups
 
 
 async def _page(page: PageCall) -> tuple[ListPage[VotedFor], frozenset[str]]:
@@ -69,7 +89,8 @@ async def _page(page: PageCall) -> tuple[ListPage[VotedFor], frozenset[str]]:
     row = state.users.get(user_ref(user_id))
     kept = due_reminders.standing(state, row) if row is not None else ()
     reminded = frozenset(each.listing for each in kept)
-    voted = VotedPage(state, user_id, refs, reminded, _after(page.visit.request.query), VOTED)
+    ready_ms, after = page.call.now_ms - page.call.tools.cooldown_ms, _after(page.visit.request.query)
+    voted = VotedPage(state, user_id, refs, reminded, after, ready_ms=ready_ms, limit=VOTED)
     await in_slices(voted.slices())
     return voted.page, reminded
 

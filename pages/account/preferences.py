@@ -22,7 +22,7 @@ def choose(page: PageCall, _: object) -> Reply:
     """Keep the choices, and lead back to their page. Raises Refusal."""
     form, cookies = page.visit.form(), page.site.accounts.cookies
     language, look = named(form.text("language")), form.text("look")
-    if language is None or look not in CHOICES:
+    if language is None or language not in page.site.brand.languages or look not in CHOICES:
         raise Refusal("unreadable_form")
     kept = cookies.look.opened(look) if look in LOOKS else cookies.look.cleared()
     return see_other(_back(form.text("to")), cookies=(cookies.language.opened(language), kept))

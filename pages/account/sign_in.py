@@ -94,7 +94,7 @@ def _outcome(page: PageCall, why: Why) -> Outcome:
             return Outcome(503, Text("The sign-in was not saved"), unsaved, AGAIN)
         case "often":
             often = Text("Too many sign-ins came from your address.")
-            return Outcome(429, Text("That was too often"), often, Text("Wait, then try once more."))
+            return Outcome(429, Text("One moment, please"), often, Text("Nothing is lost."))
 
 
 def show(page: PageCall) -> Shown[None] | Reply:
@@ -103,14 +103,23 @@ def show(page: PageCall) -> Shown[None] | Reply:
     to = _wanted(page.visit.form().text("to") if is_refused else page.visit.request.query.get("to", HOME))
     if page.visit.visitor is not None and not is_refused:
         return see_other(to)
+    listing = _voted_for(page, to)
     values = {
         "to": to,
+        "listing": listing,
         "platform": _host(page),
         "can_sign_in": _can_sign_in(page),
         "keeps_email": page.call.tools.keeps_email,
         "site": page.site.sign_in.redirect_uri.removesuffix(CALLBACK),
     }
-    return Shown(None, Text("Sign in"), values)
+    return Shown(None, Text("Sign in to vote") if listing else Text("Sign in"), values)
+
+
+def _voted_for(page: PageCall, to: str) -> str:
+    """Return the name of the listing if the sign-in leads to its vote page; else an empty text."""
+    path = to.partition("?")[0]
+    row = page.call.state.listings.get(path[1:].removesuffix("/vote")) if path.endswith("/vote") else None
+    return row.profile.name if row is not None and row.is_public else ""
 
 
 def start(page: PageCall, _: object) -> Reply:

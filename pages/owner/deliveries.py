@@ -41,8 +41,8 @@ EVENTS: Mapping[WebhookEvent, Text] = {
 }
 STATES: Mapping[DeliveryState | Literal[""], Text] = {
     "": Text("All"),
-    "pending": Text("Pending"),
-    "delivered": Text("Delivered"),
+    "pending": Text("Waiting"),
+    "delivered": Text("Arrived"),
     "failed": Text("Failed"),
 }
 SPANS = (

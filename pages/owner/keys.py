@@ -11,51 +11,59 @@ from actions.keys import DELETE_KEY, ISSUE_KEY, LIST_KEYS, ROTATE_KEY, IssuedKey
 from core.rows import Key
 from languages.refusals import Refusal
 from languages.texts import Text
-from pages.dialogs import OVERLAPS, Question, question_page, shown_once
+from pages.dialogs import OVERLAPS, Question, Secret, question_page
 from pages.page import Page, PageCall, Post, Shown
 from pages.shared_texts import done
 
 KEEP_IT = Text(
-    "Save it now where your bot keeps its secrets. It is a password: anybody who has it speaks for your bot."
+    "We keep no copy, so this is the only time you can see it. Save it where your bot keeps its secrets: "
+    "anybody who has it speaks for your bot."
 )
 
 
-def show(page: PageCall) -> Shown[KeyList]:
-    return Shown(index(page.call, None), html={"name": page.typed("name")})
+FIRST_NAME = "production"
+"""The name that the form offers for the first key."""
 
 
-def show_issued(page: PageCall, issued: IssuedKey) -> Shown[None]:
-    return _shown(page, Text("The key {name} is made", name=issued.name), issued.key)
+def show(page: PageCall, secret: Secret | None = None) -> Shown[KeyList]:
+    keys = index(page.call, None)
+    html = {
+        "name": page.typed("name", "" if keys.keys else FIRST_NAME),
+        "secret": secret,
+        "most": page.call.tools.keys_per_listing,
+    }
+    return Shown(keys, html=html, template="manage_keys")
+
+
+def show_issued(page: PageCall, issued: IssuedKey) -> Shown[KeyList]:
+    return _shown(page, Text("Here is the key {name}. Copy it now", name=issued.name), issued.key)
 
 
 def ask_rotation(page: PageCall) -> Question:
     return Question(
-        Text("Rotate the key {name}", name=_key(page).name),
+        Text("Replace the key {name}?", name=_key(page).name),
         Text(
-            "The key gets a new value, which the next page shows once. The old value can go on working for "
-            "a while, so that your bot is never without a key. Choose “At once” if somebody else may know it."
+            "You get a new key, which the next page shows once. The old one can go on working for a while, "
+            "so that nothing breaks while you change it. Choose “At once” if somebody else may know it."
         ),
-        Text("Make a new value"),
+        Text("Replace the key"),
         _list(page),
         asks_overlap=True,
     )
 
 
-def show_rotated(page: PageCall, rotated: RotatedKey) -> Shown[None]:
+def show_rotated(page: PageCall, rotated: RotatedKey) -> Shown[KeyList]:
     overlap = page.visit.form().number("overlap_seconds")
     when = dict(OVERLAPS).get(overlap, Text("Later")) if isinstance(overlap, int) else Text("Later")
-    title = Text("The key {name} has a new value. The old one stops: {when}", name=_key(page).name, when=when)
+    title = Text("Here is the new key {name}. The old one stops: {when}", name=_key(page).name, when=when)
     return _shown(page, title, rotated.key)
 
 
 def ask_deletion(page: PageCall) -> Question:
     key = _key(page)
     return Question(
-        Text("Delete the key {name}", name=key.name),
-        Text(
-            "The key stops at once, and so does its old value if there is one. Whatever uses it gets 401 "
-            "from then on. It cannot be undone."
-        ),
+        Text("Delete the key {name}?", name=key.name),
+        Text("Every program that uses it stops working at once. This cannot be undone."),
         Text("Delete the key"),
         _list(page),
         typed=key.name,
@@ -75,17 +83,11 @@ def _key(page: PageCall) -> Key:
     return key
 
 
-def _shown(page: PageCall, title: Text, value: str) -> Shown[None]:
+def _shown(page: PageCall, title: Text, value: str) -> Shown[KeyList]:
     url = f"{page.site.addresses.public_url}/{page.row.ref}/voters/{page.person.id}"
     asks = f"curl -H {shlex.quote(f'Authorization: {value}')} {shlex.quote(url)}"
-    return shown_once(
-        title=title,
-        label=Text("API key"),
-        value=value,
-        what_to_do=KEEP_IT,
-        back=_list(page),
-        example=asks if page.call.listing_kind.has("votes") else None,
-    )
+    example = asks if page.call.listing_kind.has("votes") else None
+    return show(page, Secret(title, Text("API key"), value, KEEP_IT, example))
 
 
 _KEYS = "/{kind}/{id}/manage/keys"

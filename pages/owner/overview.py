@@ -1,4 +1,4 @@
-"""The first page of a listing: how it stands, and what is missing.
+"""The first page of a listing: how it stands, what is next, and its latest numbers.
 
 Here its owner also proves to control the bot: the public description of the application at the platform must
 hold a code that only this deployment can make. The owner of a server has its conditions checked again.
@@ -7,7 +7,7 @@ Invariant: the page shows the check that is in the listing, and a check changes 
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, NamedTuple
 
 from msgspec import Meta
 
@@ -15,27 +15,40 @@ from actions.action import Access
 from actions.history import ACTION_NAMES, ActView, act_views
 from actions.listing_views import listing_view
 from actions.views import Count, KindName, Moment, View
-from core.rows import Listing
+from core.clock import date_of, day_of, month_of, month_of_day
+from core.rows import Listing, ServerCheck
 from kinds.registry import kind_of
 from listings import eligibility
 from listings.owners import is_proven, prove_ownership
 from listings.review import review_of, waiting_since, waits
 from listings.rules import listing_of
+from pages.charts import Chart, chart_of
+from pages.owner.next_steps import Gap, gaps_of, next_step, steps_of
 from pages.owner.take_over import description_now
 from pages.page import AnyPage, Page, PageCall, Post, Shown
 from pages.shared_texts import CONDITIONS, done
 from pages.site_tools import Submissions
-from pages.visitors import names_of
+from pages.visitors import faces_of
 from people.permissions import Right
+from search.catalogue import IndexKey
+from search.list_orders import ListOrder
 
-Gap = Literal["ownership", "key", "webhook", "counts"]
-"""Something that a listing could have, but has not."""
-_WHO_FILLS: Mapping[Gap, Right] = {
-    "ownership": "prove",
-    "key": "keys",
-    "webhook": "webhook",
-    "counts": "keys",
-}
+CHART_DAYS = 30
+LATEST_DELIVERIES = 100
+"""The finished deliveries of which the overview says how many arrived."""
+LATEST_ACTS = 6
+
+
+class VotesNow(View):
+    """The votes of a listing this month, beside others."""
+
+    votes_this_month: Count
+    votes_before: Annotated[Count, Meta(description="The votes of the same days of the month before.")]
+    rank: Annotated[
+        int | None,
+        Meta(description="The place among all listings of its kind by the votes of the month, from 1."),
+    ]
+    listings: Annotated[int | None, Meta(description="The number of listings that everybody sees.")]
 
 
 class ListingStanding(View):
@@ -52,27 +65,34 @@ class ListingStanding(View):
         Count | None, Meta(description="The median time of recent decisions; null while too few are known.")
     ]
     is_proven: bool
+    votes: Annotated[VotesNow | None, Meta(description="Null before anybody could vote.")]
     missing: tuple[Gap, ...]
     may: Annotated[tuple[Right, ...], Meta(description="The rights of the visitor.")]
     history: Annotated[tuple[ActView, ...], Meta(description="The newest act first.")]
     success: bool = True
 
 
-def show(page: PageCall) -> Shown[ListingStanding]:
-    row, asked, standing = page.row, page.site.submissions, _standing(page)
+async def show(page: PageCall) -> Shown[ListingStanding]:
+    row, asked, standing = page.row, page.site.submissions, await _standing(page)
     owners, decision = (row.owner_id, *row.extra_owners), review_of(row)
     is_unproven = "prove" in page.rights and "ownership" in standing.missing
     html: Mapping[str, Any] = {
         "is_withdrawn": decision is not None and decision.action == "withdrawn",
-        "gaps": [gap for gap in standing.missing if _WHO_FILLS[gap] in page.rights],
+        "step": next_step(row, page.rights),
+        "steps": steps_of(row),
         "owners": owners,
-        "names": names_of(page.call.state, owners),
+        "faces": faces_of(page.call.state, page.site.addresses.cdn_url, owners),
         "act_names": ACTION_NAMES,
+        "latest_acts": LATEST_ACTS,
         "me": f"users/{page.person.id}",
         "conditions": CONDITIONS,
         "hides_ms": hides_ms(asked, row),
         "bot_link": bot_link(asked, row),
         "code": asked.code_of(row.ref, row.owner_id) if is_unproven else None,
+        "public_url": page.site.addresses.public_url,
+        "days": _chart(page) if standing.votes is not None else None,
+        "arrived": _arrived(page),
+        "members": _members(row),
     }
     return Shown(standing, html=html)
 
@@ -96,7 +116,7 @@ async def check(page: PageCall, _: None) -> None:
     await call.commit(events, lambda: None)
 
 
-def _standing(page: PageCall) -> ListingStanding:
+async def _standing(page: PageCall) -> ListingStanding:
     row, ownership = page.row, page.call.tools.ownership
     return ListingStanding(
         kind=kind_of(row.ref).plural,
@@ -105,22 +125,73 @@ def _standing(page: PageCall) -> ListingStanding:
         waiting_since=waiting_since(row) if waits(row) else None,
         usual_wait_ms=ownership.usual_wait_ms,
         is_proven=is_proven(row),
+        votes=_votes(page),
         missing=gaps_of(row),
         may=tuple(sorted(page.rights)),
         history=act_views(row, names_moderators=page.person.is_moderator),
     )
 
 
-def gaps_of(row: Listing) -> tuple[Gap, ...]:
-    """Return what is missing to a listing, the most urgent first."""
-    kind, is_approved = kind_of(row.ref), row.state == "approved"
-    found: tuple[tuple[Gap, bool], ...] = (
-        ("ownership", kind.known_as == "application" and not is_proven(row)),
-        ("key", kind.has("keys") and is_approved and not row.keys),
-        ("webhook", kind.has("webhook") and is_approved and row.webhook is None),
-        ("counts", kind.has("stats") and is_approved and row.counts is None),
+def _votes(page: PageCall) -> VotesNow | None:
+    """Return the votes of a listing that people can vote for, or once could."""
+    row, counts, now_ms = page.row, page.call.state.vote_counts, page.call.now_ms
+    if not kind_of(row.ref).has("votes") or not (row.is_public or counts.total(row.ref)):
+        return None
+    votes, rank, listings = counts.in_month(row.ref, month_of(now_ms)), None, None
+    if row.is_public:
+        order = ListOrder(IndexKey(kind_of(row.ref).prefix), "month")
+        rank, listings = page.site.public.keeper.rank(order, votes) or (None, None)
+    return VotesNow(
+        votes_this_month=votes,
+        votes_before=month_before(counts.days(row.ref), day_of(now_ms)),
+        rank=rank if votes else None,
+        listings=listings,
     )
-    return tuple(gap for gap, is_missing in found if is_missing)
+
+
+def month_before(days: Mapping[int, int], today: int) -> int:
+    """Return the votes of the month before, up to the same day of the month."""
+    month = month_of_day(today)
+    day_of_month = next(number for number in range(31) if month_of_day(today - number - 1) != month)
+    begin = next(day for day in range(today - day_of_month - 31, today) if month_of_day(day) == month - 1)
+    end = min(begin + day_of_month, today - day_of_month - 1)
+    return sum(days.get(day, 0) for day in range(begin, end + 1))
+
+
+def _chart(page: PageCall) -> Chart:
+    days, today = page.call.state.vote_counts.days(page.row.ref), day_of(page.call.now_ms)
+    return chart_of((date_of(day), days.get(day, 0)) for day in range(today - CHART_DAYS + 1, today + 1))
+
+
+class Arrived(NamedTuple):
+    """The share of the latest finished deliveries of a webhook that arrived."""
+
+    delivered: int
+    finished: int
+
+    @property
+    def failed(self) -> int:
+        return self.finished - self.delivered
+
+    @property
+    def percent(self) -> float:
+        """Return the share, rounded down, so that 100 means all."""
+        return 1_000 * self.delivered // self.finished / 10
+
+
+def _arrived(page: PageCall) -> Arrived | None:
+    """Return that of the webhook; None without one, and before its first delivery ended."""
+    if page.row.webhook is None:
+        return None
+    finished = page.call.state.deliveries.finished.get(page.row.ref, ())
+    states = [each.state for each in finished[-LATEST_DELIVERIES:]]
+    return Arrived(states.count("delivered"), len(states)) if states else None
+
+
+def _members(row: Listing) -> ServerCheck | None:
+    """Return what the chat platform said of the members of a server."""
+    known = row.eligibility.checks if row.eligibility is not None else ()
+    return next((each for each in known if each.name == "members" and each.have is not None), None)
 
 
 def hides_ms(asked: Submissions, row: Listing) -> int | None:

@@ -23,7 +23,7 @@ from listings.owners import keys_of_others, most_co_owners, open_offer
 from pages.dialogs import Question, question_page
 from pages.page import Again, Answer, Page, PageCall, Post, Shown
 from pages.shared_texts import done
-from pages.visitors import names_of
+from pages.visitors import faces_of
 from web.pages import see_other
 
 OTHER_NAME = Text("This is another name. Nothing has been removed.")
@@ -44,7 +44,13 @@ def show(page: PageCall) -> Shown[None]:
         "keys": keys,
         "has_room": len(row.extra_owners) + len(row.invited) < most,
         "most": most,
-        "names": names_of(page.call.state, {*row.extra_owners, *row.asked, *makers}),
+        "faces": faces_of(
+            *(
+                page.call.state,
+                page.site.addresses.cdn_url,
+                {row.owner_id, *row.extra_owners, *row.asked, *makers},
+            )
+        ),
         "typed": {"user": page.typed("user"), "heir": page.typed("heir")},
     }
     return Shown(None, html=html)

@@ -1,7 +1,9 @@
 """The page on which a listing is submitted, for every kind.
 
-    GET /<kind>/new -> (an application id, or the choice of a server) -> GET /<kind>/new?id= -> profile
+    GET /<kind>/new -> the form; of a server, its choice -> GET /<kind>/new?id= -> the form
     POST /<kind>/new -> its overview
+
+The form of an application has a button that asks the platform about its id before the rest is written.
 
 A `_Way` says what comes before the profile. It depends on the object of the chat platform that a listing
 stands for. The form has the fields of the profile, the id if it is given, and co-owners if there can be any.
@@ -133,6 +135,7 @@ def _empty(page: PageCall, listing_id: str = "", **known: Any) -> Mapping[str, A
 
 def _form(page: PageCall, values: Mapping[str, Any], **html: Any) -> Shown[None]:
     kind = page.call.listing_kind
+    status = html.pop("status", None)
     html = {
         "id": values["id"],
         "values": values,
@@ -142,10 +145,11 @@ def _form(page: PageCall, values: Mapping[str, Any], **html: Any) -> Shown[None]
         "may_send": True,
         "usual_wait_ms": page.call.tools.ownership.usual_wait_ms,
         "is_listed": _ref(page, values["id"]) in page.call.state.listings,
+        "own_id": values["id"] if _is_own(page, _ref(page, values["id"])) else None,
         "preview": page.refused.found.get("preview"),
         **html,
     }
-    return Shown(None, kind.nouns.submit_one, html)
+    return Shown(None, kind.nouns.submit_one, html, status=status)
 
 
 def _read(page: PageCall, draft: Mapping[str, Any]) -> ListingSubmission:
@@ -205,28 +209,45 @@ def _is_same(kind: Kind, row: Listing, form: ListingSubmission) -> bool:
 
 
 async def begin_application(page: PageCall) -> Shown[None]:
-    """Ask for the application id, or show what the platform says of it with the form."""
+    """Show the form: an empty one, or what the platform says of the application that the query names."""
     application_id = page.visit.request.query.get("id", "").strip()
+    draft = _empty(page, application_id)
     if not application_id:
-        return _ask_id(page, application_id)
+        return _application_form(page, draft)
+    try:
+        return await _looked_up(page, draft)
+    except Again as again:
+        return _application_form(page, draft, errors=again.errors, status=again.status)
+
+
+async def look_up(page: PageCall, _: None) -> Shown[None]:
+    """Ask the platform about the application of a form, and keep what was typed. Raises Again."""
+    draft = typed(page, page.visit.form())
+    if page.call.listing_kind.known_as != "application":
+        return _way_of(page).again(replace(page, refused=RefusedPost(typed=draft)))
+    try:
+        return await _looked_up(page, draft)
+    except TooManyRequests as refused:
+        raise Again(refused) from refused
+
+
+async def _looked_up(page: PageCall, draft: Mapping[str, Any]) -> Shown[None]:
+    """Return the form with what the platform says of the application. Raises Again and TooManyRequests."""
+    application_id = draft["id"]
     if not is_snowflake(application_id):
-        return _ask_id(page, application_id, plainly("no_snowflake"), 400)
+        raise Again(errors={"id": plainly("no_snowflake")}, status=400)
     if _ref(page, application_id) in page.call.state.listings:
-        return _listed(page, application_id)
+        raise Again(errors={"id": _why_listed(page, application_id)}, status=409)
     found = await _obstacles(page, application_id)
     if found:
-        return _ask_id(page, application_id, _in_words(found), 409)
+        raise Again(errors={"id": _in_words(found)}, status=409)
     card = page.site.submissions.applications.card(application_id)
-    name = card.application.name if card is not None else ""
-    return _application_form(page, _empty(page, application_id, name=name))
+    name = draft["name"] or (card.application.name if card is not None else "")
+    return _application_form(page, {**draft, "name": name}, is_away=card is None)
 
 
 def show_application_again(page: PageCall) -> Shown[None]:
-    error, draft = page.refused.error, page.refused.typed
-    is_listed = isinstance(error, Refusal) and error.code == "listing_exists"
-    # A form that its owner sends twice leads to the listing. To anybody else the text is still of use.
-    is_own = _is_own(page, _ref(page, draft["id"]))
-    return _listed(page, draft["id"]) if is_listed and is_own else _application_form(page, draft)
+    return _application_form(page, page.refused.typed)
 
 
 async def send_application(page: PageCall) -> Answer:
@@ -261,29 +282,10 @@ def _why_listed(page: PageCall, application_id: str) -> Text:
     return Text("A bot with this id is listed already.")
 
 
-def _listed(page: PageCall, application_id: str) -> Shown[None]:
-    """Say that the listing is there already."""
-    return _ask_id(page, application_id, _why_listed(page, application_id), 409)
-
-
-def _ask_id(page: PageCall, given: str, problem: Words | None = None, status: int = 200) -> Shown[None]:
-    """Ask for the id of an application; `problem` is what is wrong with the one that was given."""
-    kind, ref = page.call.listing_kind, _ref(page, given)
-    is_own = _is_own(page, ref)
-    html = {
-        "id": given,
-        "errors": {"id": problem} if problem is not None else {},
-        "kind": kind,
-        "card": page.site.submissions.applications.card(given),
-        "own_id": given if is_own else None,
-        "taken_id": given if not is_own and ref in page.call.state.listings else None,
-    }
-    return Shown(None, kind.nouns.submit_one, html, template="submit_id", status=status)
-
-
-def _application_form(page: PageCall, values: Mapping[str, Any]) -> Shown[None]:
+def _application_form(page: PageCall, values: Mapping[str, Any], **html: Any) -> Shown[None]:
+    """Show the form, with what the platform has said of the application."""
     card = page.site.submissions.applications.card(values["id"])
-    return _form(page, values, card=card)
+    return _form(page, values, **{"card": card, "is_away": False, **html})
 
 
 def _in_words(found: Sequence[Obstacle]) -> Words:
@@ -389,12 +391,12 @@ def _by_fields_of_form(invalid: Invalid) -> Invalid:
 
 _WAYS: Mapping[PlatformObject | None, _Way] = {
     None: _Way(begin_plainly, lambda page: _form(page, page.refused.typed), send_plainly),
-    "application": _Way(begin_application, show_application_again, send_application, Text("Another bot")),
+    "application": _Way(begin_application, show_application_again, send_application),
     "server": _Way(
         *(begin_server, show_server_again, send_server, Text("Another server")), ("webhook_url", "language")
     ),
 }
-"""The ways by what the platform knows of a kind (`FactsPart`). `submit_<object>.html` is above the form."""
+"""The ways by what the platform knows of a kind (`FactsPart`). `submit_<object>.html` is beside the form."""
 SUBMISSION = Page(
     path="/{kind}/new",
     template="submit",
@@ -409,6 +411,7 @@ SUBMISSION = Page(
             then=lambda _, answer: answer,
         ),
         Post(reads=typed, run=preview, then=show_preview, button="preview"),
+        Post(reads=typed, run=look_up, then=lambda _, form: form, button="look"),
     ),
     gives_back=True,
 )

@@ -1,58 +1,61 @@
 """The numbers of a listing's votes: charts, tables, downloads. Invariant: the page and its JSON say the same.
 
-.../votes         three charts as SVG, drawn here, each with its numbers as a table
+.../votes         charts as SVG, drawn here, each with its numbers as a table; `range` chooses that of the
+                  long one
 .../votes.json    the answer of the API
 .../votes.csv     its numbers, a line for each
 """
 
 import csv
 import io
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Literal
 
 from actions.votes import COUNT_VOTES, ListingNumbers, count_votes
 from handlers.reply import Reply
+from languages.texts import Text
+from pages.charts import Chart, chart_of
 from pages.page import AnyPage, Page, PageCall, Shown
 
-WIDTH, HEIGHT = 720, 120
-"""The size of a chart, in units of its own: the page scales it."""
-GAP = 0.2
-"""The gap between two bars, as a part of the width of a bar and its gap."""
-
-
-class Bar(NamedTuple):
-    """A bar of a chart, and what it stands for."""
-
-    x: float
-    y: float
-    width: float
-    height: float
-    name: str
-    votes: int
-
-
-class Chart(NamedTuple):
-    bars: tuple[Bar, ...]
-    most: int
-    """The count of the highest bar."""
-
-    @property
-    def total(self) -> int:
-        return sum(bar.votes for bar in self.bars)
+Range = Literal["30", "90", "months"]
+RANGES: Mapping[Range, Text] = {
+    "30": Text("30 days"),
+    "90": Text("90 days"),
+    "months": Text("12 months"),
+}
+"""The ranges of the long chart, by their names in the query."""
+YEAR = 12
 
 
 async def show(page: PageCall) -> Shown[ListingNumbers]:
-    counts = await count_votes(page.call, None)
+    counts, asked = await count_votes(page.call, None), page.visit.request.query.get("range", "")
+    shown: Range = next((each for each in RANGES if each == asked), "30")
+    chart, before = _long_chart(counts, shown)
     return Shown(
         counts,
         html={
-            "days": chart_of((each.day, each.votes) for each in counts.days),
-            "months": chart_of((each.month, each.votes) for each in counts.months),
+            "ranges": RANGES,
+            "chosen": shown,
+            "chart": chart,
+            "before": before,
             "hours": chart_of((f"{each.hour:02}:00", each.voters) for each in counts.hours),
+            "voters": sum(each.voters for each in counts.hours),
             "pushes": _pushed(counts) if counts.pushes else None,
-            "size": (WIDTH, HEIGHT),
+            "commands": {each.day: each.command_count for each in counts.pushes},
         },
     )
+
+
+def _long_chart(counts: ListingNumbers, shown: Range) -> tuple[Chart, int | None]:
+    """Return the chart of a range, and the votes of as long a time before; None if they are not kept."""
+    if shown == "months":
+        months, earlier = counts.months[-YEAR:], [each.votes for each in counts.months[:-YEAR]]
+        chart = chart_of(((each.month, each.votes) for each in months), earlier if any(earlier) else ())
+        return chart, sum(earlier)
+    days = int(shown)
+    chart = chart_of((each.day, each.votes) for each in counts.days[-days:])
+    earlier = [each.votes for each in counts.days[-2 * days : -days]]
+    return chart, sum(earlier) if len(earlier) == days else None
 
 
 async def table(page: PageCall) -> Reply:
@@ -68,18 +71,6 @@ async def table(page: PageCall) -> Reply:
         lines.writerows((name, each.day, number) for name, number in both if number is not None)
     headers = {"content-disposition": f'attachment; filename="votes-{page.row.id}.csv"'}
     return Reply(200, text.getvalue().encode(), headers, content_type="text/csv; charset=utf-8")
-
-
-def chart_of(counts: Iterable[tuple[str, int]]) -> Chart:
-    """Return a bar for each (name, count), from left to right. A count above none is never without height."""
-    named = list(counts)
-    most, step = max((count for _, count in named), default=0), WIDTH / max(len(named), 1)
-    bars = []
-    for number, (name, count) in enumerate(named):
-        height = max(round(HEIGHT * count / most, 1), 1.0) if count else 0.0
-        width = round(step * (1 - GAP), 2)
-        bars.append(Bar(round(step * number, 2), round(HEIGHT - height, 1), width, height, name, count))
-    return Chart(tuple(bars), most)
 
 
 def _pushed(counts: ListingNumbers) -> Chart:

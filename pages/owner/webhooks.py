@@ -1,7 +1,7 @@
 """The pages of a webhook: settings, health, signing secret, test, removal. Invariant: no token is on a page.
 
-    .../webhook             where votes go, and how that goes
-    .../webhook/settings    the form
+    .../webhook             where votes go and how that goes, with the form of the settings. Its other button
+                            sends a test as soon as they are saved
     .../webhook/secret      asks when the old signing secret stops, and shows the new one
     .../webhook/remove      asks before everything is gone
     .../webhook/probe, resume, test    do what their buttons say
@@ -11,12 +11,14 @@ the form does not show, the post fills it in. It fills the token in only for the
 otherwise anybody who may change the address could read the token at another one.
 """
 
+import contextlib
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from msgspec.structs import asdict
 
-from actions.deliveries import TEST_WEBHOOK, DeliveryAnswer, text_of_error
+from actions.deliveries import TEST_WEBHOOK, DeliveryAnswer, delivery_view, test, text_of_error
 from actions.webhooks import (
     PROBE_WEBHOOK,
     REMOVE_WEBHOOK,
@@ -30,14 +32,17 @@ from actions.webhooks import (
     save,
 )
 from actions.webhooks import show as shown_webhook
+from core.failures import Unavailable
 from core.rows import VOTES_ALONE, Webhook
 from forms.reading import read
 from languages.language_names import OWN_NAMES
 from languages.refusals import Invalid, Refusal
 from languages.said import Fault
 from languages.texts import Text, Words
-from listings.forms import WebhookSettings
-from pages.dialogs import Question, question_page, shown_once
+from listings.forms import Voter, WebhookSettings
+from listings.queries import deliveries_page
+from listings.rules import listing_of
+from pages.dialogs import Question, Secret, question_page
 from pages.owner.deliveries import EVENTS
 from pages.page import Again, Answer, Page, PageCall, Post, Shown
 from pages.shared_texts import done
@@ -50,9 +55,11 @@ LANGUAGES: tuple[tuple[Words, ...], ...] = (
     *((language, name, language) for language, name in OWN_NAMES.items()),
 )
 CHECK_IT = Text(
-    "Save it now where your receiver keeps its secrets, and let it check the signature of every request: "
-    "so it knows that a vote comes from here."
+    "We sign each message with it, and show it only now. Let your server check the signature of every "
+    "message: then it knows that a vote comes from here."
 )
+LATEST = 8
+"""The newest deliveries on the page of the webhook. The log has all."""
 OVERTAKEN = Text(
     "The webhook was changed meanwhile, by somebody else or in another window, and nothing of yours is "
     "saved. If you save now, yours takes the place of the other settings."
@@ -63,38 +70,54 @@ class Overtaken(Exception):
     """The webhook was changed after the form was drawn."""
 
 
-def show(page: PageCall) -> Shown[WebhookAnswer | None]:
-    webhook = shown_webhook(page.call, None) if page.row.webhook is not None else None
-    html = {"languages": OWN_NAMES, "events": EVENTS, "why": text_of_error}
-    return Shown(webhook, html=html, missing="no_such_webhook")
+def show(page: PageCall, secret: Secret | None = None) -> Shown[WebhookAnswer | None]:
+    row = page.row
+    webhook = shown_webhook(page.call, None) if row.webhook is not None else None
+    latest = deliveries_page(page.call.state, page.call.ref, after=None, limit=LATEST).rows
+    finished = page.call.state.deliveries.finished.get(row.ref, ())
+    html = {
+        "settings": _form(page),
+        "secret": secret,
+        "own_names": OWN_NAMES,
+        "languages": LANGUAGES,
+        "events": EVENTS,
+        "why": text_of_error,
+        "latest": [delivery_view(each, row.webhook) for each in latest],
+        "last": delivery_view(finished[-1], row.webhook) if finished else None,
+        "errors": _errors(page),
+    }
+    return Shown(webhook, html=html, template="manage_webhook", missing="no_such_webhook")
 
 
-def edit(page: PageCall) -> Shown[None]:
-    """Show the form: as it was sent, but for the token, or with what is set.
+def _form(page: PageCall) -> Mapping[str, Any]:
+    """Return the form: as it was sent, but for the token, or with what is set.
 
     A form that was overtaken by other settings takes their place when it is sent once more. The address of a
     chat platform's webhook is a password, so the form does not show the one that is set.
     """
-    webhook, errors = page.row.webhook, page.refused.errors
+    webhook = page.row.webhook
     is_chat = webhook is not None and webhook.language is not None
     is_overtaken = isinstance(page.refused.error, Overtaken)
-    if page.typed("token"):
-        errors = {"token": Text("is not shown again: type it once more"), **errors}
-    html = {
+    return {
         "url": page.typed("url", webhook.url if webhook is not None and not is_chat else ""),
-        "chosen": page.typed("language", webhook.language or "" if webhook is not None else ""),
+        "language": page.typed("language", webhook.language or "" if webhook is not None else ""),
         "no_token": page.typed("no_token"),
         "taken": page.typed("events", webhook.taken if webhook is not None else VOTES_ALONE),
-        "is_set": webhook is not None,
         "kept_url": webhook.shown_url if webhook is not None and is_chat else None,
         "has_token": webhook is not None and webhook.token is not None,
-        "languages": LANGUAGES,
-        "events": EVENTS,
         "version": _version(webhook) if is_overtaken else page.typed("version", _version(webhook)),
         "saved": webhook.shown_url if webhook is not None and is_overtaken else None,
-        "errors": errors,
     }
-    return Shown(None, html=html)
+
+
+def _errors(page: PageCall) -> Mapping[str, Words]:
+    """Return the faults of the form. A token that was typed is not shown again."""
+    errors = page.refused.errors
+    return (
+        {"token": Text("Type the token once more: it is not shown again."), **errors}
+        if page.typed("token")
+        else errors
+    )
 
 
 def _version(webhook: Webhook | None) -> str:
@@ -130,36 +153,43 @@ def _settings(form: FormPost, before: Webhook | None) -> Mapping[str, Any]:
     return {"url": url, "token": token, "language": form.text("language") or None, "events": events}
 
 
+async def save_and_test(page: PageCall, form: object) -> SavedWebhook:
+    """Save the settings, and send a test at once. Its outcome is in the log, also if it is refused."""
+    saved = await save_form(page, form)
+    with contextlib.suppress(Refusal, Unavailable):  # the secret is shown in any case
+        await test(page.call.rechecked(), Voter(user=page.person.id))
+    return saved
+
+
 def show_saved(page: PageCall, saved: SavedWebhook) -> Answer:
     if saved.secret is None:
         return done(_here(page), "webhook-saved")
-    return _shown(page, Text("The webhook is saved, and its requests are signed"), saved.secret)
+    return _shown(page, Text("Here is your signing secret. Copy it now"), saved.secret)
 
 
 def ask_rotation(page: PageCall) -> Question:
     return Question(
-        Text("Rotate the signing secret"),
+        Text("Replace the signing secret?"),
         Text(
-            "Requests are signed with a new secret, which the next page shows once. The old one can go on "
-            "signing beside it for a while, so that your receiver can change over. Choose “At once” if "
-            "somebody else may know it."
+            "You get a new secret, which the next page shows once. The old one can go on signing beside it "
+            "for a while, so that your server can change over. Choose “At once” if somebody else may know it."
         ),
-        Text("Make a new secret"),
+        Text("Replace the secret"),
         _existing(page),
         asks_overlap=True,
     )
 
 
-def show_rotated(page: PageCall, rotated: RotatedSecret) -> Shown[None]:
-    return _shown(page, Text("Requests are signed with a new secret"), rotated.secret)
+def show_rotated(page: PageCall, rotated: RotatedSecret) -> Answer:
+    return _shown(page, Text("Here is your new signing secret. Copy it now"), rotated.secret)
 
 
 def ask_removal(page: PageCall) -> Question:
     return Question(
-        Text("Remove the webhook"),
+        Text("Remove the webhook?"),
         Text(
-            "Votes are no longer sent. What waits is not delivered, and the log and the signing "
-            "secret go, too. Votes are counted as before. It cannot be undone."
+            "Votes are no longer sent. Those that wait are not delivered, and the log and the signing secret "
+            "go, too. Votes count as before. This cannot be undone."
         ),
         Text("Remove the webhook"),
         _existing(page),
@@ -187,10 +217,9 @@ def _existing(page: PageCall) -> str:
     return _here(page)
 
 
-def _shown(page: PageCall, title: Text, secret: str) -> Shown[None]:
-    return shown_once(
-        title=title, label=Text("Signing secret"), value=secret, what_to_do=CHECK_IT, back=_here(page)
-    )
+def _shown(page: PageCall, title: Text, secret: str) -> Shown[WebhookAnswer | None]:
+    now = replace(page, listing=listing_of(page.call.state, page.call.ref))
+    return show(now, Secret(title, Text("Signing secret"), secret, CHECK_IT))
 
 
 def _button(name: str, post: Post[Any]) -> Page[WebhookAnswer | None]:
@@ -202,15 +231,15 @@ def _button(name: str, post: Post[Any]) -> Page[WebhookAnswer | None]:
 
 _WEBHOOK = "/{kind}/{id}/manage/webhook"
 WEBHOOK_PAGES = (
-    Page(path=_WEBHOOK, tab="webhook", access=SHOW_WEBHOOK.access, show=show),
     Page(
-        path=f"{_WEBHOOK}/settings",
+        path=_WEBHOOK,
         tab="webhook",
-        template="webhook_settings",
-        access=SAVE_WEBHOOK.access,
-        show=edit,
-        has_json=False,
-        posts=(Post(access=SAVE_WEBHOOK.access, reads=_typed, run=save_form, then=show_saved),),
+        access=SHOW_WEBHOOK.access,
+        show=show,
+        posts=(
+            Post(access=SAVE_WEBHOOK.access, reads=_typed, run=save_form, then=show_saved),
+            Post(access=SAVE_WEBHOOK.access, reads=_typed, run=save_and_test, then=show_saved, button="test"),
+        ),
     ),
     question_page(
         path=f"{_WEBHOOK}/secret",

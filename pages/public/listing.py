@@ -1,24 +1,33 @@
-"""The page of a listing, its JSON and its badge, for everybody.
+"""The page of a listing with its tabs, its JSON and its badge, for everybody.
+
+A tab is there if it has something to show: the commands of a bot, the votes of the last 30 days.
 
 Invariant: a listing that is not approved, or is hidden, is answered like one that does not exist, except to
 its owners and moderators.
 """
 
-from collections.abc import Mapping
-from functools import partial
-from typing import Any
-from urllib.parse import urlencode
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Literal, TypeVar
+from urllib.parse import urlencode, urlsplit
 
-from core.clock import month_of
+from actions.views import Count, KindName, ListingId, Success
+from actions.votes import DayVotes
+from core.clock import date_of, day_of, month_of
 from core.rows import Listing
 from handlers.reply import Reply
 from kinds.registry import kind_of
 from languages.refusals import Refusal
 from languages.texts import Text
+from listings.invites import check_of, public_invite
+from listings.owners import is_proven
+from pages.charts import chart_of
 from pages.page import AnyPage, Html, Page, PageCall, Shown
+from pages.public.authors import author_of
 from pages.public.lists import CACHED, Wanted, listed_ms, shown_in_lists
 from pages.public.structured_data import listing_things
 from people.permissions import rights
+from search.catalogue import IndexKey
+from search.list_orders import ListOrder
 from web.pages import NO_INDEX, NO_VARY, tagged
 from web.vote_badges import vote_badge
 
@@ -30,20 +39,76 @@ OF_BADGES = {
     **NO_VARY,
 }
 PRIVATE = {"cache-control": "no-store"}
+DAYS = 30
+"""The days whose votes are shown."""
+SPARK_WIDTH, SPARK_HEIGHT = 100, 28
+"""The size of the line of these days, in units of its own."""
+Tab = Literal["about", "commands", "votes"]
+
+
+class PublicVotes(Success):
+    """The votes of a listing: of all time, of this month (UTC), and of each of the last 30 days."""
+
+    kind: KindName
+    id: ListingId
+    votes: Count
+    votes_this_month: Count
+    days: tuple[DayVotes, ...]
 
 
 def show(page: PageCall) -> Shown[Mapping[str, Any]]:
     """Show the listing, if the visitor may see it. Raises Refusal."""
+    row = _seen(page)
+    value = listing_view(page, row)
+    return _shown(row, value, lambda: _html(page, row, value, "about"))
+
+
+def show_commands(page: PageCall) -> Shown[None]:
+    """Show the commands. Raises Refusal for a listing that names none."""
+    row = _seen(page)
+    if not kind_of(row.ref).pairs(row.profile):
+        raise Refusal("no_such_path")
+    value = listing_view(page, row)
+    return _shown(row, None, lambda: _html(page, row, value, "commands"))
+
+
+def show_votes(page: PageCall) -> Shown[PublicVotes]:
+    """Show the votes of the last days. Raises Refusal for a listing that nobody has voted for."""
+    row = _seen(page)
+    votes = page.call.state.vote_counts
+    if not votes.total(row.ref):
+        raise Refusal("no_such_path")
+    shown = PublicVotes(
+        kind=kind_of(row.ref).plural,
+        id=row.id,
+        votes=votes.total(row.ref),
+        votes_this_month=votes.in_month(row.ref, month_of(page.call.now_ms)),
+        days=tuple(DayVotes(day=date_of(day), votes=count) for day, count in _days(page, row)),
+    )
+    value = listing_view(page, row)
+    return _shown(row, shown, lambda: _html(page, row, value, "votes"))
+
+
+V = TypeVar("V")
+
+
+def _shown(row: Listing, value: V, html: Callable[[], Awaitable[Html]]) -> Shown[V]:
+    return Shown(
+        value,
+        row.profile.name,
+        html,
+        headers={} if row.is_public else NO_INDEX,
+        cached=CACHED if row.is_public else PRIVATE,
+        missing="no_such_path",
+    )
+
+
+def _seen(page: PageCall) -> Listing:
+    """Return the listing of the path, if the visitor may see it. Raises Refusal."""
     row = _listing(page)
     if not row.is_public and not _may_see(page, row):
         raise Refusal("no_such_listing")
-    return Shown(
-        listing_view(page, row),
-        row.profile.name,
-        partial(_html, page, row),
-        headers={} if row.is_public else NO_INDEX,
-        cached=CACHED if row.is_public else PRIVATE,
-    )
+    return row
 
 
 def badge(page: PageCall) -> Reply:
@@ -73,6 +138,7 @@ def listing_view(page: PageCall, row: Listing) -> Mapping[str, Any]:
     kind, profile, counts, votes = kind_of(row.ref), row.profile, row.counts, page.call.state.vote_counts
     written = {kind.shown[name].public or name: getattr(profile, name) for name in kind.in_order}
     links = {shown.public or name for name, shown in kind.shown.items() if shown.widget == "url"}
+    apart = {*links, *(["invite_url"] if kind.has("invites") else [])}
     pushed: dict[str, int | None] = {}
     if kind.stats is not None:
         pushed = {name: getattr(counts, name, None) for name in kind.stats.most}
@@ -81,31 +147,83 @@ def listing_view(page: PageCall, row: Listing) -> Mapping[str, Any]:
         "success": True,
         "kind": kind.plural,
         "id": row.id,
-        **{name: value for name, value in written.items() if name not in links},
+        **{name: value for name, value in written.items() if name not in apart},
         **pushed,
         "votes": votes.total(row.ref),
         "votes_this_month": votes.in_month(row.ref, month_of(page.call.now_ms)),
+        "rank_this_month": _rank(page, row)[0],
         "listed_at": listed_ms(row),
         "updated_at": row.updated_ms,
         "icon_url": page.site.icons.url(row.ref),
-        **({"invite_url": _invite_url(page, row.id)} if kind.known_as == "application" else {}),
+        "author": author_of(page, row.owner_id),
+        **({"invite_url": invite_url(page, row)} if kind.known_as == "application" else {}),
+        **(_joining(page, row) if kind.has("invites") else {}),
         **{name: value for name, value in written.items() if name in links},
         "state": row.state,
     }
 
 
-def _invite_url(page: PageCall, bot_id: str) -> str:
-    """Return the chat platform's page that adds the bot to a server."""
-    query = urlencode({"client_id": bot_id, "scope": INVITE_SCOPE})
+def invite_url(page: PageCall, row: Listing) -> str | None:
+    """Return the chat platform's page that adds a bot to a server; None for another kind."""
+    if kind_of(row.ref).known_as != "application":
+        return None
+    query = urlencode({"client_id": row.id, "scope": INVITE_SCOPE})
     return f"{page.site.addresses.authorize_url}?{query}"
 
 
-async def _html(page: PageCall, row: Listing) -> Html:
+def _joining(page: PageCall, row: Listing) -> Mapping[str, Any]:
+    """Return the address that joins a server, if its invite is valid, and how many people are there."""
+    code, known = public_invite(row), check_of(row)
+    return {
+        "invite_url": f"{page.site.addresses.invite_url}/{code}" if code is not None else None,
+        "approximate_member_count": known.members if known is not None else None,
+        "approximate_presence_count": known.online if known is not None else None,
+        "counts_updated_at": known.at_ms if known is not None else None,
+    }
+
+
+def _rank(page: PageCall, row: Listing) -> tuple[int | None, int]:
+    """Return the place of a listing by its votes of this month, and the number of listings of its kind. None
+    for a listing without such votes, or that not everybody sees."""
+    votes = page.call.state.vote_counts.in_month(row.ref, month_of(page.call.now_ms))
+    if not votes or not row.is_public:
+        return None, 0
+    order = ListOrder(IndexKey(kind_of(row.ref).prefix), "month")
+    return page.site.public.keeper.rank(order, votes) or (None, 0)
+
+
+def _days(page: PageCall, row: Listing) -> Sequence[tuple[int, int]]:
+    """Return each of the last days (see `day_of`) with its votes."""
+    votes, today = page.call.state.vote_counts.days(row.ref), day_of(page.call.now_ms)
+    return [(day, votes.get(day, 0)) for day in range(today - DAYS + 1, today + 1)]
+
+
+def spark_line(counts: Sequence[int]) -> str:
+    """Return the points of a line through counts; empty if all of them are 0."""
+    most, step = max(counts), SPARK_WIDTH / (len(counts) - 1)
+    if not most:
+        return ""
+    room = SPARK_HEIGHT - 4  # so that the stroke is not cut at the edges
+    points = ((number * step, SPARK_HEIGHT - 2 - room * count / most) for number, count in enumerate(counts))
+    return " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+
+
+async def _html(page: PageCall, row: Listing, value: Mapping[str, Any], tab: Tab) -> Html:
     kind, profile, listed = kind_of(row.ref), row.profile, shown_in_lists(row)
     prose, address = kind.prose(profile), f"{page.site.addresses.public_url}/{row.ref}"
+    days = _days(page, row) if kind.has("votes") else []
     return {
+        "listing": value,
+        "tab": tab,
+        "tabs": _tabs(page, row),
+        "pairs": kind.pairs(profile),
+        "total": _rank(page, row)[1],
+        "spark": spark_line([votes for _, votes in days]) if days else "",
+        "chart": chart_of((date_of(day), votes) for day, votes in days) if tab == "votes" else None,
         "tagline": "" if listed.text == prose else listed.text,
-        "links": kind.links(profile),
+        "links": [(shown, address, urlsplit(address).hostname) for shown, address in kind.links(profile)],
+        "is_proven": is_proven(row),
+        "address": address,
         "prose": prose,
         "is_public": row.is_public,
         "is_hidden": row.state == "approved" and row.is_hidden,
@@ -122,8 +240,29 @@ async def _html(page: PageCall, row: Listing) -> Html:
     }
 
 
+def _tabs(page: PageCall, row: Listing) -> Sequence[tuple[Tab, str]]:
+    """Return the tabs that have something to show, with their addresses; none if there is but one."""
+    here, found = f"/{row.ref}", list[tuple[Tab, str]]()
+    if kind_of(row.ref).pairs(row.profile):
+        found.append(("commands", f"{here}/commands"))
+    if kind_of(row.ref).has("votes") and page.call.state.vote_counts.total(row.ref):
+        found.append(("votes", f"{here}/votes"))
+    return [("about", here), *found] if found else []
+
+
 PUBLIC_LISTING: tuple[AnyPage, ...] = (
     Page(path="/{kind}/{id}/badge.svg", of="votes", visitors="anyone", show=badge, has_json=False),
+    Page(
+        path="/{kind}/{id}/commands",
+        of="commands",
+        template="public_listing",
+        visitors="anyone",
+        show=show_commands,
+        has_json=False,
+    ),
+    Page(
+        path="/{kind}/{id}/votes", of="votes", template="public_listing", visitors="anyone", show=show_votes
+    ),
     Page(path="/{kind}/{id}", template="public_listing", visitors="anyone", show=show),
 )
 """The page of a listing comes after every page of a fixed address, such as `/bots/new`."""

@@ -19,6 +19,7 @@ from core.clock import month_of
 from core.rows import Listing
 from forms.fields import Form
 from forms.reading import read_query
+from grammars.tags import tag_of
 from kinds.kind import Kind
 from kinds.registry import KINDS, kind_of
 from languages.refusals import Invalid
@@ -27,7 +28,7 @@ from languages.texts import Text
 from pages.page import AnyPage, Page, PageCall, Shown
 from pages.public.structured_data import site_things
 from ratelimit.address import address_key
-from search.catalogue import IndexKey, folded
+from search.catalogue import IndexKey
 from search.list_orders import SORTS, ListOrder, Sort
 from web.pages import NO_INDEX, NO_VARY
 
@@ -105,7 +106,7 @@ class Wanted(NamedTuple):
 
     @property
     def key(self) -> IndexKey:
-        return IndexKey(self.kind.prefix, category=self.category, keyword=folded(self.keyword))
+        return IndexKey(self.kind.prefix, category=self.category, keyword=tag_of(self.keyword))
 
     def address(self, **changed: str | None) -> str:
         """Return the path of this list, with other values in place of some. `after` is never kept."""
@@ -155,7 +156,7 @@ async def show_home(page: PageCall) -> Shown[Mapping[str, Any]]:
     for kind in KINDS:
         for name, _, order in _home_orders(kind):
             found, _ = await page.site.public.keeper.page(order, None, ON_FIRST)
-            value[name] = _cards(page, found.rows)
+            value[name] = cards(page, found.rows)
 
     async def html() -> Mapping[str, Any]:
         parts = [
@@ -234,7 +235,7 @@ async def _list(page: PageCall, wanted: Wanted, limit: int | None) -> PublicList
         sort=wanted.sort,
         q=wanted.q or None,
         total=total,
-        listings=_cards(page, refs),
+        listings=cards(page, refs),
         next=following,
     )
 
@@ -272,7 +273,7 @@ def _title(wanted: Wanted) -> Text:
     return Text("{kind}: {about}", kind=kind, about=about) if about else kind
 
 
-def _cards(page: PageCall, refs: Iterable[str]) -> tuple[PublicCard, ...]:
+def cards(page: PageCall, refs: Iterable[str]) -> tuple[PublicCard, ...]:
     """Return the listings that are there; packed ones stay packed."""
     listings, month = page.call.state.listings, month_of(page.call.now_ms)
     return tuple(_card(page, listings.peek(ref), month) for ref in refs if ref in listings)

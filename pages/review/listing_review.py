@@ -14,10 +14,13 @@ from typing import Any, NamedTuple
 
 from actions.action import Access, AnyAction, Call, form_of
 from actions.history import ACTION_NAMES
+from actions.reports import REASON_NAMES, SETTLE_REPORTS
 from actions.review import AGREE, APPROVE, CLAIM, DENY, NOTE, REFUSE, RELEASE, WITHDRAW
 from actions.users import LIFT_QUARANTINE, QUARANTINE_USER, QuarantineTerms, impose, lift
 from actions.views import Success
+from core.actors import Actor, user_of
 from core.clock import MS_PER_DAY
+from core.rows import Listing
 from core.user_rows import QuarantinedAct
 from handlers.reply import reply_to
 from kinds.registry import kind_of
@@ -27,8 +30,11 @@ from listings.owners import is_proven
 from listings.review import PresetReason, denial_text, review_of
 from listings.rules import change_version, listing_of
 from pages.page import Again, Answer, Page, PageCall, Post, Show, Shown
+from pages.public.listing import invite_url
 from pages.review.listing_view import ReviewView, platform_view, review_view
+from pages.review.queue import desk_values, last_address, next_address, rows_beside, wanted_list
 from pages.shared_texts import CONDITIONS, done
+from pages.visitors import names_of
 from web.error_pages import error_text
 from web.form_posts import FormPost
 
@@ -41,10 +47,17 @@ OTHER_OWNER = Text(
     "The listing has another owner than the one that you saw. Look at it again. Nothing has changed for "
     "either."
 )
+VIEWS: Mapping[str, Text] = {
+    "page": Text("Page"),
+    "source": Text("Source"),
+    "changes": Text("Changes"),
+}
+"""The views of what the owner wrote."""
 NO_LENGTH = Text("Choose how long it lasts.")
 ACTS: Mapping[QuarantinedAct, Text] = {
     "submit": Text("Submit listings"),
     "vote": Text("Vote"),
+    "report": Text("Report listings"),
     "sign_in": Text("Sign in"),
 }
 
@@ -69,18 +82,30 @@ async def show(page: PageCall) -> Shown[ReviewView]:
     row = listing_of(page.call.state, page.call.ref)  # others went on while the platform was asked
     value = review_view(page, row, platform)
     now = replace(page, listing=row)
-    return Shown(value, Text("{listing} - review", listing=row.latest.name), partial(_html, now))
+    return Shown(value, Text("{listing} - review", listing=row.latest.name), partial(_html, now, value))
 
 
-async def _html(page: PageCall) -> Mapping[str, Any]:
-    row, kind = page.row, kind_of(page.call.ref)
+async def _html(page: PageCall, value: ReviewView) -> Mapping[str, Any]:
+    row, kind, desk = page.row, kind_of(page.call.ref), wanted_list(page)
+    view = page.visit.request.query.get("view", "")
+    views = {name: text for name, text in VIEWS.items() if name != "changes" or value.changes is not None}
+    beside = desk_values(page, desk, rows_beside(page, row))
     return {
+        **beside,
+        "names": {**beside["names"], **_names(page, value)},
+        "following": next_address(page, row),
+        "before": last_address(page, row),
+        "views": views,
+        "view": view if view in views else "changes" if value.changes else "page",
+        "invite_url": invite_url(page, row),
+        "icon_url": page.site.icons.url(row.ref),
+        "report_reasons": REASON_NAMES,
         "row": row,
         "its_kind": kind,
         "latest": row.latest,
         "version": change_version(row),
         "here": _here(page),
-        "me": page.call.by,
+        "query": desk.query(),
         "acts": ACTS,
         "lengths": LENGTHS,
         "may_decide": "decide" in page.rights,
@@ -91,6 +116,17 @@ async def _html(page: PageCall) -> Mapping[str, Any]:
         "conditions": CONDITIONS,
         "values": page.visit.form() if page.refused.error is not None else {},
     }
+
+
+def _names(page: PageCall, value: ReviewView) -> Mapping[str, str]:
+    """Return the names of the people whom the page names."""
+    actors = [each.by for each in value.notes] + [each.by for each in value.denials]
+    actors += [each.by for each in value.reports] + [each.by for each in value.owner.quarantines]
+    actors += [value.decision.by] if value.decision is not None else []
+    actors += [value.claimed_by] if value.claimed_by is not None else []
+    actors += [page.row.change.by] if page.row.change is not None else []
+    users = [user for actor in actors if (user := user_of(Actor(actor))) is not None]
+    return names_of(page.call.state, (*users, page.row.owner_id, *page.row.extra_owners))
 
 
 def _here(page: PageCall) -> str:
@@ -116,10 +152,17 @@ def _overtaken(page: PageCall) -> Shown[None]:
         "here": _here(page),
         "decision": review_of(row) if not is_edited else None,
         "me": page.call.by,
+        "names": names_of(page.call.state, [user for user in [_decider(row)] if user is not None]),
+        "following": next_address(page, row),
         "words": page.visit.form().text("words"),
     }
     title = Text("The owner has changed it") if is_edited else Text("It is decided already")
     return Shown(None, title, values, template="review_overtaken")
+
+
+def _decider(row: Listing) -> str | None:
+    decision = review_of(row)
+    return user_of(decision.by) if decision is not None else None
 
 
 # -- guards -----------------------------------------------------------------------------------------------
@@ -251,13 +294,31 @@ def _decision(
         guard=check,
         reads=reads,
         fields={"version": "", "reason": f"{prefix}words"},
-        then=lambda *_: done("/review", notice),
+        then=_to_next(notice),
     )
     return _form(path, post, shows=shows, gives_back=takes_reason)
 
 
+def _to_next(notice: str) -> Callable[[PageCall, Any], Answer]:
+    """Lead to the next listing of the moderator's list, or to the list if nothing else is in it."""
+
+    def then(page: PageCall, _: Any) -> Answer:
+        following = next_address(page, page.row)
+        if following is None:
+            return done(f"/review{wanted_list(page).query()}", notice)
+        return done(following, f"{notice}-next")
+
+    return then
+
+
 def _then(notice: str) -> Callable[[PageCall, Any], Answer]:
-    return lambda page, _: done(_here(page), notice)
+    return lambda page, _: done(f"{_here(page)}{wanted_list(page).query()}", notice)
+
+
+def _seen_reports(_: PageCall, form: FormPost) -> Mapping[str, Any]:
+    """Read up to which report the moderator has seen them."""
+    until = form.text("until")
+    return {"until": int(until) if until.isascii() and until.isdigit() and len(until) <= 16 else 0}
 
 
 LISTING_PAGES = (
@@ -279,6 +340,10 @@ LISTING_PAGES = (
     _decision("agree", AGREE, "agreed"),
     _decision("refuse", REFUSE, "refused"),
     _decision("withdraw", WITHDRAW, "withdrawn", prefix="withdraw_"),
+    _form(
+        "settle",
+        Post(action=SETTLE_REPORTS, guard=refuse_own, reads=_seen_reports, then=_to_next("kept")),
+    ),
     _form(
         "quarantine",
         Post(

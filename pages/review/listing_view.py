@@ -12,6 +12,7 @@ from msgspec.structs import asdict
 
 from actions.history import ActView, OwnerMessageOrNone, act_views, owner_message_view
 from actions.listing_views import listing_view
+from actions.reports import ReportView, report_views
 from actions.review import NoteView, note_views
 from actions.users import DisplayName, QuarantineView, Username, user_view
 from actions.views import ActorName, KindName, Moment, Snowflake, Success, View
@@ -88,6 +89,7 @@ class ReviewView(Success):
     decision: ActView | None
     message: OwnerMessageOrNone
     notes: tuple[NoteView, ...]
+    reports: Annotated[tuple[ReportView, ...], Meta(description="The open reports, the newest first.")]
     owner: OwnerView
     others: tuple[OtherListing, ...]
 
@@ -132,6 +134,7 @@ def review_view(page: PageCall, row: Listing, platform: PlatformView) -> ReviewV
         decision=next((act for act in acts if act.deed in review.REVIEWS), None),
         message=owner_message_view(row),
         notes=note_views(row),
+        reports=report_views(row),
         owner=_owner(page, row.owner_id),
         others=_others(page, row),
     )

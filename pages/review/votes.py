@@ -4,7 +4,7 @@ A flag is shown with the rule that made it, and hides no vote. The form of a rem
 the votes are counted, and the page asks. Then they are removed.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from heapq import nlargest
 from typing import Annotated, Any, NamedTuple
@@ -13,7 +13,7 @@ from msgspec import Meta
 
 from actions.views import ActorName, Count, Moment, Success, View
 from actions.votes import REMOVE_VOTES, StruckVotes, remove
-from core.actors import user_of
+from core.actors import Actor, user_of
 from core.audit_log import FLAGS_KEPT
 from core.rows import FlagRule, Listing, VoteFlag
 from core.state import State
@@ -23,7 +23,9 @@ from languages.texts import Text
 from listings.forms import Strike
 from pages.page import Again, Answer, Page, PageCall, Post, Shown
 from pages.review.listing_review import SEES, refuse_own
+from pages.review.queue import list_counts
 from pages.shared_texts import done
+from pages.visitors import names_of
 from search.paging import page_of
 from web.form_posts import FormPost
 
@@ -90,8 +92,20 @@ async def show_flags(page: PageCall) -> Shown[FlagList]:
     rows = [(state.listings.get(place.ref), flag) for place, flag in shown.rows]
     flags = tuple(flag_view(state, row, flag) for row, flag in rows if row is not None)
     value = FlagList(flags=flags, next=shown.next)
-    html = {"rules": RULES, "most": FLAGS_KEPT, "me": page.call.by}
+    html = {
+        "rules": RULES,
+        "most": FLAGS_KEPT,
+        "me": page.call.by,
+        "names": _names(page, flags),
+        "counts": list_counts(page),
+    }
     return Shown(value, Text("Flagged votes"), html)
+
+
+def _names(page: PageCall, flags: Sequence[FlagView]) -> Mapping[str, str]:
+    """Return the names of the voters."""
+    users = (user_of(Actor(each.by)) for each in flags)
+    return names_of(page.call.state, [user for user in users if user is not None])
 
 
 def flag_view(state: State, row: Listing, flag: VoteFlag) -> FlagView:
@@ -147,6 +161,8 @@ def show(page: PageCall) -> Shown[ListingVotes]:
     html = {
         "row": row,
         "here": _here(page),
+        "icon_url": page.site.icons.url(row.ref),
+        "names": _names(page, value.flags),
         "me": page.call.by,
         "rules": RULES,
         "most": FLAGS_KEPT,

@@ -2,7 +2,8 @@
 
     GET    a visitor who may vote sees the button; one who has voted sees when the next vote is possible, and
            whether the bot was told
-    POST   guards -> the rule and the claim of POST /manage/.../votes -> durable -> 303 to the same page
+    POST   guards -> the rule and the claim of POST /manage/.../votes -> durable -> 303 to the same page, with
+           `from=vote` in its query: it thanks the voter
 
 Only a public listing has the page. For any other it is a 404, as for an unknown id.
 
@@ -10,8 +11,10 @@ The page also shows the status of the webhook's delivery of the vote. If the log
 is unknown.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
+from heapq import nlargest
+from itertools import chain, islice
 from typing import Annotated, Any, Literal, NamedTuple
 
 from msgspec import Meta
@@ -19,19 +22,24 @@ from msgspec import Meta
 from actions.deliveries import text_of_error
 from actions.views import Count, Moment, Success
 from actions.votes import CAST_VOTE, CastVote, refuse, take
+from core.clock import month_of
 from core.failures import Unavailable
 from core.rows import Listing
 from core.state import State
-from handlers.reply import NO_HEADERS
+from core.user_rows import user_ref
+from handlers.reply import NO_HEADERS, Reply
 from languages.refusals import Refusal
 from languages.texts import Text, Words
 from pages.page import Again, Page, PageCall, Post, Shown
+from pages.public.lists import PublicCard, cards
 from pages.voting.vote_guards import Tripped
 from people.choices import is_reminded
 from web.pages import see_other
 
-FROM_SIGN_IN = "from=sign-in"
-"""The query of the page that follows a sign-in for a vote: the button has the focus."""
+FROM_SIGN_IN, FROM_VOTE = "from=sign-in", "from=vote"
+"""The queries of the pages that follow a sign-in for a vote, where the button has the focus, and a vote."""
+MOST_READY, LOOKED_THROUGH = 3, 500
+"""The further listings that the page offers to vote for, and those among which it looks for them."""
 
 ProblemKind = Literal[
     "too soon", "quarantined", "too young", "unsaved", "signed out", "unproven", "late proof"
@@ -52,6 +60,8 @@ SOONEST_SECONDS, LATEST_SECONDS = 2, 60
 """The bounds of the time after which a page looks at a delivery again."""
 
 ToldState = Literal["no webhook", "waiting", "held", "retrying", "told", "failed", "unknown", "no vote"]
+Scene = Literal["thanks", "counted", "early", "quarantined", "too young", "open"]
+"""The states of the page for people. `open` has the button. `early`: the cooldown of a removed vote runs."""
 
 
 class Problem(NamedTuple):
@@ -114,11 +124,12 @@ async def show(page: PageCall) -> Shown[VoteStanding | None]:
     row, visitor = _public(page), page.visit.visitor
     problem = _problem(page)
     standing = _Standing(problem=problem) if visitor is None else _standing(page, row, visitor.id, problem)
+    scene = _scene(standing, is_from_vote=page.visit.request.query.get("from") == "vote")
     policy = page.site.voting.content_policy
     return Shown(
         _view(row, standing) if visitor is not None else None,
-        Text("Vote for {name}", name=row.profile.name),
-        html=partial(_html, page, row, standing),
+        _title(scene, row.profile.name),
+        html=partial(_html, page, row, standing, scene),
         headers={"content-security-policy": policy} if standing.tripped is not None else NO_HEADERS,
     )
 
@@ -220,6 +231,28 @@ def _standing(page: PageCall, row: Listing, user: str, problem: Problem | None) 
     return _Standing(count, last_ms, is_counted, told, problem, tripped)
 
 
+def _scene(standing: _Standing, *, is_from_vote: bool) -> Scene:
+    match standing.problem:
+        case Problem("too soon"):
+            if not standing.is_counted:
+                return "early"
+            return "thanks" if is_from_vote else "counted"
+        case Problem("quarantined" | "too young" as why):
+            return why
+        case _:
+            return "open"
+
+
+def _title(scene: Scene, name: str) -> Text:
+    if scene == "thanks":
+        return Text("Thank you: you voted for {name}", name=name)
+    return (
+        Text("You have voted for {name}", name=name)
+        if scene == "counted"
+        else Text("Vote for {name}", name=name)
+    )
+
+
 def _view(row: Listing, standing: _Standing) -> VoteStanding:
     problem, told = standing.problem, standing.told
     return VoteStanding(
@@ -236,16 +269,20 @@ def _view(row: Listing, standing: _Standing) -> VoteStanding:
     )
 
 
-async def _html(page: PageCall, row: Listing, standing: _Standing) -> Mapping[str, Any]:
+async def _html(page: PageCall, row: Listing, standing: _Standing, scene: Scene) -> Mapping[str, Any]:
     """Return the values of the template. A new challenge is among them if one is asked for."""
     ref, visitor, call = row.ref, page.visit.visitor, page.call
     challenge = None
     if visitor is not None and standing.tripped is not None:
         challenge = await page.site.voting.challenges.new(ref, visitor.id)
     return {
+        "scene": scene,
         "row": row,
-        "kind": call.kind,
         "icon_url": page.site.icons.url(ref),
+        "votes_this_month": call.state.vote_counts.in_month(ref, month_of(call.now_ms)),
+        "is_told": _is_told(row),
+        "cooldown_ms": call.tools.cooldown_ms,
+        "ready": _ready(page, visitor.id) if visitor is not None and scene in {"thanks", "counted"} else (),
         "here": f"/{ref}/vote",
         "back": f"/{ref}/vote?{FROM_SIGN_IN}",
         "is_back": page.visit.request.query.get("from") == "sign-in",
@@ -258,12 +295,35 @@ async def _html(page: PageCall, row: Listing, standing: _Standing) -> Mapping[st
     }
 
 
+def _is_told(row: Listing) -> bool:
+    """Return true if the webhook of the listing takes votes."""
+    return row.webhook is not None and "vote" in row.webhook.taken
+
+
+def _ready(page: PageCall, user: str) -> Sequence[PublicCard]:
+    """Return other listings that the user has voted for before and can vote for now.
+
+    They are among the reminders of the user and the votes that a look at "My votes" has found: this page
+    makes no search for them.
+    """
+    call, state = page.call, page.call.state
+    person = state.users.get(user_ref(user))
+    reminders = (each.listing for each in person.reminders_on) if person is not None else ()
+    refs = {*islice(chain(reminders, page.site.voting.voted.known(user) or ()), LOOKED_THROUGH)}
+    found = list[tuple[int, str]]()
+    for ref in refs - {call.ref}:
+        vote, row = state.votes.get(ref, int(user)), state.listings.get(ref)
+        is_ready = vote is not None and vote[1] + call.tools.cooldown_ms <= call.now_ms
+        if vote is not None and is_ready and row is not None and row.is_public:
+            found.append((vote[0], ref))
+    return cards(page, (ref for _, ref in nlargest(MOST_READY, found)))
+
+
 def delivery_status(state: State, row: Listing, user: str, cast_ms: int) -> DeliveryStatus:
     """Return the outcome of the delivery of the user's latest vote, which was cast at that time."""
     found = state.deliveries.of_vote(row.ref, user, cast_ms)
     if found is None:
-        is_told = row.webhook is not None and "vote" in row.webhook.taken
-        return DeliveryStatus("unknown" if is_told else "no webhook")
+        return DeliveryStatus("unknown" if _is_told(row) else "no webhook")
     last = found.attempts[-1] if found.attempts else None
     status = last.status if last is not None else None
     error = found.dropped or (last.error if last is not None else None)
@@ -292,11 +352,15 @@ def text_for_voters(error: str | None) -> Words:
     return Text("no answer came")
 
 
+def _thanks(page: PageCall, _: object) -> Reply:
+    return see_other(f"/{page.call.ref}/vote?{FROM_VOTE}")
+
+
 VOTE_PAGE = Page(
     path="/{kind}/{id}/vote",
     of="votes",
     template="vote",
     visitors="anyone",
     show=show,
-    posts=(Post(action=CAST_VOTE, run=press, then=lambda page, _: see_other(f"/{page.call.ref}/vote")),),
+    posts=(Post(action=CAST_VOTE, run=press, then=_thanks),),
 )

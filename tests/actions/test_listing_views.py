@@ -32,6 +32,7 @@ def test_an_answer_begins_with_success_and_is_the_listing(kind: Kind) -> None:
         ("stats", "actual_server_count"),
         ("keys", "limits"),
         ("checks", "eligibility"),
+        ("invites", "invite_check"),
     ],
 )
 def test_a_field_of_a_part_is_shown_by_the_kinds_that_have_it(part: str, field: str) -> None:

@@ -1,26 +1,39 @@
-"""The screenshots of the docs, by `make screens`: gateways with something to see, one under a little load."""
+"""The screenshots of the docs, by `make screens`: the platform of `make demo`, and a gateway under load.
 
+    python -m tests.browser.screens [--to FOLDER] [NAME]...
+
+Names of pictures for people leave out all others.
+"""
+
+import argparse
 import random
+import re
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from PIL import Image
 from playwright.sync_api import Browser
 
+from chatplatform import listing_icons
+from demo.people import ADA, BEN, CLEO, DAN, Person
 from tests.support.browser import browsing, visiting
 from tests.support.debug_scene import filled_scene
+from tests.support.demo_site import DemoSite, demo_site
 from tests.support.gateways import BOT, OTHER_BOT, ROOT, ThreadGateway
-from tests.support.people_filled import FRESH_BOT, QUIZ_BOT, READY_BOT, filled_site, signed_in
-from tests.support.platform_stand_in import ADA, BEN, CLEO, OPEN_NSFW, WITHOUT_BOT
+from tests.support.people_filled import FRESH_BOT, signed_in
 from tests.support.webhook_receiver import receiving
 
 FOLDER = ROOT / "docs" / "screens"
 LOAD_SECONDS = 60.0
 """The time that the load runs before the first picture: the charts show a minute."""
+ICON_SECONDS = 5.0
+"""The time in which the gateway asks for the icons of the pages that were seen."""
+USUAL = ((1_280, "light"), (360, "dark"))
 
 
 class Screen(NamedTuple):
@@ -31,9 +44,22 @@ class Screen(NamedTuple):
     width: int = 1_280
     height: int = 900
     theme: Any = "light"
-    user: str | None = None
+
+
+class PeopleScreen(NamedTuple):
+    """A page for people. It is taken light on a computer, as `<name>.png`, and dark on a phone, as
+    `<name>-phone.png`. In `both` ways, the other two themes are taken, too.
+
+    `{Groove Box}` in the path stands for the address of that listing. `press` is the button that leads to
+    what is shown.
+    """
+
+    name: str
+    path: str
+    user: Person | None = None
+    height: int = 900
+    both: bool = False
     press: str | None = None
-    """The button that leads to what is shown."""
 
 
 SCREENS = (
@@ -44,34 +70,35 @@ SCREENS = (
 )
 
 OF_PEOPLE = (
-    Screen("home", "/"),
-    Screen("sign-in", "/signin?to=/me", 390, 844),
-    Screen("my-listings", "/me", user=ADA),
-    Screen("vote", f"/bots/{QUIZ_BOT}/vote", user=BEN),
-    Screen("voted-phone", f"/bots/{BOT}/vote", 360, 740, "dark", BEN),
-    Screen("flagged-votes", "/review/votes", user=CLEO),
-    Screen("my-votes", "/me/votes", user=BEN),
-    Screen("my-votes-phone", "/me/votes", 360, 800, "dark", BEN),
-    Screen("notices", "/me/notices", theme="dark", user=ADA),
-    Screen("sessions", "/me/sessions", 390, 844, user=ADA),
-    Screen("my-data", "/me/data", theme="dark", user=ADA),
-    Screen("new-bot", f"/bots/new?id={FRESH_BOT}", height=1_400, user=ADA),
-    Screen("manage", f"/bots/{BOT}/manage", user=ADA),
-    Screen("numbers", f"/bots/{BOT}/manage/votes", height=1_800, user=ADA),
-    Screen("numbers-phone", f"/bots/{BOT}/manage/votes", 360, 1_000, "dark", ADA),
-    Screen("profile", f"/bots/{BOT}/manage/profile", height=1_400, theme="dark", user=ADA),
-    Screen("keys", f"/bots/{BOT}/manage/keys", user=ADA),
-    Screen("webhook", f"/bots/{BOT}/manage/webhook", height=1_400, user=ADA),
-    Screen("deliveries", f"/bots/{BOT}/manage/webhook/deliveries", theme="dark", user=ADA),
-    Screen("owners", f"/bots/{BOT}/manage/owners", 390, 844, user=ADA),
-    Screen("danger", f"/bots/{BOT}/manage/danger", 390, 844, "dark", ADA),
-    Screen("choose-server", "/servers/new", user=ADA, press="Read my servers"),
-    Screen("new-server", f"/servers/new?id={OPEN_NSFW}", user=ADA),  # with the list of before
-    Screen("server", f"/servers/{WITHOUT_BOT}/manage", height=1_400, user=ADA),
-    Screen("server-phone", f"/servers/{WITHOUT_BOT}/manage", 360, 1_400, "dark", ADA),
-    Screen("queue", "/review", user=CLEO),
-    Screen("review", f"/review/bots/{READY_BOT}", height=1_400, user=CLEO),
-    Screen("review-phone", f"/review/bots/{READY_BOT}", 360, 1_200, "dark", CLEO),
+    PeopleScreen("home", "/", both=True),
+    PeopleScreen("search", "/bots?q=music+bot"),
+    PeopleScreen("bot", "/{Groove Box}", both=True),
+    PeopleScreen("community", "/{Pixel Harbour}"),
+    PeopleScreen("sign-in", "/signin?to=/me"),
+    PeopleScreen("vote", "/{Groove Box}/vote", BEN),
+    PeopleScreen("voted", "/{Pixel Harbour}/vote", BEN),
+    PeopleScreen("my-votes", "/me/votes", BEN),
+    PeopleScreen("notices", "/me/notices", ADA),
+    PeopleScreen("sessions", "/me/sessions", ADA),
+    PeopleScreen("my-data", "/me/data", ADA),
+    PeopleScreen("my-listings", "/me", ADA),
+    PeopleScreen("new-bot", f"/bots/new?id={FRESH_BOT}", ADA, 1_400),
+    PeopleScreen("manage", "/{Groove Box}/manage", ADA),
+    PeopleScreen("denied", "/{Photo Postcard}/manage", ADA),
+    PeopleScreen("numbers", "/{Groove Box}/manage/votes", ADA, 1_800),
+    PeopleScreen("profile", "/{Lyra}/manage/profile", ADA, 1_400),
+    PeopleScreen("keys", "/{Groove Box}/manage/keys", ADA),
+    PeopleScreen("webhook", "/{Night Radio}/manage/webhook", ADA, 1_400),
+    PeopleScreen("deliveries", "/{Groove Box}/manage/webhook/deliveries", ADA),
+    PeopleScreen("owners", "/{Groove Box}/manage/owners", ADA),
+    PeopleScreen("danger", "/{Groove Box}/manage/danger", ADA),
+    PeopleScreen("choose-server", "/servers/new", DAN, press="Read my servers"),
+    PeopleScreen("server", "/{Plant Parents}/manage", DAN),
+    PeopleScreen("queue", "/review", CLEO),
+    PeopleScreen("review", "/review/{Kitchen Kit}", CLEO, 1_200),
+    PeopleScreen("review-change", "/review/{Coin Harbor}", CLEO, 1_200),
+    PeopleScreen("flagged-votes", "/review/votes", CLEO),
+    PeopleScreen("not-found", "/nowhere"),
 )
 
 
@@ -96,7 +123,7 @@ def loaded(gateway: ThreadGateway, key: str) -> Iterator[None]:
         thread.join()
 
 
-def debug_screens(browser: Browser) -> None:
+def debug_screens(browser: Browser, to: Path) -> None:
     limits: dict[str, object] = {"limits.voters.requests": 1_000_000}
     with (
         tempfile.TemporaryDirectory() as name,
@@ -115,32 +142,56 @@ def debug_screens(browser: Browser) -> None:
                     page.set_viewport_size({"width": screen.width, "height": screen.height})
                     visitor.see(screen.path)
                     page.wait_for_timeout(2_500)  # one live update
-                    page.screenshot(path=FOLDER / f"{screen.name}.png")
+                    page.screenshot(path=to / f"{screen.name}.png")
+                shrink(to / f"{screen.name}.png")
 
 
-def people_screens(browser: Browser) -> None:
-    with (
-        tempfile.TemporaryDirectory() as name,
-        receiving() as receiver,
-        filled_site(Path(name) / "data", receiver) as gateway,
-    ):
-        for screen in OF_PEOPLE:
-            with signed_in(browser, gateway, screen.user, color_scheme=screen.theme) as visitor:
-                visitor.page.set_viewport_size({"width": screen.width, "height": screen.height})
-                page = visitor.see(screen.path)
-                if screen.press is not None:
-                    visitor.expected.add(404)  # an icon of the stand-in
-                    page.get_by_role("button", name=screen.press).click()
-                    page.wait_for_url(f"**{screen.path}")
-                    page.wait_for_load_state()
-                page.screenshot(path=FOLDER / f"{screen.name}.png")
+def people_screens(browser: Browser, to: Path, names: Sequence[str]) -> None:
+    listing_icons.PAUSE_SECONDS = 0.01  # nobody else asks the stand-in
+    with tempfile.TemporaryDirectory() as name, demo_site(Path(name)) as site:
+        for path in ("/", "/bots", "/servers", "/bots?q=music+bot"):
+            site.request("GET", path)
+        time.sleep(ICON_SECONDS)
+        for screen in (each for each in OF_PEOPLE if not names or each.name in names):
+            for width, theme in ((1_280, "light"), (360, "dark"), (1_280, "dark"), (360, "light")):
+                is_usual = (width, theme) in USUAL
+                if is_usual or screen.both:
+                    suffix = "-phone" * (width < 1_280) + f"-{theme}" * (not is_usual)
+                    take(browser, site, screen, width, theme, to / f"{screen.name}{suffix}.png")
+
+
+def take(browser: Browser, site: DemoSite, screen: PeopleScreen, width: int, theme: Any, to: Path) -> None:
+    user = screen.user.id if screen.user is not None else None
+    path = re.sub(r"{(.+?)}", lambda found: site.ref(found[1]), screen.path)
+    with signed_in(browser, site, user, color_scheme=theme) as visitor:
+        visitor.page.set_viewport_size({"width": width, "height": screen.height if width > 360 else 780})
+        visitor.expected.add(404)
+        page = visitor.see(path)
+        if screen.press is not None:
+            page.get_by_role("button", name=screen.press).click()
+            page.wait_for_url(f"**{path}")
+            page.wait_for_load_state()
+        page.wait_for_timeout(100)  # pictures of the stand-in
+        page.screenshot(path=to)
+    shrink(to)
+
+
+def shrink(path: Path) -> None:
+    """Keep 256 colours of a picture: the pages have few more, and it is a third of the size."""
+    with Image.open(path) as taken:
+        taken.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
 def main() -> None:
-    FOLDER.mkdir(exist_ok=True)
+    parser = argparse.ArgumentParser(description="Take the screenshots of the docs.")
+    parser.add_argument("--to", type=Path, default=FOLDER)
+    parser.add_argument("names", nargs="*")
+    given = parser.parse_args()
+    given.to.mkdir(exist_ok=True)
     with browsing() as browser:
-        people_screens(browser)
-        debug_screens(browser)
+        people_screens(browser, given.to, given.names)
+        if not given.names:
+            debug_screens(browser, given.to)
 
 
 if __name__ == "__main__":

@@ -37,6 +37,7 @@ def test_an_owner_submits_a_bot_proves_it_changes_it_and_removes_it(
         page.get_by_label("Short description").fill("short")
         page.get_by_label("Description", exact=True).fill(DESCRIPTION)
         page.get_by_label("Music").check()
+        page.get_by_text("Invite co-owners").click()
         page.get_by_label("Co-owners").fill(BEN)
         page.get_by_role("button", name="Preview").click()
         expect(
@@ -50,12 +51,12 @@ def test_an_owner_submits_a_bot_proves_it_changes_it_and_removes_it(
         page.get_by_role("button", name="Send for review").click()
         expect(page.get_by_text("It is submitted.")).to_be_visible()
 
-        code = page.locator("code").inner_text()
+        code = page.locator("#proof").inner_text()
         describe(gateway, f"Music. {code}")
         page.get_by_role("button", name="Look for the code").click()
         expect(page.get_by_text("The ownership is verified.")).to_be_visible()
 
-        page.get_by_role("link", name="Profile").click()
+        page.get_by_role("link", name="Profile", exact=True).click()
         page.get_by_label("Name", exact=True).fill("Another name")
         page.get_by_role("button", name="Save").click()
         expect(page.get_by_text("It is saved.")).to_be_visible()

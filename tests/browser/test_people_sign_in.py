@@ -49,7 +49,7 @@ def test_a_browser_goes_to_the_platform_and_comes_back_signed_in(
     with visiting(browser, site, hosts=(site.stand_in.url,), java_script_enabled=scripts) as visitor:
         page = sign_in(visitor)
         expect(page).to_have_url(f"{site.base_url}/me")
-        expect(page.get_by_text("Ada, who owns bots")).to_be_visible()
+        page.get_by_role("button", name="Ada, who owns bots Your account").click()
         (cookie,) = own_cookies(visitor)
         page.get_by_role("button", name="Sign out").click()
         expect(page.get_by_text("You are signed out.")).to_be_visible()
@@ -66,14 +66,14 @@ def test_a_browser_goes_to_the_platform_and_comes_back_signed_in(
 def test_the_picture_of_a_user_is_shown(person: Visitor) -> None:
     page = sign_in(person)
     loaded = "() => [...document.images].map(each => each.complete && each.naturalWidth)"
-    expect(page.get_by_role("button", name="Sign out")).to_be_visible()
+    expect(page.get_by_role("button", name="Your account")).to_be_visible()
     assert page.evaluate(loaded) == [64]
 
 
 def test_a_user_who_cancels_can_try_again(person: Visitor) -> None:
     page = sign_in(person, decision="Cancel")
     expect(page.get_by_text("was cancelled at 127.0.0.1")).to_be_visible()
-    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("button", name="Try again").click()
     page.get_by_role("button", name="Approve").click()
     expect(page).to_have_url(f"{person.home}/me")
 
@@ -87,8 +87,8 @@ def test_a_user_signs_in_and_out_by_the_keyboard_alone(person: Visitor) -> None:
     page.keyboard.press("Enter")
     page.get_by_role("button", name="Approve").focus()
     page.keyboard.press("Enter")
-    page.get_by_role("button", name="Sign out").focus()
-    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Your account").press("Enter")
+    page.get_by_role("button", name="Sign out").press("Enter")
     expect(page.get_by_text("You are signed out.")).to_be_visible()
 
 
@@ -121,6 +121,7 @@ def test_no_page_of_the_sign_in_has_a_barrier(
             visitor.see(path)
             look(path, visitor)
         page = sign_in(visitor, "Cleo, who moderates")
+        page.get_by_role("button", name="Your account").click()
         expect(page.get_by_role("link", name="Review")).to_be_visible()
         look("moderator", visitor)
 

@@ -1,6 +1,8 @@
 """The vote page in a real browser: with and without script, by keyboard, and with a proof of work."""
 
+import re
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 
 import pytest
 from playwright.sync_api import Browser, expect
@@ -52,12 +54,13 @@ def test_a_stranger_signs_in_votes_by_keyboard_and_reads_that_the_bot_was_told(
         page.get_by_role("button", name="Approve").click()
         button = page.get_by_role("button", name="Vote", exact=True)
         expect(button).to_be_focused()
-        expect(page.get_by_text("Counted.")).to_have_count(0)
+        expect(page).to_have_title(re.compile("^Vote for Jukebox"))
         page.keyboard.press("Enter")
-        expect(page.get_by_text("Counted. You have voted once.")).to_be_visible()
-        expect(page.get_by_text("is being told.")).to_be_visible()
+        expect(page).to_have_title(re.compile("^Thank you: you voted for Jukebox"))
+        expect(page.get_by_role("heading", name="Thank you, Ben")).to_be_focused()
+        expect(page.get_by_text("is getting the message about it.")).to_be_visible()
         receiver.released.set()
-        told = page.get_by_text("and answered with status 204.")
+        told = page.get_by_text("got the message about it at")
         if has_script:
             expect(told).to_be_visible()
         else:
@@ -67,6 +70,7 @@ def test_a_stranger_signs_in_votes_by_keyboard_and_reads_that_the_bot_was_told(
                     break
         expect(told).to_be_visible()
         page.reload()
+        expect(page.get_by_role("heading", name="Thank you, Ben")).to_be_visible()
         expect(page.get_by_text("You can vote again in")).to_be_visible()
         expect(button).to_have_count(0)
     assert len(receiver.received) == 1
@@ -82,7 +86,7 @@ def test_a_suspicious_vote_waits_for_the_work_of_the_browser(browser: Browser, f
         expect(button).to_be_focused()
         assert ben.flaws() == []
         page.keyboard.press("Enter")
-        expect(page.get_by_text("Counted. You have voted once.")).to_be_visible()
+        expect(page.get_by_role("heading", name="Thank you, Ben")).to_be_focused()
     with signed_in(browser, fresh, CLEO) as cleo:
         page = cleo.see("/review/votes")
         expect(page.get_by_role("row").filter(has_text=BEN)).to_contain_text("Many accounts voted")
@@ -114,12 +118,28 @@ def test_the_page_has_no_barrier_in_any_of_its_states(
             page.evaluate("open(location.href, '_blank')")
         tab = opened.value
         page.get_by_role("button", name="Vote", exact=True).click()
-        expect(page.get_by_text("Counted.")).to_be_visible()
+        expect(page.get_by_role("heading", name="Thank you, Ben")).to_be_visible()
         flaws += ben.flaws()
         tab.get_by_role("button", name="Vote", exact=True).click()
-        expect(tab.get_by_text("Nothing was counted twice.")).to_be_visible()
+        expect(tab.get_by_role("heading", name="You have voted already")).to_be_focused()
+        expect(tab.get_by_role("alert")).to_have_count(0)
         ben.page = tab
         flaws += ben.flaws()
+        page.get_by_role("button", name="Your account").click()
         page.get_by_role("button", name="Sign out").click()
         expect(page.get_by_text("You are signed out.")).to_be_visible()
     assert flaws == []
+
+
+@pytest.mark.parametrize(("has_script", "hours", "zone"), [(True, 9, ""), (False, 0, " UTC")])
+def test_times_are_said_by_the_clock_of_their_reader_and_without_script_in_utc(
+    browser: Browser, fresh: PeopleGateway, has_script: bool, hours: int, zone: str
+) -> None:
+    tokyo = {"timezone_id": "Asia/Tokyo", "locale": "en-US", "java_script_enabled": has_script}
+    with signed_in(browser, fresh, BEN, **tokyo) as ben:
+        ben.see(VOTE).get_by_role("button", name="Vote", exact=True).click()
+        time = ben.page.locator("main time").last
+        at = datetime.fromisoformat(time.get_attribute("datetime") or "") + timedelta(hours=hours)
+        assert time.inner_text().replace("\u202f", " ") == f"{at:%-I:%M %p}{zone}"
+        title = (time.get_attribute("title") or "").replace("\u202f", " ")
+        assert title == f"{at:%b %-d, %Y, %-I:%M %p}{zone}"

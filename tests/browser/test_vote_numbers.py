@@ -29,17 +29,19 @@ def test_an_owner_reads_the_numbers_by_keyboard_and_takes_them_home(
     with signed_in(browser, site, ADA, java_script_enabled=scripts, locale="en") as visitor:
         page = visitor.see(HERE)
         page.get_by_role("link", name="Votes", exact=True).click()
-        expect(page.get_by_role("img", name="Votes per day")).to_be_visible()
+        expect(
+            page.get_by_role("img", name="Votes per day. The table below has every number.")
+        ).to_be_visible()
         table = page.get_by_role("table", name="Votes per day")
         expect(table).to_be_hidden()
-        page.get_by_text("The numbers as a table").first.focus()
+        page.get_by_text("The same as a table").first.focus()
         page.keyboard.press("Enter")
         expect(table).to_be_visible()
-        expect(table.get_by_role("row")).to_have_count(1 + 90)
+        expect(table.get_by_role("row")).to_have_count(1 + 30)
         if scripts:
             assert visitor.flaws() == []
         with page.expect_download() as download:
-            page.get_by_role("link", name="Download as CSV").click()
+            page.get_by_role("link", name="Spreadsheet").click()
         text = Path(download.value.path()).read_text()
         assert text.startswith("what,when,count")
 

@@ -14,12 +14,12 @@ CDN, HASH = "https://cdn.example", "8342729096ea3675442027381ff50dfe"
 
 
 def test_a_picture_has_an_address_of_id_and_hash() -> None:
-    assert avatar_url(CDN, USER, HASH) == f"{CDN}/avatars/{USER}/{HASH}.png?size=64"
+    assert avatar_url(CDN, USER, HASH) == f"{CDN}/avatars/{USER}/{HASH}.png?size=128"
     icon = application_icon_url(CDN, PlatformApplication(USER, "Baba", icon=HASH))
-    assert icon == f"{CDN}/app-icons/{USER}/{HASH}.png?size=64"
+    assert icon == f"{CDN}/app-icons/{USER}/{HASH}.png?size=128"
     assert (
         server_icon_url(CDN, PlatformServer(USER, "Krew", icon=HASH))
-        == f"{CDN}/icons/{USER}/{HASH}.png?size=64"
+        == f"{CDN}/icons/{USER}/{HASH}.png?size=128"
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, Literal
 from urllib.parse import parse_qsl, urlsplit
+from xml.etree import ElementTree
 
 import msgspec
 import pytest
@@ -442,10 +443,17 @@ def test_a_browser_is_never_sent_to_an_address_that_is_not_registered(stand_in: 
         assert (refused.status_code, refused.headers.get("Location")) == (400, None)
 
 
-def test_pictures_are_pictures(stand_in: StandIn) -> None:
-    picture = requests.get(f"{stand_in.url}/avatars/{ADA}/{'0' * 32}.png", timeout=WAIT_SECONDS)
-    assert picture.headers["Content-Type"] == "image/png"
-    assert picture.content.startswith(b"\x89PNG\r\n\x1a\n")
+@pytest.mark.parametrize(
+    "path", [f"avatars/{ADA}", "embed/avatars", f"app-icons/{BEN}", f"icons/{GOOD_SERVER}"]
+)
+def test_pictures_are_drawn_and_those_of_two_addresses_differ(stand_in: StandIn, path: str) -> None:
+    drawn = []
+    for name in ("0" * 32, "1" * 32):
+        picture = requests.get(f"{stand_in.url}/{path}/{name}.png?size=64", timeout=WAIT_SECONDS)
+        assert picture.headers["Content-Type"] == "image/svg+xml"
+        assert ElementTree.fromstring(picture.text).tag == "{http://www.w3.org/2000/svg}svg"
+        drawn.append(picture.text)
+    assert drawn[0] != drawn[1]
 
 
 def test_who_is_not_to_be_asked_again_comes_back_at_once_as_the_same_user(stand_in: StandIn) -> None:

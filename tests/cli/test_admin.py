@@ -147,6 +147,10 @@ class Walk(NamedTuple):
         assert did(f"review agree {ref} {change['version']}")["name"] == "Renamed"
         change = did(f"{kind} edit {listing} --name Spam")["change"]
         assert did(f"review refuse {ref} {change['version']} Spam.")["name"] == "Renamed"
+        did(f"review report {ref} {USER} breaks_rules --text Spam.")
+        assert did(f"review reports {ref}")["reports"][0]["text"] == "Spam."
+        assert listing in {each["id"] for each in did("review reported --limit 5")["listings"]}
+        assert did(f"review settle {ref} --until 2099-01-01")["reports"] == []
         assert did(f"{kind} withdraw {listing} Spam.")["reason"] == "Spam."
         did(f"{kind} edit {listing} --name Jukebox")
         assert did(f"{kind} approve {listing}")["state"] == "approved"
@@ -490,7 +494,7 @@ def test_with_json_an_error_is_json_too(gateway: ThreadGateway) -> None:
         ("webhook redeliver 1", "Name either DELIVERY_ID or --failed-since."),
         ("webhook redeliver 1 --failed-since then", "'then' is no time"),
         ("votes check 1", "Name users"),
-        ("users quarantine 1 sleep why", "'sleep' is not one of 'sign_in', 'submit', 'vote'"),
+        ("users quarantine 1 sleep why", "'sleep' is not one of 'sign_in', 'submit', 'vote', 'report'"),
         ("users quarantine 1 vote why --until 7d", "'7d' is no time: 2026-01-31T18:00"),
         ("users quarantine 1 vote why --for ever", "'ever' is no duration: 90s, 15m, 24h or 7d"),
         ("users quarantine 1 vote why --for 7d --until 2030-01-01", "Give either --until or --for."),

@@ -43,7 +43,7 @@ def script(shell: str) -> str:
             },
         ),
         ("votegate admin moderators ", {"add", "list", "remove"}),
-        ("votegate admin users quarantine 1 ", {"sign_in", "submit", "vote"}),
+        ("votegate admin users quarantine 1 ", {"sign_in", "submit", "vote", "report"}),
         ("votegate admin bots list --s", {"--state"}),
         ("votegate admin bots list --state ", {"in_review", "approved", "denied"}),
         ("votegate completion ", {"bash", "zsh", "fish"}),

@@ -4,7 +4,20 @@ from msgspec.structs import replace
 
 from core.actors import ERASED, OPERATOR, user_actor
 from core.audit_log import actors_of, without_actor
-from core.rows import AuditEntry, Claim, Listing, Note, OwnerMessage, Proof, Reviewed, Stamp, Stamps, VoteFlag
+from core.rows import (
+    AuditEntry,
+    Claim,
+    Listing,
+    Note,
+    OwnerMessage,
+    Proof,
+    Report,
+    Reports,
+    Reviewed,
+    Stamp,
+    Stamps,
+    VoteFlag,
+)
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OTHER_USER, OWNER, USER
 
 ME, OTHER = user_actor(USER), user_actor(OTHER_USER)
@@ -66,6 +79,15 @@ def test_a_flag_of_a_vote_stays_without_its_voter() -> None:
     assert actors_of(row) == {ME, OTHER}
     struck = without_actor(row, ME, NOW_MS)
     assert struck.flags == (replace(flags[0], by=ERASED), *flags[1:])
+
+
+def test_a_report_goes_with_its_user() -> None:
+    reports = (Report(NOW_MS, ME, "other", "My words."), Report(NOW_MS + 5, OTHER, "breaks_rules"))
+    row = replace(BARE, reports=Reports(reports))
+    assert actors_of(row) == {ME, OTHER}
+    assert without_actor(row, ME, NOW_MS).reports == Reports(reports[1:])
+    assert without_actor(row, OTHER, NOW_MS) == row
+    assert without_actor(replace(BARE, reports=Reports(reports[:1])), ME, None) == BARE
 
 
 def test_nobody_else_is_struck_out() -> None:

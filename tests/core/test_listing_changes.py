@@ -1,12 +1,13 @@
 """core/listing_changes.py: an event changes its slots of a row, and stamps those alone."""
 
+from collections.abc import Sequence
 from typing import Literal, get_args
 
 import pytest
 from msgspec.structs import replace
 
 from core.actors import ERASED, OPERATOR, UNKNOWN, Actor, user_actor
-from core.audit_log import without_actor
+from core.audit_log import joined_reports, without_actor
 from core.clock import day_of
 from core.events import (
     ChangeDecided,
@@ -16,6 +17,7 @@ from core.events import (
     KeyDeleted,
     KeySaved,
     KeyUsed,
+    ListingReported,
     ListingReviewed,
     ListingSaved,
     ListingTakenOver,
@@ -23,6 +25,7 @@ from core.events import (
     NoteAdded,
     OwnerMessageEvent,
     OwnerSet,
+    ReportsSettled,
     RowEvent,
     SlotsSet,
     StatsUpdated,
@@ -40,12 +43,16 @@ from core.rows import (
     Claim,
     Eligibility,
     HandOver,
+    InviteCheck,
     Key,
     Listing,
     Note,
     PendingChange,
     Policy,
     Proof,
+    Report,
+    ReportReason,
+    Reports,
     Review,
     Reviewed,
     Revocation,
@@ -70,7 +77,18 @@ from tests.support.slots_set import (
     webhook_saved,
 )
 
-Part = Literal["profile", "counts", "actual", "limits", "webhook", "claim", "proof", "owner", "eligibility"]
+Part = Literal[
+    "profile",
+    "counts",
+    "actual",
+    "limits",
+    "webhook",
+    "claim",
+    "proof",
+    "owner",
+    "eligibility",
+    "invite_check",
+]
 KEY = Key("k1", "first", "d1", "d1", NOW_MS)
 WEBHOOK = Webhook("https://receiver.example/votes", NOW_MS)
 ROW = Listing(
@@ -80,6 +98,7 @@ RENAMED = replace(BOT_PROFILE, name="Renamed")
 STAMP = Stamp(NOW_MS + 1, "a.1")
 LIMIT = Policy(5, 60)
 CHECKS = (ServerCheck("members", "fail", 12, 100, NOW_MS), ServerCheck("icon", "pass", 1, 1, NOW_MS))
+INVITE = InviteCheck("abc123", NOW_MS, None, 1_250, 180)
 OFFERED = HandOver(user_actor(OWNER), NOW_MS, NOW_MS + 5)
 
 PARTS: list[tuple[RowEvent, Part, Listing]] = [
@@ -124,6 +143,7 @@ PARTS: list[tuple[RowEvent, Part, Listing]] = [
         "eligibility",
         replace(ROW, eligibility=Eligibility(NOW_MS, CHECKS, 1, 2)),
     ),
+    (SlotsSet(BOT_REF, NOW_MS, invite_check=INVITE), "invite_check", replace(ROW, invite_check=INVITE)),
 ]
 
 
@@ -139,6 +159,7 @@ def test_an_event_changes_its_part_and_stamps_it_in_a_fleet(
 def test_every_event_of_a_row_is_tried_here() -> None:
     without_a_part_of_their_own = {
         *(KeySaved, KeyDeleted, KeyUsed, EndpointHealthSet, NoteAdded, VotesRemoved),
+        *(ListingReported, ReportsSettled),
         *(CoOwnerSaved, CoOwnersEnded, ListingTakenOver, VoteFlagged, *get_args(OwnerMessageEvent)),
     }
     assert {type(event) for event, _, _ in PARTS} | without_a_part_of_their_own == set(get_args(RowEvent))
@@ -198,6 +219,38 @@ def test_a_note_bears_its_time_and_node_itself() -> None:
     noted = NoteAdded(BOT_REF, "Ask again.", NOW_MS, by=user_actor(OWNER))
     assert changed(ROW, noted, None).notes == (Note(NOW_MS, user_actor(OWNER), "Ask again."),)
     assert changed(ROW, noted, STAMP).notes == (Note(STAMP.ms, user_actor(OWNER), "Ask again.", STAMP.node),)
+
+
+REASONS: Sequence[ReportReason] = ("does_not_work", "breaks_rules")
+
+
+def test_a_user_has_one_open_report_with_its_time_and_node() -> None:
+    first, second = (
+        ListingReported(BOT_REF, reason, "", NOW_MS + at, by=user_actor(OWNER))
+        for at, reason in enumerate(REASONS)
+    )
+    report = Report(NOW_MS, user_actor(OWNER), REASONS[0])
+    assert changed(ROW, first, None).open_reports == (report,)
+    in_fleet = replace(report, at_ms=STAMP.ms, node=STAMP.node)
+    assert changed(ROW, first, STAMP).open_reports == (in_fleet,)
+    again = changed(changed(ROW, first, None), second, None)
+    assert again.open_reports == (Report(NOW_MS + 1, user_actor(OWNER), REASONS[1]),)
+
+
+def test_settled_reports_go_and_later_ones_stay() -> None:
+    reports = Reports(
+        (
+            Report(NOW_MS, user_actor(OWNER), REASONS[0]),
+            Report(NOW_MS + 2, user_actor(OTHER_USER), REASONS[1], "Silent."),
+        )
+    )
+    row = replace(ROW, reports=reports)
+    first = ReportsSettled(BOT_REF, Stamp(NOW_MS), NOW_MS + 3, by=UNKNOWN)
+    everything = replace(first, until=Stamp(NOW_MS + 2))
+    assert changed(row, first, None) == replace(ROW, reports=Reports(reports.open[1:]))
+    assert changed(row, everything, None) == ROW
+    assert changed(row, everything, STAMP) == replace(ROW, reports=Reports((), Stamp(NOW_MS + 2)))
+    assert joined_reports(reports, Reports((), Stamp(NOW_MS))) == Reports(reports.open[1:], Stamp(NOW_MS))
 
 
 def test_a_deleted_key_is_remembered_in_a_fleet_alone() -> None:

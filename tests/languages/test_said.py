@@ -41,7 +41,7 @@ def test_a_page_says_the_same_or_plain_words() -> None:
     assert plainly("too_many_keys", {"most": 3}) == Text(
         "A listing has {most} keys at most; delete one first.", most="3"
     )
-    assert plainly("no_snowflake") == Text("must be 17 to 20 digits")
+    assert plainly("no_snowflake") == Text("Enter the ID: 17 to 20 digits, and nothing else.")
     assert plainly("invalid_key") == "Invalid API key."
 
 

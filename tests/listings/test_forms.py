@@ -31,18 +31,36 @@ from tests.support.sample_rows import OTHER_USER, OWNER, USER
 URL = "https://receiver.example/votes"
 
 
+LEFT_OUT: Body = {
+    **dict.fromkeys(("support_invite", "website", "source", "privacy")),
+    "tags": [],
+    "commands": [],
+}
+"""The fields of a bot that may be left out, as they are read then."""
+
+
 def test_a_bot_is_read_as_it_came() -> None:
     assert as_body(read(BOTS.submission, BOT_BODY)) == {
         **BOT_BODY,
         "extra_owners": [],
-        "support_invite": None,
+        **LEFT_OUT,
     }
-    extra = {"extra_owners": [USER, OTHER_USER], "support_invite": "https://chat.example/invite"}
+    extra = {
+        "extra_owners": [USER, OTHER_USER],
+        "support_invite": "https://chat.example/invite",
+        "website": "https://bot.example",
+        "source": "https://code.example",
+        "privacy": "https://bot.example/privacy",
+        "tags": ["lo-fi"],
+        "commands": ["/play: Plays a song"],
+    }
     assert as_body(read(BOTS.submission, {**BOT_BODY, **extra})) == {**BOT_BODY, **extra}
 
 
 def test_a_server_is_read_as_it_came() -> None:
-    assert as_body(read(SERVERS.submission, SERVER_BODY)) == SERVER_BODY
+    assert as_body(read(SERVERS.submission, SERVER_BODY)) == {**SERVER_BODY, "invite": None}
+    extra = {"invite": "abc123"}
+    assert as_body(read(SERVERS.submission, {**SERVER_BODY, **extra})) == {**SERVER_BODY, **extra}
 
 
 @pytest.mark.parametrize(
@@ -106,6 +124,15 @@ GOOD: list[tuple[type[Form], Body, str, list[Any]]] = [
     (BOTS.submission, BOT_BODY, "categories", [["Fun & Games", "Anime & Manga", "Other"]]),
     (BOTS.submission, BOT_BODY, "extra_owners", [[], [str(10**17 + n) for n in range(4)]]),
     (BOTS.submission, BOT_BODY, "support_invite", [None, "http://chat.example"]),
+    (BOTS.submission, BOT_BODY, "website", [None, "https://bot.example", "HTTPS://bot.example/a?b#c"]),
+    (BOTS.submission, BOT_BODY, "source", [None, "https://code.example/bot"]),
+    (BOTS.submission, BOT_BODY, "privacy", [None, "https://bot.example/privacy"]),
+    (BOTS.submission, BOT_BODY, "tags", [[], ["x" * 32, "歌"], ["c++", "lo-fi", "d", "e", "f", "g", "h"]]),
+    (
+        *(BOTS.submission, BOT_BODY, "commands"),
+        [[], ["a: b"], ["/set channel:#a lang:en: Sets it up"], [f"/c{n}: Counts" for n in range(60)]],
+    ),
+    (SERVERS.submission, SERVER_BODY, "invite", [None, "ab", "pixel-Tavern1", "x" * 64]),
     (SERVERS.submission, SERVER_BODY, "description", ["", "x", "x" * 256, "two\nlines"]),
     (SERVERS.submission, SERVER_BODY, "keywords", [[], ["x" * 32, "b", "c", "d", "e"]]),
     (SERVERS.submission, SERVER_BODY, "category", ["Public", "Language"]),
@@ -129,6 +156,16 @@ WRONG: list[tuple[type[Form], Body, str, list[Any]]] = [
     (BOTS.submission, BOT_BODY, "categories", [[], ["Chess"], ["Music", "Music"], "Music", ["utility"]]),
     (BOTS.submission, BOT_BODY, "extra_owners", [[str(10**17 + n) for n in range(5)], [USER, USER], None]),
     (BOTS.submission, BOT_BODY, "support_invite", ["", "chat.example", "javascript:alert(1)"]),
+    (BOTS.submission, BOT_BODY, "website", ["", "http://bot.example", "bot.example", "javascript:alert(1)"]),
+    (BOTS.submission, BOT_BODY, "source", ["http://code.example", "https://"]),
+    (BOTS.submission, BOT_BODY, "privacy", ["http://bot.example", "https://ada@bot.example"]),
+    (BOTS.submission, BOT_BODY, "tags", [["x" * 33], [""], [" "], list("abcdefghi"), ["Rock", "rock"], "a"]),
+    (
+        *(BOTS.submission, BOT_BODY, "commands"),
+        [["/play"], ["/play:now"], [": Plays"], ["a: b", "a: b"], ["x" * 61 + ": y"], ["a: b\nc"], ["a: "]],
+    ),
+    (BOTS.submission, BOT_BODY, "commands", [[f"/c{n}: Counts" for n in range(61)], ["/c: " + "x" * 197]]),
+    (SERVERS.submission, SERVER_BODY, "invite", ["", "x", "a b", "x" * 65, "https://a.example/b/c", "ä" * 8]),
     (SERVERS.submission, SERVER_BODY, "description", ["x" * 257, "\x1b[31mred"]),
     (SERVERS.submission, SERVER_BODY, "keywords", [["x" * 33], [""], list("abcdef"), ["a", "a"], ["a\nb"]]),
     (SERVERS.submission, SERVER_BODY, "category", ["Utility", "gaming", ""]),
@@ -168,6 +205,32 @@ def test_what_breaks_the_rules_of_a_field_is_refused(
     form: type[Form], body: Body, name: str, value: object
 ) -> None:
     assert {wrong.partition(".")[0] for wrong in wrong_fields(form, {**body, name: value})} == {name}
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        (["Lo Fi", " Ｍusic\u3000Box ", "ÉTÉ", "e\u0301t"], ["lo-fi", "music-box", "été", "ét"]),
+        (["\ufb03" * 20], ["ffi" * 10 + "ff"]),
+    ],
+)
+def test_a_tag_is_kept_in_lower_case_without_width_and_with_hyphens_for_spaces(
+    given: list[str], kept: list[str]
+) -> None:
+    read_form = as_body(read(BOTS.submission, {**BOT_BODY, "tags": given}))
+    assert read_form["tags"] == kept
+    assert as_body(read(BOTS.submission, {**BOT_BODY, "tags": kept}))["tags"] == kept
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        *("https://discord.gg/aBc-12", "discord.gg/aBc-12", "https://discord.com/invite/aBc-12"),
+        *("http://discord.gg/invite/aBc-12/", "aBc-12"),
+    ],
+)
+def test_an_invite_is_kept_as_its_code(given: str) -> None:
+    assert as_body(read(SERVERS.submission, {**SERVER_BODY, "invite": given}))["invite"] == "aBc-12"
 
 
 @pytest.mark.parametrize("form", [Rotation, Overlap, Limits, Nothing])

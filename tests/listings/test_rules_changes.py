@@ -18,6 +18,7 @@ from listings import rules
 from listings.keys import is_granted
 from listings.rules import EditsShown
 from tests.support.committed_rows import a_key, a_listing, a_webhook
+from tests.support.form_bodies import as_body, without
 from tests.support.sample_rows import BOT_REF, NOW_MS, OWNER, USER
 from votes.rules import cast_vote
 
@@ -31,8 +32,7 @@ def saved(
     ledger: Ledger, profile: BotProfile, at: int, shown: EditsShown, by: Actor | None = None
 ) -> Listing:
     """Return the listing after an edit at that time."""
-    fields = {name: getattr(profile, name) for name in profile.__struct_fields__}
-    form = read(BOTS.edit, {"owner_id": OWNER, **fields, "categories": [*profile.categories]})
+    form = read(BOTS.edit, {"owner_id": OWNER, **without(as_body(profile), "kind")})
     by = by or user_actor(OWNER)
     ledger.commit(rules.edit(ledger.state, BOT_REF, form, NOW_MS + at, by=by, shown=shown))
     return ledger.state.listings[BOT_REF]

@@ -174,6 +174,10 @@ ASKED: dict[str, Ask] = {
     "ownerQuarantined": lambda g, *_: edit_of_the_quarantined(g),
     "keysNeedApproval": lambda g, *_: new(g).operate("POST", f"{NEW}/keys", {"name": "early"}),
     "tooManyKeys": lambda g, *_: [g.operate("POST", f"{ONE}/keys", {"name": "one"}) for _ in range(25)][-1],
+    "notPublic": lambda g, *_: new(g).operate(
+        "POST", f"{NEW}/reports", {"user": USER, "reason": "breaks_rules"}
+    ),
+    "noReports": lambda g, *_: g.operate("POST", f"{ONE}/reports/settle", {}),
     "votesNeedApproval": lambda g, *_: new(g).operate("POST", f"{NEW}/votes", {"user": USER}),
     "votedTooSoon": lambda g, *_: [g.operate("POST", f"{ONE}/votes", {"user": USER}) for _ in "12"][-1],
     "quarantined": lambda g, *_: quarantined(g),

@@ -59,7 +59,9 @@ def test_the_page_leads_to_the_site_if_there_is_one() -> None:
 
 def test_text_is_never_markup_on_the_page() -> None:
     evil = "<script>alert(1)</script>&\"'"
-    text = json.dumps(DOCUMENT).replace("Votegate is", json.dumps(evil)[1:-1]).replace("Example bot", "<b>&")
+    text = (
+        json.dumps(DOCUMENT).replace("Votegate sends", json.dumps(evil)[1:-1]).replace("Example bot", "<b>&")
+    )
     shown = Page(page(json.loads(text)))
     assert "script" not in shown.seen
     assert "b" not in shown.seen

@@ -3,9 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from actions.keys import KeyList
 from core.rows import Listing, Reviewed
 from languages.texts import Text
-from pages.dialogs import Question, shown_once
+from pages.dialogs import Question, Secret
 from pages.tabs import tab_values
 from tests.support.examples import examples
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OWNER
@@ -15,25 +16,20 @@ ROW = Listing(BOT_REF, OWNER, BOT_PROFILE, NOW_MS, NOW_MS, Reviewed("approved", 
 
 
 def drawn(example: str | None = None) -> str:
-    page = shown_once(
-        title=Text("It is made"),
-        label=Text("API key"),
-        value="vg_<secret>",
-        what_to_do=Text("Keep it."),
-        back=f"/{BOT_REF}/manage/keys",
-        example=example,
-    )
-    assert not callable(page.html)
-    values = {**tab_values(ROW, "keys", frozenset({"see", "keys"})), **page.html}
-    return load_drawing("en").fragment(f"people/{page.template}.html", values)
+    secret = Secret(Text("It is made"), Text("API key"), "vg_<secret>", Text("Keep it."), example)
+    values = {
+        **tab_values(ROW, "keys", frozenset({"see", "keys"})),
+        **{"icon_url": None, "errors": {}, "name": "", "most": 10, "now_ms": NOW_MS, "secret": secret},
+        "value": KeyList(keys=()),
+    }
+    return load_drawing("en").fragment("people/manage_keys.html", values)
 
 
 def test_a_secret_is_one_text_that_is_selected_as_a_whole_and_copied_by_a_button() -> None:
     text = drawn()
-    assert '<pre class="written whole" id="secret">vg_&lt;secret&gt;</pre>' in text
-    assert '<button type="button" class="quiet" data-copy="secret"' in text
+    assert '<pre class="once" tabindex="0"><code id="secret">vg_&lt;secret&gt;</code></pre>' in text
+    assert 'data-copy="secret"' in text
     assert text.count("vg_&lt;secret&gt;") == 1
-    assert f'href="/{BOT_REF}/manage/keys">I have saved it' in text
 
 
 def test_an_example_is_beside_it_only_if_there_is_one() -> None:

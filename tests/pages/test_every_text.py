@@ -32,10 +32,10 @@ from web.templates import Drawing, drawing_with, load_drawing
 
 BRACKETED: Language = "ja"
 """The language in whose place the brackets stand."""
-SPOKEN_TO = ("title", "aria-label", "placeholder", "alt", "data-label", "data-copied", "data-selected")
+SPOKEN_TO = ("title", "aria-label", "placeholder", "alt", "data-l", "data-copied", "data-selected")
 """The attributes that somebody reads."""
 SPOKEN_OF = ("description", "og:title", "og:description")
-OF_DATA = {"code", "pre", "script", "style", "textarea", "time"}
+OF_DATA = {"code", "pre", "script", "style", "textarea", "time", "kbd"}
 VOID = {"br", "hr", "img", "input", "link", "meta"}
 
 
@@ -75,8 +75,9 @@ class Reader(HTMLParser):
             self.texts.append(given["content"] or "")
         classes = (given.get("class") or "").split()
         in_own_words = tag in OF_DATA or (tag != "html" and "lang" in given)
+        in_own_words = in_own_words or given.get("aria-hidden") == "true"  # such as the letter of an icon
         if tag not in VOID and (
-            self._silent or in_own_words or {"code", "written", "prose", "version"} & {*classes}
+            self._silent or in_own_words or {"code", "letter", "written", "prose", "version"} & {*classes}
         ):
             self._silent.append(tag)
 
@@ -110,12 +111,12 @@ DATA = [
     *("Votegate", "Jukebox", "Wallflower", "Ready bot", "Unknown", "It answers no command.", "production"),
     *("Quiz night", "The quiet library", "Books, and those who read them.", "books"),
     *("Ada's workshop", "A small circle", "The night market", "Without a second factor", "Emil's garden"),
-    *("Made yesterday", "after-dark"),
+    *("Made yesterday", "after-dark", "JSON", "CSV"),
     *("Plays music in voice channels.", "Fresh bot", "dan", "Firefox", "Linux"),
     *("Ada, who owns bots", "Ben, who votes", "Cleo, who moderates"),
     *(str(value) for value in (*BOT_SUBMISSION.values(), *SERVER_SUBMISSION.values()) if value),
     *SERVER_SUBMISSION["keywords"],
-    *(f"{name} was made to try Votegate with." for name in ("Ready bot", "Fresh bot")),
+    *(f"{name} was made to try this site with." for name in ("Ready bot", "Fresh bot")),
     *(reason.title for reason in ReviewSettings().reasons),
 ]
 
@@ -164,15 +165,15 @@ FORMS: list[tuple[str, str, Mapping[str, Any], int]] = [
     (ADA, f"{BOTS}/owners", {"act": "invite", "user": ADA}, 409),
     (ADA, f"{BOTS}/owners", {"act": "offer", "heir": "x"}, 400),
     (ADA, f"{BOTS}/danger", {"name": "production"}, 400),
-    (ADA, f"{BOTS}/webhook/settings", {"url": "x", "token": "x"}, 400),
-    (ADA, f"{BOTS}/webhook/settings", {"url": "http://a", "version": "x"}, 409),
+    (ADA, f"{BOTS}/webhook", {"url": "x", "token": "x"}, 400),
+    (ADA, f"{BOTS}/webhook", {"url": "http://a", "version": "x"}, 409),
     (ADA, f"{BOTS}/webhook/secret", {"overlap_seconds": "1"}, 200),
     (ADA, f"{BOTS}/webhook/secret", {"overlap_seconds": "x"}, 400),
     (ADA, f"{BOTS}/webhook/resume", {}, 409),
     (ADA, f"{BOTS}/webhook/deliveries", {"since": "x"}, 400),
     (ADA, f"/bots/{READY_BOT}/manage/prove", {}, 409),
     (DAN, f"{SERVERS}/profile", {"name": "", "keywords": "a\na", "category": "x"}, 400),
-    (DAN, f"{SERVERS}/webhook/settings", {"url": "http://a", "token": "é", "language": "x"}, 400),
+    (DAN, f"{SERVERS}/webhook", {"url": "http://a", "token": "é", "language": "x"}, 400),
     (CLEO, f"{DESK}/notes", {"note": ""}, 400),
     (CLEO, f"{DESK}/approve", {"seen": "1"}, 409),
     (CLEO, f"{DESK}/deny", {"seen": "1"}, 409),
@@ -205,7 +206,7 @@ def test_what_an_act_says_afterwards_is_marked(gateway: PeopleGateway) -> None:
 def test_what_is_asked_before_an_act_is_marked(gateway: PeopleGateway) -> None:
     ada = visitor(gateway, ADA)
     (key, *_) = gateway.done("GET", f"/manage/bots/{BOT}/keys")["keys"]
-    for path in ("keys/{}/rotate", "keys/{}/delete", "webhook/secret", "webhook/remove", "webhook/settings"):
+    for path in ("keys/{}/rotate", "keys/{}/delete", "webhook/secret", "webhook/remove", "webhook"):
         check(ada.page(f"{BOTS}/{path.format(key['id'])}"))
     check(ada.post(f"{BOTS}/keys/{key['id']}/delete", {"confirmation": "x"}).text)
     check(ada.post(f"{BOTS}/keys/{key['id']}/rotate", {"overlap_seconds": "3600"}).text)

@@ -21,6 +21,7 @@ DECIDED = {
     "quarantine": {"act": "submit", "length": "ever", "quarantine": "Too many of the same."},
     "lift": {"act": "submit"},
     "approve": {"confirmed": "yes"},
+    "settle": {"until": "9000000000000"},
     "votes": {"reason": "Accounts of one person.", "ids": DAN, "sure": "yes"},
     "agree": {},
     "refuse": {"words": "It is spam."},
@@ -54,6 +55,8 @@ def test_no_page_and_no_json_of_an_owner_names_a_moderator(gateway: PeopleGatewa
                 gateway.done(
                     "PUT", f"/manage/{listing}", {name: edited[name] for name in form if name != "id"}
                 )
+            if act == "settle":
+                gateway.done("POST", f"/manage/{listing}/reports", {"user": DAN, "reason": "breaks_rules"})
             if act == "votes":
                 gateway.done("POST", f"/manage/{listing}/votes", {"user": DAN})
             shown = gateway.done("GET", f"/manage/{listing}")
@@ -73,7 +76,9 @@ def read_by_ada(gateway: PeopleGateway) -> None:
     ada = gateway.person(ADA)
     for path in READ:
         for kind, listing in (("bots", BOT), ("servers", SERVER)):
-            address = path.format_map({"kind": kind, "id": listing, "key_id": NO_ID, "delivery_id": NO_ID})
+            address = path.format_map(
+                {"kind": kind, "id": listing, "key_id": NO_ID, "delivery_id": NO_ID, "part": "1"}
+            )
             answer = ada.get(address)
             assert answer.status_code in {200, 303, 400, 403, 404}, address
             assert CLEO not in answer.text, address

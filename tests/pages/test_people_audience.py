@@ -1,5 +1,7 @@
 """People's pages: their visitors, their head, and their content policy."""
 
+import re
+
 import pytest
 
 from pages.account.sign_in import SIGN_IN_PAGES
@@ -36,7 +38,7 @@ def test_a_stranger_gets_no_part_of_a_page(visitor: PeopleVisitor, row: PageRow)
     answer = visitor.request(row.method, row.path, {"HX-Request": "true", "HX-Request-Type": "partial"})
     assert answer.status_code == 401
     assert answer.headers["WWW-Authenticate"]
-    assert '<a href="/signin">Sign in</a>' in answer.text
+    assert 'href="/signin">Sign in</a>' in answer.text
     assert "<html" not in answer.text
 
 
@@ -94,21 +96,21 @@ def test_a_form_with_a_session_must_say_where_it_comes_from(
 
 
 def test_a_stranger_may_sign_in_from_every_page_and_comes_back_to_it(visitor: PeopleVisitor) -> None:
-    assert '<a class="button quiet" href="/signin">Sign in</a>' in visitor.page("/")
+    assert 'href="/signin">Sign in</a>' in visitor.page("/")
     missing = visitor.get("/bots/%3Cb%3E%20x").text
     assert 'href="/signin?to=/bots/%253Cb%253E%2520x"' in missing
     assert "My listings" not in missing
     with_query = visitor.get("/bots?search=a%26b").text
     assert 'href="/signin?to=/bots%3Fsearch%3Da%2526b"' in with_query
-    assert 'href="/signin?' not in visitor.page("/signin")
+    assert ">Sign in</a>" not in visitor.page("/signin")
 
 
 def test_a_user_has_a_name_a_picture_listings_and_a_way_out(site: PeopleSite, visitor: PeopleVisitor) -> None:
     visitor.sign_in_as(ADA)
     page = visitor.page("/")
     assert "Ada, who owns bots" in page
-    assert f'<img src="{site.stand_in.url}/avatars/{ADA}/' in page
-    assert '<a href="/me">My listings</a>' in page
+    assert f' src="{site.stand_in.url}/avatars/{ADA}/' in page
+    assert re.search(r'<a href="/me">(<svg.*?</svg>)?My listings</a>', page)
     assert '<form action="/signout" method="post">' in page
     assert "/signin" not in page
     assert "/review" not in page
@@ -118,12 +120,14 @@ def test_a_user_without_a_picture_has_one_of_the_platforms_own(
     site: PeopleSite, visitor: PeopleVisitor
 ) -> None:
     visitor.sign_in_as(DAN)
-    assert f'<img src="{site.stand_in.url}/embed/avatars/' in visitor.page("/")
+    assert f' src="{site.stand_in.url}/embed/avatars/' in visitor.page("/")
 
 
 def test_a_moderator_has_a_way_to_the_review(visitor: PeopleVisitor) -> None:
     visitor.sign_in_as(CLEO)
-    assert '<a href="/review" aria-current="page">Review</a>' in visitor.page("/review")
+    assert re.search(
+        r'<a href="/review" aria-current="page">(<svg.*?</svg>)?Review</a>', visitor.page("/review")
+    )
 
 
 # -- Errors -----------------------------------------------------------------------------------------------
@@ -136,7 +140,7 @@ def test_a_path_that_does_not_exist_is_a_page_for_browsers_and_json_for_others(
     assert site.request(method, "/nothing/here", headers={"Accept": "*/*"}).status_code == 404
     shown = visitor.request(method, "/nothing/here")
     assert (shown.status_code, "There is nothing here" in shown.text) == (404, True)
-    assert '<a href="/">To the first page</a>' in shown.text
+    assert '<a class="button" href="/">Go to the start page</a>' in shown.text
     assert "/debug" not in shown.text
     assert site.request("GET", "/nothing/here").json()["error"] == "Not found."
 

@@ -28,7 +28,7 @@ def test_a_user_looks_up_so_many_in_a_minute_and_others_none_the_less(
         ada.page(path)
     asked = gateway.stand_in.asked(f"/applications/{READY}/rpc")
     refused = ada.get(path)
-    assert (refused.status_code, "That was too often" in refused.text) == (429, True)
+    assert (refused.status_code, "One moment, please" in refused.text) == (429, True)
     assert gateway.stand_in.asked(f"/applications/{READY}/rpc") == asked
     ben.page(path)
     gateway.clock.advance(LOOK_UPS.window_seconds)

@@ -10,7 +10,7 @@ from core.ledger import Ledger
 from core.rows import Policy
 from core.user_rows import UserProfile, UserSession, user_ref
 from handlers.reply import reply_to
-from pages.visitors import VisitorLimit, names_of
+from pages.visitors import Face, VisitorLimit, faces_of
 from people.quarantine import impose
 from ratelimit.bucket import TooManyRequests
 from tests.support.fake_clock import FakeClock
@@ -89,7 +89,10 @@ def test_who_acts_too_often_is_refused_until_the_window_ends_and_others_are_not(
 
 
 def test_users_have_the_names_they_signed_in_with(ledger: Ledger) -> None:
-    for user, profile in ((USER, UserProfile("ada", "Ada L.")), (OWNER, UserProfile("ben"))):
+    for user, profile in ((USER, UserProfile("ada", "Ada L.", "a_1")), (OWNER, UserProfile("ben"))):
         session = UserSession(user, "Firefox", NOW_MS, NOW_MS)
         ledger.commit([UserSignedIn(user_ref(user), profile, session, (), by=user_actor(user))])
-    assert names_of(ledger.state, (USER, OWNER, OTHER_USER)) == {USER: "Ada L.", OWNER: "ben"}
+    faces = faces_of(ledger.state, "https://cdn.example", (USER, OWNER, OTHER_USER))
+    assert {user: face.name for user, face in faces.items()} == {USER: "Ada L.", OWNER: "ben"}
+    assert faces[OWNER] == Face(OWNER, "ben", "https://cdn.example/embed/avatars/0.png")
+    assert faces[USER].avatar_url == f"https://cdn.example/avatars/{USER}/a_1.png?size=64"

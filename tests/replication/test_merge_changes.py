@@ -15,6 +15,7 @@ from kinds.bots import BOTS, BotProfile
 from listings import rules
 from listings.keys import NewKey, issue_key
 from listings.rules import EditsShown
+from tests.support.form_bodies import as_body, without
 from tests.support.memory_nodes import DIGESTS, Node, a_node, assert_alike, meet
 from tests.support.sample_rows import BOT_REF, OTHER_USER, OWNER, USER
 from votes.rules import erase_user
@@ -41,8 +42,8 @@ def b(a: Node) -> Node:
 
 def edit(node: Node, name: str, shown: EditsShown, by: Actor = BY_OWNER) -> None:
     node.clock.advance_ms(1)
-    fields: dict[str, Any] = {key: getattr(GOOD, key) for key in GOOD.__struct_fields__}
-    fields |= {"name": name, "categories": [*GOOD.categories], "owner_id": node.listing().owner_id}
+    fields: dict[str, Any] = without(as_body(GOOD), "kind")
+    fields |= {"name": name, "owner_id": node.listing().owner_id}
     now_ms = node.clock.now_ms()
     node.ledger.commit(rules.edit(node.state, BOT_REF, read(BOTS.edit, fields), now_ms, by=by, shown=shown))
 

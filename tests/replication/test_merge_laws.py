@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from core.actors import ERASED, OPERATOR, user_actor, user_of
-from core.audit_log import APART, FLAGS_KEPT, KEPT, NOTES_KEPT, newest, newest_flags, newest_notes
+from core.audit_log import APART, FLAGS_KEPT, KEPT, NOTES_KEPT, newest, newest_flags, newest_notes, reports_of
 from core.clock import day_of, month_of
 from core.push_history import pushes_of
 from core.rows import (
@@ -27,6 +27,7 @@ from core.rows import (
     Note,
     PendingChange,
     Proof,
+    Report,
     Revocation,
     Stamp,
     Stamps,
@@ -54,6 +55,7 @@ from tests.support.generated_events import (
     counts,
     eligibilities,
     histories,
+    invite_checks,
     limits,
     owner_messages,
     profiles,
@@ -86,7 +88,20 @@ TOGETHER = [
     *("sign in", "sign in", "sign out", "see", "appoint", "quarantine"),
     *("invite", "invite", "join", "join", "part", "offer", "inherit"),
     *("remind", "remind", "forget", "remind by message", "check", "check", "name", "take over", "take over"),
-    *("claim", "note", "flag", "prove", "read", "deny", "edit", "tell", "tell", "take message"),
+    *(
+        "claim",
+        "note",
+        "flag",
+        "report",
+        "settle",
+        "prove",
+        "read",
+        "deny",
+        "edit",
+        "tell",
+        "tell",
+        "take message",
+    ),
     *("vote", "vote", "remove_votes", "erase", "wait", "stop", "rename", *["hear"] * 14),
 ]
 
@@ -117,6 +132,20 @@ flags = st.builds(
     st.sampled_from([user_actor(USER), ERASED]),
     st.just("burst"),
     st.sampled_from(["f1", "f2"]),
+)
+report_lists = st.none() | st.builds(
+    reports_of,
+    st.lists(
+        st.builds(
+            Report,
+            st.integers(0, 3),
+            st.sampled_from([*map(user_actor, USERS)]),
+            st.sampled_from(["other", "breaks_rules"]),
+            node=st.sampled_from(["a.1", "b.1"]),
+        ),
+        max_size=4,
+    ),
+    st.none() | stamps,
 )
 windows = st.builds(NodeWindow, st.sampled_from(["a.1", "b.1"]), st.integers(0, 1), st.integers(1, 2))
 takeovers = st.none() | st.builds(
@@ -159,8 +188,10 @@ rows = st.builds(
     ),
     message=st.none() | owner_messages,
     eligibility=st.none() | eligibilities,
+    invite_check=st.none() | invite_checks,
     pushed=push_histories(),
     flags=st.lists(flags, max_size=3).map(newest_flags),
+    reports=report_lists,
     taken=takeovers,
 ).map(lambda row: joined(row, row))
 """As they may be told: each key and each node's window is there once, in order."""
@@ -246,6 +277,7 @@ OF_SLOTS: Mapping[str, st.SearchStrategy[Any]] = {
     "audit_log": st.lists(entries, max_size=KEPT + APART + 5).map(newest),
     "notes": st.lists(notes, max_size=NOTES_KEPT + 3).map(newest_notes),
     "flags": st.lists(flags, max_size=FLAGS_KEPT + 3).map(newest_flags),
+    "reports": report_lists,
     "message": st.none() | owner_messages,
     "windows": st.lists(windows, max_size=3).map(lambda found: joined_windows(found, ())),
     "pushed": push_histories(),
@@ -357,6 +389,7 @@ def assert_trails(node: Node) -> None:
         named += [(maker, (key.stamp or UNSTAMPED).ms) for key in row.keys for maker in key.makers]
         named += [(row.hand_over.successor, row.known_stamps.owner.ms)] if row.hand_over is not None else []
         named += [(flag.by, flag.at_ms) for flag in row.flags]
+        named += [(each.by, each.at_ms) for each in row.open_reports]
         named += [(row.taken.lost_by, row.taken.stamp.ms)] if row.taken is not None else []
         for by, at_ms in named:
             user = user_of(by)

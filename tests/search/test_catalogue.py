@@ -6,6 +6,7 @@ from core.events import Event, ListingRemoved, ListingReviewed, ListingSaved
 from core.packing import pack
 from core.rows import Listing
 from core.state import State
+from grammars.tags import tag_of
 from kinds.bots import BotProfile
 from kinds.servers import ServerProfile
 from search.catalogue import Catalogue, IndexKey, folded
@@ -30,7 +31,7 @@ def keys_of(row: Listing) -> set[IndexKey]:
     if isinstance(profile, BotProfile):
         return {IndexKey(prefix), *(IndexKey(prefix, category=each) for each in profile.categories)}
     assert isinstance(profile, ServerProfile)
-    words = (IndexKey(prefix, keyword=folded(each)) for each in profile.keywords)
+    words = (IndexKey(prefix, keyword=tag_of(each)) for each in profile.keywords)
     return {IndexKey(prefix), IndexKey(prefix, category=profile.category), *words}
 
 

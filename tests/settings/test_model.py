@@ -96,6 +96,16 @@ def test_every_setting_can_be_given_by_the_environment() -> None:
         "redis.ca": str(ROOT / "config.yaml"),
         "web.public_url": "https://bots.example",
         "web.moderators": "200000000000000003, 200000000000000004",
+        "site.name": "Bot Harbour",
+        "site.tagline": "Bots for every harbour",
+        "site.logo": str(ROOT / "web/static/icon.svg"),
+        "site.accent": "#0b7a5b",
+        "site.contact": "hello@harbour.example",
+        "site.links": '[{"text": "Blog", "url": "https://blog.example"}]',
+        "site.terms": str(ROOT / "examples/terms.md"),
+        "site.privacy": "https://harbour.example/privacy",
+        "site.languages": "de, fr",
+        "site.powered_by": "false",
         "review.reasons": '[{"key": "spam", "title": "It is spam", "text": "It sends adverts."}]',
         "chat_platform.client_id": "900000000000000001",
         "mail.from_address": "news@bots.example",
@@ -110,6 +120,8 @@ def test_every_setting_can_be_given_by_the_environment() -> None:
     assert settings.webhooks.chat_hosts == ("chat.example", "other.example:8443")
     assert settings.web.moderators == ("200000000000000003", "200000000000000004")
     assert [reason.key for reason in settings.review.reasons] == ["spam"]
+    assert settings.site.languages == ("de", "fr")
+    assert [(each.text, each.url) for each in settings.site.links] == [("Blog", "https://blog.example")]
     assert settings.operator.token == SecretStr(TOKEN)
     defaults = dict(leaves(Settings()))
     assert {name for name, value in leaves(settings) if value != defaults[name]} == {*given, *SECRETS}

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, R
 from tests.support.gateways import WAIT_SECONDS, Client
 from tests.support.programs import installed
 
-RULES = ("wcag2a", "wcag2aa", "wcag22aa", "best-practice")
+RULES = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice")
 WIDTHS = (320, 768, 1_280)
 Theme = Literal["light", "dark"]
 THEMES: tuple[Theme, ...] = ("light", "dark")

@@ -37,6 +37,20 @@ def held_port() -> socket.socket:
     return held
 
 
+def held_ports(between: int) -> list[socket.socket]:
+    """Reserve two free ports, the second one as far above the first."""
+    while True:
+        first, second = held_port(), socket.socket()
+        try:
+            second.bind((HOST, first.getsockname()[1] + between))
+        except (OSError, OverflowError):
+            first.close()
+            second.close()
+            continue
+        second.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        return [first, second]
+
+
 class _Way:
     """One direction of all connections."""
 

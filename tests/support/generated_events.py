@@ -11,7 +11,7 @@ from msgspec import UNSET
 
 from core import events as ev
 from core.actors import OPERATOR, UNKNOWN, user_actor
-from core.audit_log import newest, newest_flags, newest_notes
+from core.audit_log import newest, newest_flags, newest_notes, reports_of
 from core.clock import day_of
 from core.push_history import with_push
 from core.rows import (
@@ -27,6 +27,8 @@ from core.rows import (
     Delivery,
     Eligibility,
     HandOver,
+    InviteCheck,
+    InviteProblem,
     Key,
     Listing,
     NodeCounts,
@@ -38,6 +40,8 @@ from core.rows import (
     PendingChange,
     Policy,
     Proof,
+    Report,
+    ReportReason,
     Review,
     Reviewed,
     Revocation,
@@ -59,6 +63,7 @@ from core.user_rows import (
     MailTopic,
     Naming,
     Quarantine,
+    QuarantinedAct,
     Reminder,
     ReminderMessage,
     UserProfile,
@@ -102,8 +107,16 @@ counts_moved = st.lists(
 policies = st.none() | st.builds(Policy, st.integers(1, 3), st.integers(1, 3))
 reviews: st.SearchStrategy[Review] = st.sampled_from(get_args(Review))
 profiles: Mapping[str, st.SearchStrategy[Profile]] = {
-    BOT_REF: st.builds(BotProfile, texts, texts, texts, st.tuples(texts), support_invite=st.none() | texts),
-    SERVER_REF: st.builds(ServerProfile, texts, texts, st.tuples(texts), texts),
+    BOT_REF: st.builds(
+        BotProfile,
+        texts,
+        texts,
+        texts,
+        st.tuples(texts),
+        support_invite=st.none() | texts,
+        tags=st.tuples(texts),
+    ),
+    SERVER_REF: st.builds(ServerProfile, texts, texts, st.tuples(texts), texts, invite=st.none() | texts),
 }
 """Profiles by ref, each of the ref's kind."""
 failures = st.integers(0, 3)
@@ -125,7 +138,7 @@ attempts = st.builds(
 user_refs = st.sampled_from([*map(user_ref, (USER, OTHER_USER))])
 user_profiles = st.builds(UserProfile, texts, st.none() | texts)
 roles = st.sampled_from(["moderator", None])
-quarantined_acts = st.sampled_from(["sign_in", "submit", "vote"])
+quarantined_acts = st.sampled_from(get_args(QuarantinedAct))
 quarantines = st.builds(Quarantine, quarantined_acts, texts, actors, times, st.none() | times)
 
 
@@ -243,6 +256,12 @@ flag_ids = st.sampled_from(["f1", "f2", "f3"])
 vote_flags = st.lists(
     st.builds(VoteFlag, times, user_actors, rules_of_flags, flag_ids, labels), min_size=1, max_size=3
 ).map(newest_flags)
+report_reasons: st.SearchStrategy[ReportReason] = st.sampled_from(get_args(ReportReason))
+reports = st.none() | st.builds(
+    reports_of,
+    st.lists(st.builds(Report, times, user_actors, report_reasons, texts, labels), max_size=2),
+    st.none() | stamps,
+)
 server_checks = st.lists(
     st.builds(
         ServerCheck,
@@ -267,6 +286,9 @@ def push_histories(draw: st.DrawFn) -> bytes:
 
 
 eligibilities = st.builds(Eligibility, times, server_checks, st.none() | times, st.none() | times)
+invite_checks = st.builds(
+    InviteCheck, texts, times, st.none() | st.sampled_from(get_args(InviteProblem)), counts, counts
+)
 
 
 @st.composite
@@ -287,6 +309,7 @@ SET_VALUES: Mapping[str, st.SearchStrategy[Any]] = {
     "claim": st.none() | st.builds(Claim, times, actors),
     "proof": st.none() | st.builds(Proof, times, actors),
     "eligibility": st.none() | eligibilities,
+    "invite_check": st.none() | invite_checks,
 }
 """The values of the slots that `SlotsSet` writes."""
 co_owner_ids = st.sampled_from(["o1", "o2", "o3"])
@@ -330,6 +353,7 @@ def listings_merged(draw: st.DrawFn) -> ev.ListingMerged:
         notes=newest_notes(draw(st.lists(st.builds(Note, times, actors, texts, labels), max_size=3))),
         message=draw(st.none() | owner_messages),
         flags=draw(vote_flags),
+        reports=draw(reports),
         pushed=draw(push_histories()),
         taken=draw(st.none() | st.builds(Takeover, stamps, times, user_actors)),
         **{slot: draw(values) for slot, values in SET_VALUES.items()},
@@ -468,6 +492,8 @@ OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
         ev.VoteFlagged, refs, users, rules_of_flags, flag_ids, times, stamp_ms=stamp_times
     ),
     ev.NoteAdded: st.builds(ev.NoteAdded, refs, texts, times, **managed),
+    ev.ListingReported: st.builds(ev.ListingReported, refs, report_reasons, texts, times, **managed),
+    ev.ReportsSettled: st.builds(ev.ReportsSettled, refs, st.builds(Stamp, times, labels), times, **managed),
     ev.ListingTakenOver: st.builds(ev.ListingTakenOver, refs, users, users, times, **managed),
     ev.VotesRemoved: st.builds(
         ev.VotesRemoved,

@@ -26,8 +26,8 @@ from pages.account.sign_in import CALLBACK, SIGN_IN_PAGES
 from pages.account.sign_in_guards import SignInGuards, sign_in_seal
 from pages.page_rows import rows_of
 from pages.platform_facts import ServerLists
-from pages.site_tools import Accounts, Addresses, SigningIn
-from pages.visitors import People, Person, PersonVisit, VisitorLimit, people_audience
+from pages.site_tools import Accounts, SigningIn
+from pages.visitors import Addresses, People, Person, PersonVisit, VisitorLimit, people_audience
 from serving.access_log import AccessLog
 from serving.application import ApplicationPolicy, RunningRequests, make_application
 from serving.loop_share import LoopShare
@@ -37,6 +37,8 @@ from tests.support.gateways import WAIT_SECONDS, Client
 from tests.support.logged_answers import output
 from tests.support.page_visitor import PageVisitor
 from tests.support.platform_stand_in import ADA, CLEO, CLIENT_ID, StandIn, decided_at, standing_in
+from web.brand import DEFAULT_BRAND
+from web.brand_files import BrandFiles
 from web.cookies import Notices, people_cookies
 from web.pages import HtmlPage, PageRow, SiteAnswer, see_other
 from web.site import Site, static_resource
@@ -178,7 +180,7 @@ class PeopleSite(Client):
         notices = Notices(cookies.notice, SECRET, self.clock, secrets.token_bytes)
         audience = people_audience(
             *(cookies, notices, self.people.known, acts),
-            *(addresses.public_url, addresses.authorize_url, addresses.cdn_url),
+            *(addresses, DEFAULT_BRAND),
         )
         templates = Templates()
         site = Site(templates, audience, self.clock)
@@ -186,14 +188,14 @@ class PeopleSite(Client):
             actions=SimpleNamespace(clock=self.clock, random=secrets.token_bytes, keeps_email=False),
             addresses=addresses,
             accounts=Accounts(
-                cast(People, self.people), cookies, acts, unsubscribe_seal(SECRET, secrets.token_bytes)
+                cast(People, self.people), cookies, acts, acts, unsubscribe_seal(SECRET, secrets.token_bytes)
             ),
             platform=platform,
             sign_in=SigningIn(CLIENT_ID, self.redirect_uri, self.seal, guards),
             submissions=SimpleNamespace(server_lists=ServerLists(self.clock)),
         )
         rows = (*rows_of(SIGN_IN_PAGES), *SOME_PAGES)
-        return [static_resource(), *site.resources(rows, tools)]
+        return [static_resource(BrandFiles()), *site.resources(rows, tools)]
 
 
 class PeopleVisitor(PageVisitor):

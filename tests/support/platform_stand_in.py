@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -66,6 +67,11 @@ class StandIn:
         times: int = seen["asked"].get(path, 0)
         return times
 
+    def learn(self, told: Path) -> None:
+        """Tell it of more users, applications and servers."""
+        url = f"{self.url}/stand-in/known"
+        assert requests.post(url, data=told.read_bytes(), timeout=WAIT_SECONDS).status_code == 200
+
     def change_application(self, application: str, **fields: object) -> None:
         """Change an application at the platform: its description, or its guild_count."""
         url = f"{self.url}/stand-in/applications/{application}"
@@ -75,6 +81,12 @@ class StandIn:
         """Change a server at the platform."""
         url = f"{self.url}/stand-in/servers/{server}"
         assert requests.post(url, json=fields, timeout=WAIT_SECONDS).status_code == 200
+
+    def change_invite(self, code: str, server: str | None, expires_at: str | None = None) -> None:
+        """Make an invite to a server; to `gone`, end it."""
+        told = {"server": server, "expires_at": expires_at}
+        url = f"{self.url}/stand-in/invites/{code}"
+        assert requests.post(url, json=told, timeout=WAIT_SECONDS).status_code == 200
 
     def messages(self, user_id: str) -> list[str]:
         """Return the direct messages that the user got, the newest first."""

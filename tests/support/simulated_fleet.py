@@ -21,7 +21,7 @@ from core.webhook_events import NewDeliveries
 from forms.reading import read
 from kinds.bots import BOTS
 from languages.refusals import Refusal
-from listings import eligibility, keys, owners, rules, stats, webhooks
+from listings import eligibility, keys, owners, reports, rules, stats, webhooks
 from listings.forms import Limit, Limits, WebhookSettings
 from people.choices import set_naming
 from people.permissions import Moderators
@@ -445,6 +445,12 @@ _RULES: Mapping[str, Callable[[Node, Step, str], Sequence[ev.Event]]] = {
     "claim": _claim,
     "note": lambda node, step, _: [ev.NoteAdded(step.ref, f"Note {step.number}", _now(node), by=_by(step))],
     "flag": lambda node, step, new: [ev.VoteFlagged(step.ref, step.user, "burst", f"flag {new}", _now(node))],
+    "report": lambda node, step, _: reports.report(
+        rules.listing_of(node.state, step.ref), step.user, "breaks_rules", "", _now(node)
+    ),
+    "settle": lambda node, step, _: reports.settle(
+        rules.listing_of(node.state, step.ref), None, _now(node), by=_by(step)
+    ),
     "prove": lambda node, step, _: [ownership_proven(step.ref, _now(node), by=_by(step))],
     "take over": lambda node, step, _: owners.take_over(
         rules.listing_of(node.state, step.ref), (OWNER, USER)[step.number % 2], "server owner", _now(node)

@@ -82,7 +82,7 @@ OF_LISTING = (
     *("", ".json", "/badge.svg", "/preview.png", "/vote", "/vote.json", "/take-over", "/invitation"),
     *("/manage", "/manage.json", "/manage/profile", "/manage/owners", "/manage/danger", "/manage/leave"),
     *("/manage/votes", "/manage/votes.json", "/manage/votes.csv", "/manage/keys", "/manage/keys.json"),
-    *("/manage/webhook", "/manage/webhook.json", "/manage/webhook/settings", "/manage/webhook/secret"),
+    *("/manage/webhook", "/manage/webhook.json", "/manage/webhook/secret"),
     *("/manage/webhook/remove", "/manage/webhook/deliveries", "/manage/webhook/deliveries.json"),
 )
 OF_DEBUG = (
@@ -132,8 +132,8 @@ FORMS = (
     Form("owner", f"/bots/{OTHER_BOT}/manage/keys", {"name": "early"}),
     Form("owner", f"/bots/{BOT}/manage/keys/none/rotate", {"overlap": "soon"}),
     Form("owner", f"/bots/{BOT}/manage/keys/none/delete"),
-    Form("owner", f"/bots/{BOT}/manage/webhook/settings", {"url": "ftp://x"}),
-    Form("owner", f"/bots/{BOT}/manage/webhook/settings", {"url": "https://bot.example:25", "token": "\x07"}),
+    Form("owner", f"/bots/{BOT}/manage/webhook", {"url": "ftp://x"}),
+    Form("owner", f"/bots/{BOT}/manage/webhook", {"url": "https://bot.example:25", "token": "\x07"}),
     Form("owner", f"/bots/{BOT}/manage/webhook/secret", {"overlap": "never"}),
     Form("owner", f"/bots/{OTHER_BOT}/manage/webhook/test"),
     Form("owner", f"/bots/{BOT}/manage/webhook/resume"),

@@ -20,7 +20,7 @@ class Shouting(NullTranslations):
         return {"{count} keys of {owner}": "{owner}: {count} KEYS", "nobody": "NOBODY"}[message]
 
 
-SHOUTED = Localization("de", Shouting(), LocalFormats("de").filters())
+SHOUTED = Localization("de", Shouting(), LocalFormats("de", NullTranslations()).filters())
 
 
 def test_a_text_is_translated_with_its_values_in_their_places() -> None:
@@ -69,12 +69,12 @@ def test_a_text_that_no_catalog_has_is_english(language: Language) -> None:
 def test_operators_read_numbers_and_times_as_the_log_writes_them() -> None:
     filters = for_operators().filters
     assert filters["number"](1_234_567.5) == "1,234,567.5"
-    assert "2026-11-22 17:00:00" in filters["moment"](1_795_366_800_000)
+    assert "2026-11-22 17:00" in filters["moment"](1_795_366_800_000)
     assert filters["ahead"](3_600) == "in 60 minutes"
 
 
 NOW_MS = 1_795_366_800_000
-FORMATS = {language: LocalFormats(language) for language in LANGUAGES}
+FORMATS = {language: LocalFormats(language, NullTranslations()) for language in LANGUAGES}
 DAY_MS = 86_400_000
 
 
@@ -86,14 +86,14 @@ def plain(text: str) -> str:
 @pytest.mark.parametrize(
     ("language", "number", "moment", "ago"),
     [
-        ("en", "1,234,567", "Nov 22, 2026, 5:00:00 PM", "2 days ago"),
-        ("tr", "1.234.567", "22 Kas 2026 17:00:00", "2 gün önce"),
-        ("de", "1.234.567", "22.11.2026, 17:00:00", "vor 2 Tagen"),
-        ("fr", "1 234 567", "22 nov. 2026, 17:00:00", "il y a 2 jours"),
-        ("es", "1.234.567", "22 nov 2026, 17:00:00", "hace 2 días"),
-        ("pt-BR", "1.234.567", "22 de nov. de 2026 17:00:00", "há 2 dias"),
-        ("ru", "1 234 567", "22 нояб. 2026 г., 17:00:00", "2 дня назад"),
-        ("ja", "1,234,567", "2026/11/22 17:00:00", "2 日前"),
+        ("en", "1,234,567", "Nov 22, 2026, 5:00 PM", "2 days ago"),
+        ("tr", "1.234.567", "22 Kas 2026 17:00", "2 gün önce"),
+        ("de", "1.234.567", "22.11.2026, 17:00", "vor 2 Tagen"),
+        ("fr", "1 234 567", "22 nov. 2026, 17:00", "il y a 2 jours"),
+        ("es", "1.234.567", "22 nov 2026, 17:00", "hace 2 días"),
+        ("pt-BR", "1.234.567", "22 de nov. de 2026 17:00", "há 2 dias"),
+        ("ru", "1 234 567", "22 нояб. 2026 г., 17:00", "2 дня назад"),
+        ("ja", "1,234,567", "2026/11/22 17:00", "2 日前"),
     ],
 )
 def test_a_language_writes_numbers_and_times_in_its_way(
@@ -107,9 +107,9 @@ def test_a_language_writes_numbers_and_times_in_its_way(
 
 def test_a_moment_is_an_element_that_names_its_zone() -> None:
     start = '<time datetime="2026-11-22T17:00:00Z" title="UTC">'
-    assert FORMATS["de"].moment(NOW_MS) == f"{start}22.11.2026, 17:00:00</time>"
+    assert FORMATS["de"].moment(NOW_MS) == f"{start}22.11.2026, 17:00</time>"
     relative = FORMATS["de"].ago(NOW_MS, NOW_MS + DAY_MS)
-    assert relative == start.replace("UTC", "22.11.2026, 17:00:00 UTC") + "vor 1 Tag</time>"
+    assert relative == start.replace("UTC", "22.11.2026, 17:00 UTC") + "vor 1 Tag</time>"
 
 
 def test_a_day_is_written_as_the_rest() -> None:
@@ -137,10 +137,24 @@ def test_a_span_shows_its_two_largest_units(seconds: float, shown: str) -> None:
     assert FORMATS["en"].span(seconds) == shown
 
 
-def test_a_moment_ahead_is_a_second_away_at_least() -> None:
+def test_a_moment_ahead_is_a_minute_away_at_least_and_never_nearer_than_it_is() -> None:
     formats = FORMATS["en"]
     assert formats.until(NOW_MS + 11_520_000, NOW_MS) == "3 hours 12 minutes"
-    assert [formats.until(NOW_MS + each, NOW_MS) for each in (1_000, 1, 0, -5)] == ["1 second"] * 4
+    assert formats.until(NOW_MS + 11_519_001, NOW_MS) == "3 hours 12 minutes"
+    assert [formats.until(NOW_MS + each, NOW_MS) for each in (60_000, 1, 0, -5)] == ["1 minute"] * 4
+
+
+def test_less_than_a_minute_ago_and_what_another_clock_dates_ahead_is_just_now() -> None:
+    shown = [plain(FORMATS["en"].ago(NOW_MS, NOW_MS + each)) for each in (-5, 0, 59_999, 60_000)]
+    assert shown == [*["just now"] * 3, "1 minute ago"]
+
+
+def test_a_clock_shows_the_date_too_if_the_moment_is_not_within_a_day() -> None:
+    formats, zone = FORMATS["de"], 'title="22.11.2026, 17:00 UTC"'
+    near = f'<time datetime="2026-11-22T17:00:00Z" {zone} data-clock="">17:00 UTC</time>'
+    assert [formats.clock(NOW_MS, NOW_MS + each) for each in (-DAY_MS, 0, DAY_MS)] == [near] * 3
+    far = f'<time datetime="2026-11-22T17:00:00Z" {zone} data-clock="medium">22.11.2026, 17:00 UTC</time>'
+    assert formats.clock(NOW_MS, NOW_MS - DAY_MS - 1) == far
 
 
 def test_the_form_of_a_unit_is_that_of_its_number() -> None:

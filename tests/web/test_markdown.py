@@ -18,7 +18,8 @@ class Renderer:
         self.threads: set[int] = set()
         self.let = threading.Semaphore(0)
 
-    def __call__(self, text: str) -> str:
+    def __call__(self, text: str, most_characters: int = 0) -> str:
+        assert most_characters > 0
         self.threads.add(threading.get_ident())
         self.begun.append(text)
         assert self.let.acquire(timeout=60)

@@ -13,10 +13,10 @@ from forms.rules import Size
 from kinds.bots import BOTS
 from tests.support.hostile_markdown import ADDRESSES, HOSTILE, HTML, LARGE, PIECES
 from tests.support.page_visitor import check_html
-from web.markdown import MOST_CHARACTERS, MOST_DEPTH, MOST_HTML, REL, let_through, prose
+from web.markdown import LONGEST_CHARACTER, MOST_CHARACTERS, MOST_DEPTH, REL, let_through, prose
 
 TAGS = {
-    *("p", "br", "hr", "h3", "h4", "h5", "h6", "em", "strong", "del", "a", "code", "pre", "blockquote"),
+    *("p", "br", "hr", "h2", "h3", "h4", "h5", "h6", "em", "strong", "del", "a", "code", "pre", "blockquote"),
     *("ul", "ol", "li", "table", "thead", "tbody", "tr", "th", "td"),
 }
 VOID = {"br", "hr"}
@@ -29,7 +29,7 @@ class Judge(HTMLParser):
         super().__init__()
         self.open: list[str] = []
         self.deepest = 0
-        self.level = 2
+        self.level = 1
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         assert tag in TAGS, tag
@@ -38,7 +38,7 @@ class Judge(HTMLParser):
             self.judge_attribute(tag, name, value or "")
         if tag == "a":
             assert ("rel", REL) in attrs
-        if re.fullmatch("h[3-6]", tag):
+        if re.fullmatch("h[2-6]", tag):
             assert int(tag[1]) <= self.level + 1, "a level of headings is left out"
             self.level = int(tag[1])
         if tag not in VOID:
@@ -52,6 +52,8 @@ class Judge(HTMLParser):
             assert value == REL
         elif (tag, name) == ("ol", "start"):
             assert value.isdecimal()
+        elif tag in {"code", "pre"}:
+            assert (name, value) == ("dir", "ltr")
         else:
             assert tag in {"th", "td"}, (tag, name)
             assert (name, value in {"left", "center", "right"}) == ("align", True), (name, value)
@@ -88,7 +90,10 @@ def judged(text: str) -> str:
     again = nh3.clean(
         html,
         tags=TAGS,
-        attributes={"a": {"href"}, "ol": {"start"}, "th": {"align"}, "td": {"align"}},
+        attributes={
+            **{"a": {"href"}, "ol": {"start"}, "th": {"align"}, "td": {"align"}},
+            **{"pre": {"dir"}, "code": {"dir"}},
+        },
         url_schemes={"https", "mailto"},
         link_rel=REL,
     )
@@ -119,7 +124,8 @@ def test_any_mixture_of_hostile_pieces_is_harmless(text: str) -> None:
 
 @pytest.mark.parametrize("name", LARGE)
 def test_text_that_grows_or_nests_without_end_is_bounded(name: str) -> None:
-    assert len(judged(LARGE[name])) <= MOST_HTML * 1.5  # nh3 adds `rel` to each link
+    most = LONGEST_CHARACTER * MOST_CHARACTERS
+    assert len(judged(LARGE[name])) <= most * 1.5  # nh3 adds `rel` to each link
 
 
 @pytest.mark.parametrize(
@@ -155,7 +161,7 @@ def test_the_longest_description_is_formatted() -> None:
     [
         ("a\\\nb\n***", "<p>a<br>\nb</p>\n<hr>\n"),
         ("5. a", '<ol start="5">\n<li>a</li>\n</ol>\n'),
-        ("```python\na < b\n```", "<pre><code>a &lt; b\n</code></pre>\n"),
+        ("```python\na < b\n```", '<pre dir="ltr"><code>a &lt; b\n</code></pre>\n'),
         ("> a ~~b~~", "<blockquote>\n<p>a <del>b</del></p>\n</blockquote>\n"),
         ("- [x] a", "<ul>\n<li>[x] a</li>\n</ul>\n"),
         ("a <b>b</b> <!-- c --> d", "<p>a b  d</p>\n"),
@@ -176,10 +182,10 @@ def test_a_table_keeps_its_alignment() -> None:
 @pytest.mark.parametrize(
     ("levels", "shown"),
     [
-        ([1, 2, 3], [3, 4, 5]),
-        ([1, 3, 6, 6], [3, 4, 5, 6]),
-        ([4, 1, 2], [3, 3, 4]),
-        ([6] * 5, [3, 4, 5, 6, 6]),
+        ([1, 2, 3], [2, 3, 4]),
+        ([1, 3, 6, 6], [2, 3, 4, 5]),
+        ([4, 1, 2], [2, 2, 3]),
+        ([6] * 6, [2, 3, 4, 5, 6, 6]),
     ],
 )
 def test_headings_stand_below_those_of_the_page_and_leave_out_no_level(
@@ -187,6 +193,10 @@ def test_headings_stand_below_those_of_the_page_and_leave_out_no_level(
 ) -> None:
     html = judged("\n\n".join("#" * level + " a" for level in levels))
     assert [int(level) for level in re.findall(r"<h(\d)>a</h\1>", html)] == shown
+
+
+def test_code_is_not_mirrored_in_a_text_from_right_to_left() -> None:
+    assert judged("اكتب `/play song`") == '<p>اكتب <code dir="ltr">/play song</code></p>\n'
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ def drawn() -> str:
     values = {
         **{"title": "T", "path": "/debug", "visitor": None, "notice": None, "sections": ()},
         **{"frame": "debug/frame.html", "sign_in": "/debug/sign-in", "home": "/debug", "home_link": "Back"},
-        **{"status": 404, "what": '<script>"x"', "why": "a & b", "what_to_do": "'", "wait_seconds": None},
+        **{"status": 403, "what": '<script>"x"', "why": "a & b", "what_to_do": "'", "wait_seconds": None},
         **{"may_sign_in": True, "look": None, "brand": DEFAULT_BRAND},
     }
     return load_drawing(OPERATORS).whole("error.html", values)

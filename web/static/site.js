@@ -3,8 +3,34 @@
   "use strict";
   document.documentElement.classList.add("scripted");
 
-  // A time of day is said by the clock of its reader.
-  for (const time of document.querySelectorAll("time[data-clock]")) time.textContent = new Date(time.dateTime).toLocaleTimeString(document.documentElement.lang, { timeStyle: "short" });
+  // Times are said by the clock of their reader: a time of day, and the exact time of a relative one.
+  const clocks = (part) => {
+    const said = (time, dateStyle) => new Date(time.dateTime).toLocaleString(document.documentElement.lang, { dateStyle, timeStyle: "short" });
+    for (const time of part.querySelectorAll("time[title$=' UTC']")) {
+      if ("clock" in time.dataset) time.textContent = said(time, time.dataset.clock || undefined);
+      time.title = said(time, "medium");
+    }
+  };
+  clocks(document);
+
+  // A part that is about to change is taken from its page again after some seconds. Such an answer is no text that
+  // becomes markup: Trusted Types let the browser read it.
+  const lookAgain = (part) => part.dataset.again && setTimeout(() => {
+    const asked = new XMLHttpRequest();
+    asked.open("GET", location.href);
+    asked.responseType = "document";
+    asked.addEventListener("loadend", () => {
+      const found = asked.response?.getElementById(part.id);
+      if (found) {
+        clocks(found);
+        part.dataset.again = found.dataset.again ?? "";
+        if (found.textContent !== part.textContent) part.replaceChildren(...found.childNodes);
+      }
+      if (found || !asked.response) lookAgain(part);
+    });
+    asked.send();
+  }, part.dataset.again * 1_000);
+  document.querySelectorAll("[data-again]").forEach(lookAgain);
 
   // A button copies a text. Where the browser forbids that, the text is selected, for the keyboard to copy.
   document.addEventListener("click", async (click) => {
@@ -20,6 +46,37 @@
       state.textContent = button.dataset.selected;
     }
   });
+
+  // A browser that can share asks how; any other shows the address to copy.
+  document.addEventListener("click", (click) => {
+    const button = click.target.closest("[data-share]");
+    if (!button || !navigator.share) return;
+    click.preventDefault();
+    navigator.share({ title: button.dataset.title, url: button.dataset.share }).catch(() => {});
+  });
+
+  // A letter presses a button of the review desk. It can be turned off, and fields keep their letters.
+  const keys = document.querySelector("[data-keys]");
+  if (keys) {
+    const turn = (isOn) => {
+      keys.setAttribute("aria-pressed", isOn);
+      for (const each of document.querySelectorAll("[data-key]")) each.toggleAttribute("aria-keyshortcuts", isOn) && each.setAttribute("aria-keyshortcuts", each.dataset.key);
+    };
+    const kept = () => { try { return localStorage.getItem("keys") !== "off"; } catch { return true; } };
+    turn(kept());
+    keys.addEventListener("click", () => {
+      turn(keys.getAttribute("aria-pressed") !== "true");
+      try { localStorage.setItem("keys", keys.getAttribute("aria-pressed") === "true" ? "on" : "off"); } catch { /* It is for this page alone, then. */ }
+    });
+    document.addEventListener("keydown", (press) => {
+      if (press.repeat || press.ctrlKey || press.altKey || press.metaKey || press.target.closest("input:not([type=checkbox]), select, textarea, [popover]")) return;
+      const button = document.querySelector(`[aria-keyshortcuts="${CSS.escape(press.key.toLowerCase())}"]`);
+      if (!button) return;
+      press.preventDefault();
+      button.click();
+      button.closest("details[open]")?.querySelector("fieldset button")?.focus();
+    });
+  }
 
   // Drafts: what is typed into a form stays in this browser until it is sent or discarded, or somebody else signs in.
   const fieldsOf = (form) => [...form.elements].filter((each) => each.matches("textarea, select, [name=version], input:not([type=hidden], [type=password])"));

@@ -29,10 +29,13 @@ def test_who_is_invited_finds_it_and_accepts(gateway: PeopleGateway, ben: Person
     invited(gateway)
     gateway.person(ADA)
     mine = ben.page("/me")
-    assert "Test bot : you are invited to be a co-owner" in words(mine)
+    assert "Test bot you are invited to be a co-owner" in words(mine)
     assert f'href="{HERE}"' in mine
     page = words(ben.page(HERE))
-    assert f"Ada, who owns bots {ADA} invites you to become a co-owner of Test bot ." in page
+    assert (
+        f"Ada, who owns bots ID {ADA} Ada, who owns bots invites you to become a co-owner of Test bot ."
+        in page
+    )
     assert "You are a co-owner now." in words(ben.acted(HERE, {"act": "join"}))
     assert gateway.done("GET", f"/manage/bots/{READY}")["extra_owners"] == [BEN]
     assert "Test bot has a new co-owner." in words(gateway.person(ADA).page("/me/notices"))

@@ -37,7 +37,13 @@ def signed_in(visitor: PeopleVisitor) -> bool:
 
 def test_the_page_says_what_is_asked_for_and_why(visitor: PeopleVisitor) -> None:
     page = words(visitor.page("/signin"))
-    for each in ("name and picture", "e-mail address", "not kept", "list of your servers", "one cookie"):
+    for each in (
+        "your name and your picture",
+        "e-mail address",
+        "not use or keep",
+        "list of your servers",
+        "one cookie",
+    ):
         assert each in page
 
 
@@ -297,7 +303,7 @@ def test_a_platform_that_says_when_it_may_be_asked_is_quoted(
     monkeypatch.setattr(ChatPlatform, "token", token)
     answer = visitor.sign_in_as()
     assert (answer.status_code, answer.headers["Retry-After"]) == (503, "8")
-    assert "The next attempt is possible in 8 seconds." in words(answer.text)
+    assert "You can try again in 8 seconds." in words(answer.text)
 
 
 @pytest.mark.parametrize(("path", "status"), [(TOKEN, 400), (ME, 503)])
@@ -338,12 +344,12 @@ def test_an_address_that_signs_in_too_often_has_to_wait(site: PeopleSite, visito
         visitor.come_back("/signin/callback?state=guess")
     visitor.keep(SIGN_IN, cookie)
     page = refused(visitor, back, 429, "Too many sign-ins came from your address.")
-    assert "The next attempt is possible in 5 min" in words(page)
+    assert "You can try again in 5 min" in words(page)
     for _ in range(ATTEMPTS.requests - 1):
         visitor.started()
     form = visitor.post("/signin")
     assert (form.status_code, int(form.headers["Retry-After"])) == (429, ATTEMPTS.window_seconds)
-    assert "That was too often" in form.text
+    assert "One moment, please" in form.text
     site.clock.advance(ATTEMPTS.window_seconds)
     assert visitor.sign_in_as().status_code == 303
 

@@ -2,12 +2,15 @@
 
 import json
 import re
+from datetime import datetime
 from typing import get_args
 
 import pytest
 
 from actions.history import ACTION_NAMES
+from core.clock import day_of
 from core.rows import AuditAction
+from pages.owner.overview import month_before
 from tests.support.gateways import BOT
 from tests.support.owned_listings import SERVER, TYPED, describe, list_bot, list_server
 from tests.support.page_visitor import words
@@ -29,38 +32,82 @@ def test_a_bot_in_review_has_its_place_and_the_time_since_which_it_waits(
     list_bot(gateway, BOT, owner=BEN)
     list_bot(gateway)
     shown = words(ada.page(HERE))
-    assert "State in review place 2, waiting since" in shown
+    assert "In review, place 2. Waiting since" in shown
     gateway.done("DELETE", f"/manage/bots/{BOT}")
-    assert "in review place 1" in words(ada.page(HERE))
+    assert "In review, place 1." in words(ada.page(HERE))
 
 
 def test_a_denied_bot_says_why_and_what_to_do(gateway: PeopleGateway, ada: Person) -> None:
     list_bot(gateway, decision="deny")
     page = ada.page(HERE)
-    assert "It is denied It is too quiet. Change the profile and send it again" in words(page)
-    assert f'href="{HERE}/profile"' in page
+    assert "It is denied It is too quiet. Change what the moderator named." in words(page)
+    assert f'<a class="button primary" href="{HERE}/profile">' in page
 
 
 def test_what_is_missing_is_said_until_it_is_there(gateway: PeopleGateway, ada: Person) -> None:
     list_bot(gateway, decision="approve")
-    assert json.loads(ada.get(HERE + ".json").content)["missing"] == ["ownership", "key", "webhook", "counts"]
-    shown = words(ada.page(HERE))
-    for said in (
-        "Prove that the bot is yours :",
-        "Create an API key :",
-        "Set a webhook :",
-        "Push the counts",
-    ):
-        assert said in shown
+    assert json.loads(ada.get(HERE + ".json").content)["missing"] == [
+        *("ownership", "key", "webhook", "counts", "support")
+    ]
     gateway.done("PUT", f"/manage/bots/{READY}/actual-server-count", {"server_count": 12})
     key = gateway.done("POST", f"/manage/bots/{READY}/keys", {"name": "tests"})["key"]
     gateway.done("PUT", f"/manage/bots/{READY}/webhook", {"url": "http://127.0.0.1:9/"})
     assert gateway.stats(key, {"server_count": 12, "command_count": 3}, bot=READY).status_code == 200
     shown = words(ada.page(HERE))
-    assert json.loads(ada.get(HERE + ".json").content)["missing"] == ["ownership"]
-    assert "Servers 12 Commands 3 Counts pushed" in shown
-    assert "Counts pushed –" not in shown
-    assert "Set a webhook :" not in shown
+    assert json.loads(ada.get(HERE + ".json").content)["missing"] == ["ownership", "support"]
+    assert "Servers 12 pushed" in shown
+    assert "Commands 3" in shown
+
+
+def test_the_next_step_is_one_button_until_all_is_done(gateway: PeopleGateway, ada: Person) -> None:
+    def step(person: Person = ada) -> str:
+        page = person.page(HERE)
+        assert page.count("button primary") <= 1
+        return words(page.partition('<h2 id="next">')[2].partition("</h2>")[0])
+
+    list_bot(gateway, extra=[BEN])
+    assert step() == "Prove that the bot is yours"
+    assert step(gateway.person(BEN)) == "Tell people how to get help", "a co-owner cannot prove it"
+    assert step(gateway.person(CLEO)) == "", "a moderator only looks"
+    gateway.done("POST", f"/manage/bots/{READY}/approve", {})
+    assert step() == "Make an API key"
+    key = shown_key(ada.post(HERE + "/keys", {"name": "production"}).text)
+    assert step() == "Set up the webhook"
+    gateway.done("PUT", f"/manage/bots/{READY}/webhook", {"url": "http://127.0.0.1:9/"})
+    assert step() == "Prove that the bot is yours"
+    describe(gateway, code_on(ada.page(HERE)))
+    ada.acted(HERE + "/prove")
+    assert step() == "Push your server count"
+    gateway.done("PUT", f"/manage/bots/{READY}/actual-server-count", {"server_count": 12})
+    assert gateway.stats(key, {"server_count": 12}, bot=READY).status_code == 200
+    assert step() == "Tell people how to get help"
+    ada.acted(HERE + "/profile", {**TYPED, "support_invite": "https://example.com/help"})
+    assert step() == "Everything is set up"
+    assert "6 of 6 done" in words(ada.page(HERE))
+    describe(gateway, "A bot.")
+
+
+def shown_key(page: str) -> str:
+    return page.partition('id="secret">')[2].partition("<")[0]
+
+
+def test_the_votes_of_the_month_are_compared_with_the_same_days_of_the_last_one(
+    gateway: PeopleGateway, ada: Person
+) -> None:
+    list_bot(gateway, decision="approve")
+    counts = {day_of(at("2025-05-31")): 90, day_of(at("2025-05-10")): 2, day_of(at("2025-04-30")): 50}
+    assert month_before(counts, day_of(at("2025-06-10"))) == 2
+    assert month_before(counts, day_of(at("2025-06-30"))) == 2
+    assert month_before({day_of(at("2025-02-28")): 7}, day_of(at("2025-03-31"))) == 7
+    gateway.done("POST", f"/manage/bots/{READY}/votes", {"user": BEN})
+    told = json.loads(ada.get(HERE + ".json").content)["votes"]
+    assert (told["votes_this_month"], told["votes_before"], told["rank"]) == (1, 0, 1)
+    assert "Votes this month 1 none on the same days last month" in words(ada.page(HERE))
+    assert f"#1 of {told['listings']} listed" in words(ada.page(HERE))
+
+
+def at(day: str) -> int:
+    return int(datetime.fromisoformat(f"{day}T00:00:00+00:00").timestamp() * 1_000)
 
 
 def test_the_history_says_who_did_what_and_calls_oneself_you(gateway: PeopleGateway, ada: Person) -> None:
@@ -69,11 +116,11 @@ def test_the_history_says_who_did_what_and_calls_oneself_you(gateway: PeopleGate
     gateway.clock.advance(1)
     gateway.done("POST", f"/manage/bots/{READY}/deny", {"reason": "<script>alert(1)</script>"})
     page = ada.page(HERE)
-    assert "submitted you" in words(page)
-    assert "denied the operator" in words(page)
+    assert "submitted · you" in words(page)
+    assert "denied: &lt;script&gt;alert(1)&lt;/script&gt; · the operator" in words(page)
     assert "<script>alert" not in page
     assert page.count("&lt;script&gt;alert(1)&lt;/script&gt;") == 2
-    assert "you" not in words(gateway.person(CLEO).page(HERE)).split("History")[1]
+    assert "you" not in words(gateway.person(CLEO).page(HERE)).split("Recently")[1].split("About")[0]
 
 
 def test_the_json_says_the_same_to_those_who_may_see_it(gateway: PeopleGateway, ada: Person) -> None:

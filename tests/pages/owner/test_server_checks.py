@@ -51,17 +51,17 @@ def test_a_failing_listing_says_when_it_is_hidden_and_its_owner_has_a_notice(gat
     ada.acted(CHECK)
     text = words(ada.page(HERE))
     assert "Moderators need a second factor not met" in text
-    assert "If that stays so, it is hidden at" in text
+    assert "It does not meet every condition any more If that stays so, it is hidden in 1 day" in text
     assert "does not meet every condition any more" in words(ada.page("/me/notices"))
     gateway.clock.advance(2 * 86_400)
     ada = reader(gateway)
     ada.acted(CHECK)
     text = words(ada.page(HERE))
     assert "It is hidden" in text
-    assert "found failing" in text
-    assert "hidden you Moderators need a second factor" in text
+    assert "found failing: Moderators need a second factor" in text
+    assert "hidden: Moderators need a second factor · you" in text
     assert "is hidden until it meets every condition again" in words(ada.page("/me/notices"))
-    assert "hidden" in words(ada.page("/me"))
+    assert "Hidden: it does not meet every condition." in words(ada.page("/me"))
     gateway.stand_in.change_server(GOOD_SERVER, mfa_level=1)
     ada.acted(CHECK)
     assert shown(gateway)["eligibility"]["hidden_since"] is None

@@ -54,11 +54,11 @@ def test_the_servers_that_i_may_manage_are_shown_with_icon_name_members_and_cond
 ) -> None:
     page = ada.page(NEW)
     text = words(page)
-    assert "Ada&#39;s workshop 1,250 no none fails so far" in text
-    assert "A small circle 12 no not met" in text
+    assert "Ada&#39;s workshop 1,250 none fails so far Choose" in text
+    assert "A small circle 12 not met Choose" in text
     assert "Emil&#39;s garden" in text
     assert "Emil&#39;s attic" not in text
-    assert f'<img src="{gateway.stand_in.url}/icons/{GOOD_SERVER}/' in page
+    assert f'src="{gateway.stand_in.url}/icons/{GOOD_SERVER}/' in page
     assert "Not here? You need the permission Manage Server there." in text
 
 
@@ -91,7 +91,7 @@ def test_a_list_that_the_platform_does_not_give_fails_no_sign_in_and_is_said(
 ) -> None:
     gateway.stand_in.goes_wrong("/users/@me/guilds", fault)
     text = words(reader(gateway).page(NEW))
-    assert "The chat platform gives no answer that can be used right now" in text
+    assert "The chat platform does not answer" in text
     assert "Check again" in text
 
 
@@ -107,21 +107,21 @@ def test_nothing_of_the_list_is_in_the_journal(gateway: PeopleGateway) -> None:
 # -- The conditions ---------------------------------------------------------------------------------------
 
 
-def test_the_chosen_server_is_shown_with_have_and_need_of_each_line(ada: Person) -> None:
+def test_the_chosen_server_is_shown_with_each_condition(ada: Person) -> None:
     text = words(ada.page(f"{NEW}?id={GOOD_SERVER}"))
-    assert "Members met 1,250 at least 100" in text
-    assert "Moderators need a second factor met yes yes" in text
-    assert "NSFW channels that it must not have met 0 no such channel" in text
+    assert "Members met Age in days met" in text
+    assert "Moderators need a second factor met" in text
+    assert "NSFW channels that it must not have met" in text
     assert "Send for review" in text
 
 
 @pytest.mark.parametrize(
     ("server", "line"),
     [
-        (SMALL, "Members not met 12 at least 100"),
-        (SMALL, "An icon of its own not met no yes"),
-        (OPEN_NSFW, "NSFW channels that it must not have not met 1: after-dark no such channel"),
-        (NO_SECOND_FACTOR, "Moderators need a second factor not met no yes"),
+        (SMALL, "Members It has 12, and needs 100. not met"),
+        (SMALL, "An icon of its own not met"),
+        (OPEN_NSFW, "NSFW channels that it must not have It has after-dark. not met"),
+        (NO_SECOND_FACTOR, "Moderators need a second factor not met"),
     ],
 )
 def test_a_server_that_fails_is_refused_with_the_line(
@@ -140,7 +140,7 @@ def test_what_only_the_bot_sees_is_unknown_without_it_and_a_link_adds_it(
     gateway: PeopleGateway, ada: Person
 ) -> None:
     page = ada.page(f"{NEW}?id={WITHOUT_BOT}")
-    assert "Moderators need a second factor unknown unknown yes" in words(page)
+    assert "Moderators need a second factor unknown" in words(page)
     assert f"{gateway.stand_in.authorize_url}?client_id=" in page
     assert "Add our bot" in page
     assert ada.post(NEW, {**TYPED, "id": WITHOUT_BOT}).status_code == 303
@@ -204,20 +204,20 @@ def test_a_list_that_is_too_old_loses_nothing_that_was_typed(gateway: PeopleGate
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ({"description": "x" * 257}, "string should have at most 256 characters"),
-        ({"keywords": "\n".join("abcdef")}, "list should have at most 5 items"),
-        ({"keywords": "x" * 33}, "string should have at most 32 characters"),
-        ({"category": "Moderation"}, "input should be"),
-        ({"webhook_url": "https://receiver.example/votes"}, "platform&#39;s webhook URL"),
-        ({"webhook_url": "no address"}, "must be plain ASCII without spaces"),
-        ({"webhook_url": CHAT_URL, "language": "tlh"}, "input should be"),
+        ({"description": "x" * 257}, "Shorten this to 256 characters at most."),
+        ({"keywords": "\n".join("abcdef")}, "These are 6. Leave 5 at most."),
+        ({"keywords": "x" * 33}, "Shorten this to 32 characters at most."),
+        ({"category": "Moderation"}, "Choose one of the offered values."),
+        ({"webhook_url": "https://receiver.example/votes"}, "This is no webhook of a chat platform."),
+        ({"webhook_url": "no address"}, "This address has a space or a special character."),
+        ({"webhook_url": CHAT_URL, "language": "tlh"}, "Choose one of the offered values."),
     ],
 )
 def test_a_field_that_is_wrong_comes_back_with_its_reason_and_all_that_was_typed(
     gateway: PeopleGateway, ada: Person, change: dict[str, str], why: str
 ) -> None:
     sent = ada.post(NEW, {**TYPED, **change})
-    assert (sent.status_code, why in words(sent.text).lower() or why in words(sent.text)) == (400, True)
+    assert (sent.status_code, why in words(sent.text)) == (400, True)
     assert f'aria-describedby="{[*change][-1]}-problem' in sent.text
     assert "Ada&#39;s workshop" in sent.text
     assert gateway.operate("GET", f"/manage/servers/{GOOD_SERVER}").status_code == 404
@@ -236,7 +236,7 @@ def test_whoever_sends_the_form_twice_is_led_on_and_anybody_else_is_told(
 ) -> None:
     for _ in range(2):
         assert f"/servers/{MANAGED}/manage" in ada.post(NEW, {**TYPED, "id": MANAGED}).headers["Location"]
-    assert "yes" in words(ada.page(NEW))
+    assert "listed yours" in words(ada.page(NEW))
     gateway.done("DELETE", f"/manage/servers/{MANAGED}")
     own = {**TYPED, "id": MANAGED, "keywords": [], "owner_id": CLEO}
     gateway.done("POST", "/manage/servers", own)

@@ -4,20 +4,25 @@ A walk goes over every state of a listing, every visitor, and every place where 
 """
 
 from functools import partial
+from hashlib import md5
 from typing import Literal, get_args
+from urllib.parse import quote
 from xml.etree import ElementTree
 
 import pytest
 
 from core.actors import GATEWAY, OPERATOR
+from core.rows import InviteCheck
 from grammars.patterns import is_snowflake
+from listings.invites import checked
+from pages.public.listing import spark_line
 from people.quarantine import impose
 from tests.support.co_owners import let_join
 from tests.support.coroutines import run, until
 from tests.support.gateways import BOT, BOT_SUBMISSION, SERVER, SERVER_SUBMISSION
 from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, Person
-from tests.support.platform_stand_in import ADA, BEN, CLEO, DAN, READY
+from tests.support.platform_stand_in import ADA, BEN, CLEO, DAN, GOOD_SERVER, READY
 from tests.support.slots_set import eligibility_checked
 
 Case = Literal[
@@ -178,14 +183,15 @@ def test_an_address_of_plain_http_is_no_link(gateway: PeopleGateway) -> None:
 def test_a_letter_stands_for_the_icon_until_the_platform_has_told_of_one(gateway: PeopleGateway) -> None:
     here, stranger = approve(gateway), gateway.person(None)
     unknown = bring(gateway, "bots", "approved")
-    assert 'data-letter="Z"' in stranger.page(unknown)
+    assert 'aria-hidden="true">Z</span>' in stranger.page(unknown)
     assert stranger.get(f"{unknown}.json").json()["icon_url"] is None
     stranger.page(here)
     run(until(lambda: stranger.get(f"{here}.json").json()["icon_url"]))
     address = stranger.get(f"{here}.json").json()["icon_url"]
     assert address.startswith(f"{gateway.stand_in.url}/app-icons/{READY}/")
     assert f'src="{address}"' in stranger.page(here)
-    assert f'<meta property="og:image" content="{address}">' in stranger.page(here)
+    assert address.endswith("?size=128")
+    assert f'srcset="{address.replace("128", "256")} 2x"' in stranger.page(here)
     assert f'src="{address}"' in stranger.page("/bots?sort=newest")
 
 
@@ -234,11 +240,176 @@ def test_the_json_is_that_of_the_page(gateway: PeopleGateway) -> None:
         "id": READY,
         **{name: BOT_SUBMISSION[name] for name in ("name", "short_description", "description", "categories")},
         **dict.fromkeys(("server_count", "command_count", "counts_updated_at", "support_url")),
+        **dict.fromkeys(("website_url", "source_url", "privacy_url")),
+        "tags": [],
+        "commands": [],
         "votes": 0,
         "votes_this_month": 0,
+        "rank_this_month": None,
+        "author": {
+            "id": ADA,
+            "name": "Ada, who owns bots",
+            "avatar_url": f"{gateway.stand_in.url}/avatars/{ADA}/{md5(b'ada').hexdigest()}.png?size=128",
+        },
         "listed_at": gateway.clock.now_ms(),
         "updated_at": gateway.clock.now_ms(),
         "icon_url": gateway.person(None).get(f"{here}.json").json()["icon_url"],
         "invite_url": f"{gateway.stand_in.authorize_url}?client_id={READY}&scope=bot+applications.commands",
         "state": "approved",
     }
+
+
+def test_the_links_of_a_bot_name_their_hosts(gateway: PeopleGateway) -> None:
+    links = {
+        "website": "https://bot.example/",
+        "source": "https://code.example/bot",
+        "privacy": "https://bot.example/privacy",
+    }
+    here = approve(gateway, **links)
+    page = gateway.person(None).page(here)
+    for address in links.values():
+        assert f'<a href="{address}" rel="nofollow ugc noopener">' in page
+    assert "Web site bot.example" in words(page)
+    assert "Source code code.example" in words(page)
+    shown = gateway.person(None).get(f"{here}.json").json()
+    assert {name: shown[f"{name}_url"] for name in links} == links
+
+
+def test_a_tag_leads_to_the_listings_with_it(gateway: PeopleGateway) -> None:
+    here = approve(gateway, tags=["Lo Fi", "C++"])
+    stranger = gateway.person(None)
+    assert stranger.get(f"{here}.json").json()["tags"] == ["lo-fi", "c++"]
+    assert 'href="/bots?keyword=lo-fi"' in stranger.page(here)
+    for word in ("lo-fi", "Lo Fi", "ＬＯ－ＦＩ"):
+        found = stranger.get(f"/bots.json?keyword={quote(word)}").json()["listings"]
+        assert [(each["id"], each["keywords"]) for each in found] == [(READY, ["lo-fi", "c++"])], word
+
+
+def test_a_tab_is_there_if_it_has_something_to_show(gateway: PeopleGateway) -> None:
+    here, stranger = approve(gateway), gateway.person(None)
+    assert 'class="tabs"' not in stranger.page(here)
+    for tab in ("commands", "votes"):
+        assert stranger.get(f"{here}/{tab}").status_code == 404
+    here = approve(gateway, commands=["/play song: Plays a song: at once", "/skip: Skips it"])
+    gateway.cast(BEN, f"/manage{here}")
+    for path in (here, f"{here}/commands", f"{here}/votes"):
+        page = stranger.page(path)
+        assert page.count('aria-current="page"') == 1
+        assert f'<a href="{path}" aria-current="page">' in page
+    commands = words(stranger.page(f"{here}/commands"))
+    assert "/play song Plays a song: at once /skip Skips it" in commands
+    votes = stranger.get(f"{here}/votes.json").json()
+    assert (votes["votes"], votes["votes_this_month"], len(votes["days"])) == (1, 1, 30)
+    assert [each["votes"] for each in votes["days"]] == [0] * 29 + [1]
+    gateway.operate("POST", f"/manage{here}/withdraw", {"reason": "It is silent."})
+    for tab in ("/commands", "/votes", "/votes.json"):
+        assert stranger.get(here + tab).status_code == 404
+    assert gateway.person(ADA).get(f"{here}/commands").status_code == 200
+
+
+def test_the_rank_of_the_month_is_the_place_by_its_votes(gateway: PeopleGateway) -> None:
+    here, other = approve(gateway), bring(gateway, "bots", "approved")
+    stranger = gateway.person(None)
+
+    def rank_is(*ranks: int | None) -> bool:
+        gateway.clock.advance(10)  # an order is made again after some seconds
+        shown = [stranger.get(f"{path}.json").json()["rank_this_month"] for path in (here, other)]
+        return shown == [*ranks]
+
+    run(until(lambda: rank_is(None, None)))
+    gateway.cast(BEN, f"/manage{other}")
+    run(until(lambda: rank_is(None, 1)))
+    for user in (BEN, CLEO):
+        gateway.cast(user, f"/manage{here}")
+    run(until(lambda: rank_is(1, 2)))
+    assert "#1" in words(stranger.page(here))
+
+
+@pytest.mark.parametrize(
+    ("counts", "points"),
+    [((0, 0, 0), ""), ((0, 2, 1), "0.0,26.0 50.0,2.0 100.0,14.0"), ((3, 3), "0.0,2.0 100.0,2.0")],
+)
+def test_the_line_of_votes_goes_through_each_day(counts: tuple[int, ...], points: str) -> None:
+    assert spark_line(counts) == points
+
+
+def test_the_page_can_be_shared_and_reported(gateway: PeopleGateway) -> None:
+    page = gateway.person(None).page(approve(gateway))
+    assert f'href="/bots/{READY}/report"' in page
+    assert f'<code id="address">{gateway.base_url}/bots/{READY}</code>' in page
+
+
+def joinable(gateway: PeopleGateway, **profile: object) -> str:
+    """Approve a server that the stand-in knows, and return its path."""
+    here = f"/servers/{GOOD_SERVER}"
+    gateway.operate("DELETE", f"/manage{here}")
+    form = {**SERVER_SUBMISSION, "id": GOOD_SERVER, "owner_id": ADA, "invite": "server-1", **profile}
+    gateway.done("POST", "/manage/servers", form)
+    gateway.done("POST", f"/manage{here}/approve", {})
+    return here
+
+
+def test_join_is_the_first_button_of_a_server_with_a_valid_invite(gateway: PeopleGateway) -> None:
+    here, stranger = joinable(gateway), gateway.person(None)
+    address = f"{gateway.stand_in.url}/join/server-1"
+    page, shown = stranger.page(here), stranger.get(f"{here}.json").json()
+    primary = f'<a class="button primary large" href="{address}" rel="nofollow noopener">Join</a>'
+    assert primary in page
+    assert "180 online 1,250 members" in words(page)
+    assert shown["invite_url"] == address
+    assert (shown["approximate_member_count"], shown["approximate_presence_count"]) == (1_250, 180)
+    assert shown["counts_updated_at"] == gateway.clock.now_ms()
+
+
+def test_a_server_without_an_invite_has_no_button_to_join(gateway: PeopleGateway) -> None:
+    here, stranger = joinable(gateway, invite=None), gateway.person(None)
+    assert ">Join<" not in stranger.page(here)
+    shown = stranger.get(f"{here}.json").json()
+    assert (shown["invite_url"], shown["approximate_member_count"]) == (None, None)
+
+
+def test_join_is_hidden_while_the_invite_is_broken(gateway: PeopleGateway) -> None:
+    here, stranger = joinable(gateway), gateway.person(None)
+    broken = InviteCheck("server-1", gateway.clock.now_ms(), "gone")
+    ledger = gateway.gateway.ledger
+    events = checked(ledger.state, here[1:], broken, gateway.clock.now_ms(), by=GATEWAY)
+    gateway.on_loop(partial(ledger.commit, events))
+    assert ">Join<" not in stranger.page(here)
+    assert stranger.get(f"{here}.json").json()["invite_url"] is None
+    assert "does not work any more" in words(gateway.person(ADA).page("/me/notices"))
+    gateway.stand_in.change_invite("second-1", GOOD_SERVER)
+    form = {**SERVER_SUBMISSION, "owner_id": ADA, "invite": "second-1"}
+    del form["id"]
+    gateway.done("PUT", f"/manage{here}", form)
+    assert ">Join<" in stranger.page(here)
+
+
+def test_the_author_leads_to_all_public_listings_of_the_owner(gateway: PeopleGateway) -> None:
+    here = approve(gateway)
+    server = joinable(gateway)
+    bring(gateway, "bots", "in review")
+    stranger = gateway.person(None)
+    gateway.person(ADA)
+    assert f'<a href="/users/{ADA}"><bdi>Ada, who owns bots</bdi></a>' in stranger.page(here)
+    shown = stranger.get(f"/users/{ADA}.json").json()
+    assert (shown["name"], shown["id"]) == ("Ada, who owns bots", ADA)
+    refs = {f"/{each['kind']}/{each['id']}" for each in shown["listings"]}
+    assert {here, server} <= refs
+    assert f"/bots/{BOT}" not in refs
+    page = stranger.page(f"/users/{ADA}")
+    for ref in refs:
+        assert f'href="{ref}"' in page
+
+
+def test_an_owner_who_has_never_signed_in_has_no_page(gateway: PeopleGateway) -> None:
+    stranger = gateway.person(None)
+    here = f"/bots/{READY}"
+    gateway.operate("DELETE", f"/manage{here}")
+    gateway.done("POST", "/manage/bots", {**BOT_SUBMISSION, "id": READY, "owner_id": NOT_THERE})
+    gateway.done("POST", f"/manage{here}/approve", {})
+    assert stranger.get(f"{here}.json").json()["author"] is None
+    assert "/users/" not in stranger.page(here)
+    gateway.person(BEN)
+    for user in (NOT_THERE, BEN, "x"):
+        assert stranger.get(f"/users/{user}").status_code == 404
+        assert stranger.get(f"/users/{user}.json").status_code == 404

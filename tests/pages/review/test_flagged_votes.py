@@ -39,7 +39,7 @@ def flagged(gateway: PeopleGateway) -> list[Any]:
 
 
 def test_moderators_see_flagged_votes_the_newest_first_with_the_rule_in_words(crowd: PeopleGateway) -> None:
-    assert "No vote is flagged." in crowd.person(CLEO).page(FLAGS)
+    assert "No vote is flagged" in crowd.person(CLEO).page(FLAGS)
     for user in (BEN, EMIL):
         crowd.clock.advance(1)
         crowd.person(user).acted(VOTE)
@@ -51,7 +51,7 @@ def test_moderators_see_flagged_votes_the_newest_first_with_the_rule_in_words(cr
     cleo = crowd.person(CLEO)
     page = cleo.page(FLAGS)
     assert "Many accounts voted from its address." in words(page)
-    assert page.index(EMIL) < page.index(BEN)
+    assert words(page).index("Emil") < words(page).index("Ben")
     assert f'href="{FLAGS}"' in cleo.page("/review")
 
 

@@ -24,7 +24,11 @@ BOT_PATH, SERVER_PATH = f"/manage/bots/{BOT}", f"/manage/servers/{SERVER}"
 POLICY = {"requests": 1, "window_seconds": 1}
 BOT_EDIT = {name: value for name, value in BOT_SUBMISSION.items() if name != "id"}
 SERVER_EDIT = {name: value for name, value in SERVER_SUBMISSION.items() if name != "id"}
-OPTIONAL: dict[str, Any] = {"support_invite": None}
+OPTIONAL: dict[str, Any] = {
+    **dict.fromkeys(("support_invite", "website", "source", "privacy")),
+    "tags": [],
+    "commands": [],
+}
 BODIES: dict[tuple[str, str], dict[str, Any]] = {
     ("PATCH", STATS): {"server_count": 1_000, "command_count": 5},
     ("POST", "/manage/bots"): {**BOT_SUBMISSION, "id": OTHER_BOT, **OPTIONAL, "extra_owners": []},
@@ -39,8 +43,8 @@ BODIES: dict[tuple[str, str], dict[str, Any]] = {
     ("POST", f"{BOT_PATH}/keys/none/rotate"): {"overlap_seconds": 5},
     ("PUT", f"{BOT_PATH}/actual-server-count"): {"server_count": 5},
     ("PUT", f"{BOT_PATH}/limits"): {"stats": POLICY, "voters": POLICY},
-    ("POST", "/manage/servers"): {**SERVER_SUBMISSION, "id": OTHER_BOT},
-    ("PUT", SERVER_PATH): SERVER_EDIT,
+    ("POST", "/manage/servers"): {**SERVER_SUBMISSION, "id": OTHER_BOT, "invite": None},
+    ("PUT", SERVER_PATH): {**SERVER_EDIT, "invite": None},
     ("PUT", f"{SERVER_PATH}/webhook"): {"url": "http://127.0.0.1:9/", "token": "t", "language": None},
     ("POST", f"{SERVER_PATH}/webhook/secret/rotate"): {"overlap_seconds": 5},
     ("POST", f"{SERVER_PATH}/webhook/test"): {"user": USER},

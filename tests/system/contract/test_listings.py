@@ -54,6 +54,11 @@ def test_a_bot_is_submitted_with_its_fields_and_is_in_review(gateway: ThreadGate
         "extra_owners": [],
         "invited": [OWNERS[0]],
         "support_invite": "https://chat.example/i",
+        "website": None,
+        "source": None,
+        "privacy": None,
+        "tags": [],
+        "commands": [],
         "state": "in_review",
         "reason": None,
         "created_at": now_ms,
@@ -79,6 +84,7 @@ def test_a_server_is_submitted_with_its_fields_and_is_in_review(gateway: ThreadG
     assert response.json() == {
         "success": True,
         **SERVER_SUBMISSION,
+        "invite": None,
         "state": "in_review",
         "reason": None,
         "created_at": now_ms,
@@ -88,6 +94,7 @@ def test_a_server_is_submitted_with_its_fields_and_is_in_review(gateway: ThreadG
         "hand_over": None,
         "change": None,
         "eligibility": None,
+        "invite_check": None,
     }
 
 

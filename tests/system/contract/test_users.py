@@ -357,7 +357,7 @@ def test_an_act_that_there_is_not_is_400(served: Served, method: str) -> None:
     refused = served.operate(method, f"{ONE}/quarantines/sleep", {"reason": "Why."})
 
     assert wrong_fields(refused) == {"act"}
-    assert refused.json()["fields"] == {"act": "must be one of sign_in, submit, vote"}
+    assert refused.json()["fields"] == {"act": "must be one of sign_in, submit, vote, report"}
 
 
 @pytest.mark.parametrize("path", [BOT_PATH, f"/manage/servers/{SERVER}"], ids=["bot", "server"])

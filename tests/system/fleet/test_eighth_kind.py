@@ -245,12 +245,10 @@ def test_every_list_goes_on_behind_it(fleet: Fleet) -> None:
         fleet.rome.done("DELETE", f"/manage/stickers/{sticker}")
     ben = person(fleet.rome, BEN)
     assert ben.post(f"/stickers/{stickers[0]}/vote").status_code == 303
-    assert ben.get(f"/me/votes.json?after=1.stickers/{stickers[0]}").json()["votes"] == []
+    assert ben.get(f"/me/votes.json?after={10**15 - 1}.stickers/{stickers[0]}").json()["votes"] == []
 
 
-@pytest.mark.parametrize(
-    "tab", ["", ".json", "/votes", "/profile", "/webhook", "/webhook/settings", "/owners", "/danger"]
-)
+@pytest.mark.parametrize("tab", ["", ".json", "/votes", "/profile", "/webhook", "/owners", "/danger"])
 def test_its_owner_manages_it(fleet: Fleet, tab: str) -> None:
     sticker = approved(fleet.rome)
     ada = person(fleet.rome, ADA)

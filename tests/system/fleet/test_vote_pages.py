@@ -28,7 +28,7 @@ HOME = "http://127.0.0.1:1"
 """The public address of all nodes. Nothing goes there in these tests."""
 VOTE, TWIN = f"/bots/{BOT}/vote", f"/bots/{BOT}/vote.json"
 VOTERS = [str(700_000_000_000_000_000 + number) for number in range(50)]
-FRAGMENT = {"HX-Request": "true", "HX-Request-Type": "partial", "HX-Target": "div#told"}
+THANKS = f"{VOTE}?from=vote"
 AT_ONCE = 10
 CUT_BY = 20
 """The voter at whose turn Redis is cut off."""
@@ -87,7 +87,7 @@ def browser(node: ThreadNode, user: str) -> PageVisitor:
 def look(tab: PageVisitor, *, is_first: bool) -> None:
     """Ask for all that a browser asks for to show the page, and for what a script in it asks for."""
     files = re.findall('(?:src|href)="(/static/[^"]+)"', tab.page(VOTE)) if is_first else []
-    for answer in (*map(tab.get, {TWIN, *files}), tab.get(VOTE, **FRAGMENT)):
+    for answer in (*map(tab.get, {TWIN, *files}), tab.get(THANKS)):
         assert answer.status_code == 200, answer.url
 
 

@@ -16,11 +16,12 @@ from core.clock import SystemClock
 from gateway.delivery import open_platform
 from settings.model import Settings, load_settings
 from tests.support.coroutines import run
-from tests.support.cutting_proxy import held_port
+from tests.support.cutting_proxy import held_port, held_ports
 from tests.support.gateways import ROOT, WAIT_SECONDS, Client, eventually
 from tests.support.platform_stand_in import CLEO, decided_at
 from tests.support.programs import children, command_lines
 
+BETWEEN = 10
 SIGN_IN = new_sign_in(bytes(range(64)))
 GREETING = re.compile(
     r"^A stand-in for the chat platform answers at (http://127\.0\.0\.1:\d+)\.", re.MULTILINE
@@ -30,20 +31,26 @@ GREETING = re.compile(
 class Pair(Client):
     """The command of `make run` with its own ports and folder."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, is_moved: bool = False) -> None:
+        """`is_moved` gives the port of the gateway by its variable alone."""
         super().__init__()
-        self._held = held_port()
-        port = self._held.getsockname()[1]
+        self._held = held_ports(BETWEEN) if is_moved else [held_port()]
+        port = self._held[0].getsockname()[1]
         self.base_url = f"http://127.0.0.1:{port}"
         self._log = folder / "log"
         made = re.search(r"python (examples/with_chat_platform\.py.*)", (ROOT / "Makefile").read_text())
         assert made is not None
-        own = ["--port", str(port), "--platform-port", "0", "--data-dir", str(folder / "data")]
+        own = ["--data-dir", str(folder / "data")]
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("VOTEGATE_")}
+        if is_moved:
+            environment["VOTEGATE_SERVER__PORT"] = str(port)
+        else:
+            own += ["--port", str(port), "--platform-port", "0"]
         with self._log.open("wb") as output:
             self.process = subprocess.Popen(
                 [sys.executable, *made[1].split(), *own],
                 cwd=ROOT,
-                env={name: value for name, value in os.environ.items() if not name.startswith("VOTEGATE_")},
+                env=environment,
                 stdout=output,
                 stderr=subprocess.STDOUT,
             )
@@ -82,7 +89,8 @@ class Pair(Client):
             self.process.send_signal(signal.SIGINT)
             self.process.wait(WAIT_SECONDS)
         self.session.close()
-        self._held.close()
+        for each in self._held:
+            each.close()
 
 
 @pytest.fixture
@@ -123,6 +131,17 @@ def test_both_answer_the_gateway_knows_the_stand_in_and_ctrl_c_ends_both(pair: P
 
     assert run(signed_in()) == CLEO
     ended_by(pair, signal.SIGINT)
+
+
+def test_the_variable_of_the_gateways_port_moves_the_stand_in_too(tmp_path: Path) -> None:
+    pair = Pair(tmp_path, is_moved=True)
+    try:
+        pair.started()
+        gateway, platform = (urlsplit(each).port for each in (pair.base_url, pair.platform_url))
+        assert gateway is not None
+        assert platform == gateway + BETWEEN
+    finally:
+        pair.close()
 
 
 def test_the_end_of_the_terminal_ends_both(pair: Pair) -> None:

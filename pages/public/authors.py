@@ -1,0 +1,66 @@
+"""The page of an author: a user with public listings, and all of these.
+
+Invariant: a user without a public listing is answered like one who does not exist. The name and the picture
+are those of the last sign-in.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from actions.views import Success, UserId, View
+from chatplatform.answers import avatar_url
+from core.user_rows import user_ref
+from grammars.patterns import is_snowflake
+from languages.refusals import Refusal
+from languages.texts import Text
+from pages.page import AnyPage, Page, PageCall, Shown
+from pages.public.lists import CACHED, PublicCard, cards
+
+MOST_LISTED = 200
+"""The listings of an author that are shown, in the order of their votes of this month."""
+
+
+class Author(View):
+    """The owner of a listing, as everybody sees one who has signed in."""
+
+    id: UserId
+    name: str
+    avatar_url: str
+
+
+class PublicAuthor(Success):
+    """An author with all public listings."""
+
+    id: UserId
+    name: str
+    avatar_url: str
+    listings: tuple[PublicCard, ...]
+
+
+def author_of(page: PageCall, user_id: str) -> Author | None:
+    """Return the author; None for a user who has never signed in."""
+    row = page.call.state.users.get(user_ref(user_id))
+    if row is None or row.profile is None:
+        return None
+    picture = avatar_url(page.site.addresses.cdn_url, user_id, row.profile.avatar)
+    return Author(id=user_id, name=row.profile.shown_name, avatar_url=picture)
+
+
+def show(page: PageCall) -> Shown[PublicAuthor]:
+    """Show an author. Raises Refusal for a user without public listings."""
+    user_id = page.call.ids[0]
+    author = author_of(page, user_id) if is_snowflake(user_id) else None
+    entries = page.site.public.catalogue.entries
+    refs = [ref for ref in page.call.tools.ownership.refs_of(user_id) if ref in entries]
+    if author is None or not refs:
+        raise Refusal("no_such_user")
+    found = sorted(cards(page, refs), key=lambda each: (-each.votes_this_month, each.name))[:MOST_LISTED]
+    value = PublicAuthor(id=author.id, name=author.name, avatar_url=author.avatar_url, listings=tuple(found))
+    html: Mapping[str, Any] = {
+        "about": Text("The bots and servers of {name}.", name=author.name),
+        "votes": sum(each.votes for each in found),
+    }
+    return Shown(value, author.name, html, cached=CACHED)
+
+
+AUTHOR: AnyPage = Page(path="/users/{id}", template="public_author", visitors="anyone", show=show)

@@ -1,0 +1,51 @@
+"""The platform of `make demo`, served beside a stand-in that knows it."""
+
+import json
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+from demo.folder import write_folder
+from demo.known import known
+from demo.plan import Planned
+from tests.support.cutting_proxy import held_port
+from tests.support.people_gateway import PeopleGateway, site_settings
+from tests.support.platform_stand_in import BOT_TOKEN, standing_in
+
+SEED = 1
+
+
+class DemoSite(PeopleGateway):
+    listings: dict[str, Planned]
+    """The listings by their names."""
+
+    def ref(self, name: str) -> str:
+        return self.listings[name].ref
+
+
+@contextmanager
+def demo_site(folder: Path, **own: object) -> Iterator[DemoSite]:
+    """Serve the demo in this process. Its clock stands still at the end of its story."""
+    held = held_port()
+    port = held.getsockname()[1]
+    public_url = f"http://127.0.0.1:{port}"
+    told = folder / "known.json"
+    with standing_in(f"{public_url}/signin/callback") as stand_in:
+        settings = {"server.port": port, **site_settings(public_url, stand_in)}
+        site = DemoSite(folder / "data", **{**settings, "chat_platform.bot_token": BOT_TOKEN, **own})
+        receiver_url = f"{stand_in.url}/stand-in/receiver"
+        with ThreadPoolExecutor(1) as thread:  # Playwright has an event loop in this one
+            writing = thread.submit(
+                write_folder, folder / "data", SEED, site.settings, site.clock, receiver_url
+            )
+            story = writing.result()
+        site.stand_in, site.listings = stand_in, {each.name: each for each in story.listings}
+        told.write_text(json.dumps(known(story.listings)))
+        stand_in.learn(told)
+        try:
+            site.start()
+            yield site
+        finally:
+            site.stop()
+            held.close()
