@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections.abc import Awaitable, Callable, Iterable
 from typing import cast
 
-from core.clock import Clock, day_of
+from core.clock import Clock, day_of, month_of_day
 from search.list_orders import ListOrder, ListOrders, OrderingSnapshot
 from search.paging import ListPage
 
@@ -46,9 +46,10 @@ class ListKeeper:
         """Return the place that a listing with so many votes has in an order by votes, and the total of the
         list; None if the order is not made yet. Listings with equal votes share a place."""
         day, now_ns = day_of(self._clock.now_ms()), self._clock.monotonic_ns()
-        snapshot, is_due = self._orders.newest(order, day, now_ns)
+        _, is_due = self._orders.newest(order, day, now_ns)
         if is_due:
             self._want(order)
+        snapshot = self._orders.last(order, month_of_day(day))
         if snapshot is None:
             return None
         sort_keys = cast("array[int]", snapshot.sort_keys)

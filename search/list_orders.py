@@ -250,6 +250,11 @@ class ListOrders:
         is_shown = is_of_now and not (is_due and age >= STALE_SECONDS * slow)
         return (snapshot if is_shown else None), is_due or not is_shown
 
+    def last(self, order: ListOrder, month: int) -> OrderingSnapshot | None:
+        """Return the newest snapshot of a month, however old it is."""
+        snapshot = self._newest.get(order)
+        return snapshot if snapshot is not None and month_of_day(snapshot.day) == month else None
+
     def page(
         self, newest: OrderingSnapshot, after: str | None, limit: int, now_ns: int
     ) -> tuple[ListPage[str], int]:

@@ -117,7 +117,7 @@ def badge(page: PageCall) -> Reply:
     row = _listing(page)
     if not row.is_public:
         raise Refusal("no_such_listing")
-    picture = vote_badge(row.profile.name, page.call.state.vote_counts.total(row.ref))
+    picture = vote_badge(row.profile.name, page.call.state.vote_counts.total(row.ref), page.site.brand.fill)
     return tagged(page.visit.request, picture, OF_BADGES, "image/svg+xml")
 
 
