@@ -32,7 +32,7 @@ from listings.owners import is_proven
 from listings.review import PresetReason, denial_text, review_of
 from listings.rules import change_version, listing_of
 from pages.page import Again, Answer, Page, PageCall, Post, Show, Shown
-from pages.public.listing import invite_url
+from pages.public.ways_in import invite_url
 from pages.review.listing_view import ReviewView, platform_view, review_view
 from pages.review.queue import desk_values, last_address, next_address, rows_beside, wanted_list
 from pages.shared_texts import CONDITIONS, done
