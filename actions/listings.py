@@ -28,9 +28,11 @@ from actions.views import Success
 from core.actors import user_of
 from core.events import Event, ListingSaved
 from core.rows import InviteCheck, Review, ServerCheck
+from grammars.tags import tag_of
 from kinds.kind import ListingEdit, ListingSubmission
 from kinds.registry import KINDS
 from languages.refusals import Invalid
+from languages.said import Fault
 from listings import eligibility, rules
 from listings.forms import ActualServerCount, Limits, WebhookSettings
 from listings.invites import checked_at_save, fault_of
@@ -62,6 +64,7 @@ Edit = Annotated[ListingEdit, {kind.plural: kind.edit for kind in KINDS}]
 async def submit(call: Call, form: Submission) -> ListingAnswer:
     """Submit a listing, and invite the co-owners that it names."""
     kind, ref = call.listing_kind, call.listing_kind.new_ref(form, call.tools.random)
+    _refuse_denied_tags(call, form)
     call, invite = await _invite_asked(call, ref, form)
     by, now_ms = call.by, call.now_ms
     events = rules.submit(call.state, ref, form, now_ms, by=by)
@@ -76,6 +79,7 @@ async def submit_checked(call: Call, checked: CheckedSubmission) -> Success:
     comes with `rechecked()`."""
     form, tools = checked.form, call.tools
     ref = call.listing_kind.new_ref(form, tools.random)
+    _refuse_denied_tags(call, form)
     call, invite = await _invite_asked(call, ref, form)
     by, now_ms = call.by, call.now_ms
     events = rules.submit(call.state, ref, form, now_ms, by=by)
@@ -113,6 +117,7 @@ def show(call: Call, _: None) -> ShownListing:
 async def edit(call: Call, form: Edit) -> ListingAnswer:
     """Edit a listing, unless its owner or the person who edits it may not submit listings."""
     ref = call.ref
+    _refuse_denied_tags(call, form)
     call, invite = await _invite_asked(call, ref, form)
     state, now_ms, by = call.state, call.now_ms, call.by
     owner = listing_of(state, ref).owner_id
@@ -122,6 +127,19 @@ async def edit(call: Call, form: Edit) -> ListingAnswer:
         refuse_of_quarantined_owner(state, owner, now_ms, by=by)
         events += _invite_known(ref, invite, call)
     return await commit_listing(call, ref, events)
+
+
+def _refuse_denied_tags(call: Call, form: ListingEdit) -> None:
+    """Raise Invalid for a form with a tag that the deployment does not allow."""
+    kind, denied = call.listing_kind, call.tools.denied_tags
+    faults = {
+        f"{name}.{number}": Fault("tag_denied")
+        for name in kind.found_by.get("keyword", ())
+        for number, text in enumerate(kind.texts(form, name))
+        if tag_of(text) in denied
+    }
+    if faults:
+        raise Invalid(faults)
 
 
 async def _invite_asked(call: Call, ref: str, form: ListingEdit) -> tuple[Call, InviteCheck | None]:

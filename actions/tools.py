@@ -72,6 +72,8 @@ class Tools:
     tells_owners: bool = False
     keeps_email: bool = False
     edits: EditsShown = "after"
+    denied_tags: frozenset[str] = frozenset()
+    """The tags that no listing may get, as `tag_of` spells them."""
     in_slices: Callable[[Iterable[None]], Awaitable[None]] = field(kw_only=True)
     """Does long work slice by slice, with other requests between them."""
     vote_pseudonym: Callable[[str, str], str] = field(kw_only=True)

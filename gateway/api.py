@@ -103,6 +103,7 @@ def open_api(
         tells_owners=bool(delivery.direct_messages),
         keeps_email=settings.web.keep_email,
         edits=settings.review.edits,
+        denied_tags=frozenset(settings.review.denied_tags),
         vote_pseudonym=KeyedDigests(callers.digester.secret).vote,
         invites=egress.invites,
     )

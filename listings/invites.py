@@ -38,6 +38,12 @@ def check_of(row: Listing) -> InviteCheck | None:
     return known if known is not None and known.code == _code(row) else None
 
 
+def can_join(row: Listing) -> bool:
+    """Return true if the version of its owners names an invite that was not found to be invalid."""
+    code, known = kind_of(row.ref).invite_code(row.latest), row.invite_check
+    return code is not None and (known is None or known.code != code or known.problem is None)
+
+
 def is_due(row: Listing, now_ms: int, age_ms: int) -> bool:
     """Return true if the platform is to be asked: it was never asked, or its answer is that old."""
     known = check_of(row)

@@ -72,6 +72,7 @@ from settings.values import (
     SealingKeys,
     Seconds,
     SocketPath,
+    Tags,
     WindowSeconds,
     secrets_of,
     unknown,
@@ -468,6 +469,7 @@ _REASONS = (
 
 class ReviewSettings(_Section):
     edits: Literal["after", "before"] = "after"
+    denied_tags: Tags = ()
     reasons: Annotated[tuple[DenialReason, ...], Field(max_length=30), FROM_JSON] = _REASONS
 
     @field_validator("reasons")

@@ -20,6 +20,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, PlainVal
 from grammars.http_urls import PORT
 from grammars.patterns import is_header_value, is_mail_address, is_snowflake
 from grammars.service_urls import read_platform_url, read_proxy_url, read_public_url, read_redis_url
+from grammars.tags import MOST_CHARACTERS, tag_of
 from kinds.registry import KINDS
 from languages.said import in_words
 from settings.sources import FILE_SUFFIX, variable_of
@@ -232,6 +233,10 @@ PlatformId = Annotated[
     BeforeValidator(_digits),
     only(is_snowflake, "must be an id of the chat platform, of 17 to 20 digits"),
 ]
+Tags = Annotated[
+    tuple[Annotated[str, AfterValidator(tag_of), line(MOST_CHARACTERS)], ...], BeforeValidator(split)
+]
+"""Tags as listings have them, in whatever spelling they are given."""
 PlatformIds = Annotated[tuple[PlatformId, ...], BeforeValidator(split)]
 NodeName = Annotated[
     str,

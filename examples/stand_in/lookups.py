@@ -89,9 +89,11 @@ class Invite(Api):
         if found is None:
             raise UNKNOWN_INVITE
         server = self.platform.servers.get(found["server"] or "")
-        shown: dict[str, Any] = {"type": 0 if server is not None else 1, "code": code, "channel": None}
+        shown: dict[str, Any] = {"type": 0 if server is not None else 1, "code": code}
         if server is not None:
-            shown["guild"] = {name: server[name] for name in SHOWN[:4]} | {"nsfw_level": server["nsfw_level"]}
+            named = {name: server[name] for name in (*SHOWN[:4], "nsfw_level")}
+            shown["guild"] = {**named, "description": None, "verification_level": 1, "vanity_url_code": None}
+            shown["channel"] = {name: server["channels"][0][name] for name in ("id", "name", "type")}
             if self.get_query_argument("with_counts", "false") == "true":
                 shown |= {name: server[name] for name in SHOWN if name.startswith("approximate")}
         if self.get_query_argument("with_expiration", "false") == "true":
@@ -105,7 +107,8 @@ class Join(Handler):
     def get(self, code: str) -> None:
         server = self.platform.servers.get(self.platform.invites.get(code, {}).get("server") or "")
         name = html.escape(server["name"]) if server is not None else "Nothing"
-        self.finish(f'<!doctype html><html lang="en"><title>{name}</title><h1>{name}</h1></html>')
+        head = f'<link rel="icon" href="data:,"><title>{name}</title>'
+        self.finish(f'<!doctype html><html lang="en">{head}<h1>{name}</h1></html>')
 
 
 class ApplicationRpc(Api):

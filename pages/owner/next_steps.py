@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 from core.rows import Listing
 from kinds.registry import kind_of
 from languages.texts import Text
+from listings.invites import can_join
 from listings.owners import is_proven
 from people.permissions import Right
 
@@ -105,6 +106,6 @@ def _possible(row: Listing) -> Mapping[Gap, bool]:
         ("webhook", kind.has("webhook"), row.webhook is not None),
         ("counts", kind.has("stats"), row.counts is not None),
         ("support", "support_invite" in kind.fields, bool(getattr(profile, "support_invite", None))),
-        ("invite", "invite" in kind.fields, bool(getattr(profile, "invite", None))),
+        ("invite", kind.has("invites"), can_join(row)),
     )
     return {gap: is_there for gap, is_possible, is_there in found if is_possible}

@@ -12,11 +12,13 @@ from chatplatform.answers import (
     MOST_SERVERS,
     ApplicationReach,
     PlatformApplication,
+    PlatformInvite,
     PlatformServer,
     PlatformUser,
     read_application,
     read_channel,
     read_code,
+    read_invite,
     read_reach,
     read_servers,
     read_user,
@@ -239,6 +241,37 @@ def test_no_answer_makes_up_a_channel_or_a_number(answer: Any) -> None:
     channel, code = read_channel(answer), read_code(answer)
     assert channel is None or channel == answer["id"]
     assert code == 0 or code == answer["code"]
+
+
+INVITE_ANSWER: dict[str, Any] = {
+    "type": 0,
+    "code": "abc123",
+    "guild": {"id": USER, "name": "1337 Krew"},
+    "expires_at": None,
+    "approximate_member_count": 3_268,
+    "approximate_presence_count": 120,
+}
+
+
+def test_an_invite_is_read() -> None:
+    assert read_invite(INVITE_ANSWER) == PlatformInvite(USER, "no", 3_268, 120)
+    ending = {**INVITE_ANSWER, "expires_at": "2026-12-31T12:00:00+00:00"}
+    assert read_invite(ending) == PlatformInvite(USER, "yes", 3_268, 120)
+    unsaid = {name: value for name, value in INVITE_ANSWER.items() if name != "expires_at"}
+    assert read_invite(unsaid) == PlatformInvite(USER, "unknown", 3_268, 120)
+    assert read_invite({**INVITE_ANSWER, "guild": None}) == PlatformInvite(None, "no", 3_268, 120)
+    assert read_invite({"message": "Unknown Invite", "code": 10_006}) is None
+
+
+@examples(200)
+@given(anything | altered(INVITE_ANSWER))
+def test_no_answer_makes_up_an_invite_that_never_expires(answer: Any) -> None:
+    invite = read_invite(answer)
+    if invite is not None:
+        assert isinstance(answer["code"], str)
+        assert invite.server_id is None or invite.server_id == answer["guild"]["id"]
+        assert (invite.expires == "no") == ("expires_at" in answer and answer["expires_at"] is None)
+        assert invite.members is None or invite.members == answer["approximate_member_count"]
 
 
 def test_the_id_of_a_channel_and_the_number_of_an_error_are_read() -> None:

@@ -15,6 +15,7 @@ import pytest
 import requests
 
 from chatplatform.authorization import new_sign_in, read_callback, sign_in_url, token_form
+from chatplatform.platform_client import UNKNOWN_INVITE
 from tests.support.gateways import WAIT_SECONDS
 from tests.support.platform_stand_in import (
     ADA,
@@ -441,6 +442,24 @@ def test_a_browser_is_never_sent_to_an_address_that_is_not_registered(stand_in: 
     for ask in (requests.get, requests.post):
         refused = ask(url, timeout=WAIT_SECONDS, allow_redirects=False)
         assert (refused.status_code, refused.headers.get("Location")) == (400, None)
+
+
+@pytest.mark.parametrize(
+    ("code", "server"), [("server-1", GOOD_SERVER), ("for-a-week", GOOD_SERVER), ("friends", None)]
+)
+def test_an_invite_is_as_the_platform_describes_it(stand_in: StandIn, code: str, server: str | None) -> None:
+    plain = asked(stand_in, f"/invites/{code}", "").json()
+    assert (plain["code"], plain.get("guild", {}).get("id")) == (code, server)
+    assert not {"expires_at", "approximate_member_count", "approximate_presence_count"} & plain.keys()
+    query = "?with_counts=true&with_expiration=true"
+    whole = asked(stand_in, f"/invites/{code}{query}", "").json()
+    assert (whole["expires_at"] is None) == (code != "for-a-week")
+    assert ("approximate_presence_count" in whole) == (server is not None)
+
+
+def test_an_invite_that_does_not_exist_is_refused_with_the_platform_s_number(stand_in: StandIn) -> None:
+    answer = asked(stand_in, "/invites/nothing", "")
+    assert (answer.status_code, answer.json()["code"]) == (404, UNKNOWN_INVITE)
 
 
 @pytest.mark.parametrize(

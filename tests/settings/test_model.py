@@ -96,6 +96,7 @@ def test_every_setting_can_be_given_by_the_environment() -> None:
         "redis.ca": str(ROOT / "config.yaml"),
         "web.public_url": "https://bots.example",
         "web.moderators": "200000000000000003, 200000000000000004",
+        "review.denied_tags": "Free Nitro, spam",
         "site.name": "Bot Harbour",
         "site.tagline": "Bots for every harbour",
         "site.logo": str(ROOT / "web/static/icon.svg"),
@@ -119,6 +120,7 @@ def test_every_setting_can_be_given_by_the_environment() -> None:
     assert settings.webhooks.name_servers == ("192.0.2.1", "[::1]:5353")
     assert settings.webhooks.chat_hosts == ("chat.example", "other.example:8443")
     assert settings.web.moderators == ("200000000000000003", "200000000000000004")
+    assert settings.review.denied_tags == ("free-nitro", "spam")
     assert [reason.key for reason in settings.review.reasons] == ["spam"]
     assert settings.site.languages == ("de", "fr")
     assert [(each.text, each.url) for each in settings.site.links] == [("Blog", "https://blog.example")]

@@ -117,6 +117,25 @@
     }
   } catch { /* The browser keeps nothing for us: then there are no drafts. */ }
 
+  // Suggestions for a search while it is typed. The last answer that was asked for is shown.
+  for (const input of document.querySelectorAll("input[data-suggestions]")) {
+    const list = document.createElement("datalist");
+    list.id = "suggestions";
+    input.after(list);
+    input.setAttribute("list", list.id);
+    let waiting = 0;
+    input.addEventListener("input", () => {
+      clearTimeout(waiting);
+      waiting = setTimeout(async () => {
+        const q = input.value;
+        const answer = await fetch(`${input.dataset.suggestions}?${new URLSearchParams({ q })}`).catch(() => null);
+        if (!answer?.ok || input.value !== q) return;
+        const { suggestions } = await answer.json();
+        list.replaceChildren(...suggestions.map(({ text }) => new Option(text, text)));
+      }, 150);
+    });
+  }
+
   // The first field of a refused form gets the focus, by way of the list of what is wrong.
   document.getElementById("problems")?.focus();
 })();

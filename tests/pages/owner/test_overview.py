@@ -134,7 +134,7 @@ def test_the_json_says_the_same_to_those_who_may_see_it(gateway: PeopleGateway, 
     assert {**shown["listing"], "success": True} == gateway.kept(f"/manage/bots/{READY}")
     assert (shown["kind"], shown["is_proven"], shown["success"]) == ("bots", False, True)
     assert shown["history"][0]["deed"] == "submitted"
-    assert "votegate-" not in json.dumps(shown)
+    assert "verify-" not in json.dumps(shown)
     may = {user: json.loads(gateway.person(user).get(HERE + ".json").content)["may"] for user in (BEN, CLEO)}
     assert may == {BEN: ["edit", "keys", "leave", "see", "webhook"], CLEO: ["decide", "review", "see"]}
     assert gateway.person(DAN).get(HERE + ".json").status_code == 404
@@ -155,7 +155,7 @@ def test_a_server_has_its_own_page_and_json(gateway: PeopleGateway, ada: Person)
 
 
 def code_on(page: str) -> str:
-    (code,) = re.findall(r"votegate-[0-9a-f]{10}(?![0-9a-f])", page)
+    (code,) = re.findall(r"verify-[0-9a-f]{10}(?![0-9a-f])", page)
     return str(code)
 
 
@@ -169,7 +169,7 @@ def test_the_owner_proves_with_the_code_in_the_public_description(
     assert (refused.status_code, "does not hold the code" in refused.text) == (409, True)
     describe(gateway, f"A bot. {code}, and more.")
     assert "The ownership is verified." in words(ada.acted(HERE + "/prove"))
-    assert "votegate-" not in ada.page(HERE)
+    assert "verify-" not in ada.page(HERE)
     assert json.loads(ada.get(HERE + ".json").content)["is_proven"] is True
 
 
@@ -189,7 +189,7 @@ def test_only_the_owner_sees_the_code(gateway: PeopleGateway) -> None:
     list_bot(gateway, extra=[BEN])
     for user in (BEN, CLEO):
         person = gateway.person(user)
-        assert "votegate-" not in person.page(HERE)
+        assert "verify-" not in person.page(HERE)
         assert person.post(HERE + "/prove").status_code == 403
 
 
