@@ -288,8 +288,9 @@ def test_a_tag_leads_to_the_listings_with_it(gateway: PeopleGateway) -> None:
 def test_a_tab_is_there_if_it_has_something_to_show(gateway: PeopleGateway) -> None:
     here, stranger = approve(gateway), gateway.person(None)
     assert 'class="tabs"' not in stranger.page(here)
-    for tab in ("commands", "votes"):
-        assert stranger.get(f"{here}/{tab}").status_code == 404
+    assert stranger.get(f"{here}/commands").status_code == 404
+    assert "Nobody has voted yet" in words(stranger.page(f"{here}/votes"))
+    assert {each["votes"] for each in stranger.get(f"{here}/votes.json").json()["days"]} == {0}
     here = approve(gateway, commands=["/play song: Plays a song: at once", "/skip: Skips it"])
     gateway.cast(BEN, f"/manage{here}")
     for path in (here, f"{here}/commands", f"{here}/votes"):
