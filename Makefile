@@ -158,7 +158,7 @@ messages: $(VENV)/dev.stamp ## bring the texts of pages into the catalogs of all
 	@mkdir -p build
 	@$(BIN)/pybabel --quiet extract --mapping-file pyproject.toml --keyword Text --project Votegate $(CATALOG) --output-file build/web.pot $(SPEAKING)
 	@$(BIN)/pybabel --quiet update --domain web --input-file build/web.pot --output-dir web/locales $(UPDATE)
-SPEAKING := $(wildcard actions forms handlers journal kinds languages pages web)
+SPEAKING := $(wildcard actions forms handlers journal kinds languages mail pages web)
 CATALOG := --add-location file --sort-by-file --no-wrap
 UPDATE := --no-wrap --no-fuzzy-matching --ignore-obsolete --ignore-pot-creation-date
 

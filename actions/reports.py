@@ -40,7 +40,7 @@ REASON_NAMES: Mapping[ReportReason, Text] = {
     "broken_invite": Text("Its invite is broken"),
     "other": Text("Something else"),
 }
-"""The texts of the reasons. Each kind offers all of them, but `broken_invite` only servers."""
+"""The texts of the reasons. Each kind offers all of them, but `broken_invite` only those with invites."""
 REASONS = ", ".join(f"`{name}`" for name in get_args(ReportReason))
 
 
@@ -120,10 +120,13 @@ class ReportedPage(Success):
 
 
 async def report(call: Call, form: NewReport) -> Success:
-    """Report the listing in the name of a user."""
-    row = listing_of(call.state, call.ref)
+    """Report the listing in the name of a user. An invite of the listing is checked again."""
+    row, invites = listing_of(call.state, call.ref), call.tools.invites
     refuse_quarantined(call.state, form.user, "report", call.now_ms)
-    return await call.done(reports.report(row, form.user, form.reason, form.text, call.now_ms))
+    done = await call.done(reports.report(row, form.user, form.reason, form.text, call.now_ms))
+    if invites is not None and call.listing_kind.invite_code(row.profile) is not None:
+        invites.ask_soon(call.ref)
+    return done
 
 
 def show_reports(call: Call, _: None) -> ReportList:
@@ -177,7 +180,8 @@ REPORT = Action(
     of="review",
     summary="Report a {thing} to the moderators",
     about=(
-        "The report replaces an open one of the same user. The owner of the {thing} never sees it. A user "
+        "The report replaces an open one of the same user. An invite of the {thing} is checked again. The "
+        "owner never sees a report. A user "
         "under a quarantine for `report` is refused, with the reason."
     ),
     outcome="Confirmation that the moderators have the report.",

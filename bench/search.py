@@ -32,6 +32,7 @@ from bench.markdown import awake_seconds
 from bench.people_pages import SITE
 from bench.servers import Server, running, votegate
 from bench.state_disk import seed_folder
+from core.clock import month_of
 from core.events import ListingSaved
 from core.packing import pack
 from core.rows import Listing, Reviewed
@@ -40,16 +41,19 @@ from gateway.serve import tune_interpreter
 from kinds.bots import BotProfile
 from kinds.registry import AnyProfile
 from kinds.servers import ServerProfile
+from search.catalogue import IndexKey
 from search.index import SearchIndex, findable_of
-from search.search_table import Findable, SearchTable
+from search.search_table import Findable, Matches, SearchTable
 from serving.timeline import resident_bytes
 from tests.support.memory_ledger import empty_state
 
 MOST = 48
 """The results of a query."""
 ASKER = "127.0.0.1"
+BOTS = IndexKey("bots/")
 WORDS = 30_000
 NOW_MS = 1_750_000_000_000
+MONTH = month_of(NOW_MS)
 OWNER = "222222222222222222"
 SYLLABLES = [first + vowel for first in "bcdfghjklmnprstvwz" for vowel in "aeiou"]
 KANA = "あいうえおかきくけこさしすせそたちつてとなにぬねのはひふへほまみむめもやゆよらりるれろわをん"
@@ -124,10 +128,17 @@ def queries(listed: Sequence[Findable]) -> Mapping[str, list[str]]:
         "three letters": some(lambda: chance.choice(often)[:2] + chance.choice("bcdfghklmnprst")),
         "two Japanese characters": some(lambda: texts.japanese(2)),
         "one Japanese character": some(lambda: texts.japanese(1)),
+        "a misspelled word": some(lambda: misspelled(chance.choice(seldom), chance)),
         "a word that is nowhere": some(lambda: "qx" + chance.choice(seldom)),
         "10 KB of operators": some(lambda: '" OR NEAR(* ^-:{a} AND NOT ' * 370),
         "10 KB of frequent words": some(lambda: " ".join(chance.choices(often, k=3_000))),
     }
+
+
+def misspelled(word: str, chance: random.Random) -> str:
+    """Return a word without one of its letters but the first."""
+    at = chance.randrange(1, len(word))
+    return word[:at] + word[at + 1 :]
 
 
 class Table(Protocol):
@@ -152,7 +163,8 @@ class PlainTable:
         self._sql.execute("BEGIN")
         for entry in entries:
             row = self._sql.execute("INSERT INTO refs (ref) VALUES (?)", (entry.ref,)).lastrowid
-            self._sql.execute("INSERT INTO texts (rowid, name, rest) VALUES (?, ?, ?)", (row, *entry[1:]))
+            texts = (row, entry.name, f"{entry.near} {entry.rest}")
+            self._sql.execute("INSERT INTO texts (rowid, name, rest) VALUES (?, ?, ?)", texts)
         self._sql.execute("COMMIT")
 
     def settle(self) -> None:
@@ -230,9 +242,10 @@ def _ms(table: Table, text: str) -> float:
 
 def found(make: Callable[[], Table], text: str, name: str) -> bool:
     table = make()
-    table.put([Findable("bots/1", name, "")])
+    table.put([Findable("bots/1", name, "", "")])
     try:
-        return any(table.find(text, "bots", MOST))
+        refs = table.find(text, "bots", MOST)
+        return any(refs.sorts if isinstance(refs, Matches) else refs)
     finally:
         table.close()
 
@@ -316,7 +329,7 @@ async def at_work(listings: Sequence[Listing], asked: Sequence[str]) -> AtWork:
 
 async def _search_ms(index: SearchIndex, text: str) -> float:
     began = time.perf_counter()
-    await index.find(text, "bots", MOST, ASKER)
+    await index.find(text, BOTS, MOST, MONTH, ASKER)
     return (time.perf_counter() - began) * 1_000
 
 
@@ -326,7 +339,7 @@ async def _found_ms(index: SearchIndex, state: State, number: int) -> float:
     event = ListingSaved(f"bots/{3 * 10**17 + number}", OWNER, profile, "approved", NOW_MS)
     state.apply(event)
     index.on_record(number, [event])
-    while not await index.find(name, "bots", MOST, ASKER):
+    while not (await index.find(name, BOTS, MOST, MONTH, ASKER)).refs:
         pass
     return (time.perf_counter() - began) * 1_000
 

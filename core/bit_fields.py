@@ -52,6 +52,13 @@ class BitReader:
         column, mask = self.take(size * length), (1 << size) - 1
         return [column >> at & mask for at in range(0, size * length, size)]
 
+    def skip_column(self, length: int) -> None:
+        size = self.take(_SIZE_BITS)
+        self._content >>= size * length
+
+    def skip_rare(self, length: int) -> None:
+        self.skip_column(self.take(length).bit_count())
+
     def take_rare(self, length: int) -> list[int]:
         marks = self.take(length)
         found = iter(self.take_column(marks.bit_count()))

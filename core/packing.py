@@ -44,6 +44,7 @@ class Brief(NamedTuple):
     created_ms: int
     categories: tuple[str, ...]
     keywords: tuple[str, ...]
+    languages: tuple[str, ...] = ()
     is_hidden: bool = False
     lost_by: str = ""
     asked: tuple[str, ...] = ()
@@ -76,7 +77,10 @@ class _Keys(msgspec.Struct):
 
 
 _LISTED_BY = {
-    name for kind in KINDS for name, shown in kind.shown.items() if shown.finds in {"category", "keyword"}
+    name
+    for kind in KINDS
+    for name, shown in kind.shown.items()
+    if shown.finds in {"category", "keyword", "language"}
 }
 """The fields of profiles by which lists find listings."""
 _BriefProfile: Any = msgspec.defstruct(
@@ -128,6 +132,7 @@ def brief_of(row: Listing | _BriefRow, kind: Kind) -> Brief:
         row.created_ms,
         kind.values(profile, "category"),
         kind.values(profile, "keyword"),
+        tuple(filter(None, kind.values(profile, "language"))),
         eligibility is not None and eligibility.hidden_ms is not None,
         row.taken.lost_by if row.taken is not None else "",
         asked_users(row.owner_id, row.co_owners, row.hand_over),

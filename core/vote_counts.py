@@ -61,9 +61,28 @@ class VoteCountsView:
         found = 0
         for row in self.rows(ref):
             _, _, _, newest, count, removed = _HEAD.unpack_from(row)
-            if removed or month < newest:
+            if removed:
                 return self.months(ref).get(month, 0)
-            found += count if month == newest else 0
+            if month < newest:
+                found += _older(row, MONTHS).get(month, 0)
+            else:
+                found += count if month == newest else 0
+        return found
+
+    def in_days(self, ref: str, periods: Sequence[range]) -> list[int]:
+        """Return the votes of some periods of days. A listing without votes since they began costs little."""
+        found = [0] * len(periods)
+        first = min(period.start for period in periods)
+        for row in self.rows(ref):
+            _, newest, count, _, _, removed = _HEAD.unpack_from(row)
+            if removed:
+                days = self.days(ref)
+                return [sum(days.get(day, 0) for day in period) for period in periods]
+            if newest < first:
+                continue
+            counts = {newest: count, **_older(row, DAYS)}
+            for at, period in enumerate(periods):
+                found[at] += sum(counts.get(day, 0) for day in period)
         return found
 
     def days(self, ref: str) -> Mapping[int, int]:
@@ -259,6 +278,17 @@ def _decoded(row: bytes) -> Series:
     if removed:
         series[REMOVED][0] = removed
     return series
+
+
+def _older(row: bytes, at: int) -> dict[int, int]:
+    """Return the older days or the older months of a row, and decode nothing else of it."""
+    _, day, _, month, _, _ = _HEAD.unpack_from(row)
+    body = BitReader(row[_HEAD.size :])
+    if at == MONTHS:
+        length = body.take(_LENGTH_BITS)
+        body.skip_rare(length)
+        body.skip_column(length)
+    return dict(_list_in(body, month if at == MONTHS else day))
 
 
 def _list_in(body: BitReader, before: int) -> Iterator[tuple[int, int]]:

@@ -1,9 +1,10 @@
 """Write a demo into a folder of its own and serve it, until Ctrl-C: `make demo`.
 
-    python -m demo [--seed N] [--folder FOLDER] [--port PORT] [--platform-port PORT] [OPTION]...
+    python -m demo [--seed N] [--folder FOLDER] [--config FILE] [--port PORT] [OPTION]...
 
-Other options are those of `server.py serve`. The folder is temporary, unless it is named: one that exists is
-served as it is, so that a demo can go on. The folder `data` is never touched.
+Other options are those of `server.py serve`. The platform has the name and the colour of
+examples/brands/bot-harbour.yaml, unless another file is named. The folder is temporary, if none is named. One
+that exists is served as it is, so that a demo can go on. The folder `data` is never touched.
 """
 
 import argparse
@@ -25,14 +26,15 @@ from settings.model import load_settings
 
 ROOT = Path(__file__).parent.parent
 SEED = 1
+CONFIG = Path("examples/brands/bot-harbour.yaml")
 PORTS_BETWEEN = 10
 """The distance from the gateway's port to that of the stand-in, as in examples/with_chat_platform.py."""
 
 
-def write(folder: Path, seed: int, platform_port: int) -> None:
+def write(folder: Path, seed: int, config: Path, platform_port: int) -> None:
     """Write the data and the file for the stand-in."""
     receiver_url = f"http://127.0.0.1:{platform_port}/stand-in/receiver"
-    settings = load_settings(ROOT / "config.yaml", {}, {})
+    settings = load_settings(config, {}, {})
     story = write_folder(folder / "data", seed, settings, SystemClock(), receiver_url)
     (folder / "known.json").write_text(json.dumps(known(story.listings)))
 
@@ -41,8 +43,7 @@ def serve(folder: Path, port: int, platform_port: int, options: Sequence[str]) -
     """Serve the folder until a signal ends the programs, and return their status."""
     ports = ("--port", str(port), "--platform-port", str(platform_port))
     files = ("--known", str(folder / "known.json"), "--data-dir", str(folder / "data"))
-    always = ("--config", "config.yaml", "--allow-private-targets")
-    command = [sys.executable, "examples/with_chat_platform.py", *ports, *files, *always, *options]
+    command = [sys.executable, "examples/with_chat_platform.py", *ports, *files, *options]
     process = subprocess.Popen(command, cwd=ROOT)  # noqa: S603 (its words are ours and those of the caller)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda told, _: process.send_signal(told))
@@ -54,6 +55,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=SEED, help="another one makes other numbers")
     parser.add_argument("--folder", type=Path, help="where the demo is kept; temporary if it is left out")
     own_port = os.environ.get("VOTEGATE_SERVER__PORT", "8080")
+    parser.add_argument(
+        "--config", type=Path, default=CONFIG, help="the settings, with the face of the platform"
+    )
     parser.add_argument("--port", type=int, default=own_port, help="of the gateway")
     parser.add_argument("--platform-port", type=int, help="of the stand-in for the chat platform")
     given, options = parser.parse_known_args()
@@ -64,9 +68,10 @@ def main() -> None:
         if not (folder / "data").exists():
             began = time.monotonic()
             folder.mkdir(parents=True, exist_ok=True)
-            write(folder, given.seed, platform_port)
+            write(folder, given.seed, given.config, platform_port)
             sys.stdout.write(f"The demo was made in {time.monotonic() - began:.1f} s.\n")
             sys.stdout.flush()
+        options += ["--config", str(given.config), "--allow-private-targets"]
         status = serve(folder, given.port, platform_port, options)
     raise SystemExit(status)
 

@@ -3,8 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from demo.people import OFFERED, PEOPLE
+from demo.people import DAN, OFFERED, PEOPLE
 from demo.plan import SHAPES, Planned
+
+UNLISTED_BOTS = {"401000000000000001": "Marble Run", "401000000000000002": "Paper Lantern"}
+UNLISTED_SERVERS = {"301000000000000001": "Lantern Street", "301000000000000002": "The Quiet Corner"}
+"""A bot and a server of Dan that are still to be submitted, and one more of each. An invite is the id."""
 
 
 def known(listings: Sequence[Planned]) -> Mapping[str, Any]:
@@ -24,7 +28,8 @@ def known(listings: Sequence[Planned]) -> Mapping[str, Any]:
             }
             for each in listings
             if each.is_bot
-        ],
+        ]
+        + [{"id": bot_id, "name": name} for bot_id, name in UNLISTED_BOTS.items()],
         "directory": {each.id: each.size for each in listings if each.is_bot},
         "servers": [
             {
@@ -33,10 +38,21 @@ def known(listings: Sequence[Planned]) -> Mapping[str, Any]:
                 "icon": each.icon,
                 "owner_id": each.owner.id,
                 "approximate_member_count": each.size,
-                "approximate_presence_count": each.size * each.dice("presence").randrange(9, 30) // 100,
+                "approximate_presence_count": each.online,
             }
             for each in listings
             if not each.is_bot
+        ]
+        + [
+            {"id": server_id, "name": name, "owner_id": DAN.id}
+            for server_id, name in UNLISTED_SERVERS.items()
         ],
+        "invites": {
+            code: {"server": server_id, "expires_at": None}
+            for code, server_id in (
+                *((each.invite, each.id) for each in listings if not each.is_bot),
+                *((server_id, server_id) for server_id in UNLISTED_SERVERS),
+            )
+        },
         "shapes": {each.icon: SHAPES[each.name] for each in listings if each.name in SHAPES},
     }

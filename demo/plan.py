@@ -150,6 +150,16 @@ class Planned:
         return hashlib.blake2b(self.name.encode(), digest_size=16).hexdigest()
 
     @property
+    def invite(self) -> str:
+        """The code of the invite to a server."""
+        return hashlib.blake2b(self.ref.encode(), digest_size=5).hexdigest()
+
+    @property
+    def online(self) -> int:
+        """The members of a server who are online."""
+        return self.size * self.dice("online").randrange(9, 30) // 100
+
+    @property
     def is_bot(self) -> bool:
         return self.kind is BOTS
 

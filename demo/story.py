@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from chatplatform.answers import InnerServer, ServerChannel
 from chatplatform.listing_checks import ServerConditions, ServerFacts, server_checks
-from core.actors import Actor, user_actor
+from core.actors import GATEWAY, Actor, user_actor
 from core.clock import MS_PER_DAY, day_of
 from core.events import (
     DeliveryAttempted,
@@ -25,17 +25,17 @@ from core.events import (
     VoteFlagged,
 )
 from core.ledger import Ledger
-from core.rows import Attempt, FlagRule, Proof, StatsWindow, WebhookEvent
+from core.rows import Attempt, FlagRule, InviteCheck, Proof, ReportReason, StatsWindow, WebhookEvent
 from core.state import State
 from core.user_rows import UserProfile, UserSession, user_ref
 from core.webhook_events import NewDeliveries
-from demo.people import ADA, BEN, CLEO, DAN, GRETA, MODERATORS, NEW_HERE, PEOPLE, Person
+from demo.people import ADA, BEN, CLEO, DAN, GRETA, MODERATORS, NEW_HERE, OTHERS, PEOPLE, Person
 from demo.plan import Planned, planned
 from demo.votes import DAYS, HOUR_MS, Voting, votes_of
 from forms.reading import read
 from kinds.kind import ListingEdit
 from languages.refusals import Refusal
-from listings import eligibility, keys, owners, review, rules, webhooks
+from listings import eligibility, invites, keys, owners, reports, review, rules, webhooks
 from listings.forms import WebhookSettings
 from people.choices import set_naming, set_reminder
 from votes.rules import cast_vote
@@ -49,6 +49,8 @@ DENIALS = (
     "It does not answer: it was offline when a moderator tried it, on two days.",
     "The description does not say what it does. Describe its main commands.",
 )
+NAMED = 12
+"""The others who, like Ben, let owners see their names among the top voters."""
 ENDPOINT_DOWN_HOURS = 20
 """The hours for which the endpoint that fails has failed."""
 
@@ -151,6 +153,9 @@ class Story:
         """Submit a listing, decide about it, and give it what its owner sets up."""
         owner = user_actor(listing.owner.id)
         fields = {**listing.fields, "id": listing.id, "owner_id": listing.owner.id}
+        if listing.kind.has("invites"):
+            fields["invite"] = listing.invite
+            self._ago(0.5, partial(_invite_checked, listing))
 
         def submit(state: State, at_ms: int) -> Sequence[Event]:
             form = read(listing.kind.submission, fields)
@@ -187,7 +192,7 @@ class Story:
                 day_of(max(since_ms, self._now_ms - DAYS * MS_PER_DAY)) + 1, day_of(self._now_ms)
             ):
                 self._at(*_pushed(listing, day, day_of(self._now_ms)))
-        if listing.is_bot and dice.random() < 0.7:
+        if listing.is_bot and (is_mains or dice.random() < 0.7):
             self._at(since_ms - HOUR_MS // 2, partial(_proven, ref, owner))
         if is_mains or dice.random() < 0.55:
             url = self._terms.receiver_url if is_mains else f"https://hooks.{_host(listing)}/votes"
@@ -244,6 +249,10 @@ class Story:
         )
         for number, (name, rule) in enumerate(flagged):
             self._ago(9 + number, partial(_flagged, self._by_name[name].ref, PEOPLE[20 + number].id, rule))
+        for number, (name, reason, text) in enumerate(REPORTS):
+            ref, user = self._by_name[name].ref, PEOPLE[30 + number].id
+            self._ago(4 + 9 * number, partial(_reported, ref, user, reason, text))
+        self._ago(30, partial(_settled, self._by_name[REPORTS[-1][0]].ref, greta))
         box = self._by_name["Groove Box"].ref
         self._ago(
             900,
@@ -265,8 +274,8 @@ class Story:
         )
 
     def _wishes_of_ben(self) -> None:
-        by = user_actor(BEN.id)
-        self._ago(30, lambda state, at_ms: set_naming(state, BEN.id, at_ms, is_allowed=True, by=by))
+        for person in (BEN, *OTHERS[:NAMED]):
+            self._ago(30, partial(_named, person.id))
         for name in ("Groove Box", "Pixel Harbour", "Trivia Tower"):
             self._ago(1.5, partial(_reminded, self._by_name[name].ref))
 
@@ -325,6 +334,15 @@ class Story:
         return Attempt(at_ms, self._dice.randrange(35, 240), 204, None, "")
 
 
+REPORTS: Sequence[tuple[str, ReportReason, str]] = (
+    ("Night Radio", "does_not_work", "It leaves the voice channel after ten seconds, on two servers."),
+    ("Meme Mill", "not_as_described", "The page says that it needs no permissions. It asks for all of them."),
+    ("Night Radio", "does_not_work", ""),
+    ("Night Owls", "broken_invite", "I came to an empty channel, and nobody could let me in."),
+    ("Spam Sieve", "other", "There is another bot with this picture."),
+    ("Chess Corner", "does_not_work", "It did not answer for an hour."),
+)
+"""The reports, the newest first. Those of the last listing are settled."""
 BENS_VOTES: Mapping[str, tuple[float, int]] = {
     **{
         "Groove Box": (26.0, 40),
@@ -377,8 +395,27 @@ def _checks(listing: Planned, now_ms: int) -> Any:
     return server_checks(ServerConditions(), listing.id, facts, now_ms)
 
 
+def _invite_checked(listing: Planned, state: State, at_ms: int) -> Sequence[Event]:
+    check = InviteCheck(listing.invite, at_ms, members=listing.size, online=listing.online)
+    return invites.checked(state, listing.ref, check, at_ms, by=GATEWAY)
+
+
+def _reported(
+    ref: str, user: str, reason: ReportReason, text: str, state: State, at_ms: int
+) -> Sequence[Event]:
+    return reports.report(state.listings[ref], user, reason, text, at_ms)
+
+
+def _settled(ref: str, by: Actor, state: State, at_ms: int) -> Sequence[Event]:
+    return reports.settle(state.listings[ref], None, at_ms, by=by)
+
+
 def _proven(ref: str, owner: Actor, _: State, at_ms: int) -> Sequence[Event]:
     return [SlotsSet(ref, at_ms, "ownership_proven", proof=Proof(at_ms, owner), by=owner)]
+
+
+def _named(user: str, state: State, at_ms: int) -> Sequence[Event]:
+    return set_naming(state, user, at_ms, is_allowed=True, by=user_actor(user))
 
 
 def _named_moderator(person: Person, _: State, at_ms: int) -> Sequence[Event]:

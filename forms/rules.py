@@ -110,8 +110,8 @@ class Component:
 Widget = Literal["line", "text", "choice", "choices", "lines", "pairs", "url", "invite"]
 """The way in which a page asks for a field: one line, several lines, one or more of the choices, a list with
 one entry on each line, a list of names with what each means, an address, an invite to a server."""
-Part = Literal["title", "word", "category", "keyword"]
-"""The part of a search that finds a listing by a field."""
+Part = Literal["title", "word", "category", "keyword", "language"]
+"""The part of a search that finds a listing by a field: by words, or as a filter."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

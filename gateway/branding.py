@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from settings.model import SiteSettings
 from settings.site_values import SiteText
-from web.brand import PROGRAM, Brand, FooterLink
+from web.brand import DEFAULT_ACCENT, PROGRAM, Brand, FooterLink, fill_of
 from web.brand_files import BrandFiles
 from web.logo_icons import logo_icons
 from web.markdown import Markdown
@@ -33,6 +33,7 @@ def page_drawing(site: SiteSettings) -> PageDrawing:
     brand = Brand(
         name=site.name,
         tagline=site.tagline or "",
+        fill=fill_of(site.accent or DEFAULT_ACCENT),
         style=files.style,
         logo=files.logo,
         icon=files.icon,

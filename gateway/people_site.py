@@ -28,7 +28,7 @@ from pages.account.mails import unsubscribe_seal
 from pages.account.my_data import DOWNLOADS
 from pages.account.sign_in_guards import SignInGuards, sign_in_seal
 from pages.platform_facts import Applications, ServerChecking, ServerLists
-from pages.public.lists import HOME_ORDERS
+from pages.public.home import HOME_ORDERS
 from pages.public.report import REPORTS
 from pages.rounds import SWEEP_EVERY_SECONDS, ServerRechecks, in_rounds, sweep
 from pages.site_tools import (
@@ -49,11 +49,13 @@ from search.catalogue import Catalogue
 from search.index import SearchIndex
 from search.list_keeper import ListKeeper
 from search.list_orders import ListOrders
+from search.similar import SimilarListings
 from serving.observers import Observers
 from settings.model import SiteSettings, VotesSettings
 from settings.site_values import MOST_TEXT_BYTES
 from votes.voted import VotedListings
 from web.cookies import Notices, PeopleCookies, people_cookies
+from web.localization import in_every_language
 from web.markdown import Markdown
 from web.other_sites import with_trusted_types
 from web.site import Site
@@ -132,9 +134,7 @@ class PeopleSite:
                 sign_in_seal(digester.secret, secrets.token_bytes),
                 SignInGuards(SIGN_INS, clock, first_use),
             ),
-            public=PublicSite(
-                self.readers.catalogue, ListKeeper(orders, clock, in_slices), self.readers.index
-            ),
+            public=_public(self.readers, ListKeeper(orders, clock, in_slices), clock),
         )
         submissions = self._tools.submissions
         self._rechecks = ServerRechecks(ledger, clock, submissions.checking, submissions.grace_ms, fleet.asks)
@@ -170,13 +170,20 @@ def _owner_texts(site: SiteSettings) -> OwnerTexts:
 
 def _readers(state: State, ownership: Ownership) -> PeopleReaders:
     counts = NoticeCounts(state, ownership)
-    return PeopleReaders(VotedListings(state), Catalogue(state), SearchIndex(state), counts)
+    return PeopleReaders(
+        VotedListings(state), Catalogue(state), SearchIndex(state, in_every_language), counts
+    )
 
 
 def _accounts(people: People, cookies: PeopleCookies, clock: Clock, secret: bytes) -> Accounts:
     unsubscribing = unsubscribe_seal(secret, secrets.token_bytes)
     limits = (VisitorLimit(DOWNLOADS, clock), VisitorLimit(REPORTS, clock))
     return Accounts(people, cookies, *limits, unsubscribing)
+
+
+def _public(readers: PeopleReaders, keeper: ListKeeper, clock: Clock) -> PublicSite:
+    similar = SimilarListings(readers.index, readers.catalogue, clock)
+    return PublicSite(readers.catalogue, keeper, readers.index, similar)
 
 
 def _guard_policy(votes: VotesSettings) -> GuardPolicy:

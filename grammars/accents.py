@@ -1,7 +1,7 @@
-"""An accent: the one colour that an owner chooses, and the contrast of all tones that follow from it.
+"""An accent: the one colour that an owner chooses, and the contrast of all tokens that follow from it.
 
-The stylesheet derives each tone from `--accent` (`web/static/site.css`, layer `tokens`). `TONES` repeats the
-formulas of the tones that `PAIRS` needs, letter by letter (CSS Color 5); a test compares the two.
+The stylesheet derives each token from `--accent` (`web/static/site.css`, layer `tokens`). `TOKENS` repeats
+the formulas of the tokens that `PAIRS` needs, letter by letter (CSS Color 5); a test compares the two.
 """
 
 import math
@@ -13,13 +13,13 @@ from grammars.colours import Oklch, Rgb, contrast, is_in_srgb, oklch_of, on_scre
 
 
 class Formulas(NamedTuple):
-    """The formulas of a tone in the two themes, in CSS."""
+    """The formulas of a token in the two themes, in CSS."""
 
     light: str
     dark: str
 
 
-TONES: Mapping[str, Formulas] = {
+TOKENS: Mapping[str, Formulas] = {
     "ground": Formulas(
         "oklch(from var(--accent) .983 min(c, .004) h)", "oklch(from var(--accent) .165 min(c, .012) h)"
     ),
@@ -54,7 +54,7 @@ TEXT_CONTRAST, EDGE_CONTRAST = 4.5, 3.0
 
 
 class Pair(NamedTuple):
-    """Two tones that lie on each other, and the contrast that they need."""
+    """Two tokens that lie on each other, and the contrast that they need."""
 
     front: str
     back: str
@@ -89,24 +89,24 @@ _FORMULA = re.compile(
 _STEP = re.compile(r"(?P<how>min|max|calc)\([lc](?:, | (?P<sign>[+-]) )(?P<number>[0-9.]+)\)")
 
 
-def tone(name: str, theme: str, accent: Rgb, tones: Mapping[str, Formulas] = TONES) -> Rgb:
-    """Return the colour of a tone under an accent, as a screen shows it.
+def colour_of(name: str, theme: str, accent: Rgb, tokens: Mapping[str, Formulas] = TOKENS) -> Rgb:
+    """Return the colour of a token under an accent, as a screen shows it.
 
     Args:
         theme: "light" or "dark".
-        tones: the formulas by the names of their tones.
+        tokens: the formulas by the names of their tokens.
     """
-    return on_screen(_tone(name, theme, accent, tones))
+    return on_screen(_token(name, theme, accent, tokens))
 
 
-def _tone(name: str, theme: str, accent: Rgb, tones: Mapping[str, Formulas]) -> Oklch:
+def _token(name: str, theme: str, accent: Rgb, tokens: Mapping[str, Formulas]) -> Oklch:
     if name == "accent":
         return oklch_of(accent)
-    formula: str = getattr(tones[name], theme)
+    formula: str = getattr(tokens[name], theme)
     parts = _FORMULA.fullmatch(formula)
     if parts is None:
         return oklch_of(read_colour(formula))
-    base = _tone(parts["base"], theme, accent, tones)
+    base = _token(parts["base"], theme, accent, tokens)
     lightness = _term(parts["lightness"], base.lightness)
     return Oklch(lightness, _term(parts["chroma"], base.chroma), base.hue)
 
@@ -128,17 +128,17 @@ def _term(term: str, channel: float) -> float:
             return channel + number if step["sign"] == "+" else channel - number
 
 
-def faint_pairs(accent: Rgb, tones: Mapping[str, Formulas] = TONES) -> Iterator[Faint]:
+def faint_pairs(accent: Rgb, tokens: Mapping[str, Formulas] = TOKENS) -> Iterator[Faint]:
     """Yield each pair that has too little contrast under an accent."""
     for theme in Formulas._fields:
-        seen = {name: tone(name, theme, accent, tones) for name in {*_tones_of_pairs()}}
+        seen = {name: colour_of(name, theme, accent, tokens) for name in {*_tokens_of_pairs()}}
         for pair in PAIRS:
             found = contrast(seen[pair.front], seen[pair.back])
             if found < pair.needed:
                 yield Faint(pair, theme, found)
 
 
-def _tones_of_pairs() -> Iterator[str]:
+def _tokens_of_pairs() -> Iterator[str]:
     for pair in PAIRS:
         yield from (pair.front, pair.back)
 
@@ -147,7 +147,7 @@ _STEPS = 50
 """The steps of lightness, and of chroma, in which the nearest colour is searched."""
 
 
-def nearest(accent: Rgb, tones: Mapping[str, Formulas] = TONES) -> Rgb | None:
+def nearest(accent: Rgb, tokens: Mapping[str, Formulas] = TOKENS) -> Rgb | None:
     """Return the nearest colour of the same hue under which each pair has enough contrast; None if none is.
 
     The distance is that of OKLab.
@@ -162,16 +162,16 @@ def nearest(accent: Rgb, tones: Mapping[str, Formulas] = TONES) -> Rgb | None:
         key=lambda each: math.hypot(each.lightness - wanted.lightness, each.chroma - wanted.chroma),
     )
     fitting = (on_screen(each) for each in candidates if is_in_srgb(each))
-    return next((each for each in fitting if not any(faint_pairs(each, tones))), None)
+    return next((each for each in fitting if not any(faint_pairs(each, tokens))), None)
 
 
-def read_accent(text: str, tones: Mapping[str, Formulas] = TONES) -> str:
+def read_accent(text: str, tokens: Mapping[str, Formulas] = TOKENS) -> str:
     """Return an accent as `#rrggbb`. Raises ValueError with the reason."""
     accent = read_colour(text)
-    faint = next(faint_pairs(accent, tones), None)
+    faint = next(faint_pairs(accent, tokens), None)
     if faint is None:
         return written(accent)
-    near = nearest(accent, tones)
+    near = nearest(accent, tokens)
     pair, found = faint.pair, math.floor(faint.contrast * 100) / 100
     raise ValueError(
         f"has too little contrast: in the {faint.theme} theme, {pair.front} on {pair.back} has {found:g}, "

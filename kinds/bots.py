@@ -17,6 +17,7 @@ from kinds.kind import (
     VotesPart,
     WebhookPart,
 )
+from kinds.text_language import TextLanguage
 from languages.texts import Text
 
 CATEGORIES = {
@@ -151,6 +152,7 @@ class BotProfile(Profile, frozen=True, gc=False, tag="bot"):
             rows=6,
         ),
     ] = ()
+    language: TextLanguage = ""
 
 
 BOTS = Kind(
@@ -160,7 +162,9 @@ BOTS = Kind(
         one=Text("Bot"),
         many=Text("Bots"),
         popular=Text("Popular bots"),
+        trending=Text("Trending bots"),
         newest=Text("New bots"),
+        random=Text("Random bot"),
         search=Text("Search the bots"),
         remove=Text("Remove this bot"),
         submit=Text("List your bot"),

@@ -50,7 +50,9 @@ class Nouns:
 
     Args:
         popular: the heading of the listings with the most votes of the month.
+        trending: the heading of the listings whose votes grow.
         newest: the heading of the newest listings.
+        random: the link to a random listing.
         search: the link to a search in the listings of the kind.
         remove: the heading of the question before a listing is removed.
         submit: the link to the page on which a listing is submitted.
@@ -60,7 +62,9 @@ class Nouns:
     one: Text
     many: Text
     popular: Text
+    trending: Text
     newest: Text
+    random: Text
     search: Text
     remove: Text
     submit: Text
@@ -286,7 +290,7 @@ class Kind:
     @cached_property
     def in_order(self) -> Sequence[str]:
         """The fields of a profile in the order in which people read them: what finds it comes first."""
-        order: Sequence[Part | None] = ("title", "word", "category", "keyword", None)
+        order: Sequence[Part | None] = ("title", "word", "category", "keyword", "language", None)
         return sorted(self.shown, key=lambda name: order.index(self.shown[name].finds))
 
     @cached_property
@@ -387,14 +391,13 @@ class Kind:
         """The name of the long text of a profile, if the kind has one."""
         return next((name for name, shown in self.shown.items() if shown.widget == "text"), None)
 
-    def words(self, profile: Profile) -> tuple[str, ...]:
-        """Return the texts of a profile that are searched for words, but for its title: short ones first."""
-        return tuple(text for name in self._searched for text in texts_of(getattr(profile, name)))
+    def near_words(self, profile: Profile) -> tuple[str, ...]:
+        """Return the texts that a search looks at after the name: the one that lists show, and the tags."""
+        return self.values(profile, "word")[:1] + self.values(profile, "keyword")
 
-    @cached_property
-    def _searched(self) -> Sequence[str]:
-        found = [name for name in self.in_order if self.shown[name].finds not in {"title", None}]
-        return sorted(found, key=lambda name: self.shown[name].is_markdown)
+    def further_words(self, profile: Profile) -> tuple[str, ...]:
+        """Return the texts that a search looks at last, such as a long description."""
+        return self.values(profile, "word")[1:]
 
     @cached_property
     def edit(self) -> type[ListingEdit]:

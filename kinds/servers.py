@@ -5,6 +5,7 @@ from typing import Annotated
 from forms.fields import ABOUT_LINE, Invite, Name
 from forms.rules import IN_TEXT, ON_ONE_LINE, UNIQUE, About, Display, OneOf, Sample, Size
 from kinds.kind import ChecksPart, FactsPart, Given, Kind, Nouns, Profile, ReviewPart, VotesPart, WebhookPart
+from kinds.text_language import TextLanguage
 from languages.texts import Text
 
 TOPICS = {
@@ -73,6 +74,7 @@ class ServerProfile(Profile, frozen=True, gc=False, tag="server"):
             public="invite_url",
         ),
     ] = None
+    language: TextLanguage = ""
 
 
 SERVERS = Kind(
@@ -82,7 +84,9 @@ SERVERS = Kind(
         one=Text("Server"),
         many=Text("Servers"),
         popular=Text("Popular servers"),
+        trending=Text("Trending servers"),
         newest=Text("New servers"),
+        random=Text("Random server"),
         search=Text("Search the servers"),
         remove=Text("Remove this server"),
         submit=Text("List your server"),

@@ -23,6 +23,24 @@ OWN_NAMES: Mapping[Language, str] = {
     "ru": "Русский",
     "ja": "日本語",
 }
+FURTHER_NAMES: Mapping[str, str] = {
+    "ar": "العربية",
+    "cs": "Čeština",
+    "fa": "فارسی",
+    "hi": "हिन्दी",
+    "id": "Bahasa Indonesia",
+    "it": "Italiano",
+    "ko": "한국어",
+    "nl": "Nederlands",
+    "pl": "Polski",
+    "pt": "Português",
+    "sv": "Svenska",
+    "th": "ไทย",
+    "uk": "Українська",
+    "vi": "Tiếng Việt",
+    "zh": "中文",
+}
+"""Languages that listings are written in, and the site is not."""
 _BY_NAME: Mapping[str, Language] = {language: language for language in LANGUAGES}
 
 

@@ -36,7 +36,7 @@ from languages.said import Code
 
 OFFER_MS = 7 * MS_PER_DAY
 """The time for which an offer of a listing can be accepted."""
-CODE_PREFIX = "votegate-"
+CODE_PREFIX = "verify-"
 CODE_CHARACTERS = 10
 CodeOf = Callable[[str, str], str]
 """Returns the code of a listing's ref and a user's id. A bot's public description holds it as a proof."""

@@ -20,6 +20,7 @@ from pages.voting.vote_guards import VoteGuards
 from search.catalogue import Catalogue
 from search.index import SearchIndex
 from search.list_keeper import ListKeeper
+from search.similar import SimilarListings
 from votes.voted import VotedListings
 from web.brand import Brand
 from web.cookies import PeopleCookies, ValueSeal
@@ -135,6 +136,7 @@ class PublicSite:
     catalogue: Catalogue
     keeper: ListKeeper
     index: SearchIndex
+    similar: SimilarListings
     previews: LinkPreviews = field(default_factory=LinkPreviews)
 
 

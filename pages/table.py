@@ -22,14 +22,17 @@ from pages.owner.vote_numbers import NUMBER_PAGES
 from pages.owner.webhooks import WEBHOOK_PAGES
 from pages.page_rows import rows_of
 from pages.public.authors import AUTHOR
+from pages.public.home import HOME
 from pages.public.link_previews import LINK_PREVIEW
 from pages.public.listing import PUBLIC_LISTING
 from pages.public.lists import PUBLIC_LISTS
 from pages.public.new_listings_feed import NEW_LISTINGS
 from pages.public.owner_texts import OWNER_TEXTS
+from pages.public.rankings import RANKINGS
 from pages.public.report import REPORT_PAGE
 from pages.public.robots import ROBOTS
 from pages.public.sitemap import SITEMAP
+from pages.public.suggestions import SUGGESTIONS
 from pages.review.listing_review import LISTING_PAGES
 from pages.review.queue import QUEUE
 from pages.review.votes import FLAGGED_VOTES, LISTING_VOTES
@@ -46,5 +49,5 @@ PEOPLE_PAGES = (
     *rows_of(NUMBER_PAGES),
     *rows_of((QUEUE, FLAGGED_VOTES, *LISTING_PAGES, LISTING_VOTES)),
     *rows_of((VOTE_PAGE, REPORT_PAGE)),
-    *rows_of((AUTHOR, *PUBLIC_LISTS, LINK_PREVIEW, *PUBLIC_LISTING)),
+    *rows_of((*HOME, AUTHOR, *PUBLIC_LISTS, SUGGESTIONS, *RANKINGS, LINK_PREVIEW, *PUBLIC_LISTING)),
 )

@@ -1,4 +1,4 @@
-"""The listings that everybody may see, under index keys: by kind, by category and by keyword.
+"""The listings that everybody may see, under index keys: by kind, category, keyword and language.
 
 Invariant: a look at the catalogue walks through no other listings, and a listing that is not approved, or is
 hidden, is not in it.
@@ -16,7 +16,7 @@ import msgspec
 
 from core import events as ev
 from core.events import FREQUENT
-from core.listing_table import survey
+from core.listing_table import ref_slices, survey
 from core.packing import Brief
 from core.state import State
 from grammars.tags import tag_of
@@ -32,31 +32,47 @@ CHANGING = (
 )
 """The events that may change whether everybody sees a listing, or its profile."""
 _DAILY = FREQUENT - {ev.VoteCast}
-Moved = Callable[["IndexKey", str, int], None]
-"""Called with a key, a ref, and 1 if it came under the key or -1 if it left."""
+Keys = Sequence["IndexKey"]
+Moved = Callable[[str, Keys, Keys], None]
+"""Called with a ref, the keys that it was under, and those that it is under now."""
 
 
 class IndexKey(msgspec.Struct, frozen=True, gc=False):
-    """The key of a part of the catalogue: the listings of a kind, of a category, or with a keyword.
+    """The key of a part of the catalogue: the listings of a kind, or those with a category, a keyword or a
+    language, or with several of the three.
 
-    `prefix` is that of the refs of the kind. A key has a category or a keyword, or neither. A keyword is in
-    the form of `tag_of`.
+    `prefix` is that of the refs of the kind. A keyword is in the form of `tag_of`.
     """
 
     prefix: str
     category: str = ""
     keyword: str = ""
+    language: str = ""
+
+    @property
+    def parts(self) -> "tuple[IndexKey, ...]":
+        """The keys of one condition each, all of which a listing is under."""
+        parts = (
+            *([IndexKey(self.prefix, category=self.category)] if self.category else ()),
+            *([IndexKey(self.prefix, keyword=self.keyword)] if self.keyword else ()),
+            *([IndexKey(self.prefix, language=self.language)] if self.language else ()),
+        )
+        return parts or (self,)
 
 
 class ShownListing(msgspec.Struct, frozen=True, gc=False):
     """A listing that everybody may see.
 
-    `name` is for sorting. `since_ms` is the time since which everybody sees it.
+    `name` is for sorting. `since_ms` is the time since which everybody sees it. Each key has one condition.
     """
 
     name: str
     since_ms: int
     keys: tuple[IndexKey, ...]
+
+    def is_under(self, parts: Keys) -> bool:
+        """Return true if the listing is under all parts of a key."""
+        return all(part in self.keys for part in parts)
 
 
 class Catalogue:
@@ -75,8 +91,22 @@ class Catalogue:
         self.watchers: list[Moved] = []
 
     def refs_of(self, key: IndexKey) -> Sequence[str]:
-        """Return the refs under a key, sorted."""
+        """Return the refs under a key of at most one condition, sorted."""
         return self._refs.get(key, ())
+
+    def may_have(self, key: IndexKey) -> bool:
+        """Return false if there is no listing for one of the conditions of a key."""
+        return all(self.refs_of(part) for part in key.parts)
+
+    def slices(self, key: IndexKey) -> Iterator[Sequence[str]]:
+        """Yield the refs under a key, sorted, a few at once. Refs may come and go between two slices."""
+        parts = key.parts
+        fewest = min(map(self.refs_of, parts), key=len)
+        for refs in ref_slices(fewest):
+            if len(parts) == 1:
+                yield refs
+            else:
+                yield [ref for ref in refs if self._entries[ref].is_under(parts)]
 
     def survey(self) -> Iterator[None]:
         """Look at all listings, in slices, unless that was done before."""
@@ -108,14 +138,10 @@ class Catalogue:
             del self._entries[ref]
         for key in {*old} - {*new}:
             self._take(ref, key)
-            self._moved(key, ref, -1)
         for key in {*new} - {*old}:
             insort(self._refs.setdefault(key, []), ref)
-            self._moved(key, ref, 1)
-
-    def _moved(self, key: IndexKey, ref: str, step: int) -> None:
         for watcher in self.watchers:
-            watcher(key, ref, step)
+            watcher(ref, old, new)
 
     def _take(self, ref: str, key: IndexKey) -> None:
         refs = self._refs[key]
@@ -130,6 +156,7 @@ class Catalogue:
             IndexKey(prefix),
             *(IndexKey(prefix, category=sys.intern(each)) for each in brief.categories),
             *(IndexKey(prefix, keyword=each) for each in dict.fromkeys(map(tag_of, brief.keywords))),
+            *(IndexKey(prefix, language=sys.intern(each)) for each in brief.languages),
         )
         return ShownListing(
             folded(brief.name), since_ms, tuple(self._known.setdefault(each, each) for each in keys)

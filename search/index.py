@@ -14,16 +14,18 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from heapq import nlargest
 from itertools import islice
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from core.events import FREQUENT, Event
 from core.failures import SearchUnavailable
 from core.rows import Listing
 from core.state import State
 from kinds.registry import kind_of
-from search.catalogue import CHANGING
-from search.search_table import Findable, SearchTable
+from search.catalogue import CHANGING, IndexKey
+from search.search_query import Translated, in_language, of_category, with_tag
+from search.search_table import Findable, SearchTable, in_english_alone
 from search.search_words import beginning
 
 HANDED_OVER = 64
@@ -44,9 +46,27 @@ _T = TypeVar("_T")
 log = logging.getLogger("votegate")
 
 
+class SearchResult(NamedTuple):
+    """The refs that a search found, the best first.
+
+    `total` counts all that match, up to `COUNTED`. `read_as` is the text with other words, if no listing has
+    those that were typed.
+    """
+
+    refs: Sequence[str]
+    total: int
+    read_as: str | None = None
+
+
 class SearchIndex:
-    def __init__(self, state: State, pause_seconds: float = PAUSE_SECONDS) -> None:
+    def __init__(
+        self,
+        state: State,
+        translated: Translated = in_english_alone,
+        pause_seconds: float = PAUSE_SECONDS,
+    ) -> None:
         """`pause_seconds` is the pause after a failure of SQLite."""
+        self._translated = translated
         self._listings = state.listings
         self._votes = state.vote_counts
         self._thread = ThreadPoolExecutor(1, "search")
@@ -76,26 +96,49 @@ class SearchIndex:
         """The number of changed listings that are not in the index yet."""
         return len(self._noted) + self._in_hand
 
-    async def find(self, text: str, kind: str, most: int, asker: str) -> list[str]:
-        """Return refs of public listings that match every word of a text, the best first: by the place of the
-        words, then by votes. Any text is allowed. Raises SearchUnavailable.
+    async def find(self, text: str, key: IndexKey, most: int, month: int, asker: str) -> SearchResult:
+        """Return the public listings under a key that match a text, the best first: all words before any word
+        before near misses, then by the place of the words, then by votes of a month. Any text is allowed.
+        Raises SearchUnavailable.
 
         Args:
             asker: the address that asks. It has a limit of its own.
         """
+        kind = key.prefix.removesuffix("/")
+        matches = await self._ask(lambda table: table.find(text, kind, most, marked(key)), asker)
+        return SearchResult(self._by_votes(matches.sorts, month)[:most], matches.total, matches.read_as)
+
+    async def names(self, text: str, kind: str, most: int, month: int, asker: str) -> list[str]:
+        """Return public listings whose name goes on from a text, or has a word that does. Raises
+        SearchUnavailable."""
+        sorts = await self._ask(lambda table: table.names(text, kind, most), asker)
+        return self._by_votes(sorts, month)[:most]
+
+    async def similar(self, row: Listing, most: int, month: int, asker: str) -> list[str]:
+        """Return the public listings that share most with a listing. Raises SearchUnavailable."""
+        entry, kind = findable_of(row), kind_of(row.ref).plural
+        if entry is None:
+            return []
+        shared = await self._ask(lambda table: table.similar(entry, kind), asker)
+        in_month = self._votes.in_month
+        return nlargest(most, shared, key=lambda ref: (shared[ref], in_month(ref, month)))
+
+    async def _ask(self, question: Callable[[SearchTable], _T], asker: str) -> _T:
         table, waiting = self._table, self._waiting
         if table is None or len(waiting) >= WAITING or waiting.count(asker) >= OF_ONE:
             raise SearchUnavailable
         waiting.append(asker)
         try:
-            found = await self._in_thread(partial(table.find, text, kind, most))
+            return await self._in_thread(partial(question, table))
         except Exception as error:
             log.exception("a search failed")
             raise SearchUnavailable from error
         finally:
             waiting.remove(asker)
-        total = self._votes.total
-        return [ref for refs in found for ref in sorted(refs, key=total, reverse=True)][:most]
+
+    def _by_votes(self, sorts: Sequence[Sequence[str]], month: int) -> list[str]:
+        in_month = self._votes.in_month
+        return [ref for refs in sorts for ref in sorted(refs, key=lambda ref: -in_month(ref, month))]
 
     def on_record(self, _: int, events: Sequence[Event]) -> None:
         """Read a committed record."""
@@ -135,7 +178,7 @@ class SearchIndex:
         """Build a table of all listings. The table before it answers until the new one is complete, and both
         take the listings that change."""
         self._is_outdated = False
-        before, table = self._table, await self._in_thread(SearchTable)
+        before, table = self._table, await self._in_thread(partial(SearchTable, self._translated))
         tables = [table]
         if before is None:
             self._table = table
@@ -181,11 +224,24 @@ class SearchIndex:
 
 def findable_of(row: Listing) -> Findable | None:
     """Return the part of a listing that can be found; None if not everybody may see it."""
-    profile = row.profile
     if not row.is_public:
         return None
-    rest = [beginning(text, READ) for text in kind_of(row.ref).words(profile)]
-    return Findable(row.ref, profile.name, "\n".join(rest))
+    kind, profile = kind_of(row.ref), row.profile
+    return Findable(
+        row.ref,
+        profile.name,
+        "\n".join(kind.near_words(profile)),
+        "\n".join(beginning(text, READ) for text in kind.further_words(profile)),
+        kind.values(profile, "category"),
+        kind.values(profile, "keyword"),
+        tuple(filter(None, kind.values(profile, "language"))),
+    )
+
+
+def marked(key: IndexKey) -> Sequence[str]:
+    """Return the marked words of the listings under a key."""
+    parts = (of_category, key.category), (with_tag, key.keyword), (in_language, key.language)
+    return [mark(part) for mark, part in parts if part]
 
 
 def batched(refs: Sequence[str], size: int) -> Iterator[Sequence[str]]:

@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections.abc import Awaitable, Callable, Iterable
 from typing import cast
 
-from core.clock import Clock, month_of
+from core.clock import Clock, day_of, month_of_day
 from search.list_orders import ListOrder, ListOrders, OrderingSnapshot
 from search.paging import ListPage
 
@@ -45,11 +45,11 @@ class ListKeeper:
     def rank(self, order: ListOrder, votes: int) -> tuple[int, int] | None:
         """Return the place that a listing with so many votes has in an order by votes, and the total of the
         list; None if the order is not made yet. Listings with equal votes share a place."""
-        month, now_ns = month_of(self._clock.now_ms()), self._clock.monotonic_ns()
-        _, is_due = self._orders.newest(order, month, now_ns)
+        day, now_ns = day_of(self._clock.now_ms()), self._clock.monotonic_ns()
+        _, is_due = self._orders.newest(order, day, now_ns)
         if is_due:
             self._want(order)
-        snapshot = self._orders.last(order, month)
+        snapshot = self._orders.last(order, month_of_day(day))
         if snapshot is None:
             return None
         sort_keys = cast("array[int]", snapshot.sort_keys)
@@ -57,7 +57,7 @@ class ListKeeper:
 
     def total(self, order: ListOrder) -> int | None:
         """Return the total of a list for a reader who begins now; None if its order is not made yet."""
-        snapshot, _ = self._orders.newest(order, month_of(self._clock.now_ms()), self._clock.monotonic_ns())
+        snapshot, _ = self._orders.newest(order, day_of(self._clock.now_ms()), self._clock.monotonic_ns())
         return snapshot.tally.present if snapshot is not None else None
 
     async def prepare(self, orders: Iterable[ListOrder]) -> None:
@@ -75,9 +75,9 @@ class ListKeeper:
 
     async def _make(self, order: ListOrder) -> float:
         """Make an order, and return the seconds that it took. A failure also reaches all readers who wait."""
-        month, now_ns = month_of(self._clock.now_ms()), self._clock.monotonic_ns()
+        day, now_ns = day_of(self._clock.now_ms()), self._clock.monotonic_ns()
         try:
-            await self._in_slices(self._orders.build(order, month, now_ns))
+            await self._in_slices(self._orders.build(order, day, now_ns))
         except Exception as error:
             self._awaited.pop(order, None)
             failed = self._wanted.pop(order)
@@ -98,8 +98,8 @@ class ListKeeper:
 
     async def _snapshot(self, order: ListOrder) -> OrderingSnapshot:
         while True:
-            month, now_ns = month_of(self._clock.now_ms()), self._clock.monotonic_ns()
-            snapshot, is_due = self._orders.newest(order, month, now_ns)
+            day, now_ns = day_of(self._clock.now_ms()), self._clock.monotonic_ns()
+            snapshot, is_due = self._orders.newest(order, day, now_ns)
             made = self._want(order) if is_due else None
             if snapshot is not None:
                 return snapshot

@@ -1,4 +1,4 @@
-"""Orders of the catalogue: by votes of the month, by all votes, newest first, by name.
+"""Orders of the catalogue: by votes of a month, by all votes, by growth, newest first, by name.
 
 Invariant: an order is made in slices, and not again while nothing has changed. A page reads one that is
 frozen.
@@ -17,7 +17,11 @@ The total of a list is the number of its rows: the listings of the snapshot that
 key. The catalogue may be ahead of both.
 
 Listings with equal sort keys are in the order of their ids. The order by votes of the month is that of the
-month in which it was made.
+month in which it was made, unless it names a month of its own. Such an order has the listings with votes in
+that month alone.
+
+The trending order compares the votes of the last 7 days with those of the 21 days before. It has the listings
+that grow alone; with few votes nothing is a trend.
 """
 
 import heapq
@@ -31,19 +35,27 @@ from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
-from core.listing_table import ref_slices
+from core.clock import month_of_day
 from kinds.registry import kind_of
 from languages.refusals import Invalid
 from languages.said import Fault
-from search.catalogue import Catalogue, IndexKey
+from search.catalogue import Catalogue, IndexKey, Keys
 from search.paging import ListPage, page_of
 
-Sort = Literal["month", "votes", "newest", "name"]
+Sort = Literal["month", "votes", "newest", "name", "trending"]
 SORTS: tuple[Sort, ...] = ("month", "votes", "newest", "name")
+"""The orders of lists. What is trending is a list of its own."""
 FRESH_SECONDS = 5
 """The age from which an order is made again. `list_keeper.py` may wait longer, to spare the loop."""
 STALE_SECONDS = 60
 """The age from which no reader begins with an order that has changed."""
+SLOW = 120
+"""The orders of past months and the trending one may be so many times as old: they hardly change."""
+RECENT_DAYS, DAYS_BEFORE = 7, 21
+LEAST_RECENT, EXPECTED = 25, 25
+"""The votes in the recent days without which there is no trend, and the votes that are added to both sides of
+the comparison, so that a few votes more after none are not the greatest growth of all."""
+LEAST_GROWTH = 1.2
 KEPT_SECONDS = 600
 """The time for which a snapshot stays after the last page of it."""
 MOST_PLACES = 2_000_000
@@ -117,12 +129,26 @@ class VoteTotals(Protocol):
     def in_month(self, ref: str, month: int) -> int:
         """Return the number of votes of a month, counted from January 1970 (UTC)."""
 
+    def in_days(self, ref: str, periods: Sequence[range]) -> list[int]:
+        """Return the number of votes in each of some periods of days, counted from 1970-01-01 (UTC)."""
+
 
 class ListOrder(msgspec.Struct, frozen=True, gc=False):
-    """A way to list the listings under an index key."""
+    """A way to list the listings under an index key. `month` is that of a ranking: see `month_of`."""
 
     key: IndexKey
     sort: Sort
+    month: int | None = None
+
+    @property
+    def is_slow(self) -> bool:
+        """True if the order may be old."""
+        return self.sort == "trending" or self.month is not None
+
+    @property
+    def is_partial(self) -> bool:
+        """True if listings whose sort key is 0 are left out."""
+        return self.is_slow
 
 
 class SnapshotTally:
@@ -147,7 +173,7 @@ class OrderingSnapshot(NamedTuple):
     """An order at one moment. `sort_keys` are those of the listings with the `ids`, in the same order.
 
     The garbage collector skips numbers in arrays. `changes` is the count of the catalogue's changes at that
-    moment. `made_ns` is monotonic time.
+    moment, and `day` its day. `made_ns` is monotonic time.
     """
 
     number: int
@@ -156,7 +182,7 @@ class OrderingSnapshot(NamedTuple):
     sort_keys: "array[int] | LongList[str]"
     tally: SnapshotTally
     changes: tuple[int, int]
-    month: int
+    day: int
     made_ns: int
     is_whole: bool
 
@@ -200,27 +226,34 @@ class ListOrders:
         """Snapshots with the monotonic time of their last use, the least recently used first."""
         self._tallies: dict[IndexKey, list[SnapshotTally]] = {}
         """Tallies of the kept snapshots, and of those that are being made."""
+        self._combined: set[IndexKey] = set()
+        """Their keys of several conditions."""
         self.places = 0
 
-    def moved(self, key: IndexKey, ref: str, step: int) -> None:
-        """Count a listing that came under an index key (1), or left it (-1)."""
-        for tally in self._tallies.get(key, ()):
-            tally.move(_reader_of_ids(key)(ref), step)
+    def moved(self, ref: str, before: Keys, now: Keys) -> None:
+        """Count a listing that came under index keys, or left them."""
+        changed = {*before} ^ {*now}
+        combined = [key for key in self._combined if not changed.isdisjoint(key.parts)]
+        for key in (*changed, *combined):
+            step = all(part in now for part in key.parts) - all(part in before for part in key.parts)
+            for tally in self._tallies.get(key, ()) if step else ():
+                tally.move(_reader_of_ids(key)(ref), step)
 
-    def newest(self, order: ListOrder, month: int, now_ns: int) -> tuple[OrderingSnapshot | None, bool]:
+    def newest(self, order: ListOrder, day: int, now_ns: int) -> tuple[OrderingSnapshot | None, bool]:
         """Return the newest snapshot that may be shown, if there is one, and true if a newer one is due."""
         snapshot = self._newest.get(order)
         if snapshot is None:
             return None, True
-        age = (now_ns - snapshot.made_ns) // 1_000_000_000
-        is_due = age >= FRESH_SECONDS and not self._is_current(snapshot, month)
-        is_shown = snapshot.month == month and not (is_due and age >= STALE_SECONDS)
+        age, slow = (now_ns - snapshot.made_ns) // 1_000_000_000, SLOW if order.is_slow else 1
+        is_due = age >= FRESH_SECONDS * slow and not self._is_current(snapshot, day)
+        is_of_now = order.is_slow or month_of_day(snapshot.day) == month_of_day(day)
+        is_shown = is_of_now and not (is_due and age >= STALE_SECONDS * slow)
         return (snapshot if is_shown else None), is_due or not is_shown
 
     def last(self, order: ListOrder, month: int) -> OrderingSnapshot | None:
         """Return the newest snapshot of a month, however old it is."""
         snapshot = self._newest.get(order)
-        return snapshot if snapshot is not None and snapshot.month == month else None
+        return snapshot if snapshot is not None and month_of_day(snapshot.day) == month else None
 
     def page(
         self, newest: OrderingSnapshot, after: str | None, limit: int, now_ns: int
@@ -235,19 +268,20 @@ class ListOrders:
             ref = snapshot.ref(place)
             return _written(_Cursor(snapshot.number, place + 1, snapshot.sort_keys[place], ref))
 
+        parts = snapshot.order.key.parts
         last = min(len(snapshot.ids), first + limit + SKIPPED)
-        found = (
-            place for place in range(first, last) if self._is_under(snapshot.order.key, snapshot.ref(place))
-        )
+        found = (place for place in range(first, last) if self._is_under(parts, snapshot.ref(place)))
         shown = page_of(found, limit, cursor)
         return ListPage([*map(snapshot.ref, shown.rows)], shown.next), snapshot.tally.present
 
-    def build(self, order: ListOrder, month: int, now_ns: int) -> Iterator[None]:
+    def build(self, order: ListOrder, day: int, now_ns: int) -> Iterator[None]:
         """Make a new snapshot, in slices. It is the newest once the iterator has ended."""
         tally = SnapshotTally(order.key)
         self._tallies.setdefault(order.key, []).append(tally)
+        if len(order.key.parts) > 1:
+            self._combined.add(order.key)
         try:
-            snapshot = yield from self._made(order, tally, month, now_ns)
+            snapshot = yield from self._made(order, tally, day, now_ns)
         except BaseException:  # also when the iterator is closed before its end
             self._forget(order.key, tally)
             raise
@@ -257,16 +291,18 @@ class ListOrders:
                     yield from column.freed()
 
     def _made(
-        self, order: ListOrder, tally: SnapshotTally, month: int, now_ns: int
+        self, order: ListOrder, tally: SnapshotTally, day: int, now_ns: int
     ) -> Generator[None, None, OrderingSnapshot]:
         catalogue = self._catalogue
         changes, is_whole = (catalogue.changes, catalogue.votes), catalogue.is_complete
         groups: dict[SortKey, Ids | Id] = {}
-        for sliced in ref_slices(catalogue.refs_of(order.key)):
-            found = [*map(_reader_of_ids(order.key), sliced)]
-            for ref, id_ in zip(sliced, found, strict=True):
-                _add(order.key, groups, self._sort_key(order.sort, ref, month), id_)
-            tally.add(found)
+        read_id = _reader_of_ids(order.key)
+        for sliced in catalogue.slices(order.key):
+            keys = [(self._sort_key(order, ref, day), read_id(ref)) for ref in sliced]
+            found = [each for each in keys if each[0] or not order.is_partial]
+            for sort_key, id_ in found:
+                _add(order.key, groups, sort_key, id_)
+            tally.add([id_ for _, id_ in found])
             yield
         ids = _no_ids(order.key)
         sort_keys: array[int] | LongList[str] = LongList() if order.sort == "name" else array("q")
@@ -278,29 +314,33 @@ class ListOrders:
             if number % SLICE == 0:
                 yield
         number, self._number = self._number, self._number + 1
-        return OrderingSnapshot(number, order, ids, sort_keys, tally, changes, month, now_ns, is_whole)
+        return OrderingSnapshot(number, order, ids, sort_keys, tally, changes, day, now_ns, is_whole)
 
-    def _sort_key(self, sort: Sort, ref: str, month: int) -> SortKey:
+    def _sort_key(self, order: ListOrder, ref: str, day: int) -> SortKey:
         """Return the sort key of a listing: the least is first."""
-        if sort == "month":
-            return -self._votes.in_month(ref, month)
-        if sort == "votes":
-            return -self._votes.total(ref)
-        entry = self._catalogue.entries[ref]
-        return entry.name if sort == "name" else -entry.since_ms
+        match order.sort:
+            case "month":
+                return -self._votes.in_month(ref, month_of_day(day) if order.month is None else order.month)
+            case "votes":
+                return -self._votes.total(ref)
+            case "trending":
+                return -trend(*self._votes.in_days(ref, trend_periods(day)))
+            case "newest":
+                return -self._catalogue.entries[ref].since_ms
+            case "name":
+                return self._catalogue.entries[ref].name
 
-    def _is_under(self, key: IndexKey, ref: str) -> bool:
+    def _is_under(self, parts: Keys, ref: str) -> bool:
         entry = self._catalogue.entries.get(ref)
-        return entry is not None and key in entry.keys
+        return entry is not None and entry.is_under(parts)
 
-    def _is_current(self, snapshot: OrderingSnapshot, month: int) -> bool:
+    def _is_current(self, snapshot: OrderingSnapshot, day: int) -> bool:
         """Return true if a new snapshot would be the same."""
         changes, votes = snapshot.changes
         catalogue, sort = self._catalogue, snapshot.order.sort
-        is_same = snapshot.is_whole and catalogue.changes == changes
-        return is_same and (
-            sort in {"newest", "name"} or (catalogue.votes == votes and snapshot.month == month)
-        )
+        if not snapshot.is_whole or catalogue.changes != changes:
+            return False
+        return sort in {"newest", "name"} or (catalogue.votes == votes and snapshot.day == day)
 
     def _place(self, newest: OrderingSnapshot, cursor: _Cursor) -> tuple[OrderingSnapshot, int]:
         kept = self._kept.get(cursor.snapshot)
@@ -336,11 +376,25 @@ class ListOrders:
         known.remove(tally)
         if not known:
             del self._tallies[key]
+            self._combined.discard(key)
 
     def _use(self, snapshot: OrderingSnapshot, now_ns: int) -> None:
         if snapshot.number in self._kept:
             self._kept[snapshot.number] = snapshot, now_ns
             self._kept.move_to_end(snapshot.number)
+
+
+def trend_periods(day: int) -> tuple[range, range]:
+    """Return the recent days, with today, and the days before them."""
+    first = day - RECENT_DAYS + 1
+    return range(first, day + 1), range(first - DAYS_BEFORE, first)
+
+
+def trend(recent: int, before: int) -> int:
+    """Return the growth of the votes of recent days, in thousandths; 0 for one that is no trend."""
+    expected = before * RECENT_DAYS / DAYS_BEFORE
+    growth = (recent + EXPECTED) / (expected + EXPECTED)
+    return round(growth * 1_000) if recent >= LEAST_RECENT and growth >= LEAST_GROWTH else 0
 
 
 def _add(key: IndexKey, groups: dict[SortKey, Ids | Id], sort_key: SortKey, id_: Id) -> None:

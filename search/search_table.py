@@ -5,40 +5,77 @@ Every call but `settle` takes milliseconds.
 Each kind of listings has its own:
 
     entries    ref, and a digest of what was indexed: what is listed now
-    words      FTS5: words of the name and of the rest; those of the name once more behind `_NAMED`, and the
-               whole name as one word behind `_WHOLE`
+    words      FTS5: words of the name and of the near texts, each behind a mark, those of the rest, and
+               marked words for the whole name, the categories, the tags and the language (`search_query.py`)
+    vocab      the words of that table, in order
 
 FTS5 keeps no text and no positions here (`detail=none`): a query only asks if a word is in a listing. An
 entry that changes gets a new row, and no entry points to its old, dead one. `dead` tells when it is time to
 build everything again.
 
-A query goes from the best matches to the worst and ends when it has enough: the same name, names that begin
-so, words in the name, words anywhere, and at last words of which the last one only begins so. Of each sort,
-the first `CANDIDATES` count. So a word that everybody uses costs no more than a rare one.
+A query goes from the best matches to the worst, and ends when it has enough. Of each sort, the first
+`CANDIDATES` count. So a word that everybody uses costs no more than a rare one. Any word counts if all words
+find less than `ANY_BELOW` listings. A word that no listing has is read as those near to it; other words
+are, too, if less than `NEAR_BELOW` are found. Near words have the same first letter.
 
 FTS5 gathers new rows, and writes them when there are enough or when a row has a lower number than the one
 before. So each kind has its own tables, and rows are numbered as they come. A search for a beginning goes
 through all gathered rows. So the tables gather much while everything is put in, and little after `settle` has
-written it.
+written it. A look into the vocabulary writes all gathered rows, so there is none before.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from math import log
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import finalize
 
 from kinds.registry import KINDS
-from search.search_words import FEW, SHORTEST_BEGINNING, TEXT, Term, compact, indexed, indexed_name, terms
+from languages.texts import Text
+from search.search_query import (
+    NAMED,
+    NEAR,
+    WHOLE,
+    KindNames,
+    Query,
+    Translated,
+    in_language,
+    kind_names,
+    of_category,
+    query_of,
+    with_tag,
+    written,
+)
+from search.search_words import (
+    SMALL,
+    Term,
+    compact,
+    edits_allowed,
+    indexed,
+    indexed_name,
+    is_near,
+    separated,
+)
 
 if TYPE_CHECKING:
     import sqlite3  # a Python may lack it, and only searches need it
 
 CANDIDATES = 250
-_WHOLE, _NAMED = "\ue000", "\ue001"
-"""Nobody can type them: characters for private use separate words."""
+ANY_BELOW, NEAR_BELOW = 24, 5
+"""A page of results; and the first ones, which a visitor sees at once."""
+COUNTED = 1_000
+"""The matches that are counted. Counting takes longer the more there are."""
+NEAREST, LOOKED_AT = 4, 5_000
+"""The near words that a word may mean, and the words of the vocabulary that are compared with it."""
+LIKE_WORDS = 24
+"""The words of a listing by which others are found that are like it."""
+TAG_SHARED, WORD_SHARED, CATEGORY_SHARED = 3.0, 1.0, 0.25
+"""The weights of what two listings share."""
 _TABLES = """
     CREATE TABLE entries (id INTEGER PRIMARY KEY, ref TEXT, content INTEGER);
     CREATE VIRTUAL TABLE words USING fts5(text, content='', detail=none, columnsize=0, tokenize='ascii');
 """
+_VOCABULARY = "CREATE VIRTUAL TABLE temp.vocab USING fts5vocab(main, words, 'row')"
 _GATHER = "INSERT INTO words (words, rank) VALUES ('hashsize', ?)"
 AT_FIRST, SETTLED = 8 << 20, 256 << 10
 """The bytes that are gathered. With 1 MiB at first, 100,000 listings take half as long again. A search in
@@ -50,20 +87,51 @@ _MATCH = """
     )
 """
 """One row: between two rows of a result, SQLite's module lets other threads have the interpreter."""
+_COUNT = (
+    "SELECT count(*) FROM (SELECT 1 FROM words JOIN entries ON id = words.rowid WHERE words MATCH ? LIMIT ?)"
+)
+_NEAR_WORDS = """
+    SELECT group_concat(term || ' ' || doc) FROM (
+        SELECT term, doc FROM temp.vocab WHERE term >= ? AND term < ? LIMIT ?
+    )
+"""
 
 
 class Findable(NamedTuple):
-    """The part of an approved listing that can be found."""
+    """The part of an approved listing that can be found. `near` is its short text, with its tags."""
 
     ref: str
     name: str
+    near: str
     rest: str
+    categories: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ()
+
+
+class Matches(NamedTuple):
+    """The refs that a search finds, in sorts, the best sort first. A ref is in one sort only.
+
+    `total` counts all matches up to `COUNTED`. `read_as` is the text with other words, if the index has not
+    those that were typed.
+    """
+
+    sorts: Sequence[Sequence[str]]
+    total: int
+    read_as: str | None = None
+
+
+def in_english_alone(text: Text) -> Iterable[str]:
+    """Return a text as code has it."""
+    return (text.english,)
 
 
 class SearchTable:
-    def __init__(self) -> None:
+    def __init__(self, translated: Translated = in_english_alone) -> None:
         """Raises ImportError where Python has no SQLite, and sqlite3.Error where that has no FTS5."""
-        self._of: Mapping[str, _Entries] = {kind.plural: _Entries() for kind in KINDS}
+        self._of: Mapping[str, _Entries] = {
+            kind.plural: _Entries(kind_names(kind, translated)) for kind in KINDS
+        }
 
     @property
     def count(self) -> int:
@@ -86,35 +154,107 @@ class SearchTable:
         for own in self._of.values():
             own.settle()
 
-    def find(self, text: str, kind: str, most: int) -> list[list[str]]:
-        """Return the refs that match every word of a text, in sorts: the best sort first.
+    def find(self, text: str, kind: str, most: int, within: Sequence[str] = ()) -> Matches:
+        """Return what matches a text. The search ends with the sort that brings the number to `most`.
 
-        A ref is in one sort only. The search ends with the sort that brings the number to `most`.
+        Args:
+            within: marked words that every match has.
         """
-        wanted, found = terms(text), list[list[str]]()
-        known: set[str] = set()
-        for expression in _steps(wanted, compact(text[:TEXT])) if wanted else ():
-            refs = self._of[kind].matching(expression)
-            found.append([ref for ref in refs if ref not in known])
-            known.update(refs)
-            if len(known) >= most:
-                break
-        return found
+        own = self._of[kind]
+        query = query_of(text, own.names, within)
+        return Search(own, query, most).matches() if query.terms else Matches((), 0)
+
+    def names(self, text: str, kind: str, most: int) -> Sequence[Sequence[str]]:
+        """Return the refs whose name goes on from a text, in sorts: the best sort first."""
+        own = self._of[kind]
+        query = query_of(text, own.names)
+        search = Search(own, query, most)
+        search.run(query.names_alone() if query.terms else ())
+        return search.sorts
+
+    def similar(self, entry: Findable, kind: str) -> Mapping[str, float]:
+        """Return the refs that share tags or words with a listing, and how much that is."""
+        return self._of[kind].similar(entry)
 
     def close(self) -> None:
         for own in self._of.values():
             own.close()
 
 
+class Search:
+    """One search in the entries of a kind."""
+
+    def __init__(self, entries: "_Entries", query: Query, most: int) -> None:
+        self._entries = entries
+        self._query = query
+        self._most = most
+        self._known: set[str] = set()
+        self._asked: set[str] = set()
+        self.sorts: list[list[str]] = []
+
+    def matches(self) -> Matches:
+        """Search for all words, for any word and for near misses, as far as it takes."""
+        query, read_as = self._query, None
+        self.run(query.all_words())
+        if len(self._known) < ANY_BELOW:
+            query, read_as = self._read_as()
+            self.run(query.all_words() if read_as is not None else ())
+            self.run(query.any_word())
+        if len(self._known) < NEAR_BELOW:
+            near = query._replace(terms=[self._with_near_words(term) for term in query.terms])
+            self.run(near.near_misses() if near != query else ())
+        return Matches(self.sorts, self._total(), read_as if self._known else None)
+
+    def run(self, expressions: Iterable[str]) -> None:
+        """Add the matches of expressions, until there are enough."""
+        for expression in expressions:
+            if len(self._known) >= self._most:
+                return
+            if expression in self._asked:
+                continue
+            self._asked.add(expression)
+            refs = self._entries.matching(expression)
+            self.sorts.append([ref for ref in refs if ref not in self._known])
+            self._known.update(refs)
+
+    def _total(self) -> int:
+        """Return the number of matches. If there are more than enough, those with all words whole count."""
+        if len(self._known) < min(self._most, CANDIDATES):
+            return len(self._known)
+        return max(len(self._known), self._entries.counted(self._query.everywhere()))
+
+    def _read_as(self) -> tuple[Query, str | None]:
+        """Return the query with near words in place of those that no listing has, and its text."""
+        query = self._query
+        read = [term if self._is_known(term) else self._with_near_words(term) for term in query.terms]
+        if read == query.terms:
+            return query, None
+        meant = [_meant(term) if term.others else term for term in read]
+        return query._replace(terms=meant), " ".join(map(written, meant))
+
+    def _is_known(self, term: Term) -> bool:
+        return bool(self._entries.counted(self._query.matching(term), 1))
+
+    def _with_near_words(self, term: Term) -> Term:
+        return term._replace(others=(*self._entries.near_words(written(term)),))
+
+
+def _meant(term: Term) -> Term:
+    """Return the first of the near words of a term, with the others."""
+    return Term(term.others[:1], begins=False, others=term.others[1:])
+
+
 class _Entries:
     """The entries of one kind."""
 
-    def __init__(self) -> None:
+    def __init__(self, names: KindNames) -> None:
+        self.names = names
         self._sql = _connected(self)
         self._sql.executescript(_TABLES)
         self._gather(AT_FIRST)
         self._rows: dict[str, int] = {}
         self._next = 0
+        self._is_settled = False
         self.dead = 0
 
     @property
@@ -146,14 +286,54 @@ class _Entries:
         self._sql = _connected(self)
         gathered.backup(self._sql)
         gathered.close()
+        self._sql.execute(_VOCABULARY)
         self._gather(SETTLED)
+        self._is_settled = True
 
     def matching(self, expression: str) -> Sequence[str]:
         (refs,) = self._sql.execute(_MATCH, (expression, CANDIDATES)).fetchone()
         return refs.split(",") if refs else ()
 
+    def counted(self, expression: str, most: int = COUNTED) -> int:
+        (found,) = self._sql.execute(_COUNT, (expression, most)).fetchone()
+        return int(found)
+
+    def near_words(self, word: str) -> Sequence[str]:
+        """Return the words that a word may be a misspelling of, the nearest first."""
+        edits = edits_allowed(word)
+        if not edits:
+            return ()
+        found = dict(self._vocabulary(NEAR + word[0]))
+        found.update(dict.fromkeys(self.names.categories, COUNTED))
+        own = (name for name in self.names.own if len(word) > len(name) + 2)
+        cut = [part for name in own for part in (word.removesuffix(name),) if part != word and part in found]
+        near = list[str]()
+        for allowed in range(1, edits + 1):  # two edits only where one leads nowhere
+            near = near or [each for each in found if each != word and is_near(word, each, allowed)]
+        near.sort(key=found.__getitem__, reverse=True)
+        return (*dict.fromkeys((*cut, *near)),)[:NEAREST]
+
+    def similar(self, entry: Findable) -> Mapping[str, float]:
+        found: dict[str, float] = {}
+        for word, weight in _of_its_own(entry, self.names.own):
+            refs = self.matching(f'"{word}"')
+            if len(refs) < CANDIDATES:  # a word that so many share tells nothing
+                for ref in refs:
+                    found[ref] = found.get(ref, 0.0) + weight * log(1 + self.count / len(refs))
+        found.pop(entry.ref, None)
+        return found
+
     def close(self) -> None:
         self._sql.close()
+
+    def _vocabulary(self, beginning: str) -> Iterator[tuple[str, int]]:
+        """Yield the words behind the mark of a beginning, with the number of their listings."""
+        if self._is_settled:
+            end = beginning[:-1] + chr(ord(beginning[-1]) + 1)
+            (words,) = self._sql.execute(_NEAR_WORDS, (beginning, end, LOOKED_AT)).fetchone()
+            for each in words.split(",") if words else ():
+                word, _, listings = each.partition(" ")
+                yield word[1:], int(listings)
 
     def _gather(self, most: int) -> None:
         self._sql.execute(_GATHER, (most,))
@@ -185,31 +365,23 @@ def _connected(owner: _Entries) -> "sqlite3.Connection":
 
 
 def _words(entry: Findable) -> str:
-    name = indexed_name(entry.name)
-    named = " ".join(_NAMED + word for word in name.split())
-    return f"{name} {named} {_WHOLE}{compact(entry.name)} {indexed(entry.rest)}"
+    """Return the text of an entry as FTS5 gets it."""
+    name = indexed_name(entry.name).split()
+    named, near = map(NAMED.__add__, name), map(NEAR.__add__, (*name, *separated(entry.near)))
+    return " ".join((*named, *near, *_marked(entry), indexed(entry.rest)))
 
 
-def _steps(wanted: Sequence[Term], name: str) -> Iterable[str]:
-    """Return FTS5's expressions for a query, those of the best matches first, each once."""
-    begin = SHORTEST_BEGINNING if len(wanted) <= FEW else TEXT
-    steps = (
-        f'"{_WHOLE}{name}"',
-        f'"{_WHOLE}{name}" *',
-        _expression(wanted, 1, _NAMED),
-        _expression(wanted, TEXT),
-        _expression(wanted, begin),
-    )
-    return dict.fromkeys(steps)
+def _marked(entry: Findable) -> Iterator[str]:
+    yield WHOLE + compact(entry.name)
+    yield from map(of_category, entry.categories)
+    yield from map(with_tag, entry.tags)
+    yield from map(in_language, entry.languages)
 
 
-def _expression(wanted: Sequence[Term], shortest: int, behind: str = "") -> str:
-    """Return the expression for all terms. A word has no quote in it, so that nothing of it is syntax."""
-    return " AND ".join(_matching(term, shortest, behind) for term in wanted)
-
-
-def _matching(term: Term, shortest: int, behind: str) -> str:
-    (first, *_) = term.words
-    if term.begins and (len(first) >= shortest or not first.isascii()):
-        return f'"{behind}{first}" *'
-    return " AND ".join(f'"{behind}{word}"' for word in term.words)
+def _of_its_own(entry: Findable, names: Collection[str]) -> Iterator[tuple[str, float]]:
+    """Yield the words of the table by which others are like an entry, with their weights."""
+    words = dict.fromkeys((*separated(entry.near), *indexed_name(entry.name).split()))
+    telling = (word for word in words if word not in SMALL and word not in names)
+    yield from ((with_tag(tag), TAG_SHARED) for tag in entry.tags)
+    yield from ((NEAR + word, WORD_SHARED) for word in islice(telling, LIKE_WORDS))
+    yield from ((of_category(each), CATEGORY_SHARED) for each in entry.categories)

@@ -12,6 +12,7 @@ plainest tokenizer, `ascii`: it only splits ASCII, and takes every other charact
 
 import re
 import unicodedata
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 TERMS = 4
@@ -22,6 +23,21 @@ SHORTEST_BEGINNING = 4
 FEW = 3
 """A last word that is shorter, or that follows as many words, must be whole in a text: a search for all words
 that begin so takes too long."""
+SHORTEST_PLURAL = 4
+"""The letters from which a word also means itself with an s, or without one."""
+SHORTEST_NEAR, TWO_EDITS_FROM = 4, 7
+"""The letters from which a word may be misspelled: with one edit, and with two."""
+_SMALL = """
+    a an and are can for from how i in is it me my of on or our that the this to which who with you your
+    das dem den der des die ein eine fur ich im mit und von zu zum
+    au aux avec dans de des du en et la le les mon pour qui sur un une
+    con del el los las mi para por que se un una
+    as com da do dos e em meu o os uma
+    bir bu icin ile ve
+    в для и на по с что
+"""
+SMALL = frozenset(_SMALL.split())
+"""The articles, prepositions and the like of the languages of the site: they tell nothing of a listing."""
 
 _ACCENTS = re.compile("[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]")
 _SPACELESS = (
@@ -31,6 +47,7 @@ _SPACELESS = (
 """Japanese and Chinese; Thai and Lao; Burmese; Khmer."""
 _RUN = re.compile(f"[{_SPACELESS}]+")
 _PARTS = re.compile(f"[{_SPACELESS}]+|[^ {_SPACELESS}]+")
+_LETTERS = re.compile("[a-z]+")
 _ASCII_WORD = re.compile("[a-z0-9]+")
 _HUMP = re.compile("(?<=[a-z0-9])(?=[A-Z])")
 
@@ -55,10 +72,14 @@ _characters = _Characters({ord("ı"): "i", ord("ł"): "l", ord("ø"): "o", ord("
 
 
 class Term(NamedTuple):
-    """A term of a query: words that follow each other. The last one may be only a beginning."""
+    """A term of a query: words that follow each other. The last one may be only a beginning.
+
+    `others` are words that do as well: those of which it may be a misspelling.
+    """
 
     words: tuple[str, ...]
     begins: bool
+    others: tuple[str, ...] = ()
 
 
 def folded(text: str) -> str:
@@ -89,6 +110,12 @@ def indexed(text: str) -> str:
     return text.lower() if text.isascii() else _paired(folded(text))
 
 
+def separated(text: str) -> Sequence[str]:
+    """Return the words of a text one by one, as the tokenizer separates them."""
+    words = folded(text)
+    return (words if words.isascii() else _paired(words)).split()
+
+
 def indexed_name(name: str) -> str:
     """Return the words of a name, each behind a space but the first: "MusicBot" is one word and also two."""
     parts = _HUMP.sub(" ", name)
@@ -96,11 +123,69 @@ def indexed_name(name: str) -> str:
     return words if words.isascii() else " ".join(_paired(words).split())
 
 
-def terms(text: str) -> list[Term]:
-    """Return the terms of a text that is searched for, at most `TERMS`; the last word may go on."""
-    words = _PARTS.findall(folded(text[:TEXT]))[:TERMS]
+def terms(text: str, dropped: Collection[str] = ()) -> list[Term]:
+    """Return the terms of a text that is searched for, at most `TERMS`; the last word may go on.
+
+    Small words and the dropped ones do not count, unless there are no others.
+
+    Args:
+        dropped: words that tell nothing, such as those that name the kind that is searched.
+    """
+    whole = folded(text[:TEXT])
+    kept = [word for word in _PARTS.findall(_without_runs(whole, dropped)) if _counts(word, dropped)]
+    words = (kept or _PARTS.findall(whole))[:TERMS]
+    is_end = bool(words) and whole.endswith(words[-1])
     last = len(words) - 1
-    return [_term(word, is_last=number == last) for number, word in enumerate(words)]
+    return [_term(word, is_last=is_end and number == last) for number, word in enumerate(words)]
+
+
+def forms(word: str) -> tuple[str, ...]:
+    """Return a word, and the same as a plural or without it, where a final s makes one."""
+    if len(word) < SHORTEST_PLURAL or not _LETTERS.fullmatch(word):
+        return (word,)
+    if not word.endswith("s"):
+        return word, f"{word}s"
+    return (word,) if word.endswith(("ss", "us", "is")) else (word, word[:-1])
+
+
+def edits_allowed(word: str) -> int:
+    """Return how many edits may lie between a word and the one that was meant."""
+    if len(word) < SHORTEST_NEAR or _RUN.search(word):
+        return 0
+    return 2 if len(word) >= TWO_EDITS_FROM else 1
+
+
+def is_near(one: str, other: str, edits: int) -> bool:
+    """Return true if so many edits make one word of the other. An edit adds, removes or replaces a letter, or
+    swaps two neighbours (optimal string alignment)."""
+    if not edits:
+        return one == other
+    if abs(len(one) - len(other)) > edits:
+        return False
+    at, least = 0, min(len(one), len(other))
+    while at < least and one[at] == other[at]:
+        at += 1
+    if at == least:
+        return True
+    one, other = one[at:], other[at:]
+    return (
+        is_near(one[1:], other[1:], edits - 1)
+        or is_near(one[1:], other, edits - 1)
+        or is_near(one, other[1:], edits - 1)
+        or (len(one) > 1 and one[:2] == other[1::-1] and is_near(one[2:], other[2:], edits - 1))
+    )
+
+
+def _counts(word: str, dropped: Collection[str]) -> bool:
+    return word not in SMALL and word not in dropped
+
+
+def _without_runs(words: str, dropped: Collection[str]) -> str:
+    """Take dropped words out of scripts without spaces, where they are parts of a run."""
+    for word in dropped:
+        if _RUN.fullmatch(word):
+            words = words.replace(word, " ")
+    return words
 
 
 def _term(word: str, *, is_last: bool) -> Term:

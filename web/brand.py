@@ -5,10 +5,19 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from grammars.accents import colour_of
+from grammars.colours import read_colour, written
 from languages.language_names import LANGUAGES, Language
 
 PROGRAM = "Votegate"
 """The name of this program, and of a platform that has no name of its own."""
+DEFAULT_ACCENT = "#3b5bdb"
+"""The accent of `static/site.css`."""
+
+
+def fill_of(accent: str) -> str:
+    """Return the colour of buttons in the light theme, on which white is readable."""
+    return written(colour_of("fill", "light", read_colour(accent)))
 
 
 class FooterLink(NamedTuple):
@@ -22,6 +31,7 @@ class Brand(Struct, frozen=True):
     """The name of the platform and what stands around its pages. An address is empty if there is none.
 
     Args:
+        fill: the colour of buttons in the light theme, for pictures.
         style: the address of the stylesheet with the owner's accent.
         logo: the address of the owner's logo. Without one, pages draw the mark of the program.
         icon: the address of a picture for the browser's tab, in place of the mark in its usual colour.
@@ -34,6 +44,7 @@ class Brand(Struct, frozen=True):
 
     name: str = PROGRAM
     tagline: str = ""
+    fill: str = fill_of(DEFAULT_ACCENT)
     style: str = ""
     logo: str = ""
     icon: str = ""

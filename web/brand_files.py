@@ -9,19 +9,18 @@ from collections.abc import Mapping
 from functools import partial
 from typing import NamedTuple
 
-from grammars.accents import tone
+from grammars.accents import colour_of
 from grammars.colours import read_colour, written
 from grammars.logos import Logo, read_logo
 from handlers.late import Late
 from handlers.reply import Reply, encode_json
 from handlers.request import Request
 from handlers.route import PAGE, Resource
+from web.brand import DEFAULT_ACCENT, fill_of
 from web.logo_icons import LARGE_SIDES, logo_icons
 from web.pages import tagged
 from web.static_files import FOLDER, StaticFile, address_of, static_file
 
-DEFAULT_ACCENT = "#3b5bdb"
-"""The accent of `site.css`."""
 MARK = "icon.svg"
 LOGO_NAMES = {"image/svg+xml": "logo.svg", "image/png": "logo.png"}
 FAVICON, TOUCH_ICON, MANIFEST = "/favicon.ico", "/apple-touch-icon.png", "/manifest.webmanifest"
@@ -50,7 +49,9 @@ class BrandFiles:
     def __init__(
         self, name: str = "", tagline: str = "", logo: Logo | None = None, accent: str | None = None
     ) -> None:
-        self._name, self._tagline, self._logo, self._accent = name, tagline, logo, accent
+        self._name, self._tagline, self._logo = name, tagline, logo
+        self._accent = accent or DEFAULT_ACCENT
+        self._fill = fill_of(self._accent)
         self.static: dict[str, StaticFile] = {}
         """The files whose addresses have their digests, by name."""
         self.style = self._kept("accent.css", accent_style(accent).encode()) if accent else ""
@@ -73,11 +74,8 @@ class BrandFiles:
 
     def _mark(self) -> Logo:
         """Return the mark of the program in the owner's colour. Blocking."""
-        drawn = (FOLDER / MARK).read_text("utf-8").replace(DEFAULT_ACCENT, self._tone("fill"))
+        drawn = (FOLDER / MARK).read_text("utf-8").replace(DEFAULT_ACCENT, self._fill)
         return read_logo(drawn.encode())
-
-    def _tone(self, name: str) -> str:
-        return written(tone(name, "light", read_colour(self._accent or DEFAULT_ACCENT)))
 
     def _made(self) -> Mapping[str, _Served]:
         """Make what has a fixed address. Blocking."""
@@ -104,7 +102,7 @@ class BrandFiles:
             "start_url": "/",
             "scope": "/",
             "display": "minimal-ui",
-            "background_color": self._tone("ground"),
-            "theme_color": self._tone("fill"),
+            "background_color": written(colour_of("ground", "light", read_colour(self._accent))),
+            "theme_color": self._fill,
             "icons": icons,
         }

@@ -123,8 +123,8 @@ LEFT_TO_RIGHT = {"dir": {"ltr"}}
 """Code is not mirrored in a text that is written from right to left."""
 SCHEMES = frozenset({"https", "mailto"})
 REL = "nofollow ugc noopener"
-PAGE_LEVEL = 1
-"""The level of the page's heading above the text: the first one of the text is an h2."""
+PAGE_LEVEL, LEAST_LEVEL = 1, 6
+"""The level of the page's heading above the text, whose first one is an h2; and the last level of HTML."""
 
 LONGEST_CHARACTER = 8
 """The HTML of a text, for each of its characters. One of an honest text becomes at most six: `&quot;`."""
@@ -199,7 +199,8 @@ class _Walk:
     def __init__(self) -> None:
         self._open: list[str] = []
         """The closing tag of each open tag; empty if the tag was left out."""
-        self._level = PAGE_LEVEL
+        self._ranks: list[int] = []
+        """The ranks of the headings around this place, as the text has them."""
         self._in_link = False
 
     def over(self, html: str) -> str:
@@ -229,11 +230,18 @@ class _Walk:
             self._in_link = True
             return _link(tag["attributes"])
         if name[-1].isdigit():
-            self._level = min(PAGE_LEVEL + int(name[1]), self._level + 1, 6)
-            return f"<h{self._level}>", f"</h{self._level}>"
+            return self._heading(int(name[1]))
         if name == "pre" or (name == "code" and self._open[-1:] != ["</pre>"]):
             return f'<{name} dir="ltr">', f"</{name}>"
         return tag[0], f"</{name}>"
+
+    def _heading(self, rank: int) -> tuple[str, str]:
+        """Return the tags of a heading, one level below the nearest one of a higher rank."""
+        while self._ranks and self._ranks[-1] >= rank:
+            self._ranks.pop()
+        self._ranks.append(rank)
+        level = min(PAGE_LEVEL + len(self._ranks), LEAST_LEVEL)
+        return f"<h{level}>", f"</h{level}>"
 
     def _image(self, attributes: str) -> str:
         alt = _ALT.search(attributes)

@@ -18,8 +18,8 @@ _JOINERS = frozenset("\u200d\ufe0f\ufe0e")
 _CATEGORIES_WITHOUT_WIDTH = frozenset({"Mn", "Me", "Cf"})
 
 
-def vote_badge(name: str, votes: int) -> bytes:
-    """Return the picture with the number of a listing's votes."""
+def vote_badge(name: str, votes: int, colour: str) -> bytes:
+    """Return the picture with the number of a listing's votes, white on a colour."""
     said = f"{votes:,} vote" if votes == 1 else f"{votes:,} votes"
     shown, title = shortened(in_xml(name)), escape(f"{in_xml(name)}: {said}")
     left, right = _width(shown) + 2 * PADDING, _width(said) + 2 * PADDING
@@ -29,7 +29,7 @@ def vote_badge(name: str, votes: int) -> bytes:
         f'aria-label="{title}"><title>{title}</title>'
         f'<clipPath id="r"><rect width="{width}" height="{HEIGHT}" rx="4"/></clipPath>'
         f'<g clip-path="url(#r)"><rect width="{left}" height="{HEIGHT}" fill="#2b3240"/>'
-        f'<rect x="{left}" width="{right}" height="{HEIGHT}" fill="#2f5bd0"/></g>'
+        f'<rect x="{left}" width="{right}" height="{HEIGHT}" fill="{colour}"/></g>'
         '<g fill="#fff" text-anchor="middle" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11">'
         f"{_text(shown, left / 2, left - 2 * PADDING)}{_text(said, left + right / 2, right - 2 * PADDING)}"
         "</g></svg>"

@@ -294,14 +294,15 @@ class Platform:
             self.applications[each["id"]] = shown
 
     def learn(self, told: dict[str, Any]) -> None:
-        """Know more users, applications and servers, as `--known` tells them. `offered` replaces the users
-        whom a sign-in offers. What is not said about one of them is as in the others."""
+        """Know more users, applications, servers and invites, as `--known` tells them. `offered` replaces the
+        users whom a sign-in offers. What is not said about one of them is as in the others."""
         for each in told["users"]:
             self.users[each["id"]] = {**user(0, each["username"], None), **each}
         for each in told["applications"]:
             self.applications[each["id"]] = {**application(0, each["name"]), **each}
         for each in told["servers"]:
             self.servers[each["id"]] = {**server(0, each["name"], each["owner_id"]), **each}
+        self.invites |= told["invites"]
         self.directory |= told["directory"]
         self.shapes |= told["shapes"]
         self.offered = told["offered"]

@@ -8,7 +8,7 @@ its owners and moderators.
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal, TypeVar
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlsplit
 
 from actions.views import Count, KindName, ListingId, Success
 from actions.votes import DayVotes
@@ -18,20 +18,21 @@ from handlers.reply import Reply
 from kinds.registry import kind_of
 from languages.refusals import Refusal
 from languages.texts import Text
-from listings.invites import check_of, public_invite
+from listings.invites import check_of
 from listings.owners import is_proven
 from pages.charts import chart_of
 from pages.page import AnyPage, Html, Page, PageCall, Shown
 from pages.public.authors import author_of
 from pages.public.lists import CACHED, Wanted, listed_ms, shown_in_lists
+from pages.public.similar import similar_to
 from pages.public.structured_data import listing_things
+from pages.public.ways_in import invite_url
 from people.permissions import rights
 from search.catalogue import IndexKey
 from search.list_orders import ListOrder
 from web.pages import NO_INDEX, NO_VARY, tagged
 from web.vote_badges import vote_badge
 
-INVITE_SCOPE = "bot applications.commands"
 OF_BADGES = {
     "cache-control": "public, max-age=60",
     "content-security-policy": "default-src 'none'; sandbox",
@@ -114,7 +115,7 @@ def badge(page: PageCall) -> Reply:
     row = _listing(page)
     if not row.is_public:
         raise Refusal("no_such_listing")
-    picture = vote_badge(row.profile.name, page.call.state.vote_counts.total(row.ref))
+    picture = vote_badge(row.profile.name, page.call.state.vote_counts.total(row.ref), page.site.brand.fill)
     return tagged(page.visit.request, picture, OF_BADGES, "image/svg+xml")
 
 
@@ -161,19 +162,11 @@ def listing_view(page: PageCall, row: Listing) -> Mapping[str, Any]:
     }
 
 
-def invite_url(page: PageCall, row: Listing) -> str | None:
-    """Return the chat platform's page that adds a bot to a server; None for another kind."""
-    if kind_of(row.ref).known_as != "application":
-        return None
-    query = urlencode({"client_id": row.id, "scope": INVITE_SCOPE})
-    return f"{page.site.addresses.authorize_url}?{query}"
-
-
 def _joining(page: PageCall, row: Listing) -> Mapping[str, Any]:
     """Return the address that joins a server, if its invite is valid, and how many people are there."""
-    code, known = public_invite(row), check_of(row)
+    known = check_of(row)
     return {
-        "invite_url": f"{page.site.addresses.invite_url}/{code}" if code is not None else None,
+        "invite_url": invite_url(page, row),
         "approximate_member_count": known.members if known is not None else None,
         "approximate_presence_count": known.online if known is not None else None,
         "counts_updated_at": known.at_ms if known is not None else None,
@@ -213,6 +206,7 @@ async def _html(page: PageCall, row: Listing, value: Mapping[str, Any], tab: Tab
     return {
         "listing": value,
         "tab": tab,
+        "similar": await similar_to(page, row) if tab == "about" else (),
         "tabs": _tabs(page, row),
         "pairs": kind.pairs(profile),
         "total": _rank(page, row)[1],

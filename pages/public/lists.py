@@ -1,13 +1,13 @@
-"""The first page, and the list of each kind, for everybody. Invariant: a page shows its JSON.
+"""The list of each kind, for everybody. Invariant: a page shows its JSON.
 
-    /                  the first listings of each kind: popular this month, and new
-    /bots, /servers    a list by category or keyword, in one of several orders; or a search, best match first
+    /bots, /servers    a list by category, keyword and language, in one of several orders; or a search in it,
+                       best match first
 
-The orders are those of search/list_orders.py. A search finds at most `FOUND` listings, and has no further
-pages.
+The orders are those of search/list_orders.py. The pages of a search show at most `FOUND` listings.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Annotated, Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -22,36 +22,35 @@ from forms.reading import read_query
 from grammars.tags import tag_of
 from kinds.kind import Kind
 from kinds.registry import KINDS, kind_of
+from kinds.text_language import TEXT_LANGUAGES
 from languages.refusals import Invalid
 from languages.said import Fault
 from languages.texts import Text
 from pages.page import AnyPage, Page, PageCall, Shown
-from pages.public.structured_data import site_things
+from pages.public.ways_in import invite_url, member_count
 from ratelimit.address import address_key
 from search.catalogue import IndexKey
-from search.list_orders import SORTS, ListOrder, Sort
+from search.index import SearchResult
+from search.list_orders import NO_CURSOR, SORTS, ListOrder, Sort
+from search.search_table import COUNTED
 from web.pages import NO_INDEX, NO_VARY
 
 LISTED = 24
 """The listings of one page."""
-ON_FIRST = 8
-"""The listings of each part of the first page."""
-FOUND = 48
-"""The listings that a search shows at most."""
+FOUND = 240
+"""The listings that the pages of a search show at most."""
 LONGEST = 200
 """The characters of a search that count."""
-LOOKED_THROUGH = 250
-"""The matches in which a search within a category or a keyword looks for its listings."""
 ABOUT = Text(
     "Owners list their bots and servers here, users vote for them, and every vote reaches its owner."
 )
-HOME_TITLE = Text("Bots and servers, voted for by their users")
 SORT_NAMES: Mapping[Sort, Text] = {
-    "month": Text("Votes this month"),
-    "votes": Text("Votes in all"),
+    "month": Text("This month"),
+    "votes": Text("All time"),
     "newest": Text("Newest"),
     "name": Text("Name"),
 }
+_OFFSET = re.compile("[0-9]{1,4}")
 CACHED = {"cache-control": "public, max-age=10", **NO_VARY}
 """The headers of a JSON that is the same for everybody."""
 
@@ -65,21 +64,28 @@ class PublicCard(View):
     text: str
     categories: tuple[str, ...]
     keywords: tuple[str, ...]
+    language: Annotated[str, Meta(description="The language of the texts; empty if the owner does not say.")]
     votes: Annotated[Count, Meta(description="The votes of all time.")]
     votes_this_month: Annotated[Count, Meta(description="The votes since the first of the month, UTC.")]
+    server_count: Annotated[Count | None, Meta(description="The servers of a bot, as it said last.")]
+    member_count: Annotated[Count | None, Meta(description="The people on a server, approximately.")]
+    invite_url: Annotated[str | None, Meta(description="Adds a bot to a server, or joins a server.")]
     listed_at: Moment
     icon_url: str | None
 
 
 class PublicList(Success):
-    """A part of a list. `total` counts the listings of the whole list; null for a search."""
+    """A part of a list. `total` counts the listings of the whole list; of a search, up to 1,000 matches.
+    `read_as` is the text that was searched for, if no listing has a word of `q`."""
 
     kind: KindName
     category: str | None
     keyword: str | None
+    language: str | None
     sort: str
     q: str | None
-    total: Count | None
+    read_as: str | None
+    total: Count
     listings: tuple[PublicCard, ...]
     next: str | None
 
@@ -96,6 +102,7 @@ class Wanted(NamedTuple):
     kind: Kind
     category: str = ""
     keyword: str = ""
+    language: str = ""
     chosen: Sort | None = None
     q: str = ""
     after: str | None = None
@@ -106,11 +113,17 @@ class Wanted(NamedTuple):
 
     @property
     def key(self) -> IndexKey:
-        return IndexKey(self.kind.prefix, category=self.category, keyword=tag_of(self.keyword))
+        return IndexKey(self.kind.prefix, self.category, tag_of(self.keyword), self.language)
+
+    @property
+    def filters(self) -> Mapping[str, str]:
+        """The conditions of the list by their names in its query."""
+        own = {"category": self.category, "keyword": self.keyword, "language": self.language}
+        return {name: value for name, value in own.items() if value}
 
     def address(self, **changed: str | None) -> str:
         """Return the path of this list, with other values in place of some. `after` is never kept."""
-        own = {"q": self.q, "category": self.category, "keyword": self.keyword, "sort": self.sort, **changed}
+        own = {"q": self.q, **self.filters, "sort": self.sort, **changed}
         usual = ("sort", sorts_of(self.kind)[0])
         query = {name: value for name, value in own.items() if value and (name, value) != usual}
         return f"/{self.kind}?{urlencode(query)}" if query else f"/{self.kind}"
@@ -127,11 +140,17 @@ class InLists(NamedTuple):
     text: str
     categories: tuple[str, ...]
     keywords: tuple[str, ...]
+    language: str
 
 
 def shown_in_lists(row: Listing) -> InLists:
     kind, profile = kind_of(row.ref), row.profile
-    return InLists(kind.summary(profile), kind.values(profile, "category"), kind.values(profile, "keyword"))
+    return InLists(
+        kind.summary(profile),
+        kind.values(profile, "category"),
+        kind.values(profile, "keyword"),
+        next(iter(kind.values(profile, "language")), ""),
+    )
 
 
 def listed_ms(row: Listing) -> int:
@@ -139,60 +158,29 @@ def listed_ms(row: Listing) -> int:
     return row.created_ms if row.decided_ms is None else row.decided_ms
 
 
-def _home_orders(kind: Kind) -> Iterator[tuple[str, Text, ListOrder]]:
-    """Yield the parts of the first page: the field of its JSON, the heading and the order."""
-    if kind.has("votes"):
-        yield f"popular_{kind}", kind.nouns.popular, ListOrder(IndexKey(kind.prefix), "month")
-    yield f"new_{kind}", kind.nouns.newest, ListOrder(IndexKey(kind.prefix), "newest")
-
-
-HOME_ORDERS = tuple(order for kind in KINDS for _, _, order in _home_orders(kind))
-"""The orders of the first page. They are made at a start."""
-
-
-async def show_home(page: PageCall) -> Shown[Mapping[str, Any]]:
-    """Show the first page. Its JSON has a field for each kind and order, such as `popular_bots`."""
-    value: dict[str, Any] = {"success": True}
-    for kind in KINDS:
-        for name, _, order in _home_orders(kind):
-            found, _ = await page.site.public.keeper.page(order, None, ON_FIRST)
-            value[name] = cards(page, found.rows)
-
-    async def html() -> Mapping[str, Any]:
-        parts = [
-            (heading, value[name], Wanted(kind).address(sort=order.sort))
-            for kind in KINDS
-            for name, heading, order in _home_orders(kind)
-        ]
-        return {
-            "about": ABOUT,
-            "parts": parts,
-            "is_complete": page.site.public.catalogue.is_complete,
-            "things": site_things(page),
-        }
-
-    return Shown(value, HOME_TITLE, html, cached=CACHED)
-
-
 async def show(page: PageCall) -> Shown[PublicList]:
     """Show a list. A program may ask for a limit."""
-    wanted = _wanted(page)
+    wanted = wanted_in(page)
     limit = read_query(LimitQuery, page.visit.request.query).limit if page.is_json else None
-    shown = await _list(page, wanted, limit)
+    shown = await _list(page, wanted, limit or LISTED)
     first = Wanted(wanted.kind, wanted.category, wanted.keyword)
 
     async def html() -> Mapping[str, Any]:
-        sorts = [
-            (wanted.address(sort=each, q=None), SORT_NAMES[each], each) for each in sorts_of(wanted.kind)
-        ]
         site = page.site.public
         return {
             "wanted": wanted,
             "categories": _categories(page, wanted),
-            "sorts": sorts,
+            "languages": _languages(page, wanted),
+            "sorts": [
+                (wanted.address(sort=each), SORT_NAMES[each], each == wanted.sort)
+                for each in sorts_of(wanted.kind)
+            ],
             "next": wanted.address(after=shown.next) if shown.next is not None else None,
             "others": [Wanted(kind, q=wanted.q) for kind in KINDS if kind is not wanted.kind],
+            "is_more": bool(wanted.q) and shown.total >= COUNTED,
+            "own_names": TEXT_LANGUAGES,
             "canonical": first.address(),
+            "feed": f"/{wanted.kind}.rss",
             "about": ABOUT,
             "is_complete": site.catalogue.is_complete and (not wanted.q or site.index.is_complete),
         }
@@ -201,64 +189,107 @@ async def show(page: PageCall) -> Shown[PublicList]:
     return Shown(shown, _title(wanted), html, headers={} if wanted == first else NO_INDEX, cached=CACHED)
 
 
-def _wanted(page: PageCall) -> Wanted:
+def wanted_in(page: PageCall) -> Wanted:
     """Read the query of a list. Raises Invalid."""
     kind, query = page.call.listing_kind, page.visit.request.query
-    category, sort, sorts = query.get("category", ""), query.get("sort", ""), sorts_of(kind)
-    if category and category not in kind.categories:
-        raise Invalid({"category": Fault("not_one_of", {"choices": ", ".join(kind.categories)})})
-    if sort and sort not in sorts:
-        raise Invalid({"sort": Fault("not_one_of", {"choices": ", ".join(sorts)})})
-    chosen = next((each for each in sorts[1:] if each == sort), None)
-    keyword = query.get("keyword", "") if kind.finds_by("keyword") and not category else ""
+    sorts = sorts_of(kind)
+    category = _one_of(query, "category", kind.categories)
+    language = _one_of(query, "language", TEXT_LANGUAGES if kind.finds_by("language") else ())
+    sort = _one_of(query, "sort", sorts)
     return Wanted(
-        kind, category, keyword, chosen, query.get("q", "")[:LONGEST].strip(), query.get("after") or None
+        kind,
+        category,
+        query.get("keyword", "") if kind.finds_by("keyword") else "",
+        language,
+        next((each for each in sorts[1:] if each == sort), None),
+        query.get("q", "")[:LONGEST].strip(),
+        query.get("after") or None,
     )
 
 
-async def _list(page: PageCall, wanted: Wanted, limit: int | None) -> PublicList:
+def _one_of(query: Mapping[str, str], name: str, choices: Collection[str]) -> str:
+    """Return the value of a query, which is empty or one of the choices. Raises Invalid."""
+    value = query.get(name, "")
+    if value and value not in choices:
+        raise Invalid({name: Fault("not_one_of", {"choices": ", ".join(filter(None, choices))})})
+    return value
+
+
+async def _list(page: PageCall, wanted: Wanted, limit: int) -> PublicList:
     site = page.site.public
     refs: Sequence[str] = ()
     following: str | None = None
-    total: int | None = None
+    total, read_as = 0, None
     if wanted.q:
-        refs = await _found(page, wanted, min(limit or FOUND, FOUND))
-    elif not site.catalogue.refs_of(wanted.key):
-        total = 0  # anybody may ask for any keyword: no order is made and kept for it
-    else:
+        found = await _found(page, wanted)
+        first = _offset(wanted.after)
+        refs, total, read_as = found.refs[first : first + limit], found.total, found.read_as
+        following = str(first + limit) if len(found.refs) > first + limit else None
+    elif site.catalogue.may_have(wanted.key):  # anybody may ask for any keyword: it gets no order
         order = ListOrder(wanted.key, wanted.sort)
-        (refs, following), total = await site.keeper.page(order, wanted.after, limit or LISTED)
+        (refs, following), total = await site.keeper.page(order, wanted.after, limit)
     return PublicList(
         kind=wanted.kind.plural,
         category=wanted.category or None,
         keyword=wanted.keyword or None,
+        language=wanted.language or None,
         sort=wanted.sort,
         q=wanted.q or None,
+        read_as=read_as,
         total=total,
         listings=cards(page, refs),
         next=following,
     )
 
 
-async def _found(page: PageCall, wanted: Wanted, limit: int) -> list[str]:
-    """Return the refs that a search finds, the best first. Raises SearchUnavailable."""
-    site, key, asker = page.site.public, wanted.key, address_key(page.visit.request.address)
-    most = LOOKED_THROUGH if key.category or key.keyword else limit
-    found = await site.index.find(wanted.q, wanted.kind.plural, most, asker)
-    entries = site.catalogue.entries  # as they are now, if the search is behind
-    return [ref for ref in found if ref in entries and key in entries[ref].keys][:limit]
+def _offset(after: str | None) -> int:
+    """Return the place of a search from which a page goes on. Raises Invalid."""
+    if after is None:
+        return 0
+    if not _OFFSET.fullmatch(after):
+        raise Invalid(NO_CURSOR)
+    return int(after)
 
 
-def _categories(page: PageCall, wanted: Wanted) -> list[tuple[str, Text, int, bool]]:
-    """Return each category: address, name, number of listings, and true for the present one."""
+async def _found(page: PageCall, wanted: Wanted) -> SearchResult:
+    """Return what a search finds, the best first. Raises SearchUnavailable."""
+    site, asker = page.site.public, address_key(page.visit.request.address)
+    found = await site.index.find(wanted.q, wanted.key, FOUND, month_of(page.call.now_ms), asker)
+    entries, parts = site.catalogue.entries, wanted.key.parts  # as they are now, if the search is behind
+    refs = [ref for ref in found.refs if ref in entries and entries[ref].is_under(parts)]
+    return found._replace(refs=refs, total=max(found.total - len(found.refs) + len(refs), 0))
+
+
+class Choice(NamedTuple):
+    """A condition that a list may have: its name, the number of its listings, and the list with it; or
+    without it, if the list has it now."""
+
+    name: Text
+    size: int
+    address: str
+    is_here: bool
+
+
+def _categories(page: PageCall, wanted: Wanted) -> list[Choice]:
     found = []
     for name, words in wanted.kind.categories.items():
         count = _total(page, ListOrder(IndexKey(wanted.kind.prefix, category=name), wanted.sort))
         is_here = name == wanted.category
         if count or is_here:
-            address = wanted.address(category=None if is_here else name, keyword=None)
-            found.append((address, words, count, is_here))
-    return found
+            address = wanted.address(category=None if is_here else name)
+            found.append(Choice(words, count, address, is_here))
+    return sorted(found, key=lambda each: -each.size)
+
+
+def _languages(page: PageCall, wanted: Wanted) -> list[Choice]:
+    found = []
+    for tag, words in TEXT_LANGUAGES.items() if wanted.kind.finds_by("language") else ():
+        count = len(page.site.public.catalogue.refs_of(IndexKey(wanted.kind.prefix, language=tag)))
+        is_here = bool(tag) and tag == wanted.language
+        if tag and (count or is_here):
+            address = wanted.address(language=None if is_here else tag)
+            found.append(Choice(words, count, address, is_here))
+    return sorted(found, key=lambda each: -each.size)
 
 
 def _total(page: PageCall, order: ListOrder) -> int:
@@ -288,14 +319,17 @@ def _card(page: PageCall, row: Listing, month: int) -> PublicCard:
         text=listed.text,
         categories=listed.categories,
         keywords=listed.keywords,
+        language=listed.language,
         votes=votes.total(row.ref),
         votes_this_month=votes.in_month(row.ref, month),
+        server_count=row.counts.server_count if row.counts is not None else None,
+        member_count=member_count(row),
+        invite_url=invite_url(page, row),
         listed_at=listed_ms(row),
         icon_url=page.site.icons.url(row.ref),
     )
 
 
 PUBLIC_LISTS: tuple[AnyPage, ...] = (
-    Page(path="/", template="home", visitors="anyone", show=show_home),
     Page(path="/{kind}", template="public_list", visitors="anyone", show=show),
 )

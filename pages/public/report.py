@@ -46,9 +46,9 @@ def _public(page: PageCall) -> Listing:
 
 
 def _reasons(page: PageCall) -> Mapping[ReportReason, Text]:
-    """Return the reasons that the page offers: only servers have an invite of their own."""
-    is_server = page.call.listing_kind.known_as == "server"
-    return {name: text for name, text in REASON_NAMES.items() if is_server or name != "broken_invite"}
+    """Return the reasons that the page offers."""
+    has_invites = page.call.listing_kind.has("invites")
+    return {name: text for name, text in REASON_NAMES.items() if has_invites or name != "broken_invite"}
 
 
 def _guard(page: PageCall) -> None:

@@ -25,12 +25,14 @@ from core.user_rows import QuarantinedAct
 from handlers.reply import reply_to
 from kinds.registry import kind_of
 from languages.refusals import Refusal
+from languages.said import plainly
 from languages.texts import Text
+from listings.invites import check_of, fault_of
 from listings.owners import is_proven
 from listings.review import PresetReason, denial_text, review_of
 from listings.rules import change_version, listing_of
 from pages.page import Again, Answer, Page, PageCall, Post, Show, Shown
-from pages.public.listing import invite_url
+from pages.public.ways_in import invite_url
 from pages.review.listing_view import ReviewView, platform_view, review_view
 from pages.review.queue import desk_values, last_address, next_address, rows_beside, wanted_list
 from pages.shared_texts import CONDITIONS, done
@@ -97,7 +99,8 @@ async def _html(page: PageCall, value: ReviewView) -> Mapping[str, Any]:
         "before": last_address(page, row),
         "views": views,
         "view": view if view in views else "changes" if value.changes else "page",
-        "invite_url": invite_url(page, row),
+        "invite_url": _try_address(page, row),
+        "invite": _invite(row),
         "icon_url": page.site.icons.url(row.ref),
         "report_reasons": REASON_NAMES,
         "row": row,
@@ -127,6 +130,19 @@ def _names(page: PageCall, value: ReviewView) -> Mapping[str, str]:
     actors += [page.row.change.by] if page.row.change is not None else []
     users = [user for actor in actors if (user := user_of(Actor(actor))) is not None]
     return names_of(page.call.state, (*users, page.row.owner_id, *page.row.extra_owners))
+
+
+def _try_address(page: PageCall, row: Listing) -> str | None:
+    """Return the address at the chat platform that adds a bot, or joins a server."""
+    code = kind_of(row.ref).invite_code(row.latest)
+    return f"{page.site.addresses.invite_url}/{code}" if code is not None else invite_url(page, row)
+
+
+def _invite(row: Listing) -> Mapping[str, Any]:
+    """Return the invite of a listing as a check: its code, the last answer, and the problem in words."""
+    found = check_of(row)
+    problem = plainly(fault_of(found.problem).code) if found is not None and found.problem else None
+    return {"code": kind_of(row.ref).invite_code(row.latest), "found": found, "problem": problem}
 
 
 def _here(page: PageCall) -> str:

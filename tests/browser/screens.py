@@ -20,12 +20,13 @@ from PIL import Image
 from playwright.sync_api import Browser
 
 from chatplatform import listing_icons
+from demo.known import UNLISTED_BOTS
 from demo.people import ADA, BEN, CLEO, DAN, Person
 from tests.support.browser import browsing, visiting
 from tests.support.debug_scene import filled_scene
 from tests.support.demo_site import DemoSite, demo_site
 from tests.support.gateways import BOT, OTHER_BOT, ROOT, ThreadGateway
-from tests.support.people_filled import FRESH_BOT, signed_in
+from tests.support.people_filled import signed_in
 from tests.support.webhook_receiver import receiving
 
 FOLDER = ROOT / "docs" / "screens"
@@ -33,6 +34,7 @@ LOAD_SECONDS = 60.0
 """The time that the load runs before the first picture: the charts show a minute."""
 ICON_SECONDS = 5.0
 """The time in which the gateway asks for the icons of the pages that were seen."""
+MARBLE_RUN = next(iter(UNLISTED_BOTS))
 USUAL = ((1_280, "light"), (360, "dark"))
 
 
@@ -74,6 +76,8 @@ OF_PEOPLE = (
     PeopleScreen("search", "/bots?q=music+bot"),
     PeopleScreen("bot", "/{Groove Box}", both=True),
     PeopleScreen("community", "/{Pixel Harbour}"),
+    PeopleScreen("author", "/users/" + ADA.id),
+    PeopleScreen("report", "/{Groove Box}/report", BEN),
     PeopleScreen("sign-in", "/signin?to=/me"),
     PeopleScreen("vote", "/{Groove Box}/vote", BEN),
     PeopleScreen("voted", "/{Pixel Harbour}/vote", BEN),
@@ -82,7 +86,7 @@ OF_PEOPLE = (
     PeopleScreen("sessions", "/me/sessions", ADA),
     PeopleScreen("my-data", "/me/data", ADA),
     PeopleScreen("my-listings", "/me", ADA),
-    PeopleScreen("new-bot", f"/bots/new?id={FRESH_BOT}", ADA, 1_400),
+    PeopleScreen("new-bot", f"/bots/new?id={MARBLE_RUN}", ADA, 1_400),
     PeopleScreen("manage", "/{Groove Box}/manage", ADA),
     PeopleScreen("denied", "/{Photo Postcard}/manage", ADA),
     PeopleScreen("numbers", "/{Groove Box}/manage/votes", ADA, 1_800),

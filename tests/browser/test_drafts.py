@@ -93,7 +93,7 @@ def test_a_form_of_a_session_that_has_ended_is_sent_again_after_a_sign_in_in_ano
         other.get_by_role("button", name="Continue to 127.0.0.1").click()
         other.get_by_label("Ada, who owns bots").check()
         other.get_by_role("button", name="Approve").click()
-        expect(other.get_by_role("button", name="Sign out")).to_be_visible()
+        expect(other.get_by_role("button", name="Your account")).to_be_visible()
         page.get_by_role("button", name="Send it again").click()
         expect(page.get_by_text("It is submitted.")).to_be_visible()
         if scripts:
@@ -108,6 +108,7 @@ def test_a_sign_out_takes_drafts_along_and_nobody_sees_those_of_another(
         page = sign_in(gateway, visitor)
         fill(page)
         assert page.evaluate("localStorage.length") == 1
+        page.get_by_role("button", name="Your account").click()
         page.get_by_role("button", name="Sign out").click()
         expect(page.get_by_text("You are signed out.")).to_be_visible()
         assert page.evaluate("localStorage.length") == 0

@@ -58,7 +58,7 @@ def test_an_owner_submits_a_bot_proves_it_changes_it_and_removes_it(
 
         page.get_by_role("link", name="Profile", exact=True).click()
         page.get_by_label("Name", exact=True).fill("Another name")
-        page.get_by_role("button", name="Save").click()
+        page.get_by_role("main").get_by_role("button", name="Save").click()
         expect(page.get_by_text("It is saved.")).to_be_visible()
 
         page.get_by_role("link", name="Owners").click()
@@ -119,7 +119,7 @@ def test_no_refusal_and_no_long_name_has_a_barrier_or_is_wider_than_its_window(
         form = {name: value for name, value in BOT_SUBMISSION.items() if name != "id"}
         gateway.done("PUT", f"/manage/bots/{READY}", {**form, **ada})
         page.get_by_label("Name", exact=True).fill("V" * 100)
-        page.get_by_role("button", name="Save").click()
+        page.get_by_role("main").get_by_role("button", name="Save").click()
         expect(page.get_by_role("table", name="Two versions")).to_be_visible()
         found["two versions"] = visitor.flaws()
         gateway.clock.advance(3_600)

@@ -67,7 +67,7 @@ def test_the_picture_of_a_user_is_shown(person: Visitor) -> None:
     page = sign_in(person)
     loaded = "() => [...document.images].map(each => each.complete && each.naturalWidth)"
     expect(page.get_by_role("button", name="Your account")).to_be_visible()
-    assert page.evaluate(loaded) == [64]
+    assert page.evaluate(loaded) == [256]
 
 
 def test_a_user_who_cancels_can_try_again(person: Visitor) -> None:

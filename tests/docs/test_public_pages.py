@@ -9,8 +9,10 @@ from actions.query_forms import MAX_PAGE
 from chatplatform.listing_icons import HOLDS_MS
 from kinds.registry import KINDS
 from pages.page_rows import rows_of
+from pages.public.home import NAMES
 from pages.public.listing import OF_BADGES, PUBLIC_LISTING
 from pages.public.lists import CACHED, FOUND, LISTED, PUBLIC_LISTS, PublicCard, PublicList
+from pages.public.rankings import PublicRanking, RankedListing
 from search.list_orders import FRESH_SECONDS, KEPT_SECONDS, SORTS
 from tests.support.gateways import ROOT
 
@@ -18,13 +20,13 @@ TEXT = (ROOT / "docs/public-pages.md").read_text()
 NAMED = {each for code in re.findall(r"`([^`\n]+)`", TEXT) for each in re.split(r",? ", code)}
 
 
-@pytest.mark.parametrize("view", [PublicCard, PublicList])
+@pytest.mark.parametrize("view", [PublicCard, PublicList, PublicRanking, RankedListing])
 def test_every_field_is_named(view: type) -> None:
     assert {field.name for field in msgspec.structs.fields(view)} - NAMED <= {"success"}
 
 
 def test_every_field_of_the_first_page_is_named() -> None:
-    assert {f"{part}_{kind}" for part in ("popular", "new") for kind in KINDS} - NAMED == set()
+    assert {f"{part}_{kind}" for part in NAMES.values() for kind in KINDS} - NAMED == set()
 
 
 def test_every_field_of_a_profile_is_named() -> None:

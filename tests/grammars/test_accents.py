@@ -1,4 +1,4 @@
-"""An accent: its tones are those of the stylesheet. One without enough contrast is refused, with another."""
+"""An accent: its tokens are those of the stylesheet. One without enough contrast is refused, with another."""
 
 import re
 from collections.abc import Mapping
@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grammars.accents import PAIRS, TONES, Formulas, faint_pairs, nearest, read_accent, tone
+from grammars.accents import PAIRS, TOKENS, Formulas, colour_of, faint_pairs, nearest, read_accent
 from grammars.colours import contrast, oklch_of, read_colour, written
 from tests.support.gateways import ROOT
 
 COLOURS = st.tuples(*[st.integers(0, 255)] * 3)
-UNBOUNDED = {**TONES, "fill": Formulas("oklch(from var(--accent) l c h)", TONES["fill"].dark)}
+UNBOUNDED = {**TOKENS, "fill": Formulas("oklch(from var(--accent) l c h)", TOKENS["fill"].dark)}
 """A light button in the very accent, as a later edit of the stylesheet could have it."""
 
 
@@ -30,12 +30,13 @@ def formulas_of_the_stylesheet() -> Mapping[str, Formulas]:
 
 def test_the_formulas_are_those_of_the_stylesheet() -> None:
     written_there = formulas_of_the_stylesheet()
-    assert {name: written_there.get(name) for name in TONES} == TONES
-    assert {*TONES} == {each for pair in PAIRS for each in (pair.front, pair.back)}
+    assert {name: written_there.get(name) for name in TOKENS} == TOKENS
+    assert {*TOKENS} == {each for pair in PAIRS for each in (pair.front, pair.back)}
 
 
 def test_the_default_accent_is_that_of_the_stylesheet() -> None:
-    from web.brand_files import DEFAULT_ACCENT, MARK
+    from web.brand import DEFAULT_ACCENT
+    from web.brand_files import MARK
 
     assert f"--accent: {DEFAULT_ACCENT};" in (ROOT / "web/static/site.css").read_text()
     assert f'fill="{DEFAULT_ACCENT}"' in (ROOT / "web/static" / MARK).read_text()
@@ -82,7 +83,7 @@ def test_the_nearest_colour_works_and_has_the_same_hue(text: str) -> None:
 
 
 def test_where_no_colour_of_a_hue_works_the_refusal_says_so() -> None:
-    hopeless = {**TONES, "dim": TONES["soft"]}
+    hopeless = {**TOKENS, "dim": TOKENS["soft"]}
     with pytest.raises(ValueError, match=r"dim on sunk has 1.*; no colour of this hue works"):
         read_accent("#3b5bdb", hopeless)
 
@@ -96,5 +97,5 @@ def test_contrast_is_that_of_wcag(one: str, other: str, expected: float) -> None
 
 
 def test_a_hover_is_derived_from_the_fill_and_not_from_what_the_screen_shows_of_it() -> None:
-    fill, hover = (tone(name, "light", read_colour("#00ff00")) for name in ("fill", "fill-hover"))
+    fill, hover = (colour_of(name, "light", read_colour("#00ff00")) for name in ("fill", "fill-hover"))
     assert oklch_of(fill).lightness - oklch_of(hover).lightness == pytest.approx(0.05, abs=0.01)

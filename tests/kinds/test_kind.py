@@ -80,10 +80,10 @@ def test_a_search_finds_a_profile_by_the_fields_that_say_so() -> None:
     assert BOTS.values(BOT, "title") == ("A",)
     assert BOTS.values(BOT, "category") == ("Music", "Utility")
     assert BOTS.values(BOT, "keyword") == ()
-    assert BOTS.words(BOT) == ("short", "Music", "Utility", "long")
+    assert (BOTS.near_words(BOT), BOTS.further_words(BOT)) == (("short",), ("long",))
     assert SERVERS.values(SERVER, "category") == ("Art",)
     assert SERVERS.values(SERVER, "keyword") == ("one", "two")
-    assert SERVERS.words(SERVER) == ("about", "Art", "one", "two")
+    assert (SERVERS.near_words(SERVER), SERVERS.further_words(SERVER)) == (("about", "one", "two"), ())
 
 
 def test_lists_show_the_first_words_and_pages_the_long_text() -> None:

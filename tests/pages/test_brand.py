@@ -11,6 +11,8 @@ import pytest
 import requests
 from PIL import Image
 
+from grammars.accents import colour_of
+from grammars.colours import read_colour, written
 from tests.support.gateways import BOT, ROOT, eventually
 from tests.support.page_visitor import PageVisitor, check_html, words
 from tests.support.people_filled import filled_site, pages
@@ -121,6 +123,11 @@ def test_the_accent_is_one_rule_in_a_stylesheet_of_its_own(harbour: PeopleGatewa
     assert answer.text == ":root { --accent: #0b7a75; }\n"
     assert answer.headers["content-type"] == "text/css; charset=utf-8"
     assert ":root { --accent: #0b7a75; }" in visitor.get("/docs").text
+
+
+def test_a_badge_has_the_colour_of_the_platform(harbour: PeopleGateway) -> None:
+    colour = written(colour_of("fill", "light", read_colour("#0b7a75")))
+    assert f'fill="{colour}"' in harbour.person(None).get(f"/bots/{BOT}/badge.svg").text
 
 
 def test_the_logo_is_served_as_it_is_and_can_do_nothing(harbour: PeopleGateway) -> None:

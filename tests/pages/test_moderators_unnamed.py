@@ -94,9 +94,9 @@ def test_the_history_calls_each_of_them_a_moderator_but_moderators_read_who_it_w
     seen = {"seen": str(gateway.done("GET", f"/manage/bots/{BOT}")["updated_at"])}
     cleo.acted(f"{OF_BOT}/deny", {"words": "It answers no command.", **seen})
     ada = gateway.person(ADA)
-    assert "denied a moderator It answers no command." in words(ada.page(here))
+    assert "denied: It answers no command. · a moderator" in words(ada.page(here))
     assert ada.get(f"{here}.json").json()["history"][0]["by"] == "moderator"
-    assert "denied you It answers no command." in words(cleo.page(here))
+    assert "denied: It answers no command. · you" in words(cleo.page(here))
     assert cleo.get(f"{here}.json").json()["history"][0]["by"] == f"users/{CLEO}"
 
 

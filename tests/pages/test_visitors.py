@@ -95,4 +95,4 @@ def test_users_have_the_names_they_signed_in_with(ledger: Ledger) -> None:
     faces = faces_of(ledger.state, "https://cdn.example", (USER, OWNER, OTHER_USER))
     assert {user: face.name for user, face in faces.items()} == {USER: "Ada L.", OWNER: "ben"}
     assert faces[OWNER] == Face(OWNER, "ben", "https://cdn.example/embed/avatars/0.png")
-    assert faces[USER].avatar_url == f"https://cdn.example/avatars/{USER}/a_1.png?size=64"
+    assert faces[USER].avatar_url == f"https://cdn.example/avatars/{USER}/a_1.png?size=128"

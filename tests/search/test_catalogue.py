@@ -8,6 +8,7 @@ from core.rows import Listing
 from core.state import State
 from grammars.tags import tag_of
 from kinds.bots import BotProfile
+from kinds.registry import kind_of
 from kinds.servers import ServerProfile
 from search.catalogue import Catalogue, IndexKey, folded
 from tests.support.examples import examples
@@ -28,11 +29,20 @@ def surveyed(state: State) -> Catalogue:
 
 def keys_of(row: Listing) -> set[IndexKey]:
     prefix, profile = row.ref.partition("/")[0] + "/", row.profile
+    language = [
+        IndexKey(prefix, language=each) for each in kind_of(row.ref).values(profile, "language") if each
+    ]
     if isinstance(profile, BotProfile):
-        return {IndexKey(prefix), *(IndexKey(prefix, category=each) for each in profile.categories)}
+        tags = (IndexKey(prefix, keyword=tag_of(each)) for each in profile.tags)
+        return {
+            IndexKey(prefix),
+            *(IndexKey(prefix, category=each) for each in profile.categories),
+            *tags,
+            *language,
+        }
     assert isinstance(profile, ServerProfile)
     words = (IndexKey(prefix, keyword=tag_of(each)) for each in profile.keywords)
-    return {IndexKey(prefix), IndexKey(prefix, category=profile.category), *words}
+    return {IndexKey(prefix), IndexKey(prefix, category=profile.category), *words, *language}
 
 
 @examples(100)

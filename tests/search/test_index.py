@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from core.clock import month_of
 from core.events import Event, ListingMerged, ListingRemoved, ListingReviewed, ListingSaved, VoteCast
 from core.failures import SearchUnavailable
 from core.packing import pack
@@ -17,7 +18,9 @@ from core.state import State
 from kinds.bots import BotProfile
 from kinds.servers import ServerProfile
 from search import index as index_module
-from search.index import OF_ONE, WAITING, SearchIndex
+from search.catalogue import IndexKey
+from search.index import OF_ONE, WAITING, SearchIndex, SearchResult
+from search.search_query import Translated
 from search.search_table import SearchTable
 from tests.support.coroutines import run, until
 from tests.support.examples import examples
@@ -26,6 +29,8 @@ from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OTHER_REF, O
 from tests.support.slots_set import eligibility_checked
 
 ASKER = "127.0.0.1"
+MONTH = month_of(NOW_MS)
+BOTS, SERVERS = IndexKey("bots/"), IndexKey("servers/")
 THIRD_REF = f"bots/{10**17}"
 SERVER = ServerProfile("A quiet place", "For readers", ("books",), "Education")
 
@@ -51,8 +56,9 @@ def tell(index: SearchIndex, state: State, events: Sequence[Event]) -> None:
 async def refs(index: SearchIndex, text: str) -> list[str]:
     """Return the bots that are found, and the servers behind them."""
     await until(lambda: index.is_complete and not index.queued)
-    bots = await index.find(text, "bots", 100, ASKER)
-    return bots + await index.find(text, "servers", 100, ASKER)
+    bots = await index.find(text, BOTS, 100, MONTH, ASKER)
+    servers = await index.find(text, SERVERS, 100, MONTH, ASKER)
+    return [*bots.refs, *servers.refs]
 
 
 def profile_named(ref: str, name: str) -> BotProfile | ServerProfile:
@@ -142,9 +148,10 @@ def test_the_same_name_comes_first_and_among_equal_matches_the_one_with_more_vot
         async with following(state) as index:
             for ref, votes in ((BOT_REF, 1), (OTHER_REF, 2)):
                 for voter in range(votes):
-                    state.apply(VoteCast(ref, str(10**17 + voter), 1, NOW_MS))
+                    of_day = of_month = voter + 1
+                    state.apply(VoteCast(ref, str(10**17 + voter), 1, NOW_MS, "", of_day, of_month))
             assert await refs(index, "music") == [OTHER_REF, BOT_REF, SERVER_REF]
-            assert await index.find("music", "bots", 1, ASKER) == [OTHER_REF]
+            assert (await index.find("music", BOTS, 1, MONTH, ASKER)).refs == [OTHER_REF]
             tell(index, state, named("Music", THIRD_REF))
             assert await refs(index, "music") == [THIRD_REF, OTHER_REF, BOT_REF, SERVER_REF]
 
@@ -205,8 +212,8 @@ def test_an_index_that_has_missed_changes_or_has_dead_rows_is_built_anew(
 def test_a_change_is_found_while_everything_is_built_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     tables: list[SearchTable] = []
 
-    def table() -> SearchTable:
-        tables.append(SearchTable())
+    def table(translated: Translated) -> SearchTable:
+        tables.append(SearchTable(translated))
         return tables[-1]
 
     monkeypatch.setattr(index_module, "SearchTable", table)
@@ -221,7 +228,7 @@ def test_a_change_is_found_while_everything_is_built_anew(monkeypatch: pytest.Mo
             tell(index, state, [*named("Loud", OTHER_REF), *named("Quiz", SERVER_REF)])  # more than are noted
             await until(lambda: len(tables) == 2)
             tell(index, state, [ListingRemoved(BOT_REF, NOW_MS)])
-            while await index.find("quiet", "bots", 10, ASKER):
+            while (await index.find("quiet", BOTS, 10, MONTH, ASKER)).refs:
                 pass
             assert tables[1].count < 300, "the new table is not complete"
             await until(lambda: index.count == 402)
@@ -234,7 +241,7 @@ def test_a_change_is_found_while_everything_is_built_anew(monkeypatch: pytest.Mo
 def test_without_fts5_search_is_refused_and_nothing_else(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def has_none() -> SearchTable:
+    def has_none(_: object) -> SearchTable:
         raise sqlite3.OperationalError("no such module: fts5")
 
     async def follow() -> None:
@@ -244,7 +251,7 @@ def test_without_fts5_search_is_refused_and_nothing_else(
             await until(lambda: "no such module: fts5" in caplog.text)
             tell(index, state, named("Music"))
             with pytest.raises(SearchUnavailable):
-                await index.find("music", "bots", 10, ASKER)
+                await index.find("music", BOTS, 10, MONTH, ASKER)
             monkeypatch.setattr(index_module, "SearchTable", SearchTable)
             assert await refs(index, "music") == [BOT_REF], "it comes back by itself"
             assert caplog.messages == ["search is not available", "search is available again"]
@@ -257,9 +264,9 @@ def test_only_so_many_searches_wait() -> None:
         state = state_after(named("Music"))
         async with following(state) as index:
             await refs(index, "music")
-            many = [index.find("music", "bots", 10, str(asker)) for asker in range(WAITING + 1)]
+            many = [index.find("music", BOTS, 10, MONTH, str(asker)) for asker in range(WAITING + 1)]
             answers = await asyncio.gather(*many, return_exceptions=True)
-            assert answers[:-1] == [[BOT_REF]] * WAITING
+            assert answers[:-1] == [SearchResult([BOT_REF], 1)] * WAITING
             assert isinstance(answers[-1], SearchUnavailable)
 
     run(follow())
@@ -270,11 +277,11 @@ def test_nobody_keeps_the_others_from_searching() -> None:
         async with following(state_after(named("Music"))) as index:
             await refs(index, "music")
             for _ in range(2):
-                greedy = [index.find("music", "bots", 10, ASKER) for _ in range(2 * WAITING)]
+                greedy = [index.find("music", BOTS, 10, MONTH, ASKER) for _ in range(2 * WAITING)]
                 answers = await asyncio.gather(
-                    *greedy, index.find("music", "bots", 10, "::1"), return_exceptions=True
+                    *greedy, index.find("music", BOTS, 10, MONTH, "::1"), return_exceptions=True
                 )
-                assert answers[:OF_ONE] + answers[-1:] == [[BOT_REF]] * (OF_ONE + 1)
+                assert answers[:OF_ONE] + answers[-1:] == [SearchResult([BOT_REF], 1)] * (OF_ONE + 1)
                 assert all(isinstance(each, SearchUnavailable) for each in answers[OF_ONE:-1])
 
     run(follow())

@@ -1,6 +1,7 @@
 """search/list_keeper.py: a reader waits only if there is no order to show."""
 
 import asyncio
+from collections.abc import Sequence
 
 import pytest
 
@@ -31,6 +32,9 @@ class SlowVotes:
 
     def in_month(self, ref: str, _: int) -> int:
         return self.total(ref)
+
+    def in_days(self, ref: str, periods: Sequence[range]) -> list[int]:
+        return [self.total(ref) for _ in periods]
 
 
 def test_one_order_is_made_for_all_who_wait_and_anew_once_it_is_due() -> None:

@@ -2,7 +2,7 @@
 
 import contextlib
 from base64 import urlsafe_b64encode
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from types import SimpleNamespace
@@ -13,19 +13,31 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.clock import month_of_day
 from core.events import Event, ListingRemoved, ListingReviewed, ListingSaved, VoteCast
 from core.listing_table import ref_slices
 from core.state import State
 from kinds.bots import BotProfile
 from languages.refusals import Invalid
-from search import list_orders
+from search import catalogue, list_orders
 from search.catalogue import Catalogue, IndexKey, folded
-from search.list_orders import FRESH_SECONDS, KEPT_SECONDS, SORTS, STALE_SECONDS, ListOrder, ListOrders, Sort
+from search.list_orders import (
+    FRESH_SECONDS,
+    KEPT_SECONDS,
+    SLOW,
+    SORTS,
+    STALE_SECONDS,
+    ListOrder,
+    ListOrders,
+    Sort,
+    trend_periods,
+)
 from tests.support.examples import examples
 from tests.support.memory_ledger import empty_state
 from tests.support.sample_rows import BOT_PROFILE, NOW_MS, OWNER
 
-MONTH = 665
+DAY = 20_260
+MONTH = month_of_day(DAY)
 BOTS = IndexKey("bots/")
 SECOND = 1_000_000_000
 
@@ -43,12 +55,17 @@ class Votes:
 
     def __init__(self) -> None:
         self.by_month: dict[tuple[str, int], int] = {}
+        self.by_day: dict[tuple[str, int], int] = {}
+        """The votes of the period that begins with a day."""
 
     def total(self, ref: str) -> int:
         return sum(count for (other, _), count in self.by_month.items() if other == ref)
 
     def in_month(self, ref: str, month: int) -> int:
         return self.by_month.get((ref, month), 0)
+
+    def in_days(self, ref: str, periods: Sequence[range]) -> list[int]:
+        return [self.by_day.get((ref, period.start), 0) for period in periods]
 
 
 class Scene(NamedTuple):
@@ -68,17 +85,17 @@ class Scene(NamedTuple):
         self.votes.by_month[ref, month] = self.votes.in_month(ref, month) + times
         self.happen(VoteCast(ref, "1", 1, NOW_MS))
 
-    def made(self, order: ListOrder, month: int = MONTH, now_ns: int = 0) -> None:
-        for _ in self.orders.build(order, month, now_ns):
+    def made(self, order: ListOrder, day: int = DAY, now_ns: int = 0) -> None:
+        for _ in self.orders.build(order, day, now_ns):
             pass
 
     def page(
         self, order: ListOrder, after: str | None, most: int = 2, now_ns: int = 0
     ) -> tuple[list[str], str | None]:
-        snapshot, is_due = self.orders.newest(order, MONTH, now_ns)
+        snapshot, is_due = self.orders.newest(order, DAY, now_ns)
         if is_due:
             self.made(order, now_ns=now_ns)
-            snapshot, _ = self.orders.newest(order, MONTH, now_ns)
+            snapshot, _ = self.orders.newest(order, DAY, now_ns)
         assert snapshot is not None
         found, _ = self.orders.page(snapshot, after, most, now_ns)
         return [*found.rows], found.next
@@ -97,7 +114,11 @@ def ref(number: int) -> str:
 
 def approved(number: int, name: str = "", categories: tuple[str, ...] = ("Music",)) -> ListingSaved:
     profile = BotProfile(
-        name or f"Bot {number}", BOT_PROFILE.short_description, BOT_PROFILE.description, categories
+        name or f"Bot {number}",
+        BOT_PROFILE.short_description,
+        BOT_PROFILE.description,
+        categories,
+        language="de" if number % 4 == 1 else "en",
     )
     return ListingSaved(ref(number), OWNER, profile, "approved", NOW_MS + number % 7)
 
@@ -150,8 +171,8 @@ def test_thousands_are_sorted_in_slices_as_in_one_piece(sort: Sort) -> None:
     for number in range(0, 3_000, 3):
         at.votes.by_month[ref(number), MONTH] = number * 7919 % 2_500
     order = ListOrder(BOTS, sort)
-    slices = sum(1 for _ in at.orders.build(order, MONTH, 0))
-    snapshot, _ = at.orders.newest(order, MONTH, 0)
+    slices = sum(1 for _ in at.orders.build(order, DAY, 0))
+    snapshot, _ = at.orders.newest(order, DAY, 0)
     assert slices > 3_000 / 64
     assert snapshot is not None
     assert [*map(snapshot.ref, range(len(snapshot.ids)))] == in_order(at, sort, map(ref, range(3_000)))
@@ -196,11 +217,13 @@ def test_what_is_no_longer_approved_is_left_out_of_a_frozen_order() -> None:
     st.integers(0, 20),
     st.integers(0, 30),
     st.sampled_from(SORTS),
+    st.sampled_from(["", "en"]),
 )
 def test_a_list_counts_the_rows_that_its_readers_meet_whatever_comes_and_goes_meanwhile(
-    moves: list[tuple[int, bool]], before: int, during: int, sort: Sort
+    moves: list[tuple[int, bool]], before: int, during: int, sort: Sort, language: str
 ) -> None:
-    at, order, rest = scene(5), ListOrder(IndexKey("bots/", category="Music"), sort), iter(moves)
+    key = IndexKey("bots/", category="Music", language=language)
+    at, order, rest = scene(5), ListOrder(key, sort), iter(moves)
 
     def move(times: int) -> None:
         for number, comes in islice(rest, times):
@@ -213,14 +236,14 @@ def test_a_list_counts_the_rows_that_its_readers_meet_whatever_comes_and_goes_me
                 at.happen(ListingRemoved(ref(number), NOW_MS))
 
     def met() -> None:
-        snapshot, _ = at.orders.newest(order, MONTH, 0)
+        snapshot, _ = at.orders.newest(order, DAY, 0)
         assert snapshot is not None
         page, total = at.orders.page(snapshot, None, 100, 0)
         assert total == len(page.rows)
 
     move(before)
-    with mock.patch.object(list_orders, "ref_slices", partial(ref_slices, most=2)):
-        for _ in at.orders.build(order, MONTH, 0):
+    with mock.patch.object(catalogue, "ref_slices", partial(ref_slices, most=2)):
+        for _ in at.orders.build(order, DAY, 0):
             move(during % 4)
     met()
     for _ in moves:
@@ -230,7 +253,7 @@ def test_a_list_counts_the_rows_that_its_readers_meet_whatever_comes_and_goes_me
 
 def test_an_order_that_was_given_up_is_counted_no_more() -> None:
     at, order = scene(200), ListOrder(BOTS, "month")
-    made = at.orders.build(order, MONTH, 0)
+    made = at.orders.build(order, DAY, 0)
     next(made)
     made.close()  # type: ignore[attr-defined]
     assert at.orders._tallies == {}
@@ -269,13 +292,12 @@ def test_editions_are_bounded_however_few_places_they_have() -> None:
     at = scene(1)
     orders = ListOrders(at.catalogue, at.votes, 1, most_snapshots=3)
     for number in range(10):
-        for _ in orders.build(ListOrder(IndexKey("servers/", keyword=str(number)), "month"), MONTH, 0):
+        for _ in orders.build(ListOrder(IndexKey("servers/", keyword=str(number)), "month"), DAY, 0):
             pass
     kept = [
         number
         for number in range(10)
-        if orders.newest(ListOrder(IndexKey("servers/", keyword=str(number)), "month"), MONTH, 0)[0]
-        is not None
+        if orders.newest(ListOrder(IndexKey("servers/", keyword=str(number)), "month"), DAY, 0)[0] is not None
     ]
     assert kept == [7, 8, 9]
 
@@ -284,22 +306,22 @@ def test_no_order_is_made_again_while_nothing_has_changed_or_too_soon() -> None:
     at, order, by_name = scene(3), ListOrder(BOTS, "month"), ListOrder(BOTS, "name")
     at.made(order)
     at.made(by_name)
-    assert at.orders.newest(order, MONTH, 10 * STALE_SECONDS * SECOND)[1] is False
+    assert at.orders.newest(order, DAY, 10 * STALE_SECONDS * SECOND)[1] is False
     at.vote(ref(1))
-    assert at.orders.newest(order, MONTH, (FRESH_SECONDS - 1) * SECOND)[1] is False
-    shown, is_due = at.orders.newest(order, MONTH, FRESH_SECONDS * SECOND)
+    assert at.orders.newest(order, DAY, (FRESH_SECONDS - 1) * SECOND)[1] is False
+    shown, is_due = at.orders.newest(order, DAY, FRESH_SECONDS * SECOND)
     assert (shown is not None, is_due) == (True, True)
-    assert at.orders.newest(by_name, MONTH, STALE_SECONDS * SECOND)[1] is False
+    assert at.orders.newest(by_name, DAY, STALE_SECONDS * SECOND)[1] is False
     at.happen(approved(7))
-    assert at.orders.newest(by_name, MONTH, FRESH_SECONDS * SECOND)[1] is True
+    assert at.orders.newest(by_name, DAY, FRESH_SECONDS * SECOND)[1] is True
 
 
 def test_an_order_of_another_month_or_one_that_is_stale_is_shown_to_nobody_who_begins() -> None:
     at, order = scene(3), ListOrder(BOTS, "month")
     at.made(order)
-    assert at.orders.newest(order, MONTH + 1, 0) == (None, True)
+    assert at.orders.newest(order, DAY + 31, 0) == (None, True)
     at.vote(ref(1))
-    assert at.orders.newest(order, MONTH, STALE_SECONDS * SECOND) == (None, True)
+    assert at.orders.newest(order, DAY, STALE_SECONDS * SECOND) == (None, True)
 
 
 def test_an_index_key_has_its_own_order() -> None:
@@ -308,6 +330,56 @@ def test_an_index_key_has_its_own_order() -> None:
     assert at.walked(ListOrder(IndexKey("bots/", category="Other"), "name")) == [ref(1), ref(2)]
     assert at.walked(ListOrder(IndexKey("bots/", category="Economy"), "name")) == []
     assert at.walked(ListOrder(IndexKey("servers/"), "name")) == []
+
+
+def test_a_list_of_several_conditions_has_what_meets_all_of_them() -> None:
+    at = scene()
+    at.happen(
+        *(
+            approved(number, categories=("Music", "Other") if number % 2 else ("Other",))
+            for number in range(6)
+        )
+    )
+    both = ListOrder(IndexKey("bots/", category="Music", language="en"), "name")
+    assert at.walked(both) == [ref(3)]
+    assert at.walked(ListOrder(IndexKey("bots/", category="Other", language="de"), "name")) == [
+        ref(1),
+        ref(5),
+    ]
+
+
+def test_the_ranking_of_a_month_has_those_with_votes_in_it() -> None:
+    at = scene(4)
+    at.vote(ref(1), 2, MONTH - 1)
+    at.vote(ref(2), 5, MONTH - 1)
+    at.vote(ref(3), 9)
+    assert at.walked(ListOrder(BOTS, "month", MONTH - 1)) == [ref(2), ref(1)]
+    assert at.walked(ListOrder(BOTS, "month", MONTH)) == [ref(3)]
+    assert at.walked(ListOrder(BOTS, "month"))[0] == ref(3)
+
+
+def test_what_grows_most_is_trending_and_few_votes_are_no_trend() -> None:
+    at = scene(6)
+    recent, before = trend_periods(DAY)
+    assert (len(recent), len(before), before.stop, recent.stop) == (7, 21, recent.start, DAY + 1)
+    votes = {0: (10, 0), 1: (100, 300), 2: (500, 300), 3: (60, 0), 4: (24, 0), 5: (1_000, 0)}
+    for number, (now, then) in votes.items():
+        at.votes.by_day[ref(number), recent.start] = now
+        at.votes.by_day[ref(number), before.start] = then
+    assert at.walked(ListOrder(BOTS, "trending")) == [ref(5), ref(2), ref(3)]
+
+
+def test_slow_orders_may_be_older() -> None:
+    at, order = scene(3), ListOrder(BOTS, "month", MONTH)
+    at.vote(ref(1))
+    at.made(order)
+    at.vote(ref(2))
+    late = FRESH_SECONDS * SLOW * SECOND
+    assert at.orders.newest(order, DAY, late - 1)[1] is False
+    snapshot, is_due = at.orders.newest(order, DAY, late)
+    assert snapshot is not None
+    assert is_due
+    assert at.orders.newest(order, DAY, STALE_SECONDS * SLOW * SECOND) == (None, True)
 
 
 @pytest.mark.parametrize("after", ["", "x", "0", "é", "lQ", "kgEC", "=" * 5, "A" * 10_000])

@@ -6,14 +6,18 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
+import yaml
+
 from demo.folder import write_folder
 from demo.known import known
 from demo.plan import Planned
 from tests.support.cutting_proxy import held_port
+from tests.support.gateways import ROOT
 from tests.support.people_gateway import PeopleGateway, site_settings
 from tests.support.platform_stand_in import BOT_TOKEN, standing_in
 
 SEED = 1
+FACE = ROOT / "examples/brands/bot-harbour.yaml"
 
 
 class DemoSite(PeopleGateway):
@@ -32,7 +36,8 @@ def demo_site(folder: Path, **own: object) -> Iterator[DemoSite]:
     public_url = f"http://127.0.0.1:{port}"
     told = folder / "known.json"
     with standing_in(f"{public_url}/signin/callback") as stand_in:
-        settings = {"server.port": port, **site_settings(public_url, stand_in)}
+        face = {f"site.{name}": value for name, value in yaml.safe_load(FACE.read_text())["site"].items()}
+        settings = {"server.port": port, **site_settings(public_url, stand_in), **face}
         site = DemoSite(folder / "data", **{**settings, "chat_platform.bot_token": BOT_TOKEN, **own})
         receiver_url = f"{stand_in.url}/stand-in/receiver"
         with ThreadPoolExecutor(1) as thread:  # Playwright has an event loop in this one

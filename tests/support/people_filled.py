@@ -74,6 +74,8 @@ def filled_site(folder: Path, receiver: Receiver, **own: object) -> Iterator[Peo
         gateway.clock.advance(3_600)
         gateway.done("POST", f"/manage/bots/{OTHER_BOT}/deny", {"reason": "It answers no command."})
         flag_votes(gateway)
+        report = {"user": BEN, "reason": "does_not_work", "text": "It answers no command."}
+        gateway.done("POST", f"/manage/bots/{QUIZ_BOT}/reports", report)
         ready = {**BOT_SUBMISSION, "id": READY_BOT, "name": "Ready bot", "owner_id": ADA}
         gateway.done("POST", "/manage/bots", ready)
         gateway.done("PUT", f"/manage/bots/{READY_BOT}/extra-owners/{BEN}", {})
@@ -166,6 +168,9 @@ def pages() -> list[tuple[str | None, str]]:
         *((DAN, server + tab) for tab in ("", "/votes", "/profile", "/webhook", "/owners", "/danger")),
         *((ADA, path) for path in ("/servers/new", f"/servers/{WITHOUT_BOT}/manage")),
         (CLEO, f"/review/servers/{WITHOUT_BOT}"),
+        (BEN, f"/bots/{BOT}/report"),
+        (BEN, f"/bots/{QUIZ_BOT}/report"),
+        *((CLEO, path) for path in ("/review?show=reported", f"/review/bots/{QUIZ_BOT}")),
         *((CLEO, path) for path in ("/review", "/review?show=mine", "/review?show=decided", "/review/votes")),
         (CLEO, f"/review/bots/{READY_BOT}"),
         (CLEO, f"/review/servers/{SERVER}"),

@@ -1,4 +1,4 @@
-"""web/other_sites.py: addresses in pages lead to https or to a path of ours."""
+"""web/other_sites.py: addresses in pages lead to https, to a mail address or to a path of ours."""
 
 from urllib.parse import unquote, urljoin, urlsplit
 
@@ -15,16 +15,19 @@ ORIGIN = "https://bots.example"
     "address",
     [
         *("/", "/debug", "/debug/find?q=a%20b", "https://example.com/a"),
+        "mailto:hello@harbour.example",
         *("http://127.0.0.1:8090/a.png", "http://localhost/a", "http://[::1]:80/a"),
     ],
 )
-def test_https_our_own_paths_and_this_machine_are_let_through(address: str) -> None:
+def test_https_our_own_paths_a_mail_address_and_this_machine_are_let_through(address: str) -> None:
     assert link(address) == address
 
 
 @pytest.mark.parametrize(
     "address",
     [
+        "mailto:hello@harbour.example?body=click",
+        "mailto:a b@harbour.example",
         "javascript:alert(1)",
         "JavaScript:alert(1)",
         "data:text/html,x",

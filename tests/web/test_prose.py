@@ -183,12 +183,14 @@ def test_a_table_keeps_its_alignment() -> None:
     ("levels", "shown"),
     [
         ([1, 2, 3], [2, 3, 4]),
-        ([1, 3, 6, 6], [2, 3, 4, 5]),
+        ([2, 3, 2, 2], [2, 3, 2, 2]),
+        ([1, 3, 6, 6, 2], [2, 3, 4, 4, 3]),
         ([4, 1, 2], [2, 2, 3]),
-        ([6] * 6, [2, 3, 4, 5, 6, 6]),
+        ([6] * 6, [2] * 6),
+        ([1, 2, 3, 4, 5, 6], [2, 3, 4, 5, 6, 6]),
     ],
 )
-def test_headings_stand_below_those_of_the_page_and_leave_out_no_level(
+def test_headings_stand_below_that_of_the_page_keep_their_ranks_and_leave_out_no_level(
     levels: list[int], shown: list[int]
 ) -> None:
     html = judged("\n\n".join("#" * level + " a" for level in levels))

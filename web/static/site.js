@@ -37,7 +37,7 @@
     const button = click.target.closest("[data-copy]");
     if (!button) return;
     const text = document.getElementById(button.dataset.copy);
-    const state = button.parentElement.querySelector("[role=status]");
+    const state = (button.closest(".copied") ?? button.parentElement).querySelector("[role=status]");
     try {
       await navigator.clipboard.writeText(text.textContent);
       state.textContent = button.dataset.copied;
@@ -82,7 +82,7 @@
   const fieldsOf = (form) => [...form.elements].filter((each) => each.matches("textarea, select, [name=version], input:not([type=hidden], [type=password])"));
   const typedIn = (form) => fieldsOf(form).filter((each) => each.type !== "checkbox" || each.checked).map((each) => [each.name, each.value.trim()]);
   const forget = (isMeant) => Object.keys(localStorage).filter((key) => key.startsWith("draft ") && isMeant(key)).forEach((key) => localStorage.removeItem(key));
-  const offerDraft = (form, key, isRefused) => {
+  const offerDraft = (form, key, isTyped) => {
     const line = form.querySelector("[data-draft-line]");
     const version = form.elements.version?.value;
     const draft = JSON.parse(localStorage.getItem(key));
@@ -95,7 +95,7 @@
       line.hidden = true;
       fieldsOf(form).find((each) => each.type !== "hidden").focus();
     });
-    if (isRefused || !draft || JSON.stringify(draft.fields) === JSON.stringify(typedIn(form))) return;
+    if (isTyped || !draft || JSON.stringify(draft.fields) === JSON.stringify(typedIn(form))) return;
     for (const field of fieldsOf(form)) {
       const values = draft.fields.filter(([name]) => name === field.name).map(([, value]) => value);
       if (field.type === "checkbox") field.checked = values.includes(field.value);
@@ -113,9 +113,28 @@
     for (const form of document.querySelectorAll("form[data-draft]")) {
       const key = `draft ${form.dataset.draft}`;
       forget((other) => other.split(" ")[1] !== key.split(" ")[1]);
-      offerDraft(form, key, document.getElementById("problems"));
+      offerDraft(form, key, document.getElementById("problems") || "typed" in form.dataset);
     }
   } catch { /* The browser keeps nothing for us: then there are no drafts. */ }
+
+  // Suggestions for a search while it is typed. The last answer that was asked for is shown.
+  for (const input of document.querySelectorAll("input[data-suggestions]")) {
+    const list = document.createElement("datalist");
+    list.id = "suggestions";
+    input.after(list);
+    input.setAttribute("list", list.id);
+    let waiting = 0;
+    input.addEventListener("input", () => {
+      clearTimeout(waiting);
+      waiting = setTimeout(async () => {
+        const q = input.value;
+        const answer = await fetch(`${input.dataset.suggestions}?${new URLSearchParams({ q })}`).catch(() => null);
+        if (!answer?.ok || input.value !== q) return;
+        const { suggestions } = await answer.json();
+        list.replaceChildren(...suggestions.map(({ text }) => new Option(text, text)));
+      }, 150);
+    });
+  }
 
   // The first field of a refused form gets the focus, by way of the list of what is wrong.
   document.getElementById("problems")?.focus();

@@ -402,3 +402,9 @@ def test_reminders_and_their_notices_are_in_the_download_and_go_with_the_user(
     assert again.get("/me/data.json").json()["reminders"] == []
     assert "You can vote for" not in words(again.page("/me/notices"))
     assert gateway.done("POST", "/debug/verify")["equal"] is True
+
+
+def test_the_content_of_the_page_can_be_drawn_alone(gateway: PeopleGateway, ben: Person) -> None:
+    vote(gateway, BOT_REF)
+    answer = ben.get("/me/votes", **{"HX-Request": "true"})
+    assert (answer.status_code, "<html" in answer.text, "Test bot" in answer.text) == (200, False, True)

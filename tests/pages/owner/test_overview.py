@@ -11,7 +11,7 @@ from actions.history import ACTION_NAMES
 from core.clock import day_of
 from core.rows import AuditAction
 from pages.owner.overview import month_before
-from tests.support.gateways import BOT
+from tests.support.gateways import BOT, eventually
 from tests.support.owned_listings import SERVER, TYPED, describe, list_bot, list_server
 from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, Person
@@ -100,6 +100,7 @@ def test_the_votes_of_the_month_are_compared_with_the_same_days_of_the_last_one(
     assert month_before(counts, day_of(at("2025-06-30"))) == 2
     assert month_before({day_of(at("2025-02-28")): 7}, day_of(at("2025-03-31"))) == 7
     gateway.done("POST", f"/manage/bots/{READY}/votes", {"user": BEN})
+    eventually(lambda: json.loads(ada.get(HERE + ".json").content)["votes"]["rank"] == 1)
     told = json.loads(ada.get(HERE + ".json").content)["votes"]
     assert (told["votes_this_month"], told["votes_before"], told["rank"]) == (1, 0, 1)
     assert "Votes this month 1 none on the same days last month" in words(ada.page(HERE))
@@ -129,7 +130,7 @@ def test_the_json_says_the_same_to_those_who_may_see_it(gateway: PeopleGateway, 
     assert {**shown["listing"], "success": True} == gateway.kept(f"/manage/bots/{READY}")
     assert (shown["kind"], shown["is_proven"], shown["success"]) == ("bots", False, True)
     assert shown["history"][0]["deed"] == "submitted"
-    assert "votegate-" not in json.dumps(shown)
+    assert "verify-" not in json.dumps(shown)
     may = {user: json.loads(gateway.person(user).get(HERE + ".json").content)["may"] for user in (BEN, CLEO)}
     assert may == {BEN: ["edit", "keys", "leave", "see", "webhook"], CLEO: ["decide", "review", "see"]}
     assert gateway.person(DAN).get(HERE + ".json").status_code == 404
@@ -150,7 +151,7 @@ def test_a_server_has_its_own_page_and_json(gateway: PeopleGateway, ada: Person)
 
 
 def code_on(page: str) -> str:
-    (code,) = re.findall(r"votegate-[0-9a-f]{10}(?![0-9a-f])", page)
+    (code,) = re.findall(r"verify-[0-9a-f]{10}(?![0-9a-f])", page)
     return str(code)
 
 
@@ -164,7 +165,7 @@ def test_the_owner_proves_with_the_code_in_the_public_description(
     assert (refused.status_code, "does not hold the code" in refused.text) == (409, True)
     describe(gateway, f"A bot. {code}, and more.")
     assert "The ownership is verified." in words(ada.acted(HERE + "/prove"))
-    assert "votegate-" not in ada.page(HERE)
+    assert "verify-" not in ada.page(HERE)
     assert json.loads(ada.get(HERE + ".json").content)["is_proven"] is True
 
 
@@ -184,7 +185,7 @@ def test_only_the_owner_sees_the_code(gateway: PeopleGateway) -> None:
     list_bot(gateway, extra=[BEN])
     for user in (BEN, CLEO):
         person = gateway.person(user)
-        assert "votegate-" not in person.page(HERE)
+        assert "verify-" not in person.page(HERE)
         assert person.post(HERE + "/prove").status_code == 403
 
 

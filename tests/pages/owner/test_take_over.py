@@ -33,7 +33,7 @@ def nothing_is_listed(gateway: PeopleGateway) -> None:
 
 
 def code_on(page: str) -> str:
-    (code,) = re.findall(r'<code class="once" id="proof">(votegate-[0-9a-f]{10})</code>', page)
+    (code,) = re.findall(r'<code class="once" id="proof">(verify-[0-9a-f]{10})</code>', page)
     return str(code)
 
 

@@ -239,6 +239,7 @@ def test_the_json_is_that_of_the_page(gateway: PeopleGateway) -> None:
         "kind": "bots",
         "id": READY,
         **{name: BOT_SUBMISSION[name] for name in ("name", "short_description", "description", "categories")},
+        "language": "",
         **dict.fromkeys(("server_count", "command_count", "counts_updated_at", "support_url")),
         **dict.fromkeys(("website_url", "source_url", "privacy_url")),
         "tags": [],

@@ -33,7 +33,7 @@ def stranger(gateway: PeopleGateway) -> Person:
 
 def listed(page: str) -> list[str]:
     """The ids that a list shows, in its order."""
-    return re.findall(r'<a href="/(?:bots|servers)/([0-9]+)">', page)
+    return re.findall(r'<a href="/(?:bots|servers)/([0-9]+)" class="two"', page)
 
 
 def ids(stranger: Person, path: str) -> list[str]:
@@ -142,11 +142,11 @@ def test_what_lists_others_once_more_is_no_search_result_and_the_list_is_one(str
 
 def test_the_first_page_shows_what_is_popular_and_what_is_new(stranger: Person) -> None:
     text = words(stranger.page("/"))
-    assert "Popular bots Show all Bot" in text
+    assert "Popular bots The whole ranking" in text
     assert text.index("Popular bots") < text.index("New bots") < text.index("Popular servers")
     home = stranger.get("/index.json").json()
     assert [each["id"] for each in home["new_bots"]] == BOTS[::-1][:8]
-    assert ids(stranger, "/bots.json")[:8] == [each["id"] for each in home["popular_bots"]]
+    assert ids(stranger, "/bots.json")[:9] == [each["id"] for each in home["popular_bots"]]
     assert {each["id"] for each in home["popular_servers"]} == {*SERVERS}
 
 
@@ -157,8 +157,7 @@ def test_the_first_page_leads_to_what_is_one_s_own(gateway: PeopleGateway) -> No
 
 def test_an_empty_list_leads_on(stranger: Person) -> None:
     page = stranger.page("/servers?keyword=nobody-has-it")
-    assert '<a href="/servers">Show all</a>' in page
-    assert '<a href="/servers">All</a>' in page
+    assert '<a class="button" href="/servers">Clear filters</a>' in page
     assert "/signin?to=/servers/new" in stranger.page("/")
 
 
@@ -183,7 +182,7 @@ def test_lists_are_whole_again_after_a_restart(gateway: PeopleGateway, stranger:
 
 
 def test_a_list_speaks_the_language_of_each_of_its_readers(stranger: Person) -> None:
-    said = {"en": "votes this month", "de": "Stimmen in diesem Monat", "tr": "Bu ay"}
+    said = {"en": ">Music<", "de": ">Musik<", "tr": ">Müzik<"}
     for _ in range(2):  # a card is kept once it was drawn
         for language, words_of_it in said.items():
             page = stranger.get("/bots", **{"Accept-Language": language, "Accept": "text/html"}).text

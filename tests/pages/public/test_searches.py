@@ -1,5 +1,6 @@
 """pages/public/lists.py: search on the pages for everybody and in their JSON, without script."""
 
+import html
 import re
 import time
 from functools import partial
@@ -9,6 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from core.events import Event, ListingRemoved, ListingReviewed, ListingSaved
+from pages.public.lists import LISTED
 from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, Person
 from tests.support.platform_stand_in import ADA
@@ -18,7 +20,7 @@ from tests.support.slots_set import eligibility_checked
 BOT, OTHER = "600000000000000001", "600000000000000002"
 SERVER = "700000000000000001"
 REFS = (f"bots/{BOT}", f"bots/{OTHER}", f"servers/{SERVER}")
-NOTHING = "Nothing was found for “{}”. Try fewer words, or others."
+NOTHING = "0 results for “{}” Nothing was found"
 ODD = (
     *('"', "AND", "NEAR(a b)", "name: x", "a* OR b^", "(", "-", "{}", "';--", "*"),
     *("🎵", "👩‍👩‍👧", "\u202eموسيقى", "אמא", "\0", "a\0b", "日本語", "ı", "\ufffd", "é" * 2_000),
@@ -53,7 +55,7 @@ def commit(gateway: PeopleGateway, *events: Event) -> None:
 
 def on_page(stranger: Person, path: str, text: str) -> list[str]:
     page = stranger.page(f"{path}?q={quote(text)}")
-    return re.findall(r'<a href="/(?:bots|servers)/([0-9]+)">', page)
+    return re.findall(r'<a href="/(?:bots|servers)/([0-9]+)" class="two"', page)
 
 
 def in_json(stranger: Person, path: str, text: str, more: str = "") -> list[str]:
@@ -111,7 +113,7 @@ def test_a_search_without_results_says_so(stranger: Person) -> None:
     assert 'href="/servers?q=nobody+has+this"' in page
     assert 'value="nobody has this"' in page
     answer = stranger.get("/bots.json?q=nobody+has+this").json()
-    assert (answer["listings"], answer["total"], answer["next"]) == ([], None, None)
+    assert (answer["listings"], answer["total"], answer["next"]) == ([], 0, None)
     assert answer["q"] == "nobody has this"
 
 
@@ -136,7 +138,7 @@ def test_ten_kilobytes_are_a_text(stranger: Person) -> None:
 
 def test_the_first_page_leads_to_the_search(stranger: Person) -> None:
     page = stranger.page("/")
-    form = re.findall(r'<form class="search" action="([^"]+)" method="get"', page)
+    form = re.findall(r'<form class="search" action="([^"]+)"', page)
     assert form == ["/bots"]
 
 
@@ -147,3 +149,72 @@ def test_a_search_is_nothing_for_search_engines(stranger: Person) -> None:
 def test_everything_is_found_after_a_restart(gateway: PeopleGateway, stranger: Person) -> None:
     gateway.restart()
     until_found(stranger, "/bots", "jukebox", [BOT, OTHER])
+
+
+def test_the_kind_s_own_word_and_a_typing_error_shut_nothing_out(stranger: Person) -> None:
+    until_found(stranger, "/bots", "jukebox bot", [BOT, OTHER])
+    answer = stranger.get("/bots.json?q=jukebax+bot").json()
+    assert [each["id"] for each in answer["listings"]] == [BOT, OTHER]
+    assert (answer["read_as"], answer["total"]) == ("jukebox", 2)
+    text = words(stranger.page("/bots?q=jukebax+bot"))
+    assert "2 results for “jukebox” No listing has the words “jukebax bot”" in text
+
+
+def test_a_category_counts_as_a_word_in_every_language(stranger: Person) -> None:
+    until_found(stranger, "/bots", "music", [BOT])
+    assert in_json(stranger, "/bots", "musik bot") == [BOT]
+
+
+def test_the_pages_of_a_search_show_every_match_once(gateway: PeopleGateway, stranger: Person) -> None:
+    many = [str(610000000000000000 + number) for number in range(LISTED + 3)]
+    commit(gateway, *(saved(bot, f"Wurlitzer {number}") for number, bot in enumerate(many)))
+    until_all(stranger, "wurlitzer", len(many))
+    first = stranger.page("/bots?q=wurlitzer")
+    (following,) = re.findall(r'href="([^"]+)" rel="next"', first)
+    assert f"{len(many)} results" in words(first)
+    found = re.findall(r'<a href="/bots/([0-9]+)"', first + stranger.page(html.unescape(following)))
+    assert sorted({*found}) == many
+    assert in_json(stranger, "/bots", "wurlitzer", "&limit=5&after=5") == found_from(stranger, 5)
+    assert stranger.get("/bots.json?q=wurlitzer&after=x").status_code == 400
+
+
+def until_all(stranger: Person, text: str, count: int) -> None:
+    until = time.monotonic() + 30
+    while stranger.get(f"/bots.json?q={text}").json()["total"] != count:
+        assert time.monotonic() < until
+
+
+def found_from(stranger: Person, first: int) -> list[str]:
+    return in_json(stranger, "/bots", "wurlitzer", "&limit=100")[first : first + 5]
+
+
+def test_lists_and_searches_are_filtered_by_language(gateway: PeopleGateway, stranger: Person) -> None:
+    commit(gateway, saved(OTHER, "Jukebox Two", categories=("Other",), language="de"))
+    until = time.monotonic() + 30
+    while in_json(stranger, "/bots", "jukebox", "&language=de") != [OTHER]:
+        assert time.monotonic() < until
+    assert in_json(stranger, "/bots", "jukebox", "&language=de&category=Music") == []
+    answer = stranger.get("/bots.json?language=de&category=Other").json()
+    assert ([each["id"] for each in answer["listings"]], answer["total"]) == ([OTHER], 1)
+    page = stranger.page("/bots?language=de&category=Music")
+    assert "Nothing matches all of this" in words(page)
+    assert "Deutsch : remove" in words(page) or "Deutsch: remove" in words(page)
+    assert stranger.get("/bots?language=xx").status_code == 400
+
+
+def test_names_and_categories_are_suggested(stranger: Person) -> None:
+    until_found(stranger, "/bots", "jukebox", [BOT, OTHER])
+
+    def suggested(q: str) -> list[tuple[str, str]]:
+        answer = stranger.get(f"/bots/suggestions.json?q={q}").json()
+        return [(each["text"], each["path"]) for each in answer["suggestions"]]
+
+    assert suggested("juk") == [("Jukebox", f"/bots/{BOT}"), ("Jukebox Two", f"/bots/{OTHER}")]
+    assert suggested("mu")[0] == ("Music", "/bots?category=Music")
+    assert suggested("j") == suggested("") == suggested("zzz") == []
+
+
+def test_the_page_of_a_listing_shows_similar_ones(stranger: Person) -> None:
+    until_found(stranger, "/bots", "jukebox", [BOT, OTHER])
+    page = stranger.page(f"/bots/{BOT}")
+    assert re.findall(r'<a href="/bots/([0-9]+)">', page.partition('id="similar"')[2])[0] == OTHER

@@ -224,7 +224,7 @@ def test_a_note_is_for_moderators_and_its_owner_never_sees_it(gateway: PeopleGat
     submit(gateway)
     page = cleo.acted(f"{HERE}/notes", {"note": "The invite works."})
     assert "The invite works. you," in words(page)
-    assert "Cleo, who moderates, 1 second ago" in words(gateway.person(DAN).page(HERE)).replace(" ,", ",")
+    assert "Cleo, who moderates, just now" in words(gateway.person(DAN).page(HERE)).replace(" ,", ",")
     ada = gateway.person(ADA)
     for path in ("/me", "/me/notices", "/me/data.json"):
         assert "The invite works." not in ada.page(path)

@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from tests.support.gateways import SERVER_SUBMISSION
+from tests.support.gateways import SERVER_SUBMISSION, eventually
 from tests.support.listed_servers import TYPED, reader, serving_servers, unlist
+from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, Person
-from tests.support.platform_stand_in import ADA, GOOD_SERVER
+from tests.support.platform_stand_in import ADA, BEN, CLEO, GOOD_SERVER
 
 HERE = f"/manage/servers/{GOOD_SERVER}"
 BODY = {**SERVER_SUBMISSION, "id": GOOD_SERVER, "owner_id": ADA}
@@ -84,6 +85,19 @@ def test_a_form_is_refused_before_the_platform_is_asked(gateway: PeopleGateway) 
     refused = gateway.operate("POST", "/manage/servers", {**BODY, "invite": "server-1", "name": ""})
     assert refused.status_code == 400
     assert gateway.stand_in.asked("/invites/server-1") == asked
+
+
+def test_a_report_makes_the_platform_be_asked_again(gateway: PeopleGateway) -> None:
+    submitted(gateway, invite="server-1")
+    gateway.done("POST", f"{HERE}/approve", {})
+    cleo, review = gateway.person(CLEO), f"/review/servers/{GOOD_SERVER}"
+    assert "1,250 members, 180 online," in words(cleo.page(review))
+    gateway.stand_in.change_invite("server-1", "gone")
+    gateway.person(BEN).acted(f"/servers/{GOOD_SERVER}/report", {"reason": "broken_invite"})
+    found = eventually(lambda: gateway.done("GET", HERE)["invite_check"]["problem"])
+    assert found == "gone"
+    assert "This invite does not exist, or has ended." in words(cleo.page(review))
+    gateway.stand_in.change_invite("server-1", GOOD_SERVER)
 
 
 def test_owners_name_the_invite_in_the_forms_of_pages(gateway: PeopleGateway) -> None:

@@ -251,7 +251,7 @@ def test_eligibility_is_checked_again_daily_and_what_fails_is_hidden_after_the_g
 def test_server_vote_sends_guild_user_and_test_false(gateway: PeopleGateway, receiver: Receiver) -> None:
     listed(gateway, decision="approve")
     set_webhook(gateway, receiver.url, MANAGE, token="the token of the server")
-    assert "Counted. You have voted once." in words(gateway.person(BEN).acted(VOTE))
+    assert "Your vote for" in words(gateway.person(BEN).acted(VOTE))
     eventually(lambda: receiver.received)
     assert sent(receiver) == [{"guild": GOOD_SERVER, "user": BEN, "test": False}]
     (call,) = receiver.received

@@ -1,0 +1,97 @@
+"""The first page, for everybody. Invariant: the page shows its JSON.
+
+For each kind it has the listings with the most votes of the month, those that grow, and the new ones.
+"""
+
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from core.clock import month_of
+from handlers.reply import Reply
+from kinds.kind import Kind
+from kinds.registry import KINDS
+from languages.texts import Text
+from pages.page import AnyPage, Page, PageCall, Shown
+from pages.public.lists import ABOUT, CACHED, PublicCard, Wanted, cards
+from pages.public.rankings import month_name
+from pages.public.structured_data import site_things
+from search.catalogue import IndexKey
+from search.list_orders import ListOrder, Sort
+from web.pages import NO_INDEX, see_other
+
+TITLE = Text("Bots and servers, voted for by their users")
+SHOWN: Mapping[Sort, int] = {"month": 9, "trending": 4, "newest": 8}
+"""The listings of each part of the page."""
+NAMES: Mapping[Sort, str] = {"month": "popular", "trending": "trending", "newest": "new"}
+"""The beginnings of the fields of the JSON."""
+TOP_CATEGORIES = 8
+
+
+class HomePart(NamedTuple):
+    """A part of the page: the listings of a kind in an order, and the list with all of them."""
+
+    kind: Kind
+    sort: Sort
+    listings: Sequence[PublicCard]
+    address: str
+
+
+def _orders() -> Iterator[tuple[Kind, ListOrder]]:
+    for kind in KINDS:
+        sorts: tuple[Sort, ...] = ("month", "trending", "newest") if kind.has("votes") else ("newest",)
+        yield from ((kind, ListOrder(IndexKey(kind.prefix), sort)) for sort in sorts)
+
+
+HOME_ORDERS = tuple(order for _, order in _orders())
+"""The orders of the first page. They are made at a start."""
+
+
+async def show_home(page: PageCall) -> Shown[Mapping[str, Any]]:
+    """Show the first page. Its JSON has a field for each kind and order, such as `popular_bots`."""
+    parts = []
+    for kind, order in _orders():
+        found, _ = await page.site.public.keeper.page(order, None, SHOWN[order.sort])
+        parts.append(HomePart(kind, order.sort, cards(page, found.rows), _address(page, kind, order.sort)))
+    value = {"success": True, **{f"{NAMES[part.sort]}_{part.kind}": part.listings for part in parts}}
+
+    async def html() -> Mapping[str, Any]:
+        catalogue = page.site.public.catalogue
+        return {
+            "about": ABOUT,
+            "parts": [part for part in parts if part.listings],
+            "categories": _top_categories(page, KINDS[0]),
+            "counts": [(kind, len(catalogue.refs_of(IndexKey(kind.prefix)))) for kind in KINDS],
+            "is_complete": catalogue.is_complete,
+            "things": site_things(page),
+        }
+
+    return Shown(value, TITLE, html, cached=CACHED)
+
+
+def _address(page: PageCall, kind: Kind, sort: Sort) -> str:
+    if sort == "month":
+        return f"/{kind}/ranking/{month_name(month_of(page.call.now_ms))}"
+    return Wanted(kind).address(sort=sort)
+
+
+def _top_categories(page: PageCall, kind: Kind) -> list[tuple[str, Text, str]]:
+    """Return the categories with the most listings: their names, in words, too, and their lists."""
+    refs_of = page.site.public.catalogue.refs_of
+    sizes = {name: len(refs_of(IndexKey(kind.prefix, category=name))) for name in kind.categories}
+    best = sorted((name for name in sizes if sizes[name]), key=lambda name: -sizes[name])[:TOP_CATEGORIES]
+    return [(name, kind.categories[name], Wanted(kind, category=name).address()) for name in best]
+
+
+def to_any(page: PageCall) -> Reply:
+    """Lead to a random listing of the kind; to the list if there is none."""
+    kind = page.call.listing_kind
+    refs = page.site.public.catalogue.refs_of(IndexKey(kind.prefix))
+    path = f"/{refs[secrets.randbelow(len(refs))]}" if refs else f"/{kind}"
+    return see_other(path, {"cache-control": "no-store", **NO_INDEX})
+
+
+HOME: tuple[AnyPage, ...] = (
+    Page(path="/", template="home", visitors="anyone", show=show_home),
+    Page(path="/{kind}/random", visitors="anyone", show=to_any, has_json=False),
+)
