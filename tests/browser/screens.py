@@ -78,6 +78,7 @@ OF_PEOPLE = (
     PeopleScreen("community", "/{Pixel Harbour}"),
     PeopleScreen("author", "/users/" + ADA.id),
     PeopleScreen("report", "/{Groove Box}/report", BEN),
+    PeopleScreen("ranking", "/bots/ranking"),
     PeopleScreen("sign-in", "/signin?to=/me"),
     PeopleScreen("vote", "/{Groove Box}/vote", BEN),
     PeopleScreen("voted", "/{Pixel Harbour}/vote", BEN),
