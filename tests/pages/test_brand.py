@@ -182,6 +182,11 @@ def test_the_manifest_has_name_colours_and_icons_that_exist(harbour: PeopleGatew
         assert visitor.get(icon["src"]).headers["content-type"] == icon["type"]
 
 
+def test_the_tagline_is_the_heading_of_the_first_page(harbour: PeopleGateway) -> None:
+    shown = harbour.person(None).page("/")
+    assert f'<h1 dir="auto">{HARBOUR["site.tagline"]}</h1>' in shown
+
+
 def test_terms_are_a_page_and_a_text_elsewhere_is_a_link_alone(harbour: PeopleGateway) -> None:
     visitor = harbour.person(None)
     shown = visitor.page("/terms")
