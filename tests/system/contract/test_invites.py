@@ -8,7 +8,6 @@ import pytest
 from tests.support.gateways import SERVER_SUBMISSION, eventually
 from tests.support.listed_servers import TYPED, reader, serving_servers, unlist
 from tests.support.page_visitor import words
-from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, Person
 from tests.support.platform_stand_in import ADA, BEN, CLEO, GOOD_SERVER
 
