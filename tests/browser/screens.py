@@ -78,6 +78,7 @@ OF_PEOPLE = (
     PeopleScreen("community", "/{Pixel Harbour}"),
     PeopleScreen("author", "/users/" + ADA.id),
     PeopleScreen("report", "/{Groove Box}/report", BEN),
+    PeopleScreen("ranking", "/bots/ranking"),
     PeopleScreen("sign-in", "/signin?to=/me"),
     PeopleScreen("vote", "/{Groove Box}/vote", BEN),
     PeopleScreen("voted", "/{Pixel Harbour}/vote", BEN),
@@ -151,17 +152,31 @@ def debug_screens(browser: Browser, to: Path) -> None:
 
 
 def people_screens(browser: Browser, to: Path, names: Sequence[str]) -> None:
-    listing_icons.PAUSE_SECONDS = 0.01  # nobody else asks the stand-in
     with tempfile.TemporaryDirectory() as name, demo_site(Path(name)) as site:
-        for path in ("/", "/bots", "/servers", "/bots?q=music+bot"):
-            site.request("GET", path)
-        time.sleep(ICON_SECONDS)
+        seen_icons(site, "/", "/bots", "/servers", "/bots?q=music+bot")
         for screen in (each for each in OF_PEOPLE if not names or each.name in names):
             for width, theme in ((1_280, "light"), (360, "dark"), (1_280, "dark"), (360, "light")):
                 is_usual = (width, theme) in USUAL
                 if is_usual or screen.both:
                     suffix = "-phone" * (width < 1_280) + f"-{theme}" * (not is_usual)
                     take(browser, site, screen, width, theme, to / f"{screen.name}{suffix}.png")
+
+
+def brand_screens(browser: Browser, to: Path) -> None:
+    """Take the first page and a bot's page of platforms with a face of their own."""
+    for face in sorted(ROOT.glob("examples/brands/*.yaml")):
+        with tempfile.TemporaryDirectory() as name, demo_site(Path(name), face) as site:
+            seen_icons(site, "/", f"/{site.ref('Groove Box')}")
+            home, bot = PeopleScreen("home", "/"), PeopleScreen("bot", "/{Groove Box}")
+            take(browser, site, home, 1_280, "light", to / f"{face.stem}.png")
+            take(browser, site, bot, 360, "dark", to / f"{face.stem}-phone.png")
+
+
+def seen_icons(site: DemoSite, *paths: str) -> None:
+    """Let the gateway ask for the icons of pages."""
+    for path in paths:
+        site.request("GET", path)
+    time.sleep(ICON_SECONDS)
 
 
 def take(browser: Browser, site: DemoSite, screen: PeopleScreen, width: int, theme: Any, to: Path) -> None:
@@ -192,9 +207,11 @@ def main() -> None:
     parser.add_argument("names", nargs="*")
     given = parser.parse_args()
     given.to.mkdir(exist_ok=True)
+    listing_icons.PAUSE_SECONDS = 0.01  # nobody else asks the stand-in
     with browsing() as browser:
         people_screens(browser, given.to, given.names)
         if not given.names:
+            brand_screens(browser, given.to)
             debug_screens(browser, given.to)
 
 

@@ -116,6 +116,12 @@ def test_the_frame_shows_logo_contact_links_and_texts(harbour: PeopleGateway) ->
     }
 
 
+def test_the_first_page_says_what_the_platform_is_for(harbour: PeopleGateway) -> None:
+    text = harbour.person(None).page("/")
+    assert f"<title>{HARBOUR['site.tagline']} · {NAME}</title>" in text
+    assert f"<h1>{HARBOUR['site.tagline']}</h1>" in text
+
+
 def test_the_accent_is_one_rule_in_a_stylesheet_of_its_own(harbour: PeopleGateway) -> None:
     visitor = harbour.person(None)
     address = re.findall(r'<link rel="stylesheet" href="([^"]+)">', visitor.page("/"))[-1]
@@ -174,6 +180,11 @@ def test_the_manifest_has_name_colours_and_icons_that_exist(harbour: PeopleGatew
     assert [each["sizes"] for each in manifest["icons"]] == ["192x192", "512x512"]
     for icon in manifest["icons"]:
         assert visitor.get(icon["src"]).headers["content-type"] == icon["type"]
+
+
+def test_the_tagline_is_the_heading_of_the_first_page(harbour: PeopleGateway) -> None:
+    shown = harbour.person(None).page("/")
+    assert f'<h1 dir="auto">{HARBOUR["site.tagline"]}</h1>' in shown
 
 
 def test_terms_are_a_page_and_a_text_elsewhere_is_a_link_alone(harbour: PeopleGateway) -> None:

@@ -29,15 +29,16 @@ class DemoSite(PeopleGateway):
 
 
 @contextmanager
-def demo_site(folder: Path, **own: object) -> Iterator[DemoSite]:
-    """Serve the demo in this process. Its clock stands still at the end of its story."""
+def demo_site(folder: Path, face: Path = FACE, **own: object) -> Iterator[DemoSite]:
+    """Serve the demo in this process, with the name and the colour in a file of examples/brands/. Its clock
+    stands still at the end of its story."""
     held = held_port()
     port = held.getsockname()[1]
     public_url = f"http://127.0.0.1:{port}"
     told = folder / "known.json"
     with standing_in(f"{public_url}/signin/callback") as stand_in:
-        face = {f"site.{name}": value for name, value in yaml.safe_load(FACE.read_text())["site"].items()}
-        settings = {"server.port": port, **site_settings(public_url, stand_in), **face}
+        faced = {f"site.{name}": value for name, value in yaml.safe_load(face.read_text())["site"].items()}
+        settings = {"server.port": port, **site_settings(public_url, stand_in), **faced}
         site = DemoSite(folder / "data", **{**settings, "chat_platform.bot_token": BOT_TOKEN, **own})
         receiver_url = f"{stand_in.url}/stand-in/receiver"
         with ThreadPoolExecutor(1) as thread:  # Playwright has an event loop in this one
