@@ -40,11 +40,12 @@ def test_a_bot_is_submitted_approved_and_has_a_key(browser: Browser, tmp_path: P
         expect(page.get_by_text("It is submitted.")).to_be_visible()
 
         with signed_in(browser, gateway, CLEO) as cleo:
-            cleo.page.get_by_role("link", name=named("Review")).click()
+            cleo.page.get_by_role("button", name="Your account").click()
+            cleo.page.get_by_role("link", name=named("Review"), exact=True).click()
             cleo.page.get_by_role("link", name="Ready bot").click()
             cleo.page.get_by_label("I have made sure").check()
-            cleo.page.get_by_role("button", name="Approve it").click()
-            expect(cleo.page.get_by_text("It is approved: users can vote for it.")).to_be_visible()
+            cleo.page.get_by_role("button", name="Approve").click()
+            expect(cleo.page.locator("#notices")).to_contain_text("approved")
 
         ada.see(f"/bots/{READY}/manage")
         page.get_by_role("button", name=named("Make a key")).click()
