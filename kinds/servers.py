@@ -65,7 +65,7 @@ class ServerProfile(Profile, frozen=True, gc=False, tag="server"):
         Invite | None,
         Sample("abc123"),
         Display(
-            Text("Invite"),
+            Text("Invite link"),
             "invite",
             Text(
                 "The address or code of an invite that never expires, so that visitors can join. "

@@ -77,7 +77,7 @@ def tags(text: str) -> Counter[str]:
 
 def test_there_are_texts_to_translate() -> None:
     assert len(texts_of_the_source()) > 500
-    assert "Rotate the key {name}" in texts_of_the_source()
+    assert "{kind}: {about}" in texts_of_the_source()
     assert texts_of_the_source()["%(num)s new notice"] == "%(num)s new notices"
 
 
