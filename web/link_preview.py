@@ -166,9 +166,10 @@ class _Words(NamedTuple):
 
     @classmethod
     def of(cls, text: str, own: str) -> "_Words":
-        letters = {*text[:LONGEST]}
+        line = " ".join(text[:LONGEST].split())  # a font draws no line break
+        letters = {*line}
         file = max(_files(own), key=lambda each: sum(_draws(each, letter) for letter in letters))
-        shown = "".join(each for each in text[:LONGEST] if each.isspace() or _draws(file, each))
+        shown = "".join(each for each in line if each == " " or _draws(file, each))
         return cls(" ".join(shown.split()), file)
 
     def width(self, size: int) -> float:
