@@ -54,7 +54,3 @@ class Brand(Struct, frozen=True):
     privacy: str = ""
     languages: tuple[Language, ...] = LANGUAGES
     is_powered_by: bool = False
-
-
-DEFAULT_BRAND = Brand()
-"""The face of a platform without settings of its own."""
