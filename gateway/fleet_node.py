@@ -108,7 +108,8 @@ def _parts(shared: _Shared, claims_link: Link, voters: SharedBuckets) -> NodePar
     policy = ClaimPolicy(settings.votes.cooldown_ms, redis.claim_timeout_seconds, longest_seconds)
     spawn, round_trips_ns = shared.runtime.spawn, registry.round_trips_ns
     succession = Succession(link, registry, ledger, clock, lease_seconds, gaps.has_read)
-    sends_reminders = settings.web.public_url is not None and settings.chat_platform.bot_token is not None
+    has_sender = settings.chat_platform.bot_token is not None or settings.mail.host is not None
+    sends_reminders = settings.web.public_url is not None and has_sender
     cut_off_seconds = redis.cut_off_seconds if redis.cut_off == "refuse" else None
     return NodeParts(
         registry=registry,
@@ -160,6 +161,7 @@ def alike(settings: Settings) -> Mapping[str, str]:
         "review.edits": settings.review.edits,
         "redis.lease_seconds": f"{settings.redis.lease_seconds:g}",
         "chat_platform.bot_token": "set" if settings.chat_platform.bot_token is not None else "not set",
+        "mail.host": "set" if settings.mail.host is not None else "not set",
     }
 
 

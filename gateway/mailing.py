@@ -14,6 +14,7 @@ from mail.mail_notifier import MailNotifier
 from mail.mail_server import MailAccess, MailServer
 from mail.mail_text import Letterhead, Say
 from pages.account.mails import unsubscribe_seal, unsubscribe_url
+from people.permissions import Moderators
 from settings.model import MailSettings
 from web.localization import localization
 from webhook.attempts import RetryPolicy
@@ -30,7 +31,9 @@ def mail_notifier(runtime: Runtime, store: Store, ownership: Ownership, retries:
         lambda user_id: unsubscribe_url(public_url, seal, user_id, clock.now_ms()),
         _speaking(),
     )
-    return MailNotifier(store.ledger, ownership, MailServer(access, clock), retries, head, clock)
+    moderators = Moderators(store.ledger.state, frozenset(settings.web.moderators))
+    server = MailServer(access, clock)
+    return MailNotifier(store.ledger, ownership, moderators.has, server, retries, head, clock)
 
 
 def mail_access(mail: MailSettings, public_url: str, site_name: str) -> MailAccess:

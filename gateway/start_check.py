@@ -23,6 +23,7 @@ from typing import NamedTuple
 import aiodns
 from cryptography.x509 import load_pem_x509_certificate
 
+from core.clock import SystemClock
 from gateway.store import MIN_SECRET, given_secrets
 from grammars.service_urls import TunnelProxy, read_proxy_url
 from journal.segments import list_segments
@@ -159,6 +160,7 @@ async def start_findings(settings: Settings, environment: Mapping[str, str], now
         _bounded(_listening_problem("metrics", own.address, own.port), _late("metrics")),
         _redis_problem(settings.redis),
         _proxy_problem(settings),
+        _mail_problem(settings),
         *_name_server_problems(settings),
     )
     for problem in (busy, metrics_busy):
@@ -338,6 +340,27 @@ async def _asked_proxy(proxy: TunnelProxy, place: str) -> str | None:
         return f"{place} breaks the connection off: {error.strerror or type(error).__name__}"
     finally:
         writer.transport.abort()
+
+
+async def _mail_problem(settings: Settings) -> str | None:
+    mail = settings.mail
+    if mail.host is None:
+        return None
+    from direct_messages.message_attempts import NotSent
+    from gateway.mailing import mail_access  # with the client and the pages, which few starts need
+    from mail.mail_server import MailServer
+
+    place = f"mail.host: {mail.host} port {mail.port}"
+    server = MailServer(mail_access(mail, settings.web.public_url or "", settings.site.name), SystemClock())
+
+    async def ask() -> str | None:
+        try:
+            await server.probe()
+        except NotSent as error:
+            return f"{place} takes no mails now: {error}"
+        return None
+
+    return await _bounded(ask(), f"{place} does not answer in time")
 
 
 def _name_server_problems(settings: Settings) -> list[Coroutine[None, None, str | None]]:

@@ -152,7 +152,7 @@ class BotProfile(Profile, frozen=True, gc=False, tag="bot"):
             rows=6,
         ),
     ] = ()
-    language: TextLanguage = ""
+    text_language: TextLanguage = ""
 
 
 BOTS = Kind(

@@ -366,6 +366,11 @@ class Kind:
         return getattr(profile, self.invite_name) if self.invite_name is not None else None
 
     @cached_property
+    def support_name(self) -> str | None:
+        """The name of the field with the address at which users find help, if the kind has one."""
+        return next((name for name, shown in self.shown.items() if shown.public == "support_url"), None)
+
+    @cached_property
     def invite_name(self) -> str | None:
         """The name of the field with an invite, if the kind has one."""
         return next((name for name, shown in self.shown.items() if shown.widget == "invite"), None)

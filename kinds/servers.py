@@ -74,7 +74,7 @@ class ServerProfile(Profile, frozen=True, gc=False, tag="server"):
             public="invite_url",
         ),
     ] = None
-    language: TextLanguage = ""
+    text_language: TextLanguage = ""
 
 
 SERVERS = Kind(

@@ -22,6 +22,7 @@ TextLanguage = Annotated[
         Text("Language"),
         "choice",
         Text("The language of your texts. Visitors can look for listings in their language."),
+        public="language",
         finds="language",
     ),
 ]

@@ -2,8 +2,9 @@
 
     decisions   the newest decision of somebody else on a listing; a later one replaces it
     webhooks    the suspension of an endpoint: one mail a day for each listing at most
+    reports     new reports of visitors, for moderators: one mail an hour at most, on all listings
 
-A mail is `about_ms`, the time of the decision or of the suspension.
+A mail is `about_ms`, the time of the decision, of the suspension or of the newest report.
 """
 
 from typing import NamedTuple
@@ -22,12 +23,28 @@ DECISIONS: frozenset[AuditAction] = frozenset(
 )
 
 
+REPORTS_EVERY_MS = 3_600_000
+"""The least time from one mail about reports to the next."""
+SHOWN_REPORTED = 10
+"""The reported listings that a mail names."""
+
+
 class MailKey(NamedTuple):
-    """A user, by ref, a topic, and a listing."""
+    """A user, by ref, a topic, and a listing. `listing` is empty for reports: their mails are on all."""
 
     user: str
     topic: MailTopic
     listing: str
+
+
+class OpenReports(NamedTuple):
+    """The listings with open reports: how many, and the names of those that were reported last."""
+
+    listings: int
+    names: tuple[str, ...]
+
+
+Content = AuditEntry | Suspension | OpenReports
 
 
 class DueMail(NamedTuple):
@@ -35,14 +52,21 @@ class DueMail(NamedTuple):
 
     about_ms: int
     due_ms: int
-    content: AuditEntry | Suspension
+    content: Content
     sent: MailSent | None
 
 
 def due_mail(state: State, key: MailKey) -> DueMail | None:
-    """Return the next mail to a user on a topic and a listing; None if there is none to send."""
+    """Return the next mail to a user on a topic and a listing; None if there is none to send.
+
+    The caller checks that only moderators are told of reports.
+    """
     user = state.users.get(key.user)
-    if user is None or key.topic not in user.mailed_topics or key.listing not in state.listings:
+    if user is None or key.topic not in user.mailed_topics:
+        return None
+    if key.topic == "reports":
+        return _due_report(state, user)
+    if key.listing not in state.listings:
         return None
     row = state.listings.peek(key.listing)
     if user.id not in (row.owner_id, *row.extra_owners):
@@ -61,13 +85,29 @@ def due_mail(state: State, key: MailKey) -> DueMail | None:
 
 
 def _due(
-    user: UserRow, before: MailSent | None, about_ms: int, due_ms: int, content: AuditEntry | Suspension
+    user: UserRow, before: MailSent | None, about_ms: int, due_ms: int, content: Content
 ) -> DueMail | None:
     if before is not None and before.about_ms == about_ms:
         next_ms = before.next_attempt_ms
         return DueMail(about_ms, next_ms, content, before) if next_ms is not None else None
     is_told = about_ms <= mailed_ms(user) or (before is not None and about_ms < before.about_ms)
     return None if is_told else DueMail(about_ms, due_ms, content, None)
+
+
+def _due_report(state: State, user: UserRow) -> DueMail | None:
+    reported = state.listings.reported
+    if not reported:
+        return None
+    newest = sorted(((reports[-1].at_ms, ref) for ref, reports in reported.items()), reverse=True)
+    names = tuple(state.listings[ref].profile.name for _, ref in newest[:SHOWN_REPORTED])
+    before, about_ms = user.mail_sent("reports", ""), newest[0][0]
+    if before is None:
+        due_ms = about_ms
+    elif before.next_attempt_ms is not None:
+        due_ms = before.next_attempt_ms  # this mail takes the place of one that waits
+    else:
+        due_ms = max(about_ms, before.about_ms + REPORTS_EVERY_MS)
+    return _due(user, before, about_ms, due_ms, OpenReports(len(newest), names))
 
 
 def _last_decision(row: Listing, actor: Actor) -> AuditEntry | None:

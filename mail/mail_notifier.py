@@ -3,11 +3,11 @@
 The outcome of an attempt is kept in the user's row, with the time that the mail is about. In a fleet, the
 node with the lease for reminders sends the mails.
 
-Invariant: one mail about each decision or suspension for each user, or none.
+Invariant: one mail about each decision, suspension or newest report for each user, or none.
 """
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from msgspec import UNSET
@@ -20,6 +20,7 @@ from core.events import (
     EndpointHealthSet,
     Event,
     ListingMerged,
+    ListingReported,
     ListingReviewed,
     MailAttempted,
     SlotsSet,
@@ -58,17 +59,23 @@ class MailNotifier:
         self,
         ledger: Ledger,
         ownership: Ownership,
+        moderators: Callable[[str], bool],
         transport: Transport[Mail],
         policy: RetryPolicy,
         head: Letterhead,
         clock: Clock,
     ) -> None:
-        """Make a notifier whose first steps look at all users who get mails."""
+        """Make a notifier whose first steps look at all users who get mails.
+
+        Args:
+            moderators: tells if a user, by id, moderates.
+        """
         self._timers = Timers[MailKey]()
         self.wake: asyncio.Event = self._timers.wake
         self._ledger = ledger
         self._state = ledger.state
         self._ownership = ownership
+        self._moderators = moderators
         self._messages = Messages("a mail about", _FAILING, transport, policy, clock)
         self._head = head
         self._clock = clock
@@ -81,20 +88,26 @@ class MailNotifier:
 
     def on_record(self, position: int, events: Sequence[Event]) -> None:
         """Read a committed record."""
-        with_mail = self._state.users.with_mail
+        if not self._state.users.with_mail:
+            return
         for event in events:
             if type(event) is EndpointHealthSet:
-                if with_mail and event.suspension is not None:
+                if event.suspension is not None:
                     self._look_at_listing(event.ref, position)
-            elif type(event) in FREQUENT:
-                continue
-            elif isinstance(event, _OF_LISTING):
-                if with_mail:
-                    self._look_at_listing(event.ref, position)
-            elif isinstance(event, MailAttempted):
-                self._time(MailKey(event.ref, event.topic, event.listing), position)
-            elif _may_choose(event) and event.ref in with_mail:
-                self._timers.add_look(self._look_at_user(event.ref, position))
+            elif type(event) not in FREQUENT:
+                self._read(position, event)
+
+    def _read(self, position: int, event: Event) -> None:
+        if isinstance(event, _OF_LISTING):
+            self._look_at_listing(event.ref, position)
+        elif isinstance(event, MailAttempted):
+            self._time(MailKey(event.ref, event.topic, event.listing), position)
+        elif _may_choose(event) and event.ref in self._state.users.with_mail:
+            self._timers.add_look(self._look_at_user(event.ref, position))
+        if isinstance(event, ListingReported) or (
+            isinstance(event, ListingMerged) and event.row.open_reports
+        ):
+            self._look_at_reports(position)
 
     def _look_at_all(self) -> Iterator[None]:
         users = self._state.users
@@ -104,6 +117,7 @@ class MailNotifier:
             yield from self._look_at_user(ref, self._ledger.head)
 
     def _look_at_user(self, ref: str, position: int) -> Iterator[None]:
+        self._time(MailKey(ref, "reports", ""), position)
         for number, listing in enumerate([*self._ownership.refs_of(ref.removeprefix(USERS))]):
             self._look(ref, listing, position)
             if number % SLICE_LISTINGS == SLICE_LISTINGS - 1:
@@ -116,13 +130,18 @@ class MailNotifier:
             if user_ref(user_id) in self._state.users.with_mail:
                 self._look(user_ref(user_id), ref, position)
 
+    def _look_at_reports(self, position: int) -> None:
+        for ref in self._state.users.with_mail:
+            if "reports" in self._state.users[ref].mailed_topics:
+                self._time(MailKey(ref, "reports", ""), position)
+
     def _look(self, user: str, listing: str, position: int) -> None:
         for topic in OF_LISTINGS:
             self._time(MailKey(user, topic, listing), position)
 
     def _time(self, key: MailKey, position: int) -> None:
         """Set the timer of a mail, or remove it if nothing is to be sent."""
-        due = due_mail(self._state, key)
+        due = self._due(key)
         self._timers.set(key, self._due_ms(due) if due is not None else None, position)
 
     def _due_ms(self, due: DueMail) -> int:
@@ -150,7 +169,7 @@ class MailNotifier:
 
     def _due_now(self, key: MailKey) -> DueMail | None:
         """Return the mail that is due now. A timer that was too early is set again."""
-        due, now_ms = due_mail(self._state, key), self._clock.now_ms()
+        due, now_ms = self._due(key), self._clock.now_ms()
         if due is None or now_ms - due.about_ms >= self._messages.policy.kept_ms:
             return None
         if due.sent is None and now_ms < due.due_ms:  # the wall clock was set back
@@ -178,9 +197,16 @@ class MailNotifier:
         """Return the mail; None if it is not due any more, now that the server has answered."""
         user = self._user(key)
         address = user.mail.address if user is not None and user.mail is not None else None
-        if address is None or due_mail(self._state, key) != due:
+        if address is None or self._due(key) != due:
             return None
-        return mail_to(address, self._state.listings.peek(key.listing), key, due, self._head, say)
+        listing = partial(self._state.listings.peek, key.listing)
+        return mail_to(address, listing, key, due, self._head, say)
+
+    def _due(self, key: MailKey) -> DueMail | None:
+        """Return the next mail of a key. Nobody but a moderator reads of reports."""
+        if key.topic == "reports" and not self._moderators(key.user.removeprefix(USERS)):
+            return None
+        return due_mail(self._state, key)
 
     def _user(self, key: MailKey) -> UserRow | None:
         return self._state.users.get(key.user)

@@ -10,8 +10,8 @@ failure may pass, or the operator ends it: the mail is tried again.
 
 import asyncio
 import ssl
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.headerregistry import Address
@@ -33,6 +33,9 @@ from aiosmtplib import (
 from core.clock import Clock
 from direct_messages.message_attempts import Failure, NotSent
 from mail.mail_text import Mail
+
+GOODBYE_SECONDS = 1.0
+"""The time that a server has for its goodbye, once it has accepted the mail."""
 
 
 @dataclass(frozen=True)
@@ -58,20 +61,33 @@ class MailServer:
     def __init__(self, access: MailAccess, clock: Clock) -> None:
         self._access = access
         self._clock = clock
+        self._tls: ssl.SSLContext | None = None
+        """The authorities, which a thread reads for the first mail."""
 
     async def send(self, _: str, compose: Callable[[], Mail | None]) -> bool:
         """Send a mail, as `Transport` says."""
-        try:
-            async with asyncio.timeout(self._access.timeout_seconds):
-                return await self._send(compose)
-        except Exception as error:
-            failure = failure_of(error)
-            if failure is None:
-                raise
-            raise NotSent(failure) from None
+        async with self._connected() as server:
+            mail = compose()
+            if mail is None:
+                return False
+            body = written(mail, self._access, self._clock.now_ms()).as_bytes()
+            await server.sendmail(self._access.sender.addr_spec, [mail.to], body)
+        return True
 
-    async def _send(self, compose: Callable[[], Mail | None]) -> bool:
+    async def probe(self) -> None:
+        """Connect and sign in, as for a mail. Raises NotSent."""
+        async with self._connected():
+            pass
+
+    @asynccontextmanager
+    async def _connected(self) -> AsyncIterator[SMTP]:
+        """Return a connection that is ready for a mail. Raises NotSent, also for the block.
+
+        The deadline holds for the block, too. The goodbye after it decides nothing.
+        """
         access = self._access
+        if self._tls is None and access.tls != "none":
+            self._tls = await asyncio.to_thread(ssl.create_default_context)
         server = SMTP(
             hostname=access.host,
             port=access.port,
@@ -79,25 +95,26 @@ class MailServer:
             timeout=access.timeout_seconds,
             use_tls=access.tls == "tls",
             start_tls=access.tls == "starttls",
-            tls_context=ssl.create_default_context() if access.tls != "none" else None,
+            tls_context=self._tls,
         )
         try:
-            await server.connect()  # and TLS: a server without it raises
-            if access.username is not None and access.password is not None:
-                await server.login(access.username, access.password)
-            mail = compose()
-            if mail is None:
-                return False
-            body = written(mail, access, self._clock.now_ms()).as_bytes()
-            await server.sendmail(access.sender.addr_spec, [mail.to], body)
-            with suppress(SMTPException, OSError):  # the mail is on its way, whatever comes now
-                await server.execute_command(b"QUIT")
+            async with asyncio.timeout(access.timeout_seconds):
+                await server.connect()  # and TLS: a server without it raises
+                if access.username is not None and access.password is not None:
+                    await server.login(access.username, access.password)
+                yield server
+            with suppress(SMTPException, OSError):
+                await server.execute_command(b"QUIT", timeout=GOODBYE_SECONDS)
+        except Exception as error:
+            failure = failure_of(error)
+            if failure is None:
+                raise
+            raise NotSent(failure) from None
         finally:
             transport = cast("asyncio.Transport | None", server.transport)
             if transport is not None:
                 transport.abort()  # to close is to wait for a server that may hang
             server.close()
-        return True
 
 
 def written(mail: Mail, access: MailAccess, now_ms: int) -> EmailMessage:

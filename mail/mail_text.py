@@ -11,7 +11,7 @@ from core.rows import AuditEntry, Listing, Suspension
 from core.user_rows import USERS, UserRow
 from languages.language_names import DEFAULT_LANGUAGE, Language, language_of
 from languages.texts import Text, Words
-from mail.due_mails import DueMail, MailKey
+from mail.due_mails import Content, DueMail, MailKey, OpenReports
 from webhook.chat import plain_line
 
 MOST_NAME, MOST_REASON = 100, 4_000  # characters
@@ -55,9 +55,16 @@ class _Said(NamedTuple):
     page: str
 
 
-def mail_to(address: str, row: Listing, key: MailKey, due: DueMail, head: Letterhead, say: Say) -> Mail:
-    """Return a mail to a user at an address."""
-    said = _suspended(row, due.content) if isinstance(due.content, Suspension) else _decided(row, due.content)
+def mail_to(
+    address: str, listing: Callable[[], Listing], key: MailKey, due: DueMail, head: Letterhead, say: Say
+) -> Mail:
+    """Return a mail to a user at an address.
+
+    Args:
+        listing: returns the listing that the mail is about, if it is about one.
+        say: translates into the user's language.
+    """
+    said = _said(listing, due.content)
     unsubscribe_url = head.unsubscribe_url(key.user.removeprefix(USERS))
     subject = plain_line(f"{say(said.subject)} · {head.site_name}")
     foot = Text(
@@ -78,6 +85,14 @@ def language_for(user: UserRow) -> Language:
     chosen = user.mail.language if user.mail is not None else None
     account = language_of(user.profile.locale or "") if user.profile is not None else None
     return chosen or account or DEFAULT_LANGUAGE
+
+
+def _said(listing: Callable[[], Listing], content: Content) -> _Said:
+    if isinstance(content, OpenReports):
+        return _reported(content)
+    if isinstance(content, Suspension):
+        return _suspended(listing(), content)
+    return _decided(listing(), content)
 
 
 def _name(row: Listing) -> str:
@@ -123,3 +138,10 @@ def _suspended(row: Listing, suspension: Suspension) -> _Said:
     return _Said(
         subject, [what, next_step], Text("See what failed, and send a test:"), f"/{row.ref}/manage/webhook"
     )
+
+
+def _reported(reports: OpenReports) -> _Said:
+    names = (plain_line(name)[:MOST_NAME] for name in reports.names)
+    listed = "\n".join(f"* {name}" for name in names if name)
+    what = Text("Users have reported listings. Listings with open reports: {count}", count=reports.listings)
+    return _Said(Text("New reports"), [what, listed], Text("Look at them:"), "/review?show=reported")

@@ -6,10 +6,7 @@ waits for take a small part of the time.
 
 import asyncio
 import contextlib
-from array import array
-from bisect import bisect_left
 from collections.abc import Awaitable, Callable, Iterable
-from typing import cast
 
 from core.clock import Clock, day_of, month_of_day
 from search.list_orders import ListOrder, ListOrders, OrderingSnapshot
@@ -49,11 +46,7 @@ class ListKeeper:
         _, is_due = self._orders.newest(order, day, now_ns)
         if is_due:
             self._want(order)
-        snapshot = self._orders.last(order, month_of_day(day))
-        if snapshot is None:
-            return None
-        sort_keys = cast("array[int]", snapshot.sort_keys)
-        return bisect_left(sort_keys, -votes) + 1, snapshot.tally.present
+        return self._orders.rank(order, votes, month_of_day(day))
 
     def total(self, order: ListOrder) -> int | None:
         """Return the total of a list for a reader who begins now; None if its order is not made yet."""

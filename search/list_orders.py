@@ -31,7 +31,7 @@ from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar, cast
 
 import msgspec
 
@@ -250,10 +250,14 @@ class ListOrders:
         is_shown = is_of_now and not (is_due and age >= STALE_SECONDS * slow)
         return (snapshot if is_shown else None), is_due or not is_shown
 
-    def last(self, order: ListOrder, month: int) -> OrderingSnapshot | None:
-        """Return the newest snapshot of a month, however old it is."""
-        snapshot = self._newest.get(order)
-        return snapshot if snapshot is not None and month_of_day(snapshot.day) == month else None
+    def rank(self, order: ListOrder, votes: int, month: int) -> tuple[int, int] | None:
+        """Return the place that a listing with so many votes has in an order by votes, and the total of the
+        list; None if no order of the month is made yet. The age of the order makes no difference."""
+        snapshot, total = self._newest.get(order), len(self._catalogue.refs_of(order.key))
+        if snapshot is None or month_of_day(snapshot.day) != month or not snapshot.ids:
+            return None
+        sort_keys = cast("array[int]", snapshot.sort_keys)
+        return min(bisect_left(sort_keys, -votes) + 1, total), total
 
     def page(
         self, newest: OrderingSnapshot, after: str | None, limit: int, now_ns: int

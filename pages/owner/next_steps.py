@@ -105,7 +105,7 @@ def _possible(row: Listing) -> Mapping[Gap, bool]:
         ("key", kind.has("keys"), bool(row.keys)),
         ("webhook", kind.has("webhook"), row.webhook is not None),
         ("counts", kind.has("stats"), row.counts is not None),
-        ("support", "support_invite" in kind.fields, bool(getattr(profile, "support_invite", None))),
+        ("support", kind.support_name is not None, bool(getattr(profile, kind.support_name or "", None))),
         ("invite", kind.has("invites"), can_join(row)),
     )
     return {gap: is_there for gap, is_possible, is_there in found if is_possible}

@@ -6,7 +6,7 @@ hold a code that only this deployment can make. The owner of a server has its co
 Invariant: the page shows the check that is in the listing, and a check changes nothing else.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, NamedTuple
 
 from msgspec import Meta
@@ -17,6 +17,7 @@ from actions.listing_views import listing_view
 from actions.views import Count, KindName, Moment, View
 from core.clock import date_of, day_of, month_of, month_of_day
 from core.rows import Listing, ServerCheck
+from grammars.patterns import is_snowflake
 from kinds.registry import kind_of
 from listings import eligibility
 from listings.owners import is_proven, prove_ownership
@@ -81,7 +82,7 @@ async def show(page: PageCall) -> Shown[ListingStanding]:
         "step": next_step(row, page.rights),
         "steps": steps_of(row),
         "owners": owners,
-        "faces": faces_of(page.call.state, page.site.addresses.cdn_url, owners),
+        "faces": faces_of(page.call.state, page.site.addresses.cdn_url, {*owners, *_named_in(standing)}),
         "act_names": ACTION_NAMES,
         "latest_acts": LATEST_ACTS,
         "me": f"users/{page.person.id}",
@@ -130,6 +131,12 @@ async def _standing(page: PageCall) -> ListingStanding:
         may=tuple(sorted(page.rights)),
         history=act_views(row, names_moderators=page.person.is_moderator),
     )
+
+
+def _named_in(standing: ListingStanding) -> Iterator[str]:
+    """Return the users that the history names."""
+    for act in standing.history:
+        yield from filter(is_snowflake, (act.by.removeprefix("users/"), act.about))
 
 
 def _votes(page: PageCall) -> VotesNow | None:

@@ -66,7 +66,7 @@ async def show_home(page: PageCall) -> Shown[Mapping[str, Any]]:
             "things": site_things(page),
         }
 
-    return Shown(value, TITLE, html, cached=CACHED)
+    return Shown(value, page.site.brand.tagline or TITLE, html, cached=CACHED)
 
 
 def _address(page: PageCall, kind: Kind, sort: Sort) -> str:

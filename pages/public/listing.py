@@ -74,11 +74,9 @@ def show_commands(page: PageCall) -> Shown[None]:
 
 
 def show_votes(page: PageCall) -> Shown[PublicVotes]:
-    """Show the votes of the last days. Raises Refusal for a listing that nobody has voted for."""
+    """Show the votes of the last days, if the visitor may see the listing. Raises Refusal."""
     row = _seen(page)
     votes = page.call.state.vote_counts
-    if not votes.total(row.ref):
-        raise Refusal("no_such_path")
     shown = PublicVotes(
         kind=kind_of(row.ref).plural,
         id=row.id,

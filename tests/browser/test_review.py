@@ -299,7 +299,7 @@ def test_a_moderator_strikes_flagged_votes_out_after_a_count(
         page.get_by_role("link", name="Strike votes for Jukebox out").first.click()
         page.get_by_label("Reason", exact=True).fill("Accounts of one person.")
         page.get_by_role("button", name="Count them first").click()
-        expect(page.get_by_role("alert")).to_contain_text("choose users")
+        expect(page.get_by_role("alert")).to_contain_text("Choose users")
         assert not scripts or visitor.flaws() == []
         page.get_by_label("Ben, who votes").check()
         page.get_by_role("button", name="Count them first").click()

@@ -59,6 +59,6 @@ def test_a_voter_is_named_to_owners_after_one_press_and_no_more_after_another(
         page.get_by_role("button", name="Show my name").press("Enter")
         expect(page.get_by_text("Owners, moderators and operators may see your name now.")).to_be_visible()
         assert CLEO in top()
-        page.get_by_role("button", name="Do not show my name any more").press("Enter")
+        page.get_by_role("button", name="Hide my name").press("Enter")
         expect(page.get_by_text("Nobody sees your name among top voters any more.")).to_be_visible()
         assert CLEO not in top()

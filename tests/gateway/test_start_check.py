@@ -15,10 +15,13 @@ from server import cli
 from settings.model import load_settings
 from storage.folder import DIGEST_SECRET, KEYS, OPERATOR_TOKEN, keep_keys
 from storage.sealing import Keyring, new_key
+from tests.support.certificate_authority import trusted
 from tests.support.coroutines import run
 from tests.support.fake_clock import FakeClock
 from tests.support.forked_gateway import ended
 from tests.support.gateways import ProcessGateway
+from tests.support.mail_receiver import HOST, USERNAME, receiving_mail
+from tests.support.mail_receiver import PASSWORD as MAIL_PASSWORD
 from tests.support.name_server import naming
 from tests.support.proxy_servers import Proxy, SocksProxy, proxying
 from tests.support.redis_server import RedisServer
@@ -220,6 +223,21 @@ def test_a_proxy_is_asked_for_an_answer_and_for_its_password(folder: Path, kind:
     (told,) = locked_one.warnings
     assert told.startswith("webhooks.proxy: 127.0.0.1 port ")
     assert told.endswith(" refuses the user or the password")
+
+
+def test_a_mail_server_is_asked_for_its_certificate_and_for_a_sign_in(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    authority = trusted(tmp_path, monkeypatch)
+    with receiving_mail(starttls=authority.server(HOST), asks_sign_in=True) as receiver:
+        site: dict[str, object] = {"web.public_url": "https://bots.example", "web.keep_email": True}
+        site |= {"chat_platform.client_id": "9" * 18, "chat_platform.client_secret": "x"}
+        given = {**site, "mail.host": HOST, "mail.port": receiver.port, "mail.from_address": "a@bots.example"}
+        known = {"mail.username": USERNAME, "mail.password": MAIL_PASSWORD}
+        assert run(found(folder, **given, **known)) == Findings([], [])
+        told = warning(folder, **given, **{**known, "mail.password": "another"})
+        assert told == f"mail.host: {HOST} port {receiver.port} takes no mails now: sign_in_refused"
+    assert receiver.mails == []
 
 
 def test_a_proxy_that_is_not_there_or_says_nothing_is_a_warning(folder: Path, closed_port: int) -> None:

@@ -35,6 +35,8 @@ def test_no_file_but_its_declaration_names_a_field_of_a_profile(field: str) -> N
 
 NAMES_KINDS = {
     "cli/demo.py": "the demo bot",
+    "demo/known.py": "the invented platform of the demo",
+    "demo/plan.py": "the invented listings of the demo",
     "handlers/routes.py": "the public API, which is for bots",
     "settings/model.py": "the usual reasons to deny a bot",
     "serving/direct.py": "the public API, served without a handler",
@@ -44,6 +46,8 @@ NAMES_KINDS = {
 NO_KINDS = {
     "listings/stats_problems.py": "a field of pushes that others call `servers`",
     "openapi/document.py": "the servers of OpenAPI",
+    "web/templates/people/manage_votes.html": "the unit of a chart",
+    "web/templates/people/vote_chart.html": "the unit of a chart",
 }
 """The files that use the name of a kind for something else."""
 WITH_KINDS_OF_THEIR_OWN = ("chatplatform/", "guild_counts/")

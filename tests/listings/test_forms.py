@@ -35,6 +35,7 @@ LEFT_OUT: Body = {
     **dict.fromkeys(("support_invite", "website", "source", "privacy")),
     "tags": [],
     "commands": [],
+    "text_language": "",
 }
 """The fields of a bot that may be left out, as they are read then."""
 
@@ -53,13 +54,18 @@ def test_a_bot_is_read_as_it_came() -> None:
         "privacy": "https://bot.example/privacy",
         "tags": ["lo-fi"],
         "commands": ["/play: Plays a song"],
+        "text_language": "en",
     }
     assert as_body(read(BOTS.submission, {**BOT_BODY, **extra})) == {**BOT_BODY, **extra}
 
 
 def test_a_server_is_read_as_it_came() -> None:
-    assert as_body(read(SERVERS.submission, SERVER_BODY)) == {**SERVER_BODY, "invite": None}
-    extra = {"invite": "abc123"}
+    assert as_body(read(SERVERS.submission, SERVER_BODY)) == {
+        **SERVER_BODY,
+        "invite": None,
+        "text_language": "",
+    }
+    extra = {"invite": "abc123", "text_language": "de"}
     assert as_body(read(SERVERS.submission, {**SERVER_BODY, **extra})) == {**SERVER_BODY, **extra}
 
 

@@ -13,8 +13,10 @@ from core.events import (
     EndpointHealthSet,
     Event,
     ListingRemoved,
+    ListingReported,
     ListingReviewed,
     ListingSaved,
+    ReportsSettled,
     UserErased,
     UserSlotsSet,
 )
@@ -43,6 +45,7 @@ class Stage(MessageStage[MailNotifier]):
     """A notifier of mails. Its server fails as `failures` says, and then accepts."""
 
     def new_notifier(self) -> MailNotifier:
+        self.moderators = {OWNER}
         self.sent: list[Mail] = []
         self.failures: list[Failure] = []
         self.spoken: list[Language] = []
@@ -51,7 +54,10 @@ class Stage(MessageStage[MailNotifier]):
         head = Letterhead(
             "Bots & Co", URL, lambda user_id: f"{URL}/unsubscribe?user={user_id}", self.speaking
         )
-        return MailNotifier(self.ledger, self.ownership, self, POLICY, head, self.clock)
+        return MailNotifier(
+            *(self.ledger, self.ownership, lambda user: user in self.moderators, self),
+            *(POLICY, head, self.clock),
+        )
 
     async def speaking(self, language: Language) -> Say:
         self.spoken.append(language)
@@ -204,6 +210,69 @@ def test_a_suspended_endpoint_is_told_once_a_day_at_most() -> None:
         stage.clock.advance_ms(9 * DAY_MS)
         assert await stage.asked() == 0, "it works again"
         stage.assert_folds()
+
+    run(main())
+
+
+def reported(stage: Stage, by: str, ref: str = BOT_REF) -> None:
+    at_ms = stage.clock.now_ms()
+    stage.commit(ListingReported(ref, "breaks_rules", "", at_ms, by=user_actor(by)))
+
+
+def test_moderators_get_a_mail_about_new_reports_once_an_hour_at_most() -> None:
+    async def main() -> None:
+        stage = staged()
+        stage.commit(*listed(OTHER_REF))
+        stage.wanted(OWNER, "reports")
+        stage.wanted(USER, "reports")
+        reported(stage, "1")
+        assert await stage.asked() == 1, "the other one is no moderator"
+        assert stage.sent[0].subject == "New reports · Bots & Co"
+        assert "* Test bot" in stage.sent[0].text
+        assert f"{URL}/review?show=reported" in stage.sent[0].text
+        for number in range(2, 5):
+            stage.clock.advance_ms(1)
+            reported(stage, str(number), OTHER_REF)
+            assert await stage.asked() == 0
+        stage.clock.advance_ms(3_600_000)
+        assert await stage.asked() == 1
+        assert "Listings with open reports: 2" in stage.sent[1].text
+        stage.clock.advance_ms(9 * DAY_MS)
+        assert await stage.asked() == 0
+        stage.assert_folds()
+
+    run(main())
+
+
+def test_reports_that_are_settled_and_a_moderator_who_is_none_any_more_cause_no_mail() -> None:
+    async def main() -> None:
+        stage = staged()
+        stage.wanted(OWNER, "reports")
+        reported(stage, "1")
+        (report,) = stage.ledger.state.listings[BOT_REF].open_reports
+        stage.commit(ReportsSettled(BOT_REF, report.stamp, stage.clock.now_ms(), by=MODERATOR))
+        assert await stage.asked() == 0
+        stage.clock.advance_ms(1)
+        reported(stage, "2")
+        stage.moderators.clear()
+        assert await stage.asked() == 0
+
+    run(main())
+
+
+def test_a_newer_report_takes_the_place_of_a_mail_that_could_not_be_sent() -> None:
+    async def main() -> None:
+        stage = staged()
+        stage.wanted(OWNER, "reports")
+        stage.failures = [Failure("timeout")]
+        reported(stage, "1")
+        assert await stage.asked() == 1
+        stage.clock.advance_ms(1)
+        reported(stage, "2")
+        assert await stage.asked() == 0
+        stage.clock.advance_ms(5_000)
+        assert await stage.asked() == 1
+        assert len(stage.sent) == 1
 
     run(main())
 

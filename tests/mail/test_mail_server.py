@@ -160,13 +160,29 @@ def test_a_server_that_hangs_lets_everything_else_go_on(silent: int) -> None:
     assert run(main()) > 100
 
 
-def test_after_the_acceptance_nothing_makes_a_mail_fail() -> None:
-    class Rude(MailReceiver):
+@pytest.mark.parametrize("goodbye", ["rude", "late"])
+def test_after_the_acceptance_nothing_makes_a_mail_fail(
+    goodbye: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mail.mail_server.GOODBYE_SECONDS", 0.1)
+
+    class Leaving(MailReceiver):
         async def handle_QUIT(self, _: object, __: object, ___: object) -> str:  # noqa: N802
+            if goodbye == "late":
+                await asyncio.Event().wait()
             return "500 Never"
 
-    with receiving_mail(make=Rude) as receiver:
+    with receiving_mail(make=Leaving) as receiver:
         assert send(access(receiver.port, "none")) is True
+    assert len(receiver.mails) == 1
+
+
+def test_a_probe_signs_in_and_sends_nothing(authority: Authority) -> None:
+    with receiving_mail(starttls=authority.server(HOST), asks_sign_in=True) as receiver:
+        run(MailServer(access(receiver.port, password=PASSWORD), FakeClock(NOW_MS)).probe())
+        with pytest.raises(NotSent, match="sign_in_refused"):
+            run(MailServer(access(receiver.port, password="another"), FakeClock(NOW_MS)).probe())
+    assert receiver.mails == []
 
 
 @given(text=st.text(max_size=40), break_=st.sampled_from(["\r\n", "\n", "\r"]))

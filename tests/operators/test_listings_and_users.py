@@ -92,7 +92,7 @@ def test_the_description_of_a_bot_is_shown_formatted_and_as_it_is_written(
     )
     gateway.done("POST", "/manage/bots", {**BOT_SUBMISSION, "description": written})
     page = visitor.page(f"/debug/listings/bots/{BOT}")
-    assert "<h2>Plays <em>music</em></h3>" in page
+    assert "<h2>Plays <em>music</em></h2>" in page
     assert '<p>Hi alert(1) a <a href="https://c.example" rel="nofollow ugc noopener">b</a></p>' in page
     assert f">{escape(written)}</pre>" in page
     assert re.search(r"<div class=\"prose\"[^>]* hx-ignore>", page)

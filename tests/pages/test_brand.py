@@ -116,6 +116,12 @@ def test_the_frame_shows_logo_contact_links_and_texts(harbour: PeopleGateway) ->
     }
 
 
+def test_the_first_page_says_what_the_platform_is_for(harbour: PeopleGateway) -> None:
+    text = harbour.person(None).page("/")
+    assert f"<title>{HARBOUR['site.tagline']} · {NAME}</title>" in text
+    assert f"<h1>{HARBOUR['site.tagline']}</h1>" in text
+
+
 def test_the_accent_is_one_rule_in_a_stylesheet_of_its_own(harbour: PeopleGateway) -> None:
     visitor = harbour.person(None)
     address = re.findall(r'<link rel="stylesheet" href="([^"]+)">', visitor.page("/"))[-1]

@@ -77,7 +77,14 @@ def read_by_ada(gateway: PeopleGateway) -> None:
     for path in READ:
         for kind, listing in (("bots", BOT), ("servers", SERVER)):
             address = path.format_map(
-                {"kind": kind, "id": listing, "key_id": NO_ID, "delivery_id": NO_ID, "part": "1"}
+                {
+                    "kind": kind,
+                    "id": listing,
+                    "key_id": NO_ID,
+                    "delivery_id": NO_ID,
+                    "part": "1",
+                    "month": "2026-01",
+                }
             )
             answer = ada.get(address)
             assert answer.status_code in {200, 303, 400, 403, 404}, address

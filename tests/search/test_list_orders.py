@@ -118,7 +118,7 @@ def approved(number: int, name: str = "", categories: tuple[str, ...] = ("Music"
         BOT_PROFILE.short_description,
         BOT_PROFILE.description,
         categories,
-        language="de" if number % 4 == 1 else "en",
+        text_language="de" if number % 4 == 1 else "en",
     )
     return ListingSaved(ref(number), OWNER, profile, "approved", NOW_MS + number % 7)
 

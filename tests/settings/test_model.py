@@ -109,6 +109,9 @@ def test_every_setting_can_be_given_by_the_environment() -> None:
         "site.powered_by": "false",
         "review.reasons": '[{"key": "spam", "title": "It is spam", "text": "It sends adverts."}]',
         "chat_platform.client_id": "900000000000000001",
+        "web.keep_email": "true",
+        "mail.host": "mail.example",
+        "mail.username": "votegate",
         "mail.from_address": "news@bots.example",
     }
 

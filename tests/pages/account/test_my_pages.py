@@ -60,12 +60,29 @@ def test_a_decision_of_others_is_a_notice_until_it_is_read(gateway: PeopleGatewa
     gateway.clock.advance(1)
     gateway.done("POST", f"/manage/bots/{BOT}/deny", {"reason": "It is <b>too</b> quiet."})
     assert "1 new notice" in words(ada.page("/me"))
+    assert "Notices: 1 new" in words(ada.page("/bots")), "the bell of every page"
     told = ada.page("/me/notices")
+    assert f'href="/bots/{BOT}/manage/profile"' in told
     assert "is denied: It is &lt;b&gt;too&lt;/b&gt; quiet." in told
     gateway.clock.advance(1)
     until = told.partition('name="until" value="')[2].partition('"')[0]
     assert '<li class="new">' not in ada.acted("/me/notices", {"until": until})
     assert "new notice" not in ada.page("/me")
+    assert "Notices: 1 new" not in words(ada.page("/bots"))
+
+
+def test_an_invitation_is_a_notice_that_leads_to_the_answer(gateway: PeopleGateway) -> None:
+    submit(gateway, BOT, ADA)
+    gateway.clock.advance(1)
+    gateway.done("PUT", f"/manage/bots/{BOT}/extra-owners/{BEN}")
+    ben = gateway.person(BEN)
+    assert "Notices: 1 new" in words(ben.page("/bots"))
+    told = ben.page("/me/notices")
+    assert "You are invited to be a co-owner of Test bot" in words(told)
+    assert "Accept or decline" in words(told)
+    assert f'href="/bots/{BOT}/invitation"' in told
+    ben.acted(f"/bots/{BOT}/invitation", {"act": "decline"})
+    assert "You are invited" not in words(ben.page("/me/notices"))
 
 
 def test_what_came_while_the_page_was_read_stays_new(gateway: PeopleGateway, ada: Person) -> None:

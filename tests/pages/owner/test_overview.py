@@ -121,6 +121,10 @@ def test_the_history_says_who_did_what_and_calls_oneself_you(gateway: PeopleGate
     assert "denied: &lt;script&gt;alert(1)&lt;/script&gt; · the operator" in words(page)
     assert "<script>alert" not in page
     assert page.count("&lt;script&gt;alert(1)&lt;/script&gt;") == 2
+    ben = gateway.person(BEN)
+    gateway.done("PUT", f"/manage/bots/{READY}/extra-owners/{BEN}", {})
+    ben.acted(f"/bots/{READY}/invitation", {"act": "join"})
+    assert "co-owner joined · Ben, who votes" in words(ada.page(HERE))
     assert "you" not in words(gateway.person(CLEO).page(HERE)).split("Recently")[1].split("About")[0]
 
 

@@ -289,8 +289,9 @@ def test_a_tag_leads_to_the_listings_with_it(gateway: PeopleGateway) -> None:
 def test_a_tab_is_there_if_it_has_something_to_show(gateway: PeopleGateway) -> None:
     here, stranger = approve(gateway), gateway.person(None)
     assert 'class="tabs"' not in stranger.page(here)
-    for tab in ("commands", "votes"):
-        assert stranger.get(f"{here}/{tab}").status_code == 404
+    assert stranger.get(f"{here}/commands").status_code == 404
+    assert "Nobody has voted yet" in words(stranger.page(f"{here}/votes"))
+    assert {each["votes"] for each in stranger.get(f"{here}/votes.json").json()["days"]} == {0}
     here = approve(gateway, commands=["/play song: Plays a song: at once", "/skip: Skips it"])
     gateway.cast(BEN, f"/manage{here}")
     for path in (here, f"{here}/commands", f"{here}/votes"):
@@ -373,7 +374,7 @@ def test_a_server_without_an_invite_has_no_button_to_join(gateway: PeopleGateway
 def test_join_is_hidden_while_the_invite_is_broken(gateway: PeopleGateway) -> None:
     here, stranger = joinable(gateway), gateway.person(None)
     ada, moderator = gateway.person(ADA), gateway.person(CLEO)
-    assert "The invite works 1,250 members" in words(moderator.page(f"/review{here}"))
+    assert "Its invite works 1,250 members" in words(moderator.page(f"/review{here}"))
     assert "Invite to join : done" in words(ada.page(f"{here}/manage"))
     broken = InviteCheck("server-1", gateway.clock.now_ms(), "gone")
     ledger = gateway.gateway.ledger
@@ -383,7 +384,7 @@ def test_join_is_hidden_while_the_invite_is_broken(gateway: PeopleGateway) -> No
     assert stranger.get(f"{here}.json").json()["invite_url"] is None
     assert "does not work any more" in words(ada.page("/me/notices"))
     assert "Replace the invite" in words(ada.page(f"{here}/manage"))
-    assert "It does not exist, or has ended." in words(moderator.page(f"/review{here}"))
+    assert "This invite does not exist, or has ended." in words(moderator.page(f"/review{here}"))
     gateway.stand_in.change_invite("second-1", GOOD_SERVER)
     form = {**SERVER_SUBMISSION, "owner_id": ADA, "invite": "second-1"}
     del form["id"]

@@ -47,7 +47,7 @@ def following(page: str) -> str | None:
 
 def test_the_first_page_leads_to_the_api_and_that_leads_back(stranger: Person) -> None:
     assert 'href="/docs"' in stranger.page("/")
-    assert '<a href="/">Back to the site</a>' in stranger.page("/docs")
+    assert re.search('<a [^>]*href="/"', stranger.page("/docs"))
 
 
 def test_what_is_no_page_waits_for_no_template(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -189,7 +189,7 @@ def found_from(stranger: Person, first: int) -> list[str]:
 
 
 def test_lists_and_searches_are_filtered_by_language(gateway: PeopleGateway, stranger: Person) -> None:
-    commit(gateway, saved(OTHER, "Jukebox Two", categories=("Other",), language="de"))
+    commit(gateway, saved(OTHER, "Jukebox Two", categories=("Other",), text_language="de"))
     until = time.monotonic() + 30
     while in_json(stranger, "/bots", "jukebox", "&language=de") != [OTHER]:
         assert time.monotonic() < until

@@ -18,7 +18,7 @@ from tests.support.gateways import BOT, BOT_SUBMISSION, eventually
 from tests.support.mail_receiver import HOST, PASSWORD, USERNAME, MailReceiver, Received, receiving_mail
 from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, Person, serving
-from tests.support.platform_stand_in import ADA, CLEO, DAN, decided_at
+from tests.support.platform_stand_in import ADA, BEN, CLEO, DAN, decided_at
 from tests.support.scraped import scraped
 from tests.support.webhook_receiver import Receiver, status
 
@@ -214,6 +214,18 @@ def test_an_endpoint_that_is_suspended_is_a_mail_and_a_notice(
     assert "http_500" in mail.text
     told = words(ada.page("/me/notices"))
     assert "The webhook of Test bot keeps failing." in told
+
+
+def test_a_report_is_a_mail_to_a_moderator(gateway: PeopleGateway, mailbox: MailReceiver) -> None:
+    gateway.done("POST", f"/manage/bots/{BOT}/approve", {})
+    chosen(gateway.person(CLEO), CLEO, "reports")
+    gateway.advance(1)
+    gateway.person(BEN).acted(f"/bots/{BOT}/report", {"reason": "breaks_rules", "text": "It insults people."})
+    mail = received(mailbox)
+    assert (mail.recipients, mail.message["Subject"]) == (["cleo@example.com"], "New reports · Votegate")
+    assert "* Test bot" in mail.text
+    assert f"{gateway.base_url}/review?show=reported" in mail.text
+    assert "insults" not in mail.text
 
 
 def test_a_mail_that_could_not_be_sent_leaves_after_a_restart(

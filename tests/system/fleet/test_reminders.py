@@ -43,7 +43,7 @@ def reminders(node: Client) -> Any:
 def notices(node: Client, browser: Person) -> int:
     visitor = Person(node)
     visitor.cookies = browser.cookies
-    return visitor.page("/me/notices").count("You can vote for <a")
+    return visitor.page("/me/notices").count("You can vote for <b>")
 
 
 def opted_in(node: Client, user: str = BEN) -> Person:
