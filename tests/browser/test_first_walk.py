@@ -27,12 +27,13 @@ def test_a_bot_is_submitted_approved_and_has_a_key(browser: Browser, tmp_path: P
     ):
         ada.expected.add(404)  # the icon of the stand-in
         page = ada.see("/")
-        page.get_by_role("link", name=named("List your bot")).click()
+        page.get_by_role("button", name=named("Add yours")).click()
+        page.get_by_role("link", name=named("Submit a bot")).locator("visible=true").click()
         page.get_by_role("button", name="Continue to").click()
         page.get_by_label("Ada, who owns bots").check()
         page.get_by_role("button", name="Approve").click()
         page.get_by_label("Application ID").fill(READY)
-        page.get_by_role("button", name="Look it up").click()
+        page.get_by_role("button", name=named("Look it up")).click()
         page.get_by_label("Short description").fill("Plays music in voice channels.")
         page.get_by_label("Description", exact=True).fill("Jukebox plays music in voice channels, for all.")
         page.get_by_label("Music").check()
@@ -40,14 +41,16 @@ def test_a_bot_is_submitted_approved_and_has_a_key(browser: Browser, tmp_path: P
         expect(page.get_by_text("It is submitted.")).to_be_visible()
 
         with signed_in(browser, gateway, CLEO) as cleo:
+            cleo.page.get_by_role("button", name="Your account").click()
             cleo.page.get_by_role("link", name=named("Review")).click()
             cleo.page.get_by_role("link", name="Ready bot").click()
             cleo.page.get_by_label("I have made sure").check()
-            cleo.page.get_by_role("button", name="Approve it").click()
+            cleo.page.get_by_role("button", name="Approve").click()
             expect(cleo.page.get_by_text("It is approved: users can vote for it.")).to_be_visible()
 
         ada.see(f"/bots/{READY}/manage")
         page.get_by_role("link", name=named("API keys"), exact=True).click()
-        page.get_by_label("Name of the new key").fill("production")
+        page.get_by_label("Name", exact=True).fill("production")
         page.get_by_role("button", name="Make a key").click()
+        page.get_by_text(named("Try it: has a user voted?")).click()
         expect(page.get_by_text("curl", exact=False).first).to_be_visible()
