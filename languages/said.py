@@ -48,7 +48,7 @@ Code = (
     | Literal["no_snowflake", "named_twice", "names_the_owner", "not_later", "wrong_length", "nothing_seen"]
     | Literal["not_one_line", "control_character", "direction_changed", "not_one_way", "end_alone"]
     | Literal["not_offered", "not_a_pair", "not_an_invite", "invite_gone", "invite_elsewhere"]
-    | Literal["tag_denied", "invite_expires"]
+    | Literal["invite_expires", "tag_denied"]
     | Literal["not_one_of", "page_out_of_range", "query_too_long", "not_a_cursor", "not_an_event_id"]
     | Literal["url_too_long", "url_not_ascii", "not_http", "url_with_user", "url_authority", "url_port"]
     | Literal["url_zone", "url_ipv6", "url_ipv4", "host_too_long", "host_dots", "label_too_long"]

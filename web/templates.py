@@ -42,7 +42,7 @@ MACROS = {
 }
 """The templates of shared parts, by the name that others use: each sees those before it. A block that is
 drawn alone sees no import."""
-KEPT, MOST_KEPT = (("public", "card"),), 2_000
+KEPT, MOST_KEPT = (("public", "card"), ("public", "found"), ("public", "ranked")), 2_000
 """Macros that always draw the same for the same arguments, and how many results of each are kept."""
 BLOCK = "content"
 """The part of a page that is its fragment."""

@@ -139,7 +139,7 @@ def _form(page: PageCall, values: Mapping[str, Any], **html: Any) -> Shown[None]
     html = {
         "id": values["id"],
         "values": values,
-        "labels": {**kind.labels, "webhook_url": Text("Webhook"), "language": Text("Language")},
+        "labels": {**kind.labels, "webhook_url": Text("Webhook"), "webhook_language": Text("Language")},
         "kind": kind,
         "another": _way_of(page).another,
         "may_send": True,
@@ -304,7 +304,7 @@ async def begin_server(page: PageCall) -> Shown[None]:
     if server is None or _ref(page, server_id) in page.call.state.listings:
         return _choice(page, server_id)
     checks = await page.site.submissions.checking.check(page.person.id, server_id)
-    values = _empty(page, server_id, name=server.name, webhook_url="", language="en")
+    values = _empty(page, server_id, name=server.name, webhook_url="", webhook_language="en")
     return _server_form(page, values, checks)
 
 
@@ -380,8 +380,13 @@ def _server_form(page: PageCall, values: Mapping[str, Any], checks: Checks) -> S
 
 def _webhook(draft: Mapping[str, Any]) -> WebhookSettings | None:
     """Return the settings of the webhook that a form names; None if it names none. Raises Invalid."""
-    url, language = draft["webhook_url"], draft["language"] or "en"
-    return read(WebhookSettings, {"url": url, "language": language}) if url else None
+    url, language = draft["webhook_url"], draft["webhook_language"] or "en"
+    if not url:
+        return None
+    try:
+        return read(WebhookSettings, {"url": url, "language": language})
+    except Invalid as error:
+        raise Invalid({f"webhook_{name}": fault for name, fault in error.faults.items()}) from error
 
 
 def _by_fields_of_form(invalid: Invalid) -> Invalid:
@@ -393,7 +398,8 @@ _WAYS: Mapping[PlatformObject | None, _Way] = {
     None: _Way(begin_plainly, lambda page: _form(page, page.refused.typed), send_plainly),
     "application": _Way(begin_application, show_application_again, send_application),
     "server": _Way(
-        *(begin_server, show_server_again, send_server, Text("Another server")), ("webhook_url", "language")
+        *(begin_server, show_server_again, send_server, Text("Another server")),
+        ("webhook_url", "webhook_language"),
     ),
 }
 """The ways by what the platform knows of a kind (`FactsPart`). `submit_<object>.html` is beside the form."""

@@ -65,7 +65,9 @@ def test_a_visitor_reads_the_commands_and_the_votes(
 ) -> None:
     with signed_in(browser, gateway, None, java_script_enabled=scripts) as visitor:
         page = visitor.see(HERE)
-        levels = [each.evaluate("each => each.tagName") for each in page.locator(".prose h2, h3, h4").all()]
+        levels = [
+            each.evaluate("each => each.tagName") for each in page.locator(".prose :is(h2, h3, h4)").all()
+        ]
         assert levels == ["H2", "H3", "H4"]
         tabs = page.get_by_role("navigation", name=BOT_SUBMISSION["name"])
         tabs.get_by_role("link", name="Commands").click()

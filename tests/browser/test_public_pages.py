@@ -1,5 +1,6 @@
 """The pages for everybody in a real browser: a stranger's way to a vote, and names of any script."""
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -32,7 +33,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PeopleGateway]
 
 
 def names(page: Page) -> list[str]:
-    return page.locator(".cards h2").all_inner_texts()
+    return page.locator(".found h3").all_inner_texts()
 
 
 @SCRIPTS
@@ -41,16 +42,16 @@ def test_a_stranger_finds_a_bot_by_its_category_and_comes_to_its_vote(
 ) -> None:
     with signed_in(browser, gateway, None, java_script_enabled=scripts) as visitor:
         page = visitor.see("/")
-        page.get_by_role("navigation", name="Pages").get_by_role("link", name="Bots").click()
+        page.get_by_role("navigation", name="Main").get_by_role("link", name="Bots").click()
         expect(page.get_by_role("heading", level=1)).to_have_text("Bots")
-        page.get_by_role("navigation", name="Categories").get_by_role("link", name="Music").click()
+        page.get_by_role("navigation", name="Category").get_by_role("link", name="Music").click()
         expect(page.get_by_role("heading", level=1)).to_have_text("Bots: Music")
-        page.get_by_role("navigation", name="Order").get_by_role("link", name="Name").click()
+        page.get_by_role("navigation", name="Sort by").get_by_role("link", name="Name").click()
         expect(page.get_by_role("link", name="Name", exact=True)).to_have_attribute("aria-current", "true")
         assert names(page) == ["Bot 00", "Bot 10", "Bot 20"]
-        page.get_by_role("link", name="Bot 10").click()
+        page.get_by_role("link", name="Bot 10", exact=True).click()
         expect(page.get_by_role("heading", level=1)).to_have_text("Bot 10")
-        page.get_by_role("link", name="Vote", exact=True).click()
+        page.get_by_role("link", name="Vote for Bot 10").first.click()
         expect(page).to_have_url(f"{gateway.base_url}/bots/{BOTS[10]}/vote")
         expect(page.get_by_role("button", name="Sign in and vote")).to_be_visible()
 
@@ -61,17 +62,17 @@ def test_on_a_phone_a_list_begins_with_listings_and_its_categories_come_by_a_pre
 ) -> None:
     with signed_in(browser, gateway, None, java_script_enabled=scripts) as visitor:
         page = visitor.see("/bots")
-        music = page.get_by_role("navigation", name="Categories").get_by_role("link", name="Music")
+        music = page.get_by_role("navigation", name="Category").get_by_role("link", name="Music")
         expect(music).to_be_visible()
-        expect(page.get_by_text("Categories", exact=True)).to_be_hidden()
+        expect(page.get_by_text("Filters", exact=True)).to_be_hidden()
         page.set_viewport_size(PHONE)
         expect(music).to_be_hidden()
-        expect(page.locator(".cards li").first).to_be_in_viewport(ratio=1)
-        page.get_by_text("Categories", exact=True).click()
+        expect(page.locator(".found li").first).to_be_in_viewport(ratio=1)
+        page.get_by_text("Filters", exact=True).click()
         expect(music).to_be_visible()
         music.click()
         expect(page.get_by_role("heading", level=1)).to_have_text("Bots: Music")
-        expect(page.get_by_text("Categories: Music")).to_be_visible()
+        expect(page.get_by_role("link", name=re.compile("^Music.*remove$"))).to_be_visible()
         expect(music).to_be_hidden()
         if scripts:
             assert visitor.flaws() == []
@@ -100,15 +101,18 @@ def test_the_whole_card_is_pressed_and_the_keyboard_comes_to_every_listing(
 ) -> None:
     with signed_in(browser, gateway, None) as visitor:
         page = visitor.see("/bots?category=Music&sort=name")
-        card = page.locator(".cards li").first
+        card = page.locator(".found li").first
         box = card.bounding_box()
         assert box is not None
         card.click(position={"x": box["width"] - 4, "y": box["height"] - 4})
         expect(page.get_by_role("heading", level=1)).to_have_text("Bot 00")
         visitor.see("/bots?category=Music&sort=name")
-        page.get_by_role("link", name="Bot 10").focus()
+        page.get_by_role("link", name="Bot 10", exact=True).focus()
+        for name in ("Vote for Bot 10", "Add Bot 10"):
+            page.keyboard.press("Tab")
+            expect(page.get_by_role("link", name=name)).to_be_focused()
         page.keyboard.press("Tab")
-        expect(page.get_by_role("link", name="Bot 20")).to_be_focused()
+        expect(page.get_by_role("link", name="Bot 20", exact=True)).to_be_focused()
         page.keyboard.press("Enter")
         expect(page.get_by_role("heading", level=1)).to_have_text("Bot 20")
 
@@ -142,10 +146,20 @@ def test_a_name_from_right_to_left_is_written_so_and_stands_beside_its_icon(
         assert icon is not None
         assert 0 < left - (icon["x"] + icon["width"]) < 40
         expect(page.locator(".prose")).to_have_css("direction", "rtl")
-        expect(page.get_by_role("button", name="Change the language")).to_have_css("direction", "ltr")
+        expect(page.get_by_role("button", name="Save")).to_have_css("direction", "ltr")
         visitor.see("/bots?category=Economy")
         assert sorted(names(page)) == sorted(each.strip() for each in HARD)
-        expect(page.get_by_role("link", name=RTL)).to_have_css("direction", "rtl")
+        expect(page.get_by_role("link", name=RTL, exact=True)).to_have_css("direction", "rtl")
+
+
+def test_a_search_suggests_names_while_it_is_typed(browser: Browser, gateway: PeopleGateway) -> None:
+    with signed_in(browser, gateway, None) as visitor:
+        page = visitor.see("/bots")
+        page.locator("main input[name=q]").fill("bot 1")
+        expect(page.locator("datalist option").first).to_have_attribute("value", "Bot 10")
+        page.keyboard.press("Enter")
+        expect(page).to_have_url(f"{gateway.base_url}/bots?q=bot+1")
+        assert visitor.flaws() == []
 
 
 def test_a_badge_is_drawn_in_a_page_of_another_site(browser: Browser, gateway: PeopleGateway) -> None:

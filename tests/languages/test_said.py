@@ -1,5 +1,6 @@
 """languages/said.py: each code has one text, for the API and for pages."""
 
+import re
 from string import Formatter
 from typing import get_args
 
@@ -43,6 +44,14 @@ def test_a_page_says_the_same_or_plain_words() -> None:
     )
     assert plainly("no_snowflake") == Text("Enter the ID: 17 to 20 digits, and nothing else.")
     assert plainly("invalid_key") == "Invalid API key."
+
+
+def test_no_page_says_a_fault_of_a_form_in_the_words_of_the_api() -> None:
+    told = {code: in_english(plainly(code, SAID[code].facts)) for code in SAID if SAID[code].plain}
+    assert [code for code, text in told.items() if re.search(r"should|input|string|list ", text)] == []
+    faults = ("missing", "text_empty", "text_too_short", "text_too_long", "list_empty", "list_too_long")
+    assert {*faults, "not_a_choice", "no_snowflake", "not_http", "not_whole"} <= told.keys()
+    assert told["list_empty"] == "Choose at least one."
 
 
 def test_a_text_may_be_a_fact_of_another() -> None:

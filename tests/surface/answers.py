@@ -11,8 +11,9 @@ from contextlib import closing
 from hashlib import sha256
 from http.client import HTTPConnection
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
+from core.rows import ReportReason
 from tests.support.gateways import (
     BOT_SUBMISSION,
     OPERATOR_TOKEN,
@@ -141,6 +142,15 @@ def note(dice: Dice) -> Body:
     return {"text": text(dice, 1, 500)}
 
 
+def report(dice: Dice) -> Body:
+    reason = dice.choice(get_args(ReportReason))
+    return {"user": dice.choice(USERS), "reason": reason, "text": text(dice, 0, 500)}
+
+
+def seen(dice: Dice) -> Body:
+    return dice.choice(({}, {"until": 1_750_000_000_000}))
+
+
 def key_name(dice: Dice) -> Body:
     return {"name": text(dice, 1, 100)}
 
@@ -256,7 +266,12 @@ FAMILIES = {
         tuple(
             Endpoint("POST", f"{one}/{act}", valid)
             for one in (_BOT, _SERVER)
-            for act, valid in (("claim", empty), ("notes", note))
+            for act, valid in (
+                ("claim", empty),
+                ("notes", note),
+                ("reports", report),
+                ("reports/settle", seen),
+            )
         ),
     ),
     "keys": Family(

@@ -79,7 +79,17 @@ LISTS = (
     ),
 )
 OF_LISTING = (
-    *("", ".json", "/badge.svg", "/preview.png", "/vote", "/vote.json", "/take-over", "/invitation"),
+    *(
+        "",
+        ".json",
+        "/badge.svg",
+        "/preview.png",
+        "/vote",
+        "/report",
+        "/vote.json",
+        "/take-over",
+        "/invitation",
+    ),
     *("/manage", "/manage.json", "/manage/profile", "/manage/owners", "/manage/danger", "/manage/leave"),
     *("/manage/votes", "/manage/votes.json", "/manage/votes.csv", "/manage/keys", "/manage/keys.json"),
     *("/manage/webhook", "/manage/webhook.json", "/manage/webhook/secret"),

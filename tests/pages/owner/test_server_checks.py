@@ -26,7 +26,7 @@ def all_is_well(gateway: PeopleGateway) -> None:
 def test_the_page_of_a_server_shows_its_conditions_and_its_json_the_same(gateway: PeopleGateway) -> None:
     ada = listed(gateway)
     text = words(ada.page(HERE))
-    assert "Members 1,250 (at least 100)" in text
+    assert "Members met 1,250 at least 100" in text
     assert "API keys" not in text
     twin = ada.get(f"{HERE}.json").json()["listing"]["eligibility"]
     assert (twin["outcome"], len(twin["checks"])) == ("pass", 6)

@@ -210,7 +210,7 @@ def test_a_list_that_is_too_old_loses_nothing_that_was_typed(gateway: PeopleGate
         ({"category": "Moderation"}, "Choose one of the offered values."),
         ({"webhook_url": "https://receiver.example/votes"}, "This is no webhook of a chat platform."),
         ({"webhook_url": "no address"}, "This address has a space or a special character."),
-        ({"webhook_url": CHAT_URL, "language": "tlh"}, "Choose one of the offered values."),
+        ({"webhook_url": CHAT_URL, "webhook_language": "tlh"}, "Choose one of the offered values."),
     ],
 )
 def test_a_field_that_is_wrong_comes_back_with_its_reason_and_all_that_was_typed(
@@ -226,7 +226,7 @@ def test_a_field_that_is_wrong_comes_back_with_its_reason_and_all_that_was_typed
 def test_the_webhook_of_the_form_is_that_of_the_listing_in_its_language(
     gateway: PeopleGateway, ada: Person
 ) -> None:
-    assert ada.post(NEW, {**TYPED, "webhook_url": CHAT_URL, "language": "de"}).status_code == 303
+    assert ada.post(NEW, {**TYPED, "webhook_url": CHAT_URL, "webhook_language": "de"}).status_code == 303
     webhook = gateway.done("GET", f"/manage/servers/{GOOD_SERVER}/webhook")
     assert (webhook["language"], webhook["url"]) == ("de", CHAT_URL.replace("token-of-a-webhook", "..."))
 

@@ -104,10 +104,10 @@ def test_owners_name_the_invite_in_the_forms_of_pages(gateway: PeopleGateway) ->
     person: Person = reader(gateway)
     refused = person.post("/servers/new", {**TYPED, "invite": "server-2"})
     assert refused.status_code == 400
-    assert WRONG["server-2"] in refused.text
+    assert "This invite leads to another server." in words(refused.text)
     assert person.post("/servers/new", {**TYPED, "invite": "https://discord.gg/server-1"}).status_code == 303
     shown = gateway.done("GET", HERE)
     assert (shown["invite"], shown["invite_check"]["problem"]) == ("server-1", None)
     refused = person.post(f"/servers/{GOOD_SERVER}/manage/profile", {**TYPED, "invite": "for-a-week"})
     assert refused.status_code == 400
-    assert WRONG["for-a-week"] in refused.text
+    assert "This invite expires." in words(refused.text)
