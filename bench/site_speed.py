@@ -2,9 +2,9 @@
 
     python -m bench.site_speed
 
-A gateway in this process has some listings, as for bench.lighthouse. Debian's chromium opens each page with
-an empty cache, over a link with a latency of 400 ms that carries 50 KB a second. The median of some visits
-counts. Bytes are those on the wire, so compressed.
+A gateway in this process has some listings, as in bench.lighthouse. Debian's chromium opens each page with an
+empty cache, over a link with a latency of 400 ms and 50 KB a second. The result is the median of some visits.
+Bytes are those on the wire: they are compressed.
 """
 
 import argparse
