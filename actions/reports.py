@@ -120,7 +120,7 @@ class ReportedPage(Success):
 
 
 async def report(call: Call, form: NewReport) -> Success:
-    """Report the listing in the name of a user. An invite of the listing is checked again."""
+    """Report the listing in the name of a user. The gateway checks the invite of the listing again."""
     row, invites = listing_of(call.state, call.ref), call.tools.invites
     refuse_quarantined(call.state, form.user, "report", call.now_ms)
     done = await call.done(reports.report(row, form.user, form.reason, form.text, call.now_ms))
@@ -142,7 +142,7 @@ def report_views(row: Listing) -> tuple[ReportView, ...]:
 
 
 async def settle(call: Call, form: ReportsSeen) -> ReportList:
-    """Settle the reports that the caller has seen, and return those that are left."""
+    """Settle the reports that the caller has seen, and return the others."""
     row = listing_of(call.state, call.ref)
     events = reports.settle(row, form.until, call.now_ms, by=call.by)
     return await call.commit(events, lambda: show_reports(call, None))

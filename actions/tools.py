@@ -29,7 +29,7 @@ class InviteQuestions(Protocol):
         """Return the platform's answer about an invite to a server; None while it gives none."""
 
     def ask_soon(self, ref: str) -> None:
-        """Ask about the invite of a listing again, before its day is over."""
+        """Ask about the invite of a listing again, before the day of its last answer is over."""
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,9 @@
 
     python -m bench.relevance [--all]
 
-The precision of a search is the share of right listings among its first five, or among as many as there are
-right ones. The searches that are not answered whole are printed, with `--all` every one.
+The precision of a search is the share of right listings among its first five results. If a search has fewer
+than five right listings, only so many results count. The searches with wrong results are printed; with
+`--all`, all searches are.
 """
 
 import argparse

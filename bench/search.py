@@ -136,7 +136,7 @@ def queries(listed: Sequence[Findable]) -> Mapping[str, list[str]]:
 
 
 def misspelled(word: str, chance: random.Random) -> str:
-    """Return a word without one of its letters but the first."""
+    """Return a word without one of its letters. The first letter stays."""
     at = chance.randrange(1, len(word))
     return word[:at] + word[at + 1 :]
 

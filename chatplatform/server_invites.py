@@ -1,7 +1,7 @@
 """Invites of listed servers: what the chat platform says of each. Invariant: an invite without an answer is
 unknown, and never taken for an invalid one.
 
-Forms ask at once. Other listings are noted, and one after the other is asked about.
+A form asks at once. Other listings are noted, and the platform is asked about one after the other.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ class ServerInvites:
             return None
 
     async def look(self, server_id: str, code: str) -> InviteCheck | None:
-        """Return the same; None if the answer leaves something open. Raises PlatformAway."""
+        """Return the answer; None if it leaves something open. Raises PlatformAway."""
         found = await self._platform.invite(code)
         if found is not None and found.expires == "unknown":
             return None
@@ -46,7 +46,7 @@ class ServerInvites:
         )
 
     def ask_soon(self, ref: str) -> None:
-        """Note a listing, whose invite is asked about as soon as others allow."""
+        """Note a listing. Its invite is asked about after those of listings noted before."""
         if ref not in self._noted and len(self._noted) < MOST_NOTED:
             self._noted[ref] = None
             self._woken.set()

@@ -42,7 +42,7 @@ ENDED_KEPT = 1_000
 OFF_KEPT = 200
 """The reminders of one user that are off and still remembered. Nobody turns off more while a node is away."""
 MAILS_KEPT = 200
-"""The mails of one user that are remembered. `mailed_ms` tells what it means when there were more."""
+"""The number of a user's mails that are remembered. See `mailed_ms` for what happens to older ones."""
 _encode = msgspec.msgpack.Encoder().encode
 
 
@@ -264,7 +264,7 @@ def _kept_reminders(rows: Iterable[Reminder]) -> tuple[Reminder, ...]:
 
 
 def mailed_ms(row: UserRow) -> int:
-    """Return the time of which, and of anything earlier, the user gets no mail.
+    """Return the time up to which happenings cause no mail to the user.
 
     A row that remembers as many mails as it can has forgotten older ones: they must not be sent again.
     """

@@ -281,7 +281,7 @@ def _decoded(row: bytes) -> Series:
 
 
 def _older(row: bytes, at: int) -> dict[int, int]:
-    """Return the older days or the older months of a row, and decode nothing else of it."""
+    """Return the older days or the older months of a row. Decode nothing else of the row."""
     _, day, _, month, _, _ = _HEAD.unpack_from(row)
     body = BitReader(row[_HEAD.size :])
     if at == MONTHS:

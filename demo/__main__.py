@@ -2,9 +2,9 @@
 
     python -m demo [--seed N] [--folder FOLDER] [--config FILE] [--port PORT] [OPTION]...
 
-Other options are those of `server.py serve`. The platform has the name and the colour of
-examples/brands/bot-harbour.yaml, unless another file is named. The folder is temporary, if none is named. One
-that exists is served as it is, so that a demo can go on. The folder `data` is never touched.
+Other options are those of `server.py serve`. Without `--config`, the platform has the name and the colour of
+examples/brands/bot-harbour.yaml. Without `--folder`, the folder is temporary. A folder that has a demo is
+served as it is, so that a demo can go on. The folder `data` of this tree is never touched.
 """
 
 import argparse

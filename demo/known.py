@@ -1,4 +1,4 @@
-"""The facts on the demo that the chat platform has: the file for `examples/chat_platform.py --known`."""
+"""The chat platform's facts about the demo: the file for `examples/chat_platform.py --known`."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

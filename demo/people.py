@@ -1,4 +1,4 @@
-"""The people of the demo: those whom a sign-in offers, and everybody else."""
+"""The users of the demo: the ones that a sign-in offers, and all others."""
 
 import hashlib
 import unicodedata
@@ -42,7 +42,7 @@ OFFERED = {
     DAN: "Dan, who owns servers",
     CLEO: "Cleo, who moderates",
 }
-"""The people whom a sign-in offers. They have the ids of those that the stand-in offers without a demo."""
+"""The users that a sign-in offers. The stand-in offers the same ids without a demo."""
 NAMES = (
     *("Mina Park", "Tomás Vidal", "Yuki Tanabe", "Freya Nilsen", "Omar Haddad", "Lena Vogt", "Ravi Menon"),
     *("Zoe Laurent", "Jonas Weber", "Aiko Mori", "Nadia Karim", "Piotr Zając", "Sofia Ricci", "Hugo Brandt"),
@@ -71,10 +71,10 @@ PEOPLE = (*OFFERED, *OTHERS)
 NEW_HERE = frozenset({EMIL})
 """The people who have never signed in."""
 VOTERS = 3_000
-"""The voters without an account here: their votes came through the API."""
+"""The voters without an account here. Their votes came through the API."""
 
 
 def voter(dice: Random) -> str:
-    """Return the id of somebody who votes; some do so far more often than others."""
+    """Return the id of a voter. Some voters vote far more often than others."""
     number = int((VOTERS + len(OTHERS)) * dice.random() ** 2)
     return OTHERS[number].id if number < len(OTHERS) else str(FIRST_VOTER + number * STEP)

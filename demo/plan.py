@@ -1,4 +1,4 @@
-"""The listings of the demo: their texts, and with them owners, times and numbers from the seed."""
+"""The listings of the demo: their texts from a file; owners, times and numbers from the seed."""
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ from kinds.servers import SERVERS
 
 TEXTS = Path(__file__).parent.parent / "examples" / "demo_listings.yaml"
 FIRST_ID_MS, LAST_ID_MS = 1_530_000_000_000, 1_700_000_000_000
-"""The times from which and to which the platform made the ids of bots and servers."""
+"""The first and the last time at which the platform made ids of bots and servers."""
 Fate = Literal["approved", "in_review", "denied"]
 BUSY = {
     **{"Groove Box": 46, "Gatekeeper Owl": 38, "Coin Harbor": 33, "Levels Lane": 24, "Trivia Tower": 12},
@@ -26,7 +26,7 @@ BUSY = {
     **{"Song Quiz": 5, "Sleepy Sounds": 4, "Uptime Heron": 3, "Anime Almanac": 12, "Lyra": 9},
     **{"Pixel Harbour": 21, "Town Square": 17, "Sakura Lounge": 14, "Night Owls": 8, "Star Field Club": 4},
 }
-"""The votes a day of those with many, and of those that grow. The seed decides about the others."""
+"""The votes a day of popular and of growing listings. The seed decides about the others."""
 GROWTH = {
     **{
         "Trivia Tower": 2.6,
@@ -37,7 +37,7 @@ GROWTH = {
     },
     **{"Star Field Club": 3.1, "Coin Harbor": 0.7, "Meme Mill": 0.5},
 }
-"""The factor by which the votes of the last week differ from those before."""
+"""The votes of the last week, as a factor of those before."""
 FATES: Mapping[str, Fate] = {
     **dict.fromkeys(("Sketch Sprint", "Kitchen Kit", "Football Fox", "Stock Sparrow"), "in_review"),
     **dict.fromkeys(("Home Lab Heroes", "Plant Parents"), "in_review"),
@@ -164,7 +164,7 @@ class Planned:
         return self.kind is BOTS
 
     def dice(self, purpose: str) -> Random:
-        """Return a source of chance that is this listing's alone, so that no other one moves its numbers."""
+        """Return a random source of this listing alone, so that other listings do not change its numbers."""
         return Random(f"{self.ref} {purpose}")  # the seed is in the ref
 
 

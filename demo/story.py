@@ -1,4 +1,4 @@
-"""Everything that happens on the demo's platform, in the order of time, by the rules of the gateway."""
+"""All happenings on the demo's platform, in the order of time, by the rules of the gateway."""
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -43,7 +43,7 @@ from webhook.attempts import AttemptResult, RetryPolicy, attempt_events
 
 Act = Callable[[State, int], Sequence[Event]]
 TOLD_DAYS = 3
-"""The days whose votes have deliveries. A listing keeps few of them, so older ones would be gone."""
+"""The last days, whose votes have deliveries. A listing keeps few, so older ones would be gone."""
 DENIALS = (
     "It cannot be added: only its owner can add it to a server. Make it public, and turn its code grant off.",
     "It does not answer: it was offline when a moderator tried it, on two days.",
@@ -52,7 +52,7 @@ DENIALS = (
 NAMED = 12
 """The others who, like Ben, let owners see their names among the top voters."""
 ENDPOINT_DOWN_HOURS = 20
-"""The hours for which the endpoint that fails has failed."""
+"""The hours since the failing endpoint began to fail."""
 
 
 class Happening(NamedTuple):
@@ -150,7 +150,7 @@ class Story:
             self._ago(hours, act)
 
     def _live(self, listing: Planned) -> None:
-        """Submit a listing, decide about it, and give it what its owner sets up."""
+        """Submit a listing, decide about it, and set up its keys, webhook and counts."""
         owner = user_actor(listing.owner.id)
         fields = {**listing.fields, "id": listing.id, "owner_id": listing.owner.id}
         if listing.kind.has("invites"):
@@ -357,7 +357,7 @@ BENS_VOTES: Mapping[str, tuple[float, int]] = {
         "Dungeon Dice": (20.0, 2),
     },
 }
-"""Ben's votes: the hours since the last one, and how many there were, one a day."""
+"""Ben's votes: the hours since the last one, and the number of votes, one a day."""
 
 
 def _host(listing: Planned) -> str:
@@ -367,7 +367,7 @@ def _host(listing: Planned) -> str:
 
 
 def _pushed(listing: Planned, day: int, today: int) -> tuple[int, Act]:
-    """Return the push of counts on a day: the servers become more, up to the planned number."""
+    """Return the push of counts on a day: the number of servers grows to the planned one."""
     dice = listing.dice(f"push {day}")
     servers = round(listing.size * (1 - 0.0016 * (today - day)) + dice.randrange(-2, 3))
     commands = 12 + listing.size % 30
@@ -378,7 +378,7 @@ def _pushed(listing: Planned, day: int, today: int) -> tuple[int, Act]:
 
 
 def _checks(listing: Planned, now_ms: int) -> Any:
-    """Return the conditions of the server as the chat platform says them. All are met."""
+    """Return the conditions of the server, from facts of the chat platform. All are met."""
     inside = InnerServer(
         listing.id,
         listing.name,

@@ -12,15 +12,15 @@ from demo.plan import Planned
 DAYS = 90
 GROWING_DAYS = 7
 OF_WEEK = (1.0, 0.92, 0.94, 0.97, 1.08, 1.3, 1.22)
-"""The share of each day, from Thursday: the first day of 1970 was one."""
+"""The share of each day of the week, from Thursday: 1 January 1970 was one."""
 LOYAL, COMES = 0.45, 0.9
-"""The share of the votes that come from people who vote daily, and the chance that one of them comes."""
+"""The share of the votes of daily voters, and the chance that one of them votes on a day."""
 HOUR_MS, MINUTE_MS = 3_600_000, 60_000
 EVENING_HOUR, SPREAD_HOURS = 18, 5
 
 
 class Voting(NamedTuple):
-    """A vote that somebody wants to give. The rule may refuse it."""
+    """A vote that a user tries to cast. The rule may refuse it."""
 
     at_ms: int
     ref: str
@@ -28,7 +28,7 @@ class Voting(NamedTuple):
 
 
 def votes_of(listing: Planned, now_ms: int) -> Iterator[Voting]:
-    """Yield the votes from the approval on, at most those of the last days. They are in no order."""
+    """Yield the votes since the approval, at most those of the last days, in no order."""
     dice, last_day = listing.dice("votes"), day_of(now_ms)
     loyal = [voter(dice) for _ in range(round(listing.votes_a_day * LOYAL))]
     last_ms = dict.fromkeys(loyal, 0)
@@ -48,13 +48,13 @@ def votes_of(listing: Planned, now_ms: int) -> Iterator[Voting]:
 
 
 def _growth(listing: Planned, days_ago: int) -> float:
-    """Return the factor of that day: it is reached within the week."""
+    """Return the factor of growth on a day. The last week grows to the planned factor."""
     if days_ago >= GROWING_DAYS:
         return 1.0
     return 1 + (listing.growth - 1) * (GROWING_DAYS - days_ago + 2) / (GROWING_DAYS + 2)
 
 
 def _at(day: int, dice: Random) -> int:
-    """Return a moment of the day, rather in the evening than at night."""
+    """Return a moment of the day, more often in the evening than at night."""
     hour = round(dice.gauss(EVENING_HOUR, SPREAD_HOURS)) % 24
     return day * MS_PER_DAY + hour * HOUR_MS + dice.randrange(HOUR_MS)

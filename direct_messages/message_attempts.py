@@ -23,7 +23,7 @@ from webhook.attempts import LEAST_BACKOFF_MS, RetryPolicy, ended_ms
 from webhook.sender import Trouble, dated_back, log_bug
 
 M = TypeVar("M")
-"""A message, as its transport takes it."""
+"""A message, in the form that its transport takes."""
 Taken = TypeVar("Taken", contravariant=True)
 log = logging.getLogger(__name__)
 

@@ -1,6 +1,6 @@
-"""When to look at messages that may be due. All times are steady time (core/clock.py).
+"""Timers for messages that may be due. All times are steady time (core/clock.py).
 
-A timer only says when to look; the rows at that time decide what is sent. Looks at many rows run in slices.
+A timer only says when to look. The rows at that time decide what is sent. A look at many rows runs in slices.
 """
 
 import asyncio
@@ -66,14 +66,14 @@ class Timers(Generic[K]):
         return bool(self._looks)
 
     def next_due(self) -> K | None:
-        """Return the key of the first timer, if its time has come and its record is durable."""
+        """Return the key of the first timer if it is due and its record is durable."""
         first = self._first()
         if first is None or first[1].due_ms > self._now_ms or first[1].position > self._durable:
             return None
         return first[0]
 
     def next_due_ms(self) -> int | None:
-        """Return when to look next."""
+        """Return the time of the next look."""
         if self._looks:
             return self._now_ms + PAUSE_MS
         first = self._first()

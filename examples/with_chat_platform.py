@@ -98,7 +98,7 @@ async def is_ready(port: int) -> bool:
 
 
 async def greet(greeting: str, port: int, platform_url: str) -> None:
-    """Say what there is to try, once both answer. The gateway asks for the icons of pages that were seen."""
+    """Print what to try, once both programs answer. Load pages first, so that the gateway asks for icons."""
     while not await is_ready(port):  # noqa: ASYNC110 (the gateway writes to the terminal, not to here)
         await asyncio.sleep(LOOK_SECONDS)
     for page in SEEN_FIRST:

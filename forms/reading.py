@@ -126,7 +126,8 @@ def _saying(fault: Fault, read_value: Reader, value: Any, at: str, faults: Fault
 
 
 def _step(note: Any) -> Callable[[Any], Any] | None:
-    """Return the function that returns a value by a note, or its fault, if the note is on the value alone."""
+    """Return the function that checks a value by a note, for notes that look at this value alone. It returns
+    the value or its fault."""
     match note:
         case Rule(check=check):
             return lambda value: check(value) or value

@@ -1,6 +1,6 @@
-"""The face of a deployment, and what draws its pages, made of the section `site` of the settings. No logic.
+"""The builder of the brand and of the templates, from the section `site` of the settings. No logic.
 
-It is imported only where there are pages.
+It is imported only if the gateway serves pages.
 """
 
 from dataclasses import dataclass

@@ -82,7 +82,7 @@ class Egress:
     """The source of actual server counts."""
     platform: ChatPlatform | None
     invites: ServerInvites | None
-    """The questions about invites to servers. There is neither without pages for people."""
+    """The questions about invites to servers. Without pages for people, there are none."""
 
     @property
     def asked_counts(self) -> PlatformCounts | None:

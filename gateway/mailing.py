@@ -1,4 +1,4 @@
-"""The builder of e-mails. No logic. It is imported only where the settings name a mail server."""
+"""The builder of e-mails. No logic. It is imported only if the settings name a mail server."""
 
 import secrets
 from collections.abc import Awaitable, Callable

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Sites:
-    """The sites that there are. None of them has anything without `drawing`."""
+    """The sites of the gateway. Without `drawing`, there are none."""
 
     drawing: "PageDrawing | None" = None
     debug: "DebugSite | None" = None

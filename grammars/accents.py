@@ -54,7 +54,7 @@ TEXT_CONTRAST, EDGE_CONTRAST = 4.5, 3.0
 
 
 class Pair(NamedTuple):
-    """Two tokens that lie on each other, and the contrast that they need."""
+    """A token drawn on another one, and the contrast that they need."""
 
     front: str
     back: str
@@ -75,7 +75,7 @@ PAIRS = (
 
 
 class Faint(NamedTuple):
-    """A pair with too little contrast in a theme."""
+    """A pair that has too little contrast in a theme."""
 
     pair: Pair
     theme: str
@@ -144,11 +144,11 @@ def _tokens_of_pairs() -> Iterator[str]:
 
 
 _STEPS = 50
-"""The steps of lightness, and of chroma, in which the nearest colour is searched."""
+"""The steps of lightness and of chroma in the search for the nearest colour."""
 
 
 def nearest(accent: Rgb, tokens: Mapping[str, Formulas] = TOKENS) -> Rgb | None:
-    """Return the nearest colour of the same hue under which each pair has enough contrast; None if none is.
+    """Return the nearest accent of the same hue that gives each pair enough contrast; None if there is none.
 
     The distance is that of OKLab.
     """

@@ -73,7 +73,7 @@ def on_screen(colour: Oklch) -> Rgb:
 
 
 def is_in_srgb(colour: Oklch) -> bool:
-    """Return true if sRGB has the colour, so that nothing is clipped."""
+    """Return true if sRGB has the colour: nothing is clipped."""
     return all(-_CLOSE <= channel <= 1 + _CLOSE for channel in _linear_of(colour))
 
 

@@ -1,7 +1,7 @@
 """Invites of the chat platform, which are kept as codes.
 
-People copy an invite as a URL or as a code. The chat platform is asked about the code, so any host before it
-is left out.
+People copy an invite as a URL or as a code. The chat platform is asked about the code alone, so the host is
+ignored.
 """
 
 import re

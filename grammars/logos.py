@@ -1,9 +1,9 @@
-"""Logos: the bytes of an SVG or PNG file that browsers may be given. Invariant: a logo runs nothing, loads
-nothing, and is small.
+"""Logos: SVG and PNG files that are safe to send to browsers. Invariant: a logo runs nothing, loads nothing,
+and is small.
 
-The bytes tell the type, not the name of the file. An SVG may have the elements, attributes and functions that
-are listed here, and no others. A PNG is read whole: its chunks, their sums, and the size of its pixels after
-unpacking.
+The type follows from the bytes, not from the name of the file. An SVG may have only the elements, attributes
+and functions that are listed here. A PNG is checked whole: its chunks, their checksums, and the size of its
+unpacked pixels.
 """
 
 import re
@@ -17,7 +17,7 @@ LogoType = Literal["image/svg+xml", "image/png"]
 MOST_SVG_BYTES, MOST_PNG_BYTES = 65_536, 262_144
 LEAST_PIXELS, MOST_PIXELS = 128, 1_024
 MOST_RATIO = 4
-"""The longer side of a logo is at most so many times the shorter one."""
+"""The greatest ratio of the longer side of a logo to the shorter one."""
 MOST_ELEMENTS, MOST_DEPTH = 2_000, 32
 
 _PNG_BEGINS = b"\x89PNG\r\n\x1a\n"
@@ -95,7 +95,7 @@ def _chunks(content: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _check_pixels(packed: bytes, row_bytes: int, rows: int) -> None:
-    """Raise LogoRefused if the pixels do not unpack to so many rows. No more than that is unpacked."""
+    """Raise LogoRefused if the pixels do not unpack to the expected rows. Never unpack more than that."""
     unpacking, size = zlib.decompressobj(), row_bytes * rows
     try:
         pixels = unpacking.decompress(packed, size + 1)
@@ -179,7 +179,7 @@ def _read_svg(content: bytes) -> Logo:
 
 
 class _Svg:
-    """One reading of an SVG. It refuses at the first part that is not listed."""
+    """One reading of an SVG. It refuses the first part that is not listed."""
 
     def __init__(self) -> None:
         self.size = (0.0, 0.0)
@@ -260,7 +260,7 @@ def _declarations(style: str) -> Iterator[tuple[str, str]]:
 
 
 def _check_value(name: str, value: str) -> None:
-    """Refuse functions that could load or compute anything. A backslash or a comment could hide one."""
+    """Refuse functions that could load or compute something. A backslash or a comment could hide one."""
     if name in _PAINTED and _WITHIN.fullmatch(value) is not None:
         return
     if any(sign in value for sign in ("\\", "/*", "@")) or not _FUNCTIONS.issuperset(_CALLED.findall(value)):

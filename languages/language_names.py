@@ -40,7 +40,7 @@ FURTHER_NAMES: Mapping[str, str] = {
     "vi": "Tiếng Việt",
     "zh": "中文",
 }
-"""Languages that listings are written in, and the site is not."""
+"""Languages of listings that are not languages of the site."""
 _BY_NAME: Mapping[str, Language] = {language: language for language in LANGUAGES}
 
 
@@ -65,7 +65,7 @@ def language_of(tag: str) -> Language | None:
 
 
 def accepted(header: str, among: Collection[Language] = LANGUAGES) -> Language | None:
-    """Return the language of ours that an `Accept-Language` prefers; None if it names none of those."""
+    """Return our language that an `Accept-Language` prefers; None if it names none of ours."""
     weights = dict[Language, float]()
     for tag, weight in _ranges(header[:MOST_CHARACTERS]):
         language = language_of(tag)

@@ -495,7 +495,7 @@ SAID: Mapping[Code, Said] = {
     ),
     "url_zone": _field(
         "must not name a zone beside the IPv6 address of its host",
-        Text("Remove the zone from the IPv6 address: the part from the % on."),
+        Text("Leave the zone out of the IPv6 address."),
     ),
     "url_ipv6": _field(
         "must have a valid IPv6 address between the brackets of its host",

@@ -1,7 +1,7 @@
 """The invites of servers. Invariant: visitors get no invite that the chat platform has called invalid.
 
-Other rooms ask the platform; here the answer becomes a change of the listing. It is about one code: when the
-profile names another one, nothing is known of that yet.
+Other rooms ask the platform; here the answer becomes a change of the listing. An answer is about one code. If
+the profile then names another code, that one is unknown.
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ _CODES: Mapping[InviteProblem, Code] = {
 
 
 def fault_of(problem: InviteProblem) -> Fault:
-    """Return the fault of a form whose invite has that problem."""
+    """Return the fault of a form for a problem of its invite."""
     return Fault(_CODES[problem])
 
 
@@ -39,13 +39,13 @@ def check_of(row: Listing) -> InviteCheck | None:
 
 
 def can_join(row: Listing) -> bool:
-    """Return true if the version of its owners names an invite that was not found to be invalid."""
+    """Return true if the owners' version has an invite that the platform has not called invalid."""
     code, known = kind_of(row.ref).invite_code(row.latest), row.invite_check
     return code is not None and (known is None or known.code != code or known.problem is None)
 
 
 def is_due(row: Listing, now_ms: int, age_ms: int) -> bool:
-    """Return true if the platform is to be asked: it was never asked, or its answer is that old."""
+    """Return true if the platform is to be asked: it never was, or its answer is too old."""
     known = check_of(row)
     return _code(row) is not None and (known is None or now_ms - known.at_ms >= age_ms)
 
@@ -53,8 +53,8 @@ def is_due(row: Listing, now_ms: int, age_ms: int) -> bool:
 def checked(state: State, ref: str, check: InviteCheck, now_ms: int, *, by: Actor) -> list[Event]:
     """Set the answer about the invite of a listing. Raises Refusal.
 
-    An answer about a code that the profile does not name any more changes nothing. Of an invite that was
-    valid, or unknown, the owner gets a notice that it is not.
+    An answer about a code that the profile does not name any more changes nothing. If a valid or unknown
+    invite is found invalid, the owner gets a notice.
     """
     row = listing_of(state, ref)
     if check.code != _code(row):
@@ -66,7 +66,7 @@ def checked(state: State, ref: str, check: InviteCheck, now_ms: int, *, by: Acto
 
 
 def checked_at_save(ref: str, check: InviteCheck, now_ms: int, *, by: Actor) -> Event:
-    """Return the event behind that of a submission or an edit, with the answer about its valid invite."""
+    """Return the event that follows a submission or an edit: the answer about its valid invite."""
     return SlotsSet(ref, now_ms, invite_check=check, by=by)
 
 

@@ -1,7 +1,7 @@
 """The number of notices that a user has not read, as every page shows it.
 
-A count is kept until a listing of the user changes, so most pages only look it up. Invariant: a count is that
-of `NoticeSearch`, as far as the listings of the user are known, and of their first MOST_LISTINGS alone.
+A count is kept until a listing of the user changes, so most pages only look it up. Invariant: a count equals
+that of `NoticeSearch` for the first MOST_LISTINGS of the user's known listings.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,7 +19,7 @@ KEPT_MS = 60_000
 
 
 class _Count(NamedTuple):
-    """A count of the notices of these listings, at a time, by what the user had read by then."""
+    """The number of unread notices of these listings at a time."""
 
     unread: int
     read_ms: int

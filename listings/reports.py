@@ -25,7 +25,7 @@ def report(row: Listing, user_id: str, reason: ReportReason, text: str, now_ms: 
 
 
 def settle(row: Listing, until_ms: int | None, now_ms: int, *, by: Actor) -> list[Event]:
-    """Settle the open reports, up to and with a time; None for all. Raises Refusal if there are none."""
+    """Settle the open reports up to a time, or all for None. Raises Refusal if there are none."""
     events = settled(row, until_ms, now_ms, by=by)
     if not events:
         raise Refusal("no_reports")

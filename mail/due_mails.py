@@ -1,10 +1,10 @@
-"""The mails to a user that are due. They follow from the listings and the mails before, and are not kept.
+"""The due mails of a user. They follow from the listings and from earlier mails, and are not kept.
 
     decisions   the newest decision of somebody else on a listing; a later one replaces it
     webhooks    the suspension of an endpoint: one mail a day for each listing at most
     reports     new reports of visitors, for moderators: one mail an hour at most, on all listings
 
-A mail is `about_ms`, the time of the decision, of the suspension or of the newest report.
+`about_ms` names a mail: it is the time of the decision, of the suspension, or of the newest report.
 """
 
 from typing import NamedTuple
@@ -17,20 +17,20 @@ from core.user_changes import mailed_ms
 from core.user_rows import MailSent, MailTopic, UserRow
 
 OF_LISTINGS: tuple[MailTopic, ...] = ("decisions", "webhooks")
-"""The topics of which each listing has mails of its own."""
+"""The topics with separate mails for each listing."""
 DECISIONS: frozenset[AuditAction] = frozenset(
     {"approved", "denied", "withdrawn", "change_agreed", "change_refused"}
 )
 
 
 REPORTS_EVERY_MS = 3_600_000
-"""The least time from one mail about reports to the next."""
+"""The shortest time between two mails about reports."""
 SHOWN_REPORTED = 10
 """The reported listings that a mail names."""
 
 
 class MailKey(NamedTuple):
-    """A user, by ref, a topic, and a listing. `listing` is empty for reports: their mails are on all."""
+    """A user, by ref, a topic, and a listing. `listing` is empty for reports: one mail is about all."""
 
     user: str
     topic: MailTopic
@@ -38,7 +38,7 @@ class MailKey(NamedTuple):
 
 
 class OpenReports(NamedTuple):
-    """The listings with open reports: how many, and the names of those that were reported last."""
+    """The number of listings with open reports, and the names of the most recently reported."""
 
     listings: int
     names: tuple[str, ...]
@@ -48,7 +48,7 @@ Content = AuditEntry | Suspension | OpenReports
 
 
 class DueMail(NamedTuple):
-    """A mail that is due at `due_ms`, on what is true now. `sent` has the attempts that were made at it."""
+    """A mail that is due at `due_ms`, with its content as of now. `sent` has its attempts so far."""
 
     about_ms: int
     due_ms: int
@@ -59,7 +59,7 @@ class DueMail(NamedTuple):
 def due_mail(state: State, key: MailKey) -> DueMail | None:
     """Return the next mail to a user on a topic and a listing; None if there is none to send.
 
-    The caller checks that only moderators are told of reports.
+    The caller checks that only moderators get mails about reports.
     """
     user = state.users.get(key.user)
     if user is None or key.topic not in user.mailed_topics:
@@ -104,7 +104,7 @@ def _due_report(state: State, user: UserRow) -> DueMail | None:
     if before is None:
         due_ms = about_ms
     elif before.next_attempt_ms is not None:
-        due_ms = before.next_attempt_ms  # this mail takes the place of one that waits
+        due_ms = before.next_attempt_ms  # this mail replaces the waiting one
     else:
         due_ms = max(about_ms, before.about_ms + REPORTS_EVERY_MS)
     return _due(user, before, about_ms, due_ms, OpenReports(len(newest), names))

@@ -3,7 +3,8 @@
 The outcome of an attempt is kept in the user's row, with the time that the mail is about. In a fleet, the
 node with the lease for reminders sends the mails.
 
-Invariant: one mail about each decision, suspension or newest report for each user, or none.
+Invariant: a user gets at most one mail about a decision, a suspension or a newest report. Only a process that
+ends before it writes the outcome sends the mail again.
 """
 
 import asyncio
@@ -38,7 +39,7 @@ from webhook.attempts import RetryPolicy, due_at_ms
 from webhook.sender import Outcome, Trouble
 
 SLICE_LISTINGS = 64
-"""The listings of one slice of a look at those of many users."""
+"""The listings in one slice of a look at the listings of many users."""
 _FAILING = Trouble("no mail can be sent (%s): it is tried again", "mails are sent again")
 _OF_LISTING = (ListingReviewed, ChangeDecided, ListingMerged, SlotsSet)
 
@@ -65,7 +66,7 @@ class MailNotifier:
         head: Letterhead,
         clock: Clock,
     ) -> None:
-        """Make a notifier whose first steps look at all users who get mails.
+        """Make a notifier. Its first steps look at all users who get mails.
 
         Args:
             moderators: tells if a user, by id, moderates.
@@ -154,7 +155,7 @@ class MailNotifier:
     # -- attempts --------------------------------------------------------------------------------------
 
     def take(self, now_ms: int, durable: int) -> Sequence[tuple[MailKey, DueMail]]:
-        """Return the mail that is due. Look at a slice of listings before."""
+        """Look at a slice of listings, and return the due mail."""
         if self._timers.run_slice(now_ms, durable):
             return []
         while (key := self._timers.next_due()) is not None:
@@ -194,7 +195,7 @@ class MailNotifier:
         return lambda: [event] if self._user(key) is not None else []
 
     def _composed(self, key: MailKey, due: DueMail, say: Say) -> Mail | None:
-        """Return the mail; None if it is not due any more, now that the server has answered."""
+        """Return the mail; None if it is not due any more."""
         user = self._user(key)
         address = user.mail.address if user is not None and user.mail is not None else None
         if address is None or self._due(key) != due:
@@ -203,7 +204,7 @@ class MailNotifier:
         return mail_to(address, listing, key, due, self._head, say)
 
     def _due(self, key: MailKey) -> DueMail | None:
-        """Return the next mail of a key. Nobody but a moderator reads of reports."""
+        """Return the next mail of a key. Only moderators get mails about reports."""
         if key.topic == "reports" and not self._moderators(key.user.removeprefix(USERS)):
             return None
         return due_mail(self._state, key)

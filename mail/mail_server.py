@@ -1,9 +1,9 @@
 """The operator's mail server, as a transport of messages. It speaks SMTP (RFC 5321) with TLS.
 
-A connection carries one mail, and a deadline bounds all of it: a server that hangs holds one attempt, and
-nothing else. A certificate that does not belong to the server is a failure, as is a server that offers no
-TLS where the settings want it. An answer of 500 to 599 about the recipient or the mail is final. Any other
-failure may pass, or the operator ends it: the mail is tried again.
+A connection carries one mail, with one deadline for all of it: a server that hangs delays only other mails.
+A certificate of another server is a failure. So is a server without TLS if the settings ask for TLS. An
+answer of 500 to 599 about the recipient or the mail is final. Any other failure may pass, or the operator may
+fix it: the mail is tried again.
 
 `List-Unsubscribe-Post` lets mail programs offer one button that turns mails off (RFC 8058).
 """
@@ -47,7 +47,7 @@ _HEADERS = HeaderRegistry()
 _HEADERS.map_to_type("list-unsubscribe", _AsItIs)
 WIRE = SMTP_POLICY.clone(header_factory=_HEADERS)
 GOODBYE_SECONDS = 1.0
-"""The time that a server has for its goodbye, once it has accepted the mail."""
+"""The time that a server has for its goodbye, after it has accepted the mail."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class MailAccess:
 
     Args:
         sender: the address and the name that mails come from.
-        own_host: the host of our pages, as which this client greets the server.
+        own_host: the host of our pages; the greeting to the server names it.
     """
 
     host: str
@@ -95,7 +95,7 @@ class MailServer:
     async def _connected(self) -> AsyncIterator[SMTP]:
         """Return a connection that is ready for a mail. Raises NotSent, also for the block.
 
-        The deadline holds for the block, too. The goodbye after it decides nothing.
+        The deadline includes the block. A failure of the goodbye after it is ignored.
         """
         access = self._access
         if self._tls is None and access.tls != "none":
@@ -125,7 +125,7 @@ class MailServer:
         finally:
             transport = cast("asyncio.Transport | None", server.transport)
             if transport is not None:
-                transport.abort()  # to close is to wait for a server that may hang
+                transport.abort()  # closing would wait for a server that may hang
             server.close()
 
 

@@ -1,4 +1,4 @@
-"""The texts of mails. Each says what happened, why, and on which page to go on.
+"""The texts of mails. Each says what happened, why, and which page to open next.
 
 Invariant: a subject is one line, whatever names are in it. `mail_server` makes the headers of a mail.
 """
@@ -20,8 +20,8 @@ Say = Callable[[Words], str]
 
 
 class Mail(NamedTuple):
-    """A mail. All attempts at it have the same `key`, from which its Message-ID is made. `unsubscribe_url`
-    ends all mails to the user."""
+    """A mail. All attempts at it have the same `key`, which its Message-ID contains. `unsubscribe_url` is the
+    page that turns off all mails to the user."""
 
     to: str
     subject: str
@@ -81,7 +81,7 @@ def mail_to(
 
 
 def language_for(user: UserRow) -> Language:
-    """Return the language of the page on which the user chose mails, else that of the account."""
+    """Return the language of the page on which the user turned mails on, or else that of the account."""
     chosen = user.mail.language if user.mail is not None else None
     account = language_of(user.profile.locale or "") if user.profile is not None else None
     return chosen or account or DEFAULT_LANGUAGE

@@ -28,7 +28,7 @@ class Deployment:
     name: str
     """The name of the platform."""
     contact: str | None
-    """The way to reach its owner: the URL of a page, or `mailto:`."""
+    """The contact of its owner: the URL of a page, or `mailto:`."""
     stats: Window
     voters: Window
     failures: Window

@@ -1,7 +1,7 @@
-"""Charts of bars, drawn by the server. Invariant: a count above none has a bar, and no bar leaves its chart.
+"""Bar charts, drawn by the server. Invariant: each count above 0 has a bar, and no bar leaves its chart.
 
-A chart is as wide as it has bars, and `HEIGHT` high, in units of its own: the page stretches it. Its axis
-begins at 0 and has at most five lines, at round numbers. A chart without a count keeps its axis.
+In its own units, a chart is one unit wide for each bar and `HEIGHT` high; the page stretches it. Its axis
+begins at 0 and has at most five lines, at round numbers. A chart without a count has its axis, too.
 """
 
 from collections.abc import Iterable, Sequence
@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 HEIGHT = 100
 WIDTH, PAIRED = 0.72, 0.36
-"""The width of a bar that stands alone, and of one beside that of the time before."""
+"""The width of a single bar, and of one beside the bar of the period before."""
 MOST_STEPS = 4
 LEAST_HEIGHT = 1.0
 
 
 class Bar(NamedTuple):
-    """A bar of a chart, and what it stands for. `before` is the amount of the same time a period earlier."""
+    """A bar of a chart, with its name and count. `before` is the count one period earlier."""
 
     x: float
     y: float
@@ -32,7 +32,7 @@ class Chart(NamedTuple):
 
     Args:
         ticks: the numbers of the axis, the greatest first.
-        has_before: true if each bar stands beside one of the period before.
+        has_before: true if each bar is beside the bar of the period before.
     """
 
     bars: tuple[Bar, ...]
@@ -45,7 +45,7 @@ class Chart(NamedTuple):
 
     @property
     def best(self) -> Bar:
-        """The bar of the greatest count: the last one of several."""
+        """The last bar with the greatest count."""
         return max(reversed(self.bars), key=lambda bar: bar.amount)
 
     @property

@@ -1,4 +1,4 @@
-"""The page before a post, which asks a question, and the secret that the page after it shows.
+"""The question that a page asks before a post, and the secret that a page shows after one.
 
 Invariants: a question changes nothing, and says what will change. A secret is shown by the answer to the form
 that made it, so it is in no address, and no second request gets it.

@@ -30,7 +30,7 @@ from web.markdown import Markdown
 
 @dataclass(frozen=True)
 class OwnerTexts:
-    """The texts of the owner in Markdown, for pages of ours. One that is None is elsewhere, or nowhere."""
+    """The owner's texts in Markdown, for our pages. None for a text that is elsewhere or missing."""
 
     markdown: Markdown
     terms: str | None = None

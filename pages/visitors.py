@@ -67,7 +67,7 @@ class Person(Struct, frozen=True):
 
     @property
     def news(self) -> int:
-        """The number at the bell in the header: all that the page of notices marks as new."""
+        """The number at the bell in the header: the notices that their page marks as new."""
         return self.reminders + self.notices
 
 
@@ -106,7 +106,7 @@ class Face(NamedTuple):
 
 
 def faces_of(state: State, cdn_url: str, user_ids: Iterable[str]) -> Mapping[str, Face]:
-    """Return the faces of those of the users who have signed in here.
+    """Return the faces of the users who have signed in here.
 
     Args:
         cdn_url: the address of the chat platform's pictures.
@@ -118,7 +118,7 @@ def faces_of(state: State, cdn_url: str, user_ids: Iterable[str]) -> Mapping[str
 
 
 def names_of(state: State, user_ids: Iterable[str]) -> Mapping[str, str]:
-    """Return the names of those of the users who have signed in here."""
+    """Return the names of the users who have signed in here."""
     return {user_id: profile.shown_name for user_id, profile in _profiles(state, user_ids)}
 
 
@@ -277,7 +277,7 @@ def origin(url: str) -> str:
 
 
 def _look(cookie: Cookie, headers: Mapping[str, str]) -> str | None:
-    """Return the look that the visitor chose here; None to follow the system."""
+    """Return the theme that the visitor chose here; None to follow the system."""
     chosen = cookie.value(headers)
     return chosen if chosen in LOOKS else None
 

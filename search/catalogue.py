@@ -34,7 +34,7 @@ CHANGING = (
 _DAILY = FREQUENT - {ev.VoteCast}
 Keys = Sequence["IndexKey"]
 Moved = Callable[[str, Keys, Keys], None]
-"""Called with a ref, the keys that it was under, and those that it is under now."""
+"""Called with a ref, its old keys, and its new keys."""
 
 
 class IndexKey(msgspec.Struct, frozen=True, gc=False):

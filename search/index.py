@@ -115,7 +115,7 @@ class SearchIndex:
         return self._by_votes(sorts, month)[:most]
 
     async def similar(self, row: Listing, most: int, month: int, asker: str) -> list[str]:
-        """Return the public listings that share most with a listing. Raises SearchUnavailable."""
+        """Return the public listings most similar to a listing. Raises SearchUnavailable."""
         entry, kind = findable_of(row), kind_of(row.ref).plural
         if entry is None:
             return []

@@ -20,8 +20,8 @@ Listings with equal sort keys are in the order of their ids. The order by votes 
 month in which it was made, unless it names a month of its own. Such an order has the listings with votes in
 that month alone.
 
-The trending order compares the votes of the last 7 days with those of the 21 days before. It has the listings
-that grow alone; with few votes nothing is a trend.
+The trending order compares the votes of the last 7 days with those of the 21 days before. It has only the
+listings whose votes grow, and that have enough votes.
 """
 
 import heapq
@@ -44,7 +44,7 @@ from search.paging import ListPage, page_of
 
 Sort = Literal["month", "votes", "newest", "name", "trending"]
 SORTS: tuple[Sort, ...] = ("month", "votes", "newest", "name")
-"""The orders of lists. What is trending is a list of its own."""
+"""The orders of lists. `trending` leaves listings out, so it is a list of its own."""
 FRESH_SECONDS = 5
 """The age from which an order is made again. `list_keeper.py` may wait longer, to spare the loop."""
 STALE_SECONDS = 60
@@ -53,8 +53,8 @@ SLOW = 120
 """The orders of past months and the trending one may be so many times as old: they hardly change."""
 RECENT_DAYS, DAYS_BEFORE = 7, 21
 LEAST_RECENT, EXPECTED = 25, 25
-"""The votes in the recent days without which there is no trend, and the votes that are added to both sides of
-the comparison, so that a few votes more after none are not the greatest growth of all."""
+"""The minimum of votes in the recent days, and the votes that are added to both sides of the comparison, so
+that a few votes after none are not the greatest growth."""
 LEAST_GROWTH = 1.2
 KEPT_SECONDS = 600
 """The time for which a snapshot stays after the last page of it."""
@@ -231,7 +231,7 @@ class ListOrders:
         self.places = 0
 
     def moved(self, ref: str, before: Keys, now: Keys) -> None:
-        """Count a listing that came under index keys, or left them."""
+        """Count a listing that was added to index keys, or removed from them."""
         changed = {*before} ^ {*now}
         combined = [key for key in self._combined if not changed.isdisjoint(key.parts)]
         for key in (*changed, *combined):
@@ -395,7 +395,7 @@ def trend_periods(day: int) -> tuple[range, range]:
 
 
 def trend(recent: int, before: int) -> int:
-    """Return the growth of the votes of recent days, in thousandths; 0 for one that is no trend."""
+    """Return the growth of the votes of recent days, in thousandths; 0 if it is no trend."""
     expected = before * RECENT_DAYS / DAYS_BEFORE
     growth = (recent + EXPECTED) / (expected + EXPECTED)
     return round(growth * 1_000) if recent >= LEAST_RECENT and growth >= LEAST_GROWTH else 0

@@ -1,15 +1,15 @@
-"""The expressions of a search, those of the best matches first. Pure: `search_table.py` runs them.
+"""The FTS5 expressions of a search, the best matches first. Pure: `search_table.py` runs them.
 
     all words    the same name, names that begin so, then all words: in the name; in the name, the tags and
                  the short description (the *near* words); anywhere
     any word     of several words all but one, then all but two, ...: near words first, then anywhere
-    near misses  words of the near ones that are an edit or two away, in place of those that were typed
+    near misses  near words that are one or two edits away, in place of the typed ones
 
 A word also stands for its plural, and for the categories whose names have it, in any language of the site. A
 word that names the kind, such as "bot" in a search for bots, does not count beside others.
 
-Marked words of the table have a first character of their own, which nobody can type: characters for private
-use separate words.
+Marked words of the table begin with a private-use character. Nobody can type one into a search: there, such
+characters separate words.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -53,8 +53,8 @@ def kind_names(kind: Kind, translated: Translated) -> KindNames:
 class Query(NamedTuple):
     """A text that is searched for.
 
-    `whole` are the names that the whole text may be. `within` is the end of each expression: marked words
-    that every match has, such as that of a category.
+    `whole` has the names that equal the whole text. `within` ends each expression: the marked words that
+    every match has, such as that of a category.
     """
 
     terms: Sequence[Term]
@@ -76,19 +76,19 @@ class Query(NamedTuple):
         return self._inside(self._all(self.terms, ANYWHERE, shortest=TEXT))
 
     def any_word(self) -> Iterator[str]:
-        """Yield the expressions for some of several words."""
+        """Yield the expressions for some of the words."""
         for size in range(len(self.terms) - 1, 0, -1):
             for where in (IN_NEAR, ANYWHERE):
                 some = (self._all(each, where, self._shortest) for each in combinations(self.terms, size))
                 yield self._inside(" OR ".join(f"({each})" for each in some))
 
     def near_misses(self) -> Iterator[str]:
-        """Yield the expressions for all words, or those that may have been meant."""
+        """Yield the expressions for all words of a query that has similar words in place of typed ones."""
         for where in (IN_NEAR, ANYWHERE):
             yield self._inside(self._all(self.terms, where, shortest=TEXT))
 
     def names_alone(self) -> Iterator[str]:
-        """Yield the expressions for names that begin so, or have a word that does."""
+        """Yield the expressions for names that begin with the text, or that have such a word."""
         yield self._inside(" OR ".join(f"{name} *" for name in self.whole))
         yield self._inside(self._all(self.terms, IN_NAME, shortest=1))
 
@@ -104,11 +104,11 @@ class Query(NamedTuple):
         return f"({expression}){self.within}" if self.within else expression
 
     def _all(self, wanted: Iterable[Term], where: Sequence[str], shortest: int) -> str:
-        """Return the expression for all terms. A word has no quote in it, so that nothing of it is syntax."""
+        """Return the expression for all terms. A word has no quote, so none of it is syntax."""
         return " AND ".join(f"({' OR '.join(self._either(term, where, shortest))})" for term in wanted)
 
     def _either(self, term: Term, where: Sequence[str], shortest: int) -> Iterable[str]:
-        """Yield the expressions of which one is enough for a term."""
+        """Yield the alternatives for a term."""
         first = term.words[0]
         for mark in where:
             if term.begins and (len(first) >= shortest or not first.isascii()):

@@ -14,9 +14,10 @@ entry that changes gets a new row, and no entry points to its old, dead one. `de
 build everything again.
 
 A query goes from the best matches to the worst, and ends when it has enough. Of each sort, the first
-`CANDIDATES` count. So a word that everybody uses costs no more than a rare one. Any word counts if all words
-find less than `ANY_BELOW` listings. A word that no listing has is read as those near to it; other words
-are, too, if less than `NEAR_BELOW` are found. Near words have the same first letter.
+`CANDIDATES` count. So a word that everybody uses costs no more than a rare one. If fewer than `ANY_BELOW`
+listings have all words, listings with some of the words are found, too. A word that no listing has is read as
+the nearest known word. With fewer than `NEAR_BELOW` results, other words also stand for similar ones. A
+similar word has the same first letter.
 
 FTS5 gathers new rows, and writes them when there are enough or when a row has a lower number than the one
 before. So each kind has its own tables, and rows are numbered as they come. A search for a beginning goes
@@ -62,13 +63,14 @@ if TYPE_CHECKING:
 
 CANDIDATES = 250
 ANY_BELOW, NEAR_BELOW = 24, 5
-"""A page of results; and the first ones, which a visitor sees at once."""
+"""The numbers of results below which a search also looks for some of the words, and for near words: a page,
+and the part of it that a visitor sees at once."""
 COUNTED = 1_000
-"""The matches that are counted. Counting takes longer the more there are."""
+"""The number up to which matches are counted, because counting takes time."""
 NEAREST, LOOKED_AT = 4, 5_000
-"""The near words that a word may mean, and the words of the vocabulary that are compared with it."""
+"""The most near words that replace a word, and the most words of the vocabulary that are compared with it."""
 LIKE_WORDS = 24
-"""The words of a listing by which others are found that are like it."""
+"""The number of words of a listing that its similar listings are searched by."""
 TAG_SHARED, WORD_SHARED, CATEGORY_SHARED = 3.0, 1.0, 0.25
 """The weights of what two listings share."""
 _TABLES = """
@@ -122,7 +124,7 @@ class Matches(NamedTuple):
 
 
 def in_english_alone(text: Text) -> Iterable[str]:
-    """Return a text as code has it."""
+    """Return a text as source code contains it."""
     return (text.english,)
 
 
@@ -173,7 +175,7 @@ class SearchTable:
         return search.sorts
 
     def similar(self, entry: Findable, kind: str) -> Mapping[str, float]:
-        """Return the refs that share tags or words with a listing, and how much that is."""
+        """Return the refs that share tags or words with a listing, each with the weight of these."""
         return self._of[kind].similar(entry)
 
     def close(self) -> None:
@@ -379,7 +381,7 @@ def _marked(entry: Findable) -> Iterator[str]:
 
 
 def _of_its_own(entry: Findable, names: Collection[str]) -> Iterator[tuple[str, float]]:
-    """Yield the words of the table by which others are like an entry, with their weights."""
+    """Yield the words that similar entries share with an entry, with their weights."""
     words = dict.fromkeys((*separated(entry.near), *indexed_name(entry.name).split()))
     telling = (word for word in words if word not in SMALL and word not in names)
     yield from ((with_tag(tag), TAG_SHARED) for tag in entry.tags)

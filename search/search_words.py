@@ -24,9 +24,9 @@ FEW = 3
 """A last word that is shorter, or that follows as many words, must be whole in a text: a search for all words
 that begin so takes too long."""
 SHORTEST_PLURAL = 4
-"""The letters from which a word also means itself with an s, or without one."""
+"""The number of letters from which a word also stands for its form with or without a final s."""
 SHORTEST_NEAR, TWO_EDITS_FROM = 4, 7
-"""The letters from which a word may be misspelled: with one edit, and with two."""
+"""The numbers of letters from which a word may have one wrong letter, and two."""
 _SMALL = """
     a an and are can for from how i in is it me my of on or our that the this to which who with you your
     das dem den der des die ein eine fur ich im mit und von zu zum
@@ -37,7 +37,7 @@ _SMALL = """
     в для и на по с что
 """
 SMALL = frozenset(_SMALL.split())
-"""The articles, prepositions and the like of the languages of the site: they tell nothing of a listing."""
+"""The small words of the site's languages, such as articles: they say nothing about a listing."""
 
 _ACCENTS = re.compile("[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]")
 _SPACELESS = (
@@ -154,7 +154,7 @@ def forms(word: str) -> tuple[str, ...]:
 
 
 def edits_allowed(word: str) -> int:
-    """Return how many edits may lie between a word and the one that was meant."""
+    """Return the most edits between a word and the word that it may mean."""
     if len(word) < SHORTEST_NEAR or _RUN.search(word):
         return 0
     return 2 if len(word) >= TWO_EDITS_FROM else 1

@@ -1,7 +1,7 @@
-"""The listings that are like another one: those that share most of its tags and words.
+"""Similar listings: those that share most tags and words with a listing.
 
-Invariant: a page waits for the index only if nobody has asked about its listing for a while. What was found
-is kept for `KEPT_SECONDS`, of the `MOST_KEPT` listings asked for most recently.
+Invariant: a page waits for the index only if nobody has asked about its listing for a while. Answers are kept
+for `KEPT_SECONDS`, for the `MOST_KEPT` listings asked about most recently.
 """
 
 from collections import OrderedDict
@@ -29,7 +29,7 @@ class SimilarListings:
         """Refs with the monotonic time at which they were found, the least recently asked for first."""
 
     async def of(self, row: Listing, most: int, month: int, asker: str) -> Sequence[str]:
-        """Return the refs that are most like a public listing; none while the index cannot answer."""
+        """Return the refs most similar to a public listing; none while the index cannot answer."""
         kept, now_ns = self._kept.get(row.ref), self._clock.monotonic_ns()
         if kept is None or now_ns - kept[1] >= KEPT_SECONDS * 1_000_000_000:
             try:

@@ -1,7 +1,7 @@
-"""The values of the section `site`. Invariant: a file that it names was read and checked, once.
+"""The values of the section `site`. Invariant: each file that it names was read and checked once.
 
 A path is relative to the folder in which the gateway starts. The bytes of a logo and the texts of pages are
-foreign input: `grammars/logos.py` says what a logo may have, and `web/markdown.py` what a page shows.
+untrusted: `grammars/logos.py` checks a logo, and `web/markdown.py` cleans a text.
 """
 
 import re

@@ -236,7 +236,7 @@ PlatformId = Annotated[
 Tags = Annotated[
     tuple[Annotated[str, AfterValidator(tag_of), line(MOST_CHARACTERS)], ...], BeforeValidator(split)
 ]
-"""Tags as listings have them, in whatever spelling they are given."""
+"""Tags in any spelling. They are kept in the spelling that listings use."""
 PlatformIds = Annotated[tuple[PlatformId, ...], BeforeValidator(split)]
 NodeName = Annotated[
     str,

@@ -1,5 +1,5 @@
-"""The face of the platform, as its owner sets it. Invariant: pages, messages and documents name the platform
-by this alone."""
+"""The name, colour, logo and links of the platform, as its owner sets them. Invariant: pages, messages and
+documents take the name of the platform only from here."""
 
 from typing import NamedTuple
 
@@ -10,36 +10,36 @@ from grammars.colours import read_colour, written
 from languages.language_names import LANGUAGES, Language
 
 PROGRAM = "Votegate"
-"""The name of this program, and of a platform that has no name of its own."""
+"""The name of this program, and of a platform without its own name."""
 DEFAULT_ACCENT = "#3b5bdb"
 """The accent of `static/site.css`."""
 
 
 def fill_of(accent: str) -> str:
-    """Return the colour of buttons in the light theme, on which white is readable."""
+    """Return the colour of buttons in the light theme. White text is readable on it."""
     return written(colour_of("fill", "light", read_colour(accent)))
 
 
 class FooterLink(NamedTuple):
-    """A link of the owner's in the footer."""
+    """A link of the owner in the footer."""
 
     text: str
     url: str
 
 
 class Brand(Struct, frozen=True):
-    """The name of the platform and what stands around its pages. An address is empty if there is none.
+    """The name of the platform, and the parts that all pages share. A missing address is empty.
 
     Args:
-        fill: the colour of buttons in the light theme, for pictures.
+        fill: the colour of buttons in the light theme; pictures use it.
         style: the address of the stylesheet with the owner's accent.
-        logo: the address of the owner's logo. Without one, pages draw the mark of the program.
-        icon: the address of a picture for the browser's tab, in place of the mark in its usual colour.
+        logo: the address of the owner's logo. Without it, pages draw the logo of Votegate.
+        icon: the address of a picture for the browser's tab. Without it, the tab shows the logo of Votegate.
         contact: the address of a page, or `mailto:`.
-        terms: the address of the terms; they are a page of ours or of another site.
+        terms: the address of the terms: a page of ours or of another site.
         privacy: the address of the privacy notice.
-        languages: the languages of the pages. The first one is for visitors who ask for none of them.
-        is_powered_by: true if the pages name the program.
+        languages: the languages of the pages. The first one is the default.
+        is_powered_by: true if the footer says "Powered by Votegate".
     """
 
     name: str = PROGRAM

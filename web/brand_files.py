@@ -1,8 +1,7 @@
 """The files of a brand: its stylesheet, its logo, its icons, and the web manifest.
 
-The addresses of the stylesheet and of the logo have the digests of their files (static_files.py). Browsers
-ask for icons at fixed addresses, so those are kept for a day. They are drawn once, in a thread, when the
-first browser asks.
+The addresses of the stylesheet and of the logo have the digests of their files (static_files.py). Icons have
+fixed addresses, so browsers keep them for a day. They are drawn once, in a thread, at the first request.
 """
 
 from collections.abc import Mapping
@@ -29,7 +28,7 @@ KEPT_A_DAY = {"cache-control": "public, max-age=86400", "x-content-type-options"
 
 
 def accent_style(accent: str | None) -> str:
-    """Return the style that changes the accent of `site.css`."""
+    """Return the stylesheet that replaces the accent of `site.css`."""
     return f":root {{ --accent: {accent}; }}\n" if accent is not None else ""
 
 
@@ -73,12 +72,12 @@ class BrandFiles:
         return address_of(name, self.static[name])
 
     def _mark(self) -> Logo:
-        """Return the mark of the program in the owner's colour. Blocking."""
+        """Return the logo of Votegate in the owner's colour. Blocking."""
         drawn = (FOLDER / MARK).read_text("utf-8").replace(DEFAULT_ACCENT, self._fill)
         return read_logo(drawn.encode())
 
     def _made(self) -> Mapping[str, _Served]:
-        """Make what has a fixed address. Blocking."""
+        """Make the files with fixed addresses. Blocking."""
         icons = logo_icons(self._logo or self._mark())
         large = {LARGE_ICON.format(side=side): _Served(png, "image/png") for side, png in icons.large.items()}
         return {

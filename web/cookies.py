@@ -40,9 +40,9 @@ SIGN_IN_SECONDS = 600
 NOTICE_SECONDS = 60
 """The time in which a page may still show the notice of an action."""
 PREFERENCE_SECONDS = 31_536_000
-"""The time for which a browser keeps the choice of a look or a language: a year."""
+"""The time for which a browser keeps the choice of a theme or a language: a year."""
 LOOKS = ("light", "dark")
-"""The looks of pages. Without a choice, a page follows the system."""
+"""The themes of pages. Without a choice, a page follows the system."""
 _LOCAL = ("localhost", "127.0.0.1", "[::1]")
 
 

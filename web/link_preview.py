@@ -3,7 +3,7 @@
 Invariant: no step of a drawing holds the interpreter's lock for more than some milliseconds, and the event
 loop never waits for a drawing.
 
-A thread draws. Pillow's own PNG encoder would hold the lock until the picture is packed, about 20 ms; zlib
+A thread draws. Pillow's own PNG encoder would hold the lock for the whole compression, about 20 ms; zlib
 releases it. The fonts are DejaVu's: Latin, Greek, Cyrillic, Arabic and Hebrew. A name in another script is
 drawn with a font of the system that has its letters; if there is none, those letters are left out.
 """
@@ -31,17 +31,17 @@ FONTS = Path(__file__).parent / "fonts"
 BOLD, REGULAR = "DejaVuSans-Bold.ttf", "DejaVuSans.ttf"
 SYSTEM_FONTS = Path("/usr/share/fonts")
 OTHER_SCRIPTS = ("NotoSansCJK-Bold.ttc", "NotoSansJP-Bold.otf", "wqy-zenhei.ttc", "DroidSansFallbackFull.ttf")
-"""Files of fonts for further scripts, as Debian's packages name them."""
+"""Font files for other scripts, by their names in Debian's packages."""
 MARGIN, BANNER = 72, 230
 ROOM = WIDTH - 2 * MARGIN
 LINE = 1.3
 """The height of a line, in sizes of its letters."""
 LONGEST = 200
-"""The characters of a text that are looked at."""
+"""The number of characters of a text that are used."""
 ICON, CORNER, FRAME = 176, 42, 8
 NAME_SIZE, TEXT_SIZE, SMALL_SIZE = 68, 36, 30
 LEAST_SIZE = 40
-"""The size of the name's letters at least. A longer name is cut."""
+"""The smallest size of the name's letters. A name that is still too long is cut."""
 INK, DIM, PAPER = (23, 27, 41), (88, 95, 116), (255, 255, 255)
 KEPT = 200
 """The pictures in memory, of about 30 KB each."""
@@ -51,7 +51,7 @@ _PNG = b"\x89PNG\r\n\x1a\n"
 
 
 class LinkPreview(NamedTuple):
-    """The words of a picture. `foot` is the name of the platform and the kind."""
+    """The texts of a picture. `foot` has the name of the platform and the kind."""
 
     listing_id: str
     name: str
@@ -132,7 +132,7 @@ def _chunk(name: bytes, content: bytes) -> bytes:
 
 @cache
 def _banner(hue: int, pattern: int) -> Any:
-    """Return a banner: a gradient across, and stripes or dots over it."""
+    """Return a banner: a gradient with stripes or dots over it."""
     from PIL import Image, ImageDraw
 
     across = Image.new("RGB", (3, 1))
@@ -164,7 +164,7 @@ def _letter(draw: "ImageDraw", name: str, top: int) -> None:
 
 
 class _Words(NamedTuple):
-    """A text with the font that has most of its letters. Letters that the font lacks are left out."""
+    """A text, with the font that has most of its letters. Letters that the font lacks are left out."""
 
     text: str
     file: Path
@@ -212,7 +212,7 @@ def _files(own: str) -> tuple[Path, ...]:
 
 @cache
 def _rounded(size: int, corner: int) -> Any:
-    """Return the mask of a square with round corners, which is drawn larger for smooth edges."""
+    """Return the mask of a square with round corners. It is drawn larger first, for smooth edges."""
     from PIL import Image, ImageDraw
 
     mask = Image.new("L", (size * 4, size * 4))
@@ -222,7 +222,7 @@ def _rounded(size: int, corner: int) -> Any:
 
 @lru_cache(4_096)
 def _draws(file: Path, letter: str) -> bool:
-    """Return true if the font has the letter: it draws another picture than for a letter that it lacks."""
+    """Return true if the font has the letter: it does not draw the sign for a missing letter."""
     mask, lacking = (_font(file, 24).getmask(each) for each in (letter, "\U000fffff"))
     return mask.size != lacking.size or bytes(mask) != bytes(lacking)
 
@@ -235,7 +235,7 @@ def _font(file: Path, size: int) -> Any:
 
 
 def _tone(hue: int, light: float) -> Rgb:
-    """Return a colour of a tone. The hues are those of `static/site.css`."""
+    """Return a colour of a tone, with the hues of `static/site.css`."""
     return on_screen(Oklch(light, 0.13, radians(HUE_DEGREES[hue])))
 
 

@@ -1,8 +1,8 @@
 """The icons of a site, drawn from its logo: PNG pictures, and `favicon.ico`.
 
-resvg draws them. It holds the interpreter meanwhile: 11 ms for the largest icon of our mark, and longer for a
-logo of many layers. So an owner's logo is drawn at the start, before anybody waits (gateway/branding.py). A
-logo has passed `grammars/logos.py`, so it loads no file and no font.
+resvg draws them, and holds the interpreter's lock meanwhile: 11 ms for the largest icon of Votegate's logo,
+and longer for a logo with many layers. So an owner's logo is drawn at the start, before the first request
+(gateway/branding.py). A logo has passed `grammars/logos.py`, so it loads no file and no font.
 """
 
 import struct
@@ -18,7 +18,7 @@ TOUCH_SIDE = 180
 LARGE_SIDES = (192, 512)
 """The sides of the icons that a web manifest needs, in pixels."""
 TOUCH_MARGIN = 0.1
-"""The part of a side that is left free on a touch icon, whose corners a phone cuts off."""
+"""The free margin of a touch icon, as a part of its side. Phones cut off its corners."""
 
 
 class LogoIcons(NamedTuple):
@@ -26,7 +26,7 @@ class LogoIcons(NamedTuple):
 
     Args:
         ico: `favicon.ico`.
-        touch: the touch icon. It has a white ground, because phones draw a transparent one black.
+        touch: the touch icon. Its background is white, because phones show a transparent one as black.
         large: the PNG of each of `LARGE_SIDES`.
     """
 
@@ -37,7 +37,7 @@ class LogoIcons(NamedTuple):
 
 @cache
 def logo_icons(logo: Logo) -> LogoIcons:
-    """Draw the icons of a logo, once in a process."""
+    """Draw the icons of a logo. A process draws each logo once."""
     return LogoIcons(
         _ico({side: _png(logo, side) for side in ICO_SIDES}),
         _png(logo, TOUCH_SIDE, margin=TOUCH_MARGIN, ground='<rect width="100%" height="100%" fill="#fff"/>'),
@@ -63,7 +63,7 @@ _IS_ICON, _PLANES, _BITS = 1, 1, 32
 
 
 def _ico(pictures: Mapping[int, bytes]) -> bytes:
-    """Return pictures in one file, each a PNG, as every browser of today reads it."""
+    """Return PNG pictures in one ICO file, which all current browsers read."""
     at = _ICO_HEAD.size + _ICO_ENTRY.size * len(pictures)
     parts = [_ICO_HEAD.pack(0, _IS_ICON, len(pictures))]
     for side, picture in pictures.items():

@@ -120,14 +120,14 @@ TAGS = frozenset(
 ATTRIBUTES = {"a": {"href"}, "ol": {"start"}}
 ALIGNMENTS = {"align": {"left", "center", "right"}}
 LEFT_TO_RIGHT = {"dir": {"ltr"}}
-"""Code is not mirrored in a text that is written from right to left."""
+"""In a right-to-left text, code stays left to right."""
 SCHEMES = frozenset({"https", "mailto"})
 REL = "nofollow ugc noopener"
 PAGE_LEVEL, LEAST_LEVEL = 1, 6
 """The level of the page's heading above the text, whose first one is an h2; and the last level of HTML."""
 
 LONGEST_CHARACTER = 8
-"""The HTML of a text, for each of its characters. One of an honest text becomes at most six: `&quot;`."""
+"""The most HTML for each character of a text. Without bad intent it is at most six: `&quot;`."""
 MOST_DEPTH = 24
 MOST_CELLS = 8_192
 """The lines of a text, times the columns of its widest line."""

@@ -104,7 +104,7 @@ def page_headers(
             "cross-origin-resource-policy": "same-origin",
             "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
             "cache-control": "no-store",
-            "vary": ", ".join(("Cookie", "HX-Request", *varies)),
+            "vary": ", ".join(("Accept-Encoding", "Cookie", "HX-Request", *varies)),
         }
     )
 

@@ -1,7 +1,6 @@
 """The tone of a listing: a hue and a pattern by its id, for banners and letters. They never colour text.
 
-Invariant: an id always has the same tone, at every node and after every start. `static/site.css` has the
-classes.
+Invariant: an id has the same tone at every node and after every start. `static/site.css` has the classes.
 """
 
 from functools import lru_cache

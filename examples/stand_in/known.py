@@ -255,7 +255,7 @@ class Platform:
     offered: dict[str, str] = field(
         default_factory=lambda: {user_id: name_of(each) for user_id, each in USERS.items()}
     )
-    """The users whom the page of a sign-in offers, and how it calls them."""
+    """The users that the sign-in page offers, with their names there."""
     shapes: dict[str, str] = field(default_factory=dict)
     """The shapes in drawn pictures, by their hashes."""
     applications: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -294,8 +294,8 @@ class Platform:
             self.applications[each["id"]] = shown
 
     def learn(self, told: dict[str, Any]) -> None:
-        """Know more users, applications, servers and invites, as `--known` tells them. `offered` replaces the
-        users whom a sign-in offers. What is not said about one of them is as in the others."""
+        """Add users, applications, servers and invites from the file of `--known`. `offered` replaces the
+        users that a sign-in offers. A fact that the file leaves out is as in the built-in ones."""
         for each in told["users"]:
             self.users[each["id"]] = {**user(0, each["username"], None), **each}
         for each in told["applications"]:

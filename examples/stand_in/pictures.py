@@ -1,7 +1,7 @@
 """Drawn pictures for users, applications and servers.
 
-They are SVG, although their addresses end with `.png` as those of the platform do. A browser goes by the
-type, and a drawing is sharp at every size.
+They are SVG, although their addresses end with `.png`, as those of the platform do. A browser reads the
+content type, and an SVG is sharp at every size.
 """
 
 import hashlib

@@ -1,7 +1,7 @@
-"""The choice to get e-mails, and the page that a mail leads to for turning them off.
+"""The choice of e-mails, and the page that turns them off, which each mail links to.
 
-/me/mail       keeps the topics; the chat platform tells the address at a sign-in, which follows at once
-/unsubscribe   turns mails off without a sign-in, for the holder of a link in a mail
+/me/mail       keeps the topics, then leads to a sign-in, where the chat platform gives the address
+/unsubscribe   turns mails off without a sign-in, for everybody who has the link of a mail
 
 Invariant: a GET changes nothing, so a program that follows links turns nothing off. A mail program with a
 button of its own posts to the same address (RFC 8058).
@@ -23,11 +23,11 @@ from web.pages import NO_INDEX
 
 NOTICES, MAIL, UNSUBSCRIBE = "/me/notices", "/me/mail", "/unsubscribe"
 UNSUBSCRIBE_SECONDS = 366 * 86_400
-"""The age up to which the link in a mail works."""
+"""The time for which the link in a mail works."""
 
 
 def unsubscribe_seal(secret: bytes, random: Callable[[int], bytes]) -> ValueSeal[str]:
-    """Return the seal of the id of a user in a link that turns mails off."""
+    """Return the seal of the user id in a link that turns mails off."""
     return ValueSeal(str, secret, b"votegate unsubscribe link", UNSUBSCRIBE_SECONDS, random)
 
 
@@ -65,7 +65,7 @@ def ask(page: PageCall) -> Shown[None]:
 
 
 async def unsubscribe(page: PageCall, _: object) -> Shown[None]:
-    """Turn all mails to the user of the link off. It is no redirect: mail programs do not follow one."""
+    """Turn off all mails to the user of the link. No redirect, because mail programs do not follow one."""
     user_id, call = _user_id(page), page.call
     if user_id is None:
         return ask(page)
@@ -77,7 +77,7 @@ async def unsubscribe(page: PageCall, _: object) -> Shown[None]:
 
 
 def _user_id(page: PageCall) -> str | None:
-    """Return the user of the link; None for one that is too old, or that we did not make."""
+    """Return the user of the link; None for a link that is too old or not ours."""
     token = page.visit.request.query.get("user")
     return page.site.accounts.unsubscribing.opened(token, page.call.now_ms)
 

@@ -1,6 +1,6 @@
-"""The choices at the bottom of each page: a look and a language.
+"""The choices at the bottom of each page: a theme and a language.
 
-Invariant: a cookie keeps each, so it needs no account, and stays at a sign-in.
+Invariant: a cookie keeps each choice, so it needs no account, and a sign-in does not change it.
 """
 
 from urllib.parse import parse_qs, quote, urlsplit
@@ -15,11 +15,11 @@ from web.other_sites import way_back
 from web.pages import see_other
 
 CHOICES = ("auto", *LOOKS)
-"""The looks that a visitor can choose. The first one follows the system, and needs no cookie."""
+"""The themes that a visitor can choose. The first one follows the system, and needs no cookie."""
 
 
 def choose(page: PageCall, _: object) -> Reply:
-    """Keep the choices, and lead back to their page. Raises Refusal."""
+    """Keep the choices, and redirect back to the page. Raises Refusal."""
     form, cookies = page.visit.form(), page.site.accounts.cookies
     language, look = named(form.text("language")), form.text("look")
     if language is None or language not in page.site.brand.languages or look not in CHOICES:
@@ -29,7 +29,7 @@ def choose(page: PageCall, _: object) -> Reply:
 
 
 def _back(to: str) -> str:
-    """Return the page to which a choice leads back: a page of ours or the sign-in, but not its callback."""
+    """Return the page to go back to: a page of ours or the sign-in, but not the callback."""
     parts = urlsplit(to)
     if parts.path != SIGN_IN or parts.netloc:
         return way_back(to, HOME)

@@ -1,4 +1,4 @@
-"""The steps of a listing to everything that it can have, and the one that its visitor takes next.
+"""The setup steps of a listing, and the next one for a visitor.
 
 Invariant: a step is offered only to a visitor who has the right to take it.
 """
@@ -14,9 +14,9 @@ from listings.owners import is_proven
 from people.permissions import Right
 
 Gap = Literal["ownership", "key", "webhook", "counts", "support", "invite"]
-"""Something that a listing could have, but has not."""
+"""A part that a listing can have but does not have yet."""
 Next = Literal["denied", "hidden", "suspended", "wait", "done", Gap]
-"""The next step: to fill a gap, or to end a state. With `wait` and `done` there is none."""
+"""The next step: fill a gap, or end a state. `wait` and `done` are no steps for the visitor."""
 
 WHO_FILLS: Mapping[Gap, Right] = {
     "ownership": "prove",
@@ -54,7 +54,7 @@ NEXT_TEXTS: Mapping[Next, Text] = {
     "support": Text("Next: add a support server."),
     "invite": Text("Next: add an invite, so that people can join."),
 }
-"""The next step in a line, for a list of listings."""
+"""The next step as one line, for a list of listings."""
 
 
 class SetupStep(NamedTuple):
@@ -65,7 +65,7 @@ class SetupStep(NamedTuple):
 
 
 def gaps_of(row: Listing) -> tuple[Gap, ...]:
-    """Return what is missing to a listing, the most urgent first."""
+    """Return the gaps of a listing, the most urgent first."""
     is_approved = row.state == "approved"
     return tuple(
         gap
@@ -98,7 +98,7 @@ def next_step(row: Listing, allowed: frozenset[Right]) -> Next | None:
 
 
 def _possible(row: Listing) -> Mapping[Gap, bool]:
-    """Return what a listing of this kind can have, and true for what it has."""
+    """Return each gap that a listing of this kind can have, and true for the filled ones."""
     kind, profile = kind_of(row.ref), row.latest
     found: tuple[tuple[Gap, bool, bool], ...] = (
         ("ownership", kind.known_as == "application", is_proven(row)),

@@ -1,4 +1,4 @@
-"""The first page of a listing: how it stands, what is next, and its latest numbers.
+"""The first page of a listing: its state, the next step, and its latest numbers.
 
 Here its owner also proves to control the bot: the public description of the application at the platform must
 hold a code that only this deployment can make. The owner of a server has its conditions checked again.
@@ -36,7 +36,7 @@ from search.list_orders import ListOrder
 
 CHART_DAYS = 30
 LATEST_DELIVERIES = 100
-"""The finished deliveries of which the overview says how many arrived."""
+"""The number of finished deliveries that the overview counts."""
 LATEST_ACTS = 6
 
 
@@ -187,7 +187,7 @@ class Arrived(NamedTuple):
 
 
 def _arrived(page: PageCall) -> Arrived | None:
-    """Return that of the webhook; None without one, and before its first delivery ended."""
+    """Return the share for the webhook; None without a webhook or a finished delivery."""
     if page.row.webhook is None:
         return None
     finished = page.call.state.deliveries.finished.get(page.row.ref, ())
@@ -196,7 +196,7 @@ def _arrived(page: PageCall) -> Arrived | None:
 
 
 def _members(row: Listing) -> ServerCheck | None:
-    """Return what the chat platform said of the members of a server."""
+    """Return the members of a server, from the last answer of the chat platform."""
     known = row.eligibility.checks if row.eligibility is not None else ()
     return next((each for each in known if each.name == "members" and each.have is not None), None)
 

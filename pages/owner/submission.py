@@ -3,7 +3,7 @@
     GET /<kind>/new -> the form; of a server, its choice -> GET /<kind>/new?id= -> the form
     POST /<kind>/new -> its overview
 
-The form of an application has a button that asks the platform about its id before the rest is written.
+The form of an application has a button that looks its id up at the platform before the rest is filled in.
 
 A `_Way` says what comes before the profile. It depends on the object of the chat platform that a listing
 stands for. The form has the fields of the profile, the id if it is given, and co-owners if there can be any.
@@ -209,7 +209,7 @@ def _is_same(kind: Kind, row: Listing, form: ListingSubmission) -> bool:
 
 
 async def begin_application(page: PageCall) -> Shown[None]:
-    """Show the form: an empty one, or what the platform says of the application that the query names."""
+    """Show the form: empty, or with the platform's facts about the application in the query."""
     application_id = page.visit.request.query.get("id", "").strip()
     draft = _empty(page, application_id)
     if not application_id:
@@ -232,7 +232,7 @@ async def look_up(page: PageCall, _: None) -> Shown[None]:
 
 
 async def _looked_up(page: PageCall, draft: Mapping[str, Any]) -> Shown[None]:
-    """Return the form with what the platform says of the application. Raises Again and TooManyRequests."""
+    """Return the form with the platform's facts about the application. Raises Again, TooManyRequests."""
     application_id = draft["id"]
     if not is_snowflake(application_id):
         raise Again(errors={"id": plainly("no_snowflake")}, status=400)
@@ -283,7 +283,7 @@ def _why_listed(page: PageCall, application_id: str) -> Text:
 
 
 def _application_form(page: PageCall, values: Mapping[str, Any], **html: Any) -> Shown[None]:
-    """Show the form, with what the platform has said of the application."""
+    """Show the form, with the platform's facts about the application."""
     card = page.site.submissions.applications.card(values["id"])
     return _form(page, values, **{"card": card, "is_away": False, **html})
 
@@ -402,7 +402,7 @@ _WAYS: Mapping[PlatformObject | None, _Way] = {
         ("webhook_url", "webhook_language"),
     ),
 }
-"""The ways by what the platform knows of a kind (`FactsPart`). `submit_<object>.html` is beside the form."""
+"""The ways to submit, by the object at the platform (`FactsPart`). `submit_<object>.html` is in the form."""
 SUBMISSION = Page(
     path="/{kind}/new",
     template="submit",

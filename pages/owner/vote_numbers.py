@@ -47,7 +47,7 @@ async def show(page: PageCall) -> Shown[ListingNumbers]:
 
 
 def _long_chart(counts: ListingNumbers, shown: Range) -> tuple[Chart, int | None]:
-    """Return the chart of a range, and the votes of as long a time before; None if they are not kept."""
+    """Return the chart of a range, and the votes of the same span before it; None if they are not kept."""
     if shown == "months":
         months, earlier = counts.months[-YEAR:], [each.votes for each in counts.months[:-YEAR]]
         chart = chart_of(((each.month, each.votes) for each in months), earlier if any(earlier) else ())

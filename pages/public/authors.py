@@ -1,6 +1,6 @@
-"""The page of an author: the owner of public listings, and all of these.
+"""The page of an author: the owner of listings, with all that are public.
 
-Invariants: a user without a public listing is answered like one who does not exist. Nobody reads who
+Invariants: a user without a public listing gets the same answer as one who does not exist. Nobody reads who
 co-owns a listing. The name and the picture are those of the last sign-in.
 """
 
@@ -17,11 +17,11 @@ from pages.page import AnyPage, Page, PageCall, Shown
 from pages.public.lists import CACHED, PublicCard, cards
 
 MOST_LISTED = 200
-"""The listings of an author that are shown, in the order of their votes of this month."""
+"""The number of listings on the page, in the order of their votes of this month."""
 
 
 class Author(View):
-    """The owner of a listing, as everybody sees one who has signed in."""
+    """The owner of a listing, as everybody sees them after their first sign-in."""
 
     id: UserId
     name: str

@@ -1,6 +1,6 @@
 """The first page, for everybody. Invariant: the page shows its JSON.
 
-For each kind it has the listings with the most votes of the month, those that grow, and the new ones.
+For each kind it has the listings with the most votes of the month, the trending ones, and the new ones.
 """
 
 import secrets
@@ -29,7 +29,7 @@ TOP_CATEGORIES = 8
 
 
 class HomePart(NamedTuple):
-    """A part of the page: the listings of a kind in an order, and the list with all of them."""
+    """A part of the page: the first listings of a kind in an order, and the list of all."""
 
     kind: Kind
     sort: Sort
@@ -76,7 +76,7 @@ def _address(page: PageCall, kind: Kind, sort: Sort) -> str:
 
 
 def _top_categories(page: PageCall, kind: Kind) -> list[tuple[str, Text, str]]:
-    """Return the categories with the most listings: their names, in words, too, and their lists."""
+    """Return the categories with the most listings: their names, also as texts, and their lists."""
     refs_of = page.site.public.catalogue.refs_of
     sizes = {name: len(refs_of(IndexKey(kind.prefix, category=name))) for name in kind.categories}
     best = sorted((name for name in sizes if sizes[name]), key=lambda name: -sizes[name])[:TOP_CATEGORIES]
@@ -84,7 +84,7 @@ def _top_categories(page: PageCall, kind: Kind) -> list[tuple[str, Text, str]]:
 
 
 def to_any(page: PageCall) -> Reply:
-    """Lead to a random listing of the kind; to the list if there is none."""
+    """Redirect to a random listing of the kind, or to the list if there is none."""
     kind = page.call.listing_kind
     refs = page.site.public.catalogue.refs_of(IndexKey(kind.prefix))
     path = f"/{refs[secrets.randbelow(len(refs))]}" if refs else f"/{kind}"

@@ -41,9 +41,9 @@ OF_BADGES = {
 }
 PRIVATE = {"cache-control": "no-store"}
 DAYS = 30
-"""The days whose votes are shown."""
+"""The number of days with votes on the page."""
 SPARK_WIDTH, SPARK_HEIGHT = 100, 28
-"""The size of the line of these days, in units of its own."""
+"""The width and height of the line chart, in its own units."""
 Tab = Literal["about", "commands", "votes"]
 
 
@@ -163,7 +163,7 @@ def listing_view(page: PageCall, row: Listing) -> Mapping[str, Any]:
 
 
 def _joining(page: PageCall, row: Listing) -> Mapping[str, Any]:
-    """Return the address that joins a server, if its invite is valid, and how many people are there."""
+    """Return the link that joins a server, if its invite is valid, and the number of members."""
     known = check_of(row)
     return {
         "invite_url": invite_url(page, row),
@@ -175,7 +175,7 @@ def _joining(page: PageCall, row: Listing) -> Mapping[str, Any]:
 
 def _rank(page: PageCall, row: Listing) -> tuple[int | None, int]:
     """Return the place of a listing by its votes of this month, and the number of listings of its kind. None
-    for a listing without such votes, or that not everybody sees."""
+    for a listing without such votes, or one that is not public."""
     votes = page.call.state.vote_counts.in_month(row.ref, month_of(page.call.now_ms))
     if not votes or not row.is_public:
         return None, 0
@@ -233,7 +233,7 @@ async def _html(page: PageCall, row: Listing, value: Mapping[str, Any], tab: Tab
 
 
 def _tabs(page: PageCall, row: Listing) -> Sequence[tuple[Tab, str]]:
-    """Return the tabs that have something to show, with their addresses; none if there is but one."""
+    """Return the tabs with content and their addresses; none if there is only one."""
     here, found = f"/{row.ref}", list[tuple[Tab, str]]()
     if kind_of(row.ref).pairs(row.profile):
         found.append(("commands", f"{here}/commands"))

@@ -243,7 +243,7 @@ async def _list(page: PageCall, wanted: Wanted, limit: int) -> PublicList:
 
 
 def _offset(after: str | None) -> int:
-    """Return the place of a search from which a page goes on. Raises Invalid."""
+    """Return the place in the results at which a page of a search begins. Raises Invalid."""
     if after is None:
         return 0
     if not _OFFSET.fullmatch(after):
@@ -261,8 +261,8 @@ async def _found(page: PageCall, wanted: Wanted) -> SearchResult:
 
 
 class Choice(NamedTuple):
-    """A condition that a list may have: its name, the number of its listings, and the list with it; or
-    without it, if the list has it now."""
+    """A filter of a list: its name, its number of listings, and the address of the list with the filter; or
+    without it, if it is on."""
 
     name: Text
     size: int

@@ -22,7 +22,7 @@ RSS = "application/rss+xml; charset=utf-8"
 
 
 async def show(page: PageCall) -> Reply:
-    """Return the feed. It is the same for everybody, so its own words are English."""
+    """Return the feed. It is the same for all visitors, so its own texts are English."""
     kind, listings = page.call.listing_kind, page.call.state.listings
     order = ListOrder(IndexKey(kind.prefix), "newest")
     found, _ = await page.site.public.keeper.page(order, None, LISTED)

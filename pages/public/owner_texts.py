@@ -1,4 +1,4 @@
-"""The owner's texts: the terms, and the privacy notice. One that the owner did not give has no page."""
+"""The texts of the site's owner: the terms and the privacy notice. A missing text has no page."""
 
 from languages.refusals import Refusal
 from languages.texts import Text

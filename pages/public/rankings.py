@@ -3,8 +3,7 @@
     /bots/ranking            the present month, by a redirect
     /bots/ranking/2026-11    a month: the present one, or one of those before it that are kept
 
-A listing keeps its votes of the newest `MONTHS_KEPT` months. A month before those, or a later one than the
-present, is not found.
+A listing keeps its votes of the newest `MONTHS_KEPT` months. An older month, or a future one, is not found.
 """
 
 import re
@@ -40,7 +39,7 @@ class RankedListing(View):
 
 
 class PublicRanking(Success):
-    """The first 100 listings of a month, of those with votes in it."""
+    """The 100 listings with the most votes of a month. Listings without votes have no place."""
 
     kind: KindName
     month: Annotated[str, Meta(description="The year and the month (UTC), such as 2026-11.")]
@@ -48,12 +47,12 @@ class PublicRanking(Success):
 
 
 def month_name(month: int) -> str:
-    """Return a month as paths have it."""
+    """Return a month as paths name it."""
     return f"{1970 + month // 12:04}-{month % 12 + 1:02}"
 
 
 def month_named(text: str) -> int | None:
-    """Return the month of a path; None if it is none."""
+    """Return the month that a path names; None if it names none."""
     found = _MONTH.fullmatch(text)
     return (int(found[1]) - 1970) * 12 + int(found[2]) - 1 if found is not None else None
 
@@ -86,7 +85,7 @@ async def show(page: PageCall) -> Shown[PublicRanking]:
 
 
 def to_present(page: PageCall) -> Reply:
-    """Lead to the ranking of the present month."""
+    """Redirect to the ranking of the present month."""
     return see_other(_path(page, month_of(page.call.now_ms)))
 
 

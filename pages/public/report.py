@@ -52,7 +52,7 @@ def _reasons(page: PageCall) -> Mapping[ReportReason, Text]:
 
 
 def _guard(page: PageCall) -> None:
-    """Raise Again for a form without a reason, or without words where the reason says nothing."""
+    """Raise Again for a form without a reason, or without words for the reason "Something else"."""
     _public(page)
     form = page.visit.form()
     if form.text("reason") not in _reasons(page):

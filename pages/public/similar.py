@@ -10,7 +10,7 @@ SIMILAR = 4
 
 
 async def similar_to(page: PageCall, row: Listing) -> tuple[PublicCard, ...]:
-    """Return the listings that are most like a listing; none if not everybody may see it."""
+    """Return the listings most similar to a listing; none if it is not public."""
     if not row.is_public:
         return ()
     asker, month = address_key(page.visit.request.address), month_of(page.call.now_ms)

@@ -40,7 +40,7 @@ def show_index(page: PageCall) -> Reply:
 
 
 def show_pages(page: PageCall) -> Reply:
-    """Return the addresses of the first page and of the lists, by category too."""
+    """Return the addresses of the first page, of the lists, and of the lists by category."""
     paths = ["/"]
     for kind in KINDS:
         paths.append(f"/{kind}")

@@ -27,7 +27,7 @@ def site_things(page: PageCall) -> list[Thing]:
 
 
 def listing_things(page: PageCall, row: Listing, text: str) -> list[Thing]:
-    """Return a listing with its text in lists, and the way to it."""
+    """Return a listing with its short text, and its path from the first page."""
     url, kind = page.site.addresses.public_url, kind_of(row.ref)
     icon = page.site.icons.url(row.ref)
     about: dict[str, Any] = {

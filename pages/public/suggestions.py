@@ -1,8 +1,8 @@
-"""Suggestions for a search while it is typed: names of listings and of categories, as JSON.
+"""Suggestions while a visitor types a search: names of listings and of categories, as JSON.
 
     /bots/suggestions.json?q=mus
 
-Without script nothing asks for it. A search does not need it.
+Only a script asks for them. The search works without them.
 """
 
 from actions.views import KindName, Success, View
@@ -17,7 +17,7 @@ from web.pages import tagged
 
 SUGGESTED = 8
 SHORTEST = 2
-"""The characters without which nothing is suggested."""
+"""The number of characters from which suggestions are made."""
 
 
 class Suggestion(View):
@@ -28,7 +28,7 @@ class Suggestion(View):
 
 
 class Suggestions(Success):
-    """The texts that go on from what is typed: categories, then listings, those with more votes first."""
+    """The names that begin with the typed text: categories, then listings, the most votes first."""
 
     kind: KindName
     q: str

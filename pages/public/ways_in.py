@@ -1,4 +1,4 @@
-"""The ways into a listing for a visitor: the address that adds a bot or joins a server, and its members."""
+"""The links that add a bot or join a server, and the number of members."""
 
 from urllib.parse import urlencode
 
@@ -11,8 +11,8 @@ INVITE_SCOPE = "bot applications.commands"
 
 
 def invite_url(page: PageCall, row: Listing) -> str | None:
-    """Return the chat platform's page that adds a bot to a server, or that joins a server whose invite is
-    valid; None if there is none."""
+    """Return the URL that adds a bot to a server, or that joins a server; None for a server without a valid
+    invite."""
     kind, addresses = kind_of(row.ref), page.site.addresses
     if kind.known_as == "application":
         query = urlencode({"client_id": row.id, "scope": INVITE_SCOPE})
@@ -22,6 +22,6 @@ def invite_url(page: PageCall, row: Listing) -> str | None:
 
 
 def member_count(row: Listing) -> int | None:
-    """Return how many people are on a server, approximately; None if the platform has not said."""
+    """Return the approximate number of members of a server; None if the platform has not said."""
     known = check_of(row)
     return known.members if known is not None else None

@@ -316,7 +316,7 @@ def _decision(
 
 
 def _to_next(notice: str) -> Callable[[PageCall, Any], Answer]:
-    """Lead to the next listing of the moderator's list, or to the list if nothing else is in it."""
+    """Redirect to the next listing of the moderator's list, or to the list if it has no other."""
 
     def then(page: PageCall, _: Any) -> Answer:
         following = next_address(page, page.row)
@@ -332,7 +332,7 @@ def _then(notice: str) -> Callable[[PageCall, Any], Answer]:
 
 
 def _seen_reports(_: PageCall, form: FormPost) -> Mapping[str, Any]:
-    """Read up to which report the moderator has seen them."""
+    """Read the time of the newest report that the moderator has seen."""
     until = form.text("until")
     return {"until": int(until) if until.isascii() and until.isdigit() and len(until) <= 16 else 0}
 

@@ -1,4 +1,4 @@
-"""The lists of moderators: the queue, reported listings, those that one has claimed, and the last decisions.
+"""The lists of moderators: the queue, reported listings, own claims, and the last decisions.
 
 `Ownership` knows all of them in their orders, so no list walks through all listings. The same list stands
 beside a listing under review. Its filters are in the address, and go on to the next listing.
@@ -33,9 +33,9 @@ AGES: Mapping[str, Text] = {
     "3": Text("3 days or more"),
     "7": Text("7 days or more"),
 }
-"""The least ages that a list may be filtered by, in days."""
+"""The minimum ages of the filter, in days."""
 BESIDE, BEFORE = 40, 5
-"""The listings that are shown beside one under review, and how many of them come before it."""
+"""The number of listings shown beside the one under review, and how many of them come before it."""
 Place = tuple[int, str]
 """The place of a listing in a list: the time that orders it (Unix ms), and the ref."""
 
@@ -139,7 +139,7 @@ def _value(
 
 
 def wanted_list(page: PageCall) -> DeskList:
-    """Return the list that the address names; without a filter that does not exist."""
+    """Return the list that the address names. Ignore filters that do not exist."""
     query = page.visit.request.query
     names: tuple[ListName, ...] = get_args(ListName)
     show = next((name for name in names if name == query.get("show")), names[0])

@@ -39,7 +39,7 @@ from web.pages import see_other
 FROM_SIGN_IN, FROM_VOTE = "from=sign-in", "from=vote"
 """The queries of the pages that follow a sign-in for a vote, where the button has the focus, and a vote."""
 MOST_READY, LOOKED_THROUGH = 3, 500
-"""The further listings that the page offers to vote for, and those among which it looks for them."""
+"""The number of other listings that the page offers, and the number that it looks through."""
 
 ProblemKind = Literal[
     "too soon", "quarantined", "too young", "unsaved", "signed out", "unproven", "late proof"

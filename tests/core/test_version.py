@@ -42,4 +42,5 @@ def test_both_versions_and_how_they_relate_are_shown_where_people_look() -> None
     for text in (DOCUMENT["info"]["description"], readme):
         assert VERSIONS in text
         assert f"version {API_VERSION} of the API" in text
-        assert f"Votegate {VERSION} answers" in text
+    assert f"Version {VERSION} of the gateway answers it." in DOCUMENT["info"]["description"]
+    assert f"Votegate {VERSION} answers" in readme

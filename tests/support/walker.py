@@ -28,13 +28,19 @@ class Walk:
         return self.visitor.page
 
     def look(self) -> None:
-        """Note the barriers of the page in both themes, and if it scrolls sideways."""
+        """Note the barriers of the page in both themes, and if it scrolls sideways.
+
+        The window is as high as the page meanwhile, or a bar at its edge would lie over targets for now.
+        """
+        height = self.page.evaluate("document.documentElement.scrollHeight")
+        self.page.set_viewport_size({"width": self.width, "height": max(height, HEIGHTS[self.width])})
         place = urlsplit(self.page.url)
         where = f"{place.path}{'?' * bool(place.query)}{place.query} {self.width}"
         for theme in THEMES:
             # A colour that still moves to the other theme would count as one without contrast.
             self.page.emulate_media(color_scheme=theme, reduced_motion="reduce")
             self.found += [f"{where} {theme}: {each}" for each in self.visitor.barriers()]
+        self.page.set_viewport_size({"width": self.width, "height": HEIGHTS[self.width]})
         if wider := self.visitor.overflow():
             self.found.append(f"{where}: {wider} pixels too wide")
 

@@ -141,6 +141,17 @@ def test_head_is_answered_as_get_without_a_body(visitor: PageVisitor) -> None:
     assert (response.status_code, response.content) == (200, b"")
 
 
+def test_a_page_of_a_stranger_is_packed_and_one_with_a_session_gives_no_secret_away_by_its_size(
+    stranger: PageVisitor, visitor: PageVisitor
+) -> None:
+    plain = stranger.get("/debug/sign-in", **{"Accept-Encoding": "identity"})
+    packed = stranger.get("/debug/sign-in", **{"Accept-Encoding": "br, gzip"})
+    assert (plain.headers.get("Content-Encoding"), packed.headers["Content-Encoding"]) == (None, "gzip")
+    assert packed.text == plain.text  # the client unpacks it
+    assert "Accept-Encoding" in plain.headers["Vary"]
+    assert "Content-Encoding" not in visitor.get("/debug", **{"Accept-Encoding": "gzip"}).headers
+
+
 def test_without_pages_there_is_nothing_at_all(tmp_path: Path) -> None:
     with running(tmp_path / "data", **{"debug.pages": False}) as gateway:
         for path in ("/debug", "/debug/sign-in", "/debug/nothing", "/static/x/site.css"):
