@@ -228,22 +228,22 @@ class Search:
     def _read_as(self) -> tuple[Query, str | None]:
         """Return the query with near words in place of those that no listing has, and its text."""
         query = self._query
-        read = [term if self._is_known(term) else self._with_near_words(term) for term in query.terms]
-        if read == query.terms:
+        meant = [term if self._is_known(term) else self._meant(term) for term in query.terms]
+        if meant == query.terms:
             return query, None
-        meant = [_meant(term) if term.others else term for term in read]
         return query._replace(terms=meant), " ".join(map(written, meant))
+
+    def _meant(self, term: Term) -> Term:
+        """Return the near words of a term that listings have, the nearest first; else the term."""
+        near = (Term((word,), begins=False) for word in self._entries.near_words(written(term)))
+        known = [written(each) for each in near if self._is_known(each)]
+        return Term((known[0],), begins=False, others=(*known[1:],)) if known else term
 
     def _is_known(self, term: Term) -> bool:
         return bool(self._entries.counted(self._query.matching(term), 1))
 
     def _with_near_words(self, term: Term) -> Term:
         return term._replace(others=(*self._entries.near_words(written(term)),))
-
-
-def _meant(term: Term) -> Term:
-    """Return the first of the near words of a term, with the others."""
-    return Term(term.others[:1], begins=False, others=term.others[1:])
 
 
 class _Entries:

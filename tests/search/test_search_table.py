@@ -189,6 +189,7 @@ def test_the_text_with_the_words_that_were_meant_is_told() -> None:
     assert table.find("moderaton bot", "bots", 9).read_as == "moderation"
     assert table.find("moderation", "bots", 9).read_as is None
     assert table.find("economi", "bots", 9).read_as is None, "no listing is of that category"
+    assert table.find("economi moderation", "bots", 9).read_as is None, "nor if another word is found"
 
 
 def test_near_misses_follow_what_has_the_word() -> None:
