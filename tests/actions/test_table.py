@@ -29,7 +29,7 @@ NEEDED: dict[str, tuple[Right | None, bool]] = {
     "note{Thing}": ("review", False),
     "listReported": (None, False),
     "report{Thing}": (None, False),
-    "show{Thing}Reports": ("review", False),
+    "show{Thing}Reports": ("decide", False),
     "settle{Thing}Reports": ("decide", False),
     "issueKey": ("keys", True),
     "listKeys": ("keys", False),
