@@ -256,6 +256,9 @@ def test_a_gateway_refuses_in_one_shape_and_goes_on(
     met = set[int]()
 
     @examples(count)
+    @example(
+        b"GET /healthz HTTP/1.1\r\nHost: g\r\nX: " + b"x" * 20_000 + b"\r\n\r\n", []
+    )  # few others are 431
     @given(streams(), st.lists(st.integers(0, 400), max_size=4))
     def whatever(stream: bytes, places: list[int]) -> None:
         note(repr((stream, places)))
