@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import httptools
 import pytest
-from hypothesis import given, note
+from hypothesis import example, given, note
 from hypothesis import strategies as st
 
 from tests.support.examples import examples
@@ -234,6 +234,9 @@ VALID = [
     STATS + b'Content-Length: 22\r\n\r\n{"server_count": 1200}',
     STATS + b'Transfer-Encoding: chunked\r\n\r\n16\r\n{"server_count": 1200}\r\n0\r\n\r\n',
 ]
+
+
+TOO_LONG = b"GET /healthz HTTP/1.1\r\nHost: g\r\nX: " + b"x" * 20_000 + b"\r\n\r\n"
 
 
 @st.composite
