@@ -14,9 +14,10 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from email.headerregistry import Address
+from email.headerregistry import Address, BaseHeader, HeaderRegistry, UnstructuredHeader
 from email.message import EmailMessage
-from email.policy import SMTP as WIRE
+from email.policy import SMTP as SMTP_POLICY
+from email.policy import Policy
 from typing import Literal, cast
 
 from aiosmtplib import (
@@ -34,6 +35,17 @@ from core.clock import Clock
 from direct_messages.message_attempts import Failure, NotSent
 from mail.mail_text import Mail
 
+
+class _AsItIs(UnstructuredHeader, BaseHeader):
+    """A header on one line. Python encodes a long word, such as a URL, and mail programs decode no URL."""
+
+    def fold(self, *, policy: Policy) -> str:
+        return f"{self.name}: {self}{policy.linesep}"
+
+
+_HEADERS = HeaderRegistry()
+_HEADERS.map_to_type("list-unsubscribe", _AsItIs)
+WIRE = SMTP_POLICY.clone(header_factory=_HEADERS)
 GOODBYE_SECONDS = 1.0
 """The time that a server has for its goodbye, after it has accepted the mail."""
 

@@ -52,8 +52,12 @@ _ASCII_WORD = re.compile("[a-z0-9]+")
 _HUMP = re.compile("(?<=[a-z0-9])(?=[A-Z])")
 
 
+MOST_LOOKED_UP = 50_000
+"""The characters that are kept as they stand among words: 8 MB. Anybody may search for all of Unicode."""
+
+
 class _Characters(dict[int, str]):
-    """Each character as it stands among words; it is looked up once."""
+    """Each character as it stands among words; it is looked up once while there is room."""
 
     def __missing__(self, code: int) -> str:
         character = chr(code)
@@ -64,7 +68,8 @@ class _Characters(dict[int, str]):
             found = character
         else:
             found = f" {character} " if category == "So" else " "
-        self[code] = found
+        if len(self) < MOST_LOOKED_UP:
+            self[code] = found
         return found
 
 

@@ -54,7 +54,3 @@ class Brand(Struct, frozen=True):
     privacy: str = ""
     languages: tuple[Language, ...] = LANGUAGES
     is_powered_by: bool = False
-
-
-DEFAULT_BRAND = Brand()
-"""The brand of a platform without the section `site`."""

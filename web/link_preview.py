@@ -67,23 +67,28 @@ class LinkPreviews:
 
     def __init__(self) -> None:
         self._kept: OrderedDict[LinkPreview, bytes] = OrderedDict()
-        self._drawing = asyncio.Lock()
-        self._waiting = 0
+        self._under_way: dict[LinkPreview, asyncio.Task[bytes]] = {}
+        self._turn = asyncio.Lock()
 
     async def picture(self, shown: LinkPreview) -> bytes:
         """Return a picture. Raises Unavailable if too many wait."""
-        if shown not in self._kept:
-            if self._waiting >= MOST_WAITING:
+        if (kept := self._kept.get(shown)) is not None:
+            self._kept.move_to_end(shown)
+            return kept
+        if shown not in self._under_way:
+            if len(self._under_way) >= MOST_WAITING:
                 raise Unavailable("too many pictures wait to be drawn")
-            self._waiting += 1
-            try:
-                async with self._drawing:
-                    if shown not in self._kept:  # another request may have drawn it meanwhile
-                        self._keep(shown, await asyncio.to_thread(preview_png, shown))
-            finally:
-                self._waiting -= 1
-        self._kept.move_to_end(shown)
-        return self._kept[shown]
+            self._under_way[shown] = asyncio.create_task(self._draw(shown))
+        return await asyncio.shield(self._under_way[shown])
+
+    async def _draw(self, shown: LinkPreview) -> bytes:
+        try:
+            async with self._turn:
+                picture = await asyncio.to_thread(preview_png, shown)
+            self._keep(shown, picture)
+            return picture
+        finally:
+            del self._under_way[shown]
 
     def _keep(self, shown: LinkPreview, picture: bytes) -> None:
         self._kept[shown] = picture
@@ -166,9 +171,10 @@ class _Words(NamedTuple):
 
     @classmethod
     def of(cls, text: str, own: str) -> "_Words":
-        letters = {*text[:LONGEST]}
+        line = " ".join(text[:LONGEST].split())  # a font draws no line break
+        letters = {*line}
         file = max(_files(own), key=lambda each: sum(_draws(each, letter) for letter in letters))
-        shown = "".join(each for each in text[:LONGEST] if each.isspace() or _draws(file, each))
+        shown = "".join(each for each in line if each == " " or _draws(file, each))
         return cls(" ".join(shown.split()), file)
 
     def width(self, size: int) -> float:

@@ -1,7 +1,7 @@
-"""The page of an author: a user, with all of the user's public listings.
+"""The page of an author: the owner of listings, with all that are public.
 
-Invariant: a user without a public listing gets the same answer as one who does not exist. The name and the
-picture are those of the last sign-in.
+Invariants: a user without a public listing gets the same answer as one who does not exist. Nobody reads who
+co-owns a listing. The name and the picture are those of the last sign-in.
 """
 
 from collections.abc import Mapping
@@ -50,8 +50,12 @@ def show(page: PageCall) -> Shown[PublicAuthor]:
     """Show an author. Raises Refusal for a user without public listings."""
     user_id = page.call.ids[0]
     author = author_of(page, user_id) if is_snowflake(user_id) else None
-    entries = page.site.public.catalogue.entries
-    refs = [ref for ref in page.call.tools.ownership.refs_of(user_id) if ref in entries]
+    entries, listings = page.site.public.catalogue.entries, page.call.state.listings
+    refs = [
+        ref
+        for ref in page.call.tools.ownership.refs_of(user_id)
+        if ref in entries and listings.peek(ref).owner_id == user_id
+    ]
     if author is None or not refs:
         raise Refusal("no_such_user")
     found = sorted(cards(page, refs), key=lambda each: (-each.votes_this_month, each.name))[:MOST_LISTED]

@@ -3,6 +3,7 @@
 Invariant: a part is sent in pieces, so the event loop never waits for a whole one.
 """
 
+import re
 from collections.abc import AsyncGenerator, Iterator
 from itertools import islice
 from xml.sax.saxutils import escape
@@ -13,13 +14,15 @@ from languages.refusals import Refusal
 from pages.page import AnyPage, Page, PageCall
 from pages.public.lists import Wanted
 from search.catalogue import IndexKey
+from web.pages import NO_VARY
 
 PART = 10_000
 """The addresses of a part. The protocol allows 50,000."""
 PIECE = 500
 """The addresses that are written at once: below a millisecond."""
-HEADERS = {"cache-control": "public, max-age=3600"}
+HEADERS = {"cache-control": "public, max-age=3600", **NO_VARY}
 XML = "application/xml; charset=utf-8"
+_NUMBER = re.compile(r"([1-9][0-9]{0,4})(?:\.xml)?")
 _HEAD = b'<?xml version="1.0" encoding="UTF-8"?>\n'
 _NAMESPACE = "http://www.sitemaps.org/schemas/sitemap/0.9"
 
@@ -50,9 +53,9 @@ def show_pages(page: PageCall) -> Reply:
 def show_part(page: PageCall) -> Reply:
     """Return the addresses of a part of a kind's listings. Raises Refusal."""
     refs = page.site.public.catalogue.refs_of(IndexKey(page.call.listing_kind.prefix))
-    written = page.visit.request.params[-1].removesuffix(".xml")
-    first = (int(written) - 1) * PART if written.isdecimal() and len(written) < 6 else -1
-    if not 0 <= first < len(refs):
+    number = _NUMBER.fullmatch(page.visit.request.params[-1])
+    first = (int(number[1]) - 1) * PART if number is not None else len(refs)
+    if first >= len(refs):
         raise Refusal("no_such_path")
     return _stream(page, (f"/{ref}" for ref in refs[first : first + PART]))
 

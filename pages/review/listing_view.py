@@ -89,7 +89,9 @@ class ReviewView(Success):
     decision: ActView | None
     message: OwnerMessageOrNone
     notes: tuple[NoteView, ...]
-    reports: Annotated[tuple[ReportView, ...], Meta(description="The open reports, the newest first.")]
+    reports: Annotated[
+        tuple[ReportView, ...], Meta(description="The open reports, the newest first; none to an owner.")
+    ]
     owner: OwnerView
     others: tuple[OtherListing, ...]
 
@@ -134,7 +136,7 @@ def review_view(page: PageCall, row: Listing, platform: PlatformView) -> ReviewV
         decision=next((act for act in acts if act.deed in review.REVIEWS), None),
         message=owner_message_view(row),
         notes=note_views(row),
-        reports=report_views(row),
+        reports=report_views(row) if "decide" in page.rights else (),
         owner=_owner(page, row.owner_id),
         others=_others(page, row),
     )

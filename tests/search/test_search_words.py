@@ -2,6 +2,7 @@
 
 import pytest
 
+from search import search_words
 from search.search_words import TERMS, Term, beginning, compact, folded, indexed, indexed_name, terms
 
 
@@ -53,3 +54,9 @@ def test_a_sign_of_a_script_without_spaces_counts_as_four_characters_of_a_descri
     assert beginning("a" * 200, 128) == "a" * 128
     assert beginning("音" * 200, 128) == "音" * 32
     assert beginning("é" * 200, 128) == "é" * 128
+
+
+def test_a_search_for_every_character_takes_little_memory() -> None:
+    for first in range(0, 0x110000, 256):
+        folded("".join(map(chr, range(first, first + 256))))
+    assert len(search_words._characters) <= search_words.MOST_LOOKED_UP

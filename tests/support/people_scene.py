@@ -37,7 +37,7 @@ from tests.support.gateways import WAIT_SECONDS, Client
 from tests.support.logged_answers import output
 from tests.support.page_visitor import PageVisitor
 from tests.support.platform_stand_in import ADA, CLEO, CLIENT_ID, StandIn, decided_at, standing_in
-from web.brand import DEFAULT_BRAND
+from web.brand import Brand
 from web.brand_files import BrandFiles
 from web.cookies import Notices, people_cookies
 from web.pages import HtmlPage, PageRow, SiteAnswer, see_other
@@ -180,7 +180,7 @@ class PeopleSite(Client):
         notices = Notices(cookies.notice, SECRET, self.clock, secrets.token_bytes)
         audience = people_audience(
             *(cookies, notices, self.people.known, acts),
-            *(addresses, DEFAULT_BRAND),
+            *(addresses, Brand()),
         )
         templates = Templates()
         site = Site(templates, audience, self.clock)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from jinja2 import UndefinedError
 
-from web.brand import DEFAULT_BRAND
+from web.brand import Brand
 from web.templates import FOLDER, FOR_OPERATORS, FOR_PEOPLE, OPERATORS, compiled, load_drawing
 
 TEMPLATES = sorted(FOLDER.rglob("*.html"))
@@ -71,7 +71,7 @@ def drawn() -> str:
         **{"title": "T", "path": "/debug", "visitor": None, "notice": None, "sections": ()},
         **{"frame": "debug/frame.html", "sign_in": "/debug/sign-in", "home": "/debug", "home_link": "Back"},
         **{"status": 403, "what": '<script>"x"', "why": "a & b", "what_to_do": "'", "wait_seconds": None},
-        **{"may_sign_in": True, "look": None, "brand": DEFAULT_BRAND},
+        **{"may_sign_in": True, "look": None, "brand": Brand()},
     }
     return load_drawing(OPERATORS).whole("error.html", values)
 

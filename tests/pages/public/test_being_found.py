@@ -10,6 +10,7 @@ import pytest
 from PIL import Image
 
 from core.actors import GATEWAY
+from tests.support.gateways import SERVER_SUBMISSION
 from tests.support.people_gateway import PeopleGateway, Person, serving
 from tests.support.public_scene import BOTS, HARD, HARD_BOTS, SERVERS, list_hard_names, list_many
 from tests.support.slots_set import eligibility_checked
@@ -71,7 +72,7 @@ def test_the_sitemap_leads_to_every_public_listing_and_to_no_other(
     assert f"Sitemap: {gateway.base_url}/sitemap.xml" in robots.splitlines()
 
 
-@pytest.mark.parametrize("part", ["0.xml", "2.xml", "-1.xml", "x", "1", "99999999999999999999.xml"])
+@pytest.mark.parametrize("part", ["0.xml", "2.xml", "-1.xml", "x", "1", "01.xml", "١.xml", "9" * 20 + ".xml"])
 def test_a_part_of_the_sitemap_that_is_not_there_is_not_found(stranger: Person, part: str) -> None:
     expected = 200 if part == "1" else 404
     assert stranger.get(f"/sitemap/bots/{part}").status_code == expected
@@ -105,6 +106,16 @@ def test_a_link_to_a_listing_has_a_picture(stranger: Person, path: str) -> None:
     assert '<meta property="og:image" content="http://127.0.0.1:' in page
     assert f'{path}/preview.png">' in page
     assert '<meta name="twitter:card" content="summary_large_image">' in page
+
+
+def test_a_text_of_several_lines_has_a_picture(gateway: PeopleGateway, stranger: Person) -> None:
+    here = f"/servers/{SERVER_SUBMISSION['id']}"
+    lines = "We play.\n\nWe sing.\r\nWe\u2029dance, every day."
+    gateway.done("POST", "/manage/servers", {**SERVER_SUBMISSION, "description": lines})
+    gateway.done("POST", f"/manage{here}/approve", {})
+    answer = stranger.get(f"{here}/preview.png")
+    gateway.done("DELETE", f"/manage{here}")
+    assert (answer.status_code, answer.headers["Content-Type"]) == (200, "image/png")
 
 
 def test_two_names_have_two_pictures(stranger: Person) -> None:

@@ -409,6 +409,14 @@ def test_the_author_leads_to_all_public_listings_of_the_owner(gateway: PeopleGat
         assert f'href="{ref}"' in page
 
 
+def test_a_co_owner_is_named_to_nobody(gateway: PeopleGateway) -> None:
+    bring(gateway, "bots", "approved")
+    gateway.person(DAN)
+    stranger = gateway.person(None)
+    assert stranger.get(f"/users/{DAN}").status_code == 404
+    assert DAN not in stranger.page(f"/bots/{BOT}.json") + stranger.page(f"/bots/{BOT}")
+
+
 def test_an_owner_who_has_never_signed_in_has_no_page(gateway: PeopleGateway) -> None:
     stranger = gateway.person(None)
     here = f"/bots/{READY}"

@@ -113,6 +113,18 @@ def test_the_owner_never_learns_who_reported(gateway: PeopleGateway, ben: Person
         assert "passwords" not in page
 
 
+def test_nor_does_a_moderator_who_owns_the_listing(gateway: PeopleGateway, ben: Person) -> None:
+    gateway.done("DELETE", f"/manage/bots/{BOT}")
+    gateway.done("POST", "/manage/bots", {**BOT_SUBMISSION, "owner_id": CLEO})
+    gateway.done("POST", f"/manage/bots/{BOT}/approve", {})
+    ben.acted(HERE, {"reason": "other", "text": "It asks for passwords."})
+    cleo = gateway.person(CLEO)
+    for path in (f"/review/bots/{BOT}", f"/review/bots/{BOT}.json", "/review?show=reported"):
+        page = cleo.page(path)
+        assert BEN not in page
+        assert "passwords" not in page
+
+
 def test_a_user_s_data_have_the_report_and_an_erasure_takes_it(gateway: PeopleGateway, ben: Person) -> None:
     ben.acted(HERE, {"reason": "other", "text": "It asks for passwords."})
     at_ms = gateway.clock.now_ms()
