@@ -17,8 +17,8 @@ from web.pages import PageRow
 
 OF_ROWS = ("{key_id}", "{delivery_id}")
 """Parts of paths that only the scene knows."""
-UNRECORDED = {"/signin/callback", "/debug/live", "/debug/errors"}
-"""Pages that depend on the chat platform, on the time or on the disk."""
+UNRECORDED = {"/signin/callback", "/debug/live", "/debug/errors", "/bots/random", "/servers/random"}
+"""Pages that depend on the chat platform, on the time, on the disk or on chance."""
 
 
 def recorded(folder: Path, count: int = 40) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import httptools
 import pytest
-from hypothesis import given, note
+from hypothesis import example, given, note
 from hypothesis import strategies as st
 
 from tests.support.examples import examples
@@ -236,6 +236,9 @@ VALID = [
 ]
 
 
+TOO_LONG = b"GET /healthz HTTP/1.1\r\nHost: g\r\nX: " + b"x" * 20_000 + b"\r\n\r\n"
+
+
 @st.composite
 def streams(draw: st.DrawFn) -> bytes:
     asked = draw(st.lists(st.sampled_from(VALID), max_size=4))
@@ -256,6 +259,9 @@ def test_a_gateway_refuses_in_one_shape_and_goes_on(
     met = set[int]()
 
     @examples(count)
+    @example(
+        b"GET /healthz HTTP/1.1\r\nHost: g\r\nX: " + b"x" * 20_000 + b"\r\n\r\n", []
+    )  # few others are 431
     @given(streams(), st.lists(st.integers(0, 400), max_size=4))
     def whatever(stream: bytes, places: list[int]) -> None:
         note(repr((stream, places)))

@@ -35,7 +35,7 @@ def test_with_an_https_public_url_every_answer_to_a_browser_says_it_for_a_year(
 def test_a_bug_says_it_too(
     gateway: PeopleGateway, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("pages.public.lists._cards", lambda *_: 1 / 0)
+    monkeypatch.setattr("pages.public.home.cards", lambda *_: 1 / 0)
     answer = gateway.request("GET", "/")
     assert (answer.status_code, HEADER in answer.headers) == (500, True)
     caplog.clear()

@@ -143,7 +143,7 @@ def test_server_listing_webhook_url_is_one_of_the_chat_platform(
 def test_server_listing_webhook_url_receives_vote_notifications(
     gateway: PeopleGateway, ada: Person, chat: Receiver
 ) -> None:
-    typed = {**TYPED, "webhook_url": chat.url + CHAT_PATH, "language": "de"}
+    typed = {**TYPED, "webhook_url": chat.url + CHAT_PATH, "webhook_language": "de"}
     assert ada.post(NEW, typed).status_code == 303
     gateway.done("POST", f"{MANAGE}/approve", {})
     gateway.person(BEN).acted(VOTE)
@@ -182,7 +182,8 @@ def test_eligibility_minimum_server_age(gateway: PeopleGateway, ada: Person) -> 
     page = ada.page(NEW)
     young = page.rpartition(">Made yesterday<")[0].rpartition("/servers/new?id=")[2].partition('"')[0]
     assert young.isdigit()
-    assert "Age in days not met 0 at least 14" in words(ada.page(f"{NEW}?id={young}"))
+    shown = words(ada.page(f"{NEW}?id={young}"))
+    assert "Age in days It has 0, and needs 14. not met" in shown
     assert ada.post(NEW, {**TYPED, "id": young}).status_code == 409
     assert gateway.operate("GET", f"/manage/servers/{young}").status_code == 404
 
