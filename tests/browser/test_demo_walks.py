@@ -202,7 +202,7 @@ def test_the_owner_of_a_server_lists_another_one(browser: Browser, site: DemoSit
         walk.look()
         page.get_by_label("Description", exact=True).fill("A small street with a light in each window.")
         page.get_by_label("Category").select_option("Community")
-        page.get_by_label("Invite", exact=True).fill(server)
+        page.get_by_label("Invite link", exact=True).fill(server)
         walk.click(page.get_by_role("button", name="Send for review"))
         page.wait_for_url(f"**/servers/{server}/manage")
         walk.look()

@@ -19,7 +19,7 @@ ALLOWED = {
     *TAGS,
     "http://www.w3.org/1999/xhtml",
     *(f"{tag} {name}" for tag, names in ATTRIBUTES.items() for name in names),
-    *("a rel", "th align", "td align"),
+    *("a rel", "th align", "td align", "code dir", "pre dir"),
 }
 
 
