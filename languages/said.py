@@ -512,7 +512,7 @@ SAID: Mapping[Code, Said] = {
     ),
     "host_dots": _field(
         "must not have a dot at an end of its host, or two together",
-        Text("The host of this address has a dot too many. Remove it."),
+        Text("The host of this address has one dot too many. Remove it."),
     ),
     "label_too_long": _field(
         "must have at most {most} characters between the dots of its host",
@@ -601,6 +601,6 @@ SAID: Mapping[Code, Said] = {
         Text("This leads back to this site. Use the address of your own server."),
     ),
     "not_https": _field(
-        "must be https", Text("This begins with http. Use https, so that nobody can read along.")
+        "must be https", Text("This begins with http. Use https, so that nobody on the way can read it.")
     ),
 }

@@ -37,7 +37,7 @@ _NOTICE_TEXTS: Mapping[str, Text] = {
     "removed": Text("It is removed, with all that belonged to it."),
     "key-deleted": Text("The key is deleted. It no longer works."),
     "webhook-saved": Text("The webhook is saved."),
-    "webhook-removed": Text("The webhook is removed. Votes are counted, and nobody is told."),
+    "webhook-removed": Text("The webhook is removed. Votes still count, but you get no message about them."),
     "probe-arrived": Text("The probe arrived. Votes flow again."),
     "probe-failed": Text("The probe failed. The webhook stays suspended."),
     "resumed": Text("The webhook is resumed. The waiting deliveries are sent now."),
@@ -52,8 +52,8 @@ _NOTICE_TEXTS: Mapping[str, Text] = {
     "released": Text("Your claim has ended."),
     "noted": Text("Your note is kept. Moderators alone see it."),
     "quarantined": Text("The user is under quarantine, and sees the reason."),
-    "struck": Text("The votes are struck out. Its owner reads why."),
-    "struck-some": Text("Votes are struck out, and there are more within that time: do it again."),
+    "struck": Text("The votes are removed. Its owner reads why."),
+    "struck-some": Text("Votes are removed, and there are more within that time: do it again."),
     "name-on": Text("Owners, moderators and operators may see your name now."),
     "name-off": Text("Nobody sees your name among top voters any more."),
     "mail-on": Text("You get e-mails about what you chose."),
@@ -103,7 +103,7 @@ CONDITIONS: Mapping[CheckName, Text] = {
 """The conditions that servers must meet."""
 
 _AGAIN = ErrorText(
-    Text("That one is on us"),
+    Text("Something went wrong on our side"),
     Text("Try again in a moment. If it happens again, send the number to the team of this site."),
 )
 ERROR_TEXTS = ErrorTexts(
@@ -120,7 +120,7 @@ ERROR_TEXTS = ErrorTexts(
             Text("There is nothing here"),
             Text("The page may have moved, or its owner removed it."),
         ),
-        429: ErrorText(Text("One moment, please"), Text("That was a lot at once.")),
+        429: ErrorText(Text("One moment, please"), Text("You sent too many requests at once.")),
         500: _AGAIN,
         503: ErrorText(
             Text("It cannot be done right now"), Text("Nothing was saved. Try again in a moment.")

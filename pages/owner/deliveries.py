@@ -37,7 +37,7 @@ EVENTS: Mapping[WebhookEvent, Text] = {
     "vote": Text("Votes"),
     "review.approved": Text("Approvals"),
     "review.denied": Text("Denials"),
-    "vote.struck": Text("Votes struck out"),
+    "vote.struck": Text("Removed votes"),
 }
 STATES: Mapping[DeliveryState | Literal[""], Text] = {
     "": Text("All"),

@@ -37,7 +37,7 @@ RULES: dict[FlagRule, Text] = {
     "burst": Text("Many voted for the listing at once."),
 }
 """The rules in words."""
-NOBODY = Text("No votes match this. Nothing is struck out.")
+NOBODY = Text("No votes match this. Nothing is removed.")
 NO_TIME = Text("Write a time such as 2026-01-31T18:00.")
 
 
@@ -206,7 +206,7 @@ def _then(page: PageCall, found: StruckVotes) -> Answer:
     # The question sends the form again: few fields, however many users.
     kept = {"ids": " ".join(_ids(form)), **{name: form.text(name) for name in ("since", "until", "reason")}}
     html = {"row": page.row, "here": _here(page), "found": found, "values": kept}
-    return Shown(None, Text("Strike these votes out?"), html, template="review_removal_question")
+    return Shown(None, Text("Remove these votes?"), html, template="review_removal_question")
 
 
 def _is_sure(form: FormPost) -> bool:

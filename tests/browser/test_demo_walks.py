@@ -174,7 +174,7 @@ def test_a_moderator_decides_with_two_clicks_each(browser: Browser, site: DemoSi
         walk.click(page.get_by_role("link", name="Begin with the first"))
         for _ in range(DECISIONS):
             walk.look()
-            sure = page.get_by_label("I have made sure")
+            sure = page.get_by_label("I have checked")
             if sure.count():
                 walk.choose(sure)
             name = page.get_by_role("heading", level=1).inner_text()

@@ -44,7 +44,7 @@ def test_a_bot_is_submitted_approved_and_has_a_key(browser: Browser, tmp_path: P
             cleo.page.get_by_role("button", name="Your account").click()
             cleo.page.get_by_role("link", name=named("Review"), exact=True).click()
             cleo.page.get_by_role("link", name="Ready bot").click()
-            cleo.page.get_by_label("I have made sure").check()
+            cleo.page.get_by_label("I have checked").check()
             cleo.page.get_by_role("button", name="Approve").click()
             expect(cleo.page.locator("#notices")).to_contain_text("approved")
 

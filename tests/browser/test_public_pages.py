@@ -86,12 +86,12 @@ def test_the_pages_of_a_list_are_turned_and_it_begins_anew(
         page = visitor.see("/bots?category=Other&sort=name")
         first = names(page)
         assert len(first) == LISTED
-        expect(page.get_by_role("link", name="From the beginning")).to_have_count(0)
+        expect(page.get_by_role("link", name="Back to the first page")).to_have_count(0)
         page.get_by_role("link", name="Next").click()
-        expect(page.get_by_role("link", name="From the beginning")).to_be_visible()
+        expect(page.get_by_role("link", name="Back to the first page")).to_be_visible()
         assert first + names(page) == [f"Bot {number:02}" for number in range(COUNT)]
         expect(page.get_by_role("link", name="Next")).to_have_count(0)
-        page.get_by_role("link", name="From the beginning").click()
+        page.get_by_role("link", name="Back to the first page").click()
         expect(page.get_by_role("link", name="Next")).to_be_visible()
         assert names(page) == first
 

@@ -41,7 +41,7 @@ def test_a_moderator_claims_notes_denies_and_approves(
         page = visitor.see("/review")
         page.get_by_role("link", name="Jukebox").click()
         page.get_by_role("button", name="Claim it").click()
-        expect(page.get_by_role("button", name="Give it back")).to_be_visible()
+        expect(page.get_by_role("button", name="Release the claim")).to_be_visible()
         page.get_by_text("Notes of moderators").click()
         page.get_by_label("Note", exact=True).fill("The invite works.")
         page.get_by_role("button", name="Keep the note").click()
@@ -56,7 +56,7 @@ def test_a_moderator_claims_notes_denies_and_approves(
         expect(page.get_by_text("I tried it twice.").first).to_be_visible()
         page.get_by_role("button", name="Approve").click()
         expect(page.get_by_role("alert")).to_contain_text("The ownership is not verified")
-        page.get_by_label("I have made sure").check()
+        page.get_by_label("I have checked").check()
         page.get_by_role("button", name="Approve").click()
         expect(page.get_by_text("It is approved: users can vote for it.")).to_be_visible()
         page.get_by_role("link", name="Done").click()
@@ -296,7 +296,7 @@ def test_a_moderator_strikes_flagged_votes_out_after_a_count(
     with signed_in(browser, gateway, CLEO, java_script_enabled=scripts) as visitor:
         visitor.expected.add(400)
         page = visitor.see("/review/votes")
-        page.get_by_role("link", name="Strike votes for Jukebox out").first.click()
+        page.get_by_role("link", name="Remove votes for Jukebox").first.click()
         page.get_by_label("Reason", exact=True).fill("Accounts of one person.")
         page.get_by_role("button", name="Count them first").click()
         expect(page.get_by_role("alert")).to_contain_text("Choose users")
@@ -305,8 +305,8 @@ def test_a_moderator_strikes_flagged_votes_out_after_a_count(
         page.get_by_role("button", name="Count them first").click()
         expect(page.get_by_text("1 vote, 1 voter")).to_be_visible()
         assert not scripts or visitor.flaws() == []
-        page.get_by_role("button", name="Strike them out").click()
-        expect(page.get_by_text("The votes are struck out.")).to_be_visible()
+        page.get_by_role("button", name="Remove them").click()
+        expect(page.get_by_text("The votes are removed.")).to_be_visible()
         expect(page.get_by_role("checkbox")).to_have_count(1)
         assert not scripts or visitor.flaws() == []
     votes = gateway.done("POST", f"/manage/bots/{READY}/votes/check", {"users": [BEN, DAN]})["votes"]

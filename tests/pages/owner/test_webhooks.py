@@ -120,7 +120,7 @@ def test_after_an_hour_what_is_secret_takes_a_fresh_sign_in(
 def test_the_first_save_shows_the_signing_secret_and_no_other_does(
     gateway: PeopleGateway, ada: Person, receiver: Receiver
 ) -> None:
-    assert "Votes count, and nobody is told." in ada.page(WEBHOOK)
+    assert "Votes count, but you get no message about them." in ada.page(WEBHOOK)
     secret = saved(ada, url=receiver.url, token=TOKEN)
     assert secret.startswith("whsec_")
     assert "The webhook is saved." in ada.acted(WEBHOOK, {"url": f"{receiver.url}/votes"})

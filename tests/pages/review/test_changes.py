@@ -178,7 +178,7 @@ def test_of_two_windows_the_second_is_asked_first(gateway: PeopleGateway, ada: P
 
 def test_a_change_is_claimed_like_a_submission(gateway: PeopleGateway, cleo: Person) -> None:
     swap(gateway)
-    assert "Yours Give it back" in words(cleo.acted(f"{HERE}/claim"))
+    assert "Yours Release the claim" in words(cleo.acted(f"{HERE}/claim"))
     assert BAD in cleo.page("/review?show=mine")
     assert "Claimed by Cleo, who moderates" in words(gateway.person(DAN).page(HERE))
     cleo.acted(f"{HERE}/refuse", {**version(gateway), "words": "Spam"})

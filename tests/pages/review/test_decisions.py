@@ -93,8 +93,8 @@ def test_it_shows_the_facts_of_the_platform_and_when_they_were_told(
 ) -> None:
     submit(gateway)
     page = words(cleo.page(HERE))
-    assert "Everybody can add it The platform says so," in page
-    assert "It has slash commands The platform says so," in page
+    assert "Everybody can add it Confirmed by the platform" in page
+    assert "It has slash commands Confirmed by the platform" in page
     assert "For you: Only you can tell" in page
     assert "unproven" in page
     for bot, told in (
@@ -210,7 +210,7 @@ def test_nothing_that_people_wrote_becomes_markup(gateway: PeopleGateway, cleo: 
 def test_a_claim_is_seen_by_others_who_may_take_it_over(gateway: PeopleGateway, cleo: Person) -> None:
     submit(gateway)
     dan = gateway.person(DAN)
-    assert "Yours Give it back" in words(cleo.acted(f"{HERE}/claim"))
+    assert "Yours Release the claim" in words(cleo.acted(f"{HERE}/claim"))
     other = dan.page(HERE)
     assert "Claimed by Cleo, who moderates" in words(other)
     assert "Take it over" in other

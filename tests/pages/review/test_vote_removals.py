@@ -76,7 +76,7 @@ def test_flagged_votes_that_are_ticked_are_counted_then_struck_out(crowd: People
     answer = cleo.post(HERE, hidden(question))
     assert (answer.status_code, answer.headers["Location"]) == (303, HERE)
     assert voted(crowd) == {DAN: 1, BEN: 0, EMIL: 0}
-    assert "The votes are struck out." in cleo.page(answer.headers["Location"])
+    assert "The votes are removed." in cleo.page(answer.headers["Location"])
     after = shown(crowd)
     assert (after["votes"], after["voters"], after["struck"]) == (1, 1, 2)
     assert [each["votes"] for each in after["flags"]] == [0, 0]
@@ -89,7 +89,7 @@ def test_the_owner_reads_why(crowd: PeopleGateway) -> None:
     assert voted(crowd) == {DAN: 1, BEN: 0, EMIL: 0}
     notices = unescape(words(ada.page("/me/notices")))
     assert f"Votes for Test bot were removed: {REASON}" in notices
-    assert "votes struck out" in words(ada.page(f"/bots/{BOT}/manage"))
+    assert "votes removed" in words(ada.page(f"/bots/{BOT}/manage"))
     (act, *_) = crowd.done("GET", f"/manage/bots/{BOT}/history")["history"]
     assert (act["deed"], act["by"], act["about"]) == ("votes_struck", f"users/{CLEO}", REASON)
 
@@ -118,7 +118,7 @@ def test_votes_within_a_time_are_struck_out(crowd: PeopleGateway) -> None:
         ({"ids": BEN}, "Reason : Fill this in."),
         ({"ids": "me", "reason": REASON}, "Ids of voters : Enter the ID: 17 to 20 digits"),
         ({"since": "yesterday", "reason": REASON}, "From (UTC) : Write a time such as 2026-01-31T18:00."),
-        ({"ids": CLEO, "reason": REASON}, "No votes match this. Nothing is struck out."),
+        ({"ids": CLEO, "reason": REASON}, "No votes match this. Nothing is removed."),
         (
             {"until": "2026-01-01T00:00", "ids": BEN, "reason": REASON},
             "Choose the beginning of the time, too.",
@@ -151,11 +151,11 @@ def test_nobody_strikes_out_votes_of_a_listing_of_their_own(crowd: PeopleGateway
 def test_a_struck_vote_does_not_give_a_second_one(crowd: PeopleGateway) -> None:
     crowd.person(CLEO).post(HERE, {"ids": BEN, "reason": REASON, "sure": "yes"})
     ben = crowd.person(BEN)
-    assert "Your last vote does not count any more: a moderator has struck it out" in words(ben.page(VOTE))
+    assert "Your last vote does not count any more: a moderator removed it" in words(ben.page(VOTE))
     again = ben.post(VOTE)
     assert again.status_code == 409
     assert alert(again).endswith("Your vote was not counted.")
-    assert "a moderator has struck it out" in words(again.text)
+    assert "a moderator removed it" in words(again.text)
     dan = crowd.person(DAN)
     assert "You have voted already" in words(dan.post(VOTE).text)
     assert "does not count any more" not in dan.page(VOTE)
