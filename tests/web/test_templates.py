@@ -115,3 +115,14 @@ def test_a_first_page_compiles_the_templates_of_its_own_side_alone() -> None:
     assert all(name.startswith("debug/") for name in sides[0])
     assert all(name.startswith("people/") for name in sides[1])
     assert sides[0] | sides[1] == {str(path.relative_to(FOLDER)) for path in FOLDER.glob("*/*.html")}
+
+
+CLASS = re.compile(r'class="((?:[^"{]|\{\{.*?\}\}|\{%.*?%\})*)"', re.DOTALL)
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=named)
+def test_each_class_of_a_template_has_a_rule(path: Path) -> None:
+    style = (FOLDER.parent / "static" / "site.css").read_text()
+    ruled = {*re.findall(r"\.([a-z][a-z0-9-]*)", re.sub(r"/\*.*?\*/", "", style, flags=re.DOTALL))}
+    used = {each for given in CLASS.findall(path.read_text()) for each in JINJA.sub(" ", given).split()}
+    assert used - ruled == set()
