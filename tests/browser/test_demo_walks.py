@@ -57,7 +57,7 @@ def test_a_visitor_looks_around(browser: Browser, site: DemoSite, width: int) ->
         walk.see(
             f"/{bot}", f"/{server}", f"/users/{owner}", f"/{bot}/commands", f"/{bot}/votes", f"/{bot}/vote"
         )
-        walk.see("/signin", "/docs", "/terms", "/privacy")
+        walk.see("/signin", "/terms", "/privacy")
         walk.see(*(f"/{site.ref(name)}" for name in ("طرب", "まんが図書館", "تعلم معنا")))
         walk.visitor.expected.add(404)
         walk.see("/nowhere")
