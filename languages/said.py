@@ -171,7 +171,7 @@ SAID: Mapping[Code, Said] = {
         summary="The body is too large",
     ),
     "unreadable_form": Said(400, Text("The form could not be read.")),
-    "from_elsewhere": Said(403, Text("The form was not sent from a page of this gateway.")),
+    "from_elsewhere": Said(403, Text("The form was not sent from a page of this site.")),
     "invalid_fields": Said(400, Text("Some fields are not valid."), summary="Fields are not valid"),
     "malformed_user": Said(
         400, "The user id must be a snowflake: 17 to 20 digits.", summary="The user id is no snowflake"
@@ -181,7 +181,7 @@ SAID: Mapping[Code, Said] = {
     "invalid_operator_token": Said(401, "Invalid operator token.", summary="The token is not the operator's"),
     "sign_in_required": Said(401, Text("You must sign in.")),
     "not_permitted": Said(403, Text("You may not see this page.")),
-    "own_quarantine": Said(409, Text("Nobody imposes or lifts a quarantine of their own.")),
+    "own_quarantine": Said(409, Text("You cannot impose or lift a quarantine of your own.")),
     "owner_may_not_submit": Said(
         409,
         Text(
@@ -242,13 +242,12 @@ SAID: Mapping[Code, Said] = {
         Text("The change is not the one that you saw. Look at it again, then decide."),
         summary="The change has another version now",
     ),
-    "owner_proves": Said(409, Text("Only its owner can prove to own the listing.")),
+    "owner_proves": Said(409, Text("Only the owner of the listing can verify the ownership.")),
     "no_code": Said(409, Text("The description at the chat platform does not hold the code.")),
     "owner_proven": Said(
         409,
         Text(
-            "The present owner has proven that they own the bot. If that is wrong, ask the people who "
-            "run this site."
+            "The present owner has proven that they own the bot. If that is wrong, ask the team of this site."
         ),
     ),
     "owner_proven_server": Said(
@@ -442,7 +441,7 @@ SAID: Mapping[Code, Said] = {
     ),
     "not_an_invite": _field(
         "must be an invite, such as https://discord.gg/abc123, or its code",
-        Text("This is no invite. Copy one from the server, such as https://discord.gg/abc123."),
+        Text("This is not an invite. Copy one from the server, such as https://discord.gg/abc123."),
     ),
     "invite_gone": _field(
         "does not exist at the chat platform, or has ended: make an invite that never expires",
@@ -478,7 +477,7 @@ SAID: Mapping[Code, Said] = {
     "not_http": _field(
         "must be an http or https URL with a host",
         Text(
-            "This is no address of the web. It begins with https:// and has a host, like https://example.com."
+            "This is not a web address. It must begin with https:// and have a host, such as https://example.com."
         ),
     ),
     "url_with_user": _field(
@@ -536,11 +535,11 @@ SAID: Mapping[Code, Said] = {
     # Where a webhook leads
     "not_chat_host": _field(
         "must be on a chat platform's host",
-        Text("This is no address of a chat platform. Copy it from the settings of the channel."),
+        Text("This is not an address of a chat platform. Copy it from the settings of the channel."),
     ),
     "not_chat_webhook": _field(
         "must be a chat platform's webhook URL",
-        Text("This is no webhook of a chat platform. Copy its address from the settings of the channel."),
+        Text("This is not a webhook of a chat platform. Copy its address from the settings of the channel."),
     ),
     "token_of_chat": _field(
         "is not supported for a chat platform's webhook URL",

@@ -56,7 +56,7 @@ def test_who_downloads_too_often_has_to_wait(gateway: PeopleGateway, ben: Person
 def test_it_takes_a_word_to_be_forgotten(ben: Person) -> None:
     answer = ben.post("/me/data", {"word": "yes"})
     assert answer.status_code == 400
-    assert "Type erase to be forgotten." in words(answer.text)
+    assert "Type erase to confirm." in words(answer.text)
     assert ben.get("/me").status_code == 200
 
 

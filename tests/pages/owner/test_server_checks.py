@@ -51,7 +51,7 @@ def test_a_failing_listing_says_when_it_is_hidden_and_its_owner_has_a_notice(gat
     ada.acted(CHECK)
     text = words(ada.page(HERE))
     assert "Moderators need a second factor not met" in text
-    assert "It does not meet every condition any more If that stays so, it is hidden in 2 days" in text
+    assert "It does not meet every condition any more If nothing changes, it is hidden in 2 days" in text
     assert "does not meet every condition any more" in words(ada.page("/me/notices"))
     gateway.clock.advance(2 * 86_400)
     ada = reader(gateway)

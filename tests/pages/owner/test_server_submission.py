@@ -208,7 +208,7 @@ def test_a_list_that_is_too_old_loses_nothing_that_was_typed(gateway: PeopleGate
         ({"keywords": "\n".join("abcdef")}, "These are 6. Leave 5 at most."),
         ({"keywords": "x" * 33}, "Shorten this to 32 characters at most."),
         ({"category": "Moderation"}, "Choose one of the offered values."),
-        ({"webhook_url": "https://receiver.example/votes"}, "This is no webhook of a chat platform."),
+        ({"webhook_url": "https://receiver.example/votes"}, "This is not a webhook of a chat platform."),
         ({"webhook_url": "no address"}, "This address has a space or a special character."),
         ({"webhook_url": CHAT_URL, "webhook_language": "tlh"}, "Choose one of the offered values."),
     ],

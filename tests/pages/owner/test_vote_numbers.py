@@ -66,7 +66,7 @@ def test_the_months_stand_beside_those_of_the_year_before_if_there_were_votes(
     page = gateway.person(ADA).page(f"{HERE}?range=months")
     assert "1 vote (the year before: 5)" in page
     assert 'rect class="then"' in page
-    assert "−80% on the time before" in words(page)
+    assert "−80% on the previous period" in words(page)
 
 
 def test_the_json_is_the_answer_of_the_api(voted: PeopleGateway, ada: Person) -> None:
@@ -142,7 +142,7 @@ def test_the_choice_is_part_of_what_is_known_of_a_person(gateway: PeopleGateway)
 
 
 def test_the_counts_that_a_bot_pushes_stand_beside_its_votes(voted: PeopleGateway, ada: Person) -> None:
-    assert "the greatest count pushed each day" not in ada.page(HERE)
+    assert "the highest count pushed each day" not in ada.page(HERE)
     key = voted.done("POST", f"/manage/bots/{READY}/keys", {"name": "main"})["key"]
     for day in ({"server_count": 40, "command_count": 7}, {"server_count": 43}):
         voted.clock.advance(DAY_SECONDS)
