@@ -384,7 +384,7 @@ SAID: Mapping[Code, Said] = {
     ),
     "list_too_long": _field(
         "list should have at most {most} items after validation, not {given}",
-        Text("These are {given}. Leave {most} at most."),
+        Text("There are {given} of these. Keep {most} at most."),
         most=4,
         given=5,
     ),
@@ -472,7 +472,7 @@ SAID: Mapping[Code, Said] = {
     ),
     "url_not_ascii": _field(
         "must be plain ASCII without spaces, control characters or backslashes",
-        Text("This address has a space or a special character. Copy it from the bar of a browser."),
+        Text("This address has a space or a special character. Copy it from the address bar of a browser."),
     ),
     "not_http": _field(
         "must be an http or https URL with a host",
@@ -482,11 +482,11 @@ SAID: Mapping[Code, Said] = {
     ),
     "url_with_user": _field(
         "must not carry a user name or password",
-        Text("This address has a user name or a password. Remove what stands before the @."),
+        Text("This address has a user name or a password. Remove the part before the @."),
     ),
     "url_authority": _field(
         "must have a host and perhaps a port, with brackets around an IPv6 address alone",
-        Text("The host of this address is not valid. Check what stands between // and the next /."),
+        Text("The host of this address is not valid. Check the part between // and the next /."),
     ),
     "url_port": _field(
         "must have a port from 1 to 65535 without leading zeros, if any",
@@ -524,7 +524,7 @@ SAID: Mapping[Code, Said] = {
     ),
     "host_letters": _field(
         "must have a host of letters, digits, hyphens, underscores and dots as they are",
-        Text("The host of this address has a character that none may have. Check it."),
+        Text("The host of this address has a character that is not allowed there. Check it."),
     ),
     "not_header_value": _field(
         "must be visible ASCII, because it is sent as a header",
@@ -550,8 +550,8 @@ SAID: Mapping[Code, Said] = {
         Text("Only messages to a chat platform have a language. Choose none."),
     ),
     "token_elsewhere": _field(
-        "is not taken along to another server: type it again, or tick the box to send none",
-        Text("The token is not taken along to another server. Type it again, or tick the box to send none."),
+        "is not sent to another server: type it again, or tick the box to send none",
+        Text("The token is not sent to another server. Type it again, or tick the box to send none."),
     ),
     "chat_host_itself": _field(
         "must be on the chat platform's host itself",

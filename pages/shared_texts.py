@@ -52,7 +52,7 @@ _NOTICE_TEXTS: Mapping[str, Text] = {
     "released": Text("Your claim has ended."),
     "noted": Text("Your note is saved. Only moderators see it."),
     "quarantined": Text("The user is under quarantine, and sees the reason."),
-    "struck": Text("The votes are removed. Its owner reads why."),
+    "struck": Text("The votes are removed. The owner of the listing reads why."),
     "struck-some": Text("Votes are removed, and there are more within that time: do it again."),
     "name-on": Text("Owners, moderators and operators may see your name now."),
     "name-off": Text("Nobody sees your name among top voters any more."),
@@ -98,7 +98,7 @@ CONDITIONS: Mapping[CheckName, Text] = {
     "icon": Text("An icon of its own"),
     "two_factor": Text("Moderators need a second factor"),
     "community": Text("Community features are on"),
-    "nsfw": Text("NSFW channels that it must not have"),
+    "nsfw": Text("NSFW channels"),
 }
 """The conditions that servers must meet."""
 

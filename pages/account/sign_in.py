@@ -82,7 +82,7 @@ def _outcome(page: PageCall, why: Why) -> Outcome:
             )
         case "platform":
             refused = Text("{platform} refused it, or did not say who you are.", platform=platform)
-            tell_us = Text("Try again. If it stays, tell the team of this site.")
+            tell_us = Text("Try again. If it happens again, tell the team of this site.")
             return Outcome(400, Text("The sign-in did not work"), refused, tell_us)
         case "away":
             silent = Text("{platform} gives no answer that can be used right now.", platform=platform)

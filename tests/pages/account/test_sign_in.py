@@ -306,13 +306,15 @@ def test_a_platform_that_says_when_it_may_be_asked_is_quoted(
     assert "You can try again in 8 seconds." in words(answer.text)
 
 
-@pytest.mark.parametrize(("path", "status"), [(TOKEN, 400), (ME, 503)])
+@pytest.mark.parametrize(
+    ("path", "status", "why"), [(TOKEN, 400, "did not say who you are"), (ME, 503, "gives no answer")]
+)
 def test_an_answer_that_is_something_else_signs_nobody_in(
-    site: PeopleSite, visitor: PeopleVisitor, path: str, status: int
+    site: PeopleSite, visitor: PeopleVisitor, path: str, status: int, why: str
 ) -> None:
     site.stand_in.goes_wrong(path, "types")
     back = decided_at(visitor.started(), ADA)
-    refused(visitor, back, status, "answer")
+    refused(visitor, back, status, why)
 
 
 def test_while_nothing_can_be_saved_nobody_is_signed_in_or_out(

@@ -84,7 +84,7 @@ def test_a_moderator_reads_the_same_lines_and_needs_to_confirm_no_owner(gateway:
     cleo = gateway.person(CLEO)
     text = words(cleo.page(f"/review/servers/{GOOD_SERVER}"))
     assert "Members 1,250 (at least 100)" in text
-    assert "proven" in text
+    assert "Verified" in text
     seen = {"seen": cleo.get(f"/review/servers/{GOOD_SERVER}.json").json()["listing"]["updated_at"]}
     cleo.acted(f"/review/servers/{GOOD_SERVER}/approve", seen)
     assert shown(gateway)["state"] == "approved"

@@ -113,10 +113,10 @@ def test_a_voter_is_among_the_top_only_after_choosing_so(gateway: PeopleGateway,
     assert "Top voters" not in words(ada.page(HERE))
 
     before = words(ben.page("/me/votes"))
-    assert "If you show it, its owners, moderators and operators see it there, with your id" in before
+    assert "If you show it, its owners, moderators and operators see it there, with your user ID" in before
     told = words(ben.acted("/me/naming", {"name": "on"}))
     assert "Owners, moderators and operators may see your name now." in told
-    assert "The owners of a listing, moderators and operators see your name, your id" in told
+    assert "The owners of a listing, moderators and operators see your name, your user ID" in told
     assert ben.get("/me/votes.json").json()["is_named"] is True
     (top,) = ada.get(f"{HERE}.json").json()["top_voters"]
     assert gateway.person(CLEO).get(f"{HERE}.json").json()["top_voters"] == [top]  # she moderates
