@@ -332,9 +332,8 @@ def _then(notice: str) -> Callable[[PageCall, Any], Answer]:
 
 
 def _seen_reports(_: PageCall, form: FormPost) -> Mapping[str, Any]:
-    """Read the time of the newest report that the moderator has seen."""
-    until = form.text("until")
-    return {"until": int(until) if until.isascii() and until.isdigit() and len(until) <= 16 else 0}
+    """Read the ids of the reports that the moderator has seen."""
+    return {"seen": form.text("reports").split()}
 
 
 LISTING_PAGES = (
