@@ -81,11 +81,11 @@ def operator_audience(sessions: OperatorSessions, notices: Notices, brand: Brand
         home_link="Back to the overview",
         is_closed=True,
         rest="/debug/{rest*}",
+        brand=brand,
         frame="debug/frame.html",
         headers=PAGE_HEADERS,
         error_texts=ERROR_TEXTS,
         values={
-            "brand": brand,
             "is_dense": True,
             "sections": [(each.page, each.section) for each in OPERATIONS if each.section],
         },

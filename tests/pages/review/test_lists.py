@@ -131,7 +131,7 @@ def test_reported_listings_are_in_a_list_the_newest_report_first(moderator: Pers
     page = moderator.page("/review?show=reported")
     assert listed(page) == [BOTS[1], BOTS[0]]
     assert "Reported 2" in words(page)
-    assert "Bot 2 Bot, unproven, 2 reports" in words(page)
+    assert "Bot 2 Bot, not verified, 2 reports" in words(page)
 
 
 def test_a_moderator_reads_who_reported_what_and_why(gateway: PeopleGateway, moderator: Person) -> None:
