@@ -36,6 +36,7 @@ from core.user_rows import (
     Naming,
     Quarantine,
     Role,
+    SettledReport,
     UserProfile,
     UserRow,
     UserSession,
@@ -349,7 +350,8 @@ class UserDropped(_Event, frozen=True, tag="user_dropped.1"):
 
 class UserSlotsSet(ManagementEvent, frozen=True, tag="user_slots_set.1"):
     """Slots of a user were set: the role, the choice about the name, the time up to which notices are read,
-    or the choice to get mails. A user without a row gets one with a role only."""
+    or the choice to get mails. Of the reports that were settled, `settled` is one more. A user without a row
+    gets one with a role only."""
 
     ref: str
     at_ms: int
@@ -357,6 +359,7 @@ class UserSlotsSet(ManagementEvent, frozen=True, tag="user_slots_set.1"):
     naming: Naming | UnsetType = UNSET
     read_ms: int | UnsetType = UNSET
     mail: MailChoice | UnsetType = UNSET
+    settled: SettledReport | UnsetType = UNSET
 
 
 class QuarantineSet(ManagementEvent, frozen=True, tag="quarantine_set.1"):

@@ -4,12 +4,14 @@ Invariant: a user has at most one open report of a listing. Another one replaces
 
     reported -> settled by a moderator, or by the withdrawal of the approval
 
-Owners never learn who reported their listing: reports are no entries of the audit log.
+Owners never learn who reported their listing: reports are no entries of the audit log. Who made a report gets
+a notice that it was settled, without what was decided.
 """
 
 from core.actors import Actor, user_actor
-from core.events import Event, ListingReported, ReportsSettled
+from core.events import Event, ListingReported, ReportsSettled, UserSlotsSet
 from core.rows import Listing, ReportReason
+from core.user_rows import SettledReport
 from languages.refusals import Refusal
 
 REPORT_CHARACTERS = 1_000
@@ -33,6 +35,12 @@ def settle(row: Listing, until_ms: int | None, now_ms: int, *, by: Actor) -> lis
 
 
 def settled(row: Listing, until_ms: int | None, now_ms: int, *, by: Actor) -> list[Event]:
-    """Return the event that settles the open reports; nothing if there are none."""
-    seen = [each.stamp for each in row.open_reports if until_ms is None or each.at_ms <= until_ms]
-    return [ReportsSettled(row.ref, max(seen), now_ms, by=by)] if seen else []
+    """Return the events that settle the open reports, and tell their users; nothing if there are none."""
+    seen = [each for each in row.open_reports if until_ms is None or each.at_ms <= until_ms]
+    if not seen:
+        return []
+    told = SettledReport(now_ms, row.ref)
+    return [
+        ReportsSettled(row.ref, max(each.stamp for each in seen), now_ms, by=by),
+        *(UserSlotsSet(each.by, now_ms, settled=told, by=by) for each in seen if each.by != by),
+    ]

@@ -66,6 +66,7 @@ from core.user_rows import (
     QuarantinedAct,
     Reminder,
     ReminderMessage,
+    SettledReport,
     UserProfile,
     UserRow,
     UserSession,
@@ -203,6 +204,11 @@ def user_rows(ref: str) -> st.SearchStrategy[UserRow]:
         naming=st.none() | st.builds(Naming, times, st.booleans(), stamps),
         mail=st.none() | mail_choices(stamps),
         mails=mails_of_a_user(),
+        settled=st.lists(
+            st.builds(SettledReport, times, refs), max_size=3, unique_by=lambda each: each.listing
+        )
+        .map(sorted)
+        .map(tuple),
     )
     ended = st.lists(st.builds(EndedSession, times, session_digests(ref)), max_size=2)
     return st.builds(with_sessions, row, st.lists(session_of(ref), max_size=3), ended)
@@ -480,6 +486,7 @@ OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
         naming=st.just(UNSET) | st.builds(Naming, times, st.booleans()),
         read_ms=st.just(UNSET) | times,
         mail=st.just(UNSET) | mail_choices(),
+        settled=st.just(UNSET) | st.builds(SettledReport, times, refs),
         **managed,
     ),
     ev.EndpointHealthSet: st.builds(ev.EndpointHealthSet, refs, failures, suspensions),
