@@ -53,6 +53,7 @@ class Person(Struct, frozen=True):
         signed_in_ms: when the session began (Unix milliseconds).
         reminders: the number of reminders that the user has not seen yet.
         notices: the number of notices that the user has not read.
+        to_review: for moderators the number of listings that wait for a decision or are reported.
     """
 
     id: str
@@ -64,6 +65,7 @@ class Person(Struct, frozen=True):
     signed_in_ms: int
     reminders: int = 0
     notices: int = 0
+    to_review: int = 0
 
     @property
     def news(self) -> int:
@@ -221,7 +223,13 @@ class People:
             known.session.opened_ms,
             unread_reminders(self._tools.ledger.state, self._tools.cooldown_ms, row, now_ms),
             self._counts.unread(row.id, row.read_ms, now_ms),
+            self._to_review() if known.is_moderator else 0,
         )
+
+    def _to_review(self) -> int:
+        """Return the number of listings that wait or are reported. The index knows both."""
+        ownership = self._tools.ownership
+        return len(ownership.queue) + len(ownership.reported)
 
 
 def people_audience(
