@@ -31,7 +31,7 @@ from people.user_sessions import Known, end_sessions, seen
 from ratelimit.bucket import Buckets, Decision, TooManyRequests
 from web.audiences import Audience
 from web.brand import Brand
-from web.cookies import LOOKS, Cookie, Notices, PeopleCookies
+from web.cookies import Cookie, Notices, PeopleCookies, look_of
 from web.other_sites import origin_of_site, page_headers
 from web.pages import HtmlPage, Instead, Visit
 
@@ -268,7 +268,7 @@ def people_audience(
         frame="people/frame.html",
         headers=page_headers((origin(cdn_url),), (origin(authorize_url),), ("Accept-Language",)),
         error_texts=ERROR_TEXTS,
-        look=lambda request: _look(cookies.look, request.headers),
+        look=lambda request: look_of(cookies.look, request.headers),
         values={
             "public_url": public_url,
             "own_names": own_names,
@@ -282,12 +282,6 @@ def origin(url: str) -> str:
     """Return the scheme, host and port of a URL."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}"
-
-
-def _look(cookie: Cookie, headers: Mapping[str, str]) -> str | None:
-    """Return the theme that the visitor chose here; None to follow the system."""
-    chosen = cookie.value(headers)
-    return chosen if chosen in LOOKS else None
 
 
 def language_for(
