@@ -114,7 +114,7 @@ build-packages:  ## install what `make binary` needs, on Debian (as root)
 
 # RUNLEVEL: no server is started, only its programs are called.
 test-packages: build-packages ## install the programs that tests call, such as a browser, on Debian (as root)
-	RUNLEVEL=1 apt-get install --yes --no-install-recommends chromium prometheus systemd nginx-light caddy nodejs curl
+	RUNLEVEL=1 apt-get install --yes --no-install-recommends chromium fonts-wqy-microhei prometheus systemd nginx-light caddy nodejs curl
 
 bench-state: $(VENV)/dev.stamp ## measure ten million votes; tables in bench/results/
 	@$(BIN)/python -m bench.state

@@ -34,6 +34,7 @@ def page_drawing(site: SiteSettings) -> PageDrawing:
         name=site.name,
         tagline=site.tagline or "",
         fill=fill_of(site.accent or DEFAULT_ACCENT),
+        accent=site.accent,
         style=files.style,
         logo=files.logo,
         icon=files.icon,

@@ -83,12 +83,12 @@ def operator_audience(
         home_link="Back to the overview",
         is_closed=True,
         rest="/debug/{rest*}",
+        brand=brand,
         frame="debug/frame.html",
         headers=PAGE_HEADERS,
         error_texts=ERROR_TEXTS,
         look=lambda request: look_of(look, request.headers),
         values={
-            "brand": brand,
             "is_dense": True,
             "sections": [(each.page, each.section) for each in OPERATIONS if each.section],
         },

@@ -247,7 +247,6 @@ def people_audience(
         acts: the limit of all changes by a person.
     """
     public_url, authorize_url, cdn_url, _ = addresses
-    own_names = {language: OWN_NAMES[language] for language in brand.languages}
     return Audience(
         cookie=cookies.session,
         known=known,
@@ -265,15 +264,15 @@ def people_audience(
         home_link=Text("Go to the start page"),
         is_closed=False,
         rest="/{rest*}",
+        brand=brand,
         frame="people/frame.html",
         headers=page_headers((origin(cdn_url),), (origin(authorize_url),), ("Accept-Language",)),
         error_texts=ERROR_TEXTS,
         look=lambda request: look_of(cookies.look, request.headers),
         values={
             "public_url": public_url,
-            "own_names": own_names,
+            "site_languages": tuple((language, OWN_NAMES[language]) for language in brand.languages),
             "field_labels": FIELD_LABELS,
-            "brand": brand,
         },
     )
 

@@ -86,8 +86,17 @@ class _Doubled(yaml.MarkedYAMLError):
     """A section holds a name twice."""
 
 
+class _Commented(yaml.MarkedYAMLError):
+    """A colour without quotes: it is a comment."""
+
+
+_COLOUR = re.compile(r"\s*: *#(?:[0-9A-Fa-f]{3}){1,2}[ \t]*(?:#|\r?\n|\0|$)")
+"""A name's end, and a colour without quotes."""
+
+
 class _Loader(yaml.SafeLoader):
-    """Refuses a name that is there twice: YAML's would quietly drop the first one, with all below it."""
+    """Refuses a name that is there twice, and a colour without quotes. YAML would quietly drop the first one
+    with all below it, and the colour."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001
         names = [name for name, _ in node.value if isinstance(name, yaml.ScalarNode)]
@@ -96,6 +105,8 @@ class _Loader(yaml.SafeLoader):
             if name.value in seen:
                 raise _Doubled(problem_mark=name.start_mark)
             seen.add(name.value)
+            if _COLOUR.match(name.end_mark.buffer or "", name.end_mark.pointer):
+                raise _Commented(problem_mark=name.start_mark)
         return super().construct_mapping(node, deep)
 
 
@@ -119,6 +130,10 @@ def _from_yaml(path: Path) -> dict[str, Any]:
         where = f" ({_place(mark.line, mark.column)})" if mark is not None else ""
         if isinstance(error, _Doubled):
             raise SourceUnreadable(f"{path}: has a name twice in one section{where}") from None
+        if isinstance(error, _Commented):
+            raise SourceUnreadable(
+                f"{path}: has a colour without quotes, which is a comment{where}"
+            ) from None
         raise SourceUnreadable(f"{path}: is not valid YAML{where}: {_yaml_reason(error)}") from None
     if content is None:
         return {}

@@ -9,6 +9,7 @@ from handlers.request import Request
 from languages.language_names import Language
 from languages.said import Code
 from languages.texts import Words
+from web.brand import Brand
 from web.cookies import Cookie, Notices
 from web.error_pages import ErrorTexts
 from web.other_sites import OwnOrigins
@@ -34,6 +35,7 @@ class Audience(Generic[V]):
         home_link: the text of a link to it.
         is_closed: true if a stranger may see the sign-in alone.
         rest: the path template of all addresses that are no page.
+        brand: the name and the look of the platform.
         frame: the template around a page.
         headers: the headers of every page.
         error_texts: the texts of error pages.
@@ -55,6 +57,7 @@ class Audience(Generic[V]):
     home_link: Words
     is_closed: bool
     rest: str
+    brand: Brand
     frame: str
     headers: Mapping[str, str]
     error_texts: ErrorTexts

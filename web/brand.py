@@ -32,6 +32,7 @@ class Brand(Struct, frozen=True):
 
     Args:
         fill: the colour of buttons in the light theme; pictures use it.
+        accent: the owner's accent, as `#rrggbb`; None for that of `site.css`.
         style: the address of the stylesheet with the owner's accent.
         logo: the address of the owner's logo. Without it, pages draw the logo of Votegate.
         icon: the address of a picture for the browser's tab. Without it, the tab shows the logo of Votegate.
@@ -45,6 +46,7 @@ class Brand(Struct, frozen=True):
     name: str = PROGRAM
     tagline: str = ""
     fill: str = fill_of(DEFAULT_ACCENT)
+    accent: str | None = None
     style: str = ""
     logo: str = ""
     icon: str = ""

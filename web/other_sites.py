@@ -127,6 +127,11 @@ def _content_policy(images: Iterable[str], forms: Iterable[str]) -> str:
     )
 
 
+def with_style(policy: str, source: str) -> str:
+    """Return the content policy of a page that carries the styles of this source."""
+    return policy.replace("style-src 'self'", f"style-src 'self' {source}")
+
+
 def with_trusted_types(policy: str, *names: str) -> str:
     """Return the content policy of a page on which scripts may make these policies of trusted types, too."""
     return " ".join((policy, *names))

@@ -25,9 +25,10 @@ from languages.refusals import Refusal
 from languages.texts import Text
 from watchers.security_log import tell
 from web.audiences import Audience
-from web.brand_files import BrandFiles
+from web.brand_files import BrandFiles, accent_style
+from web.carried_style import CarriedStyle
 from web.error_pages import error_page
-from web.other_sites import NOWHERE, SAFE_METHODS, is_from_here, link
+from web.other_sites import NOWHERE, SAFE_METHODS, is_from_here, link, with_style
 from web.pages import NO_INDEX, Done, HtmlPage, Instead, PageRow, SiteAnswer, V, View, Visit, see_other
 from web.static_files import PATH as STATIC_PATH
 from web.static_files import read_static_files
@@ -46,6 +47,7 @@ class Site(Generic[V]):
         self._templates = templates
         self._audience = audience
         self._clock = clock
+        self._style = Late(self._read_style)
 
     def visitor(self, request: Request) -> V | None:
         return self._audience.visitor(request)
@@ -88,7 +90,10 @@ class Site(Generic[V]):
                 shown = self._refused(request, visitor, reply_to(error))
             if isinstance(shown, HtmlPage):
                 drawing = await self._templates.load(self._audience.language(visitor, request))
-                return self._drawn(drawing, request, visitor, shown)
+                style = (
+                    await self._style.get() if visitor is None and _comes_from_elsewhere(request) else None
+                )
+                return self._drawn(drawing, request, visitor, shown, style)
             return self._with_headers(self._redirected(shown) if isinstance(shown, Done) else shown)
 
         return serve
@@ -162,12 +167,21 @@ class Site(Generic[V]):
         texts = self._audience.error_texts
         return error_page(refused, texts, may_sign_in=may_sign_in, is_of_form=is_of_form)
 
-    def _drawn(self, drawing: Drawing, request: Request, visitor: V | None, page: HtmlPage) -> Reply:
+    def _drawn(
+        self,
+        drawing: Drawing,
+        request: Request,
+        visitor: V | None,
+        page: HtmlPage,
+        style: CarriedStyle | None = None,
+    ) -> Reply:
+        """Draw a page. It carries the style, if there is one."""
         audience = self._audience
         is_whole = not _wants_fragment(request)
         notice = audience.notices.of(request) if is_whole else None
         values = {
             **audience.values,
+            "brand": audience.brand,
             "frame": audience.frame,
             "sign_in": audience.sign_in,
             "home": audience.home,
@@ -178,6 +192,7 @@ class Site(Generic[V]):
             "address": self._address_of(request),
             "visitor": visitor,
             "look": audience.look(request),
+            "carries_style": style is not None,
             "notice": notice,
             "now_ms": self._clock.now_ms(),
             **page.values,
@@ -189,9 +204,15 @@ class Site(Generic[V]):
         headers = {**audience.headers, **page.headers}
         cookies = (*page.cookies, audience.notices.taken) if notice is not None else page.cookies
         body = text.encode()
-        if visitor is None and "gzip" in request.headers.get("Accept-Encoding", "").lower():
-            body, headers = _packed(body), {**headers, "content-encoding": "gzip"}
+        if visitor is None and _takes_gzip(request):
+            headers["content-encoding"] = "gzip"
+            body = _packed(body) if style is None else style.pack(body)
+        if style is not None:
+            headers["content-security-policy"] = with_style(headers["content-security-policy"], style.source)
         return Reply(page.status, body, headers, page.limits, HTML, cookies=cookies)
+
+    def _read_style(self) -> CarriedStyle:
+        return CarriedStyle(read_static_files().text("site.css") + accent_style(self._audience.brand.accent))
 
     def _finish(self, request: Request, reply: Reply) -> Reply:
         """Draw an answer that no view made: 405, a bug.
@@ -234,6 +255,17 @@ def static_resource(brand: BrandFiles) -> Resource:
         return (await files.get()).reply(request)
 
     return Resource(STATIC_PATH, {"GET": serve}, names={"GET": PAGE})
+
+
+def _takes_gzip(request: Request) -> bool:
+    return "gzip" in request.headers.get("Accept-Encoding", "").lower()
+
+
+def _comes_from_elsewhere(request: Request) -> bool:
+    """Return true if a browser says that it comes from another site, or from an address that was typed. It
+    takes gzip then."""
+    says = request.headers.get("Sec-Fetch-Site")
+    return request.method in SAFE_METHODS and says in {"none", "cross-site"} and _takes_gzip(request)
 
 
 def _packed(body: bytes) -> bytes:

@@ -7,7 +7,7 @@ thread too.
 """
 
 import threading
-from collections.abc import Callable, Mapping, MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from functools import cache, lru_cache, partial
 from pathlib import Path
 from types import CodeType
@@ -33,6 +33,7 @@ FOLDER = Path(__file__).parent / "templates"
 MACROS = {
     "ui": "macros.html",
     "debug": "debug/parts.html",
+    "frame_parts": "people/frame_parts.html",
     "people": "people/parts.html",
     "public": "people/public_parts.html",
     "fields": "people/listing_fields.html",
@@ -42,7 +43,12 @@ MACROS = {
 }
 """The templates of shared parts, by the name that others use: each sees those before it. A block that is
 drawn alone sees no import."""
-KEPT, MOST_KEPT = (("public", "card"), ("public", "found"), ("public", "ranked")), 2_000
+KEPT: Mapping[str, Sequence[str]] = {
+    "ui": ("i", "sign"),
+    "frame_parts": ("start", "everything", "footer_links", "choices"),
+    "public": ("card", "found", "ranked"),
+}
+MOST_KEPT = 2_000
 """Macros that always draw the same for the same arguments, and how many results of each are kept."""
 BLOCK = "content"
 """The part of a page that is its fragment."""
@@ -135,8 +141,8 @@ def drawing_with(spoken: "Localization", folder: str = FOR_PEOPLE) -> Drawing:
     for name, macros in MACROS.items():
         if macros in codes:
             environment.globals[name] = environment.get_template(macros).module
-    for name, macro in KEPT:
-        if (module := environment.globals.get(name)) is not None:
+        for macro in KEPT.get(name, ()) if macros in codes else ():
+            module = environment.globals[name]
             setattr(module, macro, lru_cache(MOST_KEPT)(getattr(module, macro)))
     return Drawing(environment)
 

@@ -7,7 +7,7 @@ from kinds.registry import kind_of
 from listings.invites import check_of, public_invite
 from pages.page import PageCall
 
-INVITE_SCOPE = "bot applications.commands"
+INVITE_SCOPE = urlencode({"scope": "bot applications.commands"})
 
 
 def invite_url(page: PageCall, row: Listing) -> str | None:
@@ -15,8 +15,7 @@ def invite_url(page: PageCall, row: Listing) -> str | None:
     invite."""
     kind, addresses = kind_of(row.ref), page.site.addresses
     if kind.known_as == "application":
-        query = urlencode({"client_id": row.id, "scope": INVITE_SCOPE})
-        return f"{addresses.authorize_url}?{query}"
+        return f"{addresses.authorize_url}?client_id={row.id}&{INVITE_SCOPE}"
     code = public_invite(row)
     return f"{addresses.invite_url}/{code}" if code is not None else None
 

@@ -129,6 +129,8 @@ def test_the_accent_is_one_rule_in_a_stylesheet_of_its_own(harbour: PeopleGatewa
     assert answer.text == ":root { --accent: #0b7a75; }\n"
     assert answer.headers["content-type"] == "text/css; charset=utf-8"
     assert ":root { --accent: #0b7a75; }" in visitor.get("/docs").text
+    elsewhere = {"Sec-Fetch-Site": "none", "Accept-Encoding": "gzip"}
+    assert f"{answer.text}</style>" in visitor.get("/", **elsewhere).text
 
 
 def test_a_badge_has_the_colour_of_the_platform(harbour: PeopleGateway) -> None:
@@ -239,9 +241,10 @@ def funkturm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PeopleGateway
 def test_only_the_offered_languages_are_spoken_and_the_first_is_for_everybody_else(
     funkturm: PeopleGateway, accepted: str, spoken: str
 ) -> None:
-    text = funkturm.person(None).get("/", **{"Accept-Language": accepted}).text
-    assert f'<html lang="{spoken}"' in text
-    assert re.findall(r'<option value="([^"]+)"', text[text.index("<footer") :]) == ["de", "fr"]
+    for page in ("/", "/bots"):  # a list knows the languages of listings, too
+        text = funkturm.person(None).get(page, **{"Accept-Language": accepted}).text
+        assert f'<html lang="{spoken}"' in text
+        assert re.findall(r'<option value="([^"]+)"', text[text.index("<footer") :]) == ["de", "fr"]
 
 
 def test_a_language_that_is_not_offered_cannot_be_chosen(funkturm: PeopleGateway) -> None:

@@ -94,6 +94,13 @@ def test_a_name_that_is_there_twice_is_refused_with_the_line_of_the_second(tmp_p
     assert mistake == f"{tmp_path / 'config.yaml'}: has a name twice in one section ({place})"
 
 
+@pytest.mark.parametrize("colour", ["#0b7a75", "#FFF", "#0b7a75  # teal", "#0b7a75\n  name: X"])
+def test_a_colour_without_quotes_is_not_taken_for_a_comment(tmp_path: Path, colour: str) -> None:
+    (mistake,) = mistakes_in(tmp_path, f"site:\n  accent: {colour}")
+    place = "(line 2, column 3)"
+    assert mistake == f"{tmp_path / 'config.yaml'}: has a colour without quotes, which is a comment {place}"
+
+
 @pytest.mark.parametrize("text", ["[" * 1_000, "server: {port: " + "9" * 5_000 + "}"], ids=["nested", "long"])
 def test_a_file_that_is_beyond_reading_is_refused(tmp_path: Path, text: str) -> None:
     (mistake,) = mistakes_in(tmp_path, text)

@@ -1,15 +1,20 @@
 """Every page passes the same checks of visitor and origin, and has the same headers."""
 
+import re
+from base64 import b64encode
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
+import requests
 
 from operators.operator_site import PAGES
 from tests.support.gateways import BOT, ThreadGateway, running
 from tests.support.page_visitor import PageVisitor
 from web.other_sites import PAGE_HEADERS
 from web.pages import PageRow
+from web.static_files import read_static_files
 
 OF_AN_ID = {"kind": "bots", "id": BOT, "delivery_id": "0" * 24}
 CLOSED = [row for row in PAGES if row.access == "operator"]
@@ -150,6 +155,37 @@ def test_a_page_of_a_stranger_is_packed_and_one_with_a_session_gives_no_secret_a
     assert packed.text == plain.text  # the client unpacks it
     assert "Accept-Encoding" in plain.headers["Vary"]
     assert "Content-Encoding" not in visitor.get("/debug", **{"Accept-Encoding": "gzip"}).headers
+
+
+def carried(page: requests.Response) -> list[str]:
+    """The styles within a page. The policy allows them alone."""
+    styles = re.findall("<style>(.*?)</style>", page.text, re.DOTALL)
+    digests = [b64encode(sha256(style.encode()).digest()).decode() for style in styles]
+    policy = page.headers["Content-Security-Policy"]
+    assert "style-src " + " ".join(["'self'", *(f"'sha256-{each}'" for each in digests)]) + ";" in policy
+    return styles
+
+
+@pytest.mark.parametrize("site", ["none", "cross-site"])
+def test_a_page_for_a_stranger_from_elsewhere_carries_the_styles(stranger: PageVisitor, site: str) -> None:
+    page = stranger.get("/debug/sign-in", **{"Accept-Encoding": "gzip", "Sec-Fetch-Site": site})
+    [style] = carried(page)
+    assert style == read_static_files().text("site.css")
+    within = stranger.get("/debug/sign-in", **{"Accept-Encoding": "gzip", "Sec-Fetch-Site": "same-origin"})
+    head, body = page.text.replace(f"<style>{style}</style>", "").split('<link rel="stylesheet"')
+    first, rest = within.text.split('<link rel="stylesheet"')
+    assert "</main>" in head, "the link at the end is for the next page"
+    assert (head + body.partition(">")[2]).split() == (first + rest.partition(">")[2]).split()
+
+
+def test_no_other_page_carries_the_styles(stranger: PageVisitor, visitor: PageVisitor) -> None:
+    elsewhere = {"Sec-Fetch-Site": "none"}
+    for page in (
+        stranger.get("/debug/sign-in", **{"Accept-Encoding": "gzip"}),
+        stranger.get("/debug/sign-in", **{"Accept-Encoding": "identity", **elsewhere}),
+        visitor.get("/debug", **{"Accept-Encoding": "gzip", **elsewhere}),
+    ):
+        assert carried(page) == []
 
 
 def test_without_pages_there_is_nothing_at_all(tmp_path: Path) -> None:

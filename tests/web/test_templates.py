@@ -71,7 +71,7 @@ def drawn() -> str:
         **{"title": "T", "path": "/debug", "visitor": None, "notice": None, "sections": ()},
         **{"frame": "debug/frame.html", "sign_in": "/debug/sign-in", "home": "/debug", "home_link": "Back"},
         **{"status": 403, "what": '<script>"x"', "why": "a & b", "what_to_do": "'", "wait_seconds": None},
-        **{"may_sign_in": True, "look": None, "brand": Brand()},
+        **{"may_sign_in": True, "look": None, "carries_style": False, "brand": Brand()},
     }
     return load_drawing(OPERATORS).whole("error.html", values)
 
