@@ -11,6 +11,7 @@ from core.clock import Clock
 from core.ledger import Ledger
 from core.rows import InviteCheck
 from core.webhook_events import NewDeliveries
+from forms.file_refs import FileRef
 from kinds.registry import kind_of
 from listings.keys import KeyDigester
 from listings.ownership import Ownership
@@ -30,6 +31,19 @@ class InviteQuestions(Protocol):
 
     def ask_soon(self, ref: str) -> None:
         """Ask about the invite of a listing again, before the day of its last answer is over."""
+
+
+class FileStore(Protocol):
+    """The files of listings. A call may read the disk, or ask another node."""
+
+    async def put(self, content: bytes, facts: FileRef, user_id: str | None) -> FileRef:
+        """Keep a file of a user, or of the operator. Raises Invalid and Unavailable."""
+
+    async def ref(self, digest: str) -> FileRef | None:
+        """Return the facts of a file, which then waits for a listing that names it."""
+
+    async def get(self, digest: str) -> bytes | None:
+        """Return the content of a file."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +92,7 @@ class Tools:
     """Does long work slice by slice, with other requests between them."""
     vote_pseudonym: Callable[[str, str], str] = field(kw_only=True)
     """Returns the pseudonym of a listing and a user, as core/fleet_table.py keeps it."""
+    files: FileStore = field(kw_only=True)
     invites: InviteQuestions | None = None
     """None for a gateway that does not ask the chat platform."""
 

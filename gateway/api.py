@@ -106,6 +106,7 @@ def open_api(
         denied_tags=frozenset(settings.review.denied_tags),
         vote_pseudonym=KeyedDigests(callers.digester.secret).vote,
         invites=egress.invites,
+        files=store.blobs,
     )
     with JournalPages(store.folder, store.journal, VOTE_TAGS) as pages:
         yield Api(
