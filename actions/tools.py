@@ -11,7 +11,7 @@ from core.clock import Clock
 from core.ledger import Ledger
 from core.rows import InviteCheck
 from core.webhook_events import NewDeliveries
-from forms.file_refs import FileRef
+from forms.file_fields import FileRef
 from kinds.registry import kind_of
 from listings.keys import KeyDigester
 from listings.ownership import Ownership

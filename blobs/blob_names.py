@@ -17,7 +17,7 @@ from core import events as ev
 from core.events import FREQUENT
 from core.listing_table import survey
 from core.state import State
-from forms.file_refs import FileRef, files_of
+from forms.file_fields import FileRef, files_of
 
 # The first two fields of a FileRef in msgpack. No text of a user has these bytes: neither \xa6 nor \xd9 has
 # the neighbours here that it has in UTF-8.

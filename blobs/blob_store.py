@@ -18,7 +18,7 @@ from blobs.sealed_blobs import Blob, BlobCorrupt, BlobOnDisk, SealedBlobs, diges
 from core.clock import NS_PER_SECOND, Clock
 from core.failures import Unavailable
 from core.ledger import Ledger
-from forms.file_refs import FileRef
+from forms.file_fields import FileRef
 from languages.refusals import Invalid
 from languages.said import Fault
 from languages.texts import Text

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from forms.file_refs import FileRef
+from forms.file_fields import FileRef
 from storage.disk import write_file
 from storage.folder import BLOBS, UNFINISHED, Folder, made_folder
 from storage.sealing import KEY_ID_BYTES, NONCE_BYTES, SALT_BYTES, TAG_BYTES, Unsealable

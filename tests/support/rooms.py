@@ -32,7 +32,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "handlers": {"actions", "core", "votes", "listings", "people", "ratelimit", "watchers"},
     "web": {"actions", "core", "handlers", "ratelimit", "watchers"},
     "pages": {
-        *("actions", "chatplatform", "core", "handlers", "listings", "people", "ratelimit", "votes"),
+        *("actions", "blobs", "chatplatform", "core", "handlers", "listings", "people", "ratelimit", "votes"),
         *("search", "watchers", "web"),
     },
     "serving": {"core", "handlers", "ratelimit", "watchers"},

@@ -9,7 +9,7 @@ from blobs.sealed_blobs import digest_of
 from core.events import Event, ListingSaved
 from core.ledger import Ledger
 from core.state import State
-from forms.file_refs import FileRef
+from forms.file_fields import FileRef
 from handlers.slices import in_slices
 from kinds.bots import BotProfile
 from storage.disk import OS_DISK, Disk
