@@ -104,6 +104,7 @@ class PeopleSite:
             VisitorLimit(Policy(web.acts_per_minute, 60), clock),
             addresses,
             drawing.brand,
+            settings.files.upload_bytes,
         )
         self._site = Site(drawing.templates, audience, clock)
         orders = ListOrders(self.readers.catalogue, state.vote_counts, secrets.randbits(40))

@@ -185,7 +185,17 @@ def open_store(runtime: Runtime, folder: Folder, recovered: Recovered) -> Store:
 
 
 def fold_command() -> Sequence[str]:
-    """Return the command that folds the disk in a process of this same version, to be run in ROOT.
+    """Return the command that folds the disk. Raises OSError."""
+    return own_command("cli.fold_disk", "fold-disk")
+
+
+def decode_command() -> Sequence[str]:
+    """Return the command of the decoder. Raises OSError."""
+    return own_command("decoder.process", "decode-files")
+
+
+def own_command(module: str, word: str) -> Sequence[str]:
+    """Return the command that runs a module in a process of this same version, to be run in ROOT.
 
     The binary is no Python that could be given a module. An upgrade may have put another one in its place:
     then the command is a copy, in the folder that the binary has unpacked itself into and removes at its end.
@@ -193,16 +203,16 @@ def fold_command() -> Sequence[str]:
     """
     unpacked: str | None = getattr(sys, "_MEIPASS", None)
     if unpacked is None:
-        return (sys.executable, "-m", "cli.fold_disk")
+        return (sys.executable, "-m", module)
     binary, running, copy = Path(sys.executable), Path("/proc/self/exe"), Path(unpacked, "votegate-that-runs")
     if binary.exists() and binary.samefile(running):
-        return (sys.executable, "fold-disk")
+        return (sys.executable, word)
     if not copy.exists():
         unfinished = Path(unpacked, secrets.token_hex(8))  # another fold may begin meanwhile
         shutil.copyfile(running, unfinished)
         unfinished.chmod(0o700)
         unfinished.replace(copy)
-    return (str(copy), "fold-disk")
+    return (str(copy), word)
 
 
 def _secret(given: SecretStr | None, folder: Folder, name: str, *, needed: bool = False) -> str:

@@ -22,8 +22,8 @@ from pages.owner.vote_numbers import NUMBER_PAGES
 from pages.owner.webhooks import WEBHOOK_PAGES
 from pages.page_rows import rows_of
 from pages.public.authors import AUTHOR
-from pages.public.home import HOME
 from pages.public.files import FILE
+from pages.public.home import HOME
 from pages.public.link_previews import LINK_PREVIEW
 from pages.public.listing import PUBLIC_LISTING
 from pages.public.lists import PUBLIC_LISTS

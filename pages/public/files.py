@@ -38,7 +38,7 @@ OF_SOME = {
 }
 _NAME = re.compile(r"([0-9a-f]{64})\.[a-z0-9]+")
 _RANGE = re.compile(r"bytes=(\d{0,15})-(\d{0,15})", re.ASCII)
-_NOT_IN_NAMES = re.compile(r'[^\w \-.()\[\]]+')
+_NOT_IN_NAMES = re.compile(r"[^\w \-.()\[\]]+")
 LONGEST_NAME = 80  # characters
 
 

@@ -204,15 +204,15 @@ def test_a_small_file_counts_as_a_block_of_the_disk(tmp_path: Path) -> None:
     run(scenario())
 
 
-def test_all_files_together_are_bounded_for_the_operator_too(tmp_path: Path) -> None:
+def test_all_files_together_are_bounded(tmp_path: Path) -> None:
     async def scenario() -> None:
         stored = await begun(tmp_path, BlobBounds(MIB, MIB, MIB, HOUR))
-        await stored.blobs.put(big(1), picture(big(1)), None)
+        await stored.blobs.put(big(1), picture(big(1)), USER)
         with pytest.raises(Unavailable):
-            await stored.blobs.put(big(2), picture(big(2)), None)
+            await stored.blobs.put(big(2), picture(big(2)), OWNER)
         again = await begun(tmp_path, BlobBounds(MIB, MIB, MIB, HOUR))
         with pytest.raises(Unavailable):
-            await again.blobs.put(big(2), picture(big(2)), None)
+            await again.blobs.put(big(2), picture(big(2)), OWNER)
 
     run(scenario())
 

@@ -9,6 +9,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "kinds": {"forms", "languages"},
     "grammars": {"languages"},
     "ratelimit": set(),
+    "decoder": set(),
     "storage": set(),
     "wire": set(),
     "settings": {"grammars", "kinds", "languages"},
