@@ -30,6 +30,13 @@ def digests_in(packed: bytes) -> set[str]:
 
 
 DIGESTS_AT_ONCE = 64
+
+
+def named_in(state: State) -> set[str]:
+    """Return the digests of the files that the rows of a state name."""
+    return {digest for ref in state.listings.refs for digest in digests_in(state.listings.content(ref))}
+
+
 _NAMELESS = FREQUENT | {ev.VotesMerged, ev.VoteCountsMerged, ev.DeliveryMerged, ev.DeliveryForgotten}
 """The events of which there are many, and that name no file."""
 

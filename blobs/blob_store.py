@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 
@@ -70,14 +71,16 @@ class Blobs:
         clock: Clock,
         bounds: BlobBounds,
         in_slices: Callable[[Iterable[None]], Awaitable[None]],
+        deleting: asyncio.Lock,
     ) -> None:
+        """`deleting` is held while files are deleted, and while a backup reads them."""
         self.on_disk = SealedBlobs(folder)
         self.names = names
         self.owned: Callable[[str], Awaitable[Iterable[str]]] = _owns_none
         """Returns the listings that a user owns."""
         self.elsewhere: Callable[[str], Awaitable[Blob | None]] = _has_none
         """Returns a file that another node has; None if none answers in time."""
-        self.deleting = asyncio.Lock()  # held while files are deleted
+        self._deleting = deleting
         self.count = self.bytes = 0
         """The files on disk, and their bytes there."""
         self._keys = folder.keys
@@ -96,6 +99,7 @@ class Blobs:
         """The files that nobody had, and since when."""
         self._writing = asyncio.Lock()
         self._surveyed = asyncio.Event()
+        self._named = asyncio.Event()
 
     # -- reading and writing ---------------------------------------------------------------------------
 
@@ -123,6 +127,11 @@ class Blobs:
         if digest in self._waiting:
             self._waiting[digest].since_ns = self._clock.monotonic_ns()
         return found
+
+    async def until_named(self) -> None:
+        """Return when it is known which listings name files: soon after a start."""
+        if not self._named.is_set():
+            await self._named.wait()
 
     def in_memory(self, digest: str) -> bytes | None:
         """Return the content of a file that was read not long ago."""
@@ -254,6 +263,7 @@ class Blobs:
             log.error("a file of listings cannot be read: %s", what_to_do(error, self.on_disk.path))
         self._surveyed.set()
         await self._in_slices(self.names.survey())
+        self._named.set()
 
     async def sweep(self) -> None:
         """Remove what no row has named for long. If the disk fails, the next sweep tries again."""
@@ -262,13 +272,21 @@ class Blobs:
             async for found in self._found():
                 if self._is_due(found, now_ns):
                     due.append(found)
+                elif len(self._keys.key_ids) > 1:
+                    await self._seal_newly(found.digest)
             if due:
                 await self._ledger.durable(self._ledger.head)
-                async with self.deleting:
+                async with self._deleting:
                     for found in due:
                         await self._remove(found, now_ns)
         except (OSError, Unavailable) as error:
             log.error("files that no listing names stay: %s", error)
+
+    async def _seal_newly(self, digest: str) -> None:
+        """Seal a file with the newest key, so that an older one is needed no more."""
+        async with self._writing:
+            with suppress(FileNotFoundError, BlobCorrupt, KeyMissing):  # a look at the file logs it
+                await asyncio.to_thread(self.on_disk.seal_newly, digest)
 
     async def _found(self) -> AsyncIterator[BlobOnDisk]:
         """Yield the files on disk, a slice at once in a thread."""

@@ -46,7 +46,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("search", "serving", "snapshot", "votes", "watchers", "web", "webhook"),
     },
     "openapi": {"actions", "core", "votes", "listings", "handlers", "operators", "watchers"},
-    "cli": {"actions", "core", "votes", "listings", "journal", "snapshot", "storage"},
+    "cli": {"actions", "blobs", "core", "votes", "listings", "journal", "snapshot", "storage"},
 }
 WITHOUT_DECLARATIONS = {"languages", "forms", "kinds", "grammars", "ratelimit", "storage", "wire", "settings"}
 COMPOSITION = {"gateway", "server"}
