@@ -24,6 +24,7 @@ from actions.listing_views import (
     stats_problem_views,
 )
 from actions.query_forms import LISTINGS_QUERIES, ListingsQuery
+from actions.uploads import E, with_files
 from actions.views import Success
 from core.actors import user_of
 from core.events import Event, ListingSaved
@@ -64,10 +65,7 @@ Edit = Annotated[ListingEdit, {kind.plural: kind.edit for kind in KINDS}]
 async def submit(call: Call, form: Submission) -> ListingAnswer:
     """Submit a listing, and invite the co-owners that it names."""
     kind, ref = call.listing_kind, call.listing_kind.new_ref(form, call.tools.random)
-    _refuse_denied_tags(call, form)
-    call, invite = await _invite_asked(call, ref, form)
-    call = await _taken_known(call)
-    call.tools.unique.refuse_taken(ref, form)
+    call, form, invite = await _prepared(call, ref, form)
     by, now_ms = call.by, call.now_ms
     events = rules.submit(call.state, ref, form, now_ms, by=by)
     events += _invite_known(ref, invite, call)
@@ -81,10 +79,7 @@ async def submit_checked(call: Call, checked: CheckedSubmission) -> Success:
     comes with `rechecked()`."""
     form, tools = checked.form, call.tools
     ref = call.listing_kind.new_ref(form, tools.random)
-    _refuse_denied_tags(call, form)
-    call, invite = await _invite_asked(call, ref, form)
-    call = await _taken_known(call)
-    call.tools.unique.refuse_taken(ref, form)
+    call, form, invite = await _prepared(call, ref, form)
     by, now_ms = call.by, call.now_ms
     events = rules.submit(call.state, ref, form, now_ms, by=by)
     events += _invite_known(ref, invite, call)
@@ -121,10 +116,7 @@ def show(call: Call, _: None) -> ShownListing:
 async def edit(call: Call, form: Edit) -> ListingAnswer:
     """Edit a listing, unless its owner or the person who edits it may not submit listings."""
     ref = call.ref
-    _refuse_denied_tags(call, form)
-    call, invite = await _invite_asked(call, ref, form)
-    call = await _taken_known(call)
-    call.tools.unique.refuse_taken(ref, form)
+    call, form, invite = await _prepared(call, ref, form)
     state, now_ms, by = call.state, call.now_ms, call.by
     owner = listing_of(state, ref).owner_id
     events = rules.edit(state, ref, form, now_ms, by=by, shown=call.tools.edits)
@@ -141,6 +133,19 @@ async def _taken_known(call: Call) -> Call:
         return call
     await call.tools.in_slices(call.tools.unique.survey())
     return call.rechecked()
+
+
+async def _prepared(call: Call, ref: str, form: E) -> tuple[Call, E, InviteCheck | None]:
+    """Return the call to go on with, the form with its files, and the platform's answer about its invite.
+
+    Raises Invalid.
+    """
+    _refuse_denied_tags(call, form)
+    call, form = await with_files(call, form)
+    call, invite = await _invite_asked(call, ref, form)
+    call = await _taken_known(call)
+    call.tools.unique.refuse_taken(ref, form)
+    return call, form, invite
 
 
 def _refuse_denied_tags(call: Call, form: ListingEdit) -> None:

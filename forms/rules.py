@@ -108,9 +108,22 @@ class Component:
     name: str
 
 
-Widget = Literal["line", "text", "choice", "choices", "lines", "pairs", "url", "invite", "colour"]
+Widget = Literal[
+    "line",
+    "text",
+    "choice",
+    "choices",
+    "lines",
+    "pairs",
+    "url",
+    "invite",
+    "colour",
+    "picture",
+    "pictures",
+    "sound",
+]
 """The way in which a page asks for a field: one line, several lines, one or more of the choices, a list with
-one entry on each line, a list of names with what each means, an address, an invite to a server, a colour."""
+one entry on each line, a list of names with what each means, an address, an invite to a server, a colour, files."""
 Part = Literal["title", "word", "category", "keyword", "language"]
 """The part of a search that finds a listing by a field: by words, or as a filter."""
 

@@ -2,15 +2,16 @@
 
 import secrets
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 
 from actions.tools import Tools
 from core.rows import Policy
+from decoder.decoder import Decoder
 from gateway.delivery import Delivering, Egress, webhook_policy
 from gateway.fleet import Fleet
-from gateway.store import Runtime, Store
+from gateway.store import ROOT, Runtime, Store, decode_command
 from handlers.late import Late
 from handlers.operator import Operator
 from handlers.public import PublicApi, PublicBounds, PublicLimits
@@ -81,6 +82,7 @@ def open_api(
     public = _public_api(runtime, store, callers, egress, fleet)
     moderators = Moderators(ledger.state, frozenset(settings.web.moderators))
     watch = AttemptWatch(ledger.durable, settings.webhooks.timeout_seconds + 1)
+    decoder = Decoder(decode_command, ROOT)
     managed = Tools(
         ledger,
         runtime.clock,
@@ -107,9 +109,12 @@ def open_api(
         edits=settings.review.edits,
         denied_tags=frozenset(settings.review.denied_tags),
         vote_pseudonym=KeyedDigests(callers.digester.secret).vote,
+        files=store.blobs,
+        decode=decoder.decode,
+        upload_bytes=settings.files.upload_bytes,
         invites=egress.invites,
     )
-    with JournalPages(store.folder, store.journal, VOTE_TAGS) as pages:
+    with closing(decoder), JournalPages(store.folder, store.journal, VOTE_TAGS) as pages:
         yield Api(
             callers,
             public,

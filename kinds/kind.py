@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from forms.fields import Declared, Form, Snowflake, declared_fields, unwrapped
+from forms.file_fields import FileRef, Files, as_asked
 from forms.rules import UNIQUE, About, Beside, Display, OneOf, Part, Sample, Size, Widget, matching
 from languages.said import Fault
 from languages.texts import Text
@@ -196,6 +197,7 @@ PartName = Literal[
     "checks",
     "invites",
     "commands",
+    "files",
 ]
 """The name of a part. A page or an action that names one is for the kinds that have it."""
 Tally = Literal["votes", "likes"]
@@ -265,6 +267,17 @@ class Kind:
             case [primary, secondary]:
                 return primary, secondary
         return None
+
+    @property
+    def files(self) -> Literal[True] | None:
+        """True if a profile has files."""
+        return True if self.file_rules else None
+
+    @cached_property
+    def file_rules(self) -> Mapping[str, Files]:
+        """The rules of the files of a profile, by the names of the fields."""
+        notes = {name: field.note(Files) for name, field in self.fields.items()}
+        return {name: note for name, note in notes.items() if note is not None}
 
     @property
     def known_as(self) -> PlatformObject | None:
@@ -342,9 +355,8 @@ class Kind:
     @cached_property
     def empty(self) -> Mapping[str, Any]:
         """The values of an empty form of a profile."""
-        lists: Sequence[Widget] = ("choices", "lines", "pairs")
-        blank: dict[Widget, Any] = dict.fromkeys(lists, ())
-        blank |= dict.fromkeys(("url", "invite", "colour"))
+        blank: dict[Widget, Any] = dict.fromkeys(("choices", "lines", "pairs", "pictures"), ())
+        blank |= dict.fromkeys(("url", "invite", "colour", "picture", "sound"))
         return {name: blank.get(shown.widget, "") for name, shown in self.shown.items()}
 
     def is_required(self, name: str) -> bool:
@@ -456,7 +468,7 @@ class Kind:
     def _form(self, name: str, about: str, base: type[Form], own: Sequence[Any] = ()) -> object:
         """Return a form with the owner, the fields of the profile, and others of its own."""
         written = (
-            (each.name, each.annotation, *(() if each.is_required else (each.default,)))
+            (each.name, as_asked(each.annotation), *(() if each.is_required else (each.default,)))
             for each in self.fields.values()
         )
         return msgspec.defstruct(
@@ -469,17 +481,30 @@ class Kind:
             kw_only=True,
         )
 
+    def written(self, profile: Struct) -> Mapping[str, Any]:
+        """Return the fields of a profile as a form has them."""
+        return {name: as_written(getattr(profile, name)) for name in self.fields}
+
     def profile_of(self, form: ListingEdit) -> Profile:
-        """Return the profile that a form holds."""
+        """Return the profile that a form holds. The form has its files in the place of their digests."""
         # Not by `msgspec.convert`: it takes the kind of the form for the tag of the profile.
         return self.profile(**{name: getattr(form, name) for name in self.profile.__struct_fields__})
 
 
 def texts_of(value: object) -> tuple[str, ...]:
-    """Return the texts of a field's value: one, those of a list, or none for a value that is left out."""
+    """Return the texts of a field's value: one, those of a list, or none for a value that is left out. The
+    text of a file is its digest."""
+    value = as_written(value)
     if isinstance(value, str):
         return (value,)
     return value if isinstance(value, tuple) else ()
+
+
+def as_written(value: Any) -> Any:
+    """Return the value of a field of a profile as a form has it."""
+    if isinstance(value, FileRef):
+        return value.digest
+    return tuple(map(as_written, value)) if isinstance(value, tuple) else value
 
 
 def choices_of(field: Declared) -> Mapping[str, Text]:

@@ -239,6 +239,7 @@ def people_audience(
     acts: VisitorLimit,
     addresses: Addresses,
     brand: Brand,
+    upload_bytes: int,
 ) -> Audience[Person]:
     """Return the audience.
 
@@ -274,6 +275,7 @@ def people_audience(
             "site_languages": tuple((language, OWN_NAMES[language]) for language in brand.languages),
             "field_labels": FIELD_LABELS,
         },
+        upload_bytes=upload_bytes,
     )
 
 

@@ -9,7 +9,7 @@ A page is drawn whole, or as one of its blocks when htmx asks (`HX-Request`). A 
 """
 
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Generic
 from urllib.parse import quote, urlencode
 
@@ -20,7 +20,7 @@ from core.finished import finished
 from handlers.late import Late
 from handlers.reply import NO_HEADERS, SPOKEN, Reply, refused, reply_to
 from handlers.request import Endpoint, Request
-from handlers.route import PAGE, Resource
+from handlers.route import PAGE, Resource, usual_size
 from languages.refusals import Refusal
 from languages.texts import Text
 from watchers.security_log import tell
@@ -59,15 +59,27 @@ class Site(Generic[V]):
             to: the object from which the rows pick their views.
         """
         paths: dict[str, dict[str, Endpoint]] = {}
+        takes_files = set[str]()
         for row in rows:
+            if row.takes_files:
+                takes_files.add(row.path)
             paths.setdefault(row.path, {})[row.method] = self._served(row, to)
         return [
             *(
-                Resource(path, endpoints, self._finish, names=dict.fromkeys(endpoints, PAGE))
+                Resource(
+                    *(path, endpoints, self._finish),
+                    names=dict.fromkeys(endpoints, PAGE),
+                    most_bytes=self._most_bytes if path in takes_files else usual_size,
+                )
                 for path, endpoints in paths.items()
             ),
             Resource(self._audience.rest, {"GET": self._missing}, self._finish_missing),
         ]
+
+    def _most_bytes(self, headers: Mapping[str, str]) -> int | None:
+        """Return the size of the largest form with files, for visitors who are signed in."""
+        is_known = self._audience.known(self._audience.cookie.value(headers)) is not None
+        return self._audience.upload_bytes if is_known else None
 
     def _served(self, row: PageRow, to: object) -> Endpoint:
         view = row.view(to)

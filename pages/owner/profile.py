@@ -39,7 +39,7 @@ def show(page: PageCall) -> Shown[None]:
     return Shown(
         None,
         html={
-            "values": page.refused.typed or asdict(page.row.latest),
+            "values": page.refused.typed or page.call.listing_kind.written(page.row.latest),
             "version": found.get("version") or page.typed("version", version),
             "labels": page.call.listing_kind.labels,
             "preview": found.get("preview"),
@@ -60,7 +60,7 @@ async def save(page: PageCall, _: None) -> Success:
     row, draft = page.row, typed(page, page.visit.form())
     version, profile = version_of(row), {name: draft[name] for name in page.call.listing_kind.shown}
     if draft["version"] != version:
-        others = changed_fields(asdict(row.latest), profile)
+        others = changed_fields(page.call.listing_kind.written(row.latest), profile)
         raise Again(errors={"": OVERTAKEN}, status=409, found={"others": others, "version": version})
     form = read(page.call.listing_kind.edit, {"owner_id": row.owner_id, **profile})
     return await edit(page.call, form)
@@ -107,4 +107,5 @@ PROFILE = Page(
         Post(access=EDIT.access, reads=typed, run=preview, then=previewed, button="preview"),
     ),
     gives_back=True,
+    takes_files=True,
 )

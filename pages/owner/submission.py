@@ -200,7 +200,7 @@ def _is_same(kind: Kind, row: Listing, form: ListingSubmission) -> bool:
         case Given():
             return row.id == form.id
         case Made():
-            return row.latest == kind.profile_of(form)
+            return kind.written(row.latest) == kind.written(form)
         case OfUser():
             return True
 
@@ -420,4 +420,5 @@ SUBMISSION = Page(
         Post(reads=typed, run=look_up, then=lambda _, form: form, button="look"),
     ),
     gives_back=True,
+    takes_files=True,
 )

@@ -1,0 +1,1 @@
+"""decoder/: the limits of the contract on files."""
