@@ -41,7 +41,10 @@ def main() -> None:
         used = resource.getrusage(resource.RUSAGE_SELF)
         limit = int(used.ru_utime + used.ru_stime) + CPU_SECONDS + 1
         resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.RLIM_INFINITY))
-        send(answers, answer(orders.decode(body)))
+        try:
+            send(answers, answer(orders.decode(body)))
+        except MemoryError:
+            sys.exit("a file takes too much memory")
 
 
 def answer(order: DecodeOrder) -> DecodeAnswer:

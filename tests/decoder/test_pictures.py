@@ -101,7 +101,9 @@ def test_a_frame_that_is_larger_than_its_picture_is_refused() -> None:
 def test_exif_profiles_and_comments_are_left_out(kind: str) -> None:
     text = PngImagePlugin.PngInfo()
     text.add_text("Comment", SECRET.decode())
-    own: dict[str, Any] = {"PNG": {"pnginfo": text}, "JPEG": {"comment": SECRET}}.get(kind, {})
+    own: dict[str, Any] = (
+        {"pnginfo": text} if kind == "PNG" else {"comment": SECRET} if kind == "JPEG" else {}
+    )
     given = picture(kind, exif=exif(), icc_profile=b"icc " + SECRET, **own)
     assert given.count(SECRET) >= 2 or kind == "PNG"
     content, _ = clean(given, BANNER)
