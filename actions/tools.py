@@ -37,7 +37,7 @@ class KeptFiles(Protocol):
     """The store of files."""
 
     async def put(self, content: bytes, facts: FileRef, user_id: str) -> FileRef:
-        """Keep a file that a user has uploaded. Raises Refusal if the user has too many, and Unavailable."""
+        """Keep a file that a user has uploaded. Raises Invalid if the user has too many, and Unavailable."""
 
     async def ref(self, digest: str) -> FileRef | None:
         """Return the facts of a file that is kept."""

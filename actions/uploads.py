@@ -49,11 +49,12 @@ async def upload(call: Call, form: Upload) -> FileAnswer:
     refuse_quarantined(call.state, form.user, "submit", call.now_ms)
     try:
         decoded = await tools.decode(call.content, rules)
+        call.rechecked()
+        file = await tools.files.put(decoded.content, decoded.file, form.user)
     except Invalid as error:
         (fault,) = error.faults.values()
         raise Invalid({form.field: fault}) from None
-    call.rechecked()
-    return FileAnswer(file=await tools.files.put(decoded.content, decoded.file, form.user))
+    return FileAnswer(file=file)
 
 
 async def with_files(call: Call, form: E) -> tuple[Call, E]:

@@ -11,7 +11,6 @@ from core.rows import Policy
 from decoder.decoder import Decoder
 from gateway.delivery import Delivering, Egress, webhook_policy
 from gateway.fleet import Fleet
-from gateway.memory_files import MemoryFiles
 from gateway.store import ROOT, Runtime, Store, decode_command
 from handlers.late import Late
 from handlers.operator import Operator
@@ -108,7 +107,7 @@ def open_api(
         edits=settings.review.edits,
         denied_tags=frozenset(settings.review.denied_tags),
         vote_pseudonym=KeyedDigests(callers.digester.secret).vote,
-        files=MemoryFiles(),
+        files=store.blobs,
         decode=decoder.decode,
         upload_bytes=settings.files.upload_bytes,
         invites=egress.invites,

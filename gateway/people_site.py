@@ -6,6 +6,7 @@ import secrets
 from dataclasses import dataclass
 from functools import partial
 
+from blobs.blob_store import Blobs
 from chatplatform.listing_checks import ServerConditions
 from chatplatform.listing_icons import ListingIcons
 from chatplatform.platform_client import ChatPlatform
@@ -84,6 +85,7 @@ class PeopleSite:
         self,
         runtime: Runtime,
         ledger: Ledger,
+        blobs: Blobs,
         fleet: Fleet,
         api: Api,
         platform: ChatPlatform,
@@ -135,6 +137,7 @@ class PeopleSite:
                 sign_in_seal(digester.secret, secrets.token_bytes),
                 SignInGuards(SIGN_INS, clock, first_use),
             ),
+            blobs=blobs,
             public=_public(self.readers, ListKeeper(orders, clock, in_slices), clock),
         )
         submissions = self._tools.submissions

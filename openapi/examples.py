@@ -84,6 +84,7 @@ def _bodies_of(kind: Kind) -> dict[str, Mapping[str, "Example"]]:
 
 
 _GIVEN: Mapping[str, Mapping[str, Any]] = {
+    "FileRef": {"digest": "c0" * 32, "media_type": "image/png", "size": 900, "look": "", "peaks": ""},
     **{
         name.format(kind.title): {**_written(kind), "id": kind.id.sample}
         for kind in KINDS
@@ -280,7 +281,7 @@ _BODIES: Mapping[str, Mapping[str, Example]] = {
     },
     "ReportsSeen": {
         "allReports": Example("All reports", {}),
-        "seenReports": Example("The reports up to a time", {"until": 1_750_000_000_000}),
+        "seenReports": Example("A report that you have seen", {"seen": [f"1750000000000-{USER}"]}),
     },
     "Voter": {"voter": Example("A user", {"user": USER})},
     "Voters": {"voters": Example("Two users", {"users": [USER, STRANGER]})},

@@ -141,6 +141,10 @@ class ServerSettings(_Section):
 
 class FilesSettings(_Section):
     upload_bytes: Annotated[int, Field(ge=65_536, le=67_108_864)] = 8_388_608
+    bytes_per_user: Annotated[int, Field(ge=1 << 20, le=1 << 40)] = 64 << 20
+    bytes_in_all: Annotated[int, Field(ge=1 << 20, le=1 << 44)] = 10 << 30
+    memory_bytes: Annotated[int, Field(ge=0, le=1 << 40)] = 64 << 20
+    unnamed_seconds: Seconds = 3_600
 
 
 class OperatorSettings(_Section):

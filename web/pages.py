@@ -113,12 +113,12 @@ def tagged(request: Request, body: bytes, headers: Mapping[str, str], content_ty
     """Return the body with its strong tag; 304 if the client has it already (RFC 9110, 13.1.2)."""
     tag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
     given = {**headers, "etag": tag}
-    if _names(request.headers.get("If-None-Match", ""), tag):
+    if is_known(request, tag):
         return Reply(304, b"", given, content_type=content_type)
     return Reply(200, body, given, content_type=content_type)
 
 
-def _names(wanted: str, tag: str) -> bool:
-    """Return true if the header names the tag. The comparison is weak, as it is for GET."""
-    found = {each.strip().removeprefix("W/") for each in wanted.split(",")}
+def is_known(request: Request, tag: str) -> bool:
+    """Return true if the client has what has the tag. The comparison is weak, as it is for GET."""
+    found = {each.strip().removeprefix("W/") for each in request.headers.get("If-None-Match", "").split(",")}
     return bool(found & {tag, "*"})

@@ -80,7 +80,7 @@ async def download(page: PageCall) -> Reply:
 async def erase(page: PageCall, _: object) -> Success:
     """Erase the person, who must have signed in recently: a stolen session is not enough."""
     if page.visit.form().text("word").lower() != WORD:
-        raise Again(errors={"word": Text("Type {word} to be forgotten.", word=WORD)}, status=400)
+        raise Again(errors={"word": Text("Type {word} to confirm.", word=WORD)}, status=400)
     ask_stale(page.visit, page.call.now_ms, STALE)
     return await forget(replace(page.call, ids=(page.person.id,)), None)
 
@@ -238,6 +238,7 @@ def _account(row: UserRow) -> dict[str, Any]:
     sessions = [asdict(session) for session in row.sessions]
     for session in sessions:
         del session["digest"]
+    settled = [asdict(each) for each in row.settled]
     return {
         "ref": row.ref,
         "first_ms": row.first_ms,
@@ -253,6 +254,7 @@ def _account(row: UserRow) -> dict[str, Any]:
         **naming,
         **({} if row.mail is None else {"mail": msgspec.to_builtins(row.mail)}),
         **({} if not row.mails else {"mails": msgspec.to_builtins(row.mails)}),
+        **({"settled_reports": settled} if settled else {}),
     }
 
 

@@ -44,7 +44,7 @@ def test_a_moderator_claims_notes_denies_and_approves(
         expect(page.get_by_role("button", name="Release the claim")).to_be_visible()
         page.get_by_text("Notes of moderators").click()
         page.get_by_label("Note", exact=True).fill("The invite works.")
-        page.get_by_role("button", name="Keep the note").click()
+        page.get_by_role("button", name="Save the note").click()
         expect(page.get_by_text("The invite works.")).to_be_visible()
         page.get_by_text("Deny…").click()
         page.get_by_label("In your words").fill("I tried it twice")
@@ -181,11 +181,11 @@ def test_no_note_quarantine_or_refusal_has_a_barrier_or_scrolls_sideways(
         page = visitor.see(HERE)
         page.get_by_text("Notes of moderators").click()
         page.get_by_label("Note", exact=True).fill("The invite works. " + "x" * 200)
-        page.get_by_role("button", name="Keep the note").click()
+        page.get_by_role("button", name="Save the note").click()
         page.get_by_text("Quarantine of the owner").click()
         found["a review"] = visitor.flaws()
         page.get_by_label("Reason", exact=True).fill("Spam in three listings.")
-        page.get_by_role("button", name="Forbid it").click()
+        page.get_by_role("button", name="Impose the quarantine").click()
         found["a quarantine"] = visitor.flaws()
         page.get_by_role("button", name="Lift").click()
         page.get_by_text("Deny…").click()
@@ -229,7 +229,7 @@ def test_a_moderator_refuses_a_change_and_withdraws_an_approval(
         expect(page.get_by_role("link", name="Free Nitro Bot, change")).to_be_visible()
         page.get_by_role("link", name="Free Nitro").click()
         changed = page.get_by_role("table", name="What changed since the approval")
-        expect(changed.locator("del").first).to_have_text("Gone: Jukebox")
+        expect(changed.locator("del").first).to_have_text("Removed: Jukebox")
         expect(changed.locator("ins").first).to_have_text("New: Free Nitro")
         page.get_by_text("Refuse…").click()
         page.get_by_role("button", name="Refuse in these words").click()
@@ -266,12 +266,12 @@ def test_no_change_has_a_barrier_or_scrolls_sideways_or_needs_colour(
         rtl = page.get_by_text("مجانا لكم").first
         assert rtl.evaluate("it => getComputedStyle(it.closest('p')).direction") == "rtl"
         approve_and_swap(gateway, name="Another swap meanwhile")
-        page.get_by_role("button", name="Agree").click()
+        page.get_by_role("button", name="Approve").click()
         expect(page.get_by_role("alert")).to_contain_text("The change is not the one that you saw.")
         expect(page.get_by_role("heading", name="Another swap meanwhile")).to_be_visible()
         found["overtaken"] = visitor.flaws()
-        page.get_by_role("button", name="Agree").press("Enter")
-        expect(page.get_by_text("The change is agreed to")).to_be_visible()
+        page.get_by_role("button", name="Approve").press("Enter")
+        expect(page.get_by_text("The change is approved")).to_be_visible()
     with signed_in(browser, gateway, ADA, color_scheme=theme) as visitor:
         visitor.expected.add(404)
         approve_and_swap(gateway, name="W" * 100)
@@ -286,6 +286,7 @@ def test_a_moderator_strikes_flagged_votes_out_after_a_count(
     browser: Browser, gateway: PeopleGateway, scripts: bool
 ) -> None:
     gateway.clock.advance(86_400)  # a cooldown outlives the strike
+    gateway.person(BEN)  # only who has signed in here has a name
     submit(gateway)
     gateway.done("POST", f"/manage/bots/{READY}/approve", {})
     now_ms = gateway.clock.now_ms()

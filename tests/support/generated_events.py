@@ -46,6 +46,7 @@ from core.rows import (
     Reviewed,
     Revocation,
     ServerCheck,
+    SettledReport,
     Stamp,
     Stamps,
     StatsWindow,
@@ -57,6 +58,7 @@ from core.rows import (
 )
 from core.user_changes import with_sessions
 from core.user_rows import (
+    AnsweredReport,
     EndedSession,
     MailChoice,
     MailSent,
@@ -203,6 +205,11 @@ def user_rows(ref: str) -> st.SearchStrategy[UserRow]:
         naming=st.none() | st.builds(Naming, times, st.booleans(), stamps),
         mail=st.none() | mail_choices(stamps),
         mails=mails_of_a_user(),
+        settled=st.lists(
+            st.builds(AnsweredReport, times, refs), max_size=3, unique_by=lambda each: each.listing
+        )
+        .map(sorted)
+        .map(tuple),
     )
     ended = st.lists(st.builds(EndedSession, times, session_digests(ref)), max_size=2)
     return st.builds(with_sessions, row, st.lists(session_of(ref), max_size=3), ended)
@@ -257,10 +264,11 @@ vote_flags = st.lists(
     st.builds(VoteFlag, times, user_actors, rules_of_flags, flag_ids, labels), min_size=1, max_size=3
 ).map(newest_flags)
 report_reasons: st.SearchStrategy[ReportReason] = st.sampled_from(get_args(ReportReason))
+settled_reports = st.builds(SettledReport, times, user_actors, labels)
 reports = st.none() | st.builds(
     reports_of,
     st.lists(st.builds(Report, times, user_actors, report_reasons, texts, labels), max_size=2),
-    st.none() | stamps,
+    st.lists(settled_reports, max_size=2),
 )
 server_checks = st.lists(
     st.builds(
@@ -480,6 +488,7 @@ OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
         naming=st.just(UNSET) | st.builds(Naming, times, st.booleans()),
         read_ms=st.just(UNSET) | times,
         mail=st.just(UNSET) | mail_choices(),
+        settled=st.just(UNSET) | st.builds(AnsweredReport, times, refs),
         **managed,
     ),
     ev.EndpointHealthSet: st.builds(ev.EndpointHealthSet, refs, failures, suspensions),
@@ -493,7 +502,9 @@ OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
     ),
     ev.NoteAdded: st.builds(ev.NoteAdded, refs, texts, times, **managed),
     ev.ListingReported: st.builds(ev.ListingReported, refs, report_reasons, texts, times, **managed),
-    ev.ReportsSettled: st.builds(ev.ReportsSettled, refs, st.builds(Stamp, times, labels), times, **managed),
+    ev.ReportsSettled: st.builds(
+        ev.ReportsSettled, refs, st.lists(settled_reports, max_size=2).map(tuple), times, **managed
+    ),
     ev.ListingTakenOver: st.builds(ev.ListingTakenOver, refs, users, users, times, **managed),
     ev.VotesRemoved: st.builds(
         ev.VotesRemoved,

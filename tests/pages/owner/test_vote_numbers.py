@@ -51,7 +51,7 @@ def test_each_chart_has_a_table_of_its_numbers(ada: Person, query: str, heading:
 
 @pytest.mark.usefixtures("voted")
 def test_a_bar_says_what_it_stands_for(ada: Person) -> None:
-    titles = re.findall(r"<g><title>([^<]+)</title>", ada.page(HERE))
+    titles = re.findall(r'<input type="radio" name="days-votes"[^>]*><span>([^<]+)<', ada.page(HERE))
     assert [title.rpartition(": ")[2] for title in titles[:30]] == ["0 votes"] * 28 + ["2 votes", "3 votes"]
     assert 'height="66.67"' in ada.page(HERE), "2 on an axis up to 3"
 
@@ -66,7 +66,7 @@ def test_the_months_stand_beside_those_of_the_year_before_if_there_were_votes(
     page = gateway.person(ADA).page(f"{HERE}?range=months")
     assert "1 vote (the year before: 5)" in page
     assert 'rect class="then"' in page
-    assert "−80% on the time before" in words(page)
+    assert "−80% on the previous period" in words(page)
 
 
 def test_the_json_is_the_answer_of_the_api(voted: PeopleGateway, ada: Person) -> None:
@@ -113,10 +113,10 @@ def test_a_voter_is_among_the_top_only_after_choosing_so(gateway: PeopleGateway,
     assert "Top voters" not in words(ada.page(HERE))
 
     before = words(ben.page("/me/votes"))
-    assert "If you show it, its owners, moderators and operators see it there, with your id" in before
+    assert "If you show it, its owners, moderators and operators see it there, with your user ID" in before
     told = words(ben.acted("/me/naming", {"name": "on"}))
     assert "Owners, moderators and operators may see your name now." in told
-    assert "The owners of a listing, moderators and operators see your name, your id" in told
+    assert "The owners of a listing, moderators and operators see your name, your user ID" in told
     assert ben.get("/me/votes.json").json()["is_named"] is True
     (top,) = ada.get(f"{HERE}.json").json()["top_voters"]
     assert gateway.person(CLEO).get(f"{HERE}.json").json()["top_voters"] == [top]  # she moderates
@@ -142,7 +142,7 @@ def test_the_choice_is_part_of_what_is_known_of_a_person(gateway: PeopleGateway)
 
 
 def test_the_counts_that_a_bot_pushes_stand_beside_its_votes(voted: PeopleGateway, ada: Person) -> None:
-    assert "the greatest count pushed each day" not in ada.page(HERE)
+    assert "the highest count pushed each day" not in ada.page(HERE)
     key = voted.done("POST", f"/manage/bots/{READY}/keys", {"name": "main"})["key"]
     for day in ({"server_count": 40, "command_count": 7}, {"server_count": 43}):
         voted.clock.advance(DAY_SECONDS)
@@ -153,7 +153,7 @@ def test_the_counts_that_a_bot_pushes_stand_beside_its_votes(voted: PeopleGatewa
     assert [(each["server_count"], each["command_count"]) for each in pushes] == [(40, 7), (43, 7)]
     page = ada.page(HERE)
     assert page.count("<figure") == 3
-    assert ": 43 servers</title>" in page
+    assert ": 43 servers</span>" in page
     assert "Servers Day Servers Commands" in words(page)
     lines = list(csv.reader(io.StringIO(ada.get(f"{HERE}.csv").text)))
     assert [line[0] for line in lines[-4:]] == ["server_count", "command_count"] * 2
