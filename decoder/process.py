@@ -18,7 +18,7 @@ from decoder.sounds import decode_sound
 from forms.file_fields import FileRef
 from languages.said import Fault
 
-GIVES_WAY = 5
+GIVES_WAY = 10
 MEMORY_BYTES = 768 << 20
 CPU_SECONDS = 5
 """For one file."""
