@@ -131,6 +131,7 @@ class Stamps(msgspec.Struct, frozen=True, array_like=True, gc=False):
     proof: Stamp = UNSTAMPED
     eligibility: Stamp = UNSTAMPED
     invite_check: Stamp = UNSTAMPED
+    template: Stamp = UNSTAMPED
 
 
 NO_STAMPS = Stamps()
@@ -426,6 +427,20 @@ class InviteCheck(MapRow, frozen=True):
     online: int | None = None
 
 
+class TemplateCheck(MapRow, frozen=True):
+    """The last answer of the chat platform about a template of servers. One that exists has no `problem`.
+
+    `uses` counts the servers that were made of it, and `creator` made it; None if the platform does not say.
+    `tree` is the digest of the file with its channels and roles: see `grammars/template_trees.py`.
+    """
+
+    at_ms: int
+    problem: Literal["gone"] | None = None
+    uses: int | None = None
+    creator: Actor | None = None
+    tree: str | None = None
+
+
 class Attempt(MapRow, frozen=True):
     """One request to an endpoint. Without an answer, `status` is None and `error` the class of the failure.
 
@@ -492,6 +507,7 @@ class Listing(MapRow, frozen=True):
     reports: Reports | None = None
     eligibility: Eligibility | None = None
     invite_check: InviteCheck | None = None
+    template: TemplateCheck | None = None
     webhook: Webhook | None = None
     keys: tuple[Key, ...] = ()
     revoked: tuple[Revocation, ...] = ()

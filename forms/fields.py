@@ -16,6 +16,8 @@ from forms.rules import (
     IS_INVITE,
     IS_PAIR,
     IS_SNOWFLAKE,
+    IS_TEMPLATE,
+    IS_TEMPLATE_CODE,
     IS_URL,
     ON_ONE_LINE,
     About,
@@ -25,8 +27,8 @@ from forms.rules import (
     Spelled,
 )
 from grammars.http_urls import MAX_URL_CHARACTERS
-from grammars.invite_codes import invite_code
 from grammars.patterns import MAX_SNOWFLAKE
+from grammars.platform_codes import INVITE, TEMPLATE
 from grammars.tags import MOST_CHARACTERS, tag_of
 
 N = TypeVar("N")
@@ -54,7 +56,17 @@ Invite = Annotated[
     Size(2, MAX_URL_CHARACTERS),
     About("An invite to the server, as a URL or as a code. It is kept as a code."),
     IS_INVITE,
-    Spelled(invite_code),
+    Spelled(INVITE.of),
+]
+TemplateCode = Annotated[
+    str, Component("TemplateCode"), About("The code of a template of servers."), IS_TEMPLATE_CODE
+]
+TemplateLink = Annotated[
+    str,
+    Size(10, MAX_URL_CHARACTERS),
+    About("A template of servers, as a URL or as a code. It is kept as a code."),
+    IS_TEMPLATE,
+    Spelled(TEMPLATE.of),
 ]
 Time = Annotated[int, Between(0, MAX_MS)]
 OverlapSeconds = Annotated[

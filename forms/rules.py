@@ -14,7 +14,6 @@ from functools import cache
 from typing import Any, Literal, get_args
 
 from grammars.http_urls import HTTP_URL, UrlRefused, read_url
-from grammars.invite_codes import INVITE
 from grammars.patterns import (
     HEADER_VALUE,
     NOT_IN_PROSE,
@@ -26,6 +25,7 @@ from grammars.patterns import (
     TEXT,
     is_snowflake,
 )
+from grammars.platform_codes import INVITE, TEMPLATE
 from languages.said import Fault
 from languages.texts import Text
 
@@ -202,7 +202,9 @@ ON_ONE_LINE = _without(ONE_LINE, NOT_ON_ONE_LINE)
 IN_PROSE = _without(PROSE, NOT_IN_PROSE)
 IN_TEXT = _without(TEXT, NOT_IN_PROSE)
 IS_PAIR = _also_matching(PAIR, Fault("not_a_pair"))
-IS_INVITE = matching(INVITE, Fault("not_an_invite"))
+IS_INVITE = matching(INVITE.link, Fault("not_an_invite"))
+IS_TEMPLATE = matching(TEMPLATE.link, Fault("not_a_template"))
+IS_TEMPLATE_CODE = matching(f"^{TEMPLATE.code}$", Fault("not_a_template"))
 IS_HEADER_VALUE = matching(HEADER_VALUE, Fault("not_header_value"))
 IS_URL = Rule(_url, {"pattern": HTTP_URL})
 IS_HTTPS = _also_matching("^[Hh][Tt][Tt][Pp][Ss]:", Fault("not_https"))

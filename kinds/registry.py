@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from kinds.bots import BOTS
 from kinds.kind import Kind, Profile
 from kinds.servers import SERVERS
+from kinds.templates import TEMPLATES
 
-KINDS: tuple[Kind, ...] = (BOTS, SERVERS)
+KINDS: tuple[Kind, ...] = (BOTS, SERVERS, TEMPLATES)
 BY_PLURAL: Mapping[str, Kind] = {kind.plural: kind for kind in KINDS}
 """The kinds by their names in paths and refs."""
 PUSHED: Mapping[str, int] = {

@@ -455,6 +455,14 @@ SAID: Mapping[Code, Said] = {
     "invite_expires": _field(
         "expires: make an invite that never does", Text("This invite expires. Make one that never does.")
     ),
+    "not_a_template": _field(
+        "must be a template of servers, such as https://discord.new/hgM48av5Q69A, or its code",
+        Text("This is no template. Copy its link from the server, such as https://discord.new/hgM48av5Q69A."),
+    ),
+    "template_gone": _field(
+        "does not exist at the chat platform",
+        Text("The chat platform knows no such template. Copy its link again from the settings of the server."),
+    ),
     "tag_denied": _field(
         "is a word that this site does not allow",
         Text("This site does not allow one of these words. Choose others."),
