@@ -48,7 +48,7 @@ ERRORS: Mapping[str, Text] = {
     "proxy": _OURS,
     "internal": _OURS,
     "expired": Text("it waited for too long, and was given up"),
-    "overflow": Text("too many others waited, and it was given up"),
+    "overflow": Text("too many deliveries were waiting, so this one was given up"),
 }
 """The errors of deliveries with their texts. There is also `http_503`, for a status outside 200 to 299."""
 ErrorClass = Annotated[str, Meta(pattern=f"^(?:http_[0-9]{{3}}|{'|'.join(ERRORS)})$"), example("http_500")]

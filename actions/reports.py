@@ -24,7 +24,7 @@ from actions.views import (
 )
 from core.audit_log import REPORTS_KEPT
 from core.rows import Listing, ReportReason
-from forms.fields import Form, Snowflake, Time
+from forms.fields import Form, Snowflake
 from forms.rules import IN_TEXT, About, Size, matching
 from kinds.registry import SAMPLE_REF, kind_of
 from languages.texts import Text
@@ -41,6 +41,8 @@ REASON_NAMES: Mapping[ReportReason, Text] = {
     "other": Text("Something else"),
 }
 """The texts of the reasons. Each kind offers all of them, but `broken_invite` only those with invites."""
+SAMPLE_ID = "1750000000000-444444444444444444"
+ReportId = Annotated[str, matching(r"[0-9]{1,16}-[0-9]{1,20}")]
 REASONS = ", ".join(f"`{name}`" for name in get_args(ReportReason))
 
 
@@ -60,9 +62,10 @@ class NewReport(Form, frozen=True):
 class ReportsSeen(Form, frozen=True):
     """The reports to settle."""
 
-    until: Annotated[
-        Time | None,
-        About("Settle the reports up to and with this time, in Unix milliseconds; all if left out."),
+    seen: Annotated[
+        tuple[ReportId, ...] | None,
+        Size(0, REPORTS_KEPT),
+        About("The ids of the reports to settle; all open ones if left out.", [SAMPLE_ID]),
     ] = None
 
 
@@ -80,6 +83,7 @@ class ReportsQuery(Form, frozen=True):
 class ReportView(View):
     """A report of a listing."""
 
+    id: Annotated[str, described("The id of the report: its time and its user.", SAMPLE_ID)]
     at: Moment
     by: ActorName
     reason: ReportReason
@@ -136,7 +140,7 @@ def show_reports(call: Call, _: None) -> ReportList:
 
 def report_views(row: Listing) -> tuple[ReportView, ...]:
     return tuple(
-        ReportView(at=each.at_ms, by=each.by, reason=each.reason, text=each.text)
+        ReportView(id=reports.report_id(each), at=each.at_ms, by=each.by, reason=each.reason, text=each.text)
         for each in reversed(row.open_reports)
     )
 
@@ -144,7 +148,7 @@ def report_views(row: Listing) -> tuple[ReportView, ...]:
 async def settle(call: Call, form: ReportsSeen) -> ReportList:
     """Settle the reports that the caller has seen, and return the others."""
     row = listing_of(call.state, call.ref)
-    events = reports.settle(row, form.until, call.now_ms, by=call.by)
+    events = reports.settle(row, form.seen, call.now_ms, by=call.by)
     return await call.commit(events, lambda: show_reports(call, None))
 
 
@@ -219,12 +223,12 @@ SETTLE_REPORTS = Action(
         "The {thing} stays as it is, and the reports are deleted. To act on them, withdraw the approval: "
         "that settles them, too."
     ),
-    outcome="The reports that came after the given time.",
+    outcome="The reports that are left.",
     refuses=("no_reports",),
     command=Command(
         "review settle",
         "Settle the reports of a listing, which stays as it is.",
-        {"until": Option("--until", reads="past", help="Leave the reports that came after this time open.")},
+        {"seen": Option("--report", reads="texts", help="Settle the report of this id; others stay open.")},
     ),
 )
 LIST_REPORTED = Action(

@@ -1,10 +1,12 @@
 """Invites of listed servers: what the chat platform says of each. Invariant: an invite without an answer is
 unknown, and never taken for an invalid one.
 
-A form asks at once. Other listings are noted, and the platform is asked about one after the other.
+A form asks at once. Other listings are noted, and the platform is asked about one after the other: first
+about those that somebody has reported, then about those whose last answer is too old.
 """
 
 import asyncio
+from collections.abc import Iterable
 
 from chatplatform.answers import PlatformInvite
 from chatplatform.platform_client import ChatPlatform, PlatformAway
@@ -21,6 +23,7 @@ class ServerInvites:
         self._platform = platform
         self._clock = clock
         self._noted: dict[str, None] = {}
+        self._due: dict[str, None] = {}
         self._woken = asyncio.Event()
 
     async def ask(self, server_id: str, code: str) -> InviteCheck | None:
@@ -46,18 +49,24 @@ class ServerInvites:
         )
 
     def ask_soon(self, ref: str) -> None:
-        """Note a listing. Its invite is asked about after those of listings noted before."""
+        """Note a listing. Its invite is asked about before those that are due."""
         if ref not in self._noted and len(self._noted) < MOST_NOTED:
             self._noted[ref] = None
             self._woken.set()
 
+    def set_due(self, refs: Iterable[str]) -> None:
+        """Note the listings whose invites are due, in this order, in place of those that were due before."""
+        self._due = dict.fromkeys(refs)
+        self._woken.set()
+
     async def next_noted(self) -> str:
         """Return a listing that was noted, once there is one, and forget it."""
-        while not self._noted:
+        while not self._noted and not self._due:
             self._woken.clear()
             await self._woken.wait()
-        ref = next(iter(self._noted))
-        del self._noted[ref]
+        ref = next(iter(self._noted or self._due))
+        self._noted.pop(ref, None)
+        self._due.pop(ref, None)
         return ref
 
 

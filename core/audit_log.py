@@ -26,7 +26,7 @@ from core.rows import (
     Note,
     Report,
     Reports,
-    Stamp,
+    SettledReport,
     VoteFlag,
     greatest_of_each,
 )
@@ -71,22 +71,27 @@ def newest_flags(flags: Iterable[VoteFlag]) -> tuple[VoteFlag, ...]:
 
 
 def joined_reports(one: Reports | None, other: Reports | None) -> Reports | None:
-    """Return the reports that two nodes know: of each user the last one, the newest ones only, and none that
-    is settled."""
+    """Return the reports that two nodes know: of each user the last one, open or settled."""
     if one is None or other is None:
         return other if one is None else one
-    settled = max((each for each in (one.settled, other.settled) if each is not None), default=None)
-    return reports_of((*one.open, *other.open), settled)
+    return reports_of((*one.open, *other.open), (*one.closed, *other.closed))
 
 
-def reports_of(reports: Iterable[Report], settled: Stamp | None) -> Reports | None:
-    """Return the reports that a listing keeps; None if there is nothing to remember."""
-    last = greatest_of_each(reports, lambda each: each.by, lambda each: (each.stamp, _encode(each)))
-    left = sorted(
-        (each for each in last if settled is None or each.stamp > settled),
-        key=lambda each: (each.stamp, each.by),
+def reports_of(reports: Iterable[Report], closed: Iterable[SettledReport]) -> Reports | None:
+    """Return the reports that a listing keeps; None if there is nothing to remember.
+
+    Open and settled ones count as one list. So its newest are the same, in whichever order they come.
+    """
+    known: list[Report | SettledReport] = [*reports, *closed]
+    last = greatest_of_each(
+        known,
+        lambda each: each.by,
+        lambda each: (each.stamp, isinstance(each, SettledReport), _encode(each)),
     )
-    return Reports(tuple(left[-REPORTS_KEPT:]), settled) if left or settled is not None else None
+    kept = sorted(last, key=lambda each: (each.stamp, each.by))[-REPORTS_KEPT:]
+    still_open = tuple(each for each in kept if isinstance(each, Report))
+    settled = tuple(each for each in kept if isinstance(each, SettledReport))
+    return Reports(still_open, settled) if kept else None
 
 
 def without_name(entries: tuple[E, ...], actor: Actor, until_ms: int | None) -> tuple[E, ...]:
@@ -118,7 +123,8 @@ def actors_of(row: Listing) -> set[Actor]:
     """Return everybody whom the row names."""
     named = {each.by for each in (row.claim, row.proof, row.change) if each is not None}
     named.update(each.by for entries in (row.audit_log, row.notes, row.flags) for each in entries)
-    named.update(each.by for each in row.open_reports)
+    if row.reports is not None:
+        named.update(each.by for each in row.reports.known)
     named.update(maker for key in row.keys for maker in key.makers)
     named.update(each.user for each in row.co_owners)
     if row.message is not None:
@@ -153,8 +159,10 @@ def without_actor(row: Listing, actor: Actor, until_ms: int | None) -> Listing:
         message = None if is_meant(message.to, decided_ms) else message
     hand_over, change, taken, reports = row.hand_over, row.change, row.taken, row.reports
     if reports is not None:
-        left = (each for each in reports.open if not is_meant(each.by, each.at_ms))
-        reports = reports_of(left, reports.settled)
+        reports = reports_of(
+            (each for each in reports.open if not is_meant(each.by, each.at_ms)),
+            (each for each in reports.closed if not is_meant(each.by, each.at_ms)),
+        )
     if hand_over is not None and is_meant(hand_over.successor, stamps.owner.ms or hand_over.at_ms):
         hand_over = None
     if change is not None and is_meant(change.by, change.sent_ms):

@@ -242,10 +242,10 @@ class ListingReported(ManagementEvent, frozen=True, tag="listing_reported.1"):
 
 
 class ReportsSettled(ManagementEvent, frozen=True, tag="reports_settled.1"):
-    """A moderator has looked at the reports of a listing, up to and with the one of that stamp."""
+    """A moderator has looked at these reports of a listing."""
 
     ref: str
-    until: rows.Stamp
+    settled: tuple[rows.SettledReport, ...]
     at_ms: int
 
 

@@ -18,7 +18,7 @@ from core.actors import UNKNOWN, user_actor
 from core.audit_log import newest, newest_flags, newest_notes, reports_of
 from core.clock import day_of
 from core.push_history import with_push
-from core.rows import Listing, Stamp
+from core.rows import Listing, Reports, Stamp
 from core.sharing import SET_SLOTS, SLOTS, Latest, in_order, newest_revocations
 
 
@@ -99,8 +99,8 @@ def _managed(row: Listing, event: ev.ManagedRowEvent, stamp: Stamp | None) -> Li
         case ev.ListingReported():
             at = stamp or Stamp(event.at_ms)
             report = rows.Report(at.ms, event.by, event.reason, event.text, at.node)
-            settled = row.reports.settled if row.reports is not None else None
-            return replace(row, reports=reports_of((*row.open_reports, report), settled))
+            closed = row.reports.closed if row.reports is not None else ()
+            return replace(row, reports=reports_of((*row.open_reports, report), closed))
         case ev.ReportsSettled():
             return _settled(row, event, stamp)
         case ev.VotesRemoved():
@@ -113,10 +113,11 @@ def _managed(row: Listing, event: ev.ManagedRowEvent, stamp: Stamp | None) -> Li
 
 def _settled(row: Listing, event: ev.ReportsSettled, stamp: Stamp | None) -> Listing:
     """Return the row without the reports that are settled. Only a fleet has to remember which these were."""
-    left = [each for each in row.open_reports if each.stamp > event.until]
-    known = row.reports.settled if row.reports is not None else None
-    settled = max(known or event.until, event.until) if stamp is not None else None
-    return _logged(replace(row, reports=reports_of(left, settled)), event, stamp, "reports_settled")
+    closed = (*(row.reports.closed if row.reports is not None else ()), *event.settled)
+    reports = reports_of(row.open_reports, closed)
+    if stamp is None:
+        reports = Reports(reports.open) if reports is not None and reports.open else None
+    return _logged(replace(row, reports=reports), event, stamp, "reports_settled")
 
 
 def _with_slots(row: Listing, event: ev.SlotsSet, stamp: Stamp | None) -> Listing:

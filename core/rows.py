@@ -374,12 +374,28 @@ class Report(msgspec.Struct, frozen=True, array_like=True, gc=False):
         return Stamp(self.at_ms, self.node)
 
 
+class SettledReport(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A report that a moderator has settled. Nothing of its content is kept."""
+
+    at_ms: int
+    by: Actor
+    node: str = ""
+
+    @property
+    def stamp(self) -> Stamp:
+        return Stamp(self.at_ms, self.node)
+
+
 class Reports(MapRow, frozen=True):
-    """The open reports of a listing, the oldest first, one of each user. A fleet remembers up to which report
-    they are `settled`, so that no other node brings one back."""
+    """The open reports of a listing, the oldest first, one of each user. A fleet remembers the last report of
+    each user that was settled, too, so that no other node brings one back."""
 
     open: tuple[Report, ...] = ()
-    settled: Stamp | None = None
+    closed: tuple[SettledReport, ...] = ()
+
+    @property
+    def known(self) -> tuple[Report | SettledReport, ...]:
+        return (*self.open, *self.closed)
 
 
 class ServerCheck(msgspec.Struct, frozen=True, array_like=True, gc=False):

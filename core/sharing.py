@@ -236,8 +236,7 @@ def newest_ms(row: Listing) -> int:
         stamps.append(row.message.stamp)
     if row.taken is not None:
         stamps.append(row.taken.stamp)
-    if row.reports is not None and row.reports.settled is not None:
-        stamps.append(row.reports.settled)
-    stamps += [each.stamp for each in row.open_reports]
+    if row.reports is not None:
+        stamps += [each.stamp for each in row.reports.known]
     times = (*(each.ms for each in row.revoked), *(flag.at_ms for flag in row.flags))
     return max([*(stamp.ms for stamp in stamps), *times])

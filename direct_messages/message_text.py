@@ -46,14 +46,14 @@ def _owner_text(listing: Listing, message: OwnerMessage, public_url: str) -> str
         case "approved":
             return f"Your {named} was approved: it is listed, and users can vote for it.\n{page}"
         case "change_agreed":
-            return f"The change of your {named} was agreed to: everybody sees it.\n{page}"
+            return f"Your change to the {named} was approved: everybody sees it.\n{page}"
         case "denied":
             head, foot = f"Your {named} was denied.", again
         case "withdrawn":
             head, foot = f"The approval of your {named} was withdrawn: it is not listed any more.", again
         case "change_refused":
             foot = f"The previous version is listed. You can change it again: {page}"
-            head = f"The change of your {named} was refused."
+            head = f"Your change to the {named} was refused."
         case _:
             assert_never(message.decision)
     lines = filter(None, map(plain_line, (message.reason or "").splitlines()))

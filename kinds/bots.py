@@ -64,7 +64,7 @@ class BotProfile(Profile, frozen=True, gc=False, tag="bot"):
         Display(
             Text("Description"),
             "text",
-            Text("32 to 8,192 characters of Markdown. The preview shows what becomes of it."),
+            Text("32 to 8,192 characters of Markdown. The preview shows the result."),
             rows=12,
             is_markdown=True,
             finds="word",
@@ -84,7 +84,7 @@ class BotProfile(Profile, frozen=True, gc=False, tag="bot"):
         Display(
             Text("Support"),
             "url",
-            Text("The address at which users find help. May stay empty."),
+            Text("The address where users find help. Optional."),
             public="support_url",
             icon="chat",
         ),
@@ -94,9 +94,9 @@ class BotProfile(Profile, frozen=True, gc=False, tag="bot"):
         About("The web site of the bot."),
         Sample("https://example.com"),
         Display(
-            Text("Web site"),
+            Text("Website"),
             "url",
-            Text("An address with https. May stay empty."),
+            Text("An address with https. Optional."),
             public="website_url",
             icon="globe",
         ),
@@ -108,7 +108,7 @@ class BotProfile(Profile, frozen=True, gc=False, tag="bot"):
         Display(
             Text("Source code"),
             "url",
-            Text("An address with https. May stay empty."),
+            Text("An address with https. Optional."),
             public="source_url",
             icon="code",
         ),
@@ -120,7 +120,7 @@ class BotProfile(Profile, frozen=True, gc=False, tag="bot"):
         Display(
             Text("Privacy policy"),
             "url",
-            Text("An address with https. May stay empty."),
+            Text("An address with https. Optional."),
             public="privacy_url",
             icon="shield",
         ),
@@ -134,7 +134,7 @@ class BotProfile(Profile, frozen=True, gc=False, tag="bot"):
         Display(
             Text("Tags"),
             "lines",
-            Text("Up to 8, one on a line, each up to 32 characters. May stay empty."),
+            Text("Up to 8, one per line, each up to 32 characters. Optional."),
             rows=4,
             finds="keyword",
         ),
@@ -148,7 +148,7 @@ class BotProfile(Profile, frozen=True, gc=False, tag="bot"):
         Display(
             Text("Commands"),
             "pairs",
-            Text("One on a line, such as /play: Plays a song. Up to 60. May stay empty."),
+            Text("One per line, such as /play: Plays a song. Up to 60. Optional."),
             rows=6,
         ),
     ] = ()

@@ -71,7 +71,7 @@ class Nouns:
     submit_one: Text
 
 
-ID = Text("Id")
+ID = Text("ID")
 
 
 @dataclass(frozen=True, eq=False)

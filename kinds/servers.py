@@ -41,7 +41,7 @@ class ServerProfile(Profile, frozen=True, gc=False, tag="server"):
         Display(
             Text("Description"),
             "text",
-            Text("Up to 256 characters. May stay empty."),
+            Text("Up to 256 characters. Optional."),
             finds="word",
         ),
     ]
@@ -53,7 +53,7 @@ class ServerProfile(Profile, frozen=True, gc=False, tag="server"):
         Display(
             Text("Keywords"),
             "lines",
-            Text("Up to 5, one on a line, each up to 32 characters. May stay empty."),
+            Text("Up to 5, one per line, each up to 32 characters. Optional."),
             rows=5,
             finds="keyword",
         ),
@@ -67,10 +67,7 @@ class ServerProfile(Profile, frozen=True, gc=False, tag="server"):
         Display(
             Text("Invite link"),
             "invite",
-            Text(
-                "The address or code of an invite that never expires, so that visitors can join. "
-                "May stay empty."
-            ),
+            Text("The address or code of an invite that never expires, so that visitors can join. Optional."),
             public="invite_url",
         ),
     ] = None

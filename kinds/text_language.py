@@ -7,7 +7,7 @@ from forms.rules import About, Display, OneOf, Sample
 from languages.language_names import FURTHER_NAMES, OWN_NAMES
 from languages.texts import Text
 
-NOT_SAID = Text("Not said")
+NOT_SAID = Text("Not specified")
 TEXT_LANGUAGES: Mapping[str, Text] = {
     "": NOT_SAID,
     # A language has its own name in every language of the site, so that its readers know it.

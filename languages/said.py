@@ -171,7 +171,7 @@ SAID: Mapping[Code, Said] = {
         summary="The body is too large",
     ),
     "unreadable_form": Said(400, Text("The form could not be read.")),
-    "from_elsewhere": Said(403, Text("The form was not sent from a page of this gateway.")),
+    "from_elsewhere": Said(403, Text("The form was not sent from a page of this site.")),
     "invalid_fields": Said(400, Text("Some fields are not valid."), summary="Fields are not valid"),
     "malformed_user": Said(
         400, "The user id must be a snowflake: 17 to 20 digits.", summary="The user id is no snowflake"
@@ -181,7 +181,7 @@ SAID: Mapping[Code, Said] = {
     "invalid_operator_token": Said(401, "Invalid operator token.", summary="The token is not the operator's"),
     "sign_in_required": Said(401, Text("You must sign in.")),
     "not_permitted": Said(403, Text("You may not see this page.")),
-    "own_quarantine": Said(409, Text("Nobody imposes or lifts a quarantine of their own.")),
+    "own_quarantine": Said(409, Text("You cannot impose or lift a quarantine of your own.")),
     "owner_may_not_submit": Said(
         409,
         Text(
@@ -242,13 +242,12 @@ SAID: Mapping[Code, Said] = {
         Text("The change is not the one that you saw. Look at it again, then decide."),
         summary="The change has another version now",
     ),
-    "owner_proves": Said(409, Text("Only its owner can prove to own the listing.")),
+    "owner_proves": Said(409, Text("Only the owner of the listing can verify the ownership.")),
     "no_code": Said(409, Text("The description at the chat platform does not hold the code.")),
     "owner_proven": Said(
         409,
         Text(
-            "The present owner has proven that they own the bot. If that is wrong, ask the people who "
-            "run this site."
+            "The present owner has proven that they own the bot. If that is wrong, ask the team of this site."
         ),
     ),
     "owner_proven_server": Said(
@@ -385,7 +384,7 @@ SAID: Mapping[Code, Said] = {
     ),
     "list_too_long": _field(
         "list should have at most {most} items after validation, not {given}",
-        Text("These are {given}. Leave {most} at most."),
+        Text("There are {given} of these. Keep {most} at most."),
         most=4,
         given=5,
     ),
@@ -442,7 +441,7 @@ SAID: Mapping[Code, Said] = {
     ),
     "not_an_invite": _field(
         "must be an invite, such as https://discord.gg/abc123, or its code",
-        Text("This is no invite. Copy one from the server, such as https://discord.gg/abc123."),
+        Text("This is not an invite. Copy one from the server, such as https://discord.gg/abc123."),
     ),
     "invite_gone": _field(
         "does not exist at the chat platform, or has ended: make an invite that never expires",
@@ -481,21 +480,21 @@ SAID: Mapping[Code, Said] = {
     ),
     "url_not_ascii": _field(
         "must be plain ASCII without spaces, control characters or backslashes",
-        Text("This address has a space or a special character. Copy it from the bar of a browser."),
+        Text("This address has a space or a special character. Copy it from the address bar of a browser."),
     ),
     "not_http": _field(
         "must be an http or https URL with a host",
         Text(
-            "This is no address of the web. It begins with https:// and has a host, like https://example.com."
+            "This is not a web address. It must begin with https:// and have a host, such as https://example.com."
         ),
     ),
     "url_with_user": _field(
         "must not carry a user name or password",
-        Text("This address has a user name or a password. Remove what stands before the @."),
+        Text("This address has a user name or a password. Remove the part before the @."),
     ),
     "url_authority": _field(
         "must have a host and perhaps a port, with brackets around an IPv6 address alone",
-        Text("The host of this address is not valid. Check what stands between // and the next /."),
+        Text("The host of this address is not valid. Check the part between // and the next /."),
     ),
     "url_port": _field(
         "must have a port from 1 to 65535 without leading zeros, if any",
@@ -533,7 +532,7 @@ SAID: Mapping[Code, Said] = {
     ),
     "host_letters": _field(
         "must have a host of letters, digits, hyphens, underscores and dots as they are",
-        Text("The host of this address has a character that none may have. Check it."),
+        Text("The host of this address has a character that is not allowed there. Check it."),
     ),
     "not_header_value": _field(
         "must be visible ASCII, because it is sent as a header",
@@ -544,11 +543,11 @@ SAID: Mapping[Code, Said] = {
     # Where a webhook leads
     "not_chat_host": _field(
         "must be on a chat platform's host",
-        Text("This is no address of a chat platform. Copy it from the settings of the channel."),
+        Text("This is not an address of a chat platform. Copy it from the settings of the channel."),
     ),
     "not_chat_webhook": _field(
         "must be a chat platform's webhook URL",
-        Text("This is no webhook of a chat platform. Copy its address from the settings of the channel."),
+        Text("This is not a webhook of a chat platform. Copy its address from the settings of the channel."),
     ),
     "token_of_chat": _field(
         "is not supported for a chat platform's webhook URL",
@@ -559,8 +558,8 @@ SAID: Mapping[Code, Said] = {
         Text("Only messages to a chat platform have a language. Choose none."),
     ),
     "token_elsewhere": _field(
-        "is not taken along to another server: type it again, or tick the box to send none",
-        Text("The token is not taken along to another server. Type it again, or tick the box to send none."),
+        "is not sent to another server: type it again, or tick the box to send none",
+        Text("The token is not sent to another server. Type it again, or tick the box to send none."),
     ),
     "chat_host_itself": _field(
         "must be on the chat platform's host itself",

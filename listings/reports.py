@@ -4,12 +4,17 @@ Invariant: a user has at most one open report of a listing. Another one replaces
 
     reported -> settled by a moderator, or by the withdrawal of the approval
 
+Invariant: a moderator settles the reports that the moderator has seen, and no other. A report that comes
+meanwhile, or that a node of a fleet hears of later, stays open, however old it is.
+
 Owners never learn who reported their listing: reports are no entries of the audit log.
 """
 
-from core.actors import Actor, user_actor
+from collections.abc import Collection
+
+from core.actors import Actor, user_actor, user_of
 from core.events import Event, ListingReported, ReportsSettled
-from core.rows import Listing, ReportReason
+from core.rows import Listing, Report, ReportReason, SettledReport
 from languages.refusals import Refusal
 
 REPORT_CHARACTERS = 1_000
@@ -24,15 +29,24 @@ def report(row: Listing, user_id: str, reason: ReportReason, text: str, now_ms: 
     return [ListingReported(row.ref, reason, text.strip(), at_ms, by=user_actor(user_id))]
 
 
-def settle(row: Listing, until_ms: int | None, now_ms: int, *, by: Actor) -> list[Event]:
-    """Settle the open reports up to a time, or all for None. Raises Refusal if there are none."""
-    events = settled(row, until_ms, now_ms, by=by)
+def report_id(report: Report) -> str:
+    """Return the name of a report. It is another one for another report of the same user."""
+    return f"{report.at_ms}-{user_of(report.by)}"
+
+
+def settle(row: Listing, seen: Collection[str] | None, now_ms: int, *, by: Actor) -> list[Event]:
+    """Settle the open reports of these names, or all for None. Raises Refusal if there are none."""
+    events = settled(row, seen, now_ms, by=by)
     if not events:
         raise Refusal("no_reports")
     return events
 
 
-def settled(row: Listing, until_ms: int | None, now_ms: int, *, by: Actor) -> list[Event]:
-    """Return the event that settles the open reports; nothing if there are none."""
-    seen = [each.stamp for each in row.open_reports if until_ms is None or each.at_ms <= until_ms]
-    return [ReportsSettled(row.ref, max(seen), now_ms, by=by)] if seen else []
+def settled(row: Listing, seen: Collection[str] | None, now_ms: int, *, by: Actor) -> list[Event]:
+    """Return the event that settles open reports; nothing if there are none."""
+    done = tuple(
+        SettledReport(each.at_ms, each.by, each.node)
+        for each in row.open_reports
+        if seen is None or report_id(each) in seen
+    )
+    return [ReportsSettled(row.ref, done, now_ms, by=by)] if done else []

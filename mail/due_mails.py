@@ -95,10 +95,16 @@ def _due(
 
 
 def _due_report(state: State, user: UserRow) -> DueMail | None:
-    reported = state.listings.reported
-    if not reported:
+    newest = sorted(
+        (
+            (reports[-1].at_ms, ref)
+            for ref, reports in state.listings.reported.items()
+            if user.id not in state.listings.brief(ref).owners  # another moderator decides about it
+        ),
+        reverse=True,
+    )
+    if not newest:
         return None
-    newest = sorted(((reports[-1].at_ms, ref) for ref, reports in reported.items()), reverse=True)
     names = tuple(state.listings[ref].profile.name for _, ref in newest[:SHOWN_REPORTED])
     before, about_ms = user.mail_sent("reports", ""), newest[0][0]
     if before is None:

@@ -107,14 +107,14 @@ def _decided(row: Listing, act: AuditEntry) -> _Said:
             what = Text("{listing} is listed now. Users can find it and vote for it.", listing=name)
             return _Said(Text("{listing} is approved", listing=name), [what], Text("Its page for you:"), page)
         case "change_agreed":
-            what = Text(
-                "A moderator agreed to your change of {listing}. Everybody sees it now.", listing=name
-            )
-            subject = Text("Your change of {listing} is approved", listing=name)
+            what = Text("A moderator approved your change to {listing}. Everybody sees it now.", listing=name)
+            subject = Text("Your change to {listing} is approved", listing=name)
             return _Said(subject, [what], Text("Its page for you:"), page)
         case "change_refused":
-            what = Text("A moderator refused your change of {listing}. Its last version stays.", listing=name)
-            subject = Text("Your change of {listing} is refused", listing=name)
+            what = Text(
+                "A moderator refused your change to {listing}. The previous version stays.", listing=name
+            )
+            subject = Text("Your change to {listing} is refused", listing=name)
             return _Said(subject, [what, *reason], Text("Change it again:"), page)
         case "withdrawn":
             what = Text("{listing} is not listed any more: its approval was withdrawn.", listing=name)

@@ -280,7 +280,7 @@ _BODIES: Mapping[str, Mapping[str, Example]] = {
     },
     "ReportsSeen": {
         "allReports": Example("All reports", {}),
-        "seenReports": Example("The reports up to a time", {"until": 1_750_000_000_000}),
+        "seenReports": Example("A report that you have seen", {"seen": [f"1750000000000-{USER}"]}),
     },
     "Voter": {"voter": Example("A user", {"user": USER})},
     "Voters": {"voters": Example("Two users", {"users": [USER, STRANGER]})},

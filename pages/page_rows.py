@@ -36,8 +36,8 @@ of a form that is given back."""
 TELLS_WHEN = {429, 503}
 """The statuses whose headers say when to come again."""
 STALE = Text(
-    "You signed in more than an hour ago. This could hand the listing over or give a secret away, so it "
-    "takes a fresh sign-in. Nothing has changed yet."
+    "You signed in more than an hour ago. This could hand the listing over or give a secret away, so sign "
+    "in again to confirm it. Nothing has changed yet."
 )
 
 

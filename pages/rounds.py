@@ -7,15 +7,17 @@ writes, a round stops, and the next one goes on.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from heapq import nsmallest
 
 from actions.tools import Tools
 from chatplatform.platform_client import PlatformAway
-from chatplatform.server_invites import ServerInvites
+from chatplatform.server_invites import MOST_NOTED, ServerInvites
 from core.actors import GATEWAY
 from core.clock import MS_PER_DAY, Clock
 from core.failures import Unavailable
 from core.ledger import Ledger
 from core.listing_table import ref_slices
+from core.newest import Newest
 from core.rows import Listing
 from kinds.registry import KINDS, kind_of
 from listings import invites
@@ -29,6 +31,8 @@ SWEEP_EVERY_SECONDS = 3_600.0
 CHECK_EVERY_SECONDS = 600.0
 CHECK_AGE_MS = MS_PER_DAY
 """The age of a check at which the next one is due."""
+MOST_UNANSWERED = 10_000
+"""The listings that are remembered because their invites got no answer."""
 PAUSE_SECONDS, AWAY_SECONDS = 0.5, 60.0
 """The pause between two questions about invites, and the one after a question without an answer."""
 _CHECKED = sorted(kind.prefix for kind in KINDS if kind.has("checks"))
@@ -156,7 +160,10 @@ class InviteRechecks:
     """Asks about the invite of every listing that has one: once a day, and when somebody wants it sooner.
 
     A round notes the listings that are due, and `answer` asks about one noted listing after the other. In a
-    fleet one node asks about a listing that is due. What was not answered is due in the next round again.
+    fleet one node asks about a listing that is due.
+
+    The oldest answer is the first to be renewed. A listing without an answer is due in the next round again,
+    but behind all others: invites that never get an answer stop no other.
 
     Args:
         asks: returns True for a listing that this node asks about.
@@ -169,23 +176,31 @@ class InviteRechecks:
         self._clock = clock
         self._asked = asked
         self._asks = asks
+        self._unanswered = Newest[str, int](MOST_UNANSWERED)
+        """By listing: the time of the last question, if it had no answer (monotonic ns)."""
 
     async def run(self, stop: asyncio.Event) -> None:
         """Make a round now and then, until `stop` is set."""
         await in_rounds(self.round, CHECK_EVERY_SECONDS, stop)
 
     async def round(self) -> None:
-        """Note the listings whose invites are due."""
+        """Note the listings whose invites are due, as many as are asked about until the next round."""
         listings = self._ledger.state.listings
+        due = list[tuple[int, int, str]]()
         for prefix in _WITH_INVITES:
             for refs in ref_slices(listings.refs, prefix):
                 wanted = [ref for ref in refs if ref.startswith(prefix)]
-                for ref in wanted:
-                    if self._is_due(listings.peek(ref)):
-                        self._asked.ask_soon(ref)
+                rows = (listings.peek(ref) for ref in wanted)
+                due = nsmallest(MOST_NOTED, (*due, *(self._place(row) for row in rows if self._is_due(row))))
                 if len(wanted) < len(refs):
                     break
                 await asyncio.sleep(0)
+        self._asked.set_due(ref for *_, ref in due)
+
+    def _place(self, row: Listing) -> tuple[int, int, str]:
+        """Return the place of a listing among those that are due."""
+        known = invites.check_of(row)
+        return self._unanswered.get(row.ref, -1), known.at_ms if known is not None else 0, row.ref
 
     async def answer(self) -> None:
         """Ask about noted listings until it is cancelled. It may run again after a failure."""
@@ -197,12 +212,15 @@ class InviteRechecks:
         """Ask about the invite of a listing. Returns False if nobody answers or the journal takes no
         writes."""
         ledger, code = self._ledger, self._code(ref)
+        self._unanswered.pop(ref, None)
         if code is None:
             return True
+        self._unanswered[ref] = self._clock.monotonic_ns()
         try:
             found = await self._asked.look(ref.partition("/")[2], code)
             if found is not None and self._code(ref) == code:
                 ledger.commit(invites.checked(ledger.state, ref, found, self._clock.now_ms(), by=GATEWAY))
+                del self._unanswered[ref]
         except PlatformAway as away:
             return away.reason == "refused"
         except Unavailable:

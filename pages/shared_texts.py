@@ -14,7 +14,7 @@ _NOTICE_TEXTS: Mapping[str, Text] = {
     "erased": Text("Your account and your data are erased."),
     "saved": Text("It is saved."),
     "changed": Text("It is saved, and everybody sees it. A moderator looks at it, too."),
-    "proposed": Text("It is saved. Everybody sees it once a moderator agrees to it."),
+    "proposed": Text("It is saved. Everybody sees it once a moderator approves it."),
     "submitted": Text("It is submitted. A moderator will review it. This page will show the decision."),
     "listed": Text("It is listed: users can vote for it."),
     "checked": Text("The conditions were checked just now."),
@@ -46,18 +46,18 @@ _NOTICE_TEXTS: Mapping[str, Text] = {
     "approved": Text("It is approved: users can vote for it. Its owner is told."),
     "denied": Text("It is denied. Its owner reads the reason, and can send it again."),
     "withdrawn": Text("The approval is withdrawn. Its owner reads the reason, and can send it again."),
-    "agreed": Text("The change is agreed to: everybody sees it. Its owner is told."),
+    "agreed": Text("The change is approved: everybody sees it. Its owner is told."),
     "refused": Text("The change is refused. Its owner reads the reason."),
     "claimed": Text("You have claimed it. Other moderators see that."),
     "released": Text("Your claim has ended."),
-    "noted": Text("Your note is kept. Moderators alone see it."),
+    "noted": Text("Your note is saved. Only moderators see it."),
     "quarantined": Text("The user is under quarantine, and sees the reason."),
-    "struck": Text("The votes are removed. Its owner reads why."),
+    "struck": Text("The votes are removed. The owner of the listing reads why."),
     "struck-some": Text("Votes are removed, and there are more within that time: do it again."),
     "name-on": Text("Owners, moderators and operators may see your name now."),
     "name-off": Text("Nobody sees your name among top voters any more."),
     "mail-on": Text("You get e-mails about what you chose."),
-    "mail-off": Text("You get no e-mails any more. Your address is forgotten."),
+    "mail-off": Text("You get no e-mails any more. Your address is deleted."),
     "reminder-on": Text("You are reminded when you can vote for it again."),
     "reminder-off": Text("You are not reminded of it any more."),
     "reminders-full": Text("You have as many reminders as one can have. Turn one off, then try again."),
@@ -69,7 +69,7 @@ _NOTICE_TEXTS: Mapping[str, Text] = {
     "withdrawn-next": Text(
         "The approval is withdrawn, and its owner reads the reason. This is the next one."
     ),
-    "agreed-next": Text("The change is agreed to, and everybody sees it. This is the next one."),
+    "agreed-next": Text("The change is approved, and everybody sees it. This is the next one."),
     "refused-next": Text("The change is refused, and its owner reads the reason. This is the next one."),
     "kept-next": Text("The reports are settled. This is the next one."),
 }
@@ -87,7 +87,7 @@ FIELD_LABELS: Mapping[str, Text] = {
     "note": Text("Note"),
     "reason": Text("Reason"),
     "text": Text("In your words"),
-    "ids": Text("Ids of voters"),
+    "ids": Text("IDs of voters"),
     "user": Text("User ID of the new co-owner"),
     "heir": Text("User ID of the new owner"),
 }
@@ -98,7 +98,7 @@ CONDITIONS: Mapping[CheckName, Text] = {
     "icon": Text("An icon of its own"),
     "two_factor": Text("Moderators need a second factor"),
     "community": Text("Community features are on"),
-    "nsfw": Text("NSFW channels that it must not have"),
+    "nsfw": Text("NSFW channels"),
 }
 """The conditions that servers must meet."""
 

@@ -21,14 +21,14 @@ class ErrorText(msgspec.Struct, frozen=True):
     what_to_do: Words
 
 
-_OTHER_4XX = ErrorText(Text("The request was not taken"), Text("Go back, and try it from the page again."))
+_OTHER_4XX = ErrorText(Text("The request was not accepted"), Text("Go back, and try it from the page again."))
 _OF_FORMS: Mapping[int, ErrorText] = {
     400: ErrorText(
-        Text("The form was not taken"), Text("Go back, and fill it in again. Nothing has changed.")
+        Text("The form was not accepted"), Text("Go back, and fill it in again. Nothing has changed.")
     ),
     405: ErrorText(Text("The page cannot do that"), Text("Go back, and use the buttons of the page.")),
     409: ErrorText(
-        Text("It cannot be done as things stand"),
+        Text("This is not possible now"),
         Text("Look at the page again: the state may have changed meanwhile."),
     ),
     413: ErrorText(

@@ -8,18 +8,16 @@ releases it. The fonts are DejaVu's: Latin, Greek, Cyrillic, Arabic and Hebrew. 
 drawn with a font of the system that has its letters; if there is none, those letters are left out.
 """
 
-import asyncio
 import struct
 import zlib
 from bisect import bisect_right
-from collections import OrderedDict
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from math import ceil, radians
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from core.failures import Unavailable
 from grammars.colours import Oklch, Rgb, on_screen
+from web.made_once import MadeOnce
 from web.tones import tone_of
 
 if TYPE_CHECKING:
@@ -60,40 +58,14 @@ class LinkPreview(NamedTuple):
 
 
 class LinkPreviews:
-    """The pictures of a gateway.
-
-    Invariant: one is drawn at a time, and memory keeps the newest `KEPT` ones.
-    """
+    """The pictures of a gateway. Invariant: memory keeps the newest `KEPT` ones."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[LinkPreview, bytes] = OrderedDict()
-        self._under_way: dict[LinkPreview, asyncio.Task[bytes]] = {}
-        self._turn = asyncio.Lock()
+        self._drawn = MadeOnce[LinkPreview, bytes](KEPT, lambda *_: 1, MOST_WAITING)
 
     async def picture(self, shown: LinkPreview) -> bytes:
         """Return a picture. Raises Unavailable if too many wait."""
-        if (kept := self._kept.get(shown)) is not None:
-            self._kept.move_to_end(shown)
-            return kept
-        if shown not in self._under_way:
-            if len(self._under_way) >= MOST_WAITING:
-                raise Unavailable("too many pictures wait to be drawn")
-            self._under_way[shown] = asyncio.create_task(self._draw(shown))
-        return await asyncio.shield(self._under_way[shown])
-
-    async def _draw(self, shown: LinkPreview) -> bytes:
-        try:
-            async with self._turn:
-                picture = await asyncio.to_thread(preview_png, shown)
-            self._keep(shown, picture)
-            return picture
-        finally:
-            del self._under_way[shown]
-
-    def _keep(self, shown: LinkPreview, picture: bytes) -> None:
-        self._kept[shown] = picture
-        if len(self._kept) > KEPT:
-            self._kept.popitem(last=False)
+        return await self._drawn.get(shown, partial(preview_png, shown))
 
 
 def preview_png(shown: LinkPreview) -> bytes:

@@ -3,7 +3,7 @@
     text -> bounds -> cmark-gfm (drops raw HTML) -> the walk below -> nh3 (lets through what is listed)
 
 Invariants: a page gets the tags, attributes and addresses that are listed here, and no others. All memory
-that C allocated is freed. One text is rendered at a time, so that a crowd of them takes one thread.
+that C allocated is freed.
 
 Rendered texts are found by the digest of the text. They are no facts, so they are never in the journal.
 
@@ -21,17 +21,17 @@ The library keeps the special characters of its extensions in one table of the p
 after each text. So a lock lets in one text at a time.
 """
 
-import asyncio
 import ctypes
 import hashlib
 import re
 import sys
 import threading
-from collections import OrderedDict
 from ctypes import c_char_p, c_int, c_size_t, c_void_p
-from functools import cache
+from functools import cache, partial
 from html import escape
 from typing import TYPE_CHECKING, Any
+
+from web.made_once import MadeOnce
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -48,37 +48,13 @@ class Markdown:
     """
 
     def __init__(self, most_bytes: int = MOST_BYTES, most_characters: int = MOST_CHARACTERS) -> None:
-        self._most_bytes = most_bytes
         self._most_characters = most_characters
-        self._kept: OrderedDict[bytes, Markup] = OrderedDict()
-        self.kept_bytes = 0
-        self._under_way: dict[bytes, asyncio.Task[Markup]] = {}
-        self._turn = asyncio.Lock()
+        self.rendered = MadeOnce[bytes, "Markup"](most_bytes, _size)
 
     async def html(self, text: str) -> "Markup":
         """Return the HTML of a text, which is safe in any page. A cancelled call cancels no other."""
         key = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
-        if (kept := self._kept.get(key)) is not None:
-            self._kept.move_to_end(key)
-            return kept
-        if key not in self._under_way:
-            self._under_way[key] = asyncio.create_task(self._render(key, text))
-        return await asyncio.shield(self._under_way[key])
-
-    async def _render(self, key: bytes, text: str) -> "Markup":
-        try:
-            async with self._turn:
-                html = await asyncio.to_thread(_markup, text, self._most_characters)
-            self._keep(key, html)
-            return html
-        finally:
-            del self._under_way[key]
-
-    def _keep(self, key: bytes, html: "Markup") -> None:
-        self._kept[key] = html
-        self.kept_bytes += _size(key, html)
-        while self.kept_bytes > self._most_bytes:
-            self.kept_bytes -= _size(*self._kept.popitem(last=False))
+        return await self.rendered.get(key, partial(_markup, text, self._most_characters))
 
 
 def _size(key: bytes, html: "Markup") -> int:

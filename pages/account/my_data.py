@@ -80,7 +80,7 @@ async def download(page: PageCall) -> Reply:
 async def erase(page: PageCall, _: object) -> Success:
     """Erase the person, who must have signed in recently: a stolen session is not enough."""
     if page.visit.form().text("word").lower() != WORD:
-        raise Again(errors={"word": Text("Type {word} to be forgotten.", word=WORD)}, status=400)
+        raise Again(errors={"word": Text("Type {word} to confirm.", word=WORD)}, status=400)
     ask_stale(page.visit, page.call.now_ms, STALE)
     return await forget(replace(page.call, ids=(page.person.id,)), None)
 

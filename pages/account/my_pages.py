@@ -33,7 +33,7 @@ LISTINGS = 100
 """The listings on one page."""
 MAIL_TOPICS: Sequence[tuple[MailTopic, Text]] = (
     ("decisions", Text("Decisions on my listings")),
-    ("webhooks", Text("A webhook of mine that keeps failing")),
+    ("webhooks", Text("Failing webhooks of my listings")),
     ("reports", Text("New reports for moderators")),
 )
 """The topics of mails, as the page of notices offers them."""

@@ -76,15 +76,13 @@ def _outcome(page: PageCall, why: Why) -> Outcome:
         case "state":
             return Outcome(
                 400,
-                Text("This sign-in does not count"),
-                Text("It began more than 10 minutes ago or in another browser, or it is used up."),
+                Text("This sign-in cannot be used"),
+                Text("It began more than 10 minutes ago, began in another browser, or was already used."),
                 Text("Start again here. If a link of somebody else led you to this page, leave it."),
             )
         case "platform":
-            refused = Text(
-                "{platform} refused it, or answered with something else than who you are.", platform=platform
-            )
-            tell_us = Text("Try again. If it stays, tell the team of this site.")
+            refused = Text("{platform} refused it, or did not say who you are.", platform=platform)
+            tell_us = Text("Try again. If it happens again, tell the team of this site.")
             return Outcome(400, Text("The sign-in did not work"), refused, tell_us)
         case "away":
             silent = Text("{platform} gives no answer that can be used right now.", platform=platform)

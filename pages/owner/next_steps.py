@@ -33,7 +33,7 @@ ONCE_APPROVED: tuple[Gap, ...] = ("invite", "key", "webhook", "ownership", "coun
 """The order in which gaps are filled. Votes reach their owner first."""
 STEP_NAMES: Mapping[Gap | Literal["listed"], Text] = {
     "listed": Text("Listed"),
-    "ownership": Text("Proven to be yours"),
+    "ownership": Text("Ownership verified"),
     "key": Text("API key made"),
     "webhook": Text("Webhook set up"),
     "counts": Text("Server count pushed"),

@@ -28,8 +28,8 @@ from web.form_posts import FormPost
 from web.pages import Done
 
 OVERTAKEN = Text(
-    "Another version was saved meanwhile, by somebody else or in another window, and nothing of yours is. "
-    "Both stand below. If you save now, yours takes the place of the other one."
+    "Another version was saved meanwhile, by somebody else or in another window. Yours is not saved. "
+    "Both are below. If you save now, yours replaces the other one."
 )
 
 

@@ -47,8 +47,8 @@ from web.pages import see_other
 
 OBSTACLES: Mapping[Obstacle, Text] = {
     "no_application": Text(
-        "The chat platform knows no application with this id. Copy the application id from its developer "
-        "portal; the id of a user or a server is another one."
+        "The chat platform knows no application with this ID. Copy the application ID from its developer "
+        "portal; the ID of a user or a server is another one."
     ),
     "not_inviteable": Text(
         "Not everybody may add this bot to a server. Make it public at the platform, without a code grant, "

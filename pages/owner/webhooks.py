@@ -61,8 +61,8 @@ CHECK_IT = Text(
 LATEST = 8
 """The newest deliveries on the page of the webhook. The log has all."""
 OVERTAKEN = Text(
-    "The webhook was changed meanwhile, by somebody else or in another window, and nothing of yours is "
-    "saved. If you save now, yours takes the place of the other settings."
+    "The webhook was changed meanwhile, by somebody else or in another window. Your settings "
+    "are not saved. If you save now, they replace the other ones."
 )
 
 
@@ -188,8 +188,8 @@ def ask_removal(page: PageCall) -> Question:
     return Question(
         Text("Remove the webhook?"),
         Text(
-            "Votes are no longer sent. Those that wait are not delivered, and the log and the signing secret "
-            "go, too. Votes count as before. This cannot be undone."
+            "We send no more votes, not even those that wait. The delivery log and the signing secret are "
+            "deleted. Votes still count. This cannot be undone."
         ),
         Text("Remove the webhook"),
         _existing(page),

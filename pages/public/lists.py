@@ -40,7 +40,7 @@ LISTED = 24
 FOUND = 240
 """The listings that the pages of a search show at most."""
 LONGEST = 200
-"""The characters of a search that count."""
+"""The characters of a search, or of a tag or keyword in a query, that count."""
 ABOUT = Text(
     "Owners list their bots and servers here, users vote for them, and every vote reaches its owner."
 )
@@ -199,12 +199,17 @@ def wanted_in(page: PageCall) -> Wanted:
     return Wanted(
         kind,
         category,
-        query.get("keyword", "") if kind.finds_by("keyword") else "",
+        typed(query, "keyword") if kind.finds_by("keyword") else "",
         language,
         next((each for each in sorts[1:] if each == sort), None),
-        query.get("q", "")[:LONGEST].strip(),
+        typed(query, "q"),
         query.get("after") or None,
     )
+
+
+def typed(query: Mapping[str, str], name: str) -> str:
+    """Return a text that somebody searches for, up to the characters that count. Pages repeat it often."""
+    return query.get(name, "")[:LONGEST].strip()
 
 
 def _one_of(query: Mapping[str, str], name: str, choices: Collection[str]) -> str:

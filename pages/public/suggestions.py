@@ -10,7 +10,7 @@ from core.clock import month_of
 from core.failures import SearchUnavailable
 from handlers.reply import Reply, encode_json
 from pages.page import Page, PageCall
-from pages.public.lists import CACHED, LONGEST, Wanted
+from pages.public.lists import CACHED, Wanted, typed
 from ratelimit.address import address_key
 from search.catalogue import folded
 from web.pages import tagged
@@ -37,7 +37,7 @@ class Suggestions(Success):
 
 async def show(page: PageCall) -> Reply:
     """Show the suggestions. There are none if the search cannot answer."""
-    kind, q = page.call.listing_kind, page.visit.request.query.get("q", "")[:LONGEST].strip()
+    kind, q = page.call.listing_kind, typed(page.visit.request.query, "q")
     found = list[Suggestion]()
     if len(q) >= SHORTEST:
         found += _categories(page, q)

@@ -46,8 +46,8 @@ OWN = Text("This listing is yours. Another moderator decides about it.")
 NO_REASON = Text("Choose a reason, or write one.")
 UNCONFIRMED = Text("The ownership is not verified: confirm the owner yourself.")
 OTHER_OWNER = Text(
-    "The listing has another owner than the one that you saw. Look at it again. Nothing has changed for "
-    "either."
+    "The owner of the listing has changed since you opened it. Look at it again. Nothing has changed for "
+    "either owner."
 )
 VIEWS: Mapping[str, Text] = {
     "page": Text("Page"),
@@ -75,7 +75,7 @@ LENGTHS: Mapping[str, Length] = {
     "day": Length(Text("1 day"), MS_PER_DAY),
     "week": Length(Text("7 days"), 7 * MS_PER_DAY),
     "month": Length(Text("30 days"), 30 * MS_PER_DAY),
-    "ever": Length(Text("Without end"), None),
+    "ever": Length(Text("Until it is lifted"), None),
 }
 
 
@@ -332,9 +332,8 @@ def _then(notice: str) -> Callable[[PageCall, Any], Answer]:
 
 
 def _seen_reports(_: PageCall, form: FormPost) -> Mapping[str, Any]:
-    """Read the time of the newest report that the moderator has seen."""
-    until = form.text("until")
-    return {"until": int(until) if until.isascii() and until.isdigit() and len(until) <= 16 else 0}
+    """Read the ids of the reports that the moderator has seen."""
+    return {"seen": form.text("reports").split()}
 
 
 LISTING_PAGES = (

@@ -154,7 +154,7 @@ def places(page: PageCall, wanted: DeskList) -> Sequence[Place]:
         case "decided":
             found: Sequence[Place] = ownership.decided[::-1]
         case "reported":
-            found = ownership.reported[::-1]
+            found = _reported(page)[::-1]
         case "mine":
             found = ownership.claimed(page.call.by)
         case _:
@@ -162,6 +162,12 @@ def places(page: PageCall, wanted: DeskList) -> Sequence[Place]:
     if not wanted.kind and not wanted.age:
         return found
     return [place for place in found if wanted.takes(place, now_ms)]
+
+
+def _reported(page: PageCall) -> Sequence[Place]:
+    """Return the reported listings that the moderator may decide about: none of the moderator's own."""
+    own = {*page.call.tools.ownership.refs_of(page.person.id)}
+    return [place for place in page.call.tools.ownership.reported if place[1] not in own]
 
 
 def _behind(found: Sequence[Place], at: Place, show: ListName) -> Iterator[Place]:
@@ -236,7 +242,7 @@ def list_counts(page: PageCall) -> Mapping[str, int]:
     ownership = page.call.tools.ownership
     return {
         "waiting": len(ownership.queue),
-        "reported": len(ownership.reported),
+        "reported": len(_reported(page)),
         "mine": len(ownership.claimed(page.call.by)),
         "flagged": len(page.call.state.listings.flagged),
     }
@@ -254,7 +260,7 @@ def _desk_row(page: PageCall, row: Listing, show: ListName) -> DeskRow:
         at_ms=review.since_of(at_ms),
         is_change=row.change is not None,
         is_again=row.review is not None and row.review.denied_profile is not None,
-        reports=len(row.open_reports),
+        reports=len(row.open_reports) if page.person.id not in (row.owner_id, *row.extra_owners) else 0,
         proven=is_proven(row) if kind.facts is not None else None,
         claimed_by=claim.by if claim is not None else None,
         decision=row.state if show == "decided" else None,

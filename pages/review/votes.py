@@ -33,7 +33,7 @@ ON_A_PAGE = 50
 SLICE = 64
 """Listings that are looked at in one piece."""
 RULES: dict[FlagRule, Text] = {
-    "crowded_address": Text("Many accounts voted from its address."),
+    "crowded_address": Text("Many accounts voted from the same address."),
     "burst": Text("Many voted for the listing at once."),
 }
 """The rules in words."""

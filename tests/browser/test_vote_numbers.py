@@ -34,7 +34,7 @@ def test_an_owner_reads_the_numbers_by_keyboard_and_takes_them_home(
         ).to_be_visible()
         table = page.get_by_role("table", name="Votes per day")
         expect(table).to_be_hidden()
-        page.get_by_text("The same as a table").first.focus()
+        page.get_by_text("As a table").first.focus()
         page.keyboard.press("Enter")
         expect(table).to_be_visible()
         expect(table.get_by_role("row")).to_have_count(1 + 30)

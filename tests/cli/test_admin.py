@@ -150,7 +150,8 @@ class Walk(NamedTuple):
         did(f"review report {ref} {USER} breaks_rules --text Spam.")
         assert did(f"review reports {ref}")["reports"][0]["text"] == "Spam."
         assert listing in {each["id"] for each in did("review reported --limit 5")["listings"]}
-        assert did(f"review settle {ref} --until 2099-01-01")["reports"] == []
+        report = did(f"review reports {ref}")["reports"][0]["id"]
+        assert did(f"review settle {ref} --report {report}")["reports"] == []
         assert did(f"{kind} withdraw {listing} Spam.")["reason"] == "Spam."
         did(f"{kind} edit {listing} --name Jukebox")
         assert did(f"{kind} approve {listing}")["state"] == "approved"

@@ -57,6 +57,7 @@ from core.rows import (
     Reviewed,
     Revocation,
     ServerCheck,
+    SettledReport,
     Stamp,
     Stamps,
     StatsWindow,
@@ -64,6 +65,7 @@ from core.rows import (
     Takeover,
     Webhook,
 )
+from core.sharing import joined
 from kinds.registry import AnyProfile
 from tests.support.co_owners import co_owner
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OTHER_USER, OWNER
@@ -201,18 +203,18 @@ def test_a_take_over_ends_what_the_owner_before_had_and_keeps_the_rest() -> None
 
 
 def test_a_co_owner_bears_a_stamp_itself_and_is_remembered_when_over_in_a_fleet_alone() -> None:
-    invited, joined = co_owner(OTHER_USER, joined=False), co_owner(OTHER_USER)
+    invited, accepted = co_owner(OTHER_USER, joined=False), co_owner(OTHER_USER)
     row = changed(ROW, CoOwnerSaved(BOT_REF, invited, NOW_MS, by=UNKNOWN), None)
     assert (row.co_owners, row.extra_owners, row.invited) == ((invited,), (), (OTHER_USER,))
-    row = changed(row, CoOwnerSaved(BOT_REF, joined, NOW_MS, by=UNKNOWN), STAMP)
+    row = changed(row, CoOwnerSaved(BOT_REF, accepted, NOW_MS, by=UNKNOWN), STAMP)
     assert (row.co_owners, row.extra_owners, row.invited) == (
-        (replace(joined, stamp=STAMP),),
+        (replace(accepted, stamp=STAMP),),
         (OTHER_USER,),
         (),
     )
-    over = CoOwnersEnded(BOT_REF, (joined.id,), "co_owner_left", NOW_MS, by=UNKNOWN)
+    over = CoOwnersEnded(BOT_REF, (accepted.id,), "co_owner_left", NOW_MS, by=UNKNOWN)
     assert changed(row, over, None) == ROW
-    assert changed(row, over, STAMP) == replace(ROW, revoked=(Revocation(STAMP.ms, joined.id),))
+    assert changed(row, over, STAMP) == replace(ROW, revoked=(Revocation(STAMP.ms, accepted.id),))
 
 
 def test_a_note_bears_its_time_and_node_itself() -> None:
@@ -245,12 +247,29 @@ def test_settled_reports_go_and_later_ones_stay() -> None:
         )
     )
     row = replace(ROW, reports=reports)
-    first = ReportsSettled(BOT_REF, Stamp(NOW_MS), NOW_MS + 3, by=UNKNOWN)
-    everything = replace(first, until=Stamp(NOW_MS + 2))
+    closed = tuple(SettledReport(each.at_ms, each.by) for each in reports.open)
+    first = ReportsSettled(BOT_REF, closed[:1], NOW_MS + 3, by=UNKNOWN)
+    everything = replace(first, settled=closed)
     assert changed(row, first, None) == replace(ROW, reports=Reports(reports.open[1:]))
     assert changed(row, everything, None) == ROW
-    assert changed(row, everything, STAMP) == replace(ROW, reports=Reports((), Stamp(NOW_MS + 2)))
-    assert joined_reports(reports, Reports((), Stamp(NOW_MS))) == Reports(reports.open[1:], Stamp(NOW_MS))
+    assert changed(row, everything, STAMP) == replace(ROW, reports=Reports((), closed))
+    assert joined_reports(reports, Reports((), closed[:1])) == Reports(reports.open[1:], closed[:1])
+
+
+def test_an_older_report_that_comes_after_the_settlement_of_others_stays_open() -> None:
+    late = Report(NOW_MS, user_actor(OWNER), REASONS[0], node="b.1")
+    seen = Report(NOW_MS + 2, user_actor(OTHER_USER), REASONS[1], node="a.1")
+    settled = ReportsSettled(BOT_REF, (SettledReport(seen.at_ms, seen.by, "a.1"),), NOW_MS + 3, by=UNKNOWN)
+    here = changed(replace(ROW, reports=Reports((seen,))), settled, STAMP)
+    there = replace(ROW, reports=Reports((late, seen)))
+    for one, other in ((here, there), (there, here)):
+        assert joined(one, other).open_reports == (late,)
+
+
+def test_a_report_that_its_user_has_replaced_does_not_come_back_once_the_later_one_is_settled() -> None:
+    first = Report(NOW_MS, user_actor(OWNER), REASONS[0], node="b.1")
+    closed = (SettledReport(NOW_MS + 2, user_actor(OWNER), "a.1"),)
+    assert joined_reports(Reports((first,)), Reports((), closed)) == Reports((), closed)
 
 
 def test_a_deleted_key_is_remembered_in_a_fleet_alone() -> None:

@@ -71,10 +71,10 @@ def test_a_withdrawn_approval_says_that_it_is_not_listed_any_more() -> None:
 def test_a_decision_about_a_change_says_which_version_is_listed() -> None:
     agreed = text_of(BOT, replace(APPROVED, decision="change_agreed"))
     assert agreed == (
-        f"The change of your bot Test bot was agreed to: everybody sees it.\n<{URL}/{BOT_REF}/manage>"
+        f"Your change to the bot Test bot was approved: everybody sees it.\n<{URL}/{BOT_REF}/manage>"
     )
     assert read(text_of(BOT, replace(DENIED, decision="change_refused", reason="Spam."))) == (
-        "The change of your bot Test bot was refused.\n\n"
+        "Your change to the bot Test bot was refused.\n\n"
         "Spam.\n\n"
         f"The previous version is listed. You can change it again: <{URL}/{BOT_REF}/manage>"
     )

@@ -20,7 +20,7 @@ from core.events import (
     UserErased,
     UserSlotsSet,
 )
-from core.rows import CoOwner, Suspension
+from core.rows import CoOwner, SettledReport, Suspension
 from core.user_changes import MAILS_KEPT
 from core.user_rows import MailChoice, MailSent, MailTopic, user_ref
 from direct_messages.message_attempts import Failure, NotSent
@@ -37,7 +37,8 @@ from tests.support.sample_rows import BOT_REF, DAY_MS, NOW_MS, OTHER_REF, OWNER,
 from tests.support.warned import warned
 
 OWNER_REF = user_ref(OWNER)
-MODERATOR = user_actor("900000000000000009")
+MODERATOR_ID = "900000000000000009"
+MODERATOR = user_actor(MODERATOR_ID)
 ALL: tuple[MailTopic, ...] = ("decisions", "webhooks", "reports")
 
 
@@ -45,7 +46,7 @@ class Stage(MessageStage[MailNotifier]):
     """A notifier of mails. Its server fails as `failures` says, and then accepts."""
 
     def new_notifier(self) -> MailNotifier:
-        self.moderators = {OWNER}
+        self.moderators = {MODERATOR_ID}
         self.sent: list[Mail] = []
         self.failures: list[Failure] = []
         self.spoken: list[Language] = []
@@ -223,7 +224,7 @@ def test_moderators_get_a_mail_about_new_reports_once_an_hour_at_most() -> None:
     async def main() -> None:
         stage = staged()
         stage.commit(*listed(OTHER_REF))
-        stage.wanted(OWNER, "reports")
+        stage.wanted(MODERATOR_ID, "reports")
         stage.wanted(USER, "reports")
         reported(stage, "1")
         assert await stage.asked() == 1, "the other one is no moderator"
@@ -247,10 +248,11 @@ def test_moderators_get_a_mail_about_new_reports_once_an_hour_at_most() -> None:
 def test_reports_that_are_settled_and_a_moderator_who_is_none_any_more_cause_no_mail() -> None:
     async def main() -> None:
         stage = staged()
-        stage.wanted(OWNER, "reports")
+        stage.wanted(MODERATOR_ID, "reports")
         reported(stage, "1")
         (report,) = stage.ledger.state.listings[BOT_REF].open_reports
-        stage.commit(ReportsSettled(BOT_REF, report.stamp, stage.clock.now_ms(), by=MODERATOR))
+        closed = (SettledReport(report.at_ms, report.by),)
+        stage.commit(ReportsSettled(BOT_REF, closed, stage.clock.now_ms(), by=MODERATOR))
         assert await stage.asked() == 0
         stage.clock.advance_ms(1)
         reported(stage, "2")
@@ -260,10 +262,35 @@ def test_reports_that_are_settled_and_a_moderator_who_is_none_any_more_cause_no_
     run(main())
 
 
+def test_a_moderator_gets_no_mail_about_reports_of_an_own_listing() -> None:
+    async def main() -> None:
+        stage = staged()
+        stage.commit(*listed(OTHER_REF))
+        joined = CoOwner("c1", MODERATOR, stage.clock.now_ms(), stage.clock.now_ms())
+        stage.commit(CoOwnerSaved(BOT_REF, joined, stage.clock.now_ms(), by=MODERATOR))
+        another = "900000000000000010"
+        stage.moderators |= {OWNER, another}
+        for moderator in (OWNER, MODERATOR_ID):
+            stage.wanted(moderator, "reports")
+        reported(stage, "1")
+        assert await stage.asked() == 0
+        stage.wanted(another, "reports")
+        stage.clock.advance_ms(1)
+        reported(stage, "2")
+        assert await stage.asked() == 1, "another moderator hears of it"
+        stage.clock.advance_ms(1)
+        reported(stage, "1", OTHER_REF)
+        assert await stage.asked() >= 1
+        (mail,) = [each for each in stage.sent if each.unsubscribe_url.endswith(f"?user={MODERATOR_ID}")]
+        assert "Listings with open reports: 1" in mail.text
+
+    run(main())
+
+
 def test_a_newer_report_takes_the_place_of_a_mail_that_could_not_be_sent() -> None:
     async def main() -> None:
         stage = staged()
-        stage.wanted(OWNER, "reports")
+        stage.wanted(MODERATOR_ID, "reports")
         stage.failures = [Failure("timeout")]
         reported(stage, "1")
         assert await stage.asked() == 1

@@ -1,7 +1,7 @@
 """pages/rounds.py: invites are asked about once a day, and when somebody wants it sooner."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 
 import pytest
@@ -165,5 +165,58 @@ def test_a_listing_that_is_gone_meanwhile_is_not_asked_about(stand_in: StandIn, 
             asked = stand_in.asked("/invites/server-1")
             assert await rechecks.check(ref)
             assert stand_in.asked("/invites/server-1") == asked
+
+    run(main())
+
+
+async def asked_all(stand_in: StandIn, codes: Sequence[str], times: int) -> None:
+    await until(lambda: min(stand_in.asked(f"/invites/{code}") for code in codes) >= times)
+
+
+def test_invites_that_get_no_answer_stop_no_other(
+    stand_in: StandIn, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("pages.rounds", "chatplatform.server_invites"):
+        monkeypatch.setattr(f"{module}.MOST_NOTED", 3)
+    clock = FakeClock()
+    dead = [f"dead-{number}" for number in range(5)]
+    for number, code in enumerate(dead):
+        list_server(ledger, f"10000000000000000{number}", code)
+        stand_in.goes_wrong(f"/invites/{code}", "html", times=1_000)
+    list_server(ledger, GOOD_SERVER, "server-1")
+
+    async def main() -> None:
+        async with rechecking(stand_in, ledger, clock) as (rechecks, _):
+            await rechecks.round()
+            await asked_all(stand_in, dead[:3], 1)
+            clock.advance(600)
+            await rechecks.round()
+            await known(ledger, clock)
+            await asked_all(stand_in, dead, 1)
+            assert max(stand_in.asked(f"/invites/{code}") for code in dead) == 1
+            clock.advance(600)
+            await rechecks.round()
+            await asked_all(stand_in, dead[:3], 2)
+
+    run(main())
+
+
+def test_a_reported_invite_is_asked_about_before_those_that_are_due(
+    stand_in: StandIn, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("pages.rounds", "chatplatform.server_invites"):
+        monkeypatch.setattr(f"{module}.MOST_NOTED", 2)
+    clock = FakeClock()
+    for number in range(3):
+        list_server(ledger, f"10000000000000000{number}", f"due-{number}")
+    ref = list_server(ledger, GOOD_SERVER, "server-1")
+
+    async def main() -> None:
+        opening = open_chat_platform(stand_in.access, clock, deadline_seconds=WAIT_SECONDS, cache_seconds=0)
+        async with opening as platform:
+            invites = ServerInvites(platform, clock)
+            await InviteRechecks(ledger, clock, invites, lambda _: True).round()
+            invites.ask_soon(ref)
+            assert await invites.next_noted() == ref
 
     run(main())

@@ -29,6 +29,7 @@ from core.rows import (
     Proof,
     Report,
     Revocation,
+    SettledReport,
     Stamp,
     Stamps,
     Takeover,
@@ -145,7 +146,15 @@ report_lists = st.none() | st.builds(
         ),
         max_size=4,
     ),
-    st.none() | stamps,
+    st.lists(
+        st.builds(
+            SettledReport,
+            st.integers(0, 3),
+            st.sampled_from([*map(user_actor, USERS)]),
+            st.sampled_from(["a.1", "b.1"]),
+        ),
+        max_size=3,
+    ),
 )
 windows = st.builds(NodeWindow, st.sampled_from(["a.1", "b.1"]), st.integers(0, 1), st.integers(1, 2))
 takeovers = st.none() | st.builds(
@@ -389,7 +398,8 @@ def assert_trails(node: Node) -> None:
         named += [(maker, (key.stamp or UNSTAMPED).ms) for key in row.keys for maker in key.makers]
         named += [(row.hand_over.successor, row.known_stamps.owner.ms)] if row.hand_over is not None else []
         named += [(flag.by, flag.at_ms) for flag in row.flags]
-        named += [(each.by, each.at_ms) for each in row.open_reports]
+        if row.reports is not None:
+            named += [(each.by, each.at_ms) for each in row.reports.known]
         named += [(row.taken.lost_by, row.taken.stamp.ms)] if row.taken is not None else []
         for by, at_ms in named:
             user = user_of(by)

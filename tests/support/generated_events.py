@@ -46,6 +46,7 @@ from core.rows import (
     Reviewed,
     Revocation,
     ServerCheck,
+    SettledReport,
     Stamp,
     Stamps,
     StatsWindow,
@@ -257,10 +258,11 @@ vote_flags = st.lists(
     st.builds(VoteFlag, times, user_actors, rules_of_flags, flag_ids, labels), min_size=1, max_size=3
 ).map(newest_flags)
 report_reasons: st.SearchStrategy[ReportReason] = st.sampled_from(get_args(ReportReason))
+settled_reports = st.builds(SettledReport, times, user_actors, labels)
 reports = st.none() | st.builds(
     reports_of,
     st.lists(st.builds(Report, times, user_actors, report_reasons, texts, labels), max_size=2),
-    st.none() | stamps,
+    st.lists(settled_reports, max_size=2),
 )
 server_checks = st.lists(
     st.builds(
@@ -493,7 +495,9 @@ OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
     ),
     ev.NoteAdded: st.builds(ev.NoteAdded, refs, texts, times, **managed),
     ev.ListingReported: st.builds(ev.ListingReported, refs, report_reasons, texts, times, **managed),
-    ev.ReportsSettled: st.builds(ev.ReportsSettled, refs, st.builds(Stamp, times, labels), times, **managed),
+    ev.ReportsSettled: st.builds(
+        ev.ReportsSettled, refs, st.lists(settled_reports, max_size=2).map(tuple), times, **managed
+    ),
     ev.ListingTakenOver: st.builds(ev.ListingTakenOver, refs, users, users, times, **managed),
     ev.VotesRemoved: st.builds(
         ev.VotesRemoved,

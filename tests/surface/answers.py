@@ -148,7 +148,7 @@ def report(dice: Dice) -> Body:
 
 
 def seen(dice: Dice) -> Body:
-    return dice.choice(({}, {"until": 1_750_000_000_000}))
+    return dice.choice(({}, {"seen": ["1750000000000-444444444444444444"]}))
 
 
 def key_name(dice: Dice) -> Body:

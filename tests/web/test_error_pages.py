@@ -36,7 +36,7 @@ def test_a_bug_names_its_request() -> None:
 
 
 def test_a_status_of_no_text_of_its_own_has_the_text_of_its_class() -> None:
-    assert english(ERROR_TEXTS.of(418).title) == "The request was not taken"
+    assert english(ERROR_TEXTS.of(418).title) == "The request was not accepted"
     assert english(ERROR_TEXTS.of(599).title) == "Something went wrong here"
 
 
@@ -45,8 +45,8 @@ def test_an_address_that_is_not_understood_is_not_called_a_form() -> None:
     form, address = (
         error_page(answer, ERROR_TEXTS, may_sign_in=False, is_of_form=each) for each in (True, False)
     )
-    assert english(form.values["what"]) == "The form was not taken"
-    assert english(address.values["what"]) == "The request was not taken"
+    assert english(form.values["what"]) == "The form was not accepted"
+    assert english(address.values["what"]) == "The request was not accepted"
 
 
 BOT = {

@@ -131,7 +131,7 @@ def test_what_is_kept_is_bounded_and_the_least_recently_asked_for_leaves(rendere
             await markdown.html(text * 900)
         await markdown.html("a" * 900)
         await markdown.html("d" * 900)
-        assert markdown.kept_bytes <= 4_000
+        assert markdown.rendered.kept_size <= 4_000
         renderer.begun.clear()
         for text in "cadb":
             await markdown.html(text * 900)
@@ -145,7 +145,7 @@ def test_a_text_that_is_larger_than_the_room_is_not_kept(renderer: Renderer) -> 
         markdown = Markdown(most_bytes=1_000)
         renderer.let_all()
         assert len(await markdown.html("a" * 2_000)) > 2_000
-        assert markdown.kept_bytes == 0
+        assert markdown.rendered.kept_size == 0
 
     asyncio.run(main())
 

@@ -69,7 +69,7 @@ def test_a_fragment_without_a_session_is_401(stranger: PageVisitor, row: PageRow
 def test_a_form_of_another_site_is_refused(visitor: PageVisitor, row: PageRow, site: str) -> None:
     response = visitor.request(row.method, path_of(row), {"Sec-Fetch-Site": site})
     assert response.status_code == 403
-    assert "not sent from a page of this gateway" in response.text
+    assert "not sent from a page of this site" in response.text
 
 
 @pytest.mark.parametrize("row", [row for row in PAGES if row.method == "POST"], ids=named)

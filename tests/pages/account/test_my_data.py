@@ -56,7 +56,7 @@ def test_who_downloads_too_often_has_to_wait(gateway: PeopleGateway, ben: Person
 def test_it_takes_a_word_to_be_forgotten(ben: Person) -> None:
     answer = ben.post("/me/data", {"word": "yes"})
     assert answer.status_code == 400
-    assert "Type erase to be forgotten." in words(answer.text)
+    assert "Type erase to confirm." in words(answer.text)
     assert ben.get("/me").status_code == 200
 
 
@@ -98,7 +98,7 @@ def test_who_is_forgotten_is_named_in_no_listing_that_they_own_or_are_asked_to_o
 
 
 def test_the_servers_of_who_is_forgotten_are_forgotten_too(gateway: PeopleGateway, ben: Person) -> None:
-    unread = "We do not keep the list of them"
+    unread = "We do not save the list of your servers"
     ben.sign_in_as(BEN, "/servers/new")
     assert unread not in ben.page("/servers/new")
     ben.acted("/me/data", {"word": "erase"})
@@ -140,7 +140,7 @@ def test_the_download_has_the_cooldowns_whose_votes_are_gone(
 
 def test_an_erasure_is_no_way_out_of_a_quarantine(gateway: PeopleGateway, ben: Person) -> None:
     gateway.done("PUT", f"/manage/users/{BEN}/quarantines/submit", {"reason": "Spam."})
-    assert "If you are under quarantine, your id stays with the reason." in words(ben.page("/me/data"))
+    assert "If you are under quarantine, your user ID stays with the reason." in words(ben.page("/me/data"))
     ben.acted("/me/data", {"word": "erase"})
     row = gateway.gateway.ledger.state.users[f"users/{BEN}"]
     assert (row.profile, row.sessions) == (None, ())

@@ -208,7 +208,7 @@ def test_a_callback_for_the_request_of_another_browser_counts_for_nothing(
     before = site.stand_in.asked(TOKEN)
     back = decided_at(site.visitor().started(), ADA)
     visitor.started()
-    refused(visitor, back, 400, "does not count")
+    refused(visitor, back, 400, "cannot be used")
     assert site.stand_in.asked(TOKEN) == before
 
 
@@ -218,9 +218,9 @@ def test_a_callback_counts_once(site: PeopleSite, visitor: PeopleVisitor) -> Non
     assert visitor.come_back(back).status_code == 303
     before = site.stand_in.asked(TOKEN)
     other = site.visitor()
-    refused(other, back, 400, "does not count")
+    refused(other, back, 400, "cannot be used")
     other.keep(SIGN_IN, kept)
-    refused(other, back, 400, "or it is used up")
+    refused(other, back, 400, "or was already used")
     assert site.stand_in.asked(TOKEN) == before, "the platform was asked"
 
 
@@ -232,7 +232,7 @@ def test_the_state_of_a_sign_in_counts_once_also_with_a_new_code(
     assert visitor.come_back(first).status_code == 303
     other = site.visitor()
     other.keep(SIGN_IN, kept)
-    refused(other, second, 400, "or it is used up")
+    refused(other, second, 400, "or was already used")
 
 
 def test_a_sign_in_that_failed_has_used_its_state_up(site: PeopleSite, visitor: PeopleVisitor) -> None:
@@ -242,7 +242,7 @@ def test_a_sign_in_that_failed_has_used_its_state_up(site: PeopleSite, visitor: 
     query = urlencode({"code": foreign, "state": state_of(address)})
     refused(visitor, f"/signin/callback?{query}", 400, "refused it")
     visitor.keep(SIGN_IN, kept)
-    refused(visitor, decided_at(address, ADA), 400, "or it is used up")
+    refused(visitor, decided_at(address, ADA), 400, "or was already used")
 
 
 @pytest.mark.parametrize("answer", ["error=access_denied", "error=server_error", "code=%20", ""])
@@ -251,7 +251,7 @@ def test_a_refusal_at_the_platform_uses_the_state_up(visitor: PeopleVisitor, ans
     kept = visitor.cookies[SIGN_IN]
     visitor.come_back(f"/signin/callback?{answer}&state={state_of(address)}")
     visitor.keep(SIGN_IN, kept)
-    refused(visitor, decided_at(address, ADA), 400, "or it is used up")
+    refused(visitor, decided_at(address, ADA), 400, "or was already used")
 
 
 def test_a_request_that_is_too_old_counts_for_nothing(site: PeopleSite, visitor: PeopleVisitor) -> None:
@@ -265,7 +265,7 @@ def test_a_request_that_is_too_old_counts_for_nothing(site: PeopleSite, visitor:
 )
 def test_a_callback_with_another_state_or_none_counts_for_nothing(visitor: PeopleVisitor, query: str) -> None:
     visitor.started()
-    refused(visitor, f"/signin/callback?{query}", 400, "does not count")
+    refused(visitor, f"/signin/callback?{query}", 400, "cannot be used")
 
 
 def test_a_code_of_another_request_is_refused_by_its_verifier(
@@ -306,13 +306,15 @@ def test_a_platform_that_says_when_it_may_be_asked_is_quoted(
     assert "You can try again in 8 seconds." in words(answer.text)
 
 
-@pytest.mark.parametrize(("path", "status"), [(TOKEN, 400), (ME, 503)])
+@pytest.mark.parametrize(
+    ("path", "status", "why"), [(TOKEN, 400, "did not say who you are"), (ME, 503, "gives no answer")]
+)
 def test_an_answer_that_is_something_else_signs_nobody_in(
-    site: PeopleSite, visitor: PeopleVisitor, path: str, status: int
+    site: PeopleSite, visitor: PeopleVisitor, path: str, status: int, why: str
 ) -> None:
     site.stand_in.goes_wrong(path, "types")
     back = decided_at(visitor.started(), ADA)
-    refused(visitor, back, status, "answer")
+    refused(visitor, back, status, why)
 
 
 def test_while_nothing_can_be_saved_nobody_is_signed_in_or_out(
@@ -380,7 +382,7 @@ def test_a_page_about_a_failure_shows_nothing_of_the_address(
     site: PeopleSite, visitor: PeopleVisitor
 ) -> None:
     back = decided_at(site.visitor().started(), ADA)
-    page = refused(visitor, back, 400, "does not count")
+    page = refused(visitor, back, 400, "cannot be used")
     for values in parse_qs(urlsplit(back).query).values():
         assert values[0] not in page
 

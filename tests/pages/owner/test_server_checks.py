@@ -51,7 +51,7 @@ def test_a_failing_listing_says_when_it_is_hidden_and_its_owner_has_a_notice(gat
     ada.acted(CHECK)
     text = words(ada.page(HERE))
     assert "Moderators need a second factor not met" in text
-    assert "It does not meet every condition any more If that stays so, it is hidden in 2 days" in text
+    assert "It does not meet every condition any more If nothing changes, it is hidden in 2 days" in text
     assert "does not meet every condition any more" in words(ada.page("/me/notices"))
     gateway.clock.advance(2 * 86_400)
     ada = reader(gateway)
@@ -84,7 +84,7 @@ def test_a_moderator_reads_the_same_lines_and_needs_to_confirm_no_owner(gateway:
     cleo = gateway.person(CLEO)
     text = words(cleo.page(f"/review/servers/{GOOD_SERVER}"))
     assert "Members 1,250 (at least 100)" in text
-    assert "proven" in text
+    assert "Verified" in text
     seen = {"seen": cleo.get(f"/review/servers/{GOOD_SERVER}.json").json()["listing"]["updated_at"]}
     cleo.acted(f"/review/servers/{GOOD_SERVER}/approve", seen)
     assert shown(gateway)["state"] == "approved"

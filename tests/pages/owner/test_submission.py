@@ -67,7 +67,7 @@ def test_what_the_platform_says_is_text_and_no_markup(gateway: PeopleGateway, ad
     [
         (PRIVATE, "Not everybody may add this bot to a server."),
         (SILENT, "The bot has no slash commands that work on every server."),
-        ("499999999999999999", "The chat platform knows no application with this id."),
+        ("499999999999999999", "The chat platform knows no application with this ID."),
     ],
 )
 def test_a_plain_no_of_the_platform_refuses_and_says_why(
@@ -83,7 +83,7 @@ def test_a_plain_no_of_the_platform_refuses_and_says_why(
 def test_what_is_unknown_lets_the_bot_through_and_is_said(gateway: PeopleGateway, ada: Person) -> None:
     shown = words(ada.page(f"/bots/new?id={NO_BOT}"))
     assert "Everybody may add it unknown" in shown
-    assert "What is unknown does not stop you" in shown
+    assert "You can submit it anyway" in shown
     assert "It is submitted." in words(ada.acted("/bots/new", {**TYPED, "id": NO_BOT}))
     gateway.done("DELETE", f"/manage/bots/{NO_BOT}")
 

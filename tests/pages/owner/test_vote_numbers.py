@@ -66,7 +66,7 @@ def test_the_months_stand_beside_those_of_the_year_before_if_there_were_votes(
     page = gateway.person(ADA).page(f"{HERE}?range=months")
     assert "1 vote (the year before: 5)" in page
     assert 'rect class="then"' in page
-    assert "−80% on the time before" in words(page)
+    assert "−80% on the previous period" in words(page)
 
 
 def test_the_json_is_the_answer_of_the_api(voted: PeopleGateway, ada: Person) -> None:
@@ -113,10 +113,10 @@ def test_a_voter_is_among_the_top_only_after_choosing_so(gateway: PeopleGateway,
     assert "Top voters" not in words(ada.page(HERE))
 
     before = words(ben.page("/me/votes"))
-    assert "If you show it, its owners, moderators and operators see it there, with your id" in before
+    assert "If you show it, its owners, moderators and operators see it there, with your user ID" in before
     told = words(ben.acted("/me/naming", {"name": "on"}))
     assert "Owners, moderators and operators may see your name now." in told
-    assert "The owners of a listing, moderators and operators see your name, your id" in told
+    assert "The owners of a listing, moderators and operators see your name, your user ID" in told
     assert ben.get("/me/votes.json").json()["is_named"] is True
     (top,) = ada.get(f"{HERE}.json").json()["top_voters"]
     assert gateway.person(CLEO).get(f"{HERE}.json").json()["top_voters"] == [top]  # she moderates
@@ -142,7 +142,7 @@ def test_the_choice_is_part_of_what_is_known_of_a_person(gateway: PeopleGateway)
 
 
 def test_the_counts_that_a_bot_pushes_stand_beside_its_votes(voted: PeopleGateway, ada: Person) -> None:
-    assert "the greatest count pushed each day" not in ada.page(HERE)
+    assert "the highest count pushed each day" not in ada.page(HERE)
     key = voted.done("POST", f"/manage/bots/{READY}/keys", {"name": "main"})["key"]
     for day in ({"server_count": 40, "command_count": 7}, {"server_count": 43}):
         voted.clock.advance(DAY_SECONDS)

@@ -149,7 +149,7 @@ def test_a_token_is_not_taken_along_to_another_server(
     gateway: PeopleGateway, ada: Person, receiver: Receiver, address: str
 ) -> None:
     saved(ada, url=receiver.url, token=TOKEN)
-    assert "not taken along to another server. Type it again" in refused(ada, "token", url=address)
+    assert "not sent to another server. Type it again" in refused(ada, "token", url=address)
     assert webhook(gateway)["url"] == receiver.url
     saved(ada, url=address, no_token="yes")
     assert (webhook(gateway)["url"], webhook(gateway)["has_token"]) == (address, False)

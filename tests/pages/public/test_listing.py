@@ -168,7 +168,7 @@ def test_the_page_leads_to_the_vote_the_invite_and_the_support(gateway: PeopleGa
     assert f'href="{invite}"' in page
     assert 'href="https://help.example/"' in page
     assert "<strong>music</strong>" in page
-    assert "Votes this month 1 Votes in all 1 Servers 1,210" in words(page)
+    assert "Votes this month 1 Votes of all time 1 Servers 1,210" in words(page)
     assert '<meta property="og:title" content="Test bot">' in page
     assert f'content="{gateway.base_url}{here}"' in page
     assert f"{here}/manage" not in page
@@ -270,7 +270,7 @@ def test_the_links_of_a_bot_name_their_hosts(gateway: PeopleGateway) -> None:
     page = gateway.person(None).page(here)
     for address in links.values():
         assert f'<a href="{address}" rel="nofollow ugc noopener">' in page
-    assert "Web site bot.example" in words(page)
+    assert "Website bot.example" in words(page)
     assert "Source code code.example" in words(page)
     shown = gateway.person(None).get(f"{here}.json").json()
     assert {name: shown[f"{name}_url"] for name in links} == links

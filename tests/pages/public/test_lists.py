@@ -9,7 +9,7 @@ from urllib.parse import quote
 import pytest
 
 from languages.language_names import Language
-from pages.public.lists import LISTED
+from pages.public.lists import LISTED, LONGEST
 from search.list_orders import STALE_SECONDS, ListOrder, ListOrders
 from tests.support.gateways import BOT_SUBMISSION, SERVER_SUBMISSION
 from tests.support.page_visitor import words
@@ -253,3 +253,21 @@ def test_no_order_is_kept_for_a_keyword_that_no_server_has(
         answer = stranger.get(f"/servers.json?keyword=made-up-{number}").json()
         assert (answer["listings"], answer["total"], answer["next"]) == ([], 0, None)
     assert made == []
+
+
+@pytest.mark.parametrize("name", ["q", "keyword"])
+@pytest.mark.parametrize("letter", ["m", "\N{MUSICAL NOTE}"])
+def test_only_the_first_characters_of_a_search_count_and_are_repeated(
+    stranger: Person, name: str, letter: str
+) -> None:
+    for path in ("/bots", "/servers"):
+        longest, longer = (
+            stranger.page(f"{path}?{name}={quote(letter * size)}")
+            .partition("<main")[2]
+            .partition("</main>")[0]
+            for size in (LONGEST, 1_000)
+        )
+        assert longest
+        assert longer == longest
+        api = stranger.get(f"{path}.json?{name}={quote(letter * 1_000)}").json()
+        assert api[name] == letter * LONGEST

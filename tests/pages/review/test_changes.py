@@ -132,7 +132,7 @@ def test_it_is_in_the_queue_at_once_with_what_changed(gateway: PeopleGateway, cl
     assert "Free Nitro Bot, change" in words(cleo.page("/review"))
     assert "Waiting 1" in words(cleo.page("/review"))
     page = cleo.page(HERE)
-    assert f"Name Gone: {GOOD} New: {BAD} Description" in words(page)
+    assert f"Name Removed: {GOOD} New: {BAD} Description" in words(page)
     assert '<p dir="auto"><ins><bdi class="hidden">New: </bdi>مجانا لكم</ins></p>' in page
     changes = cleo.get(f"{HERE}.json").json()["changes"]
     assert [(each["name"], [line["state"] for line in each["lines"]]) for each in changes] == [
@@ -145,7 +145,7 @@ def test_its_owner_reads_what_everybody_sees(
     gateway: PeopleGateway, ada: Person, shows_at_once: bool
 ) -> None:
     said = swap(gateway)
-    told = "A moderator looks at it, too." if shows_at_once else "once a moderator agrees to it."
+    told = "A moderator looks at it, too." if shows_at_once else "once a moderator approves it."
     assert told in said
     assert "Change in review" in words(ada.page("/me"))
     assert "Change in review" in words(ada.page(MANAGE))
@@ -189,11 +189,11 @@ def test_a_moderator_agrees_and_the_owner_is_told(gateway: PeopleGateway, cleo: 
     swap(gateway)
     before = shown(gateway)["reviewed_at"]
     gateway.clock.advance(1)
-    assert "The change is agreed to" in words(cleo.acted(f"{HERE}/agree", version(gateway)))
+    assert "The change is approved" in words(cleo.acted(f"{HERE}/agree", version(gateway)))
     assert (shown(gateway)["name"], shown(gateway)["change"]) == (BAD, None)
     assert shown(gateway)["reviewed_at"] == before, "it does not become new in the lists"
     assert acts(gateway)[-1] == ("change_agreed", user_actor(CLEO))
-    assert "Your change of Free Nitro is approved: everybody sees it." in words(ada.page("/me/notices"))
+    assert "Your change to Free Nitro is approved: everybody sees it." in words(ada.page("/me/notices"))
 
 
 def test_a_moderator_refuses_with_a_reason_and_the_agreed_version_is_there_again(
@@ -205,7 +205,7 @@ def test_a_moderator_refuses_with_a_reason_and_the_agreed_version_is_there_again
     fields = {**version(gateway), "reason": "misleading", "words": "It gives nothing"}
     assert "The change is refused." in words(cleo.acted(f"{HERE}/refuse", fields))
     assert (shown(gateway)["name"], shown(gateway)["state"]) == (GOOD, "approved")
-    assert "Your change of Music Box is refused: Its page is misleading." in words(ada.page("/me/notices"))
+    assert "Your change to Music Box is refused: Its page is misleading." in words(ada.page("/me/notices"))
     assert "change refused" in cleo.page(HERE)
     assert f'value="{GOOD}"' in ada.page(f"{MANAGE}/profile")
 
@@ -220,7 +220,7 @@ def test_nobody_decides_on_a_change_that_they_have_not_seen(
     answer = cleo.post(f"{HERE}/{verb}", {**old, "words": "Typed before"})
     assert answer.status_code == 409
     assert "The change is not the one that you saw." in words(answer.text)
-    assert f"Gone: {GOOD} New: {BAD}" in words(answer.text)
+    assert f"Removed: {GOOD} New: {BAD}" in words(answer.text)
     assert "Typed before" in answer.text
     assert shown(gateway)["change"] is not None
     cleo.acted(f"{HERE}/refuse", {**version(gateway), "words": "Spam"})
@@ -270,7 +270,7 @@ def test_a_server_is_changed_in_the_same_way(
     gateway.person(ADA).acted(f"{here}/manage/profile", fields)
     stranger = gateway.person(None)
     assert (BAD in stranger.page(here)) == shows_at_once
-    assert "Name Gone: Music Box New: Free Nitro" in words(cleo.page(f"/review{here}"))
+    assert "Name Removed: Music Box New: Free Nitro" in words(cleo.page(f"/review{here}"))
     seen = {"seen": gateway.done("GET", f"/manage{here}")["change"]["version"]}
     cleo.acted(f"/review{here}/refuse", {**seen, "words": "Spam"})
     assert GOOD in stranger.page(here)
@@ -302,7 +302,7 @@ def test_a_withdrawn_approval_takes_the_listing_off_the_site(
     said = f"approval withdrawn: {reason} It asks for passwords. · a moderator"
     assert said in words(ada.page(MANAGE))
     swap(gateway, name="Safe again")
-    assert "Gone: Music Box New: Safe again" in words(cleo.page(HERE))
+    assert "Removed: Music Box New: Safe again" in words(cleo.page(HERE))
     seen = {"seen": str(shown(gateway)["updated_at"]), "confirmed": "yes"}
     cleo.acted(f"{HERE}/approve", seen)
     assert "Safe again" in stranger.page(f"/bots/{READY}")

@@ -96,7 +96,7 @@ def test_it_shows_the_facts_of_the_platform_and_when_they_were_told(
     assert "Everybody can add it Confirmed by the platform" in page
     assert "It has slash commands Confirmed by the platform" in page
     assert "For you: Only you can tell" in page
-    assert "unproven" in page
+    assert "not verified" in page
     for bot, told in (
         (PRIVATE, "Everybody can add it Not met: The platform says no"),
         (SILENT, "It has slash commands Not met: The platform says no"),
@@ -168,16 +168,18 @@ def test_what_was_changed_since_a_denial_stands_beside_what_was_denied(
     gateway.clock.advance(1)
     edit(gateway, description="It plays music.\n<i>Soft</i> music, all night long.", name="Whisper")
     page = cleo.page(HERE)
-    assert '<del><bdi class="hidden">Gone: </bdi>&lt;b&gt;Loud&lt;/b&gt; music, all night long.</del>' in page
+    assert (
+        '<del><bdi class="hidden">Removed: </bdi>&lt;b&gt;Loud&lt;/b&gt; music, all night long.</del>' in page
+    )
     assert '<ins><bdi class="hidden">New: </bdi>&lt;i&gt;Soft&lt;/i&gt; music, all night long.</ins>' in page
-    assert "Name Gone: Test bot New: Whisper Description" in words(page)
+    assert "Name Removed: Test bot New: Whisper Description" in words(page)
     changes = cleo.get(f"{HERE}.json").json()["changes"]
     assert [(each["name"], [line["state"] for line in each["lines"]]) for each in changes] == [
         ("name", ["gone", "new"]),
         ("description", ["same", "gone", "new"]),
     ]
     edit(gateway, description="It plays nothing at all, all night long.")
-    assert "Gone: Test bot" not in words(cleo.page(HERE))
+    assert "Removed: Test bot" not in words(cleo.page(HERE))
     assert "music, all night long." in words(cleo.page(HERE))
     cleo.acted(f"{HERE}/approve", {**seen(gateway), "confirmed": "yes"})
     assert cleo.get(f"{HERE}.json").json()["changes"] is None
@@ -260,7 +262,7 @@ def test_a_proven_owner_needs_no_confirmation(gateway: PeopleGateway, cleo: Pers
     gateway.on_loop(lambda: gateway.gateway.ledger.commit([proof]))
     page = cleo.page(HERE)
     assert 'name="confirmed"' not in page
-    assert "Proven" in words(page)
+    assert "Verified" in words(page)
     cleo.acted(f"{HERE}/approve", seen(gateway))
     assert shown(gateway)["state"] == "approved"
 

@@ -49,7 +49,7 @@ def test_what_waits_for_longest_stands_first(gateway: PeopleGateway) -> None:
         submit(gateway, bot)
     page = cleo.page("/review")
     assert order(page) == [*reversed(BOTS)]
-    assert "Bot 4 Bot, unproven just now" in words(page)
+    assert "Bot 4 Bot, not verified just now" in words(page)
     assert "Waiting 4" in words(page)
     assert ids(cleo, "waiting") == [*reversed(BOTS)]
     gateway.done("POST", f"/manage/bots/{BOTS[3]}/approve", {})

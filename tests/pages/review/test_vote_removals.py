@@ -113,10 +113,10 @@ def test_votes_within_a_time_are_struck_out(crowd: PeopleGateway) -> None:
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({"reason": REASON}, "Ids of voters : Choose users, the flagged votes or a time: one of the three."),
+        ({"reason": REASON}, "IDs of voters : Choose users, the flagged votes or a time: one of the three."),
         ({"ids": BEN, "since": "2026-01-01T00:00", "reason": REASON}, "one of the three"),
         ({"ids": BEN}, "Reason : Fill this in."),
-        ({"ids": "me", "reason": REASON}, "Ids of voters : Enter the ID: 17 to 20 digits"),
+        ({"ids": "me", "reason": REASON}, "IDs of voters : Enter the ID: 17 to 20 digits"),
         ({"since": "yesterday", "reason": REASON}, "From (UTC) : Write a time such as 2026-01-31T18:00."),
         ({"ids": CLEO, "reason": REASON}, "No votes match this. Nothing is removed."),
         (

@@ -287,7 +287,7 @@ def test_who_presses_too_often_waits(gateway: PeopleGateway, ben: Person) -> Non
     assert {ben.post(VOTE).status_code for _ in range(20)} == {303, 409}
     refused = ben.post(VOTE)
     assert refused.status_code == 429
-    assert "You sent too many requests at once. You can go on in 60 seconds." in words(refused.text)
+    assert "You sent too many requests at once. You can try again in 60 seconds." in words(refused.text)
     gateway.clock.advance(60)
     assert ben.post(VOTE).status_code == 409
 

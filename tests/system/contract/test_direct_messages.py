@@ -137,8 +137,8 @@ def test_a_decision_about_a_change_and_a_withdrawn_approval_are_sent(gateway: Pe
     told_of("withdrawn")
     first_lines = [text.splitlines()[0] for text in gateway.stand_in.messages(ADA)]
     assert {
-        "The change of your bot Nicer name was agreed to: everybody sees it.",
-        "The change of your bot Nicer name was refused.",
+        "Your change to the bot Nicer name was approved: everybody sees it.",
+        "Your change to the bot Nicer name was refused.",
         "The approval of your bot Nicer name was withdrawn: it is not listed any more.",
     } <= set(first_lines)
 

@@ -50,7 +50,13 @@ def test_a_report_is_kept_with_its_reason_and_its_user(gateway: ThreadGateway, r
     report(gateway, ref, text=" It is silent. ")
     at_ms = gateway.clock.now_ms()
     assert reports(gateway, ref) == [
-        {"at": at_ms, "by": f"users/{USER}", "reason": "does_not_work", "text": "It is silent."}
+        {
+            "id": f"{at_ms}-{USER}",
+            "at": at_ms,
+            "by": f"users/{USER}",
+            "reason": "does_not_work",
+            "text": "It is silent.",
+        }
     ]
     assert reported(gateway) == {
         "success": True,
@@ -96,9 +102,9 @@ def test_neither_the_listing_nor_its_history_names_a_reporter(gateway: ThreadGat
 def test_settled_reports_are_gone_but_not_those_that_came_later(gateway: ThreadGateway, ref: str) -> None:
     list_(gateway, ref)
     report(gateway, ref)
-    seen = reports(gateway, ref)[0]["at"]
+    seen = reports(gateway, ref)[0]["id"]
     report(gateway, ref, OTHER_USER)  # within the same millisecond
-    left = gateway.done("POST", f"/manage/{ref}/reports/settle", {"until": seen})["reports"]
+    left = gateway.done("POST", f"/manage/{ref}/reports/settle", {"seen": [seen]})["reports"]
     assert [each["by"] for each in left] == [f"users/{OTHER_USER}"]
     assert gateway.done("POST", f"/manage/{ref}/reports/settle", {})["reports"] == []
     assert reported(gateway)["listings"] == []
@@ -109,6 +115,16 @@ def test_settled_reports_are_gone_but_not_those_that_came_later(gateway: ThreadG
     )
     report(gateway, ref)
     assert len(reports(gateway, ref)) == 1
+
+
+def test_a_report_that_replaces_a_seen_one_stays_open(gateway: ThreadGateway) -> None:
+    list_(gateway)
+    report(gateway)
+    seen = reports(gateway)[0]["id"]
+    report(gateway, reason="breaks_rules")
+    answer = gateway.operate("POST", f"/manage/{REFS[0]}/reports/settle", {"seen": [seen]})
+    assert answer.status_code == 409
+    assert [each["reason"] for each in reports(gateway)] == ["breaks_rules"]
 
 
 @BY_REF

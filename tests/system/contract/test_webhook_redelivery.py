@@ -57,7 +57,7 @@ def cast(gateway: ThreadGateway, voters: list[str]) -> None:
 
 
 def again(gateway: ThreadGateway, since_ms: int) -> int:
-    """Send again what failed since that time. Return the number of deliveries."""
+    """Send failed deliveries again since that time. Return the number of deliveries."""
     found: int = gateway.done("POST", AGAIN, {"failed_since": since_ms})["redelivered"]
     return found
 

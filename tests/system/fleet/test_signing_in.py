@@ -73,7 +73,7 @@ def test_a_return_from_the_platform_counts_once_in_the_whole_fleet(fleet: Thread
     thief.keep(SIGN_IN, browser.cookies[SIGN_IN])
     assert browser.come_back(decided_at(address, ADA)).status_code == 303
     again = thief.come_back(decided_at(address, BEN))
-    assert (again.status_code, "or it is used up" in again.text) == (400, True)
+    assert (again.status_code, "or was already used" in again.text) == (400, True)
     assert SESSION not in thief.cookies
 
 
