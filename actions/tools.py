@@ -9,8 +9,9 @@ from msgspec import UNSET, UnsetType
 
 from core.clock import Clock
 from core.ledger import Ledger
-from core.rows import InviteCheck
+from core.rows import InviteCheck, TemplateCheck
 from core.webhook_events import NewDeliveries
+from forms.file_refs import FileRef
 from kinds.registry import kind_of
 from listings.keys import KeyDigester
 from listings.ownership import Ownership
@@ -30,6 +31,29 @@ class InviteQuestions(Protocol):
 
     def ask_soon(self, ref: str) -> None:
         """Ask about the invite of a listing again, before the day of its last answer is over."""
+
+
+class FileStore(Protocol):
+    """The files of listings. A call may read the disk, or ask another node."""
+
+    async def put(self, content: bytes, facts: FileRef, user_id: str | None) -> FileRef:
+        """Keep a file of a user, or of the operator. Raises Refusal and Unavailable."""
+
+    async def ref(self, digest: str) -> FileRef | None:
+        """Return the facts of a file, which then waits for a listing that names it."""
+
+    async def get(self, digest: str) -> bytes | None:
+        """Return the content of a file."""
+
+
+class TemplateQuestions(Protocol):
+    """The questions about templates of servers to the chat platform."""
+
+    async def ask(self, code: str) -> tuple[TemplateCheck, str | None] | None:
+        """Return the answer, and the user who made the template; None while the platform gives none."""
+
+    async def look(self, code: str) -> tuple[TemplateCheck, str | None]:
+        """Return the same. Raises PlatformAway while the platform gives no answer."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +102,10 @@ class Tools:
     """Does long work slice by slice, with other requests between them."""
     vote_pseudonym: Callable[[str, str], str] = field(kw_only=True)
     """Returns the pseudonym of a listing and a user, as core/fleet_table.py keeps it."""
+    files: FileStore = field(kw_only=True)
     invites: InviteQuestions | None = None
+    """None for a gateway that does not ask the chat platform."""
+    templates: TemplateQuestions | None = None
     """None for a gateway that does not ask the chat platform."""
 
     def new_deliveries(self) -> NewDeliveries:

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from core.actors import Actor, user_of
+from forms.file_refs import FileRef
 from kinds.kind import CheckName
 from kinds.registry import AnyProfile
 from languages.language_names import Language
@@ -446,15 +447,16 @@ class InviteCheck(MapRow, frozen=True):
 class TemplateCheck(MapRow, frozen=True):
     """The last answer of the chat platform about a template of servers. One that exists has no `problem`.
 
-    `uses` counts the servers that were made of it, and `creator` made it; None if the platform does not say.
-    `tree` is the digest of the file with its channels and roles: see `grammars/template_trees.py`.
+    `uses` counts the servers that were made of it; None if the platform does not say. `tree` is the file with
+    its channels and roles, and `channels` and `roles` are their numbers.
     """
 
     at_ms: int
     problem: Literal["gone"] | None = None
     uses: int | None = None
-    creator: Actor | None = None
-    tree: str | None = None
+    channels: int = 0
+    roles: int = 0
+    tree: FileRef | None = None
 
 
 class Attempt(MapRow, frozen=True):

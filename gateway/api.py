@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from functools import partial
 
 from actions.tools import Tools
+from chatplatform.template_questions import Keep, ServerTemplates
 from core.rows import Policy
 from gateway.delivery import Delivering, Egress, webhook_policy
 from gateway.fleet import Fleet
+from gateway.memory_files import MEMORY
 from gateway.store import Runtime, Store
 from handlers.late import Late
 from handlers.operator import Operator
@@ -105,7 +107,9 @@ def open_api(
         edits=settings.review.edits,
         denied_tags=frozenset(settings.review.denied_tags),
         vote_pseudonym=KeyedDigests(callers.digester.secret).vote,
+        files=MEMORY,
         invites=egress.invites,
+        templates=_templates(runtime, egress, MEMORY.put),
     )
     with JournalPages(store.folder, store.journal, VOTE_TAGS) as pages:
         yield Api(
@@ -135,6 +139,11 @@ def _session_terms(web: WebSettings) -> Terms:
         users=terms(web.session_idle_seconds, web.session_seconds),
         moderators=terms(web.moderator_session_idle_seconds, web.moderator_session_seconds),
     )
+
+
+def _templates(runtime: Runtime, egress: Egress, keep: Keep) -> ServerTemplates | None:
+    """Return the questions about templates; None for a gateway that does not ask the chat platform."""
+    return ServerTemplates(egress.platform, keep, runtime.clock) if egress.platform is not None else None
 
 
 def _public_api(runtime: Runtime, store: Store, callers: Callers, egress: Egress, fleet: Fleet) -> PublicApi:

@@ -194,6 +194,7 @@ PartName = Literal[
     "facts",
     "checks",
     "invites",
+    "tree",
     "commands",
 ]
 """The name of a part. A page or an action that names one is for the kinds that have it."""
@@ -238,6 +239,11 @@ class Kind:
     def invites(self) -> Literal[True] | None:
         """True if a profile may name an invite to the server that the listing stands for."""
         return True if self.invite_name is not None else None
+
+    @property
+    def tree(self) -> Literal[True] | None:
+        """True if the chat platform tells the channels and roles of what a listing stands for."""
+        return True if self.known_as == "template" else None
 
     @property
     def commands(self) -> Literal[True] | None:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from kinds.bots import BOTS
 from kinds.kind import Kind, Profile
+from kinds.server_templates import TEMPLATES
 from kinds.servers import SERVERS
-from kinds.templates import TEMPLATES
 
 KINDS: tuple[Kind, ...] = (BOTS, SERVERS, TEMPLATES)
 BY_PLURAL: Mapping[str, Kind] = {kind.plural: kind for kind in KINDS}

@@ -48,6 +48,7 @@ Code = (
     | Literal["no_snowflake", "named_twice", "names_the_owner", "not_later", "wrong_length", "nothing_seen"]
     | Literal["not_one_line", "control_character", "direction_changed", "not_one_way", "end_alone"]
     | Literal["not_offered", "not_a_pair", "not_an_invite", "invite_gone", "invite_elsewhere"]
+    | Literal["not_a_template", "template_gone"]
     | Literal["invite_expires", "tag_denied"]
     | Literal["not_one_of", "page_out_of_range", "query_too_long", "not_a_cursor", "not_an_event_id"]
     | Literal["url_too_long", "url_not_ascii", "not_http", "url_with_user", "url_authority", "url_port"]
@@ -460,7 +461,9 @@ SAID: Mapping[Code, Said] = {
     ),
     "template_gone": _field(
         "does not exist at the chat platform",
-        Text("The chat platform knows no such template. Copy its link again from the settings of the server."),
+        Text(
+            "The chat platform knows no such template. Copy its link again from the settings of the server."
+        ),
     ),
     "tag_denied": _field(
         "is a word that this site does not allow",

@@ -12,6 +12,7 @@ from core.actors import GATEWAY, Actor
 from core.events import Event, NoteAdded, SlotsSet
 from core.rows import AuditAction, AuditEntry, Claim, Decision, Listing
 from core.state import State
+from kinds.registry import kind_of
 from languages.refusals import Invalid
 from languages.said import Fault
 from listings.rules import listing_of, not_in_review

@@ -56,7 +56,7 @@ async def rechecking(
         checking = ServerChecking(
             *(platform, ServerConditions(), ServerLists(clock), clock, stand_in.authorize_url, "1")
         )
-        yield ServerRechecks(ledger, clock, checking, GRACE_MS, asks)
+        yield ServerRechecks(ledger, clock, checking, None, GRACE_MS, asks)
 
 
 def row(ledger: Ledger, server: str) -> Listing:

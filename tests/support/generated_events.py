@@ -52,6 +52,7 @@ from core.rows import (
     StatsWindow,
     Suspension,
     Takeover,
+    TemplateCheck,
     VoteFlag,
     Webhook,
     WebhookEvent,
@@ -74,6 +75,7 @@ from core.user_rows import (
     user_ref,
 )
 from core.vote_table import VoteTable
+from forms.file_refs import FileRef
 from kinds.bots import BotProfile
 from kinds.kind import Profile
 from kinds.servers import ServerProfile
@@ -291,6 +293,18 @@ eligibilities = st.builds(Eligibility, times, server_checks, st.none() | times, 
 invite_checks = st.builds(
     InviteCheck, texts, times, st.none() | st.sampled_from(get_args(InviteProblem)), counts, counts
 )
+template_files = st.builds(
+    FileRef, st.integers(0, (1 << 256) - 1).map("{:064x}".format), st.just("application/msgpack"), counts
+)
+template_checks = st.builds(
+    TemplateCheck,
+    times,
+    st.none() | st.just("gone"),
+    st.none() | counts,
+    counts,
+    counts,
+    st.none() | template_files,
+)
 
 
 @st.composite
@@ -312,6 +326,7 @@ SET_VALUES: Mapping[str, st.SearchStrategy[Any]] = {
     "proof": st.none() | st.builds(Proof, times, actors),
     "eligibility": st.none() | eligibilities,
     "invite_check": st.none() | invite_checks,
+    "template": st.none() | template_checks,
 }
 """The values of the slots that `SlotsSet` writes."""
 co_owner_ids = st.sampled_from(["o1", "o2", "o3"])

@@ -38,6 +38,10 @@ GOOD_SERVER, SMALL, WITHOUT_BOT, OPEN_NSFW, NO_SECOND_FACTOR, MANAGED, NOT_MANAG
 """Servers of Ada: each but the first has one thing wrong. The last two are Emil's."""
 
 
+GAME_NIGHT, STUDY_HALL, EMILS_TEMPLATE = "GameNight001", "StudyHall002", "EmilsTable03"
+"""Templates: two of Ada, and one of Emil."""
+
+
 def messages_path(user_id: str) -> str:
     """The path of messages to a user."""
     return f"/channels/{500000000000000000 + int(user_id) % 1_000}/messages"
@@ -86,6 +90,18 @@ class StandIn:
         """Make an invite to a server; to `gone`, end it."""
         told = {"server": server, "expires_at": expires_at}
         url = f"{self.url}/stand-in/invites/{code}"
+        assert requests.post(url, json=told, timeout=WAIT_SECONDS).status_code == 200
+
+    def change_template(self, code: str, **fields: object) -> None:
+        """Make a template, or change it."""
+        self._template(code, fields)
+
+    def end_template(self, code: str) -> None:
+        """Let a template be gone."""
+        self._template(code, None)
+
+    def _template(self, code: str, told: object) -> None:
+        url = f"{self.url}/stand-in/templates/{code}"
         assert requests.post(url, json=told, timeout=WAIT_SECONDS).status_code == 200
 
     def messages(self, user_id: str) -> list[str]:
