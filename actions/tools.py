@@ -37,7 +37,7 @@ class FileStore(Protocol):
     """The files of listings. A call may read the disk, or ask another node."""
 
     async def put(self, content: bytes, facts: FileRef, user_id: str | None) -> FileRef:
-        """Keep a file of a user, or of the operator. Raises Refusal and Unavailable."""
+        """Keep a file of a user, or of the operator. Raises Invalid and Unavailable."""
 
     async def ref(self, digest: str) -> FileRef | None:
         """Return the facts of a file, which then waits for a listing that names it."""

@@ -31,14 +31,21 @@ class Clock(Protocol):
 
 
 class Moment(NamedTuple):
-    """The readings of both clocks at one moment."""
+    """The readings of both clocks at one moment.
+
+    `rounding_ms` is 1 if more than `steady_ms` had passed. A wait up to a wall time is that much longer: the
+    clocks begin their milliseconds at different times, so it would end up to 1 ms too early.
+    """
 
     steady_ms: int
     wall_ms: int
+    rounding_ms: int = 0
 
 
 def moment(clock: Clock) -> Moment:
-    return Moment(clock.steady_ms(), clock.now_ms())
+    wall_ms = clock.now_ms()  # first, so that the time between the readings makes no wait shorter
+    rounding_ms = 1 if clock.monotonic_ns() % NS_PER_MS else 0
+    return Moment(clock.steady_ms(), wall_ms, rounding_ms)
 
 
 def day_of(at_ms: int) -> int:

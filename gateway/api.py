@@ -11,7 +11,6 @@ from chatplatform.template_questions import Keep, ServerTemplates
 from core.rows import Policy
 from gateway.delivery import Delivering, Egress, webhook_policy
 from gateway.fleet import Fleet
-from gateway.memory_files import MEMORY
 from gateway.store import Runtime, Store
 from handlers.late import Late
 from handlers.operator import Operator
@@ -107,9 +106,9 @@ def open_api(
         edits=settings.review.edits,
         denied_tags=frozenset(settings.review.denied_tags),
         vote_pseudonym=KeyedDigests(callers.digester.secret).vote,
-        files=MEMORY,
+        files=store.blobs,
         invites=egress.invites,
-        templates=_templates(runtime, egress, MEMORY.put),
+        templates=_templates(runtime, egress, store.blobs.put),
     )
     with JournalPages(store.folder, store.journal, VOTE_TAGS) as pages:
         yield Api(

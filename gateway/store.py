@@ -14,9 +14,12 @@ from typing import Any
 
 from pydantic import SecretStr
 
+from blobs.blob_names import BlobNames
+from blobs.blob_store import BlobBounds, Blobs
 from core.clock import Clock
 from core.ledger import Ledger
 from core.state import State
+from handlers.slices import in_slices
 from journal.journal import Journal, JournalPolicy
 from journal.segments import list_segments
 from replication.facts import HybridClock
@@ -82,6 +85,8 @@ class Store:
     ledger: Ledger
     journal: Journal
     snapshotter: Snapshotter
+    blobs: Blobs
+    blob_names: BlobNames
     space: DiskSpace
     fold: Callable[[int], Awaitable[Folded]]
     """Folds the disk from nothing up to a position, in a process of its own."""
@@ -152,6 +157,10 @@ def open_store(runtime: Runtime, folder: Folder, recovered: Recovered) -> Store:
     interval_seconds, kept_bytes = settings.snapshot.interval_seconds, journaling.kept_bytes
     snapshotter = Snapshotter(folder, ledger, journal, clock, newest, interval_seconds, kept_bytes)
 
+    names, files = BlobNames(ledger.state), settings.files
+    bounds = BlobBounds(files.bytes_per_user, files.bytes_in_all, files.memory_bytes, files.unnamed_seconds)
+    blobs = Blobs(folder, ledger, names, clock, bounds, in_slices)
+
     async def fold(until: int) -> Folded:
         kept = settings.webhooks.deliveries_kept
         order = Order(str(folder.path.absolute()), folder.keys.to_text(), kept, until)
@@ -163,7 +172,15 @@ def open_store(runtime: Runtime, folder: Folder, recovered: Recovered) -> Store:
         return 2 * newest + SEGMENTS_AHEAD * journaling.segment_bytes
 
     return Store(
-        folder, kept_secrets, ledger, journal, snapshotter, DiskSpace(folder.path, needed_bytes), fold
+        folder,
+        kept_secrets,
+        ledger,
+        journal,
+        snapshotter,
+        blobs,
+        names,
+        DiskSpace(folder.path, needed_bytes),
+        fold,
     )
 
 

@@ -35,7 +35,7 @@ from direct_messages.timers import Timers
 from listings.ownership import Ownership
 from mail.due_mails import OF_LISTINGS, DueMail, MailKey, due_mail
 from mail.mail_text import Letterhead, Mail, Say, language_for, mail_to
-from webhook.attempts import RetryPolicy, due_at_ms
+from webhook.attempts import RetryPolicy, due_at_ms, to_steady_ms
 from webhook.sender import Outcome, Trouble
 
 SLICE_LISTINGS = 64
@@ -149,7 +149,7 @@ class MailNotifier:
         """Return the steady time at which a mail is due."""
         now = moment(self._clock)
         if due.sent is None:
-            return now.steady_ms + max(due.due_ms - now.wall_ms, 0)
+            return to_steady_ms(due.due_ms, due.due_ms - now.wall_ms, now)
         return due_at_ms(due.due_ms, due.sent.last, now)
 
     # -- attempts --------------------------------------------------------------------------------------

@@ -269,6 +269,13 @@ class JournalSettings(_Section):
     kept_bytes: Annotated[int, Field(ge=0, le=1 << 40)] = 0
 
 
+class FilesSettings(_Section):
+    bytes_per_user: Annotated[int, Field(ge=1 << 20, le=1 << 40)] = 64 << 20
+    bytes_in_all: Annotated[int, Field(ge=1 << 20, le=1 << 44)] = 10 << 30
+    memory_bytes: Annotated[int, Field(ge=0, le=1 << 40)] = 64 << 20
+    unnamed_seconds: Seconds = 3_600
+
+
 class SealingSettings(_Section):
     keys: SealingKeys | None = None
 
@@ -515,6 +522,7 @@ class Settings(_Section):
     snapshot: SnapshotSettings = SnapshotSettings()
     journal: JournalSettings = JournalSettings()
     sealing: SealingSettings = SealingSettings()
+    files: FilesSettings = FilesSettings()
     redis: RedisSettings = RedisSettings()
     debug: DebugSettings = DebugSettings()
     web: WebSettings = WebSettings()

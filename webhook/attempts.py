@@ -154,7 +154,8 @@ def due_at_ms(next_ms: int, last: Attempt | None, now: Moment) -> int:
 
 def to_steady_ms(wall_ms: int, longest_ms: int, now: Moment) -> int:
     """Convert a wall time to steady time: not before now, and at most `longest_ms` later."""
-    return now.steady_ms + max(min(wall_ms - now.wall_ms, longest_ms), 0)
+    wait_ms = min(wall_ms - now.wall_ms, longest_ms)
+    return now.steady_ms + (wait_ms + now.rounding_ms if wait_ms > 0 else 0)
 
 
 def _attempted(

@@ -59,6 +59,7 @@ from core.rows import (
 )
 from core.user_changes import with_sessions
 from core.user_rows import (
+    AnsweredReport,
     EndedSession,
     MailChoice,
     MailSent,
@@ -206,6 +207,11 @@ def user_rows(ref: str) -> st.SearchStrategy[UserRow]:
         naming=st.none() | st.builds(Naming, times, st.booleans(), stamps),
         mail=st.none() | mail_choices(stamps),
         mails=mails_of_a_user(),
+        settled=st.lists(
+            st.builds(AnsweredReport, times, refs), max_size=3, unique_by=lambda each: each.listing
+        )
+        .map(sorted)
+        .map(tuple),
     )
     ended = st.lists(st.builds(EndedSession, times, session_digests(ref)), max_size=2)
     return st.builds(with_sessions, row, st.lists(session_of(ref), max_size=3), ended)
@@ -497,6 +503,7 @@ OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
         naming=st.just(UNSET) | st.builds(Naming, times, st.booleans()),
         read_ms=st.just(UNSET) | times,
         mail=st.just(UNSET) | mail_choices(),
+        settled=st.just(UNSET) | st.builds(AnsweredReport, times, refs),
         **managed,
     ),
     ev.EndpointHealthSet: st.builds(ev.EndpointHealthSet, refs, failures, suspensions),

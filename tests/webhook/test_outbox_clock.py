@@ -1,12 +1,16 @@
 """webhook/outbox.py: a wall clock that is set moves no waiting delivery, and delays none after a start."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from core.clock import SystemClock, moment
 from core.events import DeliveryAttempted, DeliveryMerged, DeliveryTaken, Merged
 from core.rows import Attempt, Delivery
 from tests.support.outbox_model import ONE_EACH, WIDE, Post
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF
 from tests.support.sender_stage import KEPT_MS, RETRY
+from webhook.attempts import to_steady_ms
 
 RETRY_MS = 5_000
 HOUR_MS, DAY_MS = 3_600_000, 86_400_000
@@ -155,3 +159,24 @@ def test_what_is_put_back_keeps_its_place_and_its_age(jump_ms: int) -> None:
     post.now_ms += 1
     (due,) = post.take()
     assert (due.delivery_id, due.expired) == ("d1", True)
+
+
+@given(
+    wall_ns=st.integers(0, 3_000_000),
+    monotonic_ns=st.integers(0, 3_000_000),
+    passed_ns=st.integers(0, 5_000_000),
+    wait_ms=st.integers(1, 5),
+)
+def test_no_wait_ends_before_its_wall_time(
+    wall_ns: int, monotonic_ns: int, passed_ns: int, wait_ms: int
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("time.time_ns", lambda: wall_ns)
+        patch.setattr("time.monotonic_ns", lambda: monotonic_ns)
+        clock = SystemClock()
+        wall_ns, monotonic_ns = wall_ns + passed_ns, monotonic_ns + passed_ns
+        promised_ms = clock.now_ms() + wait_ms
+        due_ms = to_steady_ms(promised_ms, 1_000, moment(clock))
+        while clock.steady_ms() < due_ms:
+            wall_ns, monotonic_ns = wall_ns + 100_000, monotonic_ns + 100_000
+        assert clock.now_ms() >= promised_ms

@@ -95,6 +95,15 @@ def test_a_page_has_the_look_that_was_chosen_until_it_follows_the_system_again(s
     assert look_of(stranger.page("/")) is None
 
 
+def test_the_look_is_that_of_the_operators_pages_too(gateway: PeopleGateway, stranger: Person) -> None:
+    stranger.post("/preferences", {"language": "de", "look": "dark", "to": "/"})
+    stranger.sign_in(gateway.operator_token)
+    page = stranger.page("/debug")
+    assert (language_of(page), look_of(page)) == ("en", "dark")
+    stranger.post("/debug/look", {"look": "light", "to": "/debug"})
+    assert look_of(stranger.page("/")) == "light"
+
+
 @pytest.mark.parametrize("cookie", ["tlh", "", "DE", "de-AT", "../de"])
 def test_a_cookie_that_names_no_language_counts_for_nothing(stranger: Person, cookie: str) -> None:
     stranger.cookies[COOKIE] = cookie
