@@ -58,9 +58,7 @@ Invite = Annotated[
     IS_INVITE,
     Spelled(INVITE.of),
 ]
-TemplateCode = Annotated[
-    str, Component("TemplateCode"), About("The code of a template of servers."), IS_TEMPLATE_CODE
-]
+TemplateCode = Annotated[str, Size(10, 32), About("The code of a template of servers."), IS_TEMPLATE_CODE]
 TemplateLink = Annotated[
     str,
     Size(10, MAX_URL_CHARACTERS),

@@ -13,7 +13,7 @@ import requests
 from core.failures import Unavailable
 from handlers.reply import JSON
 from journal.journal import Journal
-from kinds.servers import SERVERS
+from kinds.registry import KINDS
 from openapi.errors import REQUEST_ID
 from openapi.examples import BOT, DELIVERY_ID, KEY_ID, QUARANTINE, SERVER_COUNT, SESSION_ID, USER
 from serving.timeline import LoopLag
@@ -44,11 +44,12 @@ def expect(name: str, response: requests.Response) -> None:
 
 @pytest.fixture
 def key(gateway: ThreadGateway, receiver: Receiver) -> str:
-    """List the bot and the server of the examples, with webhooks. Return a key of the bot."""
+    """List the listings of the examples, with webhooks. Return a key of the bot."""
     key = gateway.list_bot(BOT, SERVER_COUNT)
-    gateway.list_server(SERVERS.id.sample)
-    for one in (f"/manage/bots/{BOT}", f"/manage/servers/{SERVERS.id.sample}"):
-        gateway.done("PUT", f"{one}/webhook", {"url": receiver.url})
+    for kind in KINDS:
+        if kind.id.sample != BOT:
+            gateway.list_sample(kind)
+        gateway.done("PUT", f"/manage/{kind.ref(kind.id.sample)}/webhook", {"url": receiver.url})
     return key
 
 
@@ -64,7 +65,9 @@ def test_all_operators_endpoints_refuse_in_the_documented_words(gateway: ThreadG
         expect("invalidOperatorToken", gateway.request(method, filled(path), headers=headers))
         headers = {"Authorization": f"Bearer {gateway.operator_token}"}
         if "/{id}" in path and "/users/" not in path:
-            unknown = filled(path).replace(BOT, USER).replace(SERVERS.id.sample, USER)
+            unknown = filled(path).replace(BOT, USER)
+            for kind in KINDS:
+                unknown = unknown.replace(kind.id.sample, USER)
             expect("noSuchListing", gateway.request(method, unknown, headers=headers))
         if "requestBody" in operation:
             for name, body in {**bodies, "bodyTooLarge": b" " * 65_537}.items():

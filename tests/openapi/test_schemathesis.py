@@ -29,7 +29,7 @@ from core.state import State
 from forms.fields import LAST_MS, MAX_MS, Form, declared_fields
 from forms.reading import read
 from grammars.http_urls import read_url
-from kinds.servers import SERVERS
+from kinds.registry import KINDS
 from languages.refusals import Refusal
 from listings.forms import Denial, KeyName, WebhookSettings
 from listings.keys import KeyDigester
@@ -81,8 +81,7 @@ SETTINGS: dict[str, object] = {
     "webhooks.allow_http": True,
 }
 KNOWN_IDS = {
-    "bots": BOT,
-    "servers": SERVERS.id.sample,
+    **{kind.plural: kind.id.sample for kind in KINDS},
     "users": USER,
     "keys": KEY_ID,
     "deliveries": DELIVERY_ID,
@@ -120,7 +119,7 @@ CONFIG = SchemathesisConfig.from_dict(
             {"include-name": "GET /manage/votes", "checks": TOO_OLD},
             *(
                 {"include-path-regex": f"{kind}/{{id}}", "parameters": {"path.id": known(kind)}}
-                for kind in ("bots", "servers", "users")
+                for kind in (*map(str, KINDS), "users")
             ),
         ],
     }

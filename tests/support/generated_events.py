@@ -299,17 +299,12 @@ eligibilities = st.builds(Eligibility, times, server_checks, st.none() | times, 
 invite_checks = st.builds(
     InviteCheck, texts, times, st.none() | st.sampled_from(get_args(InviteProblem)), counts, counts
 )
+some = st.integers(0, 3)
 template_files = st.builds(
-    FileRef, st.integers(0, (1 << 256) - 1).map("{:064x}".format), st.just("application/msgpack"), counts
+    FileRef, st.integers(0, (1 << 256) - 1).map("{:064x}".format), st.just("application/msgpack"), some
 )
 template_checks = st.builds(
-    TemplateCheck,
-    times,
-    st.none() | st.just("gone"),
-    st.none() | counts,
-    counts,
-    counts,
-    st.none() | template_files,
+    TemplateCheck, times, st.none() | st.just("gone"), counts, some, some, st.none() | template_files
 )
 
 

@@ -7,7 +7,7 @@ import jsonschema_rs
 
 from gateway.api import deployment
 from handlers.reply import JSON
-from kinds.servers import SERVERS
+from kinds.registry import KINDS
 from openapi.document import openapi_document
 from openapi.errors import OUTSIDE, errors
 from openapi.examples import BOT, DELIVERY_ID, KEY_ID, QUARANTINE, SESSION_ID, USER
@@ -50,8 +50,9 @@ def validator(schema: dict[str, Any]) -> jsonschema_rs.Draft202012Validator:
 
 
 def filled(path: str) -> str:
-    """The path of the bot, the server or the user of the examples."""
-    thing = SERVERS.id.sample if "/servers/" in path else USER if "/users/" in path else BOT
+    """The path of the listing or the user of the examples."""
+    known = {f"/{kind}/": kind.id.sample for kind in KINDS} | {"/users/": USER}
+    thing = next((each for name, each in known.items() if name in path), BOT)
     for name, value in {"{id}": thing, **IDS}.items():
         path = path.replace(name, value)
     return path

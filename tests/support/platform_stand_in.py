@@ -1,5 +1,6 @@
 """The stand-in for the chat platform as a process, and a browser that signs in there."""
 
+import json
 import os
 import runpy
 import signal
@@ -102,7 +103,7 @@ class StandIn:
 
     def _template(self, code: str, told: object) -> None:
         url = f"{self.url}/stand-in/templates/{code}"
-        assert requests.post(url, json=told, timeout=WAIT_SECONDS).status_code == 200
+        assert requests.post(url, data=json.dumps(told), timeout=WAIT_SECONDS).status_code == 200
 
     def messages(self, user_id: str) -> list[str]:
         """Return the direct messages that the user got, the newest first."""
