@@ -12,6 +12,7 @@ from msgspec import NODEFAULT, Struct, structs
 
 from forms.rules import (
     IN_PROSE,
+    IS_COLOUR,
     IS_HTTPS,
     IS_INVITE,
     IS_PAIR,
@@ -19,13 +20,16 @@ from forms.rules import (
     IS_TEMPLATE,
     IS_TEMPLATE_CODE,
     IS_URL,
+    NOT_A_COLOUR,
     ON_ONE_LINE,
     About,
     Between,
     Component,
+    Says,
     Size,
     Spelled,
 )
+from grammars.colours import spelled_colour
 from grammars.http_urls import MAX_URL_CHARACTERS
 from grammars.patterns import MAX_SNOWFLAKE
 from grammars.platform_codes import INVITE, TEMPLATE
@@ -65,6 +69,13 @@ TemplateLink = Annotated[
     About("A template of servers, as a URL or as a code. It is kept as a code."),
     IS_TEMPLATE,
     Spelled(TEMPLATE.of),
+]
+Colour = Annotated[
+    str,
+    About("#rrggbb or #rgb. Kept as #rrggbb in lower case."),
+    IS_COLOUR,
+    Spelled(spelled_colour),
+    Says(NOT_A_COLOUR),
 ]
 Time = Annotated[int, Between(0, MAX_MS)]
 OverlapSeconds = Annotated[

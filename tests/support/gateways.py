@@ -25,7 +25,6 @@ import uvloop
 from core.state import State
 from gateway.serve import Gateway, serve
 from journal.segments import list_segments
-from kinds.kind import Kind
 from operators.recent_errors import RecentErrors
 from serving.log_output import LogOutput
 from settings.model import Settings, load_settings
@@ -128,12 +127,6 @@ class Client:
     def list_server(self, server: str = SERVER) -> None:
         self.done("POST", "/manage/servers", {**SERVER_SUBMISSION, "id": server})
         self.done("POST", f"/manage/servers/{server}/approve", {})
-
-    def list_sample(self, kind: Kind) -> None:
-        """List the listing of the examples of a kind with given ids."""
-        profile = {name: getattr(kind.sample, name) for name in kind.fields}
-        self.done("POST", f"/manage/{kind}", {**profile, "owner_id": OWNER, "id": kind.id.sample})
-        self.done("POST", f"/manage/{kind.ref(kind.id.sample)}/approve", {})
 
     def cast(self, user: str = USER, path: str = f"/manage/bots/{BOT}") -> Any:
         return self.done("POST", f"{path}/votes", {"user": user})

@@ -7,11 +7,12 @@ import jsonschema_rs
 
 from gateway.api import deployment
 from handlers.reply import JSON
-from kinds.registry import KINDS
+from kinds.servers import SERVERS
 from openapi.document import openapi_document
 from openapi.errors import OUTSIDE, errors
 from openapi.examples import BOT, DELIVERY_ID, KEY_ID, QUARANTINE, SESSION_ID, USER
 from settings.model import Settings
+from tests.support.made_listings import MADE_IDS
 
 DEPLOYMENT = deployment(Settings())
 DOCUMENT = openapi_document(DEPLOYMENT)
@@ -50,9 +51,9 @@ def validator(schema: dict[str, Any]) -> jsonschema_rs.Draft202012Validator:
 
 
 def filled(path: str) -> str:
-    """The path of the listing or the user of the examples."""
-    known = {f"/{kind}/": kind.id.sample for kind in KINDS} | {"/users/": USER}
-    thing = next((each for name, each in known.items() if name in path), BOT)
+    """The path of the bot, the server or the user of the examples."""
+    things = {"servers": SERVERS.id.sample, "users": USER, **MADE_IDS}
+    thing = next((its_id for name, its_id in things.items() if f"/{name}/" in path), BOT)
     for name, value in {"{id}": thing, **IDS}.items():
         path = path.replace(name, value)
     return path
