@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from actions.tools import Tools
+from chatplatform.template_questions import Keep, ServerTemplates
 from core.rows import Policy
 from decoder.decoder import Decoder
 from gateway.delivery import Delivering, Egress, webhook_policy
@@ -113,6 +114,7 @@ def open_api(
         decode=decoder.decode,
         upload_bytes=settings.files.upload_bytes,
         invites=egress.invites,
+        templates=_templates(runtime, egress, store.blobs.put),
     )
     with closing(decoder), JournalPages(store.folder, store.journal, VOTE_TAGS) as pages:
         yield Api(
@@ -142,6 +144,11 @@ def _session_terms(web: WebSettings) -> Terms:
         users=terms(web.session_idle_seconds, web.session_seconds),
         moderators=terms(web.moderator_session_idle_seconds, web.moderator_session_seconds),
     )
+
+
+def _templates(runtime: Runtime, egress: Egress, keep: Keep) -> ServerTemplates | None:
+    """Return the questions about templates; None for a gateway that does not ask the chat platform."""
+    return ServerTemplates(egress.platform, keep, runtime.clock) if egress.platform is not None else None
 
 
 def _public_api(runtime: Runtime, store: Store, callers: Callers, egress: Egress, fleet: Fleet) -> PublicApi:

@@ -83,12 +83,14 @@ class Given:
         label: the label of the field that asks for it.
         type: the type of the id, with its rules.
         sample: an id in examples of documents.
+        asked: the type of the field that asks for it, if that takes more than the id, such as a link.
     """
 
     label: Text = ID
     hint: Text | None = None
     type: Any = Snowflake
     sample: str = "823456789012345678"
+    asked: Any = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,7 +164,7 @@ class WebhookPart:
     voted: str
 
 
-PlatformObject = Literal["application", "server"]
+PlatformObject = Literal["application", "server", "template"]
 
 
 @dataclass(frozen=True)
@@ -172,14 +174,19 @@ class FactsPart:
     question: PlatformObject
 
 
-CheckName = Literal["members", "age", "icon", "two_factor", "community", "nsfw"]
+CheckName = Literal["members", "age", "icon", "two_factor", "community", "nsfw", "exists"]
 
 
 @dataclass(frozen=True)
 class ChecksPart:
-    """A listing must meet conditions of the chat platform. They are checked at a submission and daily."""
+    """A listing must meet conditions of the chat platform. They are checked at a submission and daily.
+
+    Args:
+        come_first: true if a new listing that meets all of them is at the head of the review queue.
+    """
 
     conditions: tuple[CheckName, ...]
+    come_first: bool = False
 
 
 PartName = Literal[
@@ -196,6 +203,7 @@ PartName = Literal[
     "facts",
     "checks",
     "invites",
+    "tree",
     "commands",
     "files",
 ]
@@ -254,6 +262,11 @@ class Kind:
     def invites(self) -> Literal[True] | None:
         """True if a profile may name an invite to the server that the listing stands for."""
         return True if self.invite_name is not None else None
+
+    @property
+    def tree(self) -> Literal[True] | None:
+        """True if the chat platform tells the channels and roles of what a listing stands for."""
+        return True if self.known_as == "template" else None
 
     @property
     def commands(self) -> Literal[True] | None:
@@ -456,7 +469,7 @@ class Kind:
     @cached_property
     def submission(self) -> type[ListingSubmission]:
         """The form of a submission."""
-        own: list[Any] = [("id", self.id.type)] if isinstance(self.id, Given) else []
+        own: list[Any] = [("id", self.id.asked or self.id.type)] if isinstance(self.id, Given) else []
         if self.co_owners is not None:
             size = Size(0, self.co_owners.most)
             about = About(f"Other users than the owner, who are invited to manage the {self.singular}.")

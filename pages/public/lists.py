@@ -70,7 +70,9 @@ class PublicCard(View):
     votes_this_month: Annotated[Count, Meta(description="The votes since the first of the month, UTC.")]
     server_count: Annotated[Count | None, Meta(description="The servers of a bot, as it said last.")]
     member_count: Annotated[Count | None, Meta(description="The people on a server, approximately.")]
-    invite_url: Annotated[str | None, Meta(description="Adds a bot to a server, or joins a server.")]
+    invite_url: Annotated[
+        str | None, Meta(description="Adds a bot to a server, joins a server, or makes one of a template.")
+    ]
     listed_at: Moment
     icon_url: str | None
 
