@@ -15,7 +15,7 @@ from forms.fields import Form, Snowflake
 from forms.file_fields import NO_SUCH_FILE, FileRef, Files
 from forms.rules import About
 from kinds.kind import ListingEdit, texts_of
-from kinds.registry import BY_PLURAL
+from kinds.registry import BY_PLURAL, KINDS
 from languages.refusals import Invalid
 from languages.said import Fault
 from people.quarantine import refuse_quarantined
@@ -27,7 +27,9 @@ class Upload(Form, frozen=True):
     """The query of an upload."""
 
     user: Annotated[Snowflake, About("The user in whose name the file is uploaded.")]
-    kind: Annotated[str, About("The kind of listing that the file is for, such as `bots`.", "bots")]
+    kind: Annotated[
+        str, About("The kind of listing that the file is for, by its name in paths.", KINDS[0].plural)
+    ]
     field: Annotated[str, About("The field of the profile that the file is for.", "banner")]
 
 

@@ -97,7 +97,10 @@ class Decoder:
     def _asked(self, order: DecodeOrder) -> DecodeAnswer:
         """Return the answer of the process. Raises one of `FAILURES`. Runs in a thread."""
         process = self._process
-        if process is None or process.poll() is not None:
+        if process is not None and process.poll() is not None:
+            self.close()  # it has ended since the last file
+            process = None
+        if process is None:
             process = self._process = self._started()
         send(cast(BinaryIO, process.stdin), order)
         body = receive(cast(BinaryIO, process.stdout), order.rules.most_bytes + HEAD_BYTES)

@@ -18,7 +18,7 @@ from decoder.sounds import decode_sound
 from forms.file_fields import FileRef
 from languages.said import Fault
 
-GIVES_WAY = 5
+GIVES_WAY = 10
 MEMORY_BYTES = 768 << 20
 CPU_SECONDS = 5
 """For one file."""
@@ -41,7 +41,10 @@ def main() -> None:
         used = resource.getrusage(resource.RUSAGE_SELF)
         limit = int(used.ru_utime + used.ru_stime) + CPU_SECONDS + 1
         resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.RLIM_INFINITY))
-        send(answers, answer(orders.decode(body)))
+        try:
+            send(answers, answer(orders.decode(body)))
+        except MemoryError:
+            sys.exit("a file takes too much memory")
 
 
 def answer(order: DecodeOrder) -> DecodeAnswer:

@@ -107,9 +107,9 @@ def clean_ogg(content: bytes) -> bytes:
         raise FileRefused(DAMAGED)
     headers, sound = _headers(pages, count)
     comment = b"\x03vorbis" + VENDOR + b"\x01" if count == 3 else b"OpusTags" + VENDOR
-    clean = [OggPage(FIRST, 0, *_laced([headers[0]]))]
-    clean += _paged([comment, *headers[2:]])
-    return b"".join(_written(page, number) for number, page in enumerate([*clean, *sound]))
+    clean = [OggPage(FIRST, 0, *laced([headers[0]]))]
+    clean += paged([comment, *headers[2:]])
+    return b"".join(written(page, number) for number, page in enumerate([*clean, *sound]))
 
 
 def _pages(content: bytes) -> Iterator[OggPage]:
@@ -153,14 +153,14 @@ def _headers(pages: list[OggPage], count: int) -> tuple[list[bytes], list[OggPag
     raise FileRefused(DAMAGED)
 
 
-def _laced(packets: list[bytes]) -> tuple[bytes, bytes]:
+def laced(packets: list[bytes]) -> tuple[bytes, bytes]:
     laces = b"".join(b"\xff" * (len(each) // 255) + bytes([len(each) % 255]) for each in packets)
     return laces, b"".join(packets)
 
 
-def _paged(packets: list[bytes]) -> Iterator[OggPage]:
+def paged(packets: list[bytes]) -> Iterator[OggPage]:
     """Yield the pages of packets. A packet may go on over several."""
-    laces, body = _laced(packets)
+    laces, body = laced(packets)
     flags = 0
     while laces:
         part, laces = laces[:255], laces[255:]
@@ -170,7 +170,7 @@ def _paged(packets: list[bytes]) -> Iterator[OggPage]:
         flags, body = CONTINUED if part[-1] == 255 else 0, body[size:]
 
 
-def _written(page: OggPage, number: int) -> bytes:
+def written(page: OggPage, number: int) -> bytes:
     head = PAGE.pack(b"OggS", 0, page.flags, page.granule, 1, number, 0, len(page.laces))
     whole = head + page.laces + page.body
     return whole[:22] + struct.pack("<I", _crc(whole)) + whole[26:]

@@ -9,9 +9,10 @@ import ctypes
 import os
 from array import array
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+
+import _soundfile_data
 
 from decoder.decoder_messages import DAMAGED, FileRefused
 from decoder.sound_streams import clean_mp3, clean_ogg, is_mp3, is_ogg
@@ -23,7 +24,7 @@ PIECE_FRAMES = 4_096
 PARTS, LEVELS = 64, 15
 
 
-class _Info(ctypes.Structure):
+class SoundInfo(ctypes.Structure):
     """SF_INFO of sndfile.h."""
 
     _fields_ = (
@@ -39,13 +40,10 @@ class _Info(ctypes.Structure):
 @cache
 def library() -> ctypes.CDLL:
     """Return libsndfile."""
-    spec = find_spec("_soundfile_data")
-    if spec is None or spec.origin is None:
-        raise ImportError("the package soundfile is missing")
-    (path,) = Path(spec.origin).parent.glob("libsndfile*")
+    (path,) = Path(_soundfile_data.__file__).parent.glob("libsndfile*")
     found = ctypes.CDLL(str(path))
     found.sf_open_fd.restype = ctypes.c_void_p
-    found.sf_open_fd.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.POINTER(_Info), ctypes.c_int)
+    found.sf_open_fd.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.POINTER(SoundInfo), ctypes.c_int)
     found.sf_readf_short.restype = ctypes.c_int64
     found.sf_readf_short.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
     found.sf_close.argtypes = (ctypes.c_void_p,)
@@ -68,7 +66,7 @@ def decode_sound(content: bytes, rules: Files) -> tuple[bytes, dict[str, Any]]:
 
 def _samples(content: bytes, rules: Files) -> tuple["array[int]", int, int]:
     """Return the samples, their rate, and the number of channels. Raises FileRefused."""
-    lib, info, fd = library(), _Info(), os.memfd_create("sound")
+    lib, info, fd = library(), SoundInfo(), os.memfd_create("sound")
     try:
         os.write(fd, content)
         os.lseek(fd, 0, os.SEEK_SET)
@@ -83,7 +81,7 @@ def _samples(content: bytes, rules: Files) -> tuple["array[int]", int, int]:
         os.close(fd)
 
 
-def _read(lib: ctypes.CDLL, sound: int, info: _Info, rules: Files) -> tuple["array[int]", int, int]:
+def _read(lib: ctypes.CDLL, sound: int, info: SoundInfo, rules: Files) -> tuple["array[int]", int, int]:
     rate, channels = info.samplerate, info.channels
     if not (0 < rate <= MOST_RATE and 0 < channels <= MOST_CHANNELS):
         raise FileRefused(DAMAGED)

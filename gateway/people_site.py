@@ -99,9 +99,7 @@ class PeopleSite:
             Notices(cookies.notice, digester.secret, clock, secrets.token_bytes),
             people.known,
             VisitorLimit(Policy(web.acts_per_minute, 60), clock),
-            addresses,
-            drawing.brand,
-            settings.files.upload_bytes,
+            *(addresses, drawing.brand, settings.files.upload_bytes),
         )
         self._site = Site(drawing.templates, audience, clock)
         orders = ListOrders(self.readers.catalogue, state.vote_counts, secrets.randbits(40))

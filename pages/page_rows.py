@@ -81,10 +81,14 @@ def _rows(page: AnyPage, kind: Kind | None) -> list[PageRow]:
             PageRow(
                 *("POST", path, lambda to: _Served(page, kind, to).post, page.visitors),
                 gives_back=page.gives_back,
-                takes_files=page.takes_files and kind is not None and kind.has("files"),
+                takes_files=_takes_files(page, kind),
             )
         )
     return rows
+
+
+def _takes_files(page: AnyPage, kind: Kind | None) -> bool:
+    return page.takes_files and kind is not None and kind.has("files")
 
 
 def _json_path(path: str) -> str:
@@ -117,7 +121,7 @@ class _Served:
         return success(shown.value)
 
     async def post(self, visit: PersonVisit) -> SiteAnswer:
-        form = visit.form()
+        form = visit.form(takes_files=_takes_files(self._page, self._kind))
         post = self._chosen(form)
         call = self._opened(visit, post.needs if post is not None else self._page.access)
         if post is None:

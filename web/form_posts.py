@@ -74,8 +74,10 @@ class FormPost(Mapping[str, str]):
         return int(digits) if digits.isascii() and digits.isdigit() and len(digits) <= 19 else text
 
 
-def read_form(body: bytes | None, max_body_bytes: int, content_type: str = "") -> FormPost:
-    """Read a form. Raises Refusal."""
+def read_form(
+    body: bytes | None, max_body_bytes: int, content_type: str = "", *, takes_files: bool = False
+) -> FormPost:
+    """Read a form. Raises Refusal, also for files in a form that takes none."""
     if body is None:
         raise Refusal("body_too_large", most=max_body_bytes)
     fields: dict[str, list[str]] = {}
@@ -86,6 +88,8 @@ def read_form(body: bytes | None, max_body_bytes: int, content_type: str = "") -
             fields.setdefault(name, []).append(value.replace("\r\n", "\n"))
     except (ValueError, HTTPInputError):  # too many fields, or bytes that are no UTF-8
         raise Refusal("unreadable_form") from None
+    if files and not takes_files:
+        raise Refusal("unreadable_form")
     return FormPost(fields, {name: [each.body for each in several] for name, several in files.items()})
 
 

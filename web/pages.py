@@ -33,12 +33,13 @@ class Visit(NamedTuple, Generic[V]):
     def path(self) -> str:
         return self.request.path
 
-    def form(self) -> FormPost:
-        """Return the posted form. Raises Refusal."""
+    def form(self, *, takes_files: bool = False) -> FormPost:
+        """Return the posted form. Raises Refusal, also for files in a form that takes none."""
         request = self.request
         if self.posted is not None:
             return self.posted
-        return read_form(request.body, request.max_body_bytes, request.headers.get("Content-Type", ""))
+        content_type = request.headers.get("Content-Type", "")
+        return read_form(request.body, request.max_body_bytes, content_type, takes_files=takes_files)
 
 
 class HtmlPage(NamedTuple):

@@ -120,7 +120,11 @@ class Site(Generic[V]):
         """Return the answer of the view, for visitors who may see it."""
         self._refuse_other_sites(visit.request)
         if may_see is not None and visit.visitor is None:
-            typed = list(visit.form().pairs()) if gives_back and not _wants_fragment(visit.request) else ()
+            typed = (
+                list(visit.form(takes_files=True).pairs())
+                if gives_back and not _wants_fragment(visit.request)
+                else ()
+            )
             return (
                 HtmlPage("unsent.html", UNSENT, {"typed": typed}, 401)
                 if typed

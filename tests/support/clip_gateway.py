@@ -15,7 +15,7 @@ from typing import Any
 import requests
 from PIL import Image
 
-from decoder.sounds import _Info, library
+from decoder.sounds import SoundInfo, library
 from tests.support.cutting_proxy import held_port
 from tests.support.gateways import ROOT, WAIT_SECONDS, ProcessGateway
 from tests.support.people_gateway import Person, site_settings
@@ -36,7 +36,7 @@ def png(seed: int = 0, width: int = 40, height: int = 30) -> bytes:
 def ogg(seed: int = 0, seconds: float = 0.2) -> bytes:
     """Return a sound of noise, another one for each seed."""
     lib, frames, fd = library(), round(8_000 * seconds), os.memfd_create("sound")
-    sound = lib.sf_open_fd(fd, WRITE, ctypes.byref(_Info(0, 8_000, 1, OGG_VORBIS, 0, 0)), 0)
+    sound = lib.sf_open_fd(fd, WRITE, ctypes.byref(SoundInfo(0, 8_000, 1, OGG_VORBIS, 0, 0)), 0)
     lib.sf_writef_short.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int64)
     assert lib.sf_writef_short(sound, random.Random(seed).randbytes(2 * frames), frames) == frames
     lib.sf_close(sound)

@@ -1,1 +1,0 @@
-"""decoder/: the limits of the contract on files."""
