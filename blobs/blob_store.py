@@ -30,6 +30,7 @@ log = logging.getLogger(__name__)
 
 LEAST_COST = 4_096  # bytes that any file counts, because a disk has no smaller block
 FILES_AT_ONCE = 32  # of the folder in a slice
+FILL_SECONDS = 1.0
 ABSENT_SECONDS = 30.0  # before another node is asked for the same file again
 MOST_ABSENT = 4_096
 _UNREADABLE = (OSError, BlobCorrupt, KeyMissing)
@@ -56,6 +57,12 @@ class _Waiting:
 
 async def _owns_none(_: str) -> Iterable[str]:
     return ()
+
+
+async def _in_rounds(step: Callable[[], Awaitable[None]], seconds: float) -> None:
+    while True:
+        await asyncio.sleep(seconds)
+        await step()
 
 
 async def _has_none(_: str) -> Blob | None:
@@ -156,13 +163,16 @@ class Blobs:
         """Return true if the user has sent a file that no listing names yet."""
         return digest in self._sent_by.get(user_id, ())
 
-    async def _read(self, digest: str) -> bytes | None:
+    async def here(self, digest: str) -> Blob | None:
+        """Return a file that this node has."""
         try:
-            blob = await asyncio.to_thread(self.on_disk.read, digest)
-        except _UNREADABLE as error:
+            return await asyncio.to_thread(self.on_disk.read, digest)
+        except (*_UNREADABLE, ValueError) as error:
             log.error("a file of listings cannot be read: %s", error)
-            blob = None
-        blob = blob or await self._from_elsewhere(digest)
+            return None
+
+    async def _read(self, digest: str) -> bytes | None:
+        blob = await self.here(digest) or await self._from_elsewhere(digest)
         if blob is None:
             return None
         self._remember(digest, blob.content)
@@ -250,9 +260,9 @@ class Blobs:
     async def run(self) -> None:
         """Look at the disk and at all rows, and then sweep now and then, until cancelled."""
         await self.survey()
-        while True:
-            await asyncio.sleep(self._bounds.unnamed_seconds / 4)
-            await self.sweep()
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(_in_rounds(self.sweep, self._bounds.unnamed_seconds / 4))
+            tasks.create_task(_in_rounds(self.fill, FILL_SECONDS))
 
     async def survey(self) -> None:
         """Count the files on disk, and learn which listings name some. Uploads wait for the count."""
@@ -265,6 +275,18 @@ class Blobs:
         self._surveyed.set()
         await self._in_slices(self.names.survey())
         self._named.set()
+
+    async def fill(self) -> None:
+        """Fetch the files that listings of other nodes name, and that are not here."""
+        news = self.names.taken_news()
+        if self.elsewhere is _has_none:
+            return
+        for digest in news:
+            if not self.names.refs(digest):
+                continue
+            size = await asyncio.to_thread(self.on_disk.bytes_of, digest)
+            if size == 0 and await self._from_elsewhere(digest) is None:
+                self.names.news.add(digest)
 
     async def sweep(self) -> None:
         """Remove what no row has named for long. If the disk fails, the next sweep tries again."""

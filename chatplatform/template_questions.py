@@ -7,12 +7,11 @@ import hashlib
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
-from forms.file_fields import FileRef
-
 from chatplatform.platform_client import ChatPlatform, PlatformAway
 from chatplatform.template_answers import MEDIA_TYPE, TemplateTree, packed
 from core.clock import Clock
 from core.rows import TemplateCheck
+from forms.file_fields import FileRef
 
 Keep = Callable[[bytes, FileRef, str | None], Awaitable[FileRef]]
 

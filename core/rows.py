@@ -12,9 +12,9 @@ from typing import Any, Literal, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
-from forms.file_fields import FileRef
 
 from core.actors import Actor, user_of
+from forms.file_fields import FileRef
 from kinds.kind import CheckName
 from kinds.registry import AnyProfile
 from languages.language_names import Language

@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 
 import pytest
-from forms.file_fields import FileRef
 
 from chatplatform.listing_checks import ServerConditions
 from chatplatform.platform_client import open_chat_platform
@@ -15,6 +14,7 @@ from core.events import ListingRemoved, ListingReviewed, ListingSaved
 from core.ledger import Ledger
 from core.listing_table import SLICE
 from core.rows import Listing, ServerCheck
+from forms.file_fields import FileRef
 from kinds.server_templates import TEMPLATES
 from kinds.servers import ServerProfile
 from listings.eligibility import check

@@ -6,7 +6,6 @@ Names come from small pools, so that events often name things that exist, are go
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, get_args
 
-from forms.file_fields import FileRef
 from hypothesis import strategies as st
 from msgspec import UNSET
 
@@ -77,6 +76,7 @@ from core.user_rows import (
     user_ref,
 )
 from core.vote_table import VoteTable
+from forms.file_fields import FileRef
 from kinds.bots import BotProfile
 from kinds.kind import Profile
 from kinds.servers import ServerProfile

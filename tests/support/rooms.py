@@ -27,7 +27,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "direct_messages": {"chatplatform", "core", "webhook"},
     "mail": {"core", "direct_messages", "listings", "webhook"},
     "snapshot": {"blobs", "core", "journal", "storage"},
-    "replication": {"core", "journal", "storage"},
+    "replication": {"blobs", "core", "journal", "storage"},
     "watchers": {"core", "listings", "ratelimit"},
     "actions": {"core", "listings", "people", "search", "votes", "watchers"},
     "handlers": {"actions", "core", "votes", "listings", "people", "ratelimit", "watchers"},
