@@ -31,7 +31,7 @@ from web.error_pages import error_page
 from web.other_sites import NOWHERE, SAFE_METHODS, is_from_here, link, with_style
 from web.pages import NO_INDEX, Done, HtmlPage, Instead, PageRow, SiteAnswer, V, View, Visit, see_other
 from web.static_files import PATH as STATIC_PATH
-from web.static_files import read_static_files
+from web.static_files import read_static_files, takes_gzip
 from web.templates import Drawing, Templates
 
 HTML = "text/html; charset=utf-8"
@@ -204,7 +204,7 @@ class Site(Generic[V]):
         headers = {**audience.headers, **page.headers}
         cookies = (*page.cookies, audience.notices.taken) if notice is not None else page.cookies
         body = text.encode()
-        if visitor is None and _takes_gzip(request):
+        if visitor is None and takes_gzip(request):
             headers["content-encoding"] = "gzip"
             body = _packed(body) if style is None else style.pack(body)
         if style is not None:
@@ -257,15 +257,12 @@ def static_resource(brand: BrandFiles) -> Resource:
     return Resource(STATIC_PATH, {"GET": serve}, names={"GET": PAGE})
 
 
-def _takes_gzip(request: Request) -> bool:
-    return "gzip" in request.headers.get("Accept-Encoding", "").lower()
-
-
 def _comes_from_elsewhere(request: Request) -> bool:
     """Return true if a browser says that it comes from another site, or from an address that was typed. It
-    takes gzip then."""
-    says = request.headers.get("Sec-Fetch-Site")
-    return request.method in SAFE_METHODS and says in {"none", "cross-site"} and _takes_gzip(request)
+    takes a whole page then, and gzip."""
+    if request.method not in SAFE_METHODS or _wants_fragment(request):
+        return False
+    return request.headers.get("Sec-Fetch-Site") in {"none", "cross-site"} and takes_gzip(request)
 
 
 def _packed(body: bytes) -> bytes:
