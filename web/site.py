@@ -28,7 +28,15 @@ from web.audiences import Audience
 from web.brand_files import BrandFiles, accent_style
 from web.carried_style import CarriedStyle
 from web.error_pages import error_page
-from web.other_sites import NOWHERE, SAFE_METHODS, is_from_here, link, with_style
+from web.other_sites import (
+    LONGEST_WAY_BACK,
+    NOWHERE,
+    SAFE_METHODS,
+    is_from_here,
+    link,
+    way_back,
+    with_style,
+)
 from web.pages import NO_INDEX, Done, HtmlPage, Instead, PageRow, SiteAnswer, V, View, Visit, see_other
 from web.static_files import PATH as STATIC_PATH
 from web.static_files import read_static_files, takes_gzip
@@ -141,18 +149,22 @@ class Site(Generic[V]):
         home, sign_in = self._audience.home, self._audience.sign_in
         if request.method not in SAFE_METHODS:
             return sign_in
-        back = _address(request)
+        back = way_back(_address(request), home)
         return f"{sign_in}?to={quote(back)}" if back != home else sign_in
 
     def _address_of(self, request: Request) -> str | None:
         """Return the address that shows the same page again; None for the answer to a form.
 
-        The way back from the platform has secrets in its address, so its address is that of the sign-in.
+        The way back from the platform has secrets in its address, so its address is that of the sign-in. A
+        query that is too long for a way back is left out.
         """
         if request.method not in SAFE_METHODS:
             return None
         sign_in = self._audience.sign_in
-        return sign_in if request.path.startswith(f"{sign_in}/") else _address(request)
+        if request.path.startswith(f"{sign_in}/"):
+            return sign_in
+        address = _address(request)
+        return address if len(address) <= LONGEST_WAY_BACK or request.path == sign_in else request.path
 
     def _with_headers(self, reply: Reply) -> Reply:
         headers = {**self._audience.headers, **reply.headers}
