@@ -1,5 +1,6 @@
 """A chat platform that takes connections and gives no whole answer: pages come, and votes are checked."""
 
+import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
@@ -18,6 +19,9 @@ from tests.support.platform_stand_in import ADA, BEN, BOT_TOKEN, GOOD_SERVER, de
 
 HERE, MANAGED = f"/servers/{GOOD_SERVER}", f"/manage/servers/{GOOD_SERVER}"
 BODY = {**SERVER_SUBMISSION, "id": GOOD_SERVER, "owner_id": ADA, "invite": "server-1"}
+EDIT = {name: value for name, value in BODY.items() if name not in {"id", "invite"}}
+PROFILE = f"{HERE}/manage/profile"
+VERSION = re.compile('name="version" value="([^"]+)"')
 WAYS = ("hang", "drip", "cut")
 
 
@@ -127,3 +131,26 @@ def test_a_sign_in_ends_with_a_page_that_says_so(place: Place, way: str) -> None
     assert (answer.status_code, "The sign-in has to wait" in words(answer.text)) == (503, True)
     place.proxy.restore()
     assert person.sign_in_as(ADA).status_code == 303
+
+
+def test_a_version_that_is_saved_while_the_platform_is_asked_is_not_overwritten_unseen(place: Place) -> None:
+    gateway, proxy = place.gateway, place.proxy
+    gateway.done("POST", "/manage/servers", {**EDIT, "id": GOOD_SERVER})
+    ada = gateway.person(ADA)
+    (version,) = VERSION.findall(ada.page(PROFILE))
+    form = {**TYPED, "invite": "server-1", "version": version}
+    proxy.cut()  # no connection is left over
+    proxy.restore()
+    proxy.hang()
+    connections = proxy.connections
+    with ThreadPoolExecutor(1) as thread:
+        saving = thread.submit(ada.post, PROFILE, form)
+        eventually(lambda: proxy.connections > connections)
+        gateway.done("PUT", MANAGED, {**EDIT, "name": "Of somebody else"})
+        proxy.restore()
+        answer = saving.result()
+    assert (answer.status_code, "Another version was saved meanwhile" in words(answer.text)) == (409, True)
+    assert shown(gateway)["name"] == "Of somebody else"
+    (version,) = VERSION.findall(answer.text)
+    assert ada.post(PROFILE, {**form, "version": version}).status_code == 303
+    assert (shown(gateway)["name"], shown(gateway)["invite"]) == (TYPED["name"], "server-1")
