@@ -110,14 +110,15 @@ class Blobs:
 
     # -- reading and writing ---------------------------------------------------------------------------
 
-    async def put(self, content: bytes, facts: FileRef, user_id: str) -> FileRef:
-        """Keep a file of a user; return when it is durable.
+    async def put(self, content: bytes, facts: FileRef, user_id: str | None) -> FileRef:
+        """Keep a file of a user, or of the gateway itself; return when it is durable.
 
         Raises Invalid for the whole form, and Unavailable if there is no room or the disk fails.
         """
         await self._surveyed.wait()
         async with self._writing:
-            await self._refuse_full(user_id, facts)
+            if user_id is not None:
+                await self._refuse_full(user_id, facts)
             await self._keep(Blob(facts, content), user_id)
         return facts
 
