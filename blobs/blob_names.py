@@ -29,7 +29,11 @@ def digests_in(packed: bytes) -> set[str]:
     return {found.decode() for found in _NAMED.findall(packed)}
 
 
-DIGESTS_AT_ONCE = 64
+def named_in(state: State) -> set[str]:
+    """Return the digests of the files that the rows of a state name."""
+    return {digest for ref in state.listings.refs for digest in digests_in(state.listings.content(ref))}
+
+
 _NAMELESS = FREQUENT | {ev.VotesMerged, ev.VoteCountsMerged, ev.DeliveryMerged, ev.DeliveryForgotten}
 """The events of which there are many, and that name no file."""
 
@@ -45,6 +49,8 @@ class BlobNames:
         self._listings = state.listings
         self._refs: dict[bytes, tuple[str, ...]] = {}
         """The listings that have named a file, by its digest."""
+        self.news = set[str]()
+        """The digests of files that were named for the first time, and that `taken_news` has not returned."""
         self.is_complete = False
 
     def refs(self, digest: str) -> Sequence[str]:
@@ -80,11 +86,10 @@ class BlobNames:
         if row.review is not None and row.review.denied_profile is not None:
             yield from files_in(row.review.denied_profile)
 
-    def digests(self) -> Iterator[Sequence[str]]:
-        """Yield the digests of files that are or were named, a few at once."""
-        known = [*self._refs]
-        for start in range(0, len(known), DIGESTS_AT_ONCE):
-            yield [key.hex() for key in known[start : start + DIGESTS_AT_ONCE]]
+    def taken_news(self) -> Sequence[str]:
+        """Return the news, and begin new ones."""
+        taken, self.news = [*self.news], set()
+        return taken
 
     def survey(self) -> Iterator[None]:
         """Index all listings, in slices, unless that was done before."""
@@ -103,6 +108,8 @@ class BlobNames:
         for digest in self.named_by(ref):
             key = bytes.fromhex(digest)
             refs = self._refs.get(key, ())
+            if not refs:
+                self.news.add(digest)
             if ref not in refs:
                 self._put(key, (*refs, ref))
 

@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 
@@ -29,6 +30,7 @@ log = logging.getLogger(__name__)
 
 LEAST_COST = 4_096  # bytes that any file counts, because a disk has no smaller block
 FILES_AT_ONCE = 32  # of the folder in a slice
+FILL_SECONDS = 1.0
 ABSENT_SECONDS = 30.0  # before another node is asked for the same file again
 MOST_ABSENT = 4_096
 _UNREADABLE = (OSError, BlobCorrupt, KeyMissing)
@@ -57,6 +59,12 @@ async def _owns_none(_: str) -> Iterable[str]:
     return ()
 
 
+async def _in_rounds(step: Callable[[], Awaitable[None]], seconds: float) -> None:
+    while True:
+        await asyncio.sleep(seconds)
+        await step()
+
+
 async def _has_none(_: str) -> Blob | None:
     return None
 
@@ -70,14 +78,16 @@ class Blobs:
         clock: Clock,
         bounds: BlobBounds,
         in_slices: Callable[[Iterable[None]], Awaitable[None]],
+        deleting: asyncio.Lock,
     ) -> None:
+        """`deleting` is held while files are deleted, and while a backup reads them."""
         self.on_disk = SealedBlobs(folder)
         self.names = names
         self.owned: Callable[[str], Awaitable[Iterable[str]]] = _owns_none
         """Returns the listings that a user owns."""
         self.elsewhere: Callable[[str], Awaitable[Blob | None]] = _has_none
         """Returns a file that another node has; None if none answers in time."""
-        self.deleting = asyncio.Lock()  # held while files are deleted
+        self._deleting = deleting
         self.count = self.bytes = 0
         """The files on disk, and their bytes there."""
         self._keys = folder.keys
@@ -96,6 +106,7 @@ class Blobs:
         """The files that nobody had, and since when."""
         self._writing = asyncio.Lock()
         self._surveyed = asyncio.Event()
+        self._named = asyncio.Event()
 
     # -- reading and writing ---------------------------------------------------------------------------
 
@@ -124,6 +135,11 @@ class Blobs:
             self._waiting[digest].since_ns = self._clock.monotonic_ns()
         return found
 
+    async def until_named(self) -> None:
+        """Return when it is known which listings name files: soon after a start."""
+        if not self._named.is_set():
+            await self._named.wait()
+
     def in_memory(self, digest: str) -> bytes | None:
         """Return the content of a file that was read not long ago."""
         content = self._memory.get(digest)
@@ -146,13 +162,16 @@ class Blobs:
         """Return true if the user has sent a file that no listing names yet."""
         return digest in self._sent_by.get(user_id, ())
 
-    async def _read(self, digest: str) -> bytes | None:
+    async def here(self, digest: str) -> Blob | None:
+        """Return a file that this node has."""
         try:
-            blob = await asyncio.to_thread(self.on_disk.read, digest)
-        except _UNREADABLE as error:
+            return await asyncio.to_thread(self.on_disk.read, digest)
+        except (*_UNREADABLE, ValueError) as error:
             log.error("a file of listings cannot be read: %s", error)
-            blob = None
-        blob = blob or await self._from_elsewhere(digest)
+            return None
+
+    async def _read(self, digest: str) -> bytes | None:
+        blob = await self.here(digest) or await self._from_elsewhere(digest)
         if blob is None:
             return None
         self._remember(digest, blob.content)
@@ -240,9 +259,9 @@ class Blobs:
     async def run(self) -> None:
         """Look at the disk and at all rows, and then sweep now and then, until cancelled."""
         await self.survey()
-        while True:
-            await asyncio.sleep(self._bounds.unnamed_seconds / 4)
-            await self.sweep()
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(_in_rounds(self.sweep, self._bounds.unnamed_seconds / 4))
+            tasks.create_task(_in_rounds(self.fill, FILL_SECONDS))
 
     async def survey(self) -> None:
         """Count the files on disk, and learn which listings name some. Uploads wait for the count."""
@@ -254,6 +273,19 @@ class Blobs:
             log.error("a file of listings cannot be read: %s", what_to_do(error, self.on_disk.path))
         self._surveyed.set()
         await self._in_slices(self.names.survey())
+        self._named.set()
+
+    async def fill(self) -> None:
+        """Fetch the files that listings of other nodes name, and that are not here."""
+        news = self.names.taken_news()
+        if self.elsewhere is _has_none:
+            return
+        for digest in news:
+            if not self.names.refs(digest):
+                continue
+            size = await asyncio.to_thread(self.on_disk.bytes_of, digest)
+            if size == 0 and await self._from_elsewhere(digest) is None:
+                self.names.news.add(digest)
 
     async def sweep(self) -> None:
         """Remove what no row has named for long. If the disk fails, the next sweep tries again."""
@@ -262,13 +294,21 @@ class Blobs:
             async for found in self._found():
                 if self._is_due(found, now_ns):
                     due.append(found)
+                elif len(self._keys.key_ids) > 1:
+                    await self._seal_newly(found.digest)
             if due:
                 await self._ledger.durable(self._ledger.head)
-                async with self.deleting:
+                async with self._deleting:
                     for found in due:
                         await self._remove(found, now_ns)
         except (OSError, Unavailable) as error:
             log.error("files that no listing names stay: %s", error)
+
+    async def _seal_newly(self, digest: str) -> None:
+        """Seal a file with the newest key, so that an older one is needed no more."""
+        async with self._writing:
+            with suppress(FileNotFoundError, BlobCorrupt, KeyMissing):  # a look at the file logs it
+                await asyncio.to_thread(self.on_disk.seal_newly, digest)
 
     async def _found(self) -> AsyncIterator[BlobOnDisk]:
         """Yield the files on disk, a slice at once in a thread."""

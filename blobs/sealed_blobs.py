@@ -11,6 +11,7 @@ its name ends with ".tmp" and it does not count. Calls here block: a running gat
 """
 
 import hashlib
+import logging
 import os
 import re
 import struct
@@ -24,7 +25,9 @@ import msgspec
 from forms.file_fields import FileRef
 from storage.disk import write_file
 from storage.folder import BLOBS, UNFINISHED, Folder, made_folder
-from storage.sealing import KEY_ID_BYTES, NONCE_BYTES, SALT_BYTES, TAG_BYTES, Unsealable
+from storage.sealing import KEY_ID_BYTES, NONCE_BYTES, SALT_BYTES, TAG_BYTES, KeyMissing, Unsealable
+
+log = logging.getLogger(__name__)
 
 MAGIC = b"VGBLOB\x00\x01"
 _HEADER = struct.Struct(f"<8s{KEY_ID_BYTES}s{SALT_BYTES}sI")
@@ -115,11 +118,22 @@ class SealedBlobs:
                         yield BlobOnDisk(entry.name, entry.stat(follow_symlinks=False).st_size)
 
     def whole(self) -> Iterator[Blob]:
-        """Yield the files with their content. Raises as `read` does."""
+        """Yield the files with their content. One that cannot be read is logged. Raises OSError."""
         for found in self.all():
-            blob = self.read(found.digest)
+            try:
+                blob = self.read(found.digest)
+            except (BlobCorrupt, KeyMissing) as error:
+                log.error("a file of listings cannot be read: %s", error)
+                continue
             if blob is not None:
                 yield blob
+
+    def seal_newly(self, digest: str) -> None:
+        """Seal a file with the newest key, unless it is. Raises as `read` does."""
+        if self.key_id(digest) != self._folder.keys.newest:
+            blob = self.read(digest)
+            if blob is not None:
+                self.write(blob)
 
     def remove(self, digest: str) -> None:
         """Remove a file if it is there. Raises OSError."""

@@ -6,19 +6,17 @@ import secrets
 from dataclasses import dataclass
 from functools import partial
 
-from blobs.blob_store import Blobs
 from chatplatform.listing_checks import ServerConditions
 from chatplatform.listing_icons import ListingIcons
 from chatplatform.platform_client import ChatPlatform
 from core.clock import MS_PER_DAY, Clock
-from core.ledger import Ledger
 from core.rows import Policy
 from core.state import State
 from gateway.api import Api
 from gateway.branding import PageDrawing
 from gateway.delivery import USER_AGENT
 from gateway.fleet import Fleet
-from gateway.store import Runtime
+from gateway.store import Runtime, Store
 from handlers.route import Resource
 from handlers.slices import in_slices
 from listings.notice_counts import NoticeCounts
@@ -84,15 +82,14 @@ class PeopleSite:
     def __init__(
         self,
         runtime: Runtime,
-        ledger: Ledger,
-        blobs: Blobs,
+        store: Store,
         fleet: Fleet,
         api: Api,
         platform: ChatPlatform,
         drawing: PageDrawing,
     ) -> None:
         settings, clock, digester = runtime.settings, runtime.clock, api.callers.digester
-        web, places, state = settings.web, settings.chat_platform, ledger.state
+        web, places, state = settings.web, settings.chat_platform, store.ledger.state
         self.readers = _readers(state, api.managed.ownership)
         addresses = Addresses(web.public_url or "", places.authorize_url, places.cdn_url, places.invite_url)
         people = People(api.managed, self.readers.notices, places.cdn_url)
@@ -135,11 +132,11 @@ class PeopleSite:
                 sign_in_seal(digester.secret, secrets.token_bytes),
                 SignInGuards(SIGN_INS, clock, first_use),
             ),
-            blobs=blobs,
+            blobs=store.blobs,
             public=_public(self.readers, ListKeeper(orders, clock, in_slices), clock),
         )
-        submissions = self._tools.submissions
-        self._rechecks = ServerRechecks(ledger, clock, submissions.checking, submissions.grace_ms, fleet.asks)
+        checking, grace_ms = self._tools.submissions.checking, self._tools.submissions.grace_ms
+        self._rechecks = ServerRechecks(store.ledger, clock, checking, grace_ms, fleet.asks)
 
     def resources(self) -> list[Resource]:
         """Return every path of the pages."""

@@ -159,7 +159,7 @@ def open_store(runtime: Runtime, folder: Folder, recovered: Recovered) -> Store:
 
     names, files = BlobNames(ledger.state), settings.files
     bounds = BlobBounds(files.bytes_per_user, files.bytes_in_all, files.memory_bytes, files.unnamed_seconds)
-    blobs = Blobs(folder, ledger, names, clock, bounds, in_slices)
+    blobs = Blobs(folder, ledger, names, clock, bounds, in_slices, snapshotter.lock)
 
     async def fold(until: int) -> Folded:
         kept = settings.webhooks.deliveries_kept

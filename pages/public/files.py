@@ -47,6 +47,7 @@ async def show(page: PageCall) -> Reply:
     request, store = page.visit.request, page.site.blobs
     name = request.params[0]
     digest = _digest(name)
+    await store.until_named()
     file, headers = store.names.public(digest), OF_ALL
     if file is None:
         file, headers = await _seen_by_some(page, digest), OF_SOME

@@ -136,9 +136,9 @@ def test_a_submission_while_the_sweep_waits_keeps_its_file(tmp_path: Path) -> No
         stored = await begun(tmp_path)
         file = await stored.blobs.put(PNG, picture(), USER)
         stored.clock.advance(HOUR)
-        async with stored.blobs.deleting:
+        async with stored.deleting:
             sweeping = asyncio.create_task(stored.blobs.sweep())
-            await until(lambda: stored.blobs.deleting._waiters)
+            await until(lambda: stored.deleting._waiters)
             stored.ledger.commit(saved(file))
         await sweeping
         assert stored.on_disk == {file.digest}

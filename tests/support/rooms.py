@@ -27,7 +27,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "direct_messages": {"chatplatform", "core", "webhook"},
     "mail": {"core", "direct_messages", "listings", "webhook"},
     "snapshot": {"blobs", "core", "journal", "storage"},
-    "replication": {"core", "journal", "storage"},
+    "replication": {"blobs", "core", "journal", "storage"},
     "watchers": {"core", "listings", "ratelimit"},
     "actions": {"core", "listings", "people", "search", "votes", "watchers"},
     "handlers": {"actions", "core", "votes", "listings", "people", "ratelimit", "watchers"},
@@ -46,7 +46,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("search", "serving", "snapshot", "votes", "watchers", "web", "webhook"),
     },
     "openapi": {"actions", "core", "votes", "listings", "handlers", "operators", "watchers"},
-    "cli": {"actions", "core", "votes", "listings", "journal", "snapshot", "storage"},
+    "cli": {"actions", "blobs", "core", "votes", "listings", "journal", "snapshot", "storage"},
 }
 WITHOUT_DECLARATIONS = {"languages", "forms", "kinds", "grammars", "ratelimit", "storage", "wire", "settings"}
 COMPOSITION = {"gateway", "server"}

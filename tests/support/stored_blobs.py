@@ -1,5 +1,6 @@
 """Files of listings for tests, and a store of them on a journal in memory."""
 
+import asyncio
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -52,7 +53,10 @@ class StoredBlobs:
         self.ledger = Ledger(self.state, MemoryJournal(), 0)
         self.names = BlobNames(self.state)
         self.ledger.subscribe(self.names.on_record)
-        self.blobs = Blobs(on(folder, keys, disk), self.ledger, self.names, self.clock, bounds, in_slices)
+        self.deleting = asyncio.Lock()
+        self.blobs = Blobs(
+            on(folder, keys, disk), self.ledger, self.names, self.clock, bounds, in_slices, self.deleting
+        )
         self.blobs.owned = self._owned
 
     async def _owned(self, user_id: str) -> Iterable[str]:
