@@ -1,4 +1,4 @@
-"""The channels and roles of a template, from the copy that is a file of its listing."""
+"""The channels and roles of a template, from the file of its listing."""
 
 from collections.abc import Sequence
 from itertools import accumulate
@@ -23,7 +23,7 @@ class ShownRole(NamedTuple):
 
 
 class ShownTree(NamedTuple):
-    """A copy as pages show it: the first categories and roles, and those behind a press."""
+    """A tree as pages show it: the first categories and roles, and those behind a press."""
 
     tree: TemplateTree
     first_categories: Sequence[TemplateCategory]
@@ -33,7 +33,7 @@ class ShownTree(NamedTuple):
 
 
 async def tree_of(page: PageCall, row: Listing) -> ShownTree | None:
-    """Return the copy of a template; None without one, or while no node has its file."""
+    """Return the tree of a template; None without one, or while no node has its file."""
     file = row.template.tree if row.template is not None else None
     content = await page.call.tools.files.get(file.digest) if file is not None else None
     if content is None:
