@@ -9,7 +9,7 @@ from msgspec import UNSET, UnsetType
 
 from core.clock import Clock
 from core.ledger import Ledger
-from core.rows import InviteCheck
+from core.rows import InviteCheck, TemplateCheck
 from core.webhook_events import NewDeliveries
 from forms.file_fields import Decoded, FileRef, Files
 from kinds.registry import kind_of
@@ -17,6 +17,7 @@ from listings.keys import KeyDigester
 from listings.ownership import Ownership
 from listings.rules import EditsShown
 from listings.stats_problems import StatsProblems
+from listings.unique_values import UniqueValues
 from listings.webhooks import WebhookPolicy
 from people.permissions import Moderators
 from people.user_sessions import Sessions
@@ -44,6 +45,16 @@ class KeptFiles(Protocol):
 
     async def get(self, digest: str) -> bytes | None:
         """Return the bytes of a file that is kept."""
+
+
+class TemplateQuestions(Protocol):
+    """The questions about templates of servers to the chat platform."""
+
+    async def ask(self, code: str) -> tuple[TemplateCheck, str | None] | None:
+        """Return the answer, and the user who made the template; None while the platform gives none."""
+
+    async def look(self, code: str) -> tuple[TemplateCheck, str | None]:
+        """Return the same. Raises PlatformAway while the platform gives no answer."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +87,7 @@ class Tools:
     sessions: Sessions
     ownership: Ownership
     """The listings of each user, and those that wait for a decision."""
+    unique: UniqueValues
     claims: Callable[[str, str, int], AbstractAsyncContextManager[None]] | None = None
     """Takes a listing, a user and the time. Returns a context in which this node alone may take the vote.
 
@@ -99,6 +111,8 @@ class Tools:
     upload_bytes: int = 8 << 20
     """The size of the largest body with files."""
     invites: InviteQuestions | None = None
+    """None for a gateway that does not ask the chat platform."""
+    templates: TemplateQuestions | None = None
     """None for a gateway that does not ask the chat platform."""
 
     def new_deliveries(self) -> NewDeliveries:

@@ -110,14 +110,15 @@ class Blobs:
 
     # -- reading and writing ---------------------------------------------------------------------------
 
-    async def put(self, content: bytes, facts: FileRef, user_id: str) -> FileRef:
-        """Keep a file of a user; return when it is durable.
+    async def put(self, content: bytes, facts: FileRef, user_id: str | None) -> FileRef:
+        """Keep a file of a user, or of the gateway itself; return when it is durable.
 
         Raises Invalid for the whole form, and Unavailable if there is no room or the disk fails.
         """
         await self._surveyed.wait()
         async with self._writing:
-            await self._refuse_full(user_id, facts)
+            if user_id is not None:
+                await self._refuse_full(user_id, facts)
             await self._keep(Blob(facts, content), user_id)
         return facts
 
@@ -283,8 +284,11 @@ class Blobs:
         for digest in news:
             if not self.names.refs(digest):
                 continue
-            size = await asyncio.to_thread(self.on_disk.bytes_of, digest)
-            if size == 0 and await self._from_elsewhere(digest) is None:
+            try:
+                is_here = await asyncio.to_thread(self.on_disk.bytes_of, digest) > 0
+            except OSError:  # a look at the file logs it
+                is_here = False
+            if not is_here and await self._from_elsewhere(digest) is None:
                 self.names.news.add(digest)
 
     async def sweep(self) -> None:
@@ -318,7 +322,9 @@ class Blobs:
                 yield found
 
     def _is_due(self, found: BlobOnDisk, now_ns: int) -> bool:
-        if not self.names.is_complete or self.names.refs(found.digest):
+        if not self.names.is_complete:
+            return False
+        if self.names.refs(found.digest):
             self._forget_waiting(found.digest)
             return False
         if found.digest not in self._waiting:

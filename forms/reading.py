@@ -244,6 +244,7 @@ _READ: Mapping[Widget, Callable[[Posted, str], Any]] = {
     "pairs": lambda post, name: post.lines(name),
     "invite": lambda post, name: post.text(name) or None,
     "url": lambda post, name: post.text(name) or None,
+    "colour": lambda post, name: post.text(name) or None,
     "picture": lambda post, name: post.text(name) or None,
     "pictures": lambda post, name: post.texts(name),
     "sound": lambda post, name: post.text(name) or None,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from actions.tools import Tools
+from chatplatform.template_questions import Keep, ServerTemplates
 from core.rows import Policy
 from decoder.decoder import Decoder
 from gateway.delivery import Delivering, Egress, webhook_policy
@@ -24,6 +25,7 @@ from handlers.vote_feed import VoteFeed
 from journal.record_pages import JournalPages
 from listings.keys import KeyDigester
 from listings.ownership import Ownership
+from listings.unique_values import UniqueValues
 from openapi.deployment import Deployment, Window
 from people.permissions import Moderators
 from people.user_sessions import Sessions, SessionTerms, Terms
@@ -100,6 +102,7 @@ def open_api(
         moderators=moderators,
         sessions=Sessions(ledger.state, moderators, _session_terms(settings.web)),
         ownership=ownership,
+        unique=UniqueValues(ledger.state),
         claims=fleet.claims.holding if fleet.claims is not None else None,
         pseudonym=fleet.digest_of,
         tells_owners=bool(delivery.direct_messages),
@@ -111,6 +114,7 @@ def open_api(
         decode=decoder.decode,
         upload_bytes=settings.files.upload_bytes,
         invites=egress.invites,
+        templates=_templates(runtime, egress, store.blobs.put),
     )
     with closing(decoder), JournalPages(store.folder, store.journal, VOTE_TAGS) as pages:
         yield Api(
@@ -140,6 +144,11 @@ def _session_terms(web: WebSettings) -> Terms:
         users=terms(web.session_idle_seconds, web.session_seconds),
         moderators=terms(web.moderator_session_idle_seconds, web.moderator_session_seconds),
     )
+
+
+def _templates(runtime: Runtime, egress: Egress, keep: Keep) -> ServerTemplates | None:
+    """Return the questions about templates; None for a gateway that does not ask the chat platform."""
+    return ServerTemplates(egress.platform, keep, runtime.clock) if egress.platform is not None else None
 
 
 def _public_api(runtime: Runtime, store: Store, callers: Callers, egress: Egress, fleet: Fleet) -> PublicApi:

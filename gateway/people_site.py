@@ -50,7 +50,7 @@ from search.list_keeper import ListKeeper
 from search.list_orders import ListOrders
 from search.similar import SimilarListings
 from serving.observers import Observers
-from settings.model import SiteSettings, VotesSettings
+from settings.model import Settings, SiteSettings, VotesSettings
 from settings.site_values import MOST_TEXT_BYTES
 from votes.voted import VotedListings
 from web.cookies import Notices, PeopleCookies, people_cookies
@@ -91,7 +91,7 @@ class PeopleSite:
         settings, clock, digester = runtime.settings, runtime.clock, api.callers.digester
         web, places, state = settings.web, settings.chat_platform, store.ledger.state
         self.readers = _readers(state, api.managed.ownership)
-        addresses = Addresses(web.public_url or "", places.authorize_url, places.cdn_url, places.invite_url)
+        addresses = _addresses(settings)
         people = People(api.managed, self.readers.notices, places.cdn_url)
         cookies = people_cookies(round(web.session_seconds), are_secure=not web.insecure_cookies)
         audience = people_audience(
@@ -135,8 +135,17 @@ class PeopleSite:
             blobs=store.blobs,
             public=_public(self.readers, ListKeeper(orders, clock, in_slices), clock),
         )
-        checking, grace_ms = self._tools.submissions.checking, self._tools.submissions.grace_ms
-        self._rechecks = ServerRechecks(store.ledger, clock, checking, grace_ms, fleet.asks)
+        submissions = self._tools.submissions
+        self._rechecks = ServerRechecks(
+            *(
+                store.ledger,
+                clock,
+                submissions.checking,
+                api.managed.templates,
+                submissions.grace_ms,
+                fleet.asks,
+            )
+        )
 
     def resources(self) -> list[Resource]:
         """Return every path of the pages."""
@@ -160,6 +169,17 @@ class PeopleSite:
         await observers.once("list_orders", partial(self._tools.public.keeper.prepare, HOME_ORDERS))
         if gc.get_freeze_count():  # the state is spared collections, and so is what was learned from it
             gc.freeze()
+
+
+def _addresses(settings: Settings) -> Addresses:
+    web, places = settings.web, settings.chat_platform
+    return Addresses(
+        web.public_url or "",
+        places.authorize_url,
+        places.cdn_url,
+        places.invite_url,
+        places.template_url,
+    )
 
 
 def _owner_texts(site: SiteSettings) -> OwnerTexts:

@@ -83,12 +83,14 @@ class Given:
         label: the label of the field that asks for it.
         type: the type of the id, with its rules.
         sample: an id in examples of documents.
+        asked: the type of the field that asks for it, if that takes more than the id, such as a link.
     """
 
     label: Text = ID
     hint: Text | None = None
     type: Any = Snowflake
     sample: str = "823456789012345678"
+    asked: Any = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,6 +128,11 @@ class VotesPart:
 
 
 @dataclass(frozen=True)
+class LikesPart:
+    """Users like a listing: each once, until they take it back. A kind has votes or likes, never both."""
+
+
+@dataclass(frozen=True)
 class KeysPart:
     """Programs act for a listing with API keys."""
 
@@ -157,7 +164,7 @@ class WebhookPart:
     voted: str
 
 
-PlatformObject = Literal["application", "server"]
+PlatformObject = Literal["application", "server", "template"]
 
 
 @dataclass(frozen=True)
@@ -167,19 +174,27 @@ class FactsPart:
     question: PlatformObject
 
 
-CheckName = Literal["members", "age", "icon", "two_factor", "community", "nsfw"]
+CheckName = Literal["members", "age", "icon", "two_factor", "community", "nsfw", "exists"]
 
 
 @dataclass(frozen=True)
 class ChecksPart:
-    """A listing must meet conditions of the chat platform. They are checked at a submission and daily."""
+    """A listing must meet conditions of the chat platform. They are checked at a submission and daily.
+
+    Args:
+        come_first: true if a new listing that meets all of them is at the head of the review queue.
+    """
 
     conditions: tuple[CheckName, ...]
+    come_first: bool = False
 
 
 PartName = Literal[
     "review",
     "votes",
+    "likes",
+    "tally",
+    "colours",
     "keys",
     "stats",
     "co_owners",
@@ -188,10 +203,12 @@ PartName = Literal[
     "facts",
     "checks",
     "invites",
+    "tree",
     "commands",
     "files",
 ]
 """The name of a part. A page or an action that names one is for the kinds that have it."""
+Tally = Literal["votes", "likes"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -201,6 +218,8 @@ class Kind:
     Args:
         plural: the name in paths and refs, such as "bots".
         singular: the name in texts of the API, such as "bot".
+        unique: fields of the profile whose values no two listings share, regardless of case.
+        slug: the field of the profile that stands for the id in public addresses. It is unique.
     """
 
     plural: str
@@ -210,12 +229,15 @@ class Kind:
     id: Given | Made | OfUser
     review: ReviewPart | None = None
     votes: VotesPart | None = None
+    likes: LikesPart | None = None
     keys: KeysPart | None = None
     stats: StatsPart | None = None
     co_owners: CoOwnersPart | None = None
     webhook: WebhookPart | None = None
     facts: FactsPart | None = None
     checks: ChecksPart | None = None
+    unique: tuple[tuple[str, ...], ...] = ()
+    slug: str | None = None
 
     def __str__(self) -> str:
         return self.plural
@@ -223,6 +245,13 @@ class Kind:
     def has(self, part: PartName | None) -> bool:
         """Return true if listings of this kind have a part; None is what all have."""
         return part is None or getattr(self, part) is not None
+
+    @property
+    def tally(self) -> Tally | None:
+        """The counts that order listings and fill charts; None if users give none."""
+        if self.votes is not None:
+            return "votes"
+        return "likes" if self.likes is not None else None
 
     @property
     def hand_over(self) -> Literal[True] | None:
@@ -235,9 +264,22 @@ class Kind:
         return True if self.invite_name is not None else None
 
     @property
+    def tree(self) -> Literal[True] | None:
+        """True if the chat platform tells the channels and roles of what a listing stands for."""
+        return True if self.known_as == "template" else None
+
+    @property
     def commands(self) -> Literal[True] | None:
         """True if a profile may list commands, each with what it does."""
         return True if any(shown.widget == "pairs" for shown in self.shown.values()) else None
+
+    @cached_property
+    def colours(self) -> tuple[str, str] | None:
+        """The names of the two colours that a profile must have; None if its kind has no two."""
+        match [name for name in self.shown if self.shown[name].widget == "colour" and self.is_required(name)]:
+            case [primary, secondary]:
+                return primary, secondary
+        return None
 
     @property
     def files(self) -> Literal[True] | None:
@@ -327,7 +369,7 @@ class Kind:
     def empty(self) -> Mapping[str, Any]:
         """The values of an empty form of a profile."""
         blank: dict[Widget, Any] = dict.fromkeys(("choices", "lines", "pairs", "pictures"), ())
-        blank |= dict.fromkeys(("url", "invite", "picture", "sound"))
+        blank |= dict.fromkeys(("url", "invite", "colour", "picture", "sound"))
         return {name: blank.get(shown.widget, "") for name, shown in self.shown.items()}
 
     def is_required(self, name: str) -> bool:
@@ -427,7 +469,7 @@ class Kind:
     @cached_property
     def submission(self) -> type[ListingSubmission]:
         """The form of a submission."""
-        own: list[Any] = [("id", self.id.type)] if isinstance(self.id, Given) else []
+        own: list[Any] = [("id", self.id.asked or self.id.type)] if isinstance(self.id, Given) else []
         if self.co_owners is not None:
             size = Size(0, self.co_owners.most)
             about = About(f"Other users than the owner, who are invited to manage the {self.singular}.")

@@ -35,6 +35,8 @@ Code = (
         "no_reports",
         "votes_need_approval",
         "voted_too_soon",
+        "likes_need_approval",
+        "liked_too_soon",
         "quarantined",
         "quarantined_without_end",
     ]
@@ -48,7 +50,8 @@ Code = (
     | Literal["no_snowflake", "named_twice", "names_the_owner", "not_later", "wrong_length", "nothing_seen"]
     | Literal["not_one_line", "control_character", "direction_changed", "not_one_way", "end_alone"]
     | Literal["not_offered", "not_a_pair", "not_an_invite", "invite_gone", "invite_elsewhere"]
-    | Literal["invite_expires", "tag_denied", "files_full"]
+    | Literal["invite_expires", "not_a_template", "template_gone", "tag_denied", "files_full"]
+    | Literal["not_a_colour", "values_taken"]
     | Literal["not_one_of", "page_out_of_range", "query_too_long", "not_a_cursor", "not_an_event_id"]
     | Literal["url_too_long", "url_not_ascii", "not_http", "url_with_user", "url_authority", "url_port"]
     | Literal["url_zone", "url_ipv6", "url_ipv4", "host_too_long", "host_dots", "label_too_long"]
@@ -287,6 +290,15 @@ SAID: Mapping[Code, Said] = {
         {"retry_seconds": 43_200, "next_vote_ms": 1_782_000_000_000},
         summary="The user voted not long ago",
     ),
+    "likes_need_approval": Said(
+        409, Text("Only an approved listing can be liked."), summary="The listing is not approved"
+    ),
+    "liked_too_soon": Said(
+        409,
+        Text("A like of this user was removed. The user can like it again in {retry_seconds} seconds."),
+        {"retry_seconds": 43_200},
+        summary="The like was removed not long ago",
+    ),
     "quarantined": Said(
         403,
         Text("The user is under quarantine until {until_ms} (UTC): {reason}"),
@@ -461,6 +473,16 @@ SAID: Mapping[Code, Said] = {
     "invite_expires": _field(
         "expires: make an invite that never does", Text("This invite expires. Make one that never does.")
     ),
+    "not_a_template": _field(
+        "must be a template of servers, such as https://discord.new/hgM48av5Q69A, or its code",
+        Text("This is no template. Copy its link from the server, such as https://discord.new/hgM48av5Q69A."),
+    ),
+    "template_gone": _field(
+        "does not exist at the chat platform",
+        Text(
+            "The chat platform knows no such template. Copy its link again from the settings of the server."
+        ),
+    ),
     "tag_denied": _field(
         "is a word that this site does not allow",
         Text("This site does not allow one of these words. Choose others."),
@@ -469,6 +491,10 @@ SAID: Mapping[Code, Said] = {
         "is too much: all files of a user together may take {most} MB",
         Text("All your files together may take {most} MB. Use smaller ones, or remove some."),
         most=64,
+    ),
+    "not_a_colour": _field("must be a colour, such as #5865f2", Text("Write a colour such as #5865f2.")),
+    "values_taken": _field(
+        "belongs to another listing", Text("Another listing has this already. Choose something else.")
     ),
     # Parameters of a query or a path
     "not_one_of": _field("must be one of {choices}", choices="sign_in, submit, vote, report"),

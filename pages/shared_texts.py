@@ -54,6 +54,9 @@ _NOTICE_TEXTS: Mapping[str, Text] = {
     "quarantined": Text("The user is under quarantine, and sees the reason."),
     "struck": Text("The votes are removed. The owner of the listing reads why."),
     "struck-some": Text("Votes are removed, and there are more within that time: do it again."),
+    "liked": Text("You like it."),
+    "unliked": Text("Your like is taken back."),
+    "not-liked": Text("You cannot like this now. If a moderator removed your like, try again tomorrow."),
     "name-on": Text("Owners, moderators and operators may see your name now."),
     "name-off": Text("Nobody sees your name among top voters any more."),
     "mail-on": Text("You get e-mails about what you chose."),
@@ -99,8 +102,9 @@ CONDITIONS: Mapping[CheckName, Text] = {
     "two_factor": Text("Moderators need a second factor"),
     "community": Text("Community features are on"),
     "nsfw": Text("NSFW channels"),
+    "exists": Text("It exists at the chat platform"),
 }
-"""The conditions that servers must meet."""
+"""The conditions that servers and templates must meet."""
 
 _AGAIN = ErrorText(
     Text("Something went wrong on our side"),

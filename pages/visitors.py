@@ -83,6 +83,7 @@ class Addresses(NamedTuple):
     authorize_url: str
     cdn_url: str
     invite_url: str = "https://discord.gg"
+    template_url: str = "https://discord.new"
 
 
 def signed_in(visit: PersonVisit) -> Person:
@@ -247,7 +248,7 @@ def people_audience(
         known: returns the person with the session of a value.
         acts: the limit of all changes by a person.
     """
-    public_url, authorize_url, cdn_url, _ = addresses
+    public_url, authorize_url, cdn_url = addresses[:3]
     return Audience(
         cookie=cookies.session,
         known=known,

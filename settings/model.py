@@ -326,6 +326,7 @@ class ChatPlatformSettings(_Section):
     api_url: PlatformUrl = "https://discord.com/api/v10"
     cdn_url: PlatformUrl = "https://cdn.discordapp.com"
     invite_url: PlatformUrl = "https://discord.gg"
+    template_url: PlatformUrl = "https://discord.new"
     client_id: PlatformId | None = None
     client_secret: HeaderSecret | None = None
     bot_token: HeaderSecret | None = None

@@ -6,7 +6,7 @@ hold a code that only this deployment can make. The owner of a server has its co
 Invariant: the page shows the check that is in the listing, and a check changes nothing else.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, NamedTuple
 
 from msgspec import Meta
@@ -19,7 +19,8 @@ from core.clock import date_of, day_of, month_of, month_of_day
 from core.rows import Listing, ServerCheck
 from grammars.patterns import is_snowflake
 from kinds.registry import kind_of
-from listings import eligibility
+from languages.texts import Text
+from listings import eligibility, template_checks
 from listings.owners import is_proven, prove_ownership
 from listings.review import review_of, waiting_since, waits
 from listings.rules import listing_of
@@ -93,9 +94,19 @@ async def show(page: PageCall) -> Shown[ListingStanding]:
         "public_url": page.site.addresses.public_url,
         "days": _chart(page) if standing.votes is not None else None,
         "arrived": _arrived(page),
+        "lost": await _lost(page),
         "members": _members(row),
     }
     return Shown(standing, html=html)
+
+
+async def _lost(page: PageCall) -> Sequence[Text]:
+    """Return the labels of fields whose values another listing has: two nodes of a fleet took both."""
+    row, unique, kind = page.row, page.call.tools.unique, kind_of(page.row.ref)
+    if not kind.unique:
+        return ()
+    await page.call.tools.in_slices(unique.survey())
+    return [kind.shown[name].label for name in unique.lost(row)]
 
 
 async def prove(page: PageCall, _: None) -> None:
@@ -110,10 +121,20 @@ async def prove(page: PageCall, _: None) -> None:
 
 async def check(page: PageCall, _: None) -> None:
     """Ask the chat platform, and keep what it says."""
-    asked, row = page.site.submissions, page.row
-    now = await asked.checking.check(page.person.id, row.id)
-    call = page.call.rechecked()
-    events = eligibility.check(call.state, row.ref, now, call.now_ms, asked.grace_ms, by=call.by)
+    asked, row, questions = page.site.submissions, page.row, page.call.tools.templates
+    if kind_of(row.ref).known_as != "template":
+        now = await asked.checking.check(page.person.id, row.id)
+        call = page.call.rechecked()
+        events = eligibility.check(call.state, row.ref, now, call.now_ms, asked.grace_ms, by=call.by)
+    else:
+        asked.checking.limit.take(page.person.id)
+        told = await questions.ask(row.id) if questions is not None else None
+        call = page.call.rechecked()
+        events = []
+        if told is not None:
+            events = template_checks.checked(
+                call.state, row.ref, *told, call.now_ms, asked.grace_ms, by=call.by
+            )
     await call.commit(events, lambda: None)
 
 
@@ -142,7 +163,7 @@ def _named_in(standing: ListingStanding) -> Iterator[str]:
 def _votes(page: PageCall) -> VotesNow | None:
     """Return the votes of a listing that people can vote for, or once could."""
     row, counts, now_ms = page.row, page.call.state.vote_counts, page.call.now_ms
-    if not kind_of(row.ref).has("votes") or not (row.is_public or counts.total(row.ref)):
+    if not kind_of(row.ref).has("tally") or not (row.is_public or counts.total(row.ref)):
         return None
     votes, rank, listings = counts.in_month(row.ref, month_of(now_ms)), None, None
     if row.is_public:
@@ -212,7 +233,8 @@ def hides_ms(asked: Submissions, row: Listing) -> int | None:
 def bot_link(asked: Submissions, row: Listing) -> str | None:
     """Return where the owner of a server adds the bot that sees what is unknown."""
     known = row.eligibility
-    is_unknown = known is not None and any(each.outcome == "unknown" for each in known.checks)
+    is_server = kind_of(row.ref).known_as == "server"
+    is_unknown = is_server and known is not None and any(each.outcome == "unknown" for each in known.checks)
     return asked.checking.bot_link(row.id) if is_unknown else None
 
 

@@ -15,6 +15,7 @@ from actions.votes import DayVotes
 from core.clock import date_of, day_of, month_of
 from core.rows import Listing
 from handlers.reply import Reply
+from kinds.kind import Kind
 from kinds.registry import kind_of
 from languages.refusals import Refusal
 from languages.texts import Text
@@ -23,9 +24,11 @@ from listings.owners import is_proven
 from pages.charts import chart_of
 from pages.page import AnyPage, Html, Page, PageCall, Shown
 from pages.public.authors import author_of
-from pages.public.lists import CACHED, Wanted, listed_ms, shown_in_lists
+from pages.public.colours import colours_of
+from pages.public.lists import CACHED, Wanted, icon_of, listed_ms, shown_in_lists
 from pages.public.similar import similar_to
 from pages.public.structured_data import listing_things
+from pages.public.template_tree import tree_of
 from pages.public.ways_in import invite_url
 from people.permissions import rights
 from search.catalogue import IndexKey
@@ -153,9 +156,10 @@ def listing_view(page: PageCall, row: Listing) -> Mapping[str, Any]:
         "rank_this_month": _rank(page, row)[0],
         "listed_at": listed_ms(row),
         "updated_at": row.updated_ms,
-        "icon_url": page.site.icons.url(row.ref),
+        "icon_url": icon_of(page, row),
         "author": author_of(page, row.owner_id),
-        **({"invite_url": invite_url(page, row)} if kind.known_as == "application" else {}),
+        **({"invite_url": invite_url(page, row)} if kind.known_as in {"application", "template"} else {}),
+        **(_template(row) if kind.known_as == "template" else {}),
         **(_joining(page, row) if kind.has("invites") else {}),
         **{name: value for name, value in written.items() if name in links},
         "state": row.state,
@@ -169,6 +173,17 @@ def _joining(page: PageCall, row: Listing) -> Mapping[str, Any]:
         "invite_url": invite_url(page, row),
         "approximate_member_count": known.members if known is not None else None,
         "approximate_presence_count": known.online if known is not None else None,
+        "counts_updated_at": known.at_ms if known is not None else None,
+    }
+
+
+def _template(row: Listing) -> Mapping[str, Any]:
+    """Return the numbers of a template, as the platform said them last."""
+    known = row.template
+    return {
+        "use_count": known.uses if known is not None else None,
+        "channel_count": known.channels if known is not None and known.tree is not None else None,
+        "role_count": known.roles if known is not None and known.tree is not None else None,
         "counts_updated_at": known.at_ms if known is not None else None,
     }
 
@@ -202,10 +217,11 @@ def spark_line(counts: Sequence[int]) -> str:
 async def _html(page: PageCall, row: Listing, value: Mapping[str, Any], tab: Tab) -> Html:
     kind, profile, listed = kind_of(row.ref), row.profile, shown_in_lists(row)
     prose, address = kind.prose(profile), f"{page.site.addresses.public_url}/{row.ref}"
-    days = _days(page, row) if kind.has("votes") else []
+    days = _days(page, row) if kind.has("tally") else []
     return {
         "listing": value,
         "tab": tab,
+        "tree": await tree_of(page, row),
         "similar": await similar_to(page, row) if tab == "about" else (),
         "tabs": _tabs(page, row),
         "pairs": kind.pairs(profile),
@@ -220,16 +236,31 @@ async def _html(page: PageCall, row: Listing, value: Mapping[str, Any], tab: Tab
         "is_public": row.is_public,
         "is_hidden": row.state == "approved" and row.is_hidden,
         "html": await page.site.descriptions.markdown.html(prose) if kind.is_markdown else None,
-        "about": listed.text or Text("Vote for {listing}.", listing=profile.name),
+        "about": listed.text or _call_to(kind, profile.name),
         "here": f"/{row.ref}",
         "things": listing_things(page, row, listed.text) if row.is_public else (),
         "categories": [
             (kind.categories[each], Wanted(kind, category=each).address()) for each in listed.categories
         ],
         "keywords": [(each, Wanted(kind, keyword=each).address()) for each in listed.keywords],
+        "colours": colours_of(row),
+        "is_liked": _is_liked(page, row),
         "may_manage": _may_see(page, row),
         "badge": f"[![Votes]({address}/badge.svg)]({address})",
     }
+
+
+def _call_to(kind: Kind, name: str) -> Text:
+    """Return the text beside a link to a listing without a text of its own."""
+    if kind.tally == "votes":
+        return Text("Vote for {listing}.", listing=name)
+    return Text("Look at {listing}.", listing=name)
+
+
+def _is_liked(page: PageCall, row: Listing) -> bool:
+    """Return true if the visitor likes the listing, or has voted for it."""
+    visitor = page.visit.visitor
+    return visitor is not None and page.call.state.votes.get(row.ref, int(visitor.id)) is not None
 
 
 def _tabs(page: PageCall, row: Listing) -> Sequence[tuple[Tab, str]]:
@@ -237,8 +268,9 @@ def _tabs(page: PageCall, row: Listing) -> Sequence[tuple[Tab, str]]:
     here, found = f"/{row.ref}", list[tuple[Tab, str]]()
     if kind_of(row.ref).pairs(row.profile):
         found.append(("commands", f"{here}/commands"))
-    if kind_of(row.ref).has("votes") and page.call.state.vote_counts.total(row.ref):
-        found.append(("votes", f"{here}/votes"))
+    kind = kind_of(row.ref)
+    if kind.tally is not None and page.call.state.vote_counts.total(row.ref):
+        found.append(("votes", f"{here}/{kind.tally}"))
     return [("about", here), *found] if found else []
 
 
@@ -254,6 +286,9 @@ PUBLIC_LISTING: tuple[AnyPage, ...] = (
     ),
     Page(
         path="/{kind}/{id}/votes", of="votes", template="public_listing", visitors="anyone", show=show_votes
+    ),
+    Page(
+        path="/{kind}/{id}/likes", of="likes", template="public_listing", visitors="anyone", show=show_votes
     ),
     Page(path="/{kind}/{id}", template="public_listing", visitors="anyone", show=show),
 )

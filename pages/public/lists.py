@@ -27,6 +27,7 @@ from languages.refusals import Invalid
 from languages.said import Fault
 from languages.texts import Text
 from pages.page import AnyPage, Page, PageCall, Shown
+from pages.public.colours import colours_of
 from pages.public.ways_in import invite_url, member_count
 from ratelimit.address import address_key
 from search.catalogue import IndexKey
@@ -51,6 +52,7 @@ SORT_NAMES: Mapping[Sort, Text] = {
     "name": Text("Name"),
 }
 _OFFSET = re.compile("[0-9]{1,4}")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 CACHED = {"cache-control": "public, max-age=10", **NO_VARY}
 """The headers of a JSON that is the same for everybody."""
 
@@ -69,7 +71,9 @@ class PublicCard(View):
     votes_this_month: Annotated[Count, Meta(description="The votes since the first of the month, UTC.")]
     server_count: Annotated[Count | None, Meta(description="The servers of a bot, as it said last.")]
     member_count: Annotated[Count | None, Meta(description="The people on a server, approximately.")]
-    invite_url: Annotated[str | None, Meta(description="Adds a bot to a server, or joins a server.")]
+    invite_url: Annotated[
+        str | None, Meta(description="Adds a bot to a server, joins a server, or makes one of a template.")
+    ]
     listed_at: Moment
     icon_url: str | None
 
@@ -131,7 +135,7 @@ class Wanted(NamedTuple):
 
 def sorts_of(kind: Kind) -> tuple[Sort, ...]:
     """Return the orders of the lists of a kind. A list has the first one, unless another is asked for."""
-    return SORTS if kind.has("votes") else ("newest", "name")
+    return SORTS if kind.has("tally") else ("newest", "name")
 
 
 class InLists(NamedTuple):
@@ -208,8 +212,11 @@ def wanted_in(page: PageCall) -> Wanted:
 
 
 def typed(query: Mapping[str, str], name: str) -> str:
-    """Return a text that somebody searches for, up to the characters that count. Pages repeat it often."""
-    return query.get(name, "")[:LONGEST].strip()
+    """Return a text that somebody searches for, up to the characters that count. Pages repeat it often.
+
+    Control characters become spaces: HTML allows none of them.
+    """
+    return _CONTROL.sub(" ", query.get(name, "")[:LONGEST]).strip()
 
 
 def _one_of(query: Mapping[str, str], name: str, choices: Collection[str]) -> str:
@@ -309,6 +316,12 @@ def _title(wanted: Wanted) -> Text:
     return Text("{kind}: {about}", kind=kind, about=about) if about else kind
 
 
+def icon_of(page: PageCall, row: Listing) -> str | None:
+    """Return the address of a listing's picture: of its colours, or the icon that the platform has."""
+    colours = colours_of(row)
+    return colours.picture if colours is not None else page.site.icons.url(row.ref)
+
+
 def cards(page: PageCall, refs: Iterable[str]) -> tuple[PublicCard, ...]:
     """Return the listings that are there; packed ones stay packed."""
     listings, month = page.call.state.listings, month_of(page.call.now_ms)
@@ -331,7 +344,7 @@ def _card(page: PageCall, row: Listing, month: int) -> PublicCard:
         member_count=member_count(row),
         invite_url=invite_url(page, row),
         listed_at=listed_ms(row),
-        icon_url=page.site.icons.url(row.ref),
+        icon_url=icon_of(page, row),
     )
 
 

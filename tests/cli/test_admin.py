@@ -196,6 +196,14 @@ class Walk(NamedTuple):
         assert struck == {"success": True, "users": 1, "votes": 1, "more": False}
         assert did(f"votes strike {ref} --flagged --reason Bought --yes")["users"] == 0
 
+    def likes(self, kind: Kind, listing: str) -> None:
+        did, ref = self.did, kind.ref(listing)
+        liked = ref if sum(each.has("likes") for each in KINDS) > 1 else listing
+        assert did(f"likes give {liked} {USER}") == {"success": True, "likes": 1}
+        assert did(f"likes take-back {liked} {USER}") == {"success": True, "likes": 0}
+        assert did(f"votes count {ref}")["total"] == 0
+        assert did(f"votes strike {ref} --flagged --reason Bought --yes")["users"] == 0
+
     def co_owners(self, kind: Kind, listing: str) -> None:
         did, ref = self.did, named(kind, listing)
         assert did(f"owners invite {ref} {OTHER_USER}")["invited"] == [OTHER_USER]
@@ -224,6 +232,7 @@ class Walk(NamedTuple):
 WALKS: Mapping[PartName, Callable[[Walk, Kind, str], None]] = {
     "review": Walk.review,
     "votes": Walk.votes,
+    "likes": Walk.likes,
     "keys": Walk.keys,
     "stats": Walk.stats,
     "co_owners": Walk.co_owners,
@@ -529,7 +538,7 @@ def test_a_command_that_loses_something_asks_and_without_a_terminal_refuses(gate
         assert line.endswith("It does so with --yes, or asks on a terminal; nothing was changed")
     assert line.startswith("This removes 0 votes of 0 users."), "as a dry run has found"
     asking = {call.command.words for call in OPERATIONS if call.command.loses}
-    assert asking - ids.keys() == {"servers remove"}
+    assert asking - ids.keys() == {"servers remove", "themes remove"}
     assert gateway.done("GET", f"/manage/bots/{BOT}")["state"] == "approved"
 
 
