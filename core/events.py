@@ -31,6 +31,7 @@ from core import rows
 from core.actors import OPERATOR, Actor
 from core.fleet_table import Cooldown
 from core.user_rows import (
+    AnsweredReport,
     MailChoice,
     MailTopic,
     Naming,
@@ -140,6 +141,7 @@ class SlotsSet(ManagementEvent, frozen=True, tag="slots_set.1"):
     proof: rows.Proof | UnsetType | None = UNSET
     eligibility: rows.Eligibility | UnsetType | None = UNSET
     invite_check: rows.InviteCheck | UnsetType | None = UNSET
+    template: rows.TemplateCheck | UnsetType | None = UNSET
 
 
 class ListingRemoved(ManagementEvent, frozen=True, tag="listing_removed.1"):
@@ -349,7 +351,8 @@ class UserDropped(_Event, frozen=True, tag="user_dropped.1"):
 
 class UserSlotsSet(ManagementEvent, frozen=True, tag="user_slots_set.1"):
     """Slots of a user were set: the role, the choice about the name, the time up to which notices are read,
-    or the choice to get mails. A user without a row gets one with a role only."""
+    or the choice to get mails. Of the reports that were settled, `settled` is one more. A user without a row
+    gets one with a role only."""
 
     ref: str
     at_ms: int
@@ -357,6 +360,7 @@ class UserSlotsSet(ManagementEvent, frozen=True, tag="user_slots_set.1"):
     naming: Naming | UnsetType = UNSET
     read_ms: int | UnsetType = UNSET
     mail: MailChoice | UnsetType = UNSET
+    settled: AnsweredReport | UnsetType = UNSET
 
 
 class QuarantineSet(ManagementEvent, frozen=True, tag="quarantine_set.1"):

@@ -11,6 +11,7 @@ those of listings: see `core/sharing.py`.
     mail              the later choice; of two at one moment, the choice of fewer topics
     mails             of each topic and listing the furthest
     read_ms           the greater one
+    settled           of each listing the latest, and of these the newest
 """
 
 from collections.abc import Iterable
@@ -25,6 +26,7 @@ from core.actors import ERASED, Actor
 from core.rows import UNSTAMPED, Stamp, greatest_of_each
 from core.user_rows import (
     NO_USER_STAMPS,
+    AnsweredReport,
     EndedSession,
     MailChoice,
     MailSent,
@@ -43,6 +45,8 @@ OFF_KEPT = 200
 """The reminders of one user that are off and still remembered. Nobody turns off more while a node is away."""
 MAILS_KEPT = 200
 """The number of a user's mails that are remembered. See `mailed_ms` for what happens to older ones."""
+SETTLED_KEPT = 50
+"""The settled reports of one user that are remembered: as many as a page shows of notices."""
 _encode = msgspec.msgpack.Encoder().encode
 
 
@@ -105,6 +109,7 @@ def joined_users(one: UserRow, other: UserRow) -> UserRow:
         naming=joined_namings(one.naming, other.naming),
         mail=_joined_choices(one.mail, other.mail),
         mails=_joined_mails(one.mails, other.mails),
+        settled=_kept_settled((*one.settled, *other.settled)),
     )
     return with_sessions(row, other.sessions, other.ended)
 
@@ -138,6 +143,8 @@ def _with_slots(row: UserRow | None, event: ev.UserSlotsSet, stamp: Stamp | None
         row = replace(row, mail=event.mail if stamp is None else replace(event.mail, stamp=stamp))
     if row is not None and event.read_ms is not UNSET:
         row = replace(row, read_ms=max(event.read_ms, row.read_ms))
+    if row is not None and event.settled is not UNSET:
+        row = replace(row, settled=_kept_settled((*row.settled, event.settled)))
     return row
 
 
@@ -145,6 +152,11 @@ def _with_message(row: UserRow, event: ev.ReminderEvent | ev.MailAttempted, stam
     if isinstance(event, ev.MailAttempted):
         return replace(row, mails=_with_attempt(row, event))
     return replace(row, reminders=changed_reminders(row.reminders, event, stamp))
+
+
+def _kept_settled(reports: Iterable[AnsweredReport]) -> tuple[AnsweredReport, ...]:
+    latest = greatest_of_each(reports, lambda each: each.listing, lambda each: each)
+    return tuple(sorted(latest)[-SETTLED_KEPT:])
 
 
 def joined_namings(one: Naming | None, other: Naming | None) -> Naming | None:

@@ -143,6 +143,13 @@ class MailSent(MapRow, frozen=True):
     last: Attempt
 
 
+class AnsweredReport(msgspec.Struct, frozen=True, array_like=True, order=True, gc=False):
+    """A report of the user that the moderators have settled. `listing` is the ref of what was reported."""
+
+    at_ms: int
+    listing: str
+
+
 class UserStamps(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """The stamps of a row's parts, which are written independently of each other."""
 
@@ -157,8 +164,9 @@ class UserRow(MapRow, frozen=True):
     """A user. `ref` is "users/<id>". `profile` is None before the first sign-in.
 
     Sessions are in the order of opening and digest, quarantines in that of acts, reminders in that of
-    listings, and mails in that of topics and listings. The user has read the notices up to `read_ms`: those
-    are in the audit logs of the user's listings, and for reminders they are ends of cooldowns.
+    listings, mails in that of topics and listings, and settled reports in that of times. The user has read
+    the notices up to `read_ms`: those are in the audit logs of the user's listings, for reminders they are
+    ends of cooldowns, and the settled reports are notices, too.
     """
 
     ref: str
@@ -174,6 +182,7 @@ class UserRow(MapRow, frozen=True):
     naming: Naming | None = None
     mail: MailChoice | None = None
     mails: tuple[MailSent, ...] = ()
+    settled: tuple[AnsweredReport, ...] = ()
 
     @property
     def id(self) -> str:

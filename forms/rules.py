@@ -15,7 +15,6 @@ from typing import Any, Literal, get_args
 
 from grammars.colours import COLOUR
 from grammars.http_urls import HTTP_URL, UrlRefused, read_url
-from grammars.invite_codes import INVITE
 from grammars.patterns import (
     HEADER_VALUE,
     NOT_IN_PROSE,
@@ -27,6 +26,7 @@ from grammars.patterns import (
     TEXT,
     is_snowflake,
 )
+from grammars.platform_codes import INVITE, TEMPLATE
 from languages.said import Fault
 from languages.texts import Text
 
@@ -108,9 +108,23 @@ class Component:
     name: str
 
 
-Widget = Literal["line", "text", "choice", "choices", "lines", "pairs", "url", "invite", "colour"]
+Widget = Literal[
+    "line",
+    "text",
+    "choice",
+    "choices",
+    "lines",
+    "pairs",
+    "url",
+    "invite",
+    "colour",
+    "picture",
+    "pictures",
+    "sound",
+]
 """The way in which a page asks for a field: one line, several lines, one or more of the choices, a list with
-one entry on each line, a list of names with what each means, an address, an invite to a server, a colour."""
+one entry on each line, a list of names with what each means, an address, an invite to a server, a colour,
+files."""
 Part = Literal["title", "word", "category", "keyword", "language"]
 """The part of a search that finds a listing by a field: by words, or as a filter."""
 
@@ -203,7 +217,9 @@ ON_ONE_LINE = _without(ONE_LINE, NOT_ON_ONE_LINE)
 IN_PROSE = _without(PROSE, NOT_IN_PROSE)
 IN_TEXT = _without(TEXT, NOT_IN_PROSE)
 IS_PAIR = _also_matching(PAIR, Fault("not_a_pair"))
-IS_INVITE = matching(INVITE, Fault("not_an_invite"))
+IS_INVITE = matching(INVITE.link, Fault("not_an_invite"))
+IS_TEMPLATE = matching(TEMPLATE.link, Fault("not_a_template"))
+IS_TEMPLATE_CODE = matching(f"^{TEMPLATE.code}$", Fault("not_a_template"))
 NOT_A_COLOUR = Fault("not_a_colour")
 IS_COLOUR = matching(COLOUR, NOT_A_COLOUR)
 IS_HEADER_VALUE = matching(HEADER_VALUE, Fault("not_header_value"))

@@ -15,7 +15,7 @@ from operators.operator_sessions import OperatorSessions
 from operators.operator_site import PAGES, LiveOverview, OperatorSite, SignInPage, operator_audience
 from serving.observers import Observers
 from settings.model import DebugSettings
-from web.cookies import OPERATOR_NOTICE, Notices
+from web.cookies import OPERATOR_NOTICE, Cookie, Notices
 from web.site import Site
 
 
@@ -28,6 +28,7 @@ class DebugSite:
         clock: Clock,
         operator: Operator,
         secret: bytes,
+        look: Cookie,
         drawing: PageDrawing,
     ) -> None:
         idle, longest = debug.session_idle_seconds, debug.session_seconds
@@ -35,8 +36,9 @@ class DebugSite:
         self._sessions = OperatorSessions(clock, idle, longest, operator.accepts, new_value)
         self._templates, self._markdown = drawing.templates, drawing.markdown
         notices = Notices(OPERATOR_NOTICE, secret, clock, secrets.token_bytes)
-        self._site = Site(self._templates, operator_audience(self._sessions, notices, drawing.brand), clock)
-        self._operator = operator
+        audience = operator_audience(self._sessions, notices, look, drawing.brand)
+        self._site = Site(self._templates, audience, clock)
+        self._operator, self._look = operator, look
         self._viewers: Live | None = None
 
     def is_signed_in(self, request: Request) -> bool:
@@ -46,7 +48,9 @@ class DebugSite:
         """Return every path of the pages."""
         live = LiveOverview(parts, self._templates, self._sessions)
         self._viewers = live.viewers
-        site = OperatorSite(parts, SignInPage(self._operator, self._sessions), live, self._markdown)
+        site = OperatorSite(
+            parts, SignInPage(self._operator, self._sessions), live, self._markdown, self._look
+        )
         return self._site.resources(PAGES, site)
 
     async def run(self, stop: asyncio.Event, observers: Observers) -> None:

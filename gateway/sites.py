@@ -67,11 +67,12 @@ def sites_of(runtime: Runtime, store: Store, fleet: Fleet, api: Api, egress: Egr
     drawing, debug, people = page_drawing(settings.site), None, None
     if settings.debug.pages:
         from gateway.debug_site import DebugSite
+        from web.cookies import look_cookie
 
-        secret = api.callers.digester.secret
-        debug = DebugSite(settings.debug, runtime.clock, api.callers.operator, secret, drawing)
+        secret, look = api.callers.digester.secret, look_cookie(are_secure=not settings.web.insecure_cookies)
+        debug = DebugSite(settings.debug, runtime.clock, api.callers.operator, secret, look, drawing)
     if platform is not None:
         from gateway.people_site import PeopleSite
 
-        people = PeopleSite(runtime, store.ledger, fleet, api, platform, drawing)
+        people = PeopleSite(runtime, store, fleet, api, platform, drawing)
     return Sites(drawing, debug, people)

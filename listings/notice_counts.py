@@ -1,7 +1,7 @@
 """The number of notices that a user has not read, as every page shows it.
 
-A count is kept until a listing of the user changes, so most pages only look it up. Invariant: a count equals
-that of `NoticeSearch` for the first MOST_LISTINGS of the user's known listings.
+The count of the user's listings is kept until one of them changes, so most pages only look it up. Invariant:
+a count equals that of `NoticeSearch` for the first MOST_LISTINGS of the user's known listings.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from core.events import FREQUENT, EndpointHealthSet, Event, UserErased
 from core.state import State
-from listings.notices import notices_of
+from listings.notices import notices_of, settled_reports
 from listings.ownership import Ownership
 
 MOST_LISTINGS, MOST_USERS = 200, 10_000
@@ -29,6 +29,7 @@ class _Count(NamedTuple):
 
 class NoticeCounts:
     def __init__(self, state: State, ownership: Ownership) -> None:
+        self._state = state
         self._listings = state.listings
         self._ownership = ownership
         self._counts: dict[str, _Count] = {}
@@ -38,6 +39,10 @@ class NoticeCounts:
 
     def unread(self, user_id: str, read_ms: int, now_ms: int) -> int:
         """Return the number of notices that the user has not read."""
+        settled = sum(each.is_new for each in settled_reports(self._state, user_id))
+        return settled + self._unread_of_listings(user_id, read_ms, now_ms)
+
+    def _unread_of_listings(self, user_id: str, read_ms: int, now_ms: int) -> int:
         known = self._counts.get(user_id)
         if known is not None and known.read_ms == read_ms and 0 <= now_ms - known.at_ms < KEPT_MS:
             return known.unread

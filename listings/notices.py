@@ -4,6 +4,9 @@
     a suspended endpoint         for as long as it is suspended
     an invitation, or an offer   to become an owner, until it is answered
 
+A user also gets a notice of each report of theirs that was settled: the row of the user has them. It says
+neither what was decided nor by whom.
+
 The state keeps only the time up to which each user has read them. A search goes through the listings of an
 owner in slices, and keeps no more notices than its caller wants.
 """
@@ -35,7 +38,7 @@ ALWAYS: frozenset[AuditAction] = frozenset(
 """Actions that notify even their author: a check that an owner asks for may find a failure."""
 
 
-NoticeDeed = Literal[AuditAction, "endpoint_suspended"]
+NoticeDeed = Literal[AuditAction, "endpoint_suspended", "report_settled"]
 
 
 class NoticeAct(NamedTuple):
@@ -75,10 +78,13 @@ def notices_of(row: Listing, user_id: str, read_ms: int, now_ms: int) -> Iterato
     is_owner = user_id == row.owner_id or user_id in row.extra_owners
     is_lost = not is_owner and row.taken is not None and row.taken.lost_by == actor
     is_asked = not is_owner and (user_id in row.invited or is_offered_to(row, user_id))
-    given = next((each for each in reversed(row.audit_log) if each.action == "handed_over"), None)
+    given = _last(row, "handed_over")
+    broken = _last(row, "invite_broken")
     for entry in row.audit_log if is_lost or not is_asked else ():  # its history is not for who is asked
         if is_lost and not _took(row, entry):
             continue  # other actions on a lost listing are not for its former owner
+        if entry.action == "invite_broken" and entry is not broken:
+            continue  # nodes that do not hear each other find the same broken invite
         if entry.action in TOLD and (entry.by != actor or entry.action in ALWAYS):
             act = NoticeAct(entry.at_ms, entry.by, entry.action, entry.about)
             is_given = entry is given and row.owner_id == user_id
@@ -89,6 +95,16 @@ def notices_of(row: Listing, user_id: str, read_ms: int, now_ms: int) -> Iterato
         yield OwnerNotice(row, act, is_given=False, is_new=act.at_ms > read_ms)
     for act in _asking(row, user_id, now_ms):
         yield OwnerNotice(row, act, is_given=False, is_new=act.at_ms > read_ms, is_asking=True)
+
+
+def settled_reports(state: State, user_id: str) -> Iterator[OwnerNotice]:
+    """Yield the notices of a user's settled reports: a look-up for each, so every page may ask."""
+    account = state.users.get(user_ref(user_id))
+    for each in account.settled if account is not None else ():
+        row = state.listings.get(each.listing)
+        if account is not None and row is not None and row.created_ms <= each.at_ms:
+            act = NoticeAct(each.at_ms, GATEWAY, "report_settled")
+            yield OwnerNotice(row, act, is_given=False, is_new=each.at_ms > account.read_ms)
 
 
 class NoticeSearch:
@@ -102,6 +118,7 @@ class NoticeSearch:
     def __init__(self, state: State, user_id: str, refs: Sequence[str], most: int, now_ms: int) -> None:
         account = state.users.get(user_ref(user_id))
         self._read_ms = account.read_ms if account is not None else 0
+        self._state = state
         self._listings = state.listings
         self._user_id = user_id
         self._refs = [*refs]
@@ -112,6 +129,8 @@ class NoticeSearch:
         self.unread = 0
 
     def slices(self) -> Iterator[None]:
+        self.newest = [*settled_reports(self._state, self._user_id)][::-1]
+        self.unread = sum(each.is_new for each in self.newest)
         for start in range(0, len(self._refs), SLICE):
             for ref in self._refs[start : start + SLICE]:
                 if ref in self._listings:
@@ -122,6 +141,10 @@ class NoticeSearch:
             self.newest.sort(key=lambda notice: notice.act.at_ms, reverse=True)
             del self.newest[self._most :]
             yield
+
+
+def _last(row: Listing, action: AuditAction) -> AuditEntry | None:
+    return next((each for each in reversed(row.audit_log) if each.action == action), None)
 
 
 def _took(row: Listing, act: AuditEntry) -> bool:

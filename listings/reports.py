@@ -7,14 +7,16 @@ Invariant: a user has at most one open report of a listing. Another one replaces
 Invariant: a moderator settles the reports that the moderator has seen, and no other. A report that comes
 meanwhile, or that a node of a fleet hears of later, stays open, however old it is.
 
-Owners never learn who reported their listing: reports are no entries of the audit log.
+Owners never learn who reported their listing: reports are no entries of the audit log. Who made a report gets
+a notice that it was settled, without what was decided.
 """
 
 from collections.abc import Collection
 
 from core.actors import Actor, user_actor, user_of
-from core.events import Event, ListingReported, ReportsSettled
+from core.events import Event, ListingReported, ReportsSettled, UserSlotsSet
 from core.rows import Listing, Report, ReportReason, SettledReport
+from core.user_rows import AnsweredReport
 from languages.refusals import Refusal
 
 REPORT_CHARACTERS = 1_000
@@ -43,10 +45,16 @@ def settle(row: Listing, seen: Collection[str] | None, now_ms: int, *, by: Actor
 
 
 def settled(row: Listing, seen: Collection[str] | None, now_ms: int, *, by: Actor) -> list[Event]:
-    """Return the event that settles open reports; nothing if there are none."""
+    """Return the events that settle open reports, and tell their users; nothing if there are none."""
     done = tuple(
         SettledReport(each.at_ms, each.by, each.node)
         for each in row.open_reports
         if seen is None or report_id(each) in seen
     )
-    return [ReportsSettled(row.ref, done, now_ms, by=by)] if done else []
+    if not done:
+        return []
+    told = AnsweredReport(now_ms, row.ref)
+    return [
+        ReportsSettled(row.ref, done, now_ms, by=by),
+        *(UserSlotsSet(each.by, now_ms, settled=told, by=by) for each in done if each.by != by),
+    ]

@@ -29,7 +29,7 @@ from operators.overview import live_values, overview
 from watchers.security_log import tell
 from web.audiences import Audience
 from web.brand import Brand
-from web.cookies import OPERATOR, Notices, keeps_cookies
+from web.cookies import OPERATOR, Cookie, Notices, keeps_cookies, look_kept, look_of
 from web.error_pages import ErrorText, ErrorTexts
 from web.markdown import Markdown
 from web.other_sites import PAGE_HEADERS, origins_of_host, way_back
@@ -65,7 +65,9 @@ ERROR_TEXTS = ErrorTexts(
 )
 
 
-def operator_audience(sessions: OperatorSessions, notices: Notices, brand: Brand) -> Audience[Session]:
+def operator_audience(
+    sessions: OperatorSessions, notices: Notices, look: Cookie, brand: Brand
+) -> Audience[Session]:
     return Audience(
         cookie=OPERATOR,
         known=sessions.of,
@@ -85,6 +87,7 @@ def operator_audience(sessions: OperatorSessions, notices: Notices, brand: Brand
         frame="debug/frame.html",
         headers=PAGE_HEADERS,
         error_texts=ERROR_TEXTS,
+        look=lambda request: look_of(look, request.headers),
         values={
             "is_dense": True,
             "sections": [(each.page, each.section) for each in OPERATIONS if each.section],
@@ -165,6 +168,12 @@ class OperatorSite:
     sign_in: SignInPage
     live: LiveOverview
     markdown: Markdown
+    look: Cookie
+
+    def choose_look(self, visit: OperatorVisit) -> SiteAnswer:
+        """Keep the theme in the cookie that pages for people read, too, and go back. Raises Refusal."""
+        form = visit.form()
+        return see_other(way_back(form.text("to"), HOME), cookies=(look_kept(self.look, form.text("look")),))
 
     async def show(self, visit: OperatorVisit, operation: DebugOperation[Any]) -> SiteAnswer:
         """Draw the page of an operation."""
@@ -183,6 +192,7 @@ PAGES = (
     PageRow("GET", SIGN_IN, lambda to: to.sign_in.show, "anyone"),
     PageRow("POST", SIGN_IN, lambda to: to.sign_in.sign_in, "anyone"),
     PageRow("POST", "/debug/sign-out", lambda to: to.sign_in.sign_out, "anyone"),
+    PageRow("POST", "/debug/look", lambda to: to.choose_look, "operator"),
     PageRow("GET", "/debug/live", lambda to: to.live.stream, "anyone"),
     *(_row(each) for each in OPERATIONS if each.page),
     *action_rows(),

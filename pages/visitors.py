@@ -31,7 +31,7 @@ from people.user_sessions import Known, end_sessions, seen
 from ratelimit.bucket import Buckets, Decision, TooManyRequests
 from web.audiences import Audience
 from web.brand import Brand
-from web.cookies import LOOKS, Cookie, Notices, PeopleCookies
+from web.cookies import Cookie, Notices, PeopleCookies, look_of
 from web.other_sites import origin_of_site, page_headers
 from web.pages import HtmlPage, Instead, Visit
 
@@ -53,6 +53,7 @@ class Person(Struct, frozen=True):
         signed_in_ms: when the session began (Unix milliseconds).
         reminders: the number of reminders that the user has not seen yet.
         notices: the number of notices that the user has not read.
+        to_review: for moderators the number of listings that wait for a decision or are reported.
     """
 
     id: str
@@ -64,6 +65,7 @@ class Person(Struct, frozen=True):
     signed_in_ms: int
     reminders: int = 0
     notices: int = 0
+    to_review: int = 0
 
     @property
     def news(self) -> int:
@@ -81,6 +83,7 @@ class Addresses(NamedTuple):
     authorize_url: str
     cdn_url: str
     invite_url: str = "https://discord.gg"
+    template_url: str = "https://discord.new"
 
 
 def signed_in(visit: PersonVisit) -> Person:
@@ -221,7 +224,13 @@ class People:
             known.session.opened_ms,
             unread_reminders(self._tools.ledger.state, self._tools.cooldown_ms, row, now_ms),
             self._counts.unread(row.id, row.read_ms, now_ms),
+            self._to_review() if known.is_moderator else 0,
         )
+
+    def _to_review(self) -> int:
+        """Return the number of listings that wait or are reported. The index knows both."""
+        ownership = self._tools.ownership
+        return len(ownership.queue) + len(ownership.reported)
 
 
 def people_audience(
@@ -231,6 +240,7 @@ def people_audience(
     acts: VisitorLimit,
     addresses: Addresses,
     brand: Brand,
+    upload_bytes: int,
 ) -> Audience[Person]:
     """Return the audience.
 
@@ -238,7 +248,7 @@ def people_audience(
         known: returns the person with the session of a value.
         acts: the limit of all changes by a person.
     """
-    public_url, authorize_url, cdn_url, _ = addresses
+    public_url, authorize_url, cdn_url = addresses[:3]
     return Audience(
         cookie=cookies.session,
         known=known,
@@ -260,12 +270,13 @@ def people_audience(
         frame="people/frame.html",
         headers=page_headers((origin(cdn_url),), (origin(authorize_url),), ("Accept-Language",)),
         error_texts=ERROR_TEXTS,
-        look=lambda request: _look(cookies.look, request.headers),
+        look=lambda request: look_of(cookies.look, request.headers),
         values={
             "public_url": public_url,
             "site_languages": tuple((language, OWN_NAMES[language]) for language in brand.languages),
             "field_labels": FIELD_LABELS,
         },
+        upload_bytes=upload_bytes,
     )
 
 
@@ -273,12 +284,6 @@ def origin(url: str) -> str:
     """Return the scheme, host and port of a URL."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}"
-
-
-def _look(cookie: Cookie, headers: Mapping[str, str]) -> str | None:
-    """Return the theme that the visitor chose here; None to follow the system."""
-    chosen = cookie.value(headers)
-    return chosen if chosen in LOOKS else None
 
 
 def language_for(

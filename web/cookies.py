@@ -31,6 +31,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from core.clock import Clock
 from handlers.request import Request
+from languages.refusals import Refusal
 from languages.texts import Text
 from web.pages import Notice
 
@@ -41,8 +42,8 @@ NOTICE_SECONDS = 60
 """The time in which a page may still show the notice of an action."""
 PREFERENCE_SECONDS = 31_536_000
 """The time for which a browser keeps the choice of a theme or a language: a year."""
-LOOKS = ("light", "dark")
-"""The themes of pages. Without a choice, a page follows the system."""
+LOOKS = ("auto", "light", "dark")
+"""The themes that a visitor can choose. The first one follows the system, and needs no cookie."""
 _LOCAL = ("localhost", "127.0.0.1", "[::1]")
 
 
@@ -76,6 +77,24 @@ def _cookie(purpose: str, seconds: int | None = None, *, is_secure: bool = True)
     return Cookie(f"votegate-{purpose}", "Path=/; HttpOnly; SameSite=Lax", seconds)
 
 
+def look_cookie(*, are_secure: bool) -> Cookie:
+    """Return the cookie of the theme that a browser chose, for the pages of people and of the operator."""
+    return _cookie("look", PREFERENCE_SECONDS, is_secure=are_secure)
+
+
+def look_of(cookie: Cookie, headers: Mapping[str, str]) -> str | None:
+    """Return the theme that the visitor chose here; None to follow the system."""
+    chosen = cookie.value(headers)
+    return chosen if chosen in LOOKS[1:] else None
+
+
+def look_kept(cookie: Cookie, look: str | None) -> str:
+    """Return the `Set-Cookie` that keeps a theme. Raises Refusal for one that nobody can choose."""
+    if look not in LOOKS:
+        raise Refusal("unreadable_form")
+    return cookie.opened(look) if look != LOOKS[0] else cookie.cleared()
+
+
 OPERATOR = _cookie("operator")
 """The operator's session."""
 OPERATOR_NOTICE = _cookie("operator-notice", NOTICE_SECONDS)
@@ -104,7 +123,7 @@ def people_cookies(session_seconds: int, *, are_secure: bool) -> PeopleCookies:
         _cookie("session", session_seconds, is_secure=are_secure),
         _cookie("signin", SIGN_IN_SECONDS, is_secure=are_secure),
         _cookie("language", PREFERENCE_SECONDS, is_secure=are_secure),
-        _cookie("look", PREFERENCE_SECONDS, is_secure=are_secure),
+        look_cookie(are_secure=are_secure),
         _cookie("notice", NOTICE_SECONDS, is_secure=are_secure),
         are_secure,
     )

@@ -238,6 +238,7 @@ def _account(row: UserRow) -> dict[str, Any]:
     sessions = [asdict(session) for session in row.sessions]
     for session in sessions:
         del session["digest"]
+    settled = [asdict(each) for each in row.settled]
     return {
         "ref": row.ref,
         "first_ms": row.first_ms,
@@ -253,6 +254,7 @@ def _account(row: UserRow) -> dict[str, Any]:
         **naming,
         **({} if row.mail is None else {"mail": msgspec.to_builtins(row.mail)}),
         **({} if not row.mails else {"mails": msgspec.to_builtins(row.mails)}),
+        **({"settled_reports": settled} if settled else {}),
     }
 
 

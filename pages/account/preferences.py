@@ -10,21 +10,17 @@ from languages.language_names import named
 from languages.refusals import Refusal
 from pages.page import Page, PageCall, Post
 from pages.visitors import HOME, SIGN_IN
-from web.cookies import LOOKS
+from web.cookies import look_kept
 from web.other_sites import way_back
 from web.pages import see_other
-
-CHOICES = ("auto", *LOOKS)
-"""The themes that a visitor can choose. The first one follows the system, and needs no cookie."""
 
 
 def choose(page: PageCall, _: object) -> Reply:
     """Keep the choices, and redirect back to the page. Raises Refusal."""
     form, cookies = page.visit.form(), page.site.accounts.cookies
-    language, look = named(form.text("language")), form.text("look")
-    if language is None or language not in page.site.brand.languages or look not in CHOICES:
+    language, kept = named(form.text("language")), look_kept(cookies.look, form.text("look"))
+    if language is None or language not in page.site.brand.languages:
         raise Refusal("unreadable_form")
-    kept = cookies.look.opened(look) if look in LOOKS else cookies.look.cleared()
     return see_other(_back(form.text("to")), cookies=(cookies.language.opened(language), kept))
 
 

@@ -1,9 +1,10 @@
 """The page of a listing in a real browser: its tabs, Join, Share, and code in a text from right to left."""
 
+import re
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Locator, expect
 
 from tests.support.browser import THEMES, Theme
 from tests.support.gateways import BOT, BOT_SUBMISSION, OTHER_BOT, SERVER_SUBMISSION
@@ -122,3 +123,54 @@ def test_code_in_a_text_from_right_to_left_is_not_mirrored(browser: Browser, gat
         assert page.locator(".prose p").first.evaluate(directions) == "rtl"
         for code in page.locator(".prose code").all():
             assert code.evaluate(directions) == "ltr"
+
+
+def test_the_bar_at_the_bottom_of_a_phone_hides_nothing_that_has_the_focus(
+    browser: Browser, gateway: PeopleGateway
+) -> None:
+    with signed_in(browser, gateway, None) as visitor:
+        page = visitor.page
+        for height in range(480, 900, 20):
+            page.set_viewport_size({"width": 360, "height": height})
+            visitor.see(f"{HERE}/votes")
+            table = page.get_by_text("The same as a table")
+            while not table.evaluate("each => each === document.activeElement"):
+                page.keyboard.press("Tab")
+            focused, bar = table.bounding_box(), page.locator(".thumb").bounding_box()
+            assert focused is not None
+            assert bar is not None
+            assert focused["y"] + focused["height"] <= bar["y"], height
+
+
+@SCRIPTS
+def test_a_chart_is_one_stop_of_the_tab_key_and_says_the_value_of_each_bar(
+    browser: Browser, gateway: PeopleGateway, scripts: bool
+) -> None:
+    with signed_in(browser, gateway, None, java_script_enabled=scripts) as visitor:
+        page = visitor.see(f"{HERE}/votes")
+        group = page.get_by_role("radiogroup", name="Votes per day")
+        bars = group.get_by_role("radio")
+        assert bars.count() == 30
+        page.get_by_role("navigation", name=BOT_SUBMISSION["name"]).get_by_role("link", name="Votes").focus()
+        page.keyboard.press("Tab")
+        expect(bars.first).to_be_focused()
+        page.keyboard.press("ArrowLeft")
+        expect(bars.last).to_be_focused()
+        expect(bars.last).to_have_accessible_name(re.compile(": 1 vote$"))
+        assert said(group) == [bars.last.locator("xpath=..").inner_text()]
+        page.keyboard.press("ArrowLeft")
+        expect(bars.nth(28)).to_have_accessible_name(re.compile(": 0 votes$"))
+        assert said(group) == [bars.nth(28).locator("xpath=..").inner_text()]
+        group.locator("label").nth(3).hover()
+        assert said(group) == [group.locator("label").nth(3).inner_text()]
+        page.keyboard.press("Tab")
+        expect(page.get_by_text("The same as a table")).to_be_focused()
+
+
+def said(group: Locator) -> list[str]:
+    """Return the values that a chart shows."""
+    return [
+        each.inner_text()
+        for each in group.locator("span").all()
+        if each.evaluate("each => getComputedStyle(each).clipPath") == "none"
+    ]

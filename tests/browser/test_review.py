@@ -286,6 +286,7 @@ def test_a_moderator_strikes_flagged_votes_out_after_a_count(
     browser: Browser, gateway: PeopleGateway, scripts: bool
 ) -> None:
     gateway.clock.advance(86_400)  # a cooldown outlives the strike
+    gateway.person(BEN)  # only who has signed in here has a name
     submit(gateway)
     gateway.done("POST", f"/manage/bots/{READY}/approve", {})
     now_ms = gateway.clock.now_ms()

@@ -8,17 +8,26 @@ import msgspec
 from msgspec.structs import replace
 
 from core.actors import ERASED, OPERATOR, user_actor
-from core.events import QuarantineSet, SessionSeen, SessionsEnded, UserEvent, UserSignedIn
+from core.events import QuarantineSet, SessionSeen, SessionsEnded, UserEvent, UserSignedIn, UserSlotsSet
 from core.rows import Stamp
 from core.user_changes import (
     ENDED_KEPT,
+    SETTLED_KEPT,
     changed_user,
     has_acted,
     joined_users,
     without_actor,
     without_endings,
 )
-from core.user_rows import EndedSession, Quarantine, UserProfile, UserRow, UserSession, user_ref
+from core.user_rows import (
+    AnsweredReport,
+    EndedSession,
+    Quarantine,
+    UserProfile,
+    UserRow,
+    UserSession,
+    user_ref,
+)
 from tests.support.sample_rows import NOW_MS, OTHER_USER, USER
 from tests.support.slots_set import naming_set, notices_read, role_set
 
@@ -149,3 +158,15 @@ def test_the_later_of_two_choices_about_a_name_holds() -> None:
 def test_a_row_without_a_choice_has_the_bytes_of_older_versions() -> None:
     assert b"naming" not in msgspec.json.encode(after(SIGNED_IN))
     assert b"naming" in msgspec.json.encode(after(SIGNED_IN, naming_set(REF, True, NOW_MS)))
+
+
+def test_of_each_listing_the_latest_settled_report_is_remembered_and_of_these_the_newest() -> None:
+    def settled(number: int, at_ms: int) -> UserEvent:
+        return UserSlotsSet(REF, at_ms, settled=AnsweredReport(at_ms, f"bots/{number}"))
+
+    row = after(SIGNED_IN, *(settled(number, NOW_MS + number) for number in range(SETTLED_KEPT + 1)))
+    assert [each.listing for each in row.settled] == [f"bots/{number + 1}" for number in range(SETTLED_KEPT)]
+    again = after(settled(1, NOW_MS + 99), settled(2, NOW_MS), row=row)
+    assert (again.settled[0].listing, again.settled[-1]) == ("bots/2", AnsweredReport(NOW_MS + 99, "bots/1"))
+    assert joined_users(row, again).settled == again.settled
+    assert changed_user(None, settled(1, NOW_MS), None) is None

@@ -156,3 +156,17 @@ def test_a_session_is_worth_nothing_to_the_api_but_for_the_json_of_pages(visitor
     visitor.sign_in()
     for method, path in (("GET", "/debug/concerns"), ("POST", "/debug/verify"), ("GET", "/manage/bots")):
         assert visitor.request(method, path).status_code == 401
+
+
+def test_an_operator_chooses_a_look_and_comes_back(visitor: PageVisitor) -> None:
+    stranger = visitor.post("/debug/look", {"look": "dark", "to": "/debug/errors"})
+    assert stranger.headers["Location"].startswith("/debug/sign-in")
+    visitor.sign_in()
+    assert "data-look" not in visitor.page("/debug/errors")
+    page = visitor.acted("/debug/look", {"look": "dark", "to": "/debug/errors"})
+    assert "<h1>Errors</h1>" in page
+    assert '<html lang="en" data-look="dark">' in page
+    assert 'name="look" value="dark" checked' in page
+    assert visitor.cookies["__Host-votegate-look"] == "dark"
+    assert visitor.post("/debug/look", {"look": "pink"}).status_code == 400
+    assert "data-look" not in visitor.acted("/debug/look", {"look": "auto", "to": "//evil.example"})

@@ -52,12 +52,14 @@ from core.rows import (
     StatsWindow,
     Suspension,
     Takeover,
+    TemplateCheck,
     VoteFlag,
     Webhook,
     WebhookEvent,
 )
 from core.user_changes import with_sessions
 from core.user_rows import (
+    AnsweredReport,
     EndedSession,
     MailChoice,
     MailSent,
@@ -74,6 +76,7 @@ from core.user_rows import (
     user_ref,
 )
 from core.vote_table import VoteTable
+from forms.file_fields import FileRef
 from kinds.bots import BotProfile
 from kinds.kind import Profile
 from kinds.servers import ServerProfile
@@ -204,6 +207,11 @@ def user_rows(ref: str) -> st.SearchStrategy[UserRow]:
         naming=st.none() | st.builds(Naming, times, st.booleans(), stamps),
         mail=st.none() | mail_choices(stamps),
         mails=mails_of_a_user(),
+        settled=st.lists(
+            st.builds(AnsweredReport, times, refs), max_size=3, unique_by=lambda each: each.listing
+        )
+        .map(sorted)
+        .map(tuple),
     )
     ended = st.lists(st.builds(EndedSession, times, session_digests(ref)), max_size=2)
     return st.builds(with_sessions, row, st.lists(session_of(ref), max_size=3), ended)
@@ -291,6 +299,13 @@ eligibilities = st.builds(Eligibility, times, server_checks, st.none() | times, 
 invite_checks = st.builds(
     InviteCheck, texts, times, st.none() | st.sampled_from(get_args(InviteProblem)), counts, counts
 )
+some = st.integers(0, 3)
+template_files = st.builds(
+    FileRef, st.integers(0, (1 << 256) - 1).map("{:064x}".format), st.just("application/msgpack"), some
+)
+template_checks = st.builds(
+    TemplateCheck, times, st.none() | st.just("gone"), counts, some, some, st.none() | template_files
+)
 
 
 @st.composite
@@ -312,6 +327,7 @@ SET_VALUES: Mapping[str, st.SearchStrategy[Any]] = {
     "proof": st.none() | st.builds(Proof, times, actors),
     "eligibility": st.none() | eligibilities,
     "invite_check": st.none() | invite_checks,
+    "template": st.none() | template_checks,
 }
 """The values of the slots that `SlotsSet` writes."""
 co_owner_ids = st.sampled_from(["o1", "o2", "o3"])
@@ -482,6 +498,7 @@ OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
         naming=st.just(UNSET) | st.builds(Naming, times, st.booleans()),
         read_ms=st.just(UNSET) | times,
         mail=st.just(UNSET) | mail_choices(),
+        settled=st.just(UNSET) | st.builds(AnsweredReport, times, refs),
         **managed,
     ),
     ev.EndpointHealthSet: st.builds(ev.EndpointHealthSet, refs, failures, suspensions),

@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Iterator
+from html import unescape
+from urllib.parse import quote
 
 import pytest
 from hypothesis import given
@@ -12,6 +14,7 @@ from tests.support.examples import examples
 from tests.support.page_visitor import cookies_of
 from tests.support.people_gateway import PeopleGateway, Person, serving
 from tests.support.platform_stand_in import ADA, EMIL
+from web.other_sites import LONGEST_WAY_BACK
 
 COOKIE, LOOK = "__Host-votegate-language", "__Host-votegate-look"
 
@@ -95,6 +98,15 @@ def test_a_page_has_the_look_that_was_chosen_until_it_follows_the_system_again(s
     assert look_of(stranger.page("/")) is None
 
 
+def test_the_look_is_that_of_the_operators_pages_too(gateway: PeopleGateway, stranger: Person) -> None:
+    stranger.post("/preferences", {"language": "de", "look": "dark", "to": "/"})
+    stranger.sign_in(gateway.operator_token)
+    page = stranger.page("/debug")
+    assert (language_of(page), look_of(page)) == ("en", "dark")
+    stranger.post("/debug/look", {"look": "light", "to": "/debug"})
+    assert look_of(stranger.page("/")) == "light"
+
+
 @pytest.mark.parametrize("cookie", ["tlh", "", "DE", "de-AT", "../de"])
 def test_a_cookie_that_names_no_language_counts_for_nothing(stranger: Person, cookie: str) -> None:
     stranger.cookies[COOKIE] = cookie
@@ -145,6 +157,13 @@ def test_the_form_leads_back_to_the_page_that_it_stands_on(gateway: PeopleGatewa
             r'<input type="hidden" name="to" value="([^"]*)">\s*<fieldset class="segment"', ada.page(path)
         )
         assert (found, chosen(ada, "en", found)) == (to, to)
+
+
+def test_the_form_of_the_sign_in_keeps_the_longest_way_back(stranger: Person) -> None:
+    to = "/bots?q=" + "%C3%A9" * ((LONGEST_WAY_BACK - 8) // 6)
+    page = stranger.page(f"/signin?to={quote(to)}")
+    back = re.findall(r'<input type="hidden" name="to" value="([^"]*)"', page)[-1]
+    assert chosen(stranger, "en", unescape(back)) == f"/signin?to={quote(to)}"
 
 
 def test_the_answer_to_a_form_offers_no_choice(gateway: PeopleGateway) -> None:

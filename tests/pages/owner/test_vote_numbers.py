@@ -51,7 +51,7 @@ def test_each_chart_has_a_table_of_its_numbers(ada: Person, query: str, heading:
 
 @pytest.mark.usefixtures("voted")
 def test_a_bar_says_what_it_stands_for(ada: Person) -> None:
-    titles = re.findall(r"<g><title>([^<]+)</title>", ada.page(HERE))
+    titles = re.findall(r'<input type="radio" name="days-votes"[^>]*><span>([^<]+)<', ada.page(HERE))
     assert [title.rpartition(": ")[2] for title in titles[:30]] == ["0 votes"] * 28 + ["2 votes", "3 votes"]
     assert 'height="66.67"' in ada.page(HERE), "2 on an axis up to 3"
 
@@ -153,7 +153,7 @@ def test_the_counts_that_a_bot_pushes_stand_beside_its_votes(voted: PeopleGatewa
     assert [(each["server_count"], each["command_count"]) for each in pushes] == [(40, 7), (43, 7)]
     page = ada.page(HERE)
     assert page.count("<figure") == 3
-    assert ": 43 servers</title>" in page
+    assert ": 43 servers</span>" in page
     assert "Servers Day Servers Commands" in words(page)
     lines = list(csv.reader(io.StringIO(ada.get(f"{HERE}.csv").text)))
     assert [line[0] for line in lines[-4:]] == ["server_count", "command_count"] * 2

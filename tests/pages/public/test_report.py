@@ -1,6 +1,7 @@
 """pages/public/report.py: a user reports a public listing."""
 
 import json
+import re
 
 import pytest
 
@@ -132,3 +133,51 @@ def test_a_user_s_data_have_the_report_and_an_erasure_takes_it(gateway: PeopleGa
     assert json.loads(ben.get("/me/data.json").content)["reports"] == [expected]
     ben.acted("/me/data", {"word": "erase"})
     assert reports(gateway) == []
+
+
+def bell(person: Person) -> str:
+    """Return the name of the bell of a page."""
+    found = re.search(
+        r'class="button bare square bell".*?<span class="hidden">(.*?)</span>', person.page("/me")
+    )
+    assert found is not None
+    return found[1]
+
+
+@pytest.mark.parametrize(
+    ("way", "reason"), [("reports/settle", {}), ("withdraw", {"reason": "It is silent."})]
+)
+def test_a_reporter_gets_a_notice_without_the_decision_once_it_is_settled(
+    gateway: PeopleGateway, ben: Person, way: str, reason: dict[str, str]
+) -> None:
+    ben.acted(HERE, {"reason": "other", "text": "It asks for passwords."})
+    gateway.clock.advance(1)
+    assert "about Jukebox" not in words(ben.page("/me/notices"))
+    gateway.done("POST", f"/manage/bots/{BOT}/{way}", reason)
+    name = "Jukebox" if way == "reports/settle" else BOT  # strangers do not see what is not public
+    assert bell(ben) == "Notices: 1 new"
+    page = words(ben.page("/me/notices"))
+    assert f"We have looked at your report about {name} . Thank you." in page
+    assert "It is silent." not in page
+    (notice,) = gateway.done("GET", f"/manage/users/{BEN}/notices")["notices"]
+    assert (notice["deed"], notice["by"], notice["about"]) == ("report_settled", "gateway", "")
+    assert ben.get("/me/data.json").json()["account"]["settled_reports"] == [
+        {"at_ms": gateway.clock.now_ms(), "listing": f"bots/{BOT}"}
+    ]
+    ben.acted("/me/notices", {"until": str(notice["at"])})
+    assert bell(ben) == "Notices"
+
+
+def test_the_notice_goes_with_the_listing_and_not_to_who_settles(gateway: PeopleGateway, ben: Person) -> None:
+    cleo = gateway.person(CLEO)
+    for person in (ben, cleo):
+        person.acted(HERE, {"reason": "does_not_work"})
+    seen = " ".join(each["id"] for each in gateway.done("GET", f"/manage/bots/{BOT}/reports")["reports"])
+    cleo.acted(f"/review/bots/{BOT}/settle", {"reports": seen})
+    assert "about Jukebox" in words(ben.page("/me/notices"))
+    assert "about Jukebox" not in words(cleo.page("/me/notices"))
+    gateway.done("DELETE", f"/manage/bots/{BOT}")
+    gateway.clock.advance(1)
+    gateway.done("POST", "/manage/bots", {**BOT_SUBMISSION, "owner_id": ADA, "name": "Another"})
+    gateway.done("POST", f"/manage/bots/{BOT}/approve", {})
+    assert "We have looked" not in words(ben.page("/me/notices"))

@@ -1,5 +1,6 @@
 """pages/review/queue.py: the lists of moderators, on a whole gateway."""
 
+import re
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from listings.ownership import USUAL_FROM, USUAL_OF
 from tests.support.gateways import BOT_SUBMISSION
 from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, Person
-from tests.support.platform_stand_in import ADA, CLEO, DAN, READY
+from tests.support.platform_stand_in import ADA, BEN, CLEO, DAN, READY
 
 BOTS = [str(400000000000000000 + number) for number in range(1, 5)]
 
@@ -140,3 +141,20 @@ def test_decisions_that_came_at_once_came_within_a_second(gateway: PeopleGateway
     assert "Half of the last decisions came within 1 second." in words(gateway.person(CLEO).page("/review"))
     for bot in bots:
         gateway.done("DELETE", f"/manage/bots/{bot}")
+
+
+def test_the_menu_counts_for_moderators_what_waits_and_what_is_reported(gateway: PeopleGateway) -> None:
+    def counted(user: str) -> str:
+        page = gateway.person(user).page("/me")
+        found = re.search(r"<a href=\"/review\">.*?</a>", page)
+        return words(found[0]) if found else ""
+
+    assert counted(CLEO) == "Review"
+    submit(gateway, BOTS[0])
+    submit(gateway, BOTS[1])
+    assert counted(CLEO) == "Review 2"
+    gateway.done("POST", f"/manage/bots/{BOTS[0]}/approve", {})
+    gateway.done("POST", f"/manage/bots/{BOTS[0]}/reports", {"user": BEN, "reason": "does_not_work"})
+    assert counted(CLEO) == "Review 2"
+    gateway.done("POST", f"/manage/bots/{BOTS[0]}/reports/settle", {})
+    assert (counted(CLEO), counted(BEN)) == ("Review 1", "")
