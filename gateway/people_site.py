@@ -124,12 +124,7 @@ class PeopleSite:
             reasons=_preset_reasons(settings.review),
             descriptions=Descriptions(drawing.markdown, VisitorLimit(PREVIEWS, clock)),
             accounts=_accounts(people, cookies, clock, digester.secret),
-            sign_in=SigningIn(
-                places.client_id or "",
-                web.redirect_uri or "",
-                sign_in_seal(digester.secret, secrets.token_bytes),
-                SignInGuards(SIGN_INS, clock, first_use),
-            ),
+            sign_in=_signing_in(settings, digester.secret, SignInGuards(SIGN_INS, clock, first_use)),
             blobs=store.blobs,
             public=_public(self.readers, ListKeeper(orders, clock, in_slices), clock),
         )
@@ -182,6 +177,11 @@ def _addresses(settings: Settings) -> Addresses:
 
 def _preset_reasons(review: ReviewSettings) -> list[PresetReason]:
     return [PresetReason(each.key, each.title, each.text, each.kind) for each in review.reasons]
+
+
+def _signing_in(settings: Settings, secret: bytes, guards: SignInGuards) -> SigningIn:
+    client_id, redirect_uri = settings.chat_platform.client_id or "", settings.web.redirect_uri or ""
+    return SigningIn(client_id, redirect_uri, sign_in_seal(secret, secrets.token_bytes), guards)
 
 
 def _owner_texts(site: SiteSettings) -> OwnerTexts:
