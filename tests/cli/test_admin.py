@@ -538,7 +538,7 @@ def test_a_command_that_loses_something_asks_and_without_a_terminal_refuses(gate
         assert line.endswith("It does so with --yes, or asks on a terminal; nothing was changed")
     assert line.startswith("This removes 0 votes of 0 users."), "as a dry run has found"
     asking = {call.command.words for call in OPERATIONS if call.command.loses}
-    assert asking - ids.keys() == {"servers remove", "themes remove"}
+    assert asking - ids.keys() == {"servers remove", "templates remove", "themes remove"}
     assert gateway.done("GET", f"/manage/bots/{BOT}")["state"] == "approved"
 
 
