@@ -12,18 +12,22 @@ from msgspec import NODEFAULT, Struct, structs
 
 from forms.rules import (
     IN_PROSE,
+    IS_COLOUR,
     IS_HTTPS,
     IS_INVITE,
     IS_PAIR,
     IS_SNOWFLAKE,
     IS_URL,
+    NOT_A_COLOUR,
     ON_ONE_LINE,
     About,
     Between,
     Component,
+    Says,
     Size,
     Spelled,
 )
+from grammars.colours import spelled_colour
 from grammars.http_urls import MAX_URL_CHARACTERS
 from grammars.invite_codes import invite_code
 from grammars.patterns import MAX_SNOWFLAKE
@@ -55,6 +59,13 @@ Invite = Annotated[
     About("An invite to the server, as a URL or as a code. It is kept as a code."),
     IS_INVITE,
     Spelled(invite_code),
+]
+Colour = Annotated[
+    str,
+    About("#rrggbb or #rgb. Kept as #rrggbb in lower case."),
+    IS_COLOUR,
+    Spelled(spelled_colour),
+    Says(NOT_A_COLOUR),
 ]
 Time = Annotated[int, Between(0, MAX_MS)]
 OverlapSeconds = Annotated[

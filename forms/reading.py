@@ -244,6 +244,7 @@ _READ: Mapping[Widget, Callable[[Posted, str], Any]] = {
     "pairs": lambda post, name: post.lines(name),
     "invite": lambda post, name: post.text(name) or None,
     "url": lambda post, name: post.text(name) or None,
+    "colour": lambda post, name: post.text(name) or None,
 }
 
 

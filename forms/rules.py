@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Literal, get_args
 
+from grammars.colours import COLOUR
 from grammars.http_urls import HTTP_URL, UrlRefused, read_url
 from grammars.invite_codes import INVITE
 from grammars.patterns import (
@@ -107,9 +108,9 @@ class Component:
     name: str
 
 
-Widget = Literal["line", "text", "choice", "choices", "lines", "pairs", "url", "invite"]
+Widget = Literal["line", "text", "choice", "choices", "lines", "pairs", "url", "invite", "colour"]
 """The way in which a page asks for a field: one line, several lines, one or more of the choices, a list with
-one entry on each line, a list of names with what each means, an address, an invite to a server."""
+one entry on each line, a list of names with what each means, an address, an invite to a server, a colour."""
 Part = Literal["title", "word", "category", "keyword", "language"]
 """The part of a search that finds a listing by a field: by words, or as a filter."""
 
@@ -203,6 +204,8 @@ IN_PROSE = _without(PROSE, NOT_IN_PROSE)
 IN_TEXT = _without(TEXT, NOT_IN_PROSE)
 IS_PAIR = _also_matching(PAIR, Fault("not_a_pair"))
 IS_INVITE = matching(INVITE, Fault("not_an_invite"))
+NOT_A_COLOUR = Fault("not_a_colour")
+IS_COLOUR = matching(COLOUR, NOT_A_COLOUR)
 IS_HEADER_VALUE = matching(HEADER_VALUE, Fault("not_header_value"))
 IS_URL = Rule(_url, {"pattern": HTTP_URL})
 IS_HTTPS = _also_matching("^[Hh][Tt][Tt][Pp][Ss]:", Fault("not_https"))

@@ -21,7 +21,8 @@ class Oklch(NamedTuple):
     hue: float
 
 
-_HEX = re.compile(r"#(?:[0-9a-fA-F]{6}|[0-9a-fA-F]{3})")
+COLOUR = "^#(?:[0-9a-fA-F]{6}|[0-9a-fA-F]{3})$"
+_HEX = re.compile(COLOUR)
 _TO_LMS = (
     (0.4122214708, 0.5363325363, 0.0514459929),
     (0.2119034982, 0.6806995451, 0.1073969566),
@@ -58,6 +59,11 @@ def read_colour(text: str) -> Rgb:
 def written(colour: Rgb) -> str:
     """Return a colour as `#rrggbb`."""
     return "#" + bytes(colour).hex()
+
+
+def spelled_colour(text: str) -> str:
+    """Return the one spelling of a colour that matches `COLOUR`."""
+    return written(read_colour(text))
 
 
 def oklch_of(colour: Rgb) -> Oklch:

@@ -125,6 +125,11 @@ class VotesPart:
 
 
 @dataclass(frozen=True)
+class LikesPart:
+    """Users like a listing: each once, until they take it back. A kind has votes or likes, never both."""
+
+
+@dataclass(frozen=True)
 class KeysPart:
     """Programs act for a listing with API keys."""
 
@@ -179,6 +184,8 @@ class ChecksPart:
 PartName = Literal[
     "review",
     "votes",
+    "likes",
+    "tally",
     "keys",
     "stats",
     "co_owners",
@@ -190,6 +197,7 @@ PartName = Literal[
     "commands",
 ]
 """The name of a part. A page or an action that names one is for the kinds that have it."""
+Tally = Literal["votes", "likes"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -199,6 +207,8 @@ class Kind:
     Args:
         plural: the name in paths and refs, such as "bots".
         singular: the name in texts of the API, such as "bot".
+        unique: fields of the profile whose values no two listings share, regardless of case.
+        slug: the field of the profile that stands for the id in public addresses. It is unique.
     """
 
     plural: str
@@ -208,12 +218,15 @@ class Kind:
     id: Given | Made | OfUser
     review: ReviewPart | None = None
     votes: VotesPart | None = None
+    likes: LikesPart | None = None
     keys: KeysPart | None = None
     stats: StatsPart | None = None
     co_owners: CoOwnersPart | None = None
     webhook: WebhookPart | None = None
     facts: FactsPart | None = None
     checks: ChecksPart | None = None
+    unique: tuple[tuple[str, ...], ...] = ()
+    slug: str | None = None
 
     def __str__(self) -> str:
         return self.plural
@@ -221,6 +234,13 @@ class Kind:
     def has(self, part: PartName | None) -> bool:
         """Return true if listings of this kind have a part; None is what all have."""
         return part is None or getattr(self, part) is not None
+
+    @property
+    def tally(self) -> Tally | None:
+        """The counts that order listings and fill charts; None if users give none."""
+        if self.votes is not None:
+            return "votes"
+        return "likes" if self.likes is not None else None
 
     @property
     def hand_over(self) -> Literal[True] | None:
@@ -313,7 +333,9 @@ class Kind:
     @cached_property
     def empty(self) -> Mapping[str, Any]:
         """The values of an empty form of a profile."""
-        blank: Mapping[Widget, Any] = {"choices": (), "lines": (), "pairs": (), "url": None, "invite": None}
+        lists: Sequence[Widget] = ("choices", "lines", "pairs")
+        blank: dict[Widget, Any] = dict.fromkeys(lists, ())
+        blank |= dict.fromkeys(("url", "invite", "colour"))
         return {name: blank.get(shown.widget, "") for name, shown in self.shown.items()}
 
     def is_required(self, name: str) -> bool:

@@ -48,7 +48,7 @@ Code = (
     | Literal["no_snowflake", "named_twice", "names_the_owner", "not_later", "wrong_length", "nothing_seen"]
     | Literal["not_one_line", "control_character", "direction_changed", "not_one_way", "end_alone"]
     | Literal["not_offered", "not_a_pair", "not_an_invite", "invite_gone", "invite_elsewhere"]
-    | Literal["invite_expires", "tag_denied"]
+    | Literal["invite_expires", "tag_denied", "not_a_colour"]
     | Literal["not_one_of", "page_out_of_range", "query_too_long", "not_a_cursor", "not_an_event_id"]
     | Literal["url_too_long", "url_not_ascii", "not_http", "url_with_user", "url_authority", "url_port"]
     | Literal["url_zone", "url_ipv6", "url_ipv4", "host_too_long", "host_dots", "label_too_long"]
@@ -458,6 +458,7 @@ SAID: Mapping[Code, Said] = {
         "is a word that this site does not allow",
         Text("This site does not allow one of these words. Choose others."),
     ),
+    "not_a_colour": _field("must be a colour, such as #5865f2", Text("Write a colour such as #5865f2.")),
     # Parameters of a query or a path
     "not_one_of": _field("must be one of {choices}", choices="sign_in, submit, vote, report"),
     "page_out_of_range": _field("must be from 1 to {most}", most=500),
