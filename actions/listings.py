@@ -66,6 +66,8 @@ async def submit(call: Call, form: Submission) -> ListingAnswer:
     kind, ref = call.listing_kind, call.listing_kind.new_ref(form, call.tools.random)
     _refuse_denied_tags(call, form)
     call, invite = await _invite_asked(call, ref, form)
+    call = await _taken_known(call)
+    call.tools.unique.refuse_taken(ref, form)
     by, now_ms = call.by, call.now_ms
     events = rules.submit(call.state, ref, form, now_ms, by=by)
     events += _invite_known(ref, invite, call)
@@ -81,6 +83,8 @@ async def submit_checked(call: Call, checked: CheckedSubmission) -> Success:
     ref = call.listing_kind.new_ref(form, tools.random)
     _refuse_denied_tags(call, form)
     call, invite = await _invite_asked(call, ref, form)
+    call = await _taken_known(call)
+    call.tools.unique.refuse_taken(ref, form)
     by, now_ms = call.by, call.now_ms
     events = rules.submit(call.state, ref, form, now_ms, by=by)
     events += _invite_known(ref, invite, call)
@@ -119,6 +123,8 @@ async def edit(call: Call, form: Edit) -> ListingAnswer:
     ref = call.ref
     _refuse_denied_tags(call, form)
     call, invite = await _invite_asked(call, ref, form)
+    call = await _taken_known(call)
+    call.tools.unique.refuse_taken(ref, form)
     state, now_ms, by = call.state, call.now_ms, call.by
     owner = listing_of(state, ref).owner_id
     events = rules.edit(state, ref, form, now_ms, by=by, shown=call.tools.edits)
@@ -127,6 +133,14 @@ async def edit(call: Call, form: Edit) -> ListingAnswer:
         refuse_of_quarantined_owner(state, owner, now_ms, by=by)
         events += _invite_known(ref, invite, call)
     return await commit_listing(call, ref, events)
+
+
+async def _taken_known(call: Call) -> Call:
+    """Read the values that are taken, if nobody has asked since the start. Returns the call to go on with."""
+    if not call.listing_kind.unique or call.tools.unique.is_complete:
+        return call
+    await call.tools.in_slices(call.tools.unique.survey())
+    return call.rechecked()
 
 
 def _refuse_denied_tags(call: Call, form: ListingEdit) -> None:
@@ -191,14 +205,16 @@ SUBMIT = Action(
     summary="Submit a {thing}",
     about={
         kind.plural: (
-            "The {thing} is in review until a moderator approves or denies it."
-            if kind.review
-            else "Everybody sees the {thing} at once."
+            "Everybody sees the {thing} at once."
+            if kind.is_seen_at_once
+            else "The {thing} is in review until a moderator approves or denies it."
         )
         + (" The users in `extra_owners` are invited." if kind.co_owners else "")
         for kind in KINDS
     },
-    outcome={kind.plural: "The {thing}, in review." if kind.review else "The {thing}." for kind in KINDS},
+    outcome={
+        kind.plural: "The {thing}." if kind.is_seen_at_once else "The {thing}, in review." for kind in KINDS
+    },
     refuses=("listing_exists",),
     status=201,
     command=Command("{kind} submit"),

@@ -16,6 +16,7 @@ from listings.keys import KeyDigester
 from listings.ownership import Ownership
 from listings.rules import EditsShown
 from listings.stats_problems import StatsProblems
+from listings.unique_values import UniqueValues
 from listings.webhooks import WebhookPolicy
 from people.permissions import Moderators
 from people.user_sessions import Sessions
@@ -62,6 +63,7 @@ class Tools:
     sessions: Sessions
     ownership: Ownership
     """The listings of each user, and those that wait for a decision."""
+    unique: UniqueValues
     claims: Callable[[str, str, int], AbstractAsyncContextManager[None]] | None = None
     """Takes a listing, a user and the time. Returns a context in which this node alone may take the vote.
 

@@ -23,6 +23,7 @@ from handlers.vote_feed import VoteFeed
 from journal.record_pages import JournalPages
 from listings.keys import KeyDigester
 from listings.ownership import Ownership
+from listings.unique_values import UniqueValues
 from openapi.deployment import Deployment, Window
 from people.permissions import Moderators
 from people.user_sessions import Sessions, SessionTerms, Terms
@@ -98,6 +99,7 @@ def open_api(
         moderators=moderators,
         sessions=Sessions(ledger.state, moderators, _session_terms(settings.web)),
         ownership=ownership,
+        unique=UniqueValues(ledger.state),
         claims=fleet.claims.holding if fleet.claims is not None else None,
         pseudonym=fleet.digest_of,
         tells_owners=bool(delivery.direct_messages),

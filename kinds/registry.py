@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from kinds.bots import BOTS
 from kinds.kind import Kind, Profile
+from kinds.profiles import PROFILES
 from kinds.servers import SERVERS
 
-KINDS: tuple[Kind, ...] = (BOTS, SERVERS)
+KINDS: tuple[Kind, ...] = (BOTS, SERVERS, PROFILES)
 BY_PLURAL: Mapping[str, Kind] = {kind.plural: kind for kind in KINDS}
 """The kinds by their names in paths and refs."""
 PUSHED: Mapping[str, int] = {

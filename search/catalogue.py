@@ -1,7 +1,7 @@
-"""The listings that everybody may see, under index keys: by kind, category, keyword and language.
+"""The listings that everybody may find, under index keys: by kind, category, keyword and language.
 
-Invariant: a look at the catalogue walks through no other listings, and a listing that is not approved, or is
-hidden, is not in it.
+Invariant: a look at the catalogue walks through no other listings, and a listing that is not approved, is
+hidden, or is unlisted by its owner, is not in it.
 
 A start leaves rows packed, so the first survey looks at all of them once, in slices. After that the log tells
 of changes. The catalogue is complete once the survey has ended. `list_orders.py` puts it in order.
@@ -126,7 +126,7 @@ class Catalogue:
     def _look(self, ref: str) -> None:
         brief = self._listings.brief(ref) if ref in self._listings else None
         before, now = self._entries.get(ref), None
-        if brief is not None and brief.is_public:
+        if brief is not None and brief.is_listed:
             now = self._entry(ref, brief)
         if now == before:
             return

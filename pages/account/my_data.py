@@ -26,6 +26,7 @@ from core.rows import UNSTAMPED, Listing, OwnerMessage, Policy
 from core.state import State
 from core.user_rows import ReminderMessage, UserRow, user_ref
 from handlers.reply import Reply
+from kinds.registry import kind_of
 from languages.texts import Text
 from pages.page import ANYTHING, NOT_REFUSED, Again, AnyPage, Page, PageCall, Post, Shown
 from pages.shared_texts import done
@@ -52,6 +53,7 @@ FOUND = (
 def show(page: PageCall) -> Shown[None]:
     ownership, user_id = page.call.tools.ownership, page.person.id
     refs = ownership.refs_of(user_id)
+    refs = [ref for ref in refs if not kind_of(ref).is_of_user]  # what is about the user goes, too
     owned = sum(page.call.state.listings.brief(ref).owners[0] == user_id for ref in refs)
     values = {
         "typed": page.visit.form().text("word") if page.refused is not NOT_REFUSED else "",
@@ -99,6 +101,11 @@ def _everything(call: Call, user_id: str, known: "_Known") -> dict[str, Any]:
         "account": _account(row) if row is not None else {},
         "reminders": _reminders(call, row) if row is not None else [],
         "listings": list(ownership.refs_of(user_id)),
+        "about_you": [
+            {"listing": ref, **asdict(call.state.listings.peek(ref).latest)}
+            for ref in ownership.refs_of(user_id)
+            if kind_of(ref).is_of_user
+        ],
         "invitations": list(ownership.asking(user_id)),
         **known.found,
     }

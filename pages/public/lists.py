@@ -15,8 +15,10 @@ from msgspec import Meta
 
 from actions.query_forms import PageLimit
 from actions.views import Count, KindName, ListingId, Moment, Success, View
+from chatplatform.answers import avatar_url
 from core.clock import month_of
 from core.rows import Listing
+from core.user_rows import user_ref
 from forms.fields import Form
 from forms.reading import read_query
 from grammars.tags import tag_of
@@ -72,6 +74,7 @@ class PublicCard(View):
     invite_url: Annotated[str | None, Meta(description="Adds a bot to a server, or joins a server.")]
     listed_at: Moment
     icon_url: str | None
+    path: Annotated[str, Meta(description="The path of its page.")]
 
 
 class PublicList(Success):
@@ -309,6 +312,33 @@ def _title(wanted: Wanted) -> Text:
     return Text("{kind}: {about}", kind=kind, about=about) if about else kind
 
 
+def is_listed(row: Listing) -> bool:
+    """Return true for a listing that lists and search engines may show."""
+    return row.is_public and not kind_of(row.ref).is_unlisted(row.profile)
+
+
+def picture_of(page: PageCall, row: Listing) -> str | None:
+    """Return the address of a listing's picture: that of its user, or the icon that the platform has."""
+    if not kind_of(row.ref).is_of_user:
+        return page.site.icons.url(row.ref)
+    user = page.call.state.users.get(user_ref(row.id))
+    if user is None or user.profile is None:
+        return None
+    return avatar_url(page.site.addresses.cdn_url, row.id, user.profile.avatar)
+
+
+def path_of(page: PageCall, row: Listing) -> str:
+    """Return the path of the page of a listing: with its own name, if its kind has such names and no other
+    listing has this one."""
+    kind = kind_of(row.ref)
+    slug = kind.slug_of(row.profile)
+    is_its = (
+        slug is not None
+        and page.call.tools.unique.holder(kind.plural, (kind.slug or "",), (slug,)) == row.ref
+    )
+    return f"/{kind}/{slug}" if is_its else f"/{row.ref}"
+
+
 def cards(page: PageCall, refs: Iterable[str]) -> tuple[PublicCard, ...]:
     """Return the listings that are there; packed ones stay packed."""
     listings, month = page.call.state.listings, month_of(page.call.now_ms)
@@ -331,7 +361,8 @@ def _card(page: PageCall, row: Listing, month: int) -> PublicCard:
         member_count=member_count(row),
         invite_url=invite_url(page, row),
         listed_at=listed_ms(row),
-        icon_url=page.site.icons.url(row.ref),
+        icon_url=picture_of(page, row),
+        path=path_of(page, row),
     )
 
 

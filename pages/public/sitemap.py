@@ -12,7 +12,7 @@ from handlers.reply import Reply
 from kinds.registry import KINDS
 from languages.refusals import Refusal
 from pages.page import AnyPage, Page, PageCall
-from pages.public.lists import Wanted
+from pages.public.lists import Wanted, path_of
 from search.catalogue import IndexKey
 from web.pages import NO_VARY
 
@@ -57,7 +57,10 @@ def show_part(page: PageCall) -> Reply:
     first = (int(number[1]) - 1) * PART if number is not None else len(refs)
     if first >= len(refs):
         raise Refusal("no_such_path")
-    return _stream(page, (f"/{ref}" for ref in refs[first : first + PART]))
+    listings, some = page.call.state.listings, refs[first : first + PART]
+    if page.call.listing_kind.slug is None:
+        return _stream(page, (f"/{ref}" for ref in some))
+    return _stream(page, (path_of(page, listings.peek(ref)) for ref in some if ref in listings))
 
 
 def _stream(page: PageCall, paths: Iterator[str]) -> Reply:

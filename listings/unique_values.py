@@ -1,0 +1,95 @@
+"""Values that no two listings of a kind share, such as the pair of colours of a theme.
+
+Invariant: the index follows from the rows. The rows of a start are read in slices, at the first need.
+
+A listing claims the values of both versions of its profile. A denied one claims none. Two nodes of a fleet
+may take the same values at the same moment, and both rows stay. Then the listing that was made first has the
+values; of two made in one millisecond, the one with the lesser ref. The owner of the other chooses new ones.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+
+from core import events as ev
+from core.events import FREQUENT
+from core.listing_table import survey
+from core.rows import Listing
+from core.state import State
+from kinds.kind import ListingEdit, Profile
+from kinds.registry import BY_PLURAL, KINDS, kind_of
+from languages.refusals import Invalid
+from languages.said import Fault
+
+_CHANGING = ev.ListingSaved | ev.ListingReviewed | ev.ChangeDecided | ev.ListingRemoved | ev.ListingMerged
+_Claim = tuple[str, ...]
+"""The kind, the fields, and their values as they are compared (`Kind.folded`)."""
+
+
+class UniqueValues:
+    def __init__(self, state: State) -> None:
+        self._listings = state.listings
+        self._holders: dict[_Claim, dict[str, int]] = {}
+        """The listings that claim the values, with the times when they were made (Unix ms)."""
+        self._claims: dict[str, Sequence[_Claim]] = {}
+        self.is_complete = False
+
+    def survey(self) -> Iterator[None]:
+        """Index all listings with such values, in slices, unless that was done before."""
+        refs = self._listings.refs
+        for kind in KINDS if not self.is_complete else ():
+            if kind.unique:
+                begin, end = bisect_left(refs, kind.prefix), bisect_left(refs, f"{kind}0")  # "0" follows "/"
+                yield from survey(refs[begin:end], self._look)
+        self.is_complete = True
+
+    def on_record(self, _: int, events: Sequence[ev.Event]) -> None:
+        """Read a committed record."""
+        for event in events:
+            if type(event) not in FREQUENT and isinstance(event, _CHANGING) and kind_of(event.ref).unique:
+                self._look(event.ref)
+
+    def holder(self, plural: str, fields: Sequence[str], values: Sequence[str]) -> str | None:
+        """Return the ref of the listing that has the values; None if no listing has them."""
+        found = self._holders.get(_claim(plural, fields, values), {})
+        return min(found, key=lambda ref: (found[ref], ref), default=None)
+
+    def refuse_taken(self, ref: str, form: ListingEdit) -> None:
+        """Raise Invalid for a form with values that belong to another listing."""
+        taken = [name for fields in self._taken(ref, form) for name in fields]
+        if taken:
+            raise Invalid(dict.fromkeys(taken, Fault("values_taken")))
+
+    def lost(self, row: Listing) -> Sequence[str]:
+        """Return the fields of a listing whose values another one has."""
+        return [name for fields in self._taken(row.ref, row.latest) for name in fields]
+
+    def _taken(self, ref: str, written: ListingEdit | Profile) -> Iterator[tuple[str, ...]]:
+        kind = kind_of(ref)
+        for fields in kind.unique:
+            holder = self.holder(kind.plural, fields, [getattr(written, name) for name in fields])
+            if holder not in {None, ref}:
+                yield fields
+
+    def _look(self, ref: str) -> None:
+        for claim in self._claims.pop(ref, ()):
+            holders = self._holders[claim]
+            del holders[ref]
+            if not holders:
+                del self._holders[claim]
+        row = self._listings.peek(ref) if ref in self._listings else None
+        if row is None or row.state == "denied":
+            return
+        kind = kind_of(ref)
+        claims = {
+            _claim(kind.plural, fields, [getattr(profile, name) for name in fields])
+            for fields in kind.unique
+            for profile in (row.agreed, row.latest)
+        }
+        self._claims[ref] = [*claims]
+        for claim in claims:
+            self._holders.setdefault(claim, {})[ref] = row.created_ms
+
+
+def _claim(plural: str, fields: Sequence[str], values: Sequence[str]) -> _Claim:
+    kind, pairs = BY_PLURAL[plural], zip(fields, values, strict=True)
+    return (plural, *fields, *(kind.folded(name, text) for name, text in pairs))
