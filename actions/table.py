@@ -3,6 +3,7 @@
 from actions.action import AnyAction
 from actions.deliveries import DELIVERY_ACTIONS
 from actions.keys import KEY_ACTIONS
+from actions.likes import LIKE_ACTIONS
 from actions.listings import LISTING_ACTIONS, NUMBER_ACTIONS
 from actions.owners import OWNER_ACTIONS
 from actions.reports import REPORT_ACTIONS
@@ -19,6 +20,7 @@ GROUPS: tuple[tuple[str, tuple[AnyAction, ...]], ...] = (
     ("Keys", KEY_ACTIONS),
     ("Webhooks", (*WEBHOOK_ACTIONS, *DELIVERY_ACTIONS)),
     ("Votes", VOTE_ACTIONS),
+    ("Likes", LIKE_ACTIONS),
     ("Users", USER_ACTIONS),
 )
 """The groups with their tags. The API's description has them in this order, each kind by kind."""

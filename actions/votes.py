@@ -337,7 +337,7 @@ COUNT_VOTES = Action(
     run=count_votes,
     access=Access("see"),
     route="GET /manage/{kind}/{id}/numbers",
-    of="votes",
+    of="tally",
     summary="Count a {thing}'s votes by day and month",
     about=(
         "The answer has the votes of each of the last 90 days and 24 months (UTC), and of all "
@@ -352,7 +352,7 @@ REMOVE_VOTES = Action(
     run=remove,
     access=Access("decide"),
     route="POST /manage/{kind}/{id}/votes/strike",
-    of="votes",
+    of="tally",
     summary="Remove votes for a {thing}",
     about=f"""\
 Removes all votes of the chosen users for the {{thing}}, and lowers its counts. The owner gets the reason in

@@ -43,6 +43,7 @@ GROUPS = {
     "keys": "Issue, rotate and revoke the API keys of a bot.",
     "webhook": "Set and test webhooks, and show their deliveries.",
     "votes": "Cast, count, list and remove votes.",
+    "likes": "Give and take back likes.",
     "users": "Show users, end sessions, impose quarantines, and erase users.",
     "moderators": "Appoint, dismiss and list moderators.",
     "debug": "Show the state of the process.",

@@ -44,10 +44,17 @@ from core.sharing import newest_ms, shared
 from core.user_changes import changed_user, newest_ms_of_user, without_actor, without_endings
 from core.user_rows import USERS, UserRow, UsersView, UserTable, user_ref
 from core.vote_counts import DAYS, MONTHS, VoteCounts, VoteCountsView, clamped_day
-from core.vote_table import VotesView, VoteTable, counted_in
+from core.vote_table import MAX_COUNT, VotesView, VoteTable, counted_in
+from kinds.registry import BY_PLURAL
 
 _OfNoSingleRef = ev.UserErased | ev.CooldownsKept | ev.NodeNamed | ev.Merged
 """The events about several listings and users, or about the node."""
+
+
+def _most_votes(ref: str) -> int:
+    """Return the greatest count of a user for a listing. Refs of unknown kinds come from newer nodes."""
+    kind = BY_PLURAL.get(ref.partition("/")[0])
+    return 1 if kind is not None and kind.has("likes") else MAX_COUNT
 
 
 class State:
@@ -55,7 +62,7 @@ class State:
         """`deliveries_kept` is the number of finished deliveries that stay, for each listing."""
         self._listings = ListingTable()
         self._deliveries = DeliveryTable(deliveries_kept)
-        self._votes = VoteTable()
+        self._votes = VoteTable(_most_votes)
         self._vote_counts = VoteCounts(self._votes)
         self._users = UserTable()
         self._cooldowns = CooldownTable()

@@ -7,7 +7,8 @@ in milliseconds (42 bits, until the year 2109), the node where it was cast (6 bi
 
 Counts are kept by node, because nodes of a fleet count for themselves. Of each node the greatest count
 stands, and a user's count is their sum. So votes may be put again, and in any order. Nearly all users vote at
-one node. The counts of the others (node `SEVERAL`) are kept by node beside the leaves.
+one node. The counts of the others (node `SEVERAL`) are kept by node beside the leaves. Their sum may have
+a bound of its own: a like is 1, also if it was given at two nodes at the same moment.
 
 Most listings have few voters: a single leaf with nothing around it. When it overflows, it becomes a row of
 leaves.
@@ -19,7 +20,7 @@ also while votes are put.
 import sys
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import nlargest
 from typing import final
 
@@ -188,6 +189,11 @@ class VotesView:
 
 
 class VoteTable(VotesView):
+    def __init__(self, most: Callable[[str], int] = lambda _: MAX_COUNT) -> None:
+        """`most` returns the greatest count that a user may have for a listing over all nodes."""
+        super().__init__()
+        self._most = most
+
     def put(self, ref: str, user: int, count: int, last_ms: int, node: int = 0) -> None:
         """Take the user's count at a node and the time of a vote; a greater count and a later time stay.
 
@@ -287,7 +293,7 @@ class VoteTable(VotesView):
             of_listing[user] = {known: packed & MAX_COUNT} if known != SEVERAL else {}
         parts = of_listing[user]
         parts[node] = max(count, parts.get(node, 0))
-        return last_ms << MS_SHIFT | SEVERAL << COUNT_BITS | min(sum(parts.values()), MAX_COUNT)
+        return last_ms << MS_SHIFT | SEVERAL << COUNT_BITS | min(sum(parts.values()), self._most(ref))
 
     def _forget_parts(self, ref: str, user: int) -> None:
         of_listing = self._parts.get(ref)

@@ -31,6 +31,7 @@ TAGS: Mapping[str, str] = {
     "Review": "The review queue, claims, and notes of moderators.",
     "Keys": "API keys of a bot. A key's value is shown only in the answer that makes it.",
     "Webhooks": "Webhooks of listings: settings, tests, and the log of deliveries.",
+    "Likes": "Give and take back likes.",
     "Votes": "Cast votes, check the votes of many users, and read all votes.",
     "Users": "Users, moderators, sessions and quarantines.",
     "Debug": "The state of the process, for operators.",

@@ -205,6 +205,7 @@ PartName = Literal[
     "votes",
     "likes",
     "tally",
+    "colours",
     "keys",
     "stats",
     "co_owners",
@@ -290,6 +291,14 @@ class Kind:
     def commands(self) -> Literal[True] | None:
         """True if a profile may list commands, each with what it does."""
         return True if any(shown.widget == "pairs" for shown in self.shown.values()) else None
+
+    @cached_property
+    def colours(self) -> tuple[str, str] | None:
+        """The names of the two colours that a profile must have; None if its kind has no two."""
+        match [name for name in self.shown if self.shown[name].widget == "colour" and self.is_required(name)]:
+            case [primary, secondary]:
+                return primary, secondary
+        return None
 
     @property
     def known_as(self) -> PlatformObject | None:

@@ -9,8 +9,9 @@ from kinds.bots import BOTS
 from kinds.kind import Kind, Profile
 from kinds.profiles import PROFILES
 from kinds.servers import SERVERS
+from kinds.themes import THEMES
 
-KINDS: tuple[Kind, ...] = (BOTS, SERVERS, PROFILES)
+KINDS: tuple[Kind, ...] = (BOTS, SERVERS, THEMES, PROFILES)
 BY_PLURAL: Mapping[str, Kind] = {kind.plural: kind for kind in KINDS}
 """The kinds by their names in paths and refs."""
 PUSHED: Mapping[str, int] = {

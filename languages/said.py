@@ -35,6 +35,8 @@ Code = (
         "no_reports",
         "votes_need_approval",
         "voted_too_soon",
+        "likes_need_approval",
+        "liked_too_soon",
         "quarantined",
         "quarantined_without_end",
     ]
@@ -292,6 +294,15 @@ SAID: Mapping[Code, Said] = {
         Text("This user can vote again in {retry_seconds} seconds."),
         {"retry_seconds": 43_200, "next_vote_ms": 1_782_000_000_000},
         summary="The user voted not long ago",
+    ),
+    "likes_need_approval": Said(
+        409, Text("Only an approved listing can be liked."), summary="The listing is not approved"
+    ),
+    "liked_too_soon": Said(
+        409,
+        Text("A like of this user was removed. The user can like it again in {retry_seconds} seconds."),
+        {"retry_seconds": 43_200},
+        summary="The like was removed not long ago",
     ),
     "quarantined": Said(
         403,

@@ -288,6 +288,7 @@ _OF_PATHS: Mapping[str, tuple[str, str, Node, str]] = {
     "users/{id}": ("userId", *_USER_ID),
     "voters/{user_id}": ("voterId", *_USER_ID),
     "owners/{user_id}": ("voterId", *_USER_ID),
+    "likes/{user_id}": ("voterId", *_USER_ID),
     "sessions/{session_id}": ("sessionId", "The session's id.", _SESSION_ID, SESSION_ID),
     "quarantines/{act}": ("act", "The act that the quarantine forbids.", {"enum": list(ACTS)}, "vote"),
     "keys/{key_id}": ("keyId", "The key's id. It is not the key's value.", _OUR_ID, KEY_ID),

@@ -22,6 +22,7 @@ from pages.owner.vote_numbers import NUMBER_PAGES
 from pages.owner.webhooks import WEBHOOK_PAGES
 from pages.page_rows import rows_of
 from pages.public.authors import AUTHOR
+from pages.public.colours import COLOURS
 from pages.public.home import HOME
 from pages.public.link_previews import LINK_PREVIEW
 from pages.public.listing import PUBLIC_LISTING
@@ -36,6 +37,7 @@ from pages.public.suggestions import SUGGESTIONS
 from pages.review.listing_review import LISTING_PAGES
 from pages.review.queue import QUEUE
 from pages.review.votes import FLAGGED_VOTES, LISTING_VOTES
+from pages.voting.likes import LIKE_BUTTON
 from pages.voting.vote_page import VOTE_PAGE
 
 PEOPLE_PAGES = (
@@ -48,6 +50,6 @@ PEOPLE_PAGES = (
     *rows_of((*WEBHOOK_PAGES, *DELIVERY_PAGES)),
     *rows_of(NUMBER_PAGES),
     *rows_of((QUEUE, FLAGGED_VOTES, *LISTING_PAGES, LISTING_VOTES)),
-    *rows_of((VOTE_PAGE, REPORT_PAGE)),
-    *rows_of((*HOME, AUTHOR, *PUBLIC_LISTS, SUGGESTIONS, *RANKINGS, LINK_PREVIEW, *PUBLIC_LISTING)),
+    *rows_of((VOTE_PAGE, LIKE_BUTTON, REPORT_PAGE)),
+    *rows_of((*HOME, AUTHOR, *PUBLIC_LISTS, SUGGESTIONS, *RANKINGS, LINK_PREVIEW, COLOURS, *PUBLIC_LISTING)),
 )

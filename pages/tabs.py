@@ -20,7 +20,7 @@ class Tab(NamedTuple):
 
 TABS: Mapping[str, Tab] = {
     "overview": Tab(Text("Overview"), "see"),
-    "votes": Tab(Text("Votes"), "see", "votes"),
+    "votes": Tab(Text("Votes"), "see", "tally"),
     "profile": Tab(Text("Profile"), "edit"),
     "keys": Tab(Text("API keys"), "keys", "keys"),
     "webhook": Tab(Text("Webhook"), "webhook", "webhook"),

@@ -1,4 +1,8 @@
-"""Casting, removing and erasing votes. Invariant: a vote and the webhook that tells of it are one record."""
+"""Casting, removing and erasing votes. Invariant: a vote and the webhook that tells of it are one record.
+
+A like is a vote whose cooldown has no end, until its user takes it back. So a user has one for a listing, and
+likes are counted, struck out, erased and replicated as votes are.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -49,6 +53,23 @@ def cast_vote(
         total=total if total > count_here + 1 else 0,
     )
     return vote, *told(state, listing, "vote", deliveries, now_ms, users=(user,))
+
+
+def like(
+    state: State, ref: str, user: str, deliveries: NewDeliveries, *, now_ms: int, kept_until_ms: int = 0
+) -> list[ev.Event]:
+    """Return the like of a user, or nothing if it is given already. Raises Refusal.
+
+    `kept_until_ms` is the end of the cooldown of a like that was struck out or erased.
+    """
+    if state.votes.get(ref, int(user)) is not None:
+        return []
+    listing = state.listings.get(ref)
+    if listing is not None and not listing.is_public:
+        raise Refusal("likes_need_approval")
+    if now_ms < kept_until_ms:
+        raise Refusal("liked_too_soon", retry_seconds=-((now_ms - kept_until_ms) // 1_000))
+    return [*cast_vote(state, ref, user, deliveries, now_ms=now_ms, cooldown_ms=0)]
 
 
 def erase_user(
@@ -113,7 +134,8 @@ def remove_votes(
     of_all = state.vote_counts.by_key(ref, state.fleet.own, REMOVED, 0)
     of_all += sum(count for count, _ in known.values())
     event = ev.VotesRemoved(ref, removed, "" if removal.goes_on else reason, now_ms, days, of_all, by=by)
-    told_of = told(state, listing, "vote.struck", deliveries, now_ms, users=[*known], reason=reason)
+    struck = [*known] if reason else []  # without a reason, users take back likes of their own
+    told_of = told(state, listing, "vote.struck", deliveries, now_ms, users=struck, reason=reason)
     # Cooldowns come first, so that other nodes, too, know of them before they forget the votes.
     return [*_kept(ends, now_ms), event, *told_of]
 

@@ -92,7 +92,7 @@ async def show_listings(page: PageCall) -> Shown[None]:
 
 def _own(page: PageCall, row: Listing) -> OwnListing:
     call, kind = page.call, kind_of(row.ref)
-    is_voted = kind.has("votes") and row.is_public
+    is_voted = kind.has("tally") and row.is_public
     return OwnListing(
         row,
         kind.plural,

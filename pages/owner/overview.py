@@ -6,7 +6,7 @@ hold a code that only this deployment can make. The owner of a server has its co
 Invariant: the page shows the check that is in the listing, and a check changes nothing else.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, NamedTuple
 
 from msgspec import Meta
@@ -19,6 +19,7 @@ from core.clock import date_of, day_of, month_of, month_of_day
 from core.rows import Listing, ServerCheck
 from grammars.patterns import is_snowflake
 from kinds.registry import kind_of
+from languages.texts import Text
 from listings import eligibility
 from listings.owners import is_proven, prove_ownership
 from listings.review import review_of, waiting_since, waits
@@ -95,9 +96,19 @@ async def show(page: PageCall) -> Shown[ListingStanding]:
         "path_of_page": path_of(page, row),
         "days": _chart(page) if standing.votes is not None else None,
         "arrived": _arrived(page),
+        "lost": await _lost(page),
         "members": _members(row),
     }
     return Shown(standing, html=html)
+
+
+async def _lost(page: PageCall) -> Sequence[Text]:
+    """Return the labels of fields whose values another listing has: two nodes of a fleet took both."""
+    row, unique, kind = page.row, page.call.tools.unique, kind_of(page.row.ref)
+    if not kind.unique:
+        return ()
+    await page.call.tools.in_slices(unique.survey())
+    return [kind.shown[name].label for name in unique.lost(row)]
 
 
 async def prove(page: PageCall, _: None) -> None:
@@ -144,7 +155,7 @@ def _named_in(standing: ListingStanding) -> Iterator[str]:
 def _votes(page: PageCall) -> VotesNow | None:
     """Return the votes of a listing that people can vote for, or once could."""
     row, counts, now_ms = page.row, page.call.state.vote_counts, page.call.now_ms
-    if not kind_of(row.ref).has("votes") or not (row.is_public or counts.total(row.ref)):
+    if not kind_of(row.ref).has("tally") or not (row.is_public or counts.total(row.ref)):
         return None
     votes, rank, listings = counts.in_month(row.ref, month_of(now_ms)), None, None
     if row.is_public:

@@ -82,5 +82,5 @@ def _pushed(counts: ListingNumbers) -> Chart:
 _VOTES, _ACCESS = "/{kind}/{id}/manage/votes", COUNT_VOTES.access
 NUMBER_PAGES: tuple[AnyPage, ...] = (
     Page(path=_VOTES, tab="votes", access=_ACCESS, show=show),
-    Page(path=f"{_VOTES}.csv", of="votes", access=_ACCESS, show=table, has_json=False),
+    Page(path=f"{_VOTES}.csv", of="tally", access=_ACCESS, show=table, has_json=False),
 )

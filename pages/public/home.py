@@ -39,7 +39,7 @@ class HomePart(NamedTuple):
 
 def _orders() -> Iterator[tuple[Kind, ListOrder]]:
     for kind in KINDS:
-        sorts: tuple[Sort, ...] = ("month", "trending", "newest") if kind.has("votes") else ("newest",)
+        sorts: tuple[Sort, ...] = ("month", "trending", "newest") if kind.has("tally") else ("newest",)
         yield from ((kind, ListOrder(IndexKey(kind.prefix), sort)) for sort in sorts)
 
 

@@ -18,6 +18,7 @@ from core.rows import Listing
 from forms.rules import Display
 from grammars.social_links import platform_on
 from handlers.reply import Reply
+from kinds.kind import Kind
 from kinds.registry import kind_of
 from languages.refusals import Refusal
 from languages.texts import Text, Words
@@ -26,7 +27,8 @@ from listings.owners import is_proven
 from pages.charts import chart_of
 from pages.page import AnyPage, Html, Page, PageCall, Shown
 from pages.public.authors import author_of, listings_of
-from pages.public.lists import CACHED, Wanted, is_listed, listed_ms, path_of, picture_of, shown_in_lists
+from pages.public.colours import colours_of
+from pages.public.lists import CACHED, Wanted, icon_of, is_listed, listed_ms, path_of, shown_in_lists
 from pages.public.similar import similar_to
 from pages.public.structured_data import listing_things
 from pages.public.ways_in import invite_url
@@ -188,7 +190,7 @@ def listing_view(page: PageCall, row: Listing) -> Mapping[str, Any]:
         "rank_this_month": _rank(page, row)[0],
         "listed_at": listed_ms(row),
         "updated_at": row.updated_ms,
-        "icon_url": picture_of(page, row),
+        "icon_url": icon_of(page, row),
         "author": author_of(page, row.owner_id),
         **({"invite_url": invite_url(page, row)} if kind.known_as == "application" else {}),
         **(_joining(page, row) if kind.has("invites") else {}),
@@ -248,7 +250,7 @@ async def _html(page: PageCall, row: Listing, value: Mapping[str, Any], tab: Tab
     kind, profile, listed = kind_of(row.ref), row.profile, shown_in_lists(row)
     path = path_of(page, row)
     prose, address = kind.prose(profile), f"{page.site.addresses.public_url}{path}"
-    days = _days(page, row) if kind.has("votes") else []
+    days = _days(page, row) if kind.has("tally") else []
     return {
         "listing": value,
         "tab": tab,
@@ -270,7 +272,7 @@ async def _html(page: PageCall, row: Listing, value: Mapping[str, Any], tab: Tab
         "is_public": row.is_public,
         "is_hidden": row.state == "approved" and row.is_hidden,
         "html": await page.site.descriptions.markdown.html(prose) if kind.is_markdown else None,
-        "about": listed.text or Text("Vote for {listing}.", listing=profile.name),
+        "about": listed.text or _call_to(kind, profile.name),
         "here": f"/{row.ref}",
         "path_of_page": path,
         "things": listing_things(page, row, listed.text) if is_listed(row) else (),
@@ -278,9 +280,24 @@ async def _html(page: PageCall, row: Listing, value: Mapping[str, Any], tab: Tab
             (kind.categories[each], Wanted(kind, category=each).address()) for each in listed.categories
         ],
         "keywords": [(each, Wanted(kind, keyword=each).address()) for each in listed.keywords],
+        "colours": colours_of(row),
+        "is_liked": _is_liked(page, row),
         "may_manage": _may_see(page, row),
         "badge": f"[![Votes]({address}/badge.svg)]({address})",
     }
+
+
+def _call_to(kind: Kind, name: str) -> Text:
+    """Return the text beside a link to a listing without a text of its own."""
+    if kind.tally == "votes":
+        return Text("Vote for {listing}.", listing=name)
+    return Text("Look at {listing}.", listing=name)
+
+
+def _is_liked(page: PageCall, row: Listing) -> bool:
+    """Return true if the visitor likes the listing, or has voted for it."""
+    visitor = page.visit.visitor
+    return visitor is not None and page.call.state.votes.get(row.ref, int(visitor.id)) is not None
 
 
 def _tabs(page: PageCall, row: Listing) -> Sequence[tuple[Tab, str]]:
@@ -288,8 +305,9 @@ def _tabs(page: PageCall, row: Listing) -> Sequence[tuple[Tab, str]]:
     here, found = f"/{row.ref}", list[tuple[Tab, str]]()
     if kind_of(row.ref).pairs(row.profile):
         found.append(("commands", f"{here}/commands"))
-    if kind_of(row.ref).has("votes") and page.call.state.vote_counts.total(row.ref):
-        found.append(("votes", f"{here}/votes"))
+    kind = kind_of(row.ref)
+    if kind.tally is not None and page.call.state.vote_counts.total(row.ref):
+        found.append(("votes", f"{here}/{kind.tally}"))
     return [("about", here), *found] if found else []
 
 
@@ -305,6 +323,9 @@ PUBLIC_LISTING: tuple[AnyPage, ...] = (
     ),
     Page(
         path="/{kind}/{id}/votes", of="votes", template="public_listing", visitors="anyone", show=show_votes
+    ),
+    Page(
+        path="/{kind}/{id}/likes", of="likes", template="public_listing", visitors="anyone", show=show_votes
     ),
     Page(path="/{kind}/{id}", template="public_listing", visitors="anyone", show=show),
 )

@@ -29,6 +29,7 @@ from languages.refusals import Invalid
 from languages.said import Fault
 from languages.texts import Text
 from pages.page import AnyPage, Page, PageCall, Shown
+from pages.public.colours import colours_of
 from pages.public.ways_in import invite_url, member_count
 from ratelimit.address import address_key
 from search.catalogue import IndexKey
@@ -134,7 +135,7 @@ class Wanted(NamedTuple):
 
 def sorts_of(kind: Kind) -> tuple[Sort, ...]:
     """Return the orders of the lists of a kind. A list has the first one, unless another is asked for."""
-    return SORTS if kind.has("votes") else ("newest", "name")
+    return SORTS if kind.has("tally") else ("newest", "name")
 
 
 class InLists(NamedTuple):
@@ -317,8 +318,11 @@ def is_listed(row: Listing) -> bool:
     return row.is_public and not kind_of(row.ref).is_unlisted(row.profile)
 
 
-def picture_of(page: PageCall, row: Listing) -> str | None:
-    """Return the address of a listing's picture: that of its user, or the icon that the platform has."""
+def icon_of(page: PageCall, row: Listing) -> str | None:
+    """Return the address of a listing's picture: of its colours, of its user, or the platform's icon."""
+    colours = colours_of(row)
+    if colours is not None:
+        return colours.picture
     if not kind_of(row.ref).is_of_user:
         return page.site.icons.url(row.ref)
     user = page.call.state.users.get(user_ref(row.id))
@@ -361,7 +365,7 @@ def _card(page: PageCall, row: Listing, month: int) -> PublicCard:
         member_count=member_count(row),
         invite_url=invite_url(page, row),
         listed_at=listed_ms(row),
-        icon_url=picture_of(page, row),
+        icon_url=icon_of(page, row),
         path=path_of(page, row),
     )
 

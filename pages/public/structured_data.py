@@ -7,7 +7,7 @@ from core.rows import Listing
 from kinds.kind import PlatformObject
 from kinds.registry import KINDS, kind_of
 from pages.page import PageCall
-from pages.public.lists import path_of, picture_of
+from pages.public.lists import icon_of, path_of
 
 Thing = Mapping[str, Any]
 TYPES: Mapping[PlatformObject | None, str] = {"application": "SoftwareApplication", "server": "Organization"}
@@ -30,7 +30,7 @@ def site_things(page: PageCall) -> list[Thing]:
 def listing_things(page: PageCall, row: Listing, text: str) -> list[Thing]:
     """Return a listing with its short text, and its path from the first page."""
     url, kind = page.site.addresses.public_url, kind_of(row.ref)
-    icon, address = picture_of(page, row), url + path_of(page, row)
+    icon, address = icon_of(page, row), url + path_of(page, row)
     about: dict[str, Any] = {
         **_CONTEXT,
         "@type": TYPES.get(kind.known_as, "CreativeWork"),

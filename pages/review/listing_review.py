@@ -32,6 +32,7 @@ from listings.owners import is_proven
 from listings.review import PresetReason, denial_text, review_of
 from listings.rules import change_version, listing_of
 from pages.page import Again, Answer, Page, PageCall, Post, Show, Shown
+from pages.public.colours import colours_of
 from pages.public.ways_in import invite_url
 from pages.review.listing_view import ReviewView, platform_view, review_view
 from pages.review.queue import desk_values, last_address, next_address, rows_beside, wanted_list
@@ -101,6 +102,7 @@ async def _html(page: PageCall, value: ReviewView) -> Mapping[str, Any]:
         "view": view if view in views else "changes" if value.changes else "page",
         "invite_url": _try_address(page, row),
         "invite": _invite(row),
+        "colours": colours_of(row, row.latest),
         "icon_url": page.site.icons.url(row.ref),
         "report_reasons": REASON_NAMES,
         "row": row,

@@ -229,7 +229,7 @@ def _time_ms(form: FormPost, name: str) -> int | None:
 FLAGGED_VOTES = Page(path="/review/votes", template="review_votes", visitors="moderator", show=show_flags)
 LISTING_VOTES = Page(
     path="/review/{kind}/{id}/votes",
-    of="votes",
+    of="tally",
     template="review_removal",
     visitors="moderator",
     access=SEES,

@@ -55,6 +55,7 @@ NEEDED: dict[str, tuple[Right | None, bool]] = {
     "check{Thing}Votes": (None, False),
     "count{Thing}Votes": ("see", False),
     "strike{Thing}Votes": ("decide", False),
+    **dict.fromkeys(("like{Thing}", "unlike{Thing}"), (None, False)),
     **dict.fromkeys(("listUsers", "showUser"), (None, False)),
     "forgetUser": (None, True),
     **dict.fromkeys(("listModerators", "appointModerator", "dismissModerator"), (None, False)),

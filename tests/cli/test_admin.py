@@ -204,6 +204,13 @@ class Walk(NamedTuple):
         assert struck == {"success": True, "users": 1, "votes": 1, "more": False}
         assert did(f"votes strike {ref} --flagged --reason Bought --yes")["users"] == 0
 
+    def likes(self, kind: Kind, listing: str) -> None:
+        did, ref = self.did, kind.ref(listing)
+        assert did(f"likes give {ref} {USER}") == {"success": True, "likes": 1}
+        assert did(f"likes take-back {ref} {USER}") == {"success": True, "likes": 0}
+        assert did(f"votes count {ref}")["total"] == 0
+        assert did(f"votes strike {ref} --flagged --reason Bought --yes")["users"] == 0
+
     def co_owners(self, kind: Kind, listing: str) -> None:
         did, ref = self.did, named(kind, listing)
         assert did(f"owners invite {ref} {OTHER_USER}")["invited"] == [OTHER_USER]
@@ -233,6 +240,7 @@ WALKS: Mapping[PartName, Callable[[Walk, Kind, str], None]] = {
     "review": Walk.review,
     "changes": Walk.changes,
     "votes": Walk.votes,
+    "likes": Walk.likes,
     "keys": Walk.keys,
     "stats": Walk.stats,
     "co_owners": Walk.co_owners,

@@ -14,10 +14,13 @@ from core.failures import Unavailable
 from handlers.reply import JSON
 from journal.journal import Journal
 from kinds.servers import SERVERS
+from kinds.themes import THEMES
 from openapi.errors import REQUEST_ID
 from openapi.examples import BOT, DELIVERY_ID, KEY_ID, QUARANTINE, SERVER_COUNT, SESSION_ID, USER
 from serving.timeline import LoopLag
+from tests.support.contract import sample_submission
 from tests.support.gateways import BOT_SUBMISSION, OTHER_BOT, ThreadGateway, eventually, running
+from tests.support.made_listings import MADE_IDS, list_made
 from tests.support.openapi_lookup import ERRORS, OPERATIONS, filled, found
 from tests.support.webhook_receiver import Receiver, status
 
@@ -47,6 +50,7 @@ def key(gateway: ThreadGateway, receiver: Receiver) -> str:
     """List the bot and the server of the examples, with webhooks. Return a key of the bot."""
     key = gateway.list_bot(BOT, SERVER_COUNT)
     gateway.list_server(SERVERS.id.sample)
+    list_made(gateway, is_approved=True)
     for one in (f"/manage/bots/{BOT}", f"/manage/servers/{SERVERS.id.sample}"):
         gateway.done("PUT", f"{one}/webhook", {"url": receiver.url})
     return key
@@ -64,7 +68,9 @@ def test_all_operators_endpoints_refuse_in_the_documented_words(gateway: ThreadG
         expect("invalidOperatorToken", gateway.request(method, filled(path), headers=headers))
         headers = {"Authorization": f"Bearer {gateway.operator_token}"}
         if "/{id}" in path and "/users/" not in path:
-            unknown = filled(path).replace(BOT, USER).replace(SERVERS.id.sample, USER)
+            unknown = filled(path)
+            for known in (BOT, SERVERS.id.sample, *MADE_IDS.values()):
+                unknown = unknown.replace(known, USER)
             expect("noSuchListing", gateway.request(method, unknown, headers=headers))
         if "requestBody" in operation:
             for name, body in {**bodies, "bodyTooLarge": b" " * 65_537}.items():
@@ -118,6 +124,20 @@ def quarantined(gateway: ThreadGateway) -> requests.Response:
     terms = {"reason": QUARANTINE.reason, "until": QUARANTINE.until_ms}
     gateway.done("PUT", f"{WHO}/quarantines/vote", terms)
     return gateway.operate("POST", f"{ONE}/votes", {"user": USER})
+
+
+def submitted_theme(gateway: ThreadGateway) -> str:
+    theme = {**sample_submission(THEMES), "primary": "#000000"}
+    return f"/manage/themes/{gateway.done('POST', '/manage/themes', theme)['id']}"
+
+
+def struck_like(gateway: ThreadGateway) -> requests.Response:
+    """Give a like half a day ago, and strike it out now."""
+    here = f"/manage/themes/{THEMES.id.sample}"
+    gateway.done("PUT", f"{here}/likes/{USER}")
+    gateway.clock.advance(43_200)
+    gateway.done("POST", f"{here}/votes/strike", {"users": [USER], "reason": "Bought."})
+    return gateway.operate("PUT", f"{here}/likes/{USER}")
 
 
 def renamed(gateway: ThreadGateway, name: str) -> requests.Response:
@@ -180,6 +200,8 @@ ASKED: dict[str, Ask] = {
     "noReports": lambda g, *_: g.operate("POST", f"{ONE}/reports/settle", {}),
     "votesNeedApproval": lambda g, *_: new(g).operate("POST", f"{NEW}/votes", {"user": USER}),
     "votedTooSoon": lambda g, *_: [g.operate("POST", f"{ONE}/votes", {"user": USER}) for _ in "12"][-1],
+    "likesNeedApproval": lambda g, *_: g.operate("PUT", f"{submitted_theme(g)}/likes/{USER}"),
+    "likedTooSoon": lambda g, *_: struck_like(g),
     "quarantined": lambda g, *_: quarantined(g),
     "deliveryPending": lambda g, _, receiver: redelivered(g, receiver),
     "placeLost": lambda g, *_: g.operate("GET", "/manage/votes?after=1-0-00000000"),

@@ -59,6 +59,7 @@ from tests.support.described_rows import (
 )
 from tests.support.examples import ALL_EXAMPLES, examples
 from tests.support.gateways import OPERATOR_TOKEN, ThreadGateway, running
+from tests.support.made_listings import MADE_IDS, MADE_ROWS
 from tests.support.memory_ledger import empty_state
 from tests.support.openapi_lookup import DOCUMENT
 from tests.support.slots_set import actual_count_set, webhook_saved
@@ -84,6 +85,7 @@ KNOWN_IDS = {
     "bots": BOT,
     "servers": SERVERS.id.sample,
     "users": USER,
+    **MADE_IDS,
     "keys": KEY_ID,
     "deliveries": DELIVERY_ID,
     "sessions": SESSION_ID,
@@ -120,7 +122,7 @@ CONFIG = SchemathesisConfig.from_dict(
             {"include-name": "GET /manage/votes", "checks": TOO_OLD},
             *(
                 {"include-path-regex": f"{kind}/{{id}}", "parameters": {"path.id": known(kind)}}
-                for kind in ("bots", "servers", "users")
+                for kind in ("bots", "servers", "users", *MADE_IDS)
             ),
         ],
     }
@@ -151,7 +153,7 @@ def world(operation_id: str, url: str, refs: Iterable[str]) -> list[Event]:
         events.append(ev.UserMerged(SIGNED_IN))
     if operation_id.startswith("submit"):
         return events
-    for listing in (APPROVED_BOT, APPROVED_SERVER):
+    for listing in (APPROVED_BOT, APPROVED_SERVER, *MADE_ROWS):
         events.append(ev.ListingSaved(listing.ref, listing.owner_id, listing.profile, "in_review", NOW_MS))
         if operation_id.startswith(("approve", "deny", "claim", "release")):
             continue

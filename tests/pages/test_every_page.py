@@ -14,6 +14,7 @@ from pages.table import PEOPLE_PAGES
 from people.permissions import Right
 from tests.support.co_owners import let_join
 from tests.support.gateways import BOT, BOT_SUBMISSION, SERVER, SERVER_SUBMISSION
+from tests.support.made_listings import MADE_IDS, list_made
 from tests.support.page_visitor import COOKIE, PageVisitor
 from tests.support.people_gateway import PeopleGateway, Person
 from tests.support.people_scene import SESSION
@@ -55,6 +56,7 @@ def gateway(gateway: PeopleGateway) -> PeopleGateway:
     let_join(gateway, BOT, DAN)
     gateway.done("POST", f"/manage/bots/{BOT}/approve", {})
     gateway.done("POST", "/manage/servers", {**SERVER_SUBMISSION, "owner_id": ADA})
+    list_made(gateway, ADA)
     for listing in (f"bots/{BOT}", f"servers/{SERVER}"):
         gateway.done("PUT", f"/manage/{listing}/webhook", {"url": "http://127.0.0.1:9/votes"})
     return gateway
@@ -80,7 +82,7 @@ def visitors(gateway: PeopleGateway) -> dict[Visitor, PageVisitor]:
 
 def address(row: PageRow) -> str:
     path = row.path.replace("{kind}", "bots").replace("{key_id}", "0" * 24).replace("{delivery_id}", "0" * 24)
-    return path.replace("{id}", SERVER if path.startswith("/servers/") else BOT)
+    return path.replace("{id}", {"servers": SERVER, **MADE_IDS}.get(path.split("/")[1], BOT))
 
 
 def asked(visitor: PageVisitor, row: PageRow) -> int:
@@ -116,7 +118,7 @@ def test_a_listing_s_page_is_for_those_with_the_right(
     if row.method == "POST" and needed(row) in MAY[who]:
         return  # what it does is tested beside the page
     status = asked(visitors[who], row)
-    if "see" not in MAY[who] or (who == "extra owner" and row.path.startswith("/servers/")):
+    if "see" not in MAY[who] or (who == "extra owner" and not row.path.startswith("/bots/")):
         assert status == 404
     elif needed(row) not in MAY[who]:
         assert status == 403
@@ -147,7 +149,7 @@ def test_a_public_page_is_for_everybody_and_one_of_what_is_in_review_for_those_w
     visitors: dict[Visitor, PageVisitor], row: PageRow
 ) -> None:
     insiders = set[str]()
-    if row.path.startswith("/servers/"):  # it is in review
+    if "{id}" in row.path and not row.path.startswith(("/bots/", "/users/")):  # it is in review
         insiders = {"owner", "moderator"} if not row.path.endswith("badge.svg") else set()
         expected = {who: 200 if who in insiders else 404 for who in visitors}
     else:

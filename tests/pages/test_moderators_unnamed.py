@@ -86,6 +86,7 @@ def read_by_ada(gateway: PeopleGateway) -> None:
                     "delivery_id": NO_ID,
                     "part": "1",
                     "month": "2026-01",
+                    "pair": "1a1033-ff7a59",
                 }
             )
             answer = ada.get(address)

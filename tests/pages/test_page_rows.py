@@ -14,6 +14,7 @@ from actions.views import Success
 from core.failures import Unavailable
 from handlers.reply import Reply
 from handlers.request import Request
+from kinds.registry import KINDS
 from languages.refusals import Refusal
 from languages.said import Code
 from languages.texts import Text
@@ -109,7 +110,7 @@ def test_a_page_is_a_route_its_json_another_and_its_form_a_third() -> None:
 
 def test_a_page_of_listings_is_there_for_each_kind_that_has_the_part() -> None:
     page = replace(PAGE, path="/{kind}/{id}/names", has_json=False, posts=())
-    assert routes(page) == [("GET", "/bots/{id}/names"), ("GET", "/servers/{id}/names")]
+    assert routes(page) == [("GET", f"/{kind}/{{id}}/names") for kind in KINDS]
     assert routes(replace(page, of="keys")) == [("GET", "/bots/{id}/names")]
 
 

@@ -12,6 +12,7 @@ from openapi.document import openapi_document
 from openapi.errors import OUTSIDE, errors
 from openapi.examples import BOT, DELIVERY_ID, KEY_ID, QUARANTINE, SESSION_ID, USER
 from settings.model import Settings
+from tests.support.made_listings import MADE_IDS
 
 DEPLOYMENT = deployment(Settings())
 DOCUMENT = openapi_document(DEPLOYMENT)
@@ -51,7 +52,8 @@ def validator(schema: dict[str, Any]) -> jsonschema_rs.Draft202012Validator:
 
 def filled(path: str) -> str:
     """The path of the bot, the server or the user of the examples."""
-    thing = SERVERS.id.sample if "/servers/" in path else USER if "/users/" in path else BOT
+    things = {"servers": SERVERS.id.sample, "users": USER, **MADE_IDS}
+    thing = next((its_id for name, its_id in things.items() if f"/{name}/" in path), BOT)
     for name, value in {"{id}": thing, **IDS}.items():
         path = path.replace(name, value)
     return path

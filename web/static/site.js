@@ -117,6 +117,13 @@
     }
   } catch { /* The browser keeps nothing for us: then there are no drafts. */ }
 
+  // A picker writes its colour into the field beside it, and the field sets the picker.
+  for (const picker of document.querySelectorAll("input[data-writes]")) {
+    const field = document.getElementById(picker.dataset.writes);
+    picker.addEventListener("input", () => { field.value = picker.value; });
+    field.addEventListener("input", () => { if (/^#[0-9a-f]{6}$/i.test(field.value)) picker.value = field.value; });
+  }
+
   // Suggestions for a search while it is typed. The last answer that was asked for is shown.
   for (const input of document.querySelectorAll("input[data-suggestions]")) {
     const list = document.createElement("datalist");

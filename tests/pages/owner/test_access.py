@@ -8,6 +8,7 @@ from pages.owner.profile import PROFILE
 from pages.owner.submission import SUBMISSION
 from pages.page_rows import rows_of
 from tests.support.gateways import OPERATOR_TOKEN
+from tests.support.made_listings import MADE_IDS, list_made
 from tests.support.owned_listings import SERVER, list_bot, list_server
 from tests.support.page_visitor import COOKIE
 from tests.support.people_gateway import PeopleGateway
@@ -28,13 +29,14 @@ def named(row: PageRow) -> str:
 
 
 def path_of(row: PageRow) -> str:
-    return row.path.format(id=READY if row.path.startswith("/bots") else SERVER)
+    return row.path.format(id={"servers": SERVER, **MADE_IDS}.get(row.path.split("/")[1], READY))
 
 
 @pytest.fixture(scope="module")
 def gateway(gateway: PeopleGateway) -> PeopleGateway:
     list_bot(gateway, extra=[BEN])
     list_server(gateway)
+    list_made(gateway, ADA)
     return gateway
 
 

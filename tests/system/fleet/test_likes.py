@@ -1,0 +1,112 @@
+"""Likes and unique values in a fleet: nodes that have heard the same agree."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.cutting_proxy import CuttingProxy
+from tests.support.fleet_threads import ThreadFleet, ThreadNode, threads_of
+from tests.support.gateways import OTHER_USER, USER
+from tests.support.made_listings import THEME, approved_theme
+from tests.support.redis_server import RedisServer
+
+
+@pytest.fixture
+def proxy(redis_server: RedisServer) -> Iterator[CuttingProxy]:
+    """The way of node b to Redis."""
+    with CuttingProxy(redis_server.port) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+def fleet(tmp_path: Path, redis_server: RedisServer, proxy: CuttingProxy) -> Iterator[ThreadFleet]:
+    with threads_of(tmp_path, redis_server.url) as fleet:
+        fleet.node("a")
+        fleet.node("b", settings={"redis.url": proxy.url})
+        yield fleet
+
+
+@pytest.fixture
+def here(fleet: ThreadFleet) -> str:
+    """Return the path of a theme that both nodes know."""
+    here = approved_theme(fleet.nodes[0])
+    fleet.converge()
+    return here
+
+
+def total(node: ThreadNode, here: str) -> int:
+    return int(node.done("GET", f"{here}/numbers")["total"])
+
+
+def advance(fleet: ThreadFleet) -> None:
+    for node in fleet.nodes:
+        node.advance(1)
+
+
+def test_a_like_is_given_at_one_node_and_taken_back_at_another(fleet: ThreadFleet, here: str) -> None:
+    a, b = fleet.nodes
+    for giver, taker in ((a, b), (b, a), (a, a), (b, a)):
+        giver.done("PUT", f"{here}/likes/{USER}")
+        fleet.converge()
+        assert [total(node, here) for node in fleet.nodes] == [1, 1]
+        advance(fleet)
+        taker.done("DELETE", f"{here}/likes/{USER}")
+        fleet.converge()
+        assert [total(node, here) for node in fleet.nodes] == [0, 0]
+        advance(fleet)
+
+
+def test_a_like_that_was_given_at_two_nodes_at_once_counts_once(
+    fleet: ThreadFleet, proxy: CuttingProxy, here: str
+) -> None:
+    a, b = fleet.nodes
+    proxy.cut()
+    a.done("PUT", f"{here}/likes/{USER}")
+    b.done("PUT", f"{here}/likes/{USER}")
+    b.done("PUT", f"{here}/likes/{OTHER_USER}")
+    proxy.restore()
+    fleet.converge()
+    assert [total(node, here) for node in fleet.nodes] == [2, 2]
+    advance(fleet)
+    a.done("DELETE", f"{here}/likes/{USER}")
+    fleet.converge()
+    assert [total(node, here) for node in fleet.nodes] == [1, 1]
+
+
+def test_a_like_is_taken_back_at_a_node_that_has_not_heard_of_it(
+    fleet: ThreadFleet, proxy: CuttingProxy, here: str
+) -> None:
+    a, b = fleet.nodes
+    proxy.cut()
+    a.done("PUT", f"{here}/likes/{USER}")
+    advance(fleet)
+    b.done("DELETE", f"{here}/likes/{USER}")
+    proxy.restore()
+    fleet.converge()
+    assert [total(node, here) for node in fleet.nodes] == [0, 0]
+    advance(fleet)
+    b.done("PUT", f"{here}/likes/{USER}")
+    fleet.converge()
+    assert [total(node, here) for node in fleet.nodes] == [1, 1]
+
+
+def test_of_two_claims_at_the_same_moment_the_earlier_listing_keeps_the_values(
+    fleet: ThreadFleet, proxy: CuttingProxy
+) -> None:
+    a, b = fleet.nodes
+    proxy.cut()
+    first = a.done("POST", "/manage/themes", THEME)["id"]
+    advance(fleet)
+    second = b.done("POST", "/manage/themes", {**THEME, "name": "Dusk"})["id"]
+    proxy.restore()
+    fleet.converge()
+    for node in fleet.nodes:
+        assert node.done("GET", f"/manage/themes/{second}")["name"] == "Dusk", "both stay"
+        kept = node.operate("PUT", f"/manage/themes/{second}", {**THEME, "name": "Twilight"})
+        assert kept.status_code == 400, "the later one needs another pair"
+        assert node.operate("POST", "/manage/themes", THEME).status_code == 400
+    b.done("PUT", f"/manage/themes/{first}", {**THEME, "name": "Sundown"})
+    a.done("PUT", f"/manage/themes/{second}", {**THEME, "primary": "#000000"})
+    fleet.converge()
+    assert b.done("GET", f"/manage/themes/{second}")["primary"] == "#000000"
