@@ -21,6 +21,8 @@ from core.failures import Unavailable
 from core.rows import Policy
 from core.state import State
 from core.user_rows import UserProfile, user_ref
+from kinds.kind import Kind
+from kinds.registry import KINDS
 from languages.language_names import OWN_NAMES, Language, accepted, language_of, named
 from languages.refusals import Refusal
 from languages.texts import Text
@@ -239,12 +241,14 @@ def people_audience(
     acts: VisitorLimit,
     addresses: Addresses,
     brand: Brand,
+    kinds: Sequence[Kind] = KINDS,
 ) -> Audience[Person]:
     """Return the audience.
 
     Args:
         known: returns the person with the session of a value.
         acts: the limit of all changes by a person.
+        kinds: the kinds of listings that pages offer.
     """
     public_url, authorize_url, cdn_url, _ = addresses
     return Audience(
@@ -273,6 +277,7 @@ def people_audience(
             "public_url": public_url,
             "site_languages": tuple((language, OWN_NAMES[language]) for language in brand.languages),
             "field_labels": FIELD_LABELS,
+            "offered": tuple(kinds),
         },
     )
 

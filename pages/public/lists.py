@@ -23,7 +23,7 @@ from forms.fields import Form
 from forms.reading import read_query
 from grammars.tags import tag_of
 from kinds.kind import Kind
-from kinds.registry import KINDS, kind_of
+from kinds.registry import kind_of
 from kinds.text_language import TEXT_LANGUAGES
 from languages.refusals import Invalid
 from languages.said import Fault
@@ -180,7 +180,7 @@ async def show(page: PageCall) -> Shown[PublicList]:
                 for each in sorts_of(wanted.kind)
             ],
             "next": wanted.address(after=shown.next) if shown.next is not None else None,
-            "others": [Wanted(kind, q=wanted.q) for kind in KINDS if kind is not wanted.kind],
+            "others": [Wanted(kind, q=wanted.q) for kind in page.call.tools.kinds if kind is not wanted.kind],
             "is_more": bool(wanted.q) and shown.total >= COUNTED,
             "own_names": TEXT_LANGUAGES,
             "canonical": first.address(),

@@ -9,7 +9,6 @@ from itertools import islice
 from xml.sax.saxutils import escape
 
 from handlers.reply import Reply
-from kinds.registry import KINDS
 from languages.refusals import Refusal
 from pages.page import AnyPage, Page, PageCall
 from pages.public.lists import Wanted, path_of
@@ -31,7 +30,7 @@ def show_index(page: PageCall) -> Reply:
     """Return the addresses of the parts."""
     url = page.site.addresses.public_url
     paths = ["/sitemap/pages.xml"]
-    for kind in KINDS:
+    for kind in page.call.tools.kinds:
         listed = len(page.site.public.catalogue.refs_of(IndexKey(kind.prefix)))
         paths += [f"/sitemap/{kind}/{number}.xml" for number in range(1, -(-listed // PART) + 1)]
     entries = "".join(f"<sitemap><loc>{escape(url + path)}</loc></sitemap>\n" for path in paths)
@@ -42,7 +41,7 @@ def show_index(page: PageCall) -> Reply:
 def show_pages(page: PageCall) -> Reply:
     """Return the addresses of the first page, of the lists, and of the lists by category."""
     paths = ["/"]
-    for kind in KINDS:
+    for kind in page.call.tools.kinds:
         paths.append(f"/{kind}")
         keys = [IndexKey(kind.prefix, category=each) for each in kind.categories]
         listed = [key.category for key in keys if page.site.public.catalogue.refs_of(key)]

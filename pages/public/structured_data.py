@@ -5,7 +5,7 @@ from typing import Any
 
 from core.rows import Listing
 from kinds.kind import PlatformObject
-from kinds.registry import KINDS, kind_of
+from kinds.registry import kind_of
 from pages.page import PageCall
 from pages.public.lists import icon_of, path_of
 
@@ -17,10 +17,13 @@ _CONTEXT = {"@context": "https://schema.org"}
 
 def site_things(page: PageCall) -> list[Thing]:
     """Return the site with its search."""
-    url = page.site.addresses.public_url
+    url, first = page.site.addresses.public_url, page.call.tools.kinds[0]
     search = {
         "@type": "SearchAction",
-        "target": {"@type": "EntryPoint", "urlTemplate": f"{url}/{KINDS[0]}?q={{search_term_string}}"},
+        "target": {
+            "@type": "EntryPoint",
+            "urlTemplate": f"{url}/{first}?q={{search_term_string}}",
+        },
         "query-input": "required name=search_term_string",
     }
     site = {"@type": "WebSite", "name": page.site.brand.name, "url": f"{url}/"}
