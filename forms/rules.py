@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any, Literal, get_args
 
 from grammars.colours import COLOUR
-from grammars.handles import HANDLE, is_reserved
+from grammars.handles import HANDLE, NOT_A_HANDLE, is_reserved
 from grammars.http_urls import HTTP_URL, UrlRefused, read_url
 from grammars.invite_codes import INVITE
 from grammars.patterns import (
@@ -222,7 +222,10 @@ IS_INVITE = matching(INVITE, Fault("not_an_invite"))
 NOT_A_COLOUR = Fault("not_a_colour")
 IS_COLOUR = matching(COLOUR, NOT_A_COLOUR)
 IS_HANDLE = matching(HANDLE, Fault("not_a_handle"))
-NOT_RESERVED = Rule(lambda handle: Fault("name_reserved") if is_reserved(handle) else None)
+NOT_RESERVED = Rule(
+    lambda handle: Fault("name_reserved") if is_reserved(handle) else None,
+    {"not": {"pattern": NOT_A_HANDLE}},
+)
 ON_ITS_HOST = Rule(pretends)
 IS_HEADER_VALUE = matching(HEADER_VALUE, Fault("not_header_value"))
 IS_URL = Rule(_url, {"pattern": HTTP_URL})

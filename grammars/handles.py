@@ -10,12 +10,10 @@ and looks like no word of an address of ours and no title of our staff.
 import re
 from itertools import groupby
 
-from grammars.patterns import is_snowflake
-
 SHORTEST, LONGEST = 3, 32
 HANDLE = r"^(?=.*[A-Za-z0-9])[A-Za-z0-9_.]{3,32}$"
 ADDRESS_WORDS = (
-    *("bots", "servers", "templates", "emojis", "sounds", "themes", "profiles", "users", "files"),
+    *("users", "files"),
     *("new", "random", "ranking", "suggestions", "colours", "likes", "votes", "search", "index"),
     *(
         "me",
@@ -73,9 +71,10 @@ def skeleton(text: str) -> str:
 
 RESERVED_WORDS = (*ADDRESS_WORDS, *STAFF_WORDS)
 _RESERVED = frozenset(map(skeleton, RESERVED_WORDS))
-_JSON = re.compile(r"\.json$", re.IGNORECASE)
+NOT_A_HANDLE = r"^[0-9]{17,20}$|\.[Jj][Ss][Oo][Nn]$"
+"""An id of the chat platform, or the end of the JSON of a page."""
 
 
 def is_reserved(handle: str) -> bool:
     """Return true for a handle that would stand for something else in an address, or for our staff."""
-    return skeleton(handle) in _RESERVED or is_snowflake(handle) or _JSON.search(handle) is not None
+    return skeleton(handle) in _RESERVED or re.search(NOT_A_HANDLE, handle) is not None
