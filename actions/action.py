@@ -42,7 +42,7 @@ from languages.said import Code, Fault
 from listings.rules import listing_of
 from people.permissions import Right
 
-RefusedFor = Code | Literal["invalid_id", "invalid_act", "invalid_query", "owner_quarantined"]
+RefusedFor = Code | Literal["invalid_id", "invalid_act", "invalid_query", "invalid_file", "owner_quarantined"]
 """A code, or the name of one more example of a code: `invalid_fields` of a path or a query, and `quarantined`
 for another act."""
 F = TypeVar("F")
@@ -60,6 +60,7 @@ class Call:
         ids: the ids of the path, in its order. For an action on a listing, the first is the listing's.
         still_allowed: raises a refusal if the caller has lost the access since the call began, which the
             operator never does.
+        content: the file in the body, for an action that takes one.
     """
 
     tools: Tools
@@ -68,6 +69,7 @@ class Call:
     kind: Kind | None = None
     ids: tuple[str, ...] = ()
     still_allowed: Callable[[], None] = lambda: None
+    content: bytes = b""
 
     @property
     def state(self) -> State:
@@ -209,6 +211,7 @@ class Action(Generic[F, V]):
         refuses: the codes of the refusals that the function may raise. `Operation.refusals` adds those that
             follow from the path and the commit.
         status: the status of a success.
+        takes_file: true if the body is a file (`Call.content`). The form is the query then.
     """
 
     name: str
@@ -222,7 +225,13 @@ class Action(Generic[F, V]):
     outcome: str | Mapping[str, str]
     refuses: tuple[RefusedFor, ...] = ()
     status: int = 200
+    takes_file: bool = False
     command: Command
+
+    @property
+    def is_query(self) -> bool:
+        """True if the form is the query."""
+        return self.method == "GET" or self.takes_file
 
     @property
     def method(self) -> str:

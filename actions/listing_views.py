@@ -5,7 +5,7 @@ line here.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 from msgspec import UNSET, UnsetType, convert
 from msgspec.structs import asdict
@@ -123,7 +123,7 @@ class ChangeView(View):
 
 
 class ServerCheckView(View, rename={"at_ms": "at"}):
-    """A condition that a server must meet to be listed."""
+    """A condition that a listing must meet."""
 
     name: Annotated[CheckName, example("members")]
     outcome: Annotated[CheckOutcome, example("pass")]
@@ -142,28 +142,28 @@ class ServerCheckView(View, rename={"at_ms": "at"}):
 class EligibilityView(
     View, rename={"at_ms": "checked_at", "failing_ms": "failing_since", "hidden_ms": "hidden_since"}
 ):
-    """The result of the last check of the conditions that a server must meet."""
+    """The result of the last check of the conditions that a listing must meet."""
 
     outcome: Annotated[CheckOutcome, example("pass")]
     at_ms: Moment
     checks: tuple[ServerCheckView, ...]
     failing_ms: Annotated[
         Moment | None,
-        described("The time when an approved server began to fail a condition; null if it fails none.", None),
+        described(
+            "The time when an approved listing began to fail a condition; null if it fails none.", None
+        ),
     ]
     hidden_ms: Annotated[
         Moment | None,
         described(
-            "The time when the server was hidden, so that nobody can see it or vote for it; null if it is "
+            "The time when the listing was hidden, so that nobody can see it or vote for it; null if it is "
             "not hidden.",
             None,
         ),
     ]
 
 
-_Eligibility = Annotated[
-    EligibilityView | None, described("The last check; null if the server was never checked.")
-]
+_Eligibility = Annotated[EligibilityView | None, described("The last check; null if it was never checked.")]
 
 
 class InviteCheckView(
@@ -193,6 +193,31 @@ class InviteCheckView(
 _InviteCheck = Annotated[
     InviteCheckView | None, described("The last answer about its invite; null if there was none.")
 ]
+
+
+class TemplateCheckView(
+    View,
+    rename={
+        "at_ms": "checked_at",
+        "uses": "use_count",
+        "channels": "channel_count",
+        "roles": "role_count",
+    },
+):
+    """The last answer of the chat platform about a template."""
+
+    at_ms: Moment
+    problem: Annotated[
+        Literal["gone"] | None, described("`gone` if it does not exist any more. Null if it does.", None)
+    ]
+    uses: Annotated[
+        Count | None, described("The servers that were made of it; null if it is not known.", 3_912)
+    ]
+    channels: Annotated[Count, described("The channels of such a server.", 14)]
+    roles: Annotated[Count, described("Its roles, without that of everyone.", 6)]
+
+
+_TemplateCheck = Annotated[TemplateCheckView | None, described("The last answer; null if there was none.")]
 
 
 class StatsProblemView(View):
@@ -391,6 +416,11 @@ _PARTS = (
         "invites",
         view_of("Invited", "", invite_check=_InviteCheck),
         lambda row: {"invite_check": convert(row.invite_check, InviteCheckView | None, from_attributes=True)},
+    ),
+    _Part(
+        "tree",
+        view_of("Copied", "", template=_TemplateCheck),
+        lambda row: {"template": convert(row.template, TemplateCheckView | None, from_attributes=True)},
     ),
 )
 VIEWS: Mapping[str, KindViews] = {kind.plural: _views_of(kind) for kind in KINDS}

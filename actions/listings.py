@@ -3,7 +3,7 @@
 Decisions about listings are in the file of the review.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, NamedTuple, get_args
 
 from msgspec.structs import asdict
@@ -24,16 +24,17 @@ from actions.listing_views import (
     stats_problem_views,
 )
 from actions.query_forms import LISTINGS_QUERIES, ListingsQuery
+from actions.uploads import E, with_files
 from actions.views import Success
 from core.actors import user_of
 from core.events import Event, ListingSaved
-from core.rows import InviteCheck, Review, ServerCheck
+from core.rows import InviteCheck, Listing, Review, ServerCheck, TemplateCheck
 from grammars.tags import tag_of
 from kinds.kind import ListingEdit, ListingSubmission
 from kinds.registry import KINDS
 from languages.refusals import Invalid
 from languages.said import Fault
-from listings import eligibility, rules
+from listings import eligibility, rules, template_checks
 from listings.forms import ActualServerCount, Limits, WebhookSettings
 from listings.invites import checked_at_save, fault_of
 from listings.owners import invited_at_submission
@@ -64,13 +65,13 @@ Edit = Annotated[ListingEdit, {kind.plural: kind.edit for kind in KINDS}]
 async def submit(call: Call, form: Submission) -> ListingAnswer:
     """Submit a listing, and invite the co-owners that it names."""
     kind, ref = call.listing_kind, call.listing_kind.new_ref(form, call.tools.random)
-    _refuse_denied_tags(call, form)
-    call, invite = await _invite_asked(call, ref, form)
-    call = await _taken_known(call)
-    call.tools.unique.refuse_taken(ref, form)
+    call, form, invite = await _prepared(call, ref, form)
+    call, template = await _template_asked(call, ref)
     by, now_ms = call.by, call.now_ms
     events = rules.submit(call.state, ref, form, now_ms, by=by)
     events += _invite_known(ref, invite, call)
+    if kind.known_as == "template" and call.tools.templates is not None:
+        events += template_checks.checked_at_submission(ref, form.owner_id, *template, now_ms, by=by)
     if kind.co_owners is not None:
         events += invited_at_submission(ref, form.extra_owners, call.tools.new_id, now_ms, by=by)
     return await commit_listing(call, ref, events)
@@ -81,10 +82,7 @@ async def submit_checked(call: Call, checked: CheckedSubmission) -> Success:
     comes with `rechecked()`."""
     form, tools = checked.form, call.tools
     ref = call.listing_kind.new_ref(form, tools.random)
-    _refuse_denied_tags(call, form)
-    call, invite = await _invite_asked(call, ref, form)
-    call = await _taken_known(call)
-    call.tools.unique.refuse_taken(ref, form)
+    call, form, invite = await _prepared(call, ref, form)
     by, now_ms = call.by, call.now_ms
     events = rules.submit(call.state, ref, form, now_ms, by=by)
     events += _invite_known(ref, invite, call)
@@ -120,12 +118,15 @@ def show(call: Call, _: None) -> ShownListing:
 
 async def edit(call: Call, form: Edit) -> ListingAnswer:
     """Edit a listing, unless its owner or the person who edits it may not submit listings."""
+    return await edit_guarded(call, form, lambda _: None)
+
+
+async def edit_guarded(call: Call, form: ListingEdit, guard: Callable[[Listing], None]) -> ListingAnswer:
+    """Edit a listing, unless `guard` raises for it as it is once nothing takes time any more."""
     ref = call.ref
-    _refuse_denied_tags(call, form)
-    call, invite = await _invite_asked(call, ref, form)
-    call = await _taken_known(call)
-    call.tools.unique.refuse_taken(ref, form)
+    call, form, invite = await _prepared(call, ref, form)
     state, now_ms, by = call.state, call.now_ms, call.by
+    guard(listing_of(state, ref))
     owner = listing_of(state, ref).owner_id
     events = rules.edit(state, ref, form, now_ms, by=by, shown=call.tools.edits)
     if any(isinstance(event, ListingSaved) for event in events):
@@ -141,6 +142,19 @@ async def _taken_known(call: Call) -> Call:
         return call
     await call.tools.in_slices(call.tools.unique.survey())
     return call.rechecked()
+
+
+async def _prepared(call: Call, ref: str, form: E) -> tuple[Call, E, InviteCheck | None]:
+    """Return the call to go on with, the form with its files, and the platform's answer about its invite.
+
+    Raises Invalid.
+    """
+    _refuse_denied_tags(call, form)
+    call, form = await with_files(call, form)
+    call, invite = await _invite_asked(call, ref, form)
+    call = await _taken_known(call)
+    call.tools.unique.refuse_taken(ref, form)
+    return call, form, invite
 
 
 def _refuse_denied_tags(call: Call, form: ListingEdit) -> None:
@@ -171,6 +185,21 @@ async def _invite_asked(call: Call, ref: str, form: ListingEdit) -> tuple[Call, 
     if found is not None and found.problem is not None:
         raise Invalid({name: fault_of(found.problem)})
     return call.rechecked(), found
+
+
+async def _template_asked(call: Call, ref: str) -> tuple[Call, tuple[TemplateCheck | None, str | None]]:
+    """Ask the chat platform about a template that is to be listed.
+
+    Returns the call to go on with, the answer and the user who made the template; None for what the platform
+    does not say. Raises Invalid for a template that does not exist.
+    """
+    asked = call.tools.templates
+    if call.listing_kind.known_as != "template" or asked is None or ref in call.state.listings:
+        return call, (None, None)
+    found = await asked.ask(ref.partition("/")[2])
+    if found is not None and found[0].problem is not None:
+        raise Invalid({"id": Fault("template_gone")})
+    return call.rechecked(), found or (None, None)
 
 
 def _invite_known(ref: str, found: InviteCheck | None, call: Call) -> list[Event]:

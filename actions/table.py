@@ -8,6 +8,7 @@ from actions.listings import LISTING_ACTIONS, NUMBER_ACTIONS
 from actions.owners import OWNER_ACTIONS
 from actions.reports import REPORT_ACTIONS
 from actions.review import DECISION_ACTIONS, REVIEW_ACTIONS
+from actions.uploads import FILE_ACTIONS
 from actions.users import USER_ACTIONS
 from actions.votes import VOTE_ACTIONS
 from actions.webhooks import WEBHOOK_ACTIONS
@@ -16,6 +17,7 @@ GROUPS: tuple[tuple[str, tuple[AnyAction, ...]], ...] = (
     ("Listings", (*LISTING_ACTIONS, *DECISION_ACTIONS)),
     ("Listings", NUMBER_ACTIONS),
     ("Listings", OWNER_ACTIONS),
+    ("Listings", FILE_ACTIONS),
     ("Review", (*REVIEW_ACTIONS, *REPORT_ACTIONS)),
     ("Keys", KEY_ACTIONS),
     ("Webhooks", (*WEBHOOK_ACTIONS, *DELIVERY_ACTIONS)),

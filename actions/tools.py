@@ -9,8 +9,9 @@ from msgspec import UNSET, UnsetType
 
 from core.clock import Clock
 from core.ledger import Ledger
-from core.rows import InviteCheck
+from core.rows import InviteCheck, TemplateCheck
 from core.webhook_events import NewDeliveries
+from forms.file_fields import Decoded, FileRef, Files
 from kinds.kind import Kind
 from kinds.registry import kind_of
 from listings.keys import KeyDigester
@@ -32,6 +33,29 @@ class InviteQuestions(Protocol):
 
     def ask_soon(self, ref: str) -> None:
         """Ask about the invite of a listing again, before the day of its last answer is over."""
+
+
+class KeptFiles(Protocol):
+    """The store of files."""
+
+    async def put(self, content: bytes, facts: FileRef, user_id: str) -> FileRef:
+        """Keep a file that a user has uploaded. Raises Invalid if the user has too many, and Unavailable."""
+
+    async def ref(self, digest: str) -> FileRef | None:
+        """Return the facts of a file that is kept."""
+
+    async def get(self, digest: str) -> bytes | None:
+        """Return the bytes of a file that is kept."""
+
+
+class TemplateQuestions(Protocol):
+    """The questions about templates of servers to the chat platform."""
+
+    async def ask(self, code: str) -> tuple[TemplateCheck, str | None] | None:
+        """Return the answer, and the user who made the template; None while the platform gives none."""
+
+    async def look(self, code: str) -> tuple[TemplateCheck, str | None]:
+        """Return the same. Raises PlatformAway while the platform gives no answer."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +107,15 @@ class Tools:
     """Does long work slice by slice, with other requests between them."""
     vote_pseudonym: Callable[[str, str], str] = field(kw_only=True)
     """Returns the pseudonym of a listing and a user, as core/fleet_table.py keeps it."""
+    files: KeptFiles = field(kw_only=True)
+    decode: Callable[[bytes, Files], Awaitable[Decoded]] = field(kw_only=True)
+    """Reads a file by the rules of its field. Raises Invalid for a file that breaks one, and Refusal
+    (`file_not_read`) if the reader fails."""
+    upload_bytes: int = 8 << 20
+    """The size of the largest body with files."""
     invites: InviteQuestions | None = None
+    """None for a gateway that does not ask the chat platform."""
+    templates: TemplateQuestions | None = None
     """None for a gateway that does not ask the chat platform."""
 
     def new_deliveries(self) -> NewDeliveries:

@@ -149,7 +149,7 @@ MOST_CHANNELS = 1_000
 _HASH = re.compile(r"(?:a_)?[0-9a-f]{32}")
 _LOCALE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})?")
 _EMAIL = re.compile(r"[^\s@]{1,64}@[^\s@]{1,255}")
-_ADMINISTRATOR, _MANAGE_GUILD, _VIEW_CHANNEL = 1 << 3, 1 << 5, 1 << 10
+_ADMINISTRATOR, _MANAGE_GUILD, VIEW_CHANNEL = 1 << 3, 1 << 5, 1 << 10
 _TWO_FACTOR: Mapping[int, Answer] = {0: "no", 1: "yes"}  # mfa_level
 # Default, explicit, safe, age-restricted.
 _NSFW_LEVELS: Mapping[int, Answer] = {0: "no", 1: "yes", 2: "no", 3: "yes"}
@@ -160,13 +160,13 @@ _HAS_COMMANDS = 1 << 23  # APPLICATION_COMMAND_BADGE
 def read_user(answer: object) -> PlatformUser | None:
     """Read `GET /users/@me`. None if it does not say who the user is."""
     fields = fields_of(answer)
-    user_id, username = _snowflake(fields, "id"), _text(fields, "username")
+    user_id, username = snowflake_of(fields, "id"), text_of(fields, "username")
     if user_id is None or not username:
         return None
     return PlatformUser(
         user_id,
         username,
-        display_name=_text(fields, "global_name"),
+        display_name=text_of(fields, "global_name"),
         avatar=_matching(fields, "avatar", _HASH),
         locale=_matching(fields, "locale", _LOCALE),
         email=_matching(fields, "email", _EMAIL) if fields.get("verified") is True else None,
@@ -183,11 +183,11 @@ def read_servers(answer: object) -> tuple[PlatformServer, ...] | None:
 
 def _read_server(answer: object) -> PlatformServer | None:
     fields = fields_of(answer)
-    server_id, name = _snowflake(fields, "id"), _text(fields, "name")
+    server_id, name = snowflake_of(fields, "id"), text_of(fields, "name")
     if server_id is None or not name:
         return None
     is_owned = fields.get("owner") is True
-    permissions = _bits(fields, "permissions") or 0
+    permissions = bits_of(fields, "permissions") or 0
     return PlatformServer(
         server_id,
         name,
@@ -195,7 +195,7 @@ def _read_server(answer: object) -> PlatformServer | None:
         is_owned=is_owned,
         may_manage=is_owned or bool(permissions & (_ADMINISTRATOR | _MANAGE_GUILD)),
         has_community=_contains(fields, "features", "COMMUNITY"),
-        members=_count(fields, "approximate_member_count"),
+        members=count_of(fields, "approximate_member_count"),
         has_icon=_has_icon(fields),
     )
 
@@ -203,19 +203,19 @@ def _read_server(answer: object) -> PlatformServer | None:
 def read_inner_server(answer: object, asked: str) -> InnerServer | None:
     """Read `GET /guilds/{id}`. None if it is not about the id that was asked for."""
     fields = fields_of(answer)
-    name = _text(fields, "name")
-    if _snowflake(fields, "id") != asked or not name:
+    name = text_of(fields, "name")
+    if snowflake_of(fields, "id") != asked or not name:
         return None
     return InnerServer(
         asked,
         name,
         icon=_matching(fields, "icon", _HASH),
-        owner_id=_snowflake(fields, "owner_id"),
+        owner_id=snowflake_of(fields, "owner_id"),
         has_icon=_has_icon(fields),
         has_community=_contains(fields, "features", "COMMUNITY"),
         needs_two_factor=_one_of(fields, "mfa_level", _TWO_FACTOR),
         is_nsfw=_one_of(fields, "nsfw_level", _NSFW_LEVELS),
-        members=_count(fields, "approximate_member_count"),
+        members=count_of(fields, "approximate_member_count"),
         everyone=_everyone(fields, asked),
     )
 
@@ -228,11 +228,11 @@ def read_server_channels(answer: object, server: InnerServer) -> tuple[ServerCha
 
 
 def _read_server_channel(fields: Mapping[str, Any], server: InnerServer) -> ServerChannel:
-    said, kind = fields.get("nsfw"), _count(fields, "type")
+    said, kind = fields.get("nsfw"), count_of(fields, "type")
     is_nsfw: Answer = "yes" if said is True else "no" if said is False else "unknown"
     if "nsfw" not in fields and kind in _WITHOUT_TALK:
         is_nsfw = "no"
-    name = _text(fields, "name") or "?"
+    name = text_of(fields, "name") or "?"
     # Most channels are none of these, and their permissions would take most of the time.
     return ServerChannel(name, is_nsfw, _is_open(fields, server) if is_nsfw != "no" else "unknown")
 
@@ -248,28 +248,30 @@ def _is_open(fields: Mapping[str, Any], server: InnerServer) -> Answer:
         return "unknown"
     allowed = denied = 0
     for each in map(fields_of, overwrites):
-        whose = _snowflake(each, "id")
+        whose = snowflake_of(each, "id")
         if whose is None:
             return "unknown"
         if whose == server.id:
-            allow, deny = _bits(each, "allow"), _bits(each, "deny")
+            allow, deny = bits_of(each, "allow"), bits_of(each, "deny")
             if allow is None or deny is None:
                 return "unknown"
             allowed, denied = allowed | allow, denied | deny
-    if allowed & _VIEW_CHANNEL:
+    if allowed & VIEW_CHANNEL:
         return "yes"
     if server.everyone is None:
         return "unknown"
     if server.everyone & _ADMINISTRATOR:
         return "yes"
-    return "yes" if server.everyone & ~denied & _VIEW_CHANNEL else "no"
+    return "yes" if server.everyone & ~denied & VIEW_CHANNEL else "no"
 
 
 def _everyone(fields: Mapping[str, Any], server_id: str) -> int | None:
     """Return the permissions of the role that everyone has: its id is that of the server."""
     roles = fields.get("roles")
     found = map(fields_of, roles) if isinstance(roles, list) else ()
-    return next((_bits(role, "permissions") for role in found if _snowflake(role, "id") == server_id), None)
+    return next(
+        (bits_of(role, "permissions") for role in found if snowflake_of(role, "id") == server_id), None
+    )
 
 
 def _has_icon(fields: Mapping[str, Any]) -> Answer:
@@ -285,34 +287,34 @@ def read_invite(answer: object) -> PlatformInvite | None:
         return None
     ends = fields.get("expires_at", 0)
     return PlatformInvite(
-        _snowflake(fields_of(fields.get("guild")), "id"),
+        snowflake_of(fields_of(fields.get("guild")), "id"),
         "no" if ends is None else "yes" if isinstance(ends, str) else "unknown",
-        members=_count(fields, "approximate_member_count"),
-        online=_count(fields, "approximate_presence_count"),
+        members=count_of(fields, "approximate_member_count"),
+        online=count_of(fields, "approximate_presence_count"),
     )
 
 
 def read_channel(answer: object) -> str | None:
     """Read the id of a channel, `POST /users/@me/channels`."""
-    return _snowflake(fields_of(answer), "id")
+    return snowflake_of(fields_of(answer), "id")
 
 
 def read_code(answer: object) -> int:
     """Read the platform's number for an error; 0 if it says none."""
-    return _count(fields_of(answer), "code") or 0
+    return count_of(fields_of(answer), "code") or 0
 
 
 def read_application(answer: object, asked: str) -> PlatformApplication | None:
     """Read `GET /applications/{id}/rpc`. None if it is not about the id that was asked for."""
     fields = fields_of(answer)
-    name = _text(fields, "name")
-    if _snowflake(fields, "id") != asked or not name:
+    name = text_of(fields, "name")
+    if snowflake_of(fields, "id") != asked or not name:
         return None
     return PlatformApplication(
         asked,
         name,
         icon=_matching(fields, "icon", _HASH),
-        description=_text(fields, "description") or "",
+        description=text_of(fields, "description") or "",
         is_inviteable=_inviteable(fields),
         has_commands=_commands(fields),
     )
@@ -322,11 +324,11 @@ def read_reach(answer: object, asked: str) -> ApplicationReach | None:
     """Read `GET /application-directory-static/applications/{id}`, or `GET /applications/@me`. None if it is
     not about the id that was asked for."""
     fields = fields_of(answer)
-    if _snowflake(fields, "id") != asked:
+    if snowflake_of(fields, "id") != asked:
         return None
-    listed = _count(fields_of(fields.get("directory_entry")), "guild_count")
+    listed = count_of(fields_of(fields.get("directory_entry")), "guild_count")
     return ApplicationReach(
-        asked, listed if listed is not None else _count(fields, "approximate_guild_count")
+        asked, listed if listed is not None else count_of(fields, "approximate_guild_count")
     )
 
 
@@ -340,8 +342,8 @@ def _inviteable(fields: Mapping[str, Any]) -> Answer:
 
 def _commands(fields: Mapping[str, Any]) -> Answer:
     """The newer field is text, because it has bits that no JSON integer holds."""
-    flags = _bits(fields, "flags_new")
-    flags = _bits(fields, "flags") if flags is None else flags
+    flags = bits_of(fields, "flags_new")
+    flags = bits_of(fields, "flags") if flags is None else flags
     if flags is None:
         return "unknown"
     return "yes" if flags & _HAS_COMMANDS else "no"
@@ -401,12 +403,12 @@ def fields_of(answer: object) -> Mapping[str, Any]:
     return answer if isinstance(answer, dict) else {}
 
 
-def _snowflake(fields: Mapping[str, Any], name: str) -> str | None:
+def snowflake_of(fields: Mapping[str, Any], name: str) -> str | None:
     value = fields.get(name)
     return value if isinstance(value, str) and is_snowflake(value) else None
 
 
-def _text(fields: Mapping[str, Any], name: str) -> str | None:
+def text_of(fields: Mapping[str, Any], name: str) -> str | None:
     """Return a text as one readable line, cut if it is long; None for an empty one."""
     value = fields.get(name)
     if not isinstance(value, str):
@@ -420,13 +422,13 @@ def _matching(fields: Mapping[str, Any], name: str, form: re.Pattern[str]) -> st
     return value if isinstance(value, str) and form.fullmatch(value) else None
 
 
-def _count(fields: Mapping[str, Any], name: str) -> int | None:
+def count_of(fields: Mapping[str, Any], name: str) -> int | None:
     value = fields.get(name)
     is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < MOST_MEMBERS
     return value if is_count else None
 
 
-def _bits(fields: Mapping[str, Any], name: str) -> int | None:
+def bits_of(fields: Mapping[str, Any], name: str) -> int | None:
     """Return a set of bits, which is an integer or its decimal digits."""
     value = fields.get(name)
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= len(str(1 << 128)):
@@ -435,7 +437,7 @@ def _bits(fields: Mapping[str, Any], name: str) -> int | None:
 
 
 def _one_of(fields: Mapping[str, Any], name: str, meanings: Mapping[int, Answer]) -> Answer:
-    number = _count(fields, name)
+    number = count_of(fields, name)
     return meanings.get(number, "unknown") if number is not None else "unknown"
 
 

@@ -45,6 +45,7 @@ from chatplatform.answers import (
     read_user,
 )
 from chatplatform.authorization import SignInFailed, read_token
+from chatplatform.template_answers import PlatformTemplate, read_template
 from core.clock import NS_PER_SECOND, Clock
 from core.newest import Newest
 from core.version import VERSION
@@ -102,9 +103,13 @@ class PlatformLimits:
 
 READ_BYTES = 256 * 1024
 """The longest answer that is read."""
-MORE_BYTES: Mapping[str, int] = {"server": 1024 * 1024, "server channels": 1024 * 1024}
-"""The routes with longer answers: a server with all its roles, or its channels. They are no longer, because
-the loop decodes an answer in one piece."""
+MORE_BYTES: Mapping[str, int] = {
+    "server": 1024 * 1024,
+    "server channels": 1024 * 1024,
+    "template": 1024 * 1024,
+}
+"""The routes with longer answers: a server with all its roles, its channels, or both. They are no
+longer, because the loop decodes an answer in one piece."""
 MOST_CACHED = 10_000
 AT_ONCE = 8
 """Questions of one route that are under way."""
@@ -112,6 +117,8 @@ UNKNOWN_APPLICATION = 10_002
 """The platform's code for an application that does not exist."""
 UNKNOWN_INVITE = 10_006
 """The platform's code for an invite that does not exist, or has ended."""
+UNKNOWN_TEMPLATE = 10_057
+"""The platform's code for a template that does not exist."""
 UNKNOWN_SERVER, NO_ACCESS = 10_004, 50_001
 """Its codes for a server that it does not know, and for one that the bot is not in."""
 NOT_LISTED = (HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND)
@@ -292,6 +299,13 @@ class ChatPlatform:
         if answer.status == HTTPStatus.NOT_FOUND and read_code(answer.body) == UNKNOWN_INVITE:
             return None
         return _readable(read_invite(_good(answer).body))
+
+    async def template(self, code: str) -> PlatformTemplate | None:
+        """Return a template of servers; None if it does not exist. Raises PlatformAway."""
+        answer = await self._ask(PlatformQuestion("template"), f"/guilds/templates/{quote(code, safe='')}")
+        if answer.status == HTTPStatus.NOT_FOUND and read_code(answer.body) == UNKNOWN_TEMPLATE:
+            return None
+        return _readable(read_template(_good(answer).body, code))
 
     async def channel(self, user_id: str) -> str:
         """Open the channel of direct messages with a user, and return its id. Raises PlatformAway."""

@@ -21,6 +21,7 @@ from cli.backup_commands import admin_backup
 from cli.caller import LONG, CallingCommand, GatewayCaller, connection_options, pass_caller
 from cli.operations import BY_NAME, OPERATIONS, ApiCall
 from cli.parameter_types import (
+    BYTES,
     FROM_NOW_MS,
     JSON_OBJECT,
     LISTING,
@@ -46,6 +47,7 @@ GROUPS = {
     "likes": "Give and take back likes.",
     "users": "Show users, end sessions, impose quarantines, and erase users.",
     "moderators": "Appoint, dismiss and list moderators.",
+    "files": "Upload pictures and sounds of listings.",
     "debug": "Show the state of the process.",
 }
 _READS: Mapping[str, click.ParamType[Any]] = {
@@ -57,6 +59,7 @@ _READS: Mapping[str, click.ParamType[Any]] = {
     "file": TRIMMED_FILE,
 }
 """The types of the fields of a form on the command line, by `Option.reads`."""
+FILE = click.Argument(["content"], type=BYTES, metavar="FILE")
 
 
 @click.group()
@@ -101,9 +104,10 @@ def _made_of(rows: Sequence[ApiCall]) -> click.Command:
         elif operation.name in LONG:
             _show_long(caller, operation)
         else:
-            caller.show(caller.call(operation.name, given, query, **ids))
+            caller.show(caller.call(operation.name, values.get("content", given), query, **ids))
 
     params: list[click.Parameter] = [_id(row, name) for name in names[is_of_kinds:]]
+    params += [FILE] if row.takes_file else []
     if is_of_kinds:
         params.insert(0, click.Argument(["listing"], type=LISTING))
     params += [click.Option([f"--{name}"], help=_QUERY.get(name)) for name in queried]
@@ -252,11 +256,14 @@ def _call_of(row: ApiCall) -> click.Command:
     names = re.findall(r"\{(\w+)\}", row.path)
     params: list[click.Parameter] = [click.Argument([name]) for name in names]
     params += [click.Option([f"--{name}"], help="See /openapi.json.") for name in row.query]
+    if row.takes_file:
+        params.append(FILE)
     if row.has_body:
         params.append(click.Option(["--body"], type=JSON_OBJECT, default="{}", show_default=True))
 
     @pass_caller
-    def run(caller: GatewayCaller, /, body: dict[str, Any] | None = None, **values: Any) -> None:
+    def run(caller: GatewayCaller, /, body: dict[str, Any] | bytes | None = None, **values: Any) -> None:
+        body = values.get("content", body)
         query = {name: values[name] for name in row.query}
         caller.show(caller.call(row.name, body, query, **{name: values[name] for name in names}))
 

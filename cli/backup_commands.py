@@ -137,6 +137,7 @@ def _of_gateway(caller: GatewayCaller) -> Origin:
 
 def _of_folder_or_gateway(stack: ExitStack, caller: GatewayCaller) -> Origin:
     """Return the state of the folder, locked until the stack closes, or of the gateway that has locked it."""
+    from blobs.sealed_blobs import SealedBlobs
     from core.clock import SystemClock
     from snapshot.recovery import recover
     from snapshot.restore import Source, backup_pieces
@@ -150,7 +151,7 @@ def _of_folder_or_gateway(stack: ExitStack, caller: GatewayCaller) -> Origin:
     except FolderInUse:
         return _of_gateway(caller)
     recovered = recover(folder, data_folder.empty_state)
-    source = Source(recovered.state, recovered.tail.head)
+    source = Source(recovered.state, recovered.tail.head, SealedBlobs(folder).whole)
     pieces = backup_pieces(source, folder.keys, SystemClock().now_ms())
     return Origin(pieces, lambda _: source.state.digest())
 

@@ -74,7 +74,7 @@ class GatewayCaller:
     def call(
         self,
         name: str,
-        body: Mapping[str, Any] | None = None,
+        body: Mapping[str, Any] | bytes | None = None,
         query: Mapping[str, Any] | None = None,
         **ids: Any,
     ) -> dict[str, Any]:
@@ -82,7 +82,9 @@ class GatewayCaller:
         operation = BY_NAME[name]
         path = operation.path.format(**{key: quote(str(value), safe="") for key, value in ids.items()})
         asked = urlencode({key: value for key, value in (query or {}).items() if value is not None})
-        content = dict(body or {}) if operation.has_body else None
+        content: dict[str, Any] | bytes | None = body if isinstance(body, bytes) else None
+        if operation.has_body and not isinstance(body, bytes):
+            content = dict(body or {})
         seconds = LONG_SECONDS if name in LONG else TIMEOUT_SECONDS
         return self.remote.call(operation.method, f"{path}?{asked}" if asked else path, content, seconds)
 

@@ -15,11 +15,12 @@ from typing import Any
 import click
 import msgspec
 
+from blobs.sealed_blobs import SealedBlobs
 from cli.local_folder import DataFolder, json_option, keys_file_option
 from cli.outline import moment
 from cli.settings_port import on_data_folder
 from cli.terminal import bars
-from snapshot.export import TABLES, Format, export_state
+from snapshot.export import BLOB_FOLDER, TABLES, Format, export_state
 from snapshot.inspection import (
     Contents,
     Found,
@@ -179,11 +180,19 @@ def export(
         else:
             source = _recovered(data_folder)
         try:
-            manifest = export_state(*source, out, written_as, progress=bar(str(out)))
+            manifest = export_state(
+                source.state,
+                source.position,
+                out,
+                written_as,
+                progress=bar(str(out)),
+                blobs=source.blobs(),
+            )
         except OSError as error:
             raise FolderUnusable(f"nothing was exported: {what_to_do(error, out)}") from None
     rows = msgspec.structs.asdict(manifest.rows)
     told = [f"{name}.{written_as}  {rows[name]} rows" for name in TABLES]
+    told += [f"{BLOB_FOLDER}  {len(manifest.files)} files"] if manifest.files else []
     _show(manifest, [*told, f"position {source.position}, digest {manifest.digest}"], as_json=as_json)
     click.echo(READABLE, err=True)
 
@@ -194,7 +203,7 @@ def _recovered(data_folder: DataFolder) -> Source:
         "a backup of a running gateway (GET /debug/snapshot) is exported with --from"
     ) as folder:
         recovered = recover(folder, data_folder.empty_state)
-    return Source(recovered.state, recovered.tail.head)
+    return Source(recovered.state, recovered.tail.head, SealedBlobs(folder).whole)
 
 
 def _show(tree: Any, lines: Iterable[str], *, as_json: bool) -> None:

@@ -24,11 +24,12 @@ class ApiCall(NamedTuple):
     has_body: bool = False
     query: tuple[str, ...] = ()
     is_file: bool = False
+    takes_file: bool = False
 
 
 def _call(operation: Operation) -> ApiCall:
     action, form = operation.action, operation.form
-    is_query = action.method == "GET" and form is not None
+    is_query = action.is_query and form is not None
     return ApiCall(
         operation.command,
         operation.name,
@@ -36,6 +37,7 @@ def _call(operation: Operation) -> ApiCall:
         operation.path,
         operation.summary,
         has_body=form is not None and not is_query,
+        takes_file=action.takes_file,
         query=form.__struct_fields__ if form is not None and is_query else (),
     )
 

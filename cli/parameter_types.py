@@ -106,13 +106,18 @@ def _json_object(text: str) -> dict[str, Any]:
     return body
 
 
+def _bytes_of_file(text: str) -> bytes:
+    """Return the bytes of a file; - is standard input."""
+    try:
+        return sys.stdin.buffer.read() if text == "-" else Path(text).read_bytes()
+    except OSError as error:
+        raise ValueError(f"{text}: {error.strerror}") from None
+
+
 def _text_of_file(text: str) -> str:
     """Return the text of a file; - is standard input."""
     try:
-        content = sys.stdin.buffer.read() if text == "-" else Path(text).read_bytes()
-        return content.decode()
-    except OSError as error:
-        raise ValueError(f"{text}: {error.strerror}") from None
+        return _bytes_of_file(text).decode()
     except UnicodeDecodeError:
         raise ValueError(f"{text}: it is not UTF-8 text") from None
 
@@ -124,6 +129,7 @@ FROM_NOW_MS = ParameterType("duration", _from_now_ms)
 RATE_LIMIT = ParameterType("limit", _rate_limit)
 LISTING = ParameterType("listing", _listing)
 JSON_OBJECT = ParameterType("json", _json_object)
+BYTES = ParameterType("file", _bytes_of_file)
 TEXT_FILE = ParameterType("file", _text_of_file)
 TRIMMED_FILE = ParameterType("file", lambda text: _text_of_file(text).strip())
 """A file without the white space around its text, such as a token."""

@@ -84,7 +84,11 @@ class Remote:
         self._token = token
 
     def call(
-        self, method: str, path: str, body: dict[str, Any] | None = None, seconds: float = TIMEOUT_SECONDS
+        self,
+        method: str,
+        path: str,
+        body: dict[str, Any] | bytes | None = None,
+        seconds: float = TIMEOUT_SECONDS,
     ) -> dict[str, Any]:
         """Return the body of the answer. Raises Refused and NoGateway."""
         with self._answered(method, path, body, seconds) as response:
@@ -110,13 +114,13 @@ class Remote:
         self,
         method: str,
         path: str,
-        body: dict[str, Any] | None,
+        body: dict[str, Any] | bytes | None,
         seconds: float,
         idle: float = LONG_SECONDS,
     ) -> Iterator[http.client.HTTPResponse]:
         """Send a request and yield the answer's head. `idle` bounds the wait for each piece of the body."""
         connection, before = self._connection(min(seconds, TIMEOUT_SECONDS))
-        content = None if body is None else json.dumps(body).encode()
+        content = json.dumps(body).encode() if isinstance(body, dict) else body
         is_late = threading.Event()
         # The connection forgets its socket once an answer says that it is the last.
         sockets: list[socket.socket] = []

@@ -141,6 +141,7 @@ class SlotsSet(ManagementEvent, frozen=True, tag="slots_set.1"):
     proof: rows.Proof | UnsetType | None = UNSET
     eligibility: rows.Eligibility | UnsetType | None = UNSET
     invite_check: rows.InviteCheck | UnsetType | None = UNSET
+    template: rows.TemplateCheck | UnsetType | None = UNSET
 
 
 class ListingRemoved(ManagementEvent, frozen=True, tag="listing_removed.1"):

@@ -13,7 +13,7 @@ from typing import Literal, TypeVar
 
 from core.actors import Actor
 from core.audit_log import actors_of
-from core.packing import Brief, PackedRow, brief_of, unpack
+from core.packing import Brief, PackedRow, brief_of, pack, unpack
 from core.rows import KeyGrant, Listing, OwnerMessage, Report, Review, VoteFlag
 from kinds.registry import KINDS, kind_of
 
@@ -87,6 +87,11 @@ class ListingsView(Mapping[str, Listing]):
         """Return the row unpacked, for one look: a packed one stays packed. Raises KeyError."""
         content = self._packed.get(ref)
         return self._rows[ref] if content is None else unpack(content)
+
+    def content(self, ref: str) -> bytes:
+        """Return the row packed; an unpacked one stays as it is. Raises KeyError."""
+        content = self._packed.get(ref)
+        return pack(self._rows[ref]) if content is None else content
 
     def brief(self, ref: str) -> Brief:
         """Return the part of a row that a search looks at; a packed row stays packed. Raises KeyError."""

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from core.actors import Actor, user_of
+from forms.file_fields import FileRef
 from kinds.kind import CheckName
 from kinds.registry import AnyProfile
 from languages.language_names import Language
@@ -131,6 +132,7 @@ class Stamps(msgspec.Struct, frozen=True, array_like=True, gc=False):
     proof: Stamp = UNSTAMPED
     eligibility: Stamp = UNSTAMPED
     invite_check: Stamp = UNSTAMPED
+    template: Stamp = UNSTAMPED
 
 
 NO_STAMPS = Stamps()
@@ -442,6 +444,21 @@ class InviteCheck(MapRow, frozen=True):
     online: int | None = None
 
 
+class TemplateCheck(MapRow, frozen=True):
+    """The last answer of the chat platform about a template of servers. One that exists has no `problem`.
+
+    `uses` counts the servers that were made of it; None if the platform does not say. `tree` is the file with
+    its channels and roles, and `channels` and `roles` are their numbers.
+    """
+
+    at_ms: int
+    problem: Literal["gone"] | None = None
+    uses: int | None = None
+    channels: int = 0
+    roles: int = 0
+    tree: FileRef | None = None
+
+
 class Attempt(MapRow, frozen=True):
     """One request to an endpoint. Without an answer, `status` is None and `error` the class of the failure.
 
@@ -508,6 +525,7 @@ class Listing(MapRow, frozen=True):
     reports: Reports | None = None
     eligibility: Eligibility | None = None
     invite_check: InviteCheck | None = None
+    template: TemplateCheck | None = None
     webhook: Webhook | None = None
     keys: tuple[Key, ...] = ()
     revoked: tuple[Revocation, ...] = ()

@@ -164,6 +164,7 @@ SLOTS: Mapping[str, Latest | Joined] = {
     "claim": Latest("claim"),
     "eligibility": Latest("eligibility"),
     "invite_check": Latest("invite_check"),
+    "template": Latest("template"),
     "created_ms": Joined(min),
     "taken": Joined(joined_takeovers),
     "keys": Joined(joined_keys, of_owner=True),

@@ -54,5 +54,6 @@ def known(listings: Sequence[Planned]) -> Mapping[str, Any]:
                 *((server_id, server_id) for server_id in UNLISTED_SERVERS),
             )
         },
+        "templates": [],
         "shapes": {each.icon: SHAPES[each.name] for each in listings if each.name in SHAPES},
     }

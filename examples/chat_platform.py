@@ -12,6 +12,7 @@ public.
 `POST /stand-in/servers/{id}` with {"approximate_member_count": ..., "bot": true, ...} changes a server;
 `POST /stand-in/invites/{code}` with {"server": ..., "expires_at": ...} makes an invite, and with
 {"server": "gone"} ends it; of those that it begins with, `server-1` leads to the first server;
+`POST /stand-in/templates/{code}` with {"usage_count": ...} makes or changes a template; null ends it;
 `GET /stand-in/messages` shows the direct messages that its users got, and `/stand-in/messages.json` as JSON;
 `POST /stand-in/known` tells of more users, applications and servers, as the file of `--known` does;
 `POST /stand-in/receiver` takes webhooks, for owners who have no bot at hand, and `GET` shows the last ones;
@@ -27,7 +28,7 @@ from pathlib import Path
 
 from stand_in.answers import API, FAULTS, Handler
 from stand_in.direct_messages import Channels, Messages
-from stand_in.known import CLIENT_ID, Platform, name_of
+from stand_in.known import ADA, CLIENT_ID, Platform, name_of, template
 from stand_in.lookups import (
     ApplicationRpc,
     DirectoryApplication,
@@ -39,6 +40,8 @@ from stand_in.lookups import (
     Picture,
     Server,
     ServerChannels,
+    Template,
+    UseTemplate,
 )
 from stand_in.signing_in import Authorize, Token
 from tornado.httpserver import HTTPServer
@@ -131,6 +134,16 @@ class InviteChange(Handler):
         self.answer({})
 
 
+class TemplateChange(Handler):
+    def post(self, code: str) -> None:
+        told, known = json.loads(self.request.body), self.platform.templates
+        if told is None:
+            known.pop(code, None)
+        else:
+            known[code] = {**template(code, "Made here", ADA), **known.get(code, {}), **told}
+        self.answer({})
+
+
 def make_app(platform: Platform) -> Application:
     return Application(
         [
@@ -142,7 +155,9 @@ def make_app(platform: Platform) -> Application:
             (rf"{API}/channels/(\d+)/messages", Messages),
             (rf"{API}/guilds/(\d+)", Server),
             (rf"{API}/guilds/(\d+)/channels", ServerChannels),
+            (rf"{API}/guilds/templates/([^/]+)", Template),
             (rf"{API}/invites/([^/]+)", Invite),
+            (r"/use/([^/]+)", UseTemplate),
             (r"/join/([^/]+)", Join),
             (rf"{API}/applications/@me", OwnApplication),
             (rf"{API}/applications/(\d+)/rpc", ApplicationRpc),
@@ -156,6 +171,7 @@ def make_app(platform: Platform) -> Application:
             (r"/stand-in/applications/(\d+)", ApplicationChange),
             (r"/stand-in/servers/(\d+)", ServerChange),
             (r"/stand-in/invites/([^/]+)", InviteChange),
+            (r"/stand-in/templates/([^/]+)", TemplateChange),
         ],
         platform=platform,
         log_function=lambda _: None,

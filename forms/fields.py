@@ -18,6 +18,8 @@ from forms.rules import (
     IS_INVITE,
     IS_PAIR,
     IS_SNOWFLAKE,
+    IS_TEMPLATE,
+    IS_TEMPLATE_CODE,
     IS_URL,
     NOT_A_COLOUR,
     NOT_RESERVED,
@@ -34,8 +36,8 @@ from forms.rules import (
 from grammars.colours import spelled_colour
 from grammars.handles import LONGEST, SHORTEST, skeleton
 from grammars.http_urls import MAX_URL_CHARACTERS
-from grammars.invite_codes import invite_code
 from grammars.patterns import MAX_SNOWFLAKE
+from grammars.platform_codes import INVITE, TEMPLATE
 from grammars.tags import MOST_CHARACTERS, tag_of
 
 N = TypeVar("N")
@@ -63,7 +65,15 @@ Invite = Annotated[
     Size(2, MAX_URL_CHARACTERS),
     About("An invite to the server, as a URL or as a code. It is kept as a code."),
     IS_INVITE,
-    Spelled(invite_code),
+    Spelled(INVITE.of),
+]
+TemplateCode = Annotated[str, Size(10, 32), About("The code of a template of servers."), IS_TEMPLATE_CODE]
+TemplateLink = Annotated[
+    str,
+    Size(10, MAX_URL_CHARACTERS),
+    About("A template of servers, as a URL or as a code. It is kept as a code."),
+    IS_TEMPLATE,
+    Spelled(TEMPLATE.of),
 ]
 Colour = Annotated[
     str,

@@ -247,6 +247,9 @@ _READ: Mapping[Widget, Callable[[Posted, str], Any]] = {
     "invite": lambda post, name: post.text(name) or None,
     "url": lambda post, name: post.text(name) or None,
     "colour": lambda post, name: post.text(name) or None,
+    "picture": lambda post, name: post.text(name) or None,
+    "pictures": lambda post, name: post.texts(name),
+    "sound": lambda post, name: post.text(name) or None,
 }
 
 

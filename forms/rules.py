@@ -16,7 +16,6 @@ from typing import Any, Literal, get_args
 from grammars.colours import COLOUR
 from grammars.handles import HANDLE, NOT_A_HANDLE, is_reserved
 from grammars.http_urls import HTTP_URL, UrlRefused, read_url
-from grammars.invite_codes import INVITE
 from grammars.patterns import (
     HEADER_VALUE,
     NOT_IN_PROSE,
@@ -28,6 +27,7 @@ from grammars.patterns import (
     TEXT,
     is_snowflake,
 )
+from grammars.platform_codes import INVITE, TEMPLATE
 from grammars.social_links import pretends
 from languages.said import Fault
 from languages.texts import Text
@@ -118,11 +118,24 @@ class Component:
 
 
 Widget = Literal[
-    "line", "text", "choice", "choices", "lines", "pairs", "url", "links", "invite", "colour", "tick"
+    "line",
+    "text",
+    "choice",
+    "choices",
+    "lines",
+    "pairs",
+    "url",
+    "links",
+    "invite",
+    "colour",
+    "tick",
+    "picture",
+    "pictures",
+    "sound",
 ]
 """The way in which a page asks for a field: one line, several lines, one or more of the choices, a list with
 one entry on each line, a list of names with what each means, an address, a list of addresses, an invite to a
-server, a colour, yes or no."""
+server, a colour, yes or no, files."""
 Part = Literal["title", "word", "category", "keyword", "language"]
 """The part of a search that finds a listing by a field: by words, or as a filter."""
 
@@ -218,7 +231,9 @@ ON_ONE_LINE_OR_NONE = _without(f"^$|{ONE_LINE}", NOT_ON_ONE_LINE)
 IN_PROSE = _without(PROSE, NOT_IN_PROSE)
 IN_TEXT = _without(TEXT, NOT_IN_PROSE)
 IS_PAIR = _also_matching(PAIR, Fault("not_a_pair"))
-IS_INVITE = matching(INVITE, Fault("not_an_invite"))
+IS_INVITE = matching(INVITE.link, Fault("not_an_invite"))
+IS_TEMPLATE = matching(TEMPLATE.link, Fault("not_a_template"))
+IS_TEMPLATE_CODE = matching(f"^{TEMPLATE.code}$", Fault("not_a_template"))
 NOT_A_COLOUR = Fault("not_a_colour")
 IS_COLOUR = matching(COLOUR, NOT_A_COLOUR)
 IS_HANDLE = matching(HANDLE, Fault("not_a_handle"))

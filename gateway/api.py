@@ -2,15 +2,17 @@
 
 import secrets
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 
 from actions.tools import Tools
+from chatplatform.template_questions import Keep, ServerTemplates
 from core.rows import Policy
+from decoder.decoder import Decoder
 from gateway.delivery import Delivering, Egress, webhook_policy
 from gateway.fleet import Fleet
-from gateway.store import Runtime, Store
+from gateway.store import ROOT, Runtime, Store, decode_command
 from handlers.late import Late
 from handlers.operator import Operator
 from handlers.public import PublicApi, PublicBounds, PublicLimits
@@ -81,6 +83,7 @@ def open_api(
     public = _public_api(runtime, store, callers, egress, fleet)
     moderators = Moderators(ledger.state, frozenset(settings.web.moderators))
     watch = AttemptWatch(ledger.durable, settings.webhooks.timeout_seconds + 1)
+    decoder = Decoder(decode_command, ROOT)
     managed = Tools(
         ledger,
         runtime.clock,
@@ -108,9 +111,13 @@ def open_api(
         edits=settings.review.edits,
         denied_tags=frozenset(settings.review.denied_tags),
         vote_pseudonym=KeyedDigests(callers.digester.secret).vote,
+        files=store.blobs,
+        decode=decoder.decode,
+        upload_bytes=settings.files.upload_bytes,
         invites=egress.invites,
+        templates=_templates(runtime, egress, store.blobs.put),
     )
-    with JournalPages(store.folder, store.journal, VOTE_TAGS) as pages:
+    with closing(decoder), JournalPages(store.folder, store.journal, VOTE_TAGS) as pages:
         yield Api(
             callers,
             public,
@@ -138,6 +145,11 @@ def _session_terms(web: WebSettings) -> Terms:
         users=terms(web.session_idle_seconds, web.session_seconds),
         moderators=terms(web.moderator_session_idle_seconds, web.moderator_session_seconds),
     )
+
+
+def _templates(runtime: Runtime, egress: Egress, keep: Keep) -> ServerTemplates | None:
+    """Return the questions about templates; None for a gateway that does not ask the chat platform."""
+    return ServerTemplates(egress.platform, keep, runtime.clock) if egress.platform is not None else None
 
 
 def _public_api(runtime: Runtime, store: Store, callers: Callers, egress: Egress, fleet: Fleet) -> PublicApi:

@@ -18,6 +18,7 @@ from gateway.fleet import Fleet, FleetReaders
 from gateway.store import Runtime, Store
 from ratelimit.bucket import SharedBuckets
 from replication.applying import Applying
+from replication.blob_exchange import BlobExchange
 from replication.capture import Capture
 from replication.claims import ClaimPolicy, Claims
 from replication.copies import Donor, Fetcher, Forgetting
@@ -95,6 +96,8 @@ def _parts(shared: _Shared, claims_link: Link, voters: SharedBuckets) -> NodePar
     ledger, state, link = shared.store.ledger, shared.store.ledger.state, shared.link
     registry, warnings, gaps = shared.registry, shared.warnings, shared.gaps
     applying, readers, lease_seconds = shared.applying, shared.readers, redis.lease_seconds
+    exchange = BlobExchange(link, state.fleet, shared.store.blobs.here)
+    shared.store.blobs.elsewhere = exchange.fetch
     usage = Usage(link, state.fleet, voters.told, _hear(voters, settings.limits.voters, state, clock))
     joining = Joining(
         registry,
@@ -131,6 +134,7 @@ def _parts(shared: _Shared, claims_link: Link, voters: SharedBuckets) -> NodePar
         differences=Differences(registry, clock, warnings),
         eviction=Eviction(link, warnings),
         lag=Lag(registry.name, ledger, readers.publisher, gaps, clock, warnings),
+        blobs=exchange,
     )
 
 

@@ -4,21 +4,20 @@ import asyncio
 import gc
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from chatplatform.listing_checks import ServerConditions
 from chatplatform.listing_icons import ListingIcons
 from chatplatform.platform_client import ChatPlatform
 from core.clock import MS_PER_DAY, Clock
-from core.ledger import Ledger
 from core.rows import Policy
 from core.state import State
 from gateway.api import Api
 from gateway.branding import PageDrawing
 from gateway.delivery import USER_AGENT
 from gateway.fleet import Fleet
-from gateway.store import Runtime
+from gateway.store import Runtime, Store
 from handlers.route import Resource, of_kinds
 from handlers.slices import in_slices
 from kinds.kind import Kind
@@ -53,7 +52,7 @@ from search.list_keeper import ListKeeper
 from search.list_orders import ListOrders
 from search.similar import SimilarListings
 from serving.observers import Observers
-from settings.model import SiteSettings, VotesSettings
+from settings.model import Settings, SiteSettings, VotesSettings
 from settings.site_values import MOST_TEXT_BYTES
 from votes.voted import VotedListings
 from web.cookies import Notices, PeopleCookies, people_cookies
@@ -85,16 +84,16 @@ class PeopleSite:
     def __init__(
         self,
         runtime: Runtime,
-        ledger: Ledger,
+        store: Store,
         fleet: Fleet,
         api: Api,
         platform: ChatPlatform,
         drawing: PageDrawing,
     ) -> None:
         settings, clock, digester = runtime.settings, runtime.clock, api.callers.digester
-        web, places, state = settings.web, settings.chat_platform, ledger.state
+        web, places, state = settings.web, settings.chat_platform, store.ledger.state
         self.readers = _readers(state, api.managed.ownership, api.managed.kinds)
-        addresses = Addresses(web.public_url or "", places.authorize_url, places.cdn_url, places.invite_url)
+        addresses = _addresses(settings)
         people = People(api.managed, self.readers.notices, places.cdn_url)
         cookies = people_cookies(round(web.session_seconds), are_secure=not web.insecure_cookies)
         audience = people_audience(
@@ -102,14 +101,12 @@ class PeopleSite:
             Notices(cookies.notice, digester.secret, clock, secrets.token_bytes),
             people.known,
             VisitorLimit(Policy(web.acts_per_minute, 60), clock),
-            addresses,
-            drawing.brand,
-            api.managed.kinds,
+            *(addresses, drawing.brand, settings.files.upload_bytes),
         )
-        self._site = Site(drawing.templates, audience, clock)
+        offered = {**audience.values, "offered": api.managed.kinds}
+        self._site = Site(drawing.templates, replace(audience, values=offered), clock)
         orders = ListOrders(self.readers.catalogue, state.vote_counts, secrets.randbits(40))
         self.readers.catalogue.watchers.append(orders.moved)
-        first_use = fleet.claims.first_use if fleet.claims is not None else None
         self._tools = SiteTools(
             actions=api.managed,
             brand=drawing.brand,
@@ -131,16 +128,15 @@ class PeopleSite:
             ],
             descriptions=Descriptions(drawing.markdown, VisitorLimit(PREVIEWS, clock)),
             accounts=_accounts(people, cookies, clock, digester.secret),
-            sign_in=SigningIn(
-                places.client_id or "",
-                web.redirect_uri or "",
-                sign_in_seal(digester.secret, secrets.token_bytes),
-                SignInGuards(SIGN_INS, clock, first_use),
-            ),
+            sign_in=_signing_in(runtime, digester.secret, fleet),
+            blobs=store.blobs,
             public=_public(self.readers, ListKeeper(orders, clock, in_slices), clock),
         )
         submissions = self._tools.submissions
-        self._rechecks = ServerRechecks(ledger, clock, submissions.checking, submissions.grace_ms, fleet.asks)
+        self._rechecks = ServerRechecks(
+            *(store.ledger, clock, submissions.checking),
+            *(api.managed.templates, submissions.grace_ms, fleet.asks),
+        )
 
     def resources(self) -> list[Resource]:
         """Return every path of the pages."""
@@ -165,6 +161,27 @@ class PeopleSite:
         await observers.once("list_orders", partial(self._tools.public.keeper.prepare, orders))
         if gc.get_freeze_count():  # the state is spared collections, and so is what was learned from it
             gc.freeze()
+
+
+def _signing_in(runtime: Runtime, secret: bytes, fleet: Fleet) -> SigningIn:
+    settings, first_use = runtime.settings, fleet.claims.first_use if fleet.claims is not None else None
+    return SigningIn(
+        settings.chat_platform.client_id or "",
+        settings.web.redirect_uri or "",
+        sign_in_seal(secret, secrets.token_bytes),
+        SignInGuards(SIGN_INS, runtime.clock, first_use),
+    )
+
+
+def _addresses(settings: Settings) -> Addresses:
+    web, places = settings.web, settings.chat_platform
+    return Addresses(
+        web.public_url or "",
+        places.authorize_url,
+        places.cdn_url,
+        places.invite_url,
+        places.template_url,
+    )
 
 
 def _owner_texts(site: SiteSettings) -> OwnerTexts:

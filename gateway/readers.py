@@ -12,10 +12,10 @@ observer (`serving/observers.py`):
 4. The public endpoints forget buckets of what was removed and count what other nodes counted.
 5. The fleet is told last of all that acts: it captures facts as they are after the record. `Forgetting`
    and `Identity` are beside it, because a copy or a new epoch concerns the same records.
-6. `Ownership` remembers who owns listings, and `UniqueValues` which values are taken. `FailingEndpoints`,
-   `JournalTail`, the security log, `VoteTally`, `AttemptTally` and `MessageTally` are observers, as
-   `SuspensionLog` and `SearchIndex` are: they only remember, tell or count what pages and the operator may
-   ask for.
+6. `Ownership` remembers who owns listings, `BlobNames` which files they name, and `UniqueValues` which
+   values are taken. `FailingEndpoints`, `JournalTail`, the security log, `VoteTally`, `AttemptTally` and
+   `MessageTally` are observers, as `SuspensionLog` and `SearchIndex` are: they only remember, tell or count
+   what pages and the operator may ask for.
 7. `PlatformCounts` notes whose server counts to ask for. `PeopleReaders` remember what pages for people show,
    and `SearchIndex` among them notes listings that its thread has to read again.
 8. `AttemptWatch` wakes requests that wait for an attempt, so it comes when everyone else knows of it.
@@ -53,6 +53,7 @@ def _of_records(parts: Parts) -> list[Reader]:
         *([fleet.forgetting.on_record, fleet.outgoing.on_record, fleet.identity.on_record] if fleet else []),
         observing("failing_endpoints", measured.failing.on_record),
         api.managed.ownership.on_record,
+        parts.store.blob_names.on_record,
         api.managed.unique.on_record,
         observing("journal_tail", measured.tail.on_record),
         observing("security_log", security_log.on_record),

@@ -31,6 +31,7 @@ from gateway.sites import sites_of
 from gateway.store import Runtime, Store, empty_state, given_secrets, held_folder, open_store
 from handlers.route import bound, of_kinds
 from handlers.routes import ROUTES
+from handlers.slices import in_slices
 from listings.keys import KeyDigester
 from listings.ownership import Ownership
 from operators.operator_pages import OPERATOR_ROUTES
@@ -201,12 +202,19 @@ async def _built(
     searches = Searches(store.ledger.state)
     fleet = await stack.enter_async_context(_opened_fleet(runtime, store, searches))
     ownership = Ownership(store.ledger.state, runtime.settings.kinds.offered)
+    store.blobs.owned = partial(_owned, ownership)
     delivery = delivering(runtime, store, fleet, egress, ownership)
     api = stack.enter_context(open_api(runtime, store, fleet, egress, delivery, searches, ownership))
     sites, measured = sites_of(runtime, store, fleet, api, egress), instruments(runtime, store, errors)
     parts = Parts(runtime, front, store, egress, searches, fleet, delivery, api, sites, measured)
     subscribe(parts)
     return parts
+
+
+async def _owned(ownership: Ownership, user_id: str) -> Sequence[str]:
+    """Return the listings of a user. The first call may have to look at all of them."""
+    await in_slices(ownership.survey())
+    return ownership.refs_of(user_id)
 
 
 @asynccontextmanager
@@ -264,6 +272,7 @@ def _timers(parts: Parts) -> list[Coroutine[Any, Any, None]]:
     runtime, store, api = parts.runtime, parts.store, parts.api
     return [
         store.snapshotter.run(),
+        store.blobs.run(),
         api.feed.run(runtime.stop),
         *([parts.fleet.node.run()] if parts.fleet.node is not None else []),
         *parts.sites.running(runtime),

@@ -14,9 +14,12 @@ from typing import Any
 
 from pydantic import SecretStr
 
+from blobs.blob_names import BlobNames
+from blobs.blob_store import BlobBounds, Blobs
 from core.clock import Clock
 from core.ledger import Ledger
 from core.state import State
+from handlers.slices import in_slices
 from journal.journal import Journal, JournalPolicy
 from journal.segments import list_segments
 from replication.facts import HybridClock
@@ -82,6 +85,8 @@ class Store:
     ledger: Ledger
     journal: Journal
     snapshotter: Snapshotter
+    blobs: Blobs
+    blob_names: BlobNames
     space: DiskSpace
     fold: Callable[[int], Awaitable[Folded]]
     """Folds the disk from nothing up to a position, in a process of its own."""
@@ -152,6 +157,10 @@ def open_store(runtime: Runtime, folder: Folder, recovered: Recovered) -> Store:
     interval_seconds, kept_bytes = settings.snapshot.interval_seconds, journaling.kept_bytes
     snapshotter = Snapshotter(folder, ledger, journal, clock, newest, interval_seconds, kept_bytes)
 
+    names, files = BlobNames(ledger.state), settings.files
+    bounds = BlobBounds(files.bytes_per_user, files.bytes_in_all, files.memory_bytes, files.unnamed_seconds)
+    blobs = Blobs(folder, ledger, names, clock, bounds, in_slices, snapshotter.lock)
+
     async def fold(until: int) -> Folded:
         kept = settings.webhooks.deliveries_kept
         order = Order(str(folder.path.absolute()), folder.keys.to_text(), kept, until)
@@ -163,12 +172,30 @@ def open_store(runtime: Runtime, folder: Folder, recovered: Recovered) -> Store:
         return 2 * newest + SEGMENTS_AHEAD * journaling.segment_bytes
 
     return Store(
-        folder, kept_secrets, ledger, journal, snapshotter, DiskSpace(folder.path, needed_bytes), fold
+        folder,
+        kept_secrets,
+        ledger,
+        journal,
+        snapshotter,
+        blobs,
+        names,
+        DiskSpace(folder.path, needed_bytes),
+        fold,
     )
 
 
 def fold_command() -> Sequence[str]:
-    """Return the command that folds the disk in a process of this same version, to be run in ROOT.
+    """Return the command that folds the disk. Raises OSError."""
+    return own_command("cli.fold_disk", "fold-disk")
+
+
+def decode_command() -> Sequence[str]:
+    """Return the command of the decoder. Raises OSError."""
+    return own_command("decoder.process", "decode-files")
+
+
+def own_command(module: str, word: str) -> Sequence[str]:
+    """Return the command that runs a module in a process of this same version, to be run in ROOT.
 
     The binary is no Python that could be given a module. An upgrade may have put another one in its place:
     then the command is a copy, in the folder that the binary has unpacked itself into and removes at its end.
@@ -176,16 +203,16 @@ def fold_command() -> Sequence[str]:
     """
     unpacked: str | None = getattr(sys, "_MEIPASS", None)
     if unpacked is None:
-        return (sys.executable, "-m", "cli.fold_disk")
+        return (sys.executable, "-m", module)
     binary, running, copy = Path(sys.executable), Path("/proc/self/exe"), Path(unpacked, "votegate-that-runs")
     if binary.exists() and binary.samefile(running):
-        return (sys.executable, "fold-disk")
+        return (sys.executable, word)
     if not copy.exists():
         unfinished = Path(unpacked, secrets.token_hex(8))  # another fold may begin meanwhile
         shutil.copyfile(running, unfinished)
         unfinished.chmod(0o700)
         unfinished.replace(copy)
-    return (str(copy), "fold-disk")
+    return (str(copy), word)
 
 
 def _secret(given: SecretStr | None, folder: Folder, name: str, *, needed: bool = False) -> str:

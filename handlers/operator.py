@@ -35,6 +35,10 @@ class Operator:
         """Accept these tokens from now on, and no others."""
         self._digests = tuple(map(token_digest, tokens))
 
+    def knows(self, authorization: str | None) -> bool:
+        """Return true for the header of a right token. Nothing is counted."""
+        return self._is_right(_bearer_token(authorization))
+
     def accepts(self, digest: bytes) -> bool:
         """Return true if a token with this digest is accepted now."""
         return digest in self._digests

@@ -122,6 +122,7 @@ _HEADERS: Mapping[Code, Mapping[str, str]] = {
     "unavailable": {"retry-after": UNAVAILABLE_RETRY_SECONDS},
     "search_unavailable": {"retry-after": UNAVAILABLE_RETRY_SECONDS},
     "cut_off": {"retry-after": UNAVAILABLE_RETRY_SECONDS},
+    "file_not_read": {"retry-after": UNAVAILABLE_RETRY_SECONDS},
 }
 ERROR_BODIES: Mapping[Code, type[ErrorBody]] = {
     "invalid_fields": InvalidFieldsBody,

@@ -37,6 +37,12 @@ class Request(NamedTuple):
     def json_object(self) -> dict[str, Any]:
         return json_object(self.body, self.max_body_bytes)
 
+    def content(self) -> bytes:
+        """Return the body as it came. Raises Refusal."""
+        if self.body is None:
+            raise Refusal("body_too_large", most=self.max_body_bytes)
+        return self.body
+
 
 Endpoint = Callable[[Request], Reply | Awaitable[Reply]]
 

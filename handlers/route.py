@@ -66,6 +66,7 @@ class RouteOf(Generic[E]):
         body: the form that reads the body, or the shapes that it may have.
         query: the parameters in the query.
         has_events: True if it also answers with server-sent events, to clients that accept them.
+        takes_file: True if the body is a file, up to the size of an upload.
         kind: the kind of listing that it is for; None for all of them.
     """
 
@@ -85,6 +86,7 @@ class RouteOf(Generic[E]):
     status: int = 200
     content_type: str = JSON
     has_events: bool = False
+    takes_file: bool = False
     kind: Kind | None = None
 
     @property
@@ -127,6 +129,11 @@ _OF_CALLERS: Mapping[Access, tuple[Code, ...]] = {
 
 
 Finish = Callable[[Request, Reply], Reply]
+MostBytes = Callable[[Mapping[str, str]], int | None]
+
+
+def usual_size(_: Mapping[str, str]) -> None:
+    """The size of the largest body is that of the settings."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +142,8 @@ class Resource:
 
     `finish` sees every answer that no endpoint made (405, OPTIONS, a bug), to add the headers that each
     answer of the path must have. A path that is `lenient` is found with one trailing slash, too. A parameter
-    `{name*}` is the rest of the path, slashes included.
+    `{name*}` is the rest of the path, slashes included. `most_bytes` returns the size of the largest body
+    of a request with these headers, before the body is read; None for the usual size.
     """
 
     path: str
@@ -143,6 +151,7 @@ class Resource:
     finish: Finish = lambda _, reply: reply
     lenient: bool = False
     names: Mapping[str, str] = field(default_factory=dict)
+    most_bytes: MostBytes = usual_size
 
     def name(self, method: str) -> str | None:
         """Return the id of the operation that answers a method. None if no route does."""
@@ -175,7 +184,7 @@ def bound(routes: Iterable[RouteOf[E]], to: E, callers: Endpoints) -> list[Resou
     """
     paths = defaultdict[str, dict[str, Endpoint]](dict)
     names = defaultdict[str, dict[str, str]](dict)
-    public: set[str] = set()
+    public, takes_files = set[str](), set[str]()
     for route in routes:
         endpoint = route.endpoint(to)
         if route.access == "operator":
@@ -185,6 +194,11 @@ def bound(routes: Iterable[RouteOf[E]], to: E, callers: Endpoints) -> list[Resou
         names[route.path][route.method] = route.name
         if route.access == "bot key":
             public.add(route.path)
+        if route.takes_file:
+            takes_files.add(route.path)
+
+    def most_bytes(headers: Mapping[str, str]) -> int | None:
+        return callers.tools.upload_bytes if callers.operator.knows(headers.get("Authorization")) else None
 
     def finish(request: Request, reply: Reply) -> Reply:
         return callers.public.unproven(request.address, reply)
@@ -192,6 +206,11 @@ def bound(routes: Iterable[RouteOf[E]], to: E, callers: Endpoints) -> list[Resou
     return [
         Resource(path, endpoints, finish, lenient=True, names=names[path])
         if path in public
-        else Resource(path, endpoints, names=names[path])
+        else Resource(
+            path,
+            endpoints,
+            names=names[path],
+            most_bytes=most_bytes if path in takes_files else usual_size,
+        )
         for path, endpoints in paths.items()
     ]

@@ -42,7 +42,7 @@ TAGS: Mapping[str, str] = {
 
 def _route(tag: str, operation: Operation) -> Route:
     action, form = operation.action, operation.form
-    is_query = action.method == "GET"
+    is_query = action.is_query
     return Route(
         action.method,
         operation.path,
@@ -58,6 +58,7 @@ def _route(tag: str, operation: Operation) -> Route:
         body=None if is_query else form,
         query=form if is_query else None,
         status=action.status,
+        takes_file=action.takes_file,
         kind=operation.kind,
     )
 
@@ -68,10 +69,12 @@ def endpoint(operation: Operation, tools: Tools) -> Endpoint:
 
     async def answer(request: Request) -> Reply:
         def read_form(form: type[Any]) -> Any:
-            is_query = action.method == "GET"  # of a HEAD, too
-            return read_query(form, request.query) if is_query else read(form, request.json_object())
+            if action.is_query:
+                return read_query(form, request.query)
+            return read(form, request.json_object())
 
-        call = Call(tools, request.by, tools.clock.now_ms(), operation.kind, request.params)
+        content = request.content() if action.takes_file else b""
+        call = Call(tools, request.by, tools.clock.now_ms(), operation.kind, request.params, content=content)
         return success(await operation.answer(call, read_form), action.status)
 
     return answer

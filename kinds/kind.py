@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from forms.fields import Declared, Form, Snowflake, declared_fields, unwrapped
+from forms.file_fields import FileRef, Files, as_asked
 from forms.rules import (
     UNIQUE,
     About,
@@ -94,12 +95,14 @@ class Given:
         label: the label of the field that asks for it.
         type: the type of the id, with its rules.
         sample: an id in examples of documents.
+        asked: the type of the field that asks for it, if that takes more than the id, such as a link.
     """
 
     label: Text = ID
     hint: Text | None = None
     type: Any = Snowflake
     sample: str = "823456789012345678"
+    asked: Any = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,7 +182,7 @@ class WebhookPart:
     voted: str
 
 
-PlatformObject = Literal["application", "server"]
+PlatformObject = Literal["application", "server", "template"]
 
 
 @dataclass(frozen=True)
@@ -189,14 +192,19 @@ class FactsPart:
     question: PlatformObject
 
 
-CheckName = Literal["members", "age", "icon", "two_factor", "community", "nsfw"]
+CheckName = Literal["members", "age", "icon", "two_factor", "community", "nsfw", "exists"]
 
 
 @dataclass(frozen=True)
 class ChecksPart:
-    """A listing must meet conditions of the chat platform. They are checked at a submission and daily."""
+    """A listing must meet conditions of the chat platform. They are checked at a submission and daily.
+
+    Args:
+        come_first: true if a new listing that meets all of them is at the head of the review queue.
+    """
 
     conditions: tuple[CheckName, ...]
+    come_first: bool = False
 
 
 PartName = Literal[
@@ -214,7 +222,9 @@ PartName = Literal[
     "facts",
     "checks",
     "invites",
+    "tree",
     "commands",
+    "files",
 ]
 """The name of a part. A page or an action that names one is for the kinds that have it."""
 Tally = Literal["votes", "likes"]
@@ -288,6 +298,11 @@ class Kind:
         return True if self.invite_name is not None else None
 
     @property
+    def tree(self) -> Literal[True] | None:
+        """True if the chat platform tells the channels and roles of what a listing stands for."""
+        return True if self.known_as == "template" else None
+
+    @property
     def commands(self) -> Literal[True] | None:
         """True if a profile may list commands, each with what it does."""
         return True if any(shown.widget == "pairs" for shown in self.shown.values()) else None
@@ -299,6 +314,17 @@ class Kind:
             case [primary, secondary]:
                 return primary, secondary
         return None
+
+    @property
+    def files(self) -> Literal[True] | None:
+        """True if a profile has files."""
+        return True if self.file_rules else None
+
+    @cached_property
+    def file_rules(self) -> Mapping[str, Files]:
+        """The rules of the files of a profile, by the names of the fields."""
+        notes = {name: field.note(Files) for name, field in self.fields.items()}
+        return {name: note for name, note in notes.items() if note is not None}
 
     @property
     def known_as(self) -> PlatformObject | None:
@@ -376,9 +402,9 @@ class Kind:
     @cached_property
     def empty(self) -> Mapping[str, Any]:
         """The values of an empty form of a profile."""
-        lists: Sequence[Widget] = ("choices", "lines", "pairs", "links")
+        lists: Sequence[Widget] = ("choices", "lines", "pairs", "links", "pictures")
         blank: dict[Widget, Any] = {**dict.fromkeys(lists, ()), "tick": False}
-        blank |= dict.fromkeys(("url", "invite", "colour"))
+        blank |= dict.fromkeys(("url", "invite", "colour", "picture", "sound"))
         return {name: blank.get(shown.widget, "") for name, shown in self.shown.items()}
 
     def is_required(self, name: str) -> bool:
@@ -516,7 +542,7 @@ class Kind:
     @cached_property
     def submission(self) -> type[ListingSubmission]:
         """The form of a submission."""
-        own: list[Any] = [("id", self.id.type)] if isinstance(self.id, Given) else []
+        own: list[Any] = [("id", self.id.asked or self.id.type)] if isinstance(self.id, Given) else []
         if self.co_owners is not None:
             size = Size(0, self.co_owners.most)
             about = About(f"Other users than the owner, who are invited to manage the {self.singular}.")
@@ -528,7 +554,7 @@ class Kind:
     def _form(self, name: str, about: str, base: type[Form], own: Sequence[Any] = ()) -> object:
         """Return a form with the owner, the fields of the profile, and others of its own."""
         written = (
-            (each.name, each.annotation, *(() if each.is_required else (each.default,)))
+            (each.name, as_asked(each.annotation), *(() if each.is_required else (each.default,)))
             for each in self.fields.values()
         )
         return msgspec.defstruct(
@@ -541,17 +567,30 @@ class Kind:
             kw_only=True,
         )
 
+    def written(self, profile: Struct) -> Mapping[str, Any]:
+        """Return the fields of a profile as a form has them."""
+        return {name: as_written(getattr(profile, name)) for name in self.fields}
+
     def profile_of(self, form: ListingEdit) -> Profile:
-        """Return the profile that a form holds."""
+        """Return the profile that a form holds. The form has its files in the place of their digests."""
         # Not by `msgspec.convert`: it takes the kind of the form for the tag of the profile.
         return self.profile(**{name: getattr(form, name) for name in self.profile.__struct_fields__})
 
 
 def texts_of(value: object) -> tuple[str, ...]:
-    """Return the texts of a field's value: one, those of a list, or none for a value that is left out."""
+    """Return the texts of a field's value: one, those of a list, or none for a value that is left out. The
+    text of a file is its digest."""
+    value = as_written(value)
     if isinstance(value, str):
         return (value,)
     return value if isinstance(value, tuple) else ()
+
+
+def as_written(value: Any) -> Any:
+    """Return the value of a field of a profile as a form has it."""
+    if isinstance(value, FileRef):
+        return value.digest
+    return tuple(map(as_written, value)) if isinstance(value, tuple) else value
 
 
 def choices_of(field: Declared) -> Mapping[str, Text]:

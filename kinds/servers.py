@@ -95,5 +95,5 @@ SERVERS = Kind(
     votes=VotesPart(),
     webhook=WebhookPart("guild", "{user} voted for the server."),
     facts=FactsPart("server"),
-    checks=ChecksPart(("members", "age", "icon", "two_factor", "community", "nsfw")),
+    checks=ChecksPart(("members", "age", "icon", "two_factor", "community", "nsfw"), come_first=True),
 )

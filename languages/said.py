@@ -50,15 +50,8 @@ Code = (
     | Literal["no_snowflake", "named_twice", "names_the_owner", "not_later", "wrong_length", "nothing_seen"]
     | Literal["not_one_line", "control_character", "direction_changed", "not_one_way", "end_alone"]
     | Literal["not_offered", "not_a_pair", "not_an_invite", "invite_gone", "invite_elsewhere"]
-    | Literal[
-        "invite_expires",
-        "tag_denied",
-        "not_a_colour",
-        "values_taken",
-        "not_a_handle",
-        "name_reserved",
-        "link_elsewhere",
-    ]
+    | Literal["invite_expires", "not_a_template", "template_gone", "tag_denied", "files_full"]
+    | Literal["not_a_colour", "values_taken", "not_a_handle", "name_reserved", "link_elsewhere"]
     | Literal["not_one_of", "page_out_of_range", "query_too_long", "not_a_cursor", "not_an_event_id"]
     | Literal["url_too_long", "url_not_ascii", "not_http", "url_with_user", "url_authority", "url_port"]
     | Literal["url_zone", "url_ipv6", "url_ipv4", "host_too_long", "host_dots", "label_too_long"]
@@ -66,7 +59,9 @@ Code = (
     | Literal["not_chat_host", "not_chat_webhook", "token_of_chat", "language_of_others", "token_elsewhere"]
     | Literal["chat_host_itself", "chat_https", "chat_path", "port_too_low", "port_of_others"]
     | Literal["not_an_address", "private_address", "not_one_host", "network_refused", "this_machine"]
-    | Literal["this_gateway", "not_https"]
+    | Literal["this_gateway", "not_https", "file_not_read"]
+    | Literal["no_such_file", "not_such_a_file", "file_damaged", "file_too_large", "picture_too_large"]
+    | Literal["too_many_pixels", "too_many_frames", "sound_too_long", "no_field_of_files"]
 )
 Fact = Words | int | None
 Facts = Mapping[str, Fact]
@@ -357,6 +352,11 @@ SAID: Mapping[Code, Said] = {
         {"reason": "the disk does not keep up"},
         summary="Nothing can be written at the moment",
     ),
+    "file_not_read": Said(
+        503,
+        Text("The file could not be read right now. Try again in a moment."),
+        summary="The file could not be read: try again",
+    ),
     "search_unavailable": Said(503, Text("Listings cannot be searched right now.")),
     "not_ready": Said(
         503,
@@ -473,9 +473,24 @@ SAID: Mapping[Code, Said] = {
     "invite_expires": _field(
         "expires: make an invite that never does", Text("This invite expires. Make one that never does.")
     ),
+    "not_a_template": _field(
+        "must be a template of servers, such as https://discord.new/hgM48av5Q69A, or its code",
+        Text("This is no template. Copy its link from the server, such as https://discord.new/hgM48av5Q69A."),
+    ),
+    "template_gone": _field(
+        "does not exist at the chat platform",
+        Text(
+            "The chat platform knows no such template. Copy its link again from the settings of the server."
+        ),
+    ),
     "tag_denied": _field(
         "is a word that this site does not allow",
         Text("This site does not allow one of these words. Choose others."),
+    ),
+    "files_full": _field(
+        "is too much: all files of a user together may take {most} MB",
+        Text("All your files together may take {most} MB. Use smaller ones, or remove some."),
+        most=64,
     ),
     "not_a_colour": _field("must be a colour, such as #5865f2", Text("Write a colour such as #5865f2.")),
     "values_taken": _field(
@@ -569,6 +584,47 @@ SAID: Mapping[Code, Said] = {
             "Use letters, digits and signs of a plain keyboard, without line breaks: it is sent as a header."
         ),
     ),
+    # Files
+    "no_such_file": _field(
+        "must be the digest of an uploaded file: upload it, or do that again",
+        Text("Choose a file. If you have chosen one, choose it once more."),
+    ),
+    "not_such_a_file": _field(
+        "must be a file of one of these types: {types}",
+        Text("This is no file of these types: {types}. Export it as one of them."),
+        types="PNG, GIF or WEBP",
+    ),
+    "file_damaged": _field(
+        "must be a whole file, and this one is damaged",
+        Text("This file is cut off or damaged. Export it once more."),
+    ),
+    "file_too_large": _field(
+        "must not be larger than {most} KiB",
+        Text("This file is too large. Use one of {most} KiB at most."),
+        most=256,
+    ),
+    "picture_too_large": _field(
+        "must not be larger than {width} x {height} pixels",
+        Text("This picture is larger than {width} x {height} pixels. Choose it once more."),
+        width=128,
+        height=128,
+    ),
+    "too_many_pixels": _field(
+        "must not have more than {most} million pixels, in all its frames together",
+        Text("This picture has more than {most} million pixels in all. Make it smaller."),
+        most=64,
+    ),
+    "too_many_frames": _field(
+        "must not have more than {most} frames",
+        Text("This picture has too many frames. Use one with {most} at most."),
+        most=200,
+    ),
+    "sound_too_long": _field(
+        "must not be longer than {most} seconds",
+        Text("This sound is too long. Cut it to {most} seconds."),
+        most="5.2",
+    ),
+    "no_field_of_files": _field("must be a field of that kind which has files"),
     # Where a webhook leads
     "not_chat_host": _field(
         "must be on a chat platform's host",

@@ -15,6 +15,7 @@ A take-over depends on the proof of the claimant, and on that of the owner:
     bot       its public description holds their code          taken over       refused
     server    the platform names them as the server's owner    taken over       taken over
     server    the platform says that they may manage it        taken over       refused
+    template  the platform says that they made it              taken over       taken over
 
 The operator can hand over what is refused here. Votes, counts, profile and review stay: the new owner edits a
 denied listing and sends it again. Its API keys, its webhook with all deliveries, and its co-owners end. Both
@@ -40,7 +41,7 @@ CODE_PREFIX = "verify-"
 CODE_CHARACTERS = 10
 CodeOf = Callable[[str, str], str]
 """Returns the code of a listing's ref and a user's id. A bot's public description holds it as a proof."""
-Evidence = Literal["code", "server owner", "server manager"]
+Evidence = Literal["code", "server owner", "server manager", "template creator"]
 """The proof of a claimant, from an answer of the platform."""
 _REFUSED_BY_PROOF: Mapping[Evidence, Code] = {
     "code": "owner_proven",

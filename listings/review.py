@@ -12,6 +12,7 @@ from core.actors import GATEWAY, Actor
 from core.events import Event, NoteAdded, SlotsSet
 from core.rows import AuditAction, AuditEntry, Claim, Decision, Listing
 from core.state import State
+from kinds.registry import kind_of
 from languages.refusals import Invalid
 from languages.said import Fault
 from listings.rules import listing_of, not_in_review
@@ -52,8 +53,9 @@ PRIORITY_MS = 1_000_000_000_000
 def place_ms(row: Listing) -> int:
     """Return the time that orders the queue: the least comes first."""
     since_ms = waiting_since(row)
-    checked = row.eligibility
-    is_eligible = row.state == "in_review" and checked is not None and checked.outcome == "pass"
+    checked, part = row.eligibility, kind_of(row.ref).checks
+    comes_first = row.state == "in_review" and part is not None and part.come_first
+    is_eligible = comes_first and checked is not None and checked.outcome == "pass"
     return max(since_ms - PRIORITY_MS, 0) if is_eligible else since_ms
 
 

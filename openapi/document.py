@@ -244,6 +244,8 @@ def _operation(route: AnyRoute, responses: "_Responses") -> Node:
         operation["parameters"] = parameters
     if route.body is not None:
         operation["requestBody"] = _request_body(name_of(route.body), required=is_required(route.body))
+    if route.takes_file:
+        operation["requestBody"] = {"required": True, "content": {"application/octet-stream": {}}}
     return {**operation, "responses": responses.of(route)}
 
 

@@ -117,6 +117,11 @@ _MORE: Mapping[Code, tuple[tuple[RefusedFor, str, Refusal], ...]] = {
             Invalid({"act": Fault("not_one_of", {"choices": ", ".join(ACTS)})}),
         ),
         (
+            "invalid_file",
+            "The file breaks a rule of its field",
+            Invalid({"banner": Fault("file_damaged")}),
+        ),
+        (
             "invalid_query",
             "A parameter is not valid",
             Invalid({"limit": Fault("page_out_of_range", {"most": 500})}),

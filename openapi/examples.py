@@ -84,6 +84,7 @@ def _bodies_of(kind: Kind) -> dict[str, Mapping[str, "Example"]]:
 
 
 _GIVEN: Mapping[str, Mapping[str, Any]] = {
+    "FileRef": {"digest": "c0" * 32, "media_type": "image/png", "size": 900, "look": "", "peaks": ""},
     **{
         name.format(kind.title): {**_written(kind), "id": kind.id.sample}
         for kind in KINDS

@@ -193,7 +193,7 @@ def _response(document: Node, response: Node) -> Iterable[_Html]:
 
 def _content(document: Node, holder: Node) -> Iterable[_Html]:
     for media_type, media in holder.get("content", {}).items():
-        yield _el("p", _el("code", media_type), " ", *_type(media["schema"]))
+        yield _el("p", _el("code", media_type), " ", *(_type(media["schema"]) if "schema" in media else ()))
         for example in media.get("examples", {}).values():
             found = _found(document, example)
             shown = json.dumps(found["value"], indent=2, ensure_ascii=False)

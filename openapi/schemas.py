@@ -159,10 +159,10 @@ def query_parameters(query: type[Struct]) -> Iterable[tuple[str, Node]]:
         bare, *others = schema.get("anyOf", [schema])
         if "enum" in bare:
             bare = {**bare, "enum": sorted(bare["enum"])}
-        default = {} if others else {"default": each.default}
+        default = {} if others or each.is_required else {"default": each.default}
         ordered = {name: bare[name] for name in _OF_PARAMETERS if name in bare}
         examples = {"examples": schema["examples"]} if "examples" in schema else {}
-        yield each.name, {**ordered, "description": schema["description"], **examples, **default}
+        yield each.name, {**ordered, "description": schema.get("description", ""), **examples, **default}
 
 
 _OF_PARAMETERS = ("$ref", "type", "pattern", "maxLength", "minimum", "maximum", "enum")

@@ -220,6 +220,7 @@ class Page(Generic[V]):
         has_get: false for an address that takes posts alone. A refused one shows `show`.
         has_json: false for a question, and where a secret is shown.
         gives_back: true for a form of long texts. A visitor whose session has ended gets them back.
+        takes_files: true for a form with the fields of a profile: those of some kinds are files.
     """
 
     path: str
@@ -234,6 +235,7 @@ class Page(Generic[V]):
     has_json: bool = True
     posts: tuple[Post[Any], ...] = ()
     gives_back: bool = False
+    takes_files: bool = False
 
 
 AnyPage = Page[Any]

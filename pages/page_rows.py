@@ -20,6 +20,7 @@ from kinds.registry import KINDS
 from languages.refusals import Invalid, Refusal
 from languages.texts import Text, Words
 from pages.page import Again, Answer, AnyPage, PageCall, Post, RefusedPost, Show, Shown, run_post
+from pages.posted_files import Failure, files_in, uploaded
 from pages.site_tools import SiteTools
 from pages.tabs import TABS, tab_title, tab_values
 from pages.visitors import Person, PersonVisit, ask_stale, signed_in
@@ -81,10 +82,15 @@ def _rows(page: AnyPage, kind: Kind | None) -> list[PageRow]:
             PageRow(
                 *("POST", path, lambda to: _Served(page, kind, to).post, page.visitors),
                 gives_back=page.gives_back,
+                takes_files=_takes_files(page, kind),
                 kind=kind,
             )
         )
     return rows
+
+
+def _takes_files(page: AnyPage, kind: Kind | None) -> bool:
+    return page.takes_files and kind is not None and kind.has("files")
 
 
 def _json_path(path: str) -> str:
@@ -117,13 +123,19 @@ class _Served:
         return success(shown.value)
 
     async def post(self, visit: PersonVisit) -> SiteAnswer:
-        form = visit.form()
+        form = visit.form(takes_files=_takes_files(self._page, self._kind))
         post = self._chosen(form)
         call = self._opened(visit, post.needs if post is not None else self._page.access)
         if post is None:
             raise Refusal("no_such_path")
+        problem: Failure | None = None
+        if form.files:
+            form, problem = await uploaded(call, form)
+            call = replace(call, visit=visit._replace(posted=form))
         typed = post.reads(call, form) if post.reads is not None else {}
         try:
+            if problem is not None:
+                raise problem
             self._refuse_shut_out(visit, post.needs)
             if post.guard is not None:
                 post.guard(call)
@@ -207,6 +219,8 @@ class _Served:
         html = await shown.html() if callable(shown.html) else shown.html
         values = {"value": shown.value, "errors": refused.errors, **html}
         title = shown.title
+        if page.takes_files:
+            values["files"] = await files_in(call, values.get("values", {}))
         if page.tab:
             icon_url = self._site.icons.url(call.row.ref)
             values = {**tab_values(call.row, page.tab, call.rights), "icon_url": icon_url, **values}

@@ -156,7 +156,7 @@ class ServerChecking:
         self._clock = clock
         self._authorize_url = authorize_url
         self._client_id = client_id
-        self._limit = VisitorLimit(CHECKS, clock)
+        self.limit = VisitorLimit(CHECKS, clock)
 
     def glance(self, server: PlatformServer, at_ms: int) -> tuple[ServerCheck, ...]:
         """Check a server by the facts that its manager sees, without a question to the platform."""
@@ -164,7 +164,7 @@ class ServerChecking:
 
     async def check(self, user_id: str, server_id: str) -> tuple[ServerCheck, ...]:
         """Check a server by all facts. Raises TooManyRequests for a user who asks too often."""
-        self._limit.take(user_id)
+        self.limit.take(user_id)
         try:
             inside = await self._platform.inside(server_id)
         except PlatformAway:

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from heapq import nsmallest
 
-from actions.tools import Tools
+from actions.tools import TemplateQuestions, Tools
 from chatplatform.platform_client import PlatformAway
 from chatplatform.server_invites import MOST_NOTED, ServerInvites
 from core.actors import GATEWAY
@@ -20,7 +20,7 @@ from core.listing_table import ref_slices
 from core.newest import Newest
 from core.rows import Listing
 from kinds.registry import KINDS, kind_of
-from listings import invites
+from listings import invites, template_checks
 from listings.eligibility import check
 from pages.platform_facts import ServerChecking
 from people.choices import forget_addresses
@@ -74,17 +74,18 @@ def _slices(tools: Tools) -> Iterator[None]:
 
 
 class ServerRechecks:
-    """Checks every listed server once a day. Invariant: one question at a time.
+    """Checks every listed server and template once a day. Invariant: one question at a time.
 
-    A round walks through the listings of servers that were checked before, in slices. A listing without a
-    check, such as an operator's, is never hidden for one. The deployment's bot is asked about each that was
-    last checked a day ago. Without a bot, or while it is not in the server, the last facts stay known. In a
-    fleet one node asks, and the others merge its checks.
+    A round walks through the listings that were checked before, in slices. A server without a check, such as
+    an operator's, is never hidden for one. The deployment's bot is asked about each that was last checked a
+    day ago. Without a bot, or while it is not in the server, the last facts stay known. In a fleet one node
+    asks, and the others merge its checks.
 
     The first question without an answer ends a round, so a platform that is away gets no more questions. The
-    next round begins behind that server, so a server that never gets an answer stops no other.
+    next round begins behind that listing, so one that never gets an answer stops no other.
 
     Args:
+        asked: the questions about templates.
         grace_ms: the time for which a listing may fail before it is hidden.
         asks: returns True for a listing that this node asks about.
     """
@@ -94,12 +95,14 @@ class ServerRechecks:
         ledger: Ledger,
         clock: Clock,
         checking: ServerChecking,
+        asked: TemplateQuestions | None,
         grace_ms: int,
         asks: Callable[[str], bool],
     ) -> None:
         self._ledger = ledger
         self._clock = clock
         self._checking = checking
+        self._templates = asked
         self._grace_ms = grace_ms
         self._asks = asks
         self._after = ""
@@ -140,20 +143,34 @@ class ServerRechecks:
                 await self._check(ref)
 
     def _is_due(self, row: Listing) -> bool:
-        known, now_ms = row.eligibility, self._clock.now_ms()
-        if known is None or row.state == "denied":
+        if row.state == "denied":
             return False
-        is_old = now_ms - known.at_ms >= CHECK_AGE_MS and self._checking.has_bot
-        is_over = known.failing_ms is not None and now_ms - known.failing_ms >= self._grace_ms
-        return (is_old or (is_over and known.hidden_ms is None)) and self._asks(row.ref)
+        known, now_ms = row.eligibility, self._clock.now_ms()
+        if kind_of(row.ref).known_as == "template":
+            told = row.template
+            is_old = self._templates is not None and (told is None or now_ms - told.at_ms >= CHECK_AGE_MS)
+        else:
+            is_old = known is not None and now_ms - known.at_ms >= CHECK_AGE_MS and self._checking.has_bot
+        failing_ms = known.failing_ms if known is not None and known.hidden_ms is None else None
+        is_over = failing_ms is not None and now_ms - failing_ms >= self._grace_ms
+        return (is_old or is_over) and self._asks(row.ref)
 
     async def _check(self, ref: str) -> None:
         """Check one listing. Raises PlatformAway and Unavailable."""
-        now = await self._checking.look(ref.partition("/")[2])
-        if ref not in self._ledger.state.listings:
-            return  # removed while the platform was asked
-        events = check(self._ledger.state, ref, now, self._clock.now_ms(), self._grace_ms, by=GATEWAY)
-        self._ledger.commit(events)
+        state, listing_id = self._ledger.state, ref.partition("/")[2]
+        if kind_of(ref).known_as != "template":
+            now = await self._checking.look(listing_id)
+            if ref in state.listings:  # not removed while the platform was asked
+                events = check(state, ref, now, self._clock.now_ms(), self._grace_ms, by=GATEWAY)
+                self._ledger.commit(events)
+        elif self._templates is not None:
+            found, creator_id = await self._templates.look(listing_id)
+            if ref in state.listings:
+                now_ms = self._clock.now_ms()
+                events = template_checks.checked(
+                    state, ref, found, creator_id, now_ms, self._grace_ms, by=GATEWAY
+                )
+                self._ledger.commit(events)
 
 
 class InviteRechecks:

@@ -103,8 +103,9 @@ CONDITIONS: Mapping[CheckName, Text] = {
     "two_factor": Text("Moderators need a second factor"),
     "community": Text("Community features are on"),
     "nsfw": Text("NSFW channels"),
+    "exists": Text("It exists at the chat platform"),
 }
-"""The conditions that servers must meet."""
+"""The conditions that servers and templates must meet."""
 
 _AGAIN = ErrorText(
     Text("Something went wrong on our side"),

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from actions.tools import Tools
+from blobs.blob_store import Blobs
 from chatplatform.listing_icons import ListingIcons
 from chatplatform.platform_client import ChatPlatform
 from core.rows import Delivery, Listing, Webhook
@@ -164,3 +165,4 @@ class SiteTools:
     accounts: Accounts
     sign_in: SigningIn
     public: PublicSite
+    blobs: Blobs

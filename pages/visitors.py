@@ -21,7 +21,6 @@ from core.failures import Unavailable
 from core.rows import Policy
 from core.state import State
 from core.user_rows import UserProfile, user_ref
-from kinds.kind import Kind
 from kinds.registry import KINDS
 from languages.language_names import OWN_NAMES, Language, accepted, language_of, named
 from languages.refusals import Refusal
@@ -85,6 +84,7 @@ class Addresses(NamedTuple):
     authorize_url: str
     cdn_url: str
     invite_url: str = "https://discord.gg"
+    template_url: str = "https://discord.new"
 
 
 def signed_in(visit: PersonVisit) -> Person:
@@ -241,16 +241,15 @@ def people_audience(
     acts: VisitorLimit,
     addresses: Addresses,
     brand: Brand,
-    kinds: Sequence[Kind] = KINDS,
+    upload_bytes: int,
 ) -> Audience[Person]:
     """Return the audience.
 
     Args:
         known: returns the person with the session of a value.
         acts: the limit of all changes by a person.
-        kinds: the kinds of listings that pages offer.
     """
-    public_url, authorize_url, cdn_url, _ = addresses
+    public_url, authorize_url, cdn_url = addresses[:3]
     return Audience(
         cookie=cookies.session,
         known=known,
@@ -277,8 +276,9 @@ def people_audience(
             "public_url": public_url,
             "site_languages": tuple((language, OWN_NAMES[language]) for language in brand.languages),
             "field_labels": FIELD_LABELS,
-            "offered": tuple(kinds),
+            "offered": KINDS,
         },
+        upload_bytes=upload_bytes,
     )
 
 

@@ -32,6 +32,10 @@ def main() -> None:
         from cli.fold_disk import main as fold_disk
 
         fold_disk()
+    elif sys.argv[1:] == ["decode-files"]:
+        from decoder.process import main as decode_files
+
+        decode_files()
     else:
         from server import cli
 

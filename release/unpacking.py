@@ -66,7 +66,8 @@ class Unpacking:
             return None
         self.unpack(names)
         path = f"{self._folder}/{names[0]}"
-        if not path.endswith(".so"):
+        is_itself = names[0].rpartition("/")[2].startswith(module.rpartition(".")[2])
+        if not (is_itself and path.endswith(".so")):
             return None
         return spec_from_file_location(module, path, loader=ExtensionFileLoader(module, path))
 

@@ -61,7 +61,7 @@ The files, in reading order
     redis_link                            the connection to Redis, sealed envelopes
     members, claims, succession, epochs   who is there, leases, node ids
     publisher, usage, follower            publishing and following streams, and gaps in them
-    copies                                giving and taking copies
+    copies, blob_exchange                 giving and taking copies, and files of listings
     warnings, readiness, node             what operators see, when the node serves, and the loops of all
 
 A file imports only files of its own line and of lines above it. Streams and copies do not know each other:

@@ -1,7 +1,8 @@
 """A node of a fleet at work. No caller of the gateway waits for it.
 
-Four loops run beside each other, each with its own outages: heartbeats and what follows from them, this
-node's stream, the streams of the others with copies where they have gaps, and counts for the limiters. This
+Five loops run beside each other, each with its own outages: heartbeats and what follows from them, this
+node's stream, the streams of the others with copies where they have gaps, counts for the limiters, and files
+that other nodes lack. This
 module alone knows all rooms: it hands the values of one to the other.
 """
 
@@ -14,6 +15,7 @@ from typing import Any
 from core.clock import NS_PER_SECOND, Clock
 from core.failures import Unavailable
 from core.ledger import Ledger
+from replication.blob_exchange import BlobExchange
 from replication.claims import Claims
 from replication.copies import CopyLost, Donor, Fetcher, Offer
 from replication.follower import Follower, Gaps
@@ -127,6 +129,7 @@ class NodeParts:
     differences: Differences
     eviction: Eviction
     lag: Lag
+    blobs: BlobExchange
 
 
 class Node:
@@ -138,11 +141,13 @@ class Node:
         self._tasks = asyncio.TaskGroup()
         self._ready = asyncio.Event()
         drop_idle, forget_cursor = link.drop_idle, parts.usage.forget_cursor
+        forget_wanted = parts.blobs.forget_cursor
         self._loops = {
             "registry": RetryingLoop("hearing of other nodes", clock, drop_idle),
             "publishing": RetryingLoop("telling other nodes", clock, drop_idle),
             "following": RetryingLoop("reading other nodes", clock, drop_idle, forget_cursor),
             "usage": RetryingLoop("telling what limits allow", clock, drop_idle),
+            "files": RetryingLoop("giving files to other nodes", clock, drop_idle, forget_wanted),
         }
 
     async def run(self) -> None:
@@ -154,6 +159,7 @@ class Node:
             tasks.create_task(loops["publishing"].run(self._publish))
             tasks.create_task(loops["following"].run(self._follow))
             tasks.create_task(loops["usage"].run(self._send_usage))
+            tasks.create_task(loops["files"].run(self._give_files))
 
     async def until_ready(self, stop: asyncio.Event) -> None:
         """Return when this node knows what the others do, when it has waited long enough, or at `stop`."""
@@ -298,6 +304,10 @@ class Node:
     async def _send_usage(self) -> float:
         await self._parts.usage.send()
         return self._pace.usage_seconds
+
+    async def _give_files(self) -> float:
+        await self._parts.blobs.step()
+        return 0
 
     # -- copies for others -----------------------------------------------------------------------------
 

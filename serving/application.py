@@ -96,6 +96,8 @@ class EndpointHandler(RequestHandler):
         self.path_args: list[str] = []  # Tornado sets them too late if it refuses the method itself
         self._policy = policy
         self._resource = resource
+        own = resource.most_bytes(self.request.headers)
+        self._most_bytes = own if own is not None else policy.max_body_bytes
         self._size = 0
         self._pieces: list[bytes] = []
         self._began_ns = policy.clock.monotonic_ns()
@@ -116,19 +118,19 @@ class EndpointHandler(RequestHandler):
 
     async def prepare(self) -> None:
         length = self.request.headers.get("Content-Length", "")
-        if length.isascii() and length.isdigit() and int(length[:20]) > DISCARD_BYTES:
+        if length.isascii() and length.isdigit() and int(length[:20]) > max(DISCARD_BYTES, self._most_bytes):
             await self._answer(None)
 
     def data_received(self, chunk: bytes) -> Awaitable[None] | None:
         self._size += len(chunk)
-        if self._size <= self._policy.max_body_bytes:
+        if self._size <= self._most_bytes:
             self._pieces.append(chunk)
-        elif self._size > DISCARD_BYTES:
+        elif self._size > max(DISCARD_BYTES, self._most_bytes):
             return self._answer(None)
         return None
 
     async def get(self, *_: str) -> None:
-        body = b"".join(self._pieces) if self._size <= self._policy.max_body_bytes else None
+        body = b"".join(self._pieces) if self._size <= self._most_bytes else None
         await self._policy.share.steps(self, self._answer(body))
 
     head = post = put = patch = delete = options = get
@@ -210,7 +212,7 @@ class EndpointHandler(RequestHandler):
             headers=request.headers,
             address=self.client_address(),
             body=body,
-            max_body_bytes=self._policy.max_body_bytes,
+            max_body_bytes=self._most_bytes,
         )
 
     def count(self) -> None:

@@ -142,6 +142,14 @@ class ServerSettings(_Section):
     access_log_sample: Count = 1
 
 
+class FilesSettings(_Section):
+    upload_bytes: Annotated[int, Field(ge=65_536, le=67_108_864)] = 8_388_608
+    bytes_per_user: Annotated[int, Field(ge=1 << 20, le=1 << 40)] = 64 << 20
+    bytes_in_all: Annotated[int, Field(ge=1 << 20, le=1 << 44)] = 10 << 30
+    memory_bytes: Annotated[int, Field(ge=0, le=1 << 40)] = 64 << 20
+    unnamed_seconds: Seconds = 3_600
+
+
 class OperatorSettings(_Section):
     token: OperatorToken | None = None
     previous_token: OperatorToken | None = None
@@ -321,6 +329,7 @@ class ChatPlatformSettings(_Section):
     api_url: PlatformUrl = "https://discord.com/api/v10"
     cdn_url: PlatformUrl = "https://cdn.discordapp.com"
     invite_url: PlatformUrl = "https://discord.gg"
+    template_url: PlatformUrl = "https://discord.new"
     client_id: PlatformId | None = None
     client_secret: HeaderSecret | None = None
     bot_token: HeaderSecret | None = None
@@ -516,6 +525,7 @@ class LogSettings(_Section):
 class Settings(_Section):
     data_dir: DataDir = Path("data")
     server: ServerSettings = ServerSettings()
+    files: FilesSettings = FilesSettings()
     operator: OperatorSettings = OperatorSettings()
     keys: KeysSettings = KeysSettings()
     limits: LimitsSettings = LimitsSettings()

@@ -2,8 +2,9 @@
 
 Invariant: a row that was written is read back equal. `export.json` comes last, so a folder with it is whole.
 
-An export is a folder with one file for each table, and with `export.json`, which holds the position and the
-digest of the state and the number of rows in each file. Nothing in it is encrypted.
+An export is a folder with one file for each table, the files of listings in the folder `files`, and
+`export.json`, which holds the position and the digest of the state and the number of rows in each table.
+Nothing in it is encrypted.
 
 NDJSON is one JSON object a line. CSV has a head line and one column for each field. A cell holds a field that
 is always a text as it is, and every other field as JSON: an absent text is `null`.
@@ -20,9 +21,12 @@ from typing import Annotated, Any, BinaryIO, Literal, NamedTuple, get_origin
 
 import msgspec
 
+from blobs.blob_names import named_in
+from blobs.sealed_blobs import Blob
 from core.rows import Delivery, Listing, NodeCounts
 from core.state import State
 from core.user_rows import UserRow
+from forms.file_fields import EXTENSIONS, FileRef
 from snapshot.recovery import Progress
 from storage.disk import OS_DISK, Disk, write_file
 
@@ -138,13 +142,15 @@ class RowCounts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The content of `export.json`. `format` is the suffix of the other files."""
+    """The content of `export.json`. `format` is the suffix of the tables. `files` are those of listings, in
+    the folder `files`."""
 
     version: int
     format: Format
     position: Annotated[int, msgspec.Meta(ge=0, le=1 << 62)]
     digest: str
     rows: RowCounts
+    files: tuple[FileRef, ...] = ()
 
 
 class NotEmpty(Exception):
@@ -217,8 +223,10 @@ def export_state(
     written_as: Format,
     disk: Disk = OS_DISK,
     progress: Progress = lambda *_: None,
+    blobs: Iterable[Blob] = (),
 ) -> Manifest:
-    """Write the state into a new or empty folder, for one user only, durably. `progress` counts rows.
+    """Write the state into a new or empty folder, for one user only, durably. `progress` counts rows. Of the
+    `blobs` it writes those that listings name.
 
     Raises NotEmpty and OSError, and leaves nothing in the folder then.
     """
@@ -235,6 +243,15 @@ def export_state(
             rows = _counting(table.rows(state), done, total, progress)
             write_file(disk, path, encoded(rows, table.kind, written_as))
             written.append(path)
+        refs = []
+        named = named_in(state)
+        for blob in blobs:
+            if blob.ref.digest in named:
+                refs.append(blob.ref)
+                written.append(_written(disk, out, blob))
+        if refs:
+            disk.sync_folder(out / BLOB_FOLDER)
+        manifest = msgspec.structs.replace(manifest, files=tuple(refs))
         write_file(disk, out / MANIFEST, [msgspec.json.format(msgspec.json.encode(manifest)) + b"\n"])
         written.append(out / MANIFEST)
         disk.sync_folder(out)
@@ -242,8 +259,25 @@ def export_state(
         for path in reversed(written):
             with contextlib.suppress(OSError):  # the caller gets the error that made it fail
                 disk.unlink(path)
+        with contextlib.suppress(OSError):
+            (out / BLOB_FOLDER).rmdir()
         raise
     return manifest
+
+
+BLOB_FOLDER = "files"
+
+
+def blob_path(folder: Path, ref: FileRef) -> Path:
+    """Return the path of a file of listings in the folder of an export."""
+    return folder / BLOB_FOLDER / f"{ref.digest}.{EXTENSIONS.get(ref.media_type, 'bin')}"
+
+
+def _written(disk: Disk, out: Path, blob: Blob) -> Path:
+    path = blob_path(out, blob.ref)
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    write_file(disk, path, [blob.content])
+    return path
 
 
 def _counting(rows: Iterable[Row], done: Iterator[int], total: int, progress: Progress) -> Iterator[Row]:

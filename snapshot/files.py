@@ -26,6 +26,7 @@ from typing import BinaryIO, NamedTuple
 
 import msgspec
 
+from blobs.sealed_blobs import Blob
 from core.fleet_table import Cooldown
 from core.packing import SHAPE, PackedRow, Rows, pack, unpack
 from core.rows import Delivery, FleetRow, Listing
@@ -119,6 +120,12 @@ class RecordsChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=
     rows: list[bytes]
 
 
+class BlobsChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="blobs"):
+    """Files of listings with their content. Only a backup has them: no folder of them lies beside it."""
+
+    rows: list[Blob]
+
+
 class EndChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="end"):
     """The last chunk. The file holds nothing newer than `durable`, and needs the journal up to there."""
 
@@ -137,7 +144,7 @@ Copied = (
     | LeavesChunk
     | PartsChunk
 )
-Chunk = Copied | RecordsChunk | EndChunk
+Chunk = Copied | RecordsChunk | BlobsChunk | EndChunk
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Chunk).decode

@@ -13,12 +13,15 @@ from typing import Literal
 
 import msgspec
 
+from blobs.blob_names import named_in
+from blobs.sealed_blobs import BlobCorrupt, SealedBlobs
+from core.state import State
 from journal.frames import HEADER_BYTES, BadBytes, decode_header
 from journal.segments import PREFIX as SEGMENT_PREFIX
 from journal.segments import TORN_SUFFIX, JournalReader, list_segments
 from snapshot import files, recovery
 from storage.folder import UNFINISHED, Folder, FolderUnusable
-from storage.sealing import Keyring
+from storage.sealing import KeyMissing, Keyring
 
 _TORN = re.compile(rf"({SEGMENT_PREFIX}\d{{20}})-(\d+){re.escape(TORN_SUFFIX)}", re.ASCII)
 
@@ -27,7 +30,7 @@ class Found(msgspec.Struct, frozen=True):
     """A file. `position` is a snapshot's, or the first one of a segment; `key_id` is in hex."""
 
     path: str
-    kind: Literal["snapshot", "segment", "torn", "unfinished"]
+    kind: Literal["snapshot", "segment", "torn", "unfinished", "files"]
     bytes: int
     position: int | None = None
     created_ms: int | None = None
@@ -49,6 +52,7 @@ class Contents(msgspec.Struct, frozen=True):
     deliveries: int
     users: int
     records: int
+    files: int
     last_position: int
 
 
@@ -63,10 +67,14 @@ def found_in(folder: Path) -> Iterator[Found]:
     for reader, path in readers:
         with contextlib.suppress(FileNotFoundError):
             yield reader(path)
+    blobs = SealedBlobs(Folder(folder, Keyring([])))
+    sizes = [found.bytes for found in blobs.all()]
+    if sizes:
+        yield Found(str(blobs.path), "files", sum(sizes))
 
 
 def needed_keys(folder: Path) -> set[bytes]:
-    """Return the ids of the keys that segments and snapshots need.
+    """Return the ids of the keys that segments, snapshots and files of listings need.
 
     A torn write needs the key and the header of its segment. Raises FolderUnusable if a file does not tell
     its key.
@@ -77,7 +85,11 @@ def needed_keys(folder: Path) -> set[bytes]:
             if found.key_id is None:
                 raise FolderUnusable(f"{found.path} does not tell which key it needs ({found.problem})")
             needed.add(bytes.fromhex(found.key_id))
-    return needed
+    blobs = SealedBlobs(Folder(folder, Keyring([])))
+    try:
+        return needed | {blobs.key_id(found.digest) for found in blobs.all()}
+    except BlobCorrupt as error:
+        raise FolderUnusable(f"it is not known which key it needs: {error}") from None
 
 
 def snapshot_found(path: Path) -> Found:
@@ -90,7 +102,7 @@ def snapshot_found(path: Path) -> Found:
 def contents_of(path: Path, keys: Keyring, progress: recovery.Progress = lambda *_: None) -> Contents:
     """Count the rows of a snapshot or a backup. Raises SnapshotCorrupt, KeyMissing and OSError."""
     reader = files.SnapshotReader(path)
-    listings = votes = deliveries = users = records = 0
+    listings = votes = deliveries = users = records = blobs = 0
     for chunk in reader.chunks(keys):
         match chunk:
             case files.ListingsChunk() | files.PackedChunk():
@@ -103,8 +115,10 @@ def contents_of(path: Path, keys: Keyring, progress: recovery.Progress = lambda 
                 votes += sum(len(leaf) // 16 for _, leaf in chunk.rows)
             case files.RecordsChunk():
                 records += len(chunk.rows)
+            case files.BlobsChunk():
+                blobs += len(chunk.rows)
         progress(reader.read_bytes, reader.size)
-    return Contents(listings, votes, deliveries, users, records, reader.header.position + records)
+    return Contents(listings, votes, deliveries, users, records, blobs, reader.header.position + records)
 
 
 def _snapshot(path: Path) -> Found:
@@ -183,6 +197,8 @@ def verify_folder(folder: Folder, empty_state: recovery.EmptyState, bars: Bars) 
         verified.findings.append(Finding("the state", good=False, text=str(error)))
         return verified
     verified.position, verified.digest = recovered.tail.head, recovered.state.digest()
+    bars("the files of listings")(0, 0)
+    verified.findings.append(_verified_blobs(folder, recovered.state))
     return verified
 
 
@@ -201,6 +217,25 @@ def _verified_snapshot(
 def _whole(path: Path, loaded: recovery.Loaded) -> Finding:
     needs = f", and it needs the journal up to {loaded.durable}" if loaded.durable > loaded.position else ""
     return Finding(path.name, good=True, text=f"whole, of position {loaded.position}{needs}")
+
+
+def _verified_blobs(folder: Folder, state: State) -> Finding:
+    """Read every file of listings. A node of a fleet may lack some, which other nodes have."""
+    what, blobs, whole, bad = "the files of listings", SealedBlobs(folder), set[str](), list[str]()
+    for found in blobs.all():
+        try:
+            blobs.read(found.digest)
+            whole.add(found.digest)
+        except (BlobCorrupt, KeyMissing, OSError) as error:
+            bad.append(str(error))
+    if bad:
+        more = f", and {len(bad) - 1} others" if len(bad) > 1 else ""
+        return Finding(what, good=False, text=f"{bad[0]}{more}")
+    missing = sorted(named_in(state) - whole)
+    if missing:
+        text = f"{len(missing)} files are missing that listings name, such as {missing[0]}"
+        return Finding(what, good=bool(state.fleet.label), text=text)
+    return Finding(what, good=True, text=f"whole, {len(whole)} files")
 
 
 def _verified_journal(folder: Folder, progress: recovery.Progress) -> Finding:

@@ -100,6 +100,8 @@ def load_snapshot(
                 for record in chunk.rows:
                     position += 1
                     apply_record(state, path, position, record)
+            case files.BlobsChunk():
+                pass  # `snapshot/restore.py` reads them
             case files.EndChunk():
                 durable = chunk.durable
             case _:

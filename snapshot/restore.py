@@ -10,8 +10,9 @@ journal, which a start refuses (`snapshot/recovery.py`).
 import re
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -19,9 +20,11 @@ from typing import NamedTuple
 import msgspec
 from msgspec.structs import replace
 
+from blobs.sealed_blobs import Blob, SealedBlobs, digest_of
 from core.events import VoteCast, VoteCountsMerged
 from core.rows import Delivery
 from core.state import State
+from forms.file_fields import FileRef
 from journal.frames import FrameKind
 from journal.journal import SegmentWriter
 from journal.segments import EMPTY, segment_path
@@ -36,6 +39,7 @@ from snapshot.export import (
     Manifest,
     Row,
     Vote,
+    blob_path,
     counts_of,
     decoded,
 )
@@ -58,11 +62,16 @@ _MAY_BE_THERE = {*_SECRETS_AND_LOCK, LOST_AND_FOUND}
 _ADVICE = "the export is incomplete or was changed; make it again"
 
 
+def _no_blobs() -> Iterator[Blob]:
+    return iter(())
+
+
 class Source(NamedTuple):
-    """A whole state and its position."""
+    """A whole state, its position, and the files of its listings, which may be read several times."""
 
     state: State
     position: int
+    blobs: Callable[[], Iterable[Blob]] = _no_blobs
 
 
 def backup_pieces(source: Source, keys: Keyring, now_ms: int) -> Iterator[bytes]:
@@ -75,7 +84,11 @@ def backup_pieces(source: Source, keys: Keyring, now_ms: int) -> Iterator[bytes]
     with files.StateCopy(source.state) as copy:
         for chunk in copy:
             yield encoder.encode(chunk)
-        yield encoder.encode(files.EndChunk(copy.rows, source.position))
+        rows = copy.rows
+    for blob in source.blobs():
+        rows += 1
+        yield encoder.encode(files.BlobsChunk([blob]))
+    yield encoder.encode(files.EndChunk(rows, source.position))
 
 
 def read_backup(
@@ -88,7 +101,26 @@ def read_backup(
             f"{path} is of position {loaded.position} and may hold votes up to {loaded.durable}: it needs "
             "the journal beside it; take a backup with GET /debug/snapshot"
         )
-    return Source(loaded.state, loaded.position)
+    return Source(loaded.state, loaded.position, partial(_blobs_of_backup, path, keys))
+
+
+def _blobs_of_backup(path: Path, keys: Keyring) -> Iterator[Blob]:
+    for chunk in files.SnapshotReader(path).chunks(keys):
+        if isinstance(chunk, files.BlobsChunk):
+            yield from chunk.rows
+
+
+def _blobs_of_export(folder: Path, refs: Iterable[FileRef]) -> Iterator[Blob]:
+    """Yield the files of an export. Raises ExportCorrupt and OSError."""
+    for ref in refs:
+        path = blob_path(folder, ref)
+        try:
+            content = path.read_bytes()
+        except FileNotFoundError:
+            raise ExportCorrupt(f"{path} is missing: {_ADVICE}") from None
+        if digest_of(content) != ref.digest:
+            raise ExportCorrupt(f"{path} was changed: {_ADVICE}")
+        yield Blob(ref, content)
 
 
 def read_export(folder: Path, empty_state: EmptyState, progress: Progress = lambda *_: None) -> Source:
@@ -113,7 +145,7 @@ def read_export(folder: Path, empty_state: EmptyState, progress: Progress = lamb
             raise ExportCorrupt(f"{path} holds {taken} rows, and {MANIFEST} tells of {told}: {_ADVICE}")
     state.loaded()
     _check(state, manifest, folder)
-    return Source(state, manifest.position)
+    return Source(state, manifest.position, partial(_blobs_of_export, folder, manifest.files))
 
 
 def refuse_unless_empty(folder: Path) -> None:
@@ -129,6 +161,18 @@ def restore_into(folder: Folder, source: Source, now_ms: int) -> None:
     Raises OSError, and leaves nothing there then, or a folder that a start refuses.
     """
     remove_unfinished(folder)
+    blobs = SealedBlobs(folder)
+    try:
+        for blob in source.blobs():
+            blobs.write(blob)
+        _write_state(folder, source, now_ms)
+    except BaseException:
+        shutil.rmtree(blobs.path, ignore_errors=True)
+        raise
+
+
+def _write_state(folder: Folder, source: Source, now_ms: int) -> None:
+    """Write a snapshot, and begin the journal behind it. Raises OSError."""
     path = files.snapshot_path(folder.path, source.position)
     encoder = files.SnapshotEncoder(source.position, now_ms, folder.keys.new_seal())
     file = files.SnapshotFile(folder.disk, path, encoder)

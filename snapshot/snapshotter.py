@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from typing import NamedTuple
 
+from blobs.sealed_blobs import SealedBlobs
 from core.clock import NS_PER_SECOND, Clock
 from core.failures import Unavailable
 from core.ledger import Ledger
@@ -178,6 +179,10 @@ class Snapshotter:
                 while few := await loop.run_in_executor(thread, _some_records, behind):
                     rows += len(few)
                     yield await loop.run_in_executor(thread, encoder.encode, files.RecordsChunk(few))
+                blobs = SealedBlobs(self._folder).whole()
+                while blob := await loop.run_in_executor(thread, next, blobs, None):
+                    rows += 1
+                    yield await loop.run_in_executor(thread, encoder.encode, files.BlobsChunk([blob]))
                 yield await loop.run_in_executor(thread, encoder.encode, files.EndChunk(rows, newest))
         finally:
             thread.shutdown(wait=False)  # a client that goes away leaves it at work: the loop does not wait

@@ -29,10 +29,12 @@ UNFINISHED = ".tmp"
 """The suffix of a file that does not count yet. It is renamed when it is whole."""
 DIGEST_SECRET = "key-digest.secret"  # noqa: S105 (the name of its file)
 OPERATOR_TOKEN = "operator.token"  # noqa: S105 (the name of its file)
+BLOBS = "blobs"
+"""The folder of the files of listings."""
 LOST_AND_FOUND = "lost+found"  # a file system's own, where the folder is a mount point
 _NUMBER = r"\d{20}"
 _OURS = re.compile(
-    rf"{LOCK}|{re.escape(LOST_AND_FOUND)}|journal-{_NUMBER}-\d+\.torn"
+    rf"{LOCK}|{BLOBS}|{re.escape(LOST_AND_FOUND)}|journal-{_NUMBER}-\d+\.torn"
     rf"|({'|'.join(map(re.escape, (KEYS, DIGEST_SECRET, OPERATOR_TOKEN)))}|(journal|snapshot)-{_NUMBER})"
     rf"({re.escape(UNFINISHED)})?",
     re.ASCII,
@@ -160,7 +162,12 @@ def _is_ours(path: Path) -> bool:
     symbolic link, because it may lead anywhere.
     """
     is_file = path.is_file() and not path.is_symlink()
-    return bool(_OURS.fullmatch(path.name)) and (is_file or path.name == LOST_AND_FOUND)
+    is_folder = path.name == LOST_AND_FOUND or (
+        path.name == BLOBS and path.is_dir() and not path.is_symlink()
+    )
+    return bool(_OURS.fullmatch(path.name)) and (
+        is_folder if path.name in {LOST_AND_FOUND, BLOBS} else is_file
+    )
 
 
 def list_numbered(folder: Path, prefix: str) -> list[tuple[int, Path]]:

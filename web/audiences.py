@@ -41,6 +41,7 @@ class Audience(Generic[V]):
         error_texts: the texts of error pages.
         look: returns the look that a visitor chose; None to follow the system.
         values: further values for the templates.
+        upload_bytes: the size of the largest form with files.
     """
 
     cookie: Cookie
@@ -63,6 +64,7 @@ class Audience(Generic[V]):
     error_texts: ErrorTexts
     look: Callable[[Request], str | None] = lambda _: None
     values: Mapping[str, Any] = field(default_factory=dict)
+    upload_bytes: int = 0
 
     def visitor(self, request: Request) -> V | None:
         return self.known(self.cookie.value(request.headers))

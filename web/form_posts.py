@@ -1,8 +1,9 @@
 """Posted forms. Invariant: a body that no browser sends for a form of ours is refused.
 
 A body is `application/x-www-form-urlencoded` (URL Standard, 5.1), or `multipart/form-data` (RFC 7578) for
-forms with long texts: the former writes a letter in nine bytes that takes three in UTF-8. No form of ours
-sends files. If a field comes twice, the last one counts, unless a caller asks for all of them.
+forms with long texts and files: the former writes a letter in nine bytes that takes three in UTF-8. The name
+of a file on its sender's machine is not read. If a field comes twice, the last one counts, unless a caller
+asks for all of them.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,15 +20,17 @@ from tornado.httputil import (
 from languages.refusals import Refusal
 
 MOST_FIELDS = 200
+NO_FILES: Mapping[str, list[bytes]] = {}
 MULTIPART = "multipart/form-data"
 _MULTIPART = ParseBodyConfig(multipart=ParseMultipartConfig(max_parts=MOST_FIELDS))
 
 
 class FormPost(Mapping[str, str]):
-    """The fields of a posted form."""
+    """The fields of a posted form, and its files by the names of their fields."""
 
-    def __init__(self, fields: Mapping[str, list[str]]) -> None:
+    def __init__(self, fields: Mapping[str, list[str]], files: Mapping[str, list[bytes]] = NO_FILES) -> None:
         self._fields = fields
+        self.files = files
 
     def __getitem__(self, name: str) -> str:
         return self._fields[name][-1]
@@ -42,6 +45,10 @@ class FormPost(Mapping[str, str]):
         """Yield every field with each of its values, as the browser sent them."""
         for name, values in self._fields.items():
             yield from ((name, value) for value in values)
+
+    def with_text(self, name: str, text: str) -> "FormPost":
+        """Return the form with one more text in a field."""
+        return FormPost({**self._fields, name: [*self._fields.get(name, ()), text]}, self.files)
 
     def text(self, name: str) -> str:
         """Return the text of a field, without white space around it; "" for a field that was not sent."""
@@ -67,17 +74,23 @@ class FormPost(Mapping[str, str]):
         return int(digits) if digits.isascii() and digits.isdigit() and len(digits) <= 19 else text
 
 
-def read_form(body: bytes | None, max_body_bytes: int, content_type: str = "") -> FormPost:
-    """Read a form. Raises Refusal."""
+def read_form(
+    body: bytes | None, max_body_bytes: int, content_type: str = "", *, takes_files: bool = False
+) -> FormPost:
+    """Read a form. Raises Refusal, also for files in a form that takes none."""
     if body is None:
         raise Refusal("body_too_large", most=max_body_bytes)
     fields: dict[str, list[str]] = {}
+    files: dict[str, list[HTTPFile]] = {}
+    is_multipart = content_type.startswith(MULTIPART)
     try:
-        for name, value in _parts(body, content_type) if content_type.startswith(MULTIPART) else _pairs(body):
+        for name, value in _parts(body, content_type, files) if is_multipart else _pairs(body):
             fields.setdefault(name, []).append(value.replace("\r\n", "\n"))
     except (ValueError, HTTPInputError):  # too many fields, or bytes that are no UTF-8
         raise Refusal("unreadable_form") from None
-    return FormPost(fields)
+    if files and not takes_files:
+        raise Refusal("unreadable_form")
+    return FormPost(fields, {name: [each.body for each in several] for name, several in files.items()})
 
 
 def _pairs(body: bytes) -> Iterator[tuple[str, str]]:
@@ -85,11 +98,8 @@ def _pairs(body: bytes) -> Iterator[tuple[str, str]]:
     yield from parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS)
 
 
-def _parts(body: bytes, content_type: str) -> Iterator[tuple[str, str]]:
+def _parts(body: bytes, content_type: str, files: dict[str, list[HTTPFile]]) -> Iterator[tuple[str, str]]:
     arguments: dict[str, list[bytes]] = {}
-    files: dict[str, list[HTTPFile]] = {}
     parse_body_arguments(content_type, body, arguments, files, config=_MULTIPART)
-    if files:
-        raise Refusal("unreadable_form")
     for name, values in arguments.items():
         yield from ((name, value.decode("utf-8")) for value in values)

@@ -23,19 +23,24 @@ Visitors = Literal["anyone", "operator", "signed in", "moderator"]
 
 
 class Visit(NamedTuple, Generic[V]):
-    """A request for a page. `visitor` is None for one who is not signed in."""
+    """A request for a page. `visitor` is None for one who is not signed in. `posted` is its form, once the
+    files in it are uploaded."""
 
     request: Request
     visitor: V | None
+    posted: FormPost | None = None
 
     @property
     def path(self) -> str:
         return self.request.path
 
-    def form(self) -> FormPost:
-        """Return the posted form. Raises Refusal."""
+    def form(self, *, takes_files: bool = False) -> FormPost:
+        """Return the posted form. Raises Refusal, also for files in a form that takes none."""
         request = self.request
-        return read_form(request.body, request.max_body_bytes, request.headers.get("Content-Type", ""))
+        if self.posted is not None:
+            return self.posted
+        content_type = request.headers.get("Content-Type", "")
+        return read_form(request.body, request.max_body_bytes, content_type, takes_files=takes_files)
 
 
 class HtmlPage(NamedTuple):
@@ -89,6 +94,7 @@ class PageRow(NamedTuple):
         view: picks the function that makes the page.
         access: the visitors who may see it.
         gives_back: true for a form of long texts. A visitor whose session has ended gets them back.
+        takes_files: true for a form that may have files.
         kind: the kind of listing that it is for; None for all of them.
     """
 
@@ -97,6 +103,7 @@ class PageRow(NamedTuple):
     view: Callable[[Any], View]
     access: Visitors
     gives_back: bool = False
+    takes_files: bool = False
     kind: Kind | None = None
 
 
@@ -110,12 +117,12 @@ def tagged(request: Request, body: bytes, headers: Mapping[str, str], content_ty
     """Return the body with its strong tag; 304 if the client has it already (RFC 9110, 13.1.2)."""
     tag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
     given = {**headers, "etag": tag}
-    if _names(request.headers.get("If-None-Match", ""), tag):
+    if is_known(request, tag):
         return Reply(304, b"", given, content_type=content_type)
     return Reply(200, body, given, content_type=content_type)
 
 
-def _names(wanted: str, tag: str) -> bool:
-    """Return true if the header names the tag. The comparison is weak, as it is for GET."""
-    found = {each.strip().removeprefix("W/") for each in wanted.split(",")}
+def is_known(request: Request, tag: str) -> bool:
+    """Return true if the client has what has the tag. The comparison is weak, as it is for GET."""
+    found = {each.strip().removeprefix("W/") for each in request.headers.get("If-None-Match", "").split(",")}
     return bool(found & {tag, "*"})

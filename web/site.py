@@ -9,7 +9,7 @@ A page is drawn whole, or as one of its blocks when htmx asks (`HX-Request`). A 
 """
 
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Generic
 from urllib.parse import quote, urlencode
 
@@ -20,7 +20,7 @@ from core.finished import finished
 from handlers.late import Late
 from handlers.reply import NO_HEADERS, SPOKEN, Reply, refused, reply_to
 from handlers.request import Endpoint, Request
-from handlers.route import PAGE, Resource
+from handlers.route import PAGE, Resource, usual_size
 from languages.refusals import Refusal
 from languages.texts import Text
 from watchers.security_log import tell
@@ -28,10 +28,18 @@ from web.audiences import Audience
 from web.brand_files import BrandFiles, accent_style
 from web.carried_style import CarriedStyle
 from web.error_pages import error_page
-from web.other_sites import NOWHERE, SAFE_METHODS, is_from_here, link, with_style
+from web.other_sites import (
+    LONGEST_WAY_BACK,
+    NOWHERE,
+    SAFE_METHODS,
+    is_from_here,
+    link,
+    way_back,
+    with_style,
+)
 from web.pages import NO_INDEX, Done, HtmlPage, Instead, PageRow, SiteAnswer, V, View, Visit, see_other
 from web.static_files import PATH as STATIC_PATH
-from web.static_files import read_static_files
+from web.static_files import read_static_files, takes_gzip
 from web.templates import Drawing, Templates
 
 HTML = "text/html; charset=utf-8"
@@ -59,15 +67,27 @@ class Site(Generic[V]):
             to: the object from which the rows pick their views.
         """
         paths: dict[str, dict[str, Endpoint]] = {}
+        takes_files = set[str]()
         for row in rows:
+            if row.takes_files:
+                takes_files.add(row.path)
             paths.setdefault(row.path, {})[row.method] = self._served(row, to)
         return [
             *(
-                Resource(path, endpoints, self._finish, names=dict.fromkeys(endpoints, PAGE))
+                Resource(
+                    *(path, endpoints, self._finish),
+                    names=dict.fromkeys(endpoints, PAGE),
+                    most_bytes=self._most_bytes if path in takes_files else usual_size,
+                )
                 for path, endpoints in paths.items()
             ),
             Resource(self._audience.rest, {"GET": self._missing}, self._finish_missing),
         ]
+
+    def _most_bytes(self, headers: Mapping[str, str]) -> int | None:
+        """Return the size of the largest form with files, for visitors who are signed in."""
+        is_known = self._audience.known(self._audience.cookie.value(headers)) is not None
+        return self._audience.upload_bytes if is_known else None
 
     def _served(self, row: PageRow, to: object) -> Endpoint:
         view = row.view(to)
@@ -108,7 +128,11 @@ class Site(Generic[V]):
         """Return the answer of the view, for visitors who may see it."""
         self._refuse_other_sites(visit.request)
         if may_see is not None and visit.visitor is None:
-            typed = list(visit.form().pairs()) if gives_back and not _wants_fragment(visit.request) else ()
+            typed = (
+                list(visit.form(takes_files=True).pairs())
+                if gives_back and not _wants_fragment(visit.request)
+                else ()
+            )
             return (
                 HtmlPage("unsent.html", UNSENT, {"typed": typed}, 401)
                 if typed
@@ -141,18 +165,22 @@ class Site(Generic[V]):
         home, sign_in = self._audience.home, self._audience.sign_in
         if request.method not in SAFE_METHODS:
             return sign_in
-        back = _address(request)
+        back = way_back(_address(request), home)
         return f"{sign_in}?to={quote(back)}" if back != home else sign_in
 
     def _address_of(self, request: Request) -> str | None:
         """Return the address that shows the same page again; None for the answer to a form.
 
-        The way back from the platform has secrets in its address, so its address is that of the sign-in.
+        The way back from the platform has secrets in its address, so its address is that of the sign-in. A
+        query that is too long for a way back is left out.
         """
         if request.method not in SAFE_METHODS:
             return None
         sign_in = self._audience.sign_in
-        return sign_in if request.path.startswith(f"{sign_in}/") else _address(request)
+        if request.path.startswith(f"{sign_in}/"):
+            return sign_in
+        address = _address(request)
+        return address if len(address) <= LONGEST_WAY_BACK or request.path == sign_in else request.path
 
     def _with_headers(self, reply: Reply) -> Reply:
         headers = {**self._audience.headers, **reply.headers}
@@ -204,7 +232,7 @@ class Site(Generic[V]):
         headers = {**audience.headers, **page.headers}
         cookies = (*page.cookies, audience.notices.taken) if notice is not None else page.cookies
         body = text.encode()
-        if visitor is None and _takes_gzip(request):
+        if visitor is None and takes_gzip(request):
             headers["content-encoding"] = "gzip"
             body = _packed(body) if style is None else style.pack(body)
         if style is not None:
@@ -257,15 +285,12 @@ def static_resource(brand: BrandFiles) -> Resource:
     return Resource(STATIC_PATH, {"GET": serve}, names={"GET": PAGE})
 
 
-def _takes_gzip(request: Request) -> bool:
-    return "gzip" in request.headers.get("Accept-Encoding", "").lower()
-
-
 def _comes_from_elsewhere(request: Request) -> bool:
     """Return true if a browser says that it comes from another site, or from an address that was typed. It
-    takes gzip then."""
-    says = request.headers.get("Sec-Fetch-Site")
-    return request.method in SAFE_METHODS and says in {"none", "cross-site"} and _takes_gzip(request)
+    takes a whole page then, and gzip."""
+    if request.method not in SAFE_METHODS or _wants_fragment(request):
+        return False
+    return request.headers.get("Sec-Fetch-Site") in {"none", "cross-site"} and takes_gzip(request)
 
 
 def _packed(body: bytes) -> bytes:

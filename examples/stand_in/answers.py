@@ -33,6 +33,7 @@ UNKNOWN_CHANNEL = Refusal(404, {"message": "Unknown Channel", "code": 10_003})
 CANNOT_MESSAGE = Refusal(403, {"message": "Cannot send messages to this user", "code": 50_007})
 UNKNOWN_SERVER = Refusal(404, {"message": "Unknown Guild", "code": 10_004})
 UNKNOWN_INVITE = Refusal(404, {"message": "Unknown Invite", "code": 10_006})
+UNKNOWN_TEMPLATE = Refusal(404, {"message": "Unknown guild template", "code": 10_057})
 NO_ACCESS = Refusal(403, {"message": "Missing Access", "code": 50_001})
 INVALID_FORM = Refusal(400, {"message": "Invalid Form Body", "code": 50_035})
 

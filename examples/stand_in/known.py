@@ -126,6 +126,100 @@ INVITES: dict[str, dict[str, Any]] = {
     "friends": {"server": None, "expires_at": None},
 }
 """The invites by their codes: `server-1` is one to the first server. Every other code is unknown."""
+
+
+def template_role(number: int, name: str, color: int = 0) -> dict[str, Any]:
+    """Return a role of a template. The first one, 0, is that of everyone."""
+    shown = {"permissions": "1024", "hoist": False, "mentionable": False, "icon": None, "unicode_emoji": None}
+    return {"id": number, "name": name, "color": color, **shown}
+
+
+def template_channel(number: int, kind: int, name: str, parent: int | None, **others: Any) -> dict[str, Any]:
+    """Return a channel of a template. The `kind` is 0 for text, 2 for voice, and 4 for a category."""
+    return {
+        "id": number,
+        "type": kind,
+        "name": name,
+        "position": number,
+        "topic": None,
+        "bitrate": 64_000,
+        "user_limit": 0,
+        "nsfw": False,
+        "rate_limit_per_user": 0,
+        "parent_id": parent,
+        "default_auto_archive_duration": None,
+        "permission_overwrites": [],
+        "available_tags": None,
+        "template": "",
+        "default_reaction_emoji": None,
+        "default_thread_rate_limit_per_user": None,
+        "default_sort_order": None,
+        "default_forum_layout": None,
+        **others,
+    }
+
+
+CLOSED_OVERWRITE = {"id": 0, "type": 0, "allow": "0", "deny": str(VIEW_CHANNEL)}
+"""It hides a channel of a template from everyone."""
+
+
+def template(code: str, name: str, creator_id: str, **others: Any) -> dict[str, Any]:
+    """Return a template as `GET /guilds/templates/{code}` shows one, without its creator."""
+    hidden = {"permission_overwrites": [CLOSED_OVERWRITE]}
+    return {
+        "code": code,
+        "name": name,
+        "description": None,
+        "usage_count": 3_912,
+        "creator_id": creator_id,
+        "created_at": "2022-03-04T10:00:00+00:00",
+        "updated_at": "2026-05-06T10:00:00+00:00",
+        "source_guild_id": "300000000000000001",
+        "serialized_source_guild": {
+            "name": name,
+            "description": None,
+            "region": "deprecated",
+            "verification_level": 1,
+            "default_message_notifications": 1,
+            "explicit_content_filter": 2,
+            "preferred_locale": "en-US",
+            "afk_channel_id": None,
+            "afk_timeout": 300,
+            "system_channel_id": None,
+            "system_channel_flags": 0,
+            "roles": [
+                template_role(0, "@everyone"),
+                template_role(1, "Host", 0xE67E22),
+                template_role(2, "Regular", 0x2ECC71),
+                template_role(3, "New here"),
+            ],
+            "channels": [
+                template_channel(1, 0, "start-here", None),
+                template_channel(2, 4, "Welcome", None),
+                template_channel(3, 0, "rules", 2),
+                template_channel(4, 0, "pick-your-roles", 2),
+                template_channel(5, 4, "Tonight", None),
+                template_channel(6, 0, "who-is-in", 5),
+                template_channel(7, 2, "Table one", 5),
+                template_channel(8, 2, "Table two", 5),
+                template_channel(9, 4, "Hosts only", None, **hidden),
+                template_channel(10, 0, "planning", 9, **hidden),
+                template_channel(11, 2, "Hosts", 9, **hidden),
+            ],
+        },
+        "is_dirty": None,
+        **others,
+    }
+
+
+TEMPLATES = {
+    each["code"]: each
+    for each in (
+        template("GameNight001", "Game night", ADA),
+        template("StudyHall002", "Study hall", ADA, usage_count=87),
+        template("EmilsTable03", "Emil's round table", EMIL),
+    )
+}
 ROLE: dict[str, Any] = {
     "name": "@everyone",
     "description": None,
@@ -267,6 +361,9 @@ class Platform:
     invites: dict[str, dict[str, Any]] = field(
         default_factory=lambda: {code: dict(each) for code, each in INVITES.items()}
     )
+    templates: dict[str, dict[str, Any]] = field(
+        default_factory=lambda: {code: dict(each) for code, each in TEMPLATES.items()}
+    )
     codes: dict[str, Grant] = field(default_factory=dict)
     tokens: dict[str, tuple[str, str]] = field(default_factory=dict)
     """(user, scope) of each access token."""
@@ -303,6 +400,11 @@ class Platform:
         for each in told["servers"]:
             self.servers[each["id"]] = {**server(0, each["name"], each["owner_id"]), **each}
         self.invites |= told["invites"]
+        for each in told["templates"]:
+            self.templates[each["code"]] = {
+                **template(each["code"], each["name"], each["creator_id"]),
+                **each,
+            }
         self.directory |= told["directory"]
         self.shapes |= told["shapes"]
         self.offered = told["offered"]

@@ -3,7 +3,15 @@
 import html
 from typing import Any
 
-from stand_in.answers import NO_ACCESS, UNKNOWN_INVITE, UNKNOWN_SERVER, Api, Handler, Refusal
+from stand_in.answers import (
+    NO_ACCESS,
+    UNKNOWN_INVITE,
+    UNKNOWN_SERVER,
+    UNKNOWN_TEMPLATE,
+    Api,
+    Handler,
+    Refusal,
+)
 from stand_in.known import (
     ADA,
     BOT,
@@ -107,6 +115,26 @@ class Join(Handler):
     def get(self, code: str) -> None:
         server = self.platform.servers.get(self.platform.invites.get(code, {}).get("server") or "")
         name = html.escape(server["name"]) if server is not None else "Nothing"
+        head = f'<link rel="icon" href="data:,"><title>{name}</title>'
+        self.finish(f'<!doctype html><html lang="en">{head}<h1>{name}</h1></html>')
+
+
+class Template(Api):
+    """`GET /guilds/templates/{code}`, for everyone."""
+
+    def get(self, code: str) -> None:
+        found = self.platform.templates.get(code)
+        if found is None:
+            raise UNKNOWN_TEMPLATE
+        creator = self.platform.users.get(found["creator_id"])
+        self.show({**found, "creator": public_user(creator) if creator is not None else None})
+
+
+class UseTemplate(Handler):
+    """The page of a template, to which the button Use this template leads."""
+
+    def get(self, code: str) -> None:
+        name = html.escape(self.platform.templates.get(code, {}).get("name", "Nothing"))
         head = f'<link rel="icon" href="data:,"><title>{name}</title>'
         self.finish(f'<!doctype html><html lang="en">{head}<h1>{name}</h1></html>')
 

@@ -20,7 +20,7 @@ from core.rows import Listing, ServerCheck
 from grammars.patterns import is_snowflake
 from kinds.registry import kind_of
 from languages.texts import Text
-from listings import eligibility
+from listings import eligibility, template_checks
 from listings.owners import is_proven, prove_ownership
 from listings.review import review_of, waiting_since, waits
 from listings.rules import listing_of
@@ -123,10 +123,20 @@ async def prove(page: PageCall, _: None) -> None:
 
 async def check(page: PageCall, _: None) -> None:
     """Ask the chat platform, and keep what it says."""
-    asked, row = page.site.submissions, page.row
-    now = await asked.checking.check(page.person.id, row.id)
-    call = page.call.rechecked()
-    events = eligibility.check(call.state, row.ref, now, call.now_ms, asked.grace_ms, by=call.by)
+    asked, row, questions = page.site.submissions, page.row, page.call.tools.templates
+    if kind_of(row.ref).known_as != "template":
+        now = await asked.checking.check(page.person.id, row.id)
+        call = page.call.rechecked()
+        events = eligibility.check(call.state, row.ref, now, call.now_ms, asked.grace_ms, by=call.by)
+    else:
+        asked.checking.limit.take(page.person.id)
+        told = await questions.ask(row.id) if questions is not None else None
+        call = page.call.rechecked()
+        events = []
+        if told is not None:
+            events = template_checks.checked(
+                call.state, row.ref, *told, call.now_ms, asked.grace_ms, by=call.by
+            )
     await call.commit(events, lambda: None)
 
 
@@ -225,7 +235,8 @@ def hides_ms(asked: Submissions, row: Listing) -> int | None:
 def bot_link(asked: Submissions, row: Listing) -> str | None:
     """Return where the owner of a server adds the bot that sees what is unknown."""
     known = row.eligibility
-    is_unknown = known is not None and any(each.outcome == "unknown" for each in known.checks)
+    is_server = kind_of(row.ref).known_as == "server"
+    is_unknown = is_server and known is not None and any(each.outcome == "unknown" for each in known.checks)
     return asked.checking.bot_link(row.id) if is_unknown else None
 
 

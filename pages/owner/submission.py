@@ -30,6 +30,7 @@ from core.failures import Unavailable
 from core.rows import CheckOutcome, Eligibility, Listing, ServerCheck
 from forms.reading import posted, read
 from grammars.patterns import is_snowflake
+from grammars.platform_codes import TEMPLATE
 from handlers.reply import Reply
 from kinds.kind import Given, Kind, ListingSubmission, Made, OfUser, PlatformObject
 from languages.language_names import OWN_NAMES
@@ -136,16 +137,17 @@ def _empty(page: PageCall, listing_id: str = "", **known: Any) -> Mapping[str, A
 def _form(page: PageCall, values: Mapping[str, Any], **html: Any) -> Shown[None]:
     kind = page.call.listing_kind
     status = html.pop("status", None)
+    listing_id = TEMPLATE.of(values["id"]) if kind.known_as == "template" else values["id"]
     html = {
-        "id": values["id"],
+        "id": listing_id,
         "values": values,
         "labels": {**kind.labels, "webhook_url": Text("Webhook"), "webhook_language": Text("Language")},
         "kind": kind,
         "another": _way_of(page).another,
         "may_send": True,
         "usual_wait_ms": page.call.tools.ownership.usual_wait_ms,
-        "is_listed": _ref(page, values["id"]) in page.call.state.listings,
-        "own_id": values["id"] if _is_own(page, _ref(page, values["id"])) else None,
+        "is_listed": _ref(page, listing_id) in page.call.state.listings,
+        "own_id": listing_id if _is_own(page, _ref(page, listing_id)) else None,
         "preview": page.refused.found.get("preview"),
         **html,
     }
@@ -166,7 +168,7 @@ def _sent(page: PageCall, listing: Any) -> Answer:
     return done(here, listed if listing.state == "approved" else "submitted")
 
 
-# -- Listings that the platform knows nothing of ------------------------------------------------------------
+# -- Listings that need nothing before the form --------------------------------------------------------------
 
 
 async def begin_plainly(page: PageCall) -> Shown[None] | Reply:
@@ -202,7 +204,7 @@ def _is_same(kind: Kind, row: Listing, form: ListingSubmission) -> bool:
         case Given():
             return row.id == form.id
         case Made():
-            return row.latest == kind.profile_of(form)
+            return kind.written(row.latest) == kind.written(form)
         case OfUser():
             return True
 
@@ -396,9 +398,11 @@ def _by_fields_of_form(invalid: Invalid) -> Invalid:
     return Invalid({"webhook_url" if name == "url" else name: why for name, why in invalid.faults.items()})
 
 
+_PLAIN = _Way(begin_plainly, lambda page: _form(page, page.refused.typed), send_plainly)
 _WAYS: Mapping[PlatformObject | None, _Way] = {
-    None: _Way(begin_plainly, lambda page: _form(page, page.refused.typed), send_plainly),
+    None: _PLAIN,
     "application": _Way(begin_application, show_application_again, send_application),
+    "template": _PLAIN,
     "server": _Way(
         *(begin_server, show_server_again, send_server, Text("Another server")),
         ("webhook_url", "webhook_language"),
@@ -422,4 +426,5 @@ SUBMISSION = Page(
         Post(reads=typed, run=look_up, then=lambda _, form: form, button="look"),
     ),
     gives_back=True,
+    takes_files=True,
 )

@@ -2,6 +2,7 @@
 
     application   GET -> (the code goes into the public description) -> POST -> its management
     server        GET -> (the list of servers comes with a sign-in) -> POST -> its management
+    template      GET -> POST -> its management
 
 Invariant: it shows nothing that the owner wrote. The listing may be in review, and the claimant a stranger.
 """
@@ -31,6 +32,9 @@ NOT_IN_LIST = Text(
 AWAY = Text("The chat platform gives no answer that can be used right now. Try again in a moment.")
 NO_APPLICATION = Text("The chat platform knows no application with this id any more.")
 NO_CODE = Text("The description at the chat platform does not hold the code.")
+
+
+NOT_CREATOR = Text("The chat platform does not say that you made this template.")
 
 
 class _Proof(NamedTuple):
@@ -122,6 +126,18 @@ async def _look_for_server(page: PageCall) -> Evidence:
     return evidence
 
 
+async def _look_for_creator(page: PageCall) -> Evidence:
+    """Ask the platform who made the template."""
+    page.site.submissions.checking.limit.take(page.person.id)
+    asked = page.call.tools.templates
+    told = await asked.ask(page.call.ids[0]) if asked is not None else None
+    if told is None:
+        raise Again(errors={"": AWAY}, status=503)
+    if told[1] != page.person.id:
+        raise _not_proven(NOT_CREATOR)
+    return "template creator"
+
+
 def _not_proven(why: Text) -> Again:
     return Again(errors={"": why}, status=409)
 
@@ -140,4 +156,5 @@ def _page(known_as: PlatformObject, proof: _Proof) -> Page[None]:
 TAKE_OVER_PAGES = (
     _page("application", _Proof(Text("Take this bot over"), _code, _look_for_code)),
     _page("server", _Proof(Text("Take this server over"), _servers, _look_for_server)),
+    _page("template", _Proof(Text("Take this template over"), lambda _: (None, {}), _look_for_creator)),
 )

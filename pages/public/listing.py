@@ -31,6 +31,7 @@ from pages.public.colours import colours_of
 from pages.public.lists import CACHED, Wanted, icon_of, is_listed, listed_ms, path_of, shown_in_lists
 from pages.public.similar import similar_to
 from pages.public.structured_data import listing_things
+from pages.public.template_tree import tree_of
 from pages.public.ways_in import invite_url
 from people.permissions import rights
 from search.catalogue import IndexKey
@@ -130,7 +131,7 @@ def _shown(row: Listing, value: V, html: Callable[[], Awaitable[Html]]) -> Shown
 def _with_id(page: PageCall) -> PageCall:
     """Return the call with the id of the listing whose name is in the path. Raises Refusal."""
     kind, asked = page.call.listing_kind, page.call.ids[0]
-    holder = page.call.tools.unique.holder(kind.plural, (kind.slug or "",), (asked,))
+    holder = page.call.tools.unique.ref_of(kind.plural, (kind.slug or "",), (asked,))
     if page.call.ref in page.call.state.listings or holder is None:
         return page
     its_id = holder.removeprefix(kind.prefix)
@@ -192,7 +193,8 @@ def listing_view(page: PageCall, row: Listing) -> Mapping[str, Any]:
         "updated_at": row.updated_ms,
         "icon_url": icon_of(page, row),
         "author": author_of(page, row.owner_id),
-        **({"invite_url": invite_url(page, row)} if kind.known_as == "application" else {}),
+        **({"invite_url": invite_url(page, row)} if kind.known_as in {"application", "template"} else {}),
+        **(_template(row) if kind.known_as == "template" else {}),
         **(_joining(page, row) if kind.has("invites") else {}),
         **{name: value for name, value in written.items() if name in links},
         "state": row.state,
@@ -216,6 +218,17 @@ def _joining(page: PageCall, row: Listing) -> Mapping[str, Any]:
         "invite_url": invite_url(page, row),
         "approximate_member_count": known.members if known is not None else None,
         "approximate_presence_count": known.online if known is not None else None,
+        "counts_updated_at": known.at_ms if known is not None else None,
+    }
+
+
+def _template(row: Listing) -> Mapping[str, Any]:
+    """Return the numbers of a template, as the platform said them last."""
+    known = row.template
+    return {
+        "use_count": known.uses if known is not None else None,
+        "channel_count": known.channels if known is not None and known.tree is not None else None,
+        "role_count": known.roles if known is not None and known.tree is not None else None,
         "counts_updated_at": known.at_ms if known is not None else None,
     }
 
@@ -254,6 +267,7 @@ async def _html(page: PageCall, row: Listing, value: Mapping[str, Any], tab: Tab
     return {
         "listing": value,
         "tab": tab,
+        "tree": await tree_of(page, row),
         "similar": await similar_to(page, row) if tab == "about" else (),
         "tabs": _tabs(page, row),
         "pairs": kind.pairs(profile),

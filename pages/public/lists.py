@@ -54,6 +54,7 @@ SORT_NAMES: Mapping[Sort, Text] = {
     "name": Text("Name"),
 }
 _OFFSET = re.compile("[0-9]{1,4}")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 CACHED = {"cache-control": "public, max-age=10", **NO_VARY}
 """The headers of a JSON that is the same for everybody."""
 
@@ -72,7 +73,9 @@ class PublicCard(View):
     votes_this_month: Annotated[Count, Meta(description="The votes since the first of the month, UTC.")]
     server_count: Annotated[Count | None, Meta(description="The servers of a bot, as it said last.")]
     member_count: Annotated[Count | None, Meta(description="The people on a server, approximately.")]
-    invite_url: Annotated[str | None, Meta(description="Adds a bot to a server, or joins a server.")]
+    invite_url: Annotated[
+        str | None, Meta(description="Adds a bot to a server, joins a server, or makes one of a template.")
+    ]
     listed_at: Moment
     icon_url: str | None
     path: Annotated[str, Meta(description="The path of its page.")]
@@ -212,8 +215,11 @@ def wanted_in(page: PageCall) -> Wanted:
 
 
 def typed(query: Mapping[str, str], name: str) -> str:
-    """Return a text that somebody searches for, up to the characters that count. Pages repeat it often."""
-    return query.get(name, "")[:LONGEST].strip()
+    """Return a text that somebody searches for, up to the characters that count. Pages repeat it often.
+
+    Control characters become spaces: HTML allows none of them.
+    """
+    return _CONTROL.sub(" ", query.get(name, "")[:LONGEST]).strip()
 
 
 def _one_of(query: Mapping[str, str], name: str, choices: Collection[str]) -> str:
@@ -338,7 +344,7 @@ def path_of(page: PageCall, row: Listing) -> str:
     slug = kind.slug_of(row.profile)
     is_its = (
         slug is not None
-        and page.call.tools.unique.holder(kind.plural, (kind.slug or "",), (slug,)) == row.ref
+        and page.call.tools.unique.ref_of(kind.plural, (kind.slug or "",), (slug,)) == row.ref
     )
     return f"/{kind}/{slug}" if is_its else f"/{row.ref}"
 

@@ -1,4 +1,4 @@
-"""The links that add a bot or join a server, and the number of members."""
+"""The links that add a bot, join a server or use a template, and the number of members."""
 
 from urllib.parse import urlencode
 
@@ -11,11 +11,13 @@ INVITE_SCOPE = urlencode({"scope": "bot applications.commands"})
 
 
 def invite_url(page: PageCall, row: Listing) -> str | None:
-    """Return the URL that adds a bot to a server, or that joins a server; None for a server without a valid
-    invite."""
+    """Return the URL that adds a bot to a server, joins a server, or makes one of a template; None for a
+    server without a valid invite."""
     kind, addresses = kind_of(row.ref), page.site.addresses
     if kind.known_as == "application":
         return f"{addresses.authorize_url}?client_id={row.id}&{INVITE_SCOPE}"
+    if kind.known_as == "template":
+        return f"{addresses.template_url}/{row.id}"
     code = public_invite(row)
     return f"{addresses.invite_url}/{code}" if code is not None else None
 

@@ -33,6 +33,7 @@ from listings.review import PresetReason, denial_text, review_of
 from listings.rules import change_version, listing_of
 from pages.page import Again, Answer, Page, PageCall, Post, Show, Shown
 from pages.public.colours import colours_of
+from pages.public.template_tree import tree_of
 from pages.public.ways_in import invite_url
 from pages.review.listing_view import ReviewView, platform_view, review_view
 from pages.review.queue import desk_values, last_address, next_address, rows_beside, wanted_list
@@ -106,6 +107,7 @@ async def _html(page: PageCall, value: ReviewView) -> Mapping[str, Any]:
         "icon_url": page.site.icons.url(row.ref),
         "report_reasons": REASON_NAMES,
         "row": row,
+        "tree": await tree_of(page, row),
         "its_kind": kind,
         "latest": row.latest,
         "version": change_version(row),

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from msgspec import Meta
-from msgspec.structs import asdict
 
 from actions.history import ActView, OwnerMessageOrNone, act_views, owner_message_view
 from actions.listing_views import listing_view
@@ -166,4 +165,5 @@ def _changes(row: Listing) -> Sequence[ChangedField] | None:
     before = row.agreed if row.change is not None else denied
     if before is None:
         return None
-    return changed_fields(asdict(before), asdict(row.latest))
+    kind = kind_of(row.ref)
+    return changed_fields(kind.written(before), kind.written(row.latest))

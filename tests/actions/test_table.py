@@ -62,6 +62,7 @@ NEEDED: dict[str, tuple[Right | None, bool]] = {
     **dict.fromkeys(("listSessions", "endSessions", "endAllSessions", "endSession"), (None, False)),
     **dict.fromkeys(("listNotices", "listReminders", "clearReminders"), (None, False)),
     **dict.fromkeys(("quarantineUser", "liftQuarantine"), (None, False)),
+    "uploadFile": (None, False),
 }
 """The right that each action takes, and whether the sign-in must be fresh."""
 MAY: dict[Relation, set[Right]] = {

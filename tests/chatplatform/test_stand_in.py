@@ -15,7 +15,7 @@ import pytest
 import requests
 
 from chatplatform.authorization import new_sign_in, read_callback, sign_in_url, token_form
-from chatplatform.platform_client import UNKNOWN_INVITE
+from chatplatform.platform_client import UNKNOWN_INVITE, UNKNOWN_TEMPLATE
 from tests.support.gateways import WAIT_SECONDS
 from tests.support.platform_stand_in import (
     ADA,
@@ -27,6 +27,7 @@ from tests.support.platform_stand_in import (
     CLIENT_ID,
     CLIENT_SECRET,
     DAN,
+    GAME_NIGHT,
     GOOD_SERVER,
     WITHOUT_BOT,
     StandIn,
@@ -232,6 +233,85 @@ class OwnApplicationAnswer(msgspec.Struct, forbid_unknown_fields=True):
     role_connections_verification_url: str | None = None
     approximate_guild_count: int | None = None
     team: dict[str, Any] | None = None
+
+
+class TemplateRoleAnswer(msgspec.Struct, forbid_unknown_fields=True):
+    """GuildTemplateRoleResponse."""
+
+    id: int
+    name: str
+    permissions: str
+    color: int
+    hoist: bool
+    mentionable: bool
+    icon: str | None = None
+    unicode_emoji: str | None = None
+
+
+class TemplateOverwriteAnswer(msgspec.Struct, forbid_unknown_fields=True):
+    """ChannelPermissionOverwriteResponse, whose id is a number of the template."""
+
+    id: int
+    type: Literal[0, 1]
+    allow: str
+    deny: str
+
+
+class TemplateChannelAnswer(msgspec.Struct, forbid_unknown_fields=True):
+    """GuildTemplateChannelResponse."""
+
+    type: int
+    bitrate: int
+    user_limit: int
+    nsfw: bool
+    rate_limit_per_user: int
+    permission_overwrites: list[TemplateOverwriteAnswer]
+    template: str
+    id: int | None = None
+    name: str | None = None
+    position: int | None = None
+    topic: str | None = None
+    parent_id: int | None = None
+    default_auto_archive_duration: int | None = None
+    available_tags: list[object] | None = None
+    default_reaction_emoji: object | None = None
+    default_thread_rate_limit_per_user: int | None = None
+    default_sort_order: int | None = None
+    default_forum_layout: int | None = None
+
+
+class TemplateServerAnswer(msgspec.Struct, forbid_unknown_fields=True):
+    """GuildTemplateSnapshotResponse."""
+
+    name: str
+    verification_level: int
+    default_message_notifications: int
+    explicit_content_filter: int
+    preferred_locale: str
+    afk_timeout: int
+    system_channel_flags: int
+    roles: list[TemplateRoleAnswer]
+    channels: list[TemplateChannelAnswer]
+    description: str | None = None
+    region: str | None = None
+    afk_channel_id: str | None = None
+    system_channel_id: str | None = None
+
+
+class TemplateAnswer(msgspec.Struct, forbid_unknown_fields=True):
+    """GuildTemplateResponse."""
+
+    code: str
+    name: str
+    usage_count: int
+    creator_id: str
+    created_at: datetime
+    updated_at: datetime
+    source_guild_id: str
+    serialized_source_guild: TemplateServerAnswer
+    creator: PublicUserAnswer | None
+    description: str | None = None
+    is_dirty: bool | None = None
 
 
 class ErrorAnswer(msgspec.Struct):
@@ -460,6 +540,20 @@ def test_an_invite_is_as_the_platform_describes_it(stand_in: StandIn, code: str,
 def test_an_invite_that_does_not_exist_is_refused_with_the_platform_s_number(stand_in: StandIn) -> None:
     answer = asked(stand_in, "/invites/nothing", "")
     assert (answer.status_code, answer.json()["code"]) == (404, UNKNOWN_INVITE)
+
+
+def test_a_template_is_as_the_platform_describes_it(stand_in: StandIn) -> None:
+    answer = asked(stand_in, f"/guilds/templates/{GAME_NIGHT}", "")
+    shown = msgspec.json.decode(answer.content, type=TemplateAnswer)
+    assert (shown.code, shown.creator_id) == (GAME_NIGHT, ADA)
+    assert shown.creator
+    assert shown.creator.id == ADA
+    assert [each.name for each in shown.serialized_source_guild.roles if each.id == 0] == ["@everyone"]
+
+
+def test_a_template_that_does_not_exist_is_refused_with_the_platform_s_number(stand_in: StandIn) -> None:
+    answer = asked(stand_in, "/guilds/templates/Nothing00000", "")
+    assert (answer.status_code, answer.json()["code"]) == (404, UNKNOWN_TEMPLATE)
 
 
 @pytest.mark.parametrize(

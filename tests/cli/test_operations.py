@@ -23,6 +23,7 @@ def as_operation(route: Route, command: Command) -> ApiCall:
         route.body is not None,
         query,
         route.content_type != JSON,
+        route.takes_file,
     )
 
 

@@ -46,6 +46,7 @@ NAMES_KINDS = {
 NO_KINDS = {
     "listings/stats_problems.py": "a field of pushes that others call `servers`",
     "openapi/document.py": "the servers of OpenAPI",
+    "web/templates.py": "the folder of templates of pages",
     "web/templates/people/manage_votes.html": "the unit of a chart",
     "web/templates/people/vote_chart.html": "the unit of a chart",
 }

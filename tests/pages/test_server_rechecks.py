@@ -1,4 +1,4 @@
-"""pages/rounds.py: servers are checked again once a day, one at a time, and by one node."""
+"""pages/rounds.py: servers and templates are checked again once a day, one at a time, and by one node."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -8,19 +8,34 @@ import pytest
 
 from chatplatform.listing_checks import ServerConditions
 from chatplatform.platform_client import open_chat_platform
+from chatplatform.template_questions import ServerTemplates
 from core.actors import GATEWAY, OPERATOR
 from core.events import ListingRemoved, ListingReviewed, ListingSaved
 from core.ledger import Ledger
 from core.listing_table import SLICE
 from core.rows import Listing, ServerCheck
+from forms.file_fields import FileRef
+from kinds.server_templates import TEMPLATES
 from kinds.servers import ServerProfile
 from listings.eligibility import check
+from listings.owners import is_proven
+from listings.template_checks import checked_at_submission
 from pages.platform_facts import ServerChecking, ServerLists
 from pages.rounds import CHECK_AGE_MS, ServerRechecks
 from tests.support.coroutines import run
 from tests.support.fake_clock import FakeClock
 from tests.support.gateways import WAIT_SECONDS
-from tests.support.platform_stand_in import GOOD_SERVER, SMALL, WITHOUT_BOT, StandIn, server_id, standing_in
+from tests.support.platform_stand_in import (
+    ADA,
+    GAME_NIGHT,
+    GOOD_SERVER,
+    SMALL,
+    STUDY_HALL,
+    WITHOUT_BOT,
+    StandIn,
+    server_id,
+    standing_in,
+)
 from tests.support.sample_rows import BOT_PROFILE, OWNER
 
 DAY_SECONDS = CHECK_AGE_MS / 1_000
@@ -56,7 +71,21 @@ async def rechecking(
         checking = ServerChecking(
             *(platform, ServerConditions(), ServerLists(clock), clock, stand_in.authorize_url, "1")
         )
-        yield ServerRechecks(ledger, clock, checking, GRACE_MS, asks)
+        templates = ServerTemplates(platform, kept, clock)
+        yield ServerRechecks(ledger, clock, checking, templates, GRACE_MS, asks)
+
+
+async def kept(_: bytes, facts: FileRef, __: str | None) -> FileRef:
+    return facts
+
+
+def list_template(ledger: Ledger, clock: FakeClock, code: str = GAME_NIGHT) -> None:
+    """List a template while the platform gives no answer."""
+    ref, now_ms = f"templates/{code}", clock.now_ms()
+    profile = TEMPLATES.sample
+    ledger.commit([ListingSaved(ref, ADA, profile, "in_review", now_ms)])
+    ledger.commit(checked_at_submission(ref, ADA, None, None, now_ms, by=OPERATOR))
+    ledger.commit([ListingReviewed(ref, "approved", None, now_ms)])
 
 
 def row(ledger: Ledger, server: str) -> Listing:
@@ -290,5 +319,87 @@ def test_another_node_of_the_fleet_asks(stand_in: StandIn, ledger: Ledger) -> No
             head = ledger.head
             await rechecks.round()
             assert ledger.head == head
+
+    run(main())
+
+
+def test_a_template_without_an_answer_is_asked_about_in_the_next_round_and_then_once_a_day(
+    stand_in: StandIn, ledger: Ledger
+) -> None:
+    clock, ref, path = FakeClock(), f"templates/{GAME_NIGHT}", f"/guilds/templates/{GAME_NIGHT}"
+    list_template(ledger, clock)
+
+    async def main() -> None:
+        async with rechecking(stand_in, ledger, clock) as rechecks:
+            before = stand_in.asked(path)
+            for _ in range(2):
+                await rechecks.round()
+            listing = ledger.state.listings[ref]
+            assert stand_in.asked(path) == before + 1
+            assert listing.template
+            assert (listing.template.uses, listing.template.channels, listing.template.roles) == (3_912, 8, 3)
+            assert listing.eligibility
+            assert (listing.eligibility.outcome, is_proven(listing)) == ("pass", True)
+            clock.advance(DAY_SECONDS)
+            await rechecks.round()
+            assert stand_in.asked(path) == before + 2
+
+    run(main())
+
+
+def test_a_template_that_is_gone_is_hidden_after_a_notice_and_shown_again_when_it_is_back(
+    stand_in: StandIn, ledger: Ledger
+) -> None:
+    clock, ref = FakeClock(), f"templates/{STUDY_HALL}"
+    list_template(ledger, clock, STUDY_HALL)
+
+    async def main() -> None:
+        async with rechecking(stand_in, ledger, clock) as rechecks:
+            await rechecks.round()
+            known = ledger.state.listings[ref].template
+            assert known
+            stand_in.end_template(STUDY_HALL)
+            seen = []
+            for _ in range(3):
+                clock.advance(DAY_SECONDS)
+                await rechecks.round()
+                seen.append(ledger.state.listings[ref].is_public)
+            gone = ledger.state.listings[ref].template
+            assert gone
+            assert (gone.problem, gone.uses, gone.tree) == ("gone", known.uses, known.tree)
+            stand_in.change_template(STUDY_HALL, usage_count=88)
+            clock.advance(DAY_SECONDS)
+            await rechecks.round()
+            listing = ledger.state.listings[ref]
+            assert (seen, listing.is_public) == ([True, True, False], True)
+            assert listing.template
+            assert (listing.template.problem, listing.template.uses) == (None, 88)
+            acts = [(act.action, act.about) for act in listing.audit_log if act.by == GATEWAY]
+            assert acts == [
+                *(("ownership_proven", ""), ("found_failing", "exists")),
+                *(("hidden", "exists"), ("shown_again", "")),
+            ]
+
+    run(main())
+
+
+@pytest.mark.parametrize("fault", ["html", "cut", "500", "403", "404", "deep", "types", "missing"])
+def test_an_answer_that_cannot_be_used_takes_no_template_for_gone(
+    stand_in: StandIn, ledger: Ledger, fault: str
+) -> None:
+    clock, ref = FakeClock(), f"templates/{GAME_NIGHT}"
+    list_template(ledger, clock)
+
+    async def main() -> None:
+        async with rechecking(stand_in, ledger, clock) as rechecks:
+            await rechecks.round()
+            known = ledger.state.listings[ref].template
+            clock.advance(DAY_SECONDS)
+            stand_in.goes_wrong(f"/guilds/templates/{GAME_NIGHT}", fault)
+            await rechecks.round()
+            listing = ledger.state.listings[ref]
+            assert listing.template == known
+            assert listing.eligibility
+            assert listing.eligibility.outcome == "pass"
 
     run(main())

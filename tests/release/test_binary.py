@@ -3,6 +3,7 @@
 `make binary-test` builds dist/votegate and runs this.
 """
 
+import asyncio
 import os
 import re
 import shutil
@@ -15,11 +16,13 @@ from pathlib import Path
 import pytest
 
 from core.version import VERSION
+from decoder.decoder import Decoder
 from languages.language_names import LANGUAGES
 from server import Commands, cli
 from storage.folder import KEYS, OPERATOR_TOKEN
 from tests.support.gateways import BOT, ROOT, WAIT_SECONDS, eventually
 from tests.support.installed_gateway import BINARY, InstalledGateway, answered, run
+from tests.support.media_files import EMOJI, SOUND, picture, sound
 from tests.support.page_visitor import PageVisitor
 from tests.support.webhook_receiver import Receiver, status
 
@@ -75,6 +78,16 @@ def test_it_says_its_commit_and_date(binary: Path, tmp_path: Path) -> None:
     assert said["votegate"] == VERSION
     assert re.fullmatch("[0-9a-f]{40}( with changes)?|unknown", said["commit"])
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", said["built"])
+
+
+def test_it_decodes_files_in_another_process(binary: Path, tmp_path: Path) -> None:
+    async def decoded() -> None:
+        decoder = Decoder(lambda: (str(binary), "decode-files"), tmp_path)
+        for made, rules in ((picture("WEBP", frames=2), EMOJI), (sound("opus"), SOUND), (sound(), SOUND)):
+            assert (await decoder.decode(made, rules)).file.size > 0
+        decoder.close()
+
+    asyncio.run(decoded())
 
 
 def test_it_serves_votes_and_folds_its_disk_in_another_process(gateway: InstalledGateway) -> None:

@@ -98,6 +98,7 @@ def test_other_programs_can_read_the_lines(tmp_path: Path) -> None:
         "position": POSITION,
         "digest": state.digest(),
         "rows": {"listings": 2, "votes": 2, "deliveries": 1, "users": 1, "counts": 0},
+        "files": [],
     }
 
 

@@ -52,6 +52,7 @@ from core.rows import (
     StatsWindow,
     Suspension,
     Takeover,
+    TemplateCheck,
     VoteFlag,
     Webhook,
     WebhookEvent,
@@ -75,6 +76,7 @@ from core.user_rows import (
     user_ref,
 )
 from core.vote_table import VoteTable
+from forms.file_fields import FileRef
 from kinds.bots import BotProfile
 from kinds.kind import Profile
 from kinds.servers import ServerProfile
@@ -297,6 +299,13 @@ eligibilities = st.builds(Eligibility, times, server_checks, st.none() | times, 
 invite_checks = st.builds(
     InviteCheck, texts, times, st.none() | st.sampled_from(get_args(InviteProblem)), counts, counts
 )
+some = st.integers(0, 3)
+template_files = st.builds(
+    FileRef, st.integers(0, (1 << 256) - 1).map("{:064x}".format), st.just("application/msgpack"), some
+)
+template_checks = st.builds(
+    TemplateCheck, times, st.none() | st.just("gone"), counts, some, some, st.none() | template_files
+)
 
 
 @st.composite
@@ -318,6 +327,7 @@ SET_VALUES: Mapping[str, st.SearchStrategy[Any]] = {
     "proof": st.none() | st.builds(Proof, times, actors),
     "eligibility": st.none() | eligibilities,
     "invite_check": st.none() | invite_checks,
+    "template": st.none() | template_checks,
 }
 """The values of the slots that `SlotsSet` writes."""
 co_owner_ids = st.sampled_from(["o1", "o2", "o3"])

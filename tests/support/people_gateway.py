@@ -62,6 +62,7 @@ def site_settings(public_url: str, stand_in: StandIn) -> dict[str, object]:
         "chat_platform.api_url": f"{stand_in.url}/api/v10",
         "chat_platform.cdn_url": stand_in.url,
         "chat_platform.invite_url": f"{stand_in.url}/join",
+        "chat_platform.template_url": f"{stand_in.url}/use",
         "chat_platform.client_id": CLIENT_ID,
         "chat_platform.client_secret": CLIENT_SECRET,
         "chat_platform.cache_seconds": 0,

@@ -180,7 +180,7 @@ class PeopleSite(Client):
         notices = Notices(cookies.notice, SECRET, self.clock, secrets.token_bytes)
         audience = people_audience(
             *(cookies, notices, self.people.known, acts),
-            *(addresses, Brand()),
+            *(addresses, Brand(), 65_536),
         )
         templates = Templates()
         site = Site(templates, audience, self.clock)

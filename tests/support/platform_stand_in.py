@@ -1,5 +1,6 @@
 """The stand-in for the chat platform as a process, and a browser that signs in there."""
 
+import json
 import os
 import runpy
 import signal
@@ -36,6 +37,10 @@ GOOD_SERVER, SMALL, WITHOUT_BOT, OPEN_NSFW, NO_SECOND_FACTOR, MANAGED, NOT_MANAG
     server_id, range(1, 8)
 )
 """Servers of Ada: each but the first has one thing wrong. The last two are Emil's."""
+
+
+GAME_NIGHT, STUDY_HALL, EMILS_TEMPLATE = "GameNight001", "StudyHall002", "EmilsTable03"
+"""Templates: two of Ada, and one of Emil."""
 
 
 def messages_path(user_id: str) -> str:
@@ -87,6 +92,18 @@ class StandIn:
         told = {"server": server, "expires_at": expires_at}
         url = f"{self.url}/stand-in/invites/{code}"
         assert requests.post(url, json=told, timeout=WAIT_SECONDS).status_code == 200
+
+    def change_template(self, code: str, **fields: object) -> None:
+        """Make a template, or change it."""
+        self._template(code, fields)
+
+    def end_template(self, code: str) -> None:
+        """Let a template be gone."""
+        self._template(code, None)
+
+    def _template(self, code: str, told: object) -> None:
+        url = f"{self.url}/stand-in/templates/{code}"
+        assert requests.post(url, data=json.dumps(told), timeout=WAIT_SECONDS).status_code == 200
 
     def messages(self, user_id: str) -> list[str]:
         """Return the direct messages that the user got, the newest first."""

@@ -9,6 +9,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "kinds": {"forms", "languages"},
     "grammars": {"languages"},
     "ratelimit": set(),
+    "decoder": set(),
     "storage": set(),
     "wire": set(),
     "settings": {"grammars", "kinds", "languages"},
@@ -21,17 +22,18 @@ MAY_IMPORT: dict[str, set[str]] = {
     "guild_counts": {"chatplatform", "core", "outbound"},
     "chatplatform": {"core", "outbound"},
     "journal": {"core", "storage"},
+    "blobs": {"core", "storage"},
     "webhook": {"chatplatform", "core", "outbound"},
     "direct_messages": {"chatplatform", "core", "webhook"},
     "mail": {"core", "direct_messages", "listings", "webhook"},
-    "snapshot": {"core", "journal", "storage"},
-    "replication": {"core", "journal", "storage"},
+    "snapshot": {"blobs", "core", "journal", "storage"},
+    "replication": {"blobs", "core", "journal", "storage"},
     "watchers": {"core", "listings", "ratelimit"},
     "actions": {"core", "listings", "people", "search", "votes", "watchers"},
     "handlers": {"actions", "core", "votes", "listings", "people", "ratelimit", "watchers"},
     "web": {"actions", "core", "handlers", "ratelimit", "watchers"},
     "pages": {
-        *("actions", "chatplatform", "core", "handlers", "listings", "people", "ratelimit", "votes"),
+        *("actions", "blobs", "chatplatform", "core", "handlers", "listings", "people", "ratelimit", "votes"),
         *("search", "watchers", "web"),
     },
     "serving": {"core", "handlers", "ratelimit", "watchers"},
@@ -44,7 +46,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("search", "serving", "snapshot", "votes", "watchers", "web", "webhook"),
     },
     "openapi": {"actions", "core", "votes", "listings", "handlers", "operators", "watchers"},
-    "cli": {"actions", "core", "votes", "listings", "journal", "snapshot", "storage"},
+    "cli": {"actions", "blobs", "core", "votes", "listings", "journal", "snapshot", "storage"},
 }
 WITHOUT_DECLARATIONS = {"languages", "forms", "kinds", "grammars", "ratelimit", "storage", "wire", "settings"}
 COMPOSITION = {"gateway", "server"}

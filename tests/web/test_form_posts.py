@@ -91,6 +91,19 @@ def test_a_file_in_a_form_is_refused(name: str) -> None:
         read_form(body, 100, content_type)
 
 
+@pytest.mark.parametrize("name", ["a.txt", "../../etc/passwd", "C:\\x.png"])
+def test_a_form_that_takes_files_has_their_bytes_without_their_names(name: str) -> None:
+    body, content_type = multipart([("text", (None, "hello")), ("file", (name, "\0content"))])
+    form = read_form(body, 1_000, content_type, takes_files=True)
+    assert (dict(form), form.files) == ({"text": "hello"}, {"file": [b"\0content"]})
+
+
+def test_an_input_without_a_file_is_an_empty_text() -> None:
+    body = b'--x\r\nContent-Disposition: form-data; name="file"; filename=""\r\n\r\n\r\n--x--\r\n'
+    form = read_form(body, 1_000, "multipart/form-data; boundary=x", takes_files=True)
+    assert (form.texts("file"), form.files) == ([], {})
+
+
 def test_bytes_of_a_part_that_are_no_text_are_refused() -> None:
     body, content_type = multipart([("text", (None, "hello"))])
     with pytest.raises(Refusal, match="unreadable_form"):

@@ -172,7 +172,8 @@ def test_the_notice_goes_with_the_listing_and_not_to_who_settles(gateway: People
     cleo = gateway.person(CLEO)
     for person in (ben, cleo):
         person.acted(HERE, {"reason": "does_not_work"})
-    cleo.acted(f"/review/bots/{BOT}/settle", {"until": str(gateway.clock.now_ms() + 9)})
+    seen = " ".join(each["id"] for each in gateway.done("GET", f"/manage/bots/{BOT}/reports")["reports"])
+    cleo.acted(f"/review/bots/{BOT}/settle", {"reports": seen})
     assert "about Jukebox" in words(ben.page("/me/notices"))
     assert "about Jukebox" not in words(cleo.page("/me/notices"))
     gateway.done("DELETE", f"/manage/bots/{BOT}")

@@ -1,0 +1,8 @@
+"""Pictures and sounds from strangers, read in a process of its own.
+
+In: the bytes of an upload, and the rules of the field that it is for. Out: a clean file with its facts, or
+the rule that it breaks. `decoder.py` is the side of the gateway; `process.py` is the process, and the only
+one that reads files of strangers. It has limits on memory, time and pixels, and no secret.
+
+Invariant: a clean file holds pixels or samples, and nothing else that its sender wrote.
+"""
