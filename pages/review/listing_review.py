@@ -273,7 +273,7 @@ def _form(path: str, post: Post[Any], *, shows: Show[Any] = show, gives_back: bo
     return Page(
         path=f"{_ONE}/{path}",
         template="review",
-        of="review",
+        of=post.action.of if post.action is not None else "review",
         visitors="moderator",
         show=shows,
         has_get=False,
