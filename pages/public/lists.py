@@ -18,6 +18,7 @@ from actions.views import Count, KindName, ListingId, Moment, Success, View
 from core.clock import month_of
 from core.rows import Listing
 from forms.fields import Form
+from forms.file_fields import FileRef
 from forms.reading import read_query
 from grammars.tags import tag_of
 from kinds.kind import Kind
@@ -75,6 +76,7 @@ class PublicCard(View):
     ]
     listed_at: Moment
     icon_url: str | None
+    sound: Annotated[FileRef | None, Meta(description="The file of a sound.")]
 
 
 class PublicList(Success):
@@ -341,6 +343,7 @@ def _card(page: PageCall, row: Listing, month: int) -> PublicCard:
         invite_url=invite_url(page, row),
         listed_at=listed_ms(row),
         icon_url=icon_of(page, row),
+        sound=kind_of(row.ref).sound(row.profile),
     )
 
 

@@ -96,14 +96,21 @@ def serving(folder: Path) -> Iterator[Served]:
 
 def sample_submission(kind: Kind) -> dict[str, Any]:
     """Return the body of a submission of a kind: its sample, with an owner."""
-    profile = {name: getattr(kind.sample, name) for name in kind.fields}
     given = {"id": kind.id.sample} if isinstance(kind.id, Given) else {}
-    return {**given, "owner_id": OWNER, **msgspec.to_builtins(profile)}
+    return {**given, "owner_id": OWNER, **msgspec.to_builtins(kind.written(kind.sample))}
+
+
+def keep_sample_files(gateway: ThreadGateway) -> None:
+    """Keep the files that the samples of profiles name."""
+    put = gateway.gateway.store.blobs.put
+    for file in (each for kind in KINDS for name in kind.fields for each in files_of(getattr(kind.sample, name))):
+        gateway.done_on_loop(put(SAMPLE_FILES[file.digest], file, OWNER))
 
 
 def list_sample(gateway: ThreadGateway, kind: Kind) -> str:
     """List a public sample of a kind. Return its id."""
     path = f"/manage/{kind.plural}"
+    keep_sample_files(gateway)
     listed = gateway.done("POST", path, sample_submission(kind))
     if kind.has("review"):
         gateway.done("POST", f"{path}/{listed['id']}/approve", {})
