@@ -17,7 +17,8 @@ from kinds.kind import (
     VotesPart,
     WebhookPart,
 )
-from kinds.tags import Tags
+from kinds.listing_pictures import Banner, Screenshots
+from kinds.listing_tags import Tags
 from kinds.text_language import TextLanguage
 from languages.texts import Text
 
@@ -140,6 +141,8 @@ class BotProfile(Profile, frozen=True, gc=False, tag="bot"):
             rows=6,
         ),
     ] = ()
+    banner: Banner = None
+    screenshots: Screenshots = ()
     text_language: TextLanguage = ""
 
 

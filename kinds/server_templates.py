@@ -5,7 +5,7 @@ from typing import Annotated
 from forms.fields import ABOUT_PROSE, Name, TemplateCode, TemplateLink
 from forms.rules import IN_PROSE, UNIQUE, About, Display, OneOf, Sample, Size
 from kinds.kind import ChecksPart, FactsPart, Given, Kind, Nouns, Profile, ReviewPart, VotesPart, WebhookPart
-from kinds.tags import Tags
+from kinds.listing_tags import Tags
 from kinds.text_language import TextLanguage
 from languages.texts import Text
 

@@ -6,7 +6,7 @@ from forms.fields import Name
 from forms.file_fields import FileRef, Files
 from forms.rules import IN_TEXT, UNIQUE, About, Display, OneOf, Sample, Size
 from kinds.kind import Kind, LikesPart, Made, Nouns, Profile, ReviewPart
-from kinds.tags import Tags
+from kinds.listing_tags import Tags
 from languages.texts import Text
 
 CATEGORIES = {
