@@ -30,7 +30,7 @@ def _fields(kind: Kind, verb: str) -> list[click.Parameter]:
         name for name in kind.fields if kind.shown[name].finds == "title" or kind.shown[name].widget == "text"
     ]
     needed = [name for name in kind.fields if name not in head and kind.fields[name].is_required]
-    others = [name for name in kind.fields if name not in head and not kind.fields[name].is_required]
+    others = [name for name in kind.fields if name not in (*head, *needed)]
     return [
         *((click.Argument(["id"], metavar="ID"),) if _names_id(kind, verb) else ()),
         click.Option(["--owner", "owner_id"], help="User id of the owner."),
