@@ -25,7 +25,7 @@ from pages.charts import chart_of
 from pages.page import AnyPage, Html, Page, PageCall, Shown
 from pages.public.authors import author_of
 from pages.public.colours import colours_of
-from pages.public.lists import CACHED, Wanted, icon_of, listed_ms, shown_in_lists
+from pages.public.lists import CACHED, Wanted, icon_of, listed_ms, pictures_of, shown_in_lists
 from pages.public.similar import similar_to
 from pages.public.structured_data import listing_things
 from pages.public.template_tree import tree_of
@@ -62,14 +62,14 @@ class PublicVotes(Success):
 
 def show(page: PageCall) -> Shown[Mapping[str, Any]]:
     """Show the listing, if the visitor may see it. Raises Refusal."""
-    row = _seen(page)
+    row = seen_listing(page)
     value = listing_view(page, row)
     return _shown(row, value, lambda: _html(page, row, value, "about"))
 
 
 def show_commands(page: PageCall) -> Shown[None]:
     """Show the commands. Raises Refusal for a listing that names none."""
-    row = _seen(page)
+    row = seen_listing(page)
     if not kind_of(row.ref).pairs(row.profile):
         raise Refusal("no_such_path")
     value = listing_view(page, row)
@@ -78,7 +78,7 @@ def show_commands(page: PageCall) -> Shown[None]:
 
 def show_votes(page: PageCall) -> Shown[PublicVotes]:
     """Show the votes of the last days, if the visitor may see the listing. Raises Refusal."""
-    row = _seen(page)
+    row = seen_listing(page)
     votes = page.call.state.vote_counts
     shown = PublicVotes(
         kind=kind_of(row.ref).plural,
@@ -105,7 +105,7 @@ def _shown(row: Listing, value: V, html: Callable[[], Awaitable[Html]]) -> Shown
     )
 
 
-def _seen(page: PageCall) -> Listing:
+def seen_listing(page: PageCall) -> Listing:
     """Return the listing of the path, if the visitor may see it. Raises Refusal."""
     row = _listing(page)
     if not row.is_public and not _may_see(page, row):
@@ -159,6 +159,7 @@ def listing_view(page: PageCall, row: Listing) -> Mapping[str, Any]:
         "icon_url": icon_of(page, row),
         "author": author_of(page, row.owner_id),
         **({"invite_url": invite_url(page, row)} if kind.known_as in {"application", "template"} else {}),
+        **({"download_count": row.download_count} if kind.has("downloads") else {}),
         **(_template(row) if kind.known_as == "template" else {}),
         **(_joining(page, row) if kind.has("invites") else {}),
         **{name: value for name, value in written.items() if name in links},
@@ -244,6 +245,7 @@ async def _html(page: PageCall, row: Listing, value: Mapping[str, Any], tab: Tab
         ],
         "keywords": [(each, Wanted(kind, keyword=each).address()) for each in listed.keywords],
         "colours": colours_of(row),
+        "pictures": pictures_of(row),
         "is_liked": _is_liked(page, row),
         "may_manage": _may_see(page, row),
         "badge": f"[![Votes]({address}/badge.svg)]({address})",

@@ -18,9 +18,10 @@ from actions.views import Count, KindName, ListingId, Moment, Success, View
 from core.clock import month_of
 from core.rows import Listing
 from forms.fields import Form
+from forms.file_fields import FileRef, files_of
 from forms.reading import read_query
 from grammars.tags import tag_of
-from kinds.kind import Kind
+from kinds.kind import Kind, Profile
 from kinds.registry import KINDS, kind_of
 from kinds.text_language import TEXT_LANGUAGES
 from languages.refusals import Invalid
@@ -313,9 +314,18 @@ def _title(wanted: Wanted) -> Text:
 
 
 def icon_of(page: PageCall, row: Listing) -> str | None:
-    """Return the address of a listing's picture: of its colours, or the icon that the platform has."""
-    colours = colours_of(row)
+    """Return the address of a listing's picture: of its pictures or colours, or the icon that the platform
+    has."""
+    pictures, colours = pictures_of(row), colours_of(row)
+    if pictures:
+        return pictures[0].path
     return colours.picture if colours is not None else page.site.icons.url(row.ref)
+
+
+def pictures_of(row: Listing, profile: Profile | None = None) -> tuple[FileRef, ...]:
+    """Return the pictures that a listing stands for, by default the public ones; none for other kinds."""
+    field = kind_of(row.ref).pictures
+    return files_of(getattr(profile or row.profile, field)) if field is not None else ()
 
 
 def cards(page: PageCall, refs: Iterable[str]) -> tuple[PublicCard, ...]:

@@ -11,6 +11,7 @@ from pages.page import Page, PageCall
 HIDDEN = (
     *("/me", "/review", "/signin", "/signout"),
     *(f"/{kind}/{page}" for page in ("new", "*/manage") for kind in KINDS),
+    *(f"/{kind}/*/download" for kind in KINDS if kind.has("downloads")),
     *("/debug", "/manage"),
 )
 _RULES = "\n".join(("User-agent: *", *(f"Disallow: {path}" for path in HIDDEN)))
