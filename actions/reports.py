@@ -42,7 +42,7 @@ REASON_NAMES: Mapping[ReportReason, Text] = {
 }
 """The texts of the reasons. Each kind offers all of them, but `broken_invite` only those with invites."""
 SAMPLE_ID = "1750000000000-444444444444444444"
-ReportId = Annotated[str, matching(r"[0-9]{1,16}-[0-9]{1,20}")]
+ReportId = Annotated[str, matching(r"^[0-9]{1,16}-[0-9]{1,20}$")]
 REASONS = ", ".join(f"`{name}`" for name in get_args(ReportReason))
 
 

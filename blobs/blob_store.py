@@ -284,8 +284,11 @@ class Blobs:
         for digest in news:
             if not self.names.refs(digest):
                 continue
-            size = await asyncio.to_thread(self.on_disk.bytes_of, digest)
-            if size == 0 and await self._from_elsewhere(digest) is None:
+            try:
+                is_here = await asyncio.to_thread(self.on_disk.bytes_of, digest) > 0
+            except OSError:  # a look at the file logs it
+                is_here = False
+            if not is_here and await self._from_elsewhere(digest) is None:
                 self.names.news.add(digest)
 
     async def sweep(self) -> None:
@@ -319,7 +322,9 @@ class Blobs:
                 yield found
 
     def _is_due(self, found: BlobOnDisk, now_ns: int) -> bool:
-        if not self.names.is_complete or self.names.refs(found.digest):
+        if not self.names.is_complete:
+            return False
+        if self.names.refs(found.digest):
             self._forget_waiting(found.digest)
             return False
         if found.digest not in self._waiting:

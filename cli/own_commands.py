@@ -56,10 +56,17 @@ def _names_id(kind: Kind, verb: str) -> bool:
 
 def _option(kind: Kind, name: str) -> click.Option:
     """Return the option of a field. That of a list is named after one entry, and may come several times."""
-    if kind.shown[name].widget not in {"choices", "lines", "pairs"}:
+    if kind.shown[name].widget not in {"choices", "lines", "pairs", "pictures"}:
         return click.Option([f"--{name.replace('_', '-')}", name])
     one = f"{name.removesuffix('ies')}y" if name.endswith("ies") else name.removesuffix("s")
     return click.Option([f"--{one}", name], multiple=True, help=_MANY)
+
+
+def _as_asked(shown: Any) -> Any:
+    """Return the value of a field of an answer as a form has it: the digest of a file."""
+    if isinstance(shown, list):
+        return [_as_asked(each) for each in shown]
+    return shown["digest"] if isinstance(shown, dict) else shown
 
 
 def _writing(kind: Kind, verb: str) -> click.Command:
@@ -85,7 +92,7 @@ def _writing(kind: Kind, verb: str) -> click.Command:
             return
         shown = caller.call(f"show{kind.title}", id=id)
         newest = {**shown, **shown["change"]["proposed"]} if shown["change"] else shown
-        before = {name: newest[name] for name in ("owner_id", *kind.fields)}
+        before = {name: _as_asked(newest[name]) for name in ("owner_id", *kind.fields)}
         caller.show(caller.call(f"edit{kind.title}", {**before, **body}, id=id))
 
     what = f"Submit a {thing}." if verb == "submit" else f"Edit a {thing}."

@@ -104,7 +104,6 @@ class PeopleSite:
         self._site = Site(drawing.templates, audience, clock)
         orders = ListOrders(self.readers.catalogue, state.vote_counts, secrets.randbits(40))
         self.readers.catalogue.watchers.append(orders.moved)
-        first_use = fleet.claims.first_use if fleet.claims is not None else None
         self._tools = SiteTools(
             actions=api.managed,
             brand=drawing.brand,
@@ -126,25 +125,14 @@ class PeopleSite:
             ],
             descriptions=Descriptions(drawing.markdown, VisitorLimit(PREVIEWS, clock)),
             accounts=_accounts(people, cookies, clock, digester.secret),
-            sign_in=SigningIn(
-                places.client_id or "",
-                web.redirect_uri or "",
-                sign_in_seal(digester.secret, secrets.token_bytes),
-                SignInGuards(SIGN_INS, clock, first_use),
-            ),
+            sign_in=_signing_in(runtime, digester.secret, fleet),
             blobs=store.blobs,
             public=_public(self.readers, ListKeeper(orders, clock, in_slices), clock),
         )
         submissions = self._tools.submissions
         self._rechecks = ServerRechecks(
-            *(
-                store.ledger,
-                clock,
-                submissions.checking,
-                api.managed.templates,
-                submissions.grace_ms,
-                fleet.asks,
-            )
+            *(store.ledger, clock, submissions.checking),
+            *(api.managed.templates, submissions.grace_ms, fleet.asks),
         )
 
     def resources(self) -> list[Resource]:
@@ -169,6 +157,16 @@ class PeopleSite:
         await observers.once("list_orders", partial(self._tools.public.keeper.prepare, HOME_ORDERS))
         if gc.get_freeze_count():  # the state is spared collections, and so is what was learned from it
             gc.freeze()
+
+
+def _signing_in(runtime: Runtime, secret: bytes, fleet: Fleet) -> SigningIn:
+    settings, first_use = runtime.settings, fleet.claims.first_use if fleet.claims is not None else None
+    return SigningIn(
+        settings.chat_platform.client_id or "",
+        settings.web.redirect_uri or "",
+        sign_in_seal(secret, secrets.token_bytes),
+        SignInGuards(SIGN_INS, runtime.clock, first_use),
+    )
 
 
 def _addresses(settings: Settings) -> Addresses:

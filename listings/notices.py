@@ -78,10 +78,13 @@ def notices_of(row: Listing, user_id: str, read_ms: int, now_ms: int) -> Iterato
     is_owner = user_id == row.owner_id or user_id in row.extra_owners
     is_lost = not is_owner and row.taken is not None and row.taken.lost_by == actor
     is_asked = not is_owner and (user_id in row.invited or is_offered_to(row, user_id))
-    given = next((each for each in reversed(row.audit_log) if each.action == "handed_over"), None)
+    given = _last(row, "handed_over")
+    broken = _last(row, "invite_broken")
     for entry in row.audit_log if is_lost or not is_asked else ():  # its history is not for who is asked
         if is_lost and not _took(row, entry):
             continue  # other actions on a lost listing are not for its former owner
+        if entry.action == "invite_broken" and entry is not broken:
+            continue  # nodes that do not hear each other find the same broken invite
         if entry.action in TOLD and (entry.by != actor or entry.action in ALWAYS):
             act = NoticeAct(entry.at_ms, entry.by, entry.action, entry.about)
             is_given = entry is given and row.owner_id == user_id
@@ -138,6 +141,10 @@ class NoticeSearch:
             self.newest.sort(key=lambda notice: notice.act.at_ms, reverse=True)
             del self.newest[self._most :]
             yield
+
+
+def _last(row: Listing, action: AuditAction) -> AuditEntry | None:
+    return next((each for each in reversed(row.audit_log) if each.action == action), None)
 
 
 def _took(row: Listing, act: AuditEntry) -> bool:

@@ -48,7 +48,7 @@ class UniqueValues:
             if type(event) not in FREQUENT and isinstance(event, _CHANGING) and kind_of(event.ref).unique:
                 self._look(event.ref)
 
-    def holder(self, plural: str, fields: Sequence[str], values: Sequence[str]) -> str | None:
+    def ref_of(self, plural: str, fields: Sequence[str], values: Sequence[str]) -> str | None:
         """Return the ref of the listing that has the values; None if no listing has them."""
         found = self._holders.get(_claim(plural, fields, values), {})
         return min(found, key=lambda ref: (found[ref], ref), default=None)
@@ -66,7 +66,7 @@ class UniqueValues:
     def _taken(self, ref: str, written: ListingEdit | Profile) -> Iterator[tuple[str, ...]]:
         kind = kind_of(ref)
         for fields in kind.unique:
-            holder = self.holder(kind.plural, fields, [getattr(written, name) for name in fields])
+            holder = self.ref_of(kind.plural, fields, [getattr(written, name) for name in fields])
             if holder not in {None, ref}:
                 yield fields
 

@@ -17,6 +17,7 @@ from core.events import Event, ReminderSet, UserSlotsSet
 from core.state import State
 from core.user_rows import MailChoice, MailTopic, Naming, UserRow, user_ref
 from grammars.patterns import is_mail_address
+from kinds.registry import kind_of
 from languages.language_names import Language
 from languages.refusals import Refusal
 
@@ -32,7 +33,7 @@ def set_reminder(state: State, user_id: str, listing: str, now_ms: int, *, by: A
     row, found = state.users.get(user_ref(user_id)), state.listings.get(listing)
     if row is None:
         raise Refusal("no_such_user")
-    if found is None or not found.is_public:
+    if found is None or not (found.is_public and kind_of(listing).has("votes")):
         raise Refusal("no_such_listing")
     known = row.reminder(listing)
     if known is not None and holds(state.listings, known):

@@ -27,7 +27,7 @@ PIECES_AT_ONCE = 16
 KEPT_SECONDS = 15
 
 
-class Wanted(msgspec.Struct, frozen=True, array_like=True):
+class WantedBlob(msgspec.Struct, frozen=True, array_like=True):
     """A file that a node wants. It is in Redis: nodes of other versions must understand it."""
 
     label: str
@@ -76,7 +76,7 @@ class BlobExchange:
                     return Blob(piece.ref, bytes(content))
 
     async def _ask(self, digest: str) -> None:
-        sealed = self._link.seal(Wanted(self._fleet.label, digest), self._wanted)
+        sealed = self._link.seal(WantedBlob(self._fleet.label, digest), self._wanted)
         await self._link.redis.xadd(self._wanted, {ENVELOPE: sealed}, maxlen=STREAM_LENGTH, approximate=True)
 
     def _lease(self, digest: str) -> str:
@@ -100,7 +100,7 @@ class BlobExchange:
         for id_, envelope in entries:
             self._cursor = id_
             try:
-                wanted = self._link.open(envelope, self._wanted, Wanted)
+                wanted = self._link.open(envelope, self._wanted, WantedBlob)
             except Foreign:
                 continue
             if wanted.label != self._fleet.label:

@@ -14,7 +14,7 @@ for less than that. All keys begin with the prefix. A reader of Redis sees names
     <prefix>:copy:<name>:<copy>  stream: a copy that the node fetches, "e" -> Piece
     <prefix>:successor:<node id> lease on the webhooks of a node that is gone
     <prefix>:reminders           leader lease: the node id of the node that sends reminders
-    <prefix>:wanted              stream: files of listings that nodes lack, "e" -> Wanted
+    <prefix>:wanted              stream: files of listings that nodes lack, "e" -> WantedBlob
     <prefix>:blob:<digest>       stream: a file that a node fetches, "e" -> BlobPiece
     <prefix>:giver:<digest>      lease on giving that file: the node id of the node that does
     <prefix>:vote:<digest>       lease on a user's vote: when the user voted, and a random id

@@ -99,7 +99,7 @@ REPLICATION = [
     {"redis_link"},
     {"members", "claims", "succession", "epochs"},
     {"publisher", "usage", "follower"},
-    {"copies"},
+    {"copies", "blob_exchange"},
     {"warnings", "readiness"},
     {"node"},
 ]

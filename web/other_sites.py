@@ -116,6 +116,7 @@ def _content_policy(images: Iterable[str], forms: Iterable[str]) -> str:
             "script-src 'self'",
             "style-src 'self'",
             " ".join(("img-src 'self'", *images)),
+            "media-src 'self'",
             "connect-src 'self'",
             "manifest-src 'self'",
             " ".join(("form-action 'self'", *forms)),

@@ -28,10 +28,18 @@ from web.audiences import Audience
 from web.brand_files import BrandFiles, accent_style
 from web.carried_style import CarriedStyle
 from web.error_pages import error_page
-from web.other_sites import NOWHERE, SAFE_METHODS, is_from_here, link, with_style
+from web.other_sites import (
+    LONGEST_WAY_BACK,
+    NOWHERE,
+    SAFE_METHODS,
+    is_from_here,
+    link,
+    way_back,
+    with_style,
+)
 from web.pages import NO_INDEX, Done, HtmlPage, Instead, PageRow, SiteAnswer, V, View, Visit, see_other
 from web.static_files import PATH as STATIC_PATH
-from web.static_files import read_static_files
+from web.static_files import read_static_files, takes_gzip
 from web.templates import Drawing, Templates
 
 HTML = "text/html; charset=utf-8"
@@ -157,18 +165,22 @@ class Site(Generic[V]):
         home, sign_in = self._audience.home, self._audience.sign_in
         if request.method not in SAFE_METHODS:
             return sign_in
-        back = _address(request)
+        back = way_back(_address(request), home)
         return f"{sign_in}?to={quote(back)}" if back != home else sign_in
 
     def _address_of(self, request: Request) -> str | None:
         """Return the address that shows the same page again; None for the answer to a form.
 
-        The way back from the platform has secrets in its address, so its address is that of the sign-in.
+        The way back from the platform has secrets in its address, so its address is that of the sign-in. A
+        query that is too long for a way back is left out.
         """
         if request.method not in SAFE_METHODS:
             return None
         sign_in = self._audience.sign_in
-        return sign_in if request.path.startswith(f"{sign_in}/") else _address(request)
+        if request.path.startswith(f"{sign_in}/"):
+            return sign_in
+        address = _address(request)
+        return address if len(address) <= LONGEST_WAY_BACK or request.path == sign_in else request.path
 
     def _with_headers(self, reply: Reply) -> Reply:
         headers = {**self._audience.headers, **reply.headers}
@@ -220,7 +232,7 @@ class Site(Generic[V]):
         headers = {**audience.headers, **page.headers}
         cookies = (*page.cookies, audience.notices.taken) if notice is not None else page.cookies
         body = text.encode()
-        if visitor is None and _takes_gzip(request):
+        if visitor is None and takes_gzip(request):
             headers["content-encoding"] = "gzip"
             body = _packed(body) if style is None else style.pack(body)
         if style is not None:
@@ -273,15 +285,12 @@ def static_resource(brand: BrandFiles) -> Resource:
     return Resource(STATIC_PATH, {"GET": serve}, names={"GET": PAGE})
 
 
-def _takes_gzip(request: Request) -> bool:
-    return "gzip" in request.headers.get("Accept-Encoding", "").lower()
-
-
 def _comes_from_elsewhere(request: Request) -> bool:
     """Return true if a browser says that it comes from another site, or from an address that was typed. It
-    takes gzip then."""
-    says = request.headers.get("Sec-Fetch-Site")
-    return request.method in SAFE_METHODS and says in {"none", "cross-site"} and _takes_gzip(request)
+    takes a whole page then, and gzip."""
+    if request.method not in SAFE_METHODS or _wants_fragment(request):
+        return False
+    return request.headers.get("Sec-Fetch-Site") in {"none", "cross-site"} and takes_gzip(request)
 
 
 def _packed(body: bytes) -> bytes:

@@ -6,6 +6,7 @@ of others: `web/vendor/package-lock.json` pins them, and `THIRD_PARTY.md` names 
 
 import gzip
 import hashlib
+import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -33,6 +34,14 @@ ALONE: Mapping[str, str] = {
     "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 }
 """The headers of a picture that a browser may also open as a page: it runs and loads nothing."""
+
+
+_TAKES_GZIP = re.compile(r"(?:^|,)\s*gzip\s*(?:;\s*q=(?!0(?:\.0*)?\s*(?:,|$))[^,]*)?(?:,|$)", re.IGNORECASE)
+
+
+def takes_gzip(request: Request) -> bool:
+    """Return true if a client names gzip, and does not refuse it with a weight of 0 (RFC 9110, 12.5.3)."""
+    return _TAKES_GZIP.search(request.headers.get("Accept-Encoding", "")) is not None
 
 
 class StaticFile(NamedTuple):
@@ -82,7 +91,7 @@ class StaticFiles:
         file = self._files.get(name)
         if file is None or file.digest != digest:
             return refused("no_such_path")
-        if "gzip" in request.headers.get("Accept-Encoding", ""):
+        if takes_gzip(request):
             return Reply(
                 200, file.packed, {**file.headers, "content-encoding": "gzip"}, content_type=file.content_type
             )

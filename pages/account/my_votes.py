@@ -15,7 +15,7 @@ from msgspec import Meta
 from actions.views import NEXT, Count, Success, View
 from core import due_reminders
 from core.user_rows import user_ref
-from kinds.registry import KINDS, id_pattern
+from kinds.registry import KINDS, id_pattern, kind_of
 from languages.refusals import Refusal
 from languages.texts import Text
 from pages.page import AnyPage, Page, PageCall, Post, Shown
@@ -85,7 +85,7 @@ def _groups(
 async def _page(page: PageCall) -> tuple[ListPage[VotedFor], frozenset[str]]:
     """Return a page of the person's votes, and the listings with a reminder."""
     state, user_id, in_slices = page.call.state, page.person.id, page.call.tools.in_slices
-    refs = await page.site.voting.refs_voted_for(user_id)
+    refs = {ref for ref in await page.site.voting.refs_voted_for(user_id) if kind_of(ref).has("votes")}
     row = state.users.get(user_ref(user_id))
     kept = due_reminders.standing(state, row) if row is not None else ()
     reminded = frozenset(each.listing for each in kept)

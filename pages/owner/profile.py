@@ -15,7 +15,7 @@ import msgspec
 from markupsafe import Markup
 from msgspec.structs import asdict
 
-from actions.listings import EDIT, edit
+from actions.listings import EDIT, edit_guarded
 from actions.views import Success
 from core.rows import Listing
 from forms.reading import posted, read
@@ -57,13 +57,18 @@ def typed(page: PageCall, form: FormPost) -> Mapping[str, Any]:
 
 async def save(page: PageCall, _: None) -> Success:
     """Save the profile. Sent once more, a form that was overtaken takes the place of the other version."""
-    row, draft = page.row, typed(page, page.visit.form())
-    version, profile = version_of(row), {name: draft[name] for name in page.call.listing_kind.shown}
-    if draft["version"] != version:
-        others = changed_fields(page.call.listing_kind.written(row.latest), profile)
-        raise Again(errors={"": OVERTAKEN}, status=409, found={"others": others, "version": version})
-    form = read(page.call.listing_kind.edit, {"owner_id": row.owner_id, **profile})
-    return await edit(page.call, form)
+    draft = typed(page, page.visit.form())
+    profile = {name: draft[name] for name in page.call.listing_kind.shown}
+
+    def refuse_overtaken(row: Listing) -> None:
+        version = version_of(row)
+        if draft["version"] != version:
+            others = changed_fields(page.call.listing_kind.written(row.latest), profile)
+            raise Again(errors={"": OVERTAKEN}, status=409, found={"others": others, "version": version})
+
+    refuse_overtaken(page.row)
+    form = read(page.call.listing_kind.edit, {"owner_id": page.row.owner_id, **profile})
+    return await edit_guarded(page.call, form, refuse_overtaken)
 
 
 def saved(page: PageCall, _: Success) -> Done:

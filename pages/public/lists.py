@@ -53,6 +53,7 @@ SORT_NAMES: Mapping[Sort, Text] = {
     "name": Text("Name"),
 }
 _OFFSET = re.compile("[0-9]{1,4}")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 CACHED = {"cache-control": "public, max-age=10", **NO_VARY}
 """The headers of a JSON that is the same for everybody."""
 
@@ -212,8 +213,11 @@ def wanted_in(page: PageCall) -> Wanted:
 
 
 def typed(query: Mapping[str, str], name: str) -> str:
-    """Return a text that somebody searches for, up to the characters that count. Pages repeat it often."""
-    return query.get(name, "")[:LONGEST].strip()
+    """Return a text that somebody searches for, up to the characters that count. Pages repeat it often.
+
+    Control characters become spaces: HTML allows none of them.
+    """
+    return _CONTROL.sub(" ", query.get(name, "")[:LONGEST]).strip()
 
 
 def _one_of(query: Mapping[str, str], name: str, choices: Collection[str]) -> str:

@@ -28,6 +28,7 @@ from core.rows import Listing
 from core.state import State
 from core.user_rows import user_ref
 from handlers.reply import NO_HEADERS, Reply
+from kinds.registry import kind_of
 from languages.refusals import Refusal
 from languages.texts import Text, Words
 from pages.page import Again, Page, PageCall, Post, Shown
@@ -311,7 +312,7 @@ def _ready(page: PageCall, user: str) -> Sequence[PublicCard]:
     reminders = (each.listing for each in person.reminders_on) if person is not None else ()
     refs = {*islice(chain(reminders, page.site.voting.voted.known(user) or ()), LOOKED_THROUGH)}
     found = list[tuple[int, str]]()
-    for ref in refs - {call.ref}:
+    for ref in (ref for ref in refs - {call.ref} if kind_of(ref).has("votes")):
         vote, row = state.votes.get(ref, int(user)), state.listings.get(ref)
         is_ready = vote is not None and vote[1] + call.tools.cooldown_ms <= call.now_ms
         if vote is not None and is_ready and row is not None and row.is_public:

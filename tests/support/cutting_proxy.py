@@ -60,6 +60,7 @@ class _Way:
 
     def restore(self) -> None:
         self.delay_seconds = 0.0
+        self.drip_seconds = 0.0
         self.bytes_left: int | None = None
         self.open.set()
 
@@ -75,6 +76,10 @@ class _Way:
             if self.bytes_left is not None:
                 piece = piece[: self.bytes_left]
                 self.bytes_left = None if cut else self.bytes_left - len(piece)
+            while self.drip_seconds and piece:
+                sink.write(piece[:1])
+                piece = piece[1:]
+                await asyncio.sleep(self.drip_seconds)
             sink.write(piece)
             await sink.drain()
             if cut:
@@ -139,6 +144,14 @@ class CuttingProxy:
             self._requests.delay_seconds, self._answers.delay_seconds = requests, answers
 
         self._change(delaying)
+
+    def drip(self, seconds: float) -> None:
+        """Pass answers one byte after the other, with pauses of so many seconds."""
+
+        def dripping() -> None:
+            self._answers.drip_seconds = seconds
+
+        self._change(dripping)
 
     def hang(self) -> None:
         """Let nothing through. Connections stay open, and new ones are accepted."""

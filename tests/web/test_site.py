@@ -157,6 +157,20 @@ def test_a_page_of_a_stranger_is_packed_and_one_with_a_session_gives_no_secret_a
     assert "Content-Encoding" not in visitor.get("/debug", **{"Accept-Encoding": "gzip"}).headers
 
 
+@pytest.mark.parametrize(
+    ("said", "is_packed"),
+    [
+        *((said, True) for said in ("gzip", "GZIP", "br;q=1.0, gzip;q=0.8", "deflate,gzip ; q=0.001")),
+        *((said, False) for said in ("", "gzip;q=0", "br, gzip; Q=0.000, *", "xgzip", "gzip-9")),
+    ],
+)
+def test_only_a_client_that_takes_gzip_gets_it(stranger: PageVisitor, said: str, is_packed: bool) -> None:
+    address = read_static_files().address("site.css")
+    for path, site in (("/debug/sign-in", "same-origin"), ("/debug/sign-in", "none"), (address, "none")):
+        answer = stranger.get(path, **{"Accept-Encoding": said, "Sec-Fetch-Site": site})
+        assert ("Content-Encoding" in answer.headers) == is_packed
+
+
 def carried(page: requests.Response) -> list[str]:
     """The styles within a page. The policy allows them alone."""
     styles = re.findall("<style>(.*?)</style>", page.text, re.DOTALL)
@@ -184,6 +198,7 @@ def test_no_other_page_carries_the_styles(stranger: PageVisitor, visitor: PageVi
         stranger.get("/debug/sign-in", **{"Accept-Encoding": "gzip"}),
         stranger.get("/debug/sign-in", **{"Accept-Encoding": "identity", **elsewhere}),
         visitor.get("/debug", **{"Accept-Encoding": "gzip", **elsewhere}),
+        stranger.get("/debug/sign-in", **{"Accept-Encoding": "gzip", "HX-Request": "true", **elsewhere}),
     ):
         assert carried(page) == []
 

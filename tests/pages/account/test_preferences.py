@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Iterator
+from html import unescape
+from urllib.parse import quote
 
 import pytest
 from hypothesis import given
@@ -12,6 +14,7 @@ from tests.support.examples import examples
 from tests.support.page_visitor import cookies_of
 from tests.support.people_gateway import PeopleGateway, Person, serving
 from tests.support.platform_stand_in import ADA, EMIL
+from web.other_sites import LONGEST_WAY_BACK
 
 COOKIE, LOOK = "__Host-votegate-language", "__Host-votegate-look"
 
@@ -154,6 +157,13 @@ def test_the_form_leads_back_to_the_page_that_it_stands_on(gateway: PeopleGatewa
             r'<input type="hidden" name="to" value="([^"]*)">\s*<fieldset class="segment"', ada.page(path)
         )
         assert (found, chosen(ada, "en", found)) == (to, to)
+
+
+def test_the_form_of_the_sign_in_keeps_the_longest_way_back(stranger: Person) -> None:
+    to = "/bots?q=" + "%C3%A9" * ((LONGEST_WAY_BACK - 8) // 6)
+    page = stranger.page(f"/signin?to={quote(to)}")
+    back = re.findall(r'<input type="hidden" name="to" value="([^"]*)"', page)[-1]
+    assert chosen(stranger, "en", unescape(back)) == f"/signin?to={quote(to)}"
 
 
 def test_the_answer_to_a_form_offers_no_choice(gateway: PeopleGateway) -> None:

@@ -130,6 +130,26 @@ def test_any_text_is_a_text(stranger: Person, text: str) -> None:
     assert stranger.get("/bots?q=%ED%A0%80%FF").status_code == 200, "not UTF-8"
 
 
+@pytest.mark.parametrize("name", ["q", "keyword"])
+def test_a_control_character_is_a_space(stranger: Person, name: str) -> None:
+    typed = "".join(map(chr, (*range(32), *range(127, 160))))
+    page = stranger.page(f"/bots?{name}={quote(f'a{typed}b')}")
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", page)
+    assert stranger.get(f"/bots.json?{name}={quote(f'a{typed}b')}").json()[name] == f"a{' ' * len(typed)}b"
+
+
+@pytest.mark.parametrize("typed", ["%ff" * 5_000, "a" * 15_000, "%E9%9F%B3" * 1_700])
+def test_every_way_from_the_page_of_a_long_search_works(stranger: Person, typed: str) -> None:
+    page = stranger.page(f"/bots?q={typed}")
+    assert len(page) < 100_000
+    ways = {html.unescape(each) for each in re.findall(r'href="(/[^"]+)"', page)}
+    assert any(each.startswith("/signin") for each in ways)
+    assert {stranger.get(each).status_code for each in ways} == {200}
+    (back,) = re.findall(r'<input type="hidden" name="to" value="(/[^"]*)"', page)
+    chosen = stranger.post("/preferences", {"to": back, "look": "dark", "language": "en"})
+    assert chosen.headers["Location"] == "/bots"
+
+
 def test_ten_kilobytes_are_a_text(stranger: Person) -> None:
     answer = stranger.get("/bots.json?q=" + "jukebox+" * 1_250)
     assert (answer.status_code, len(answer.json()["q"])) == (200, 199)

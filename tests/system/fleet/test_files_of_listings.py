@@ -47,7 +47,8 @@ def fleet(tmp_path: Path, redis_of_module: RedisServer) -> Iterator[Fleet]:
                 for secret in SHARED_SECRETS:
                     shutil.copy(nodes[0].folder / secret, node.folder)
             stack.callback(node.close)
-            nodes.append(node.start())
+            node.start()
+            nodes.append(node)
         yield Fleet(nodes[0], nodes[1])
 
 

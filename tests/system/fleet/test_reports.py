@@ -9,7 +9,8 @@ import pytest
 from tests.support.contract import BOT_PATH
 from tests.support.cutting_proxy import CuttingProxy
 from tests.support.fleet_threads import NOW_MS, ThreadFleet, ThreadNode, threads_of
-from tests.support.gateways import USER, eventually
+from tests.support.gateways import BOT, USER, eventually
+from tests.support.people import signed_in
 from tests.support.redis_server import RedisServer
 from tests.support.sample_rows import OTHER_USER
 
@@ -83,3 +84,70 @@ def test_reports_that_both_nodes_know_are_settled_at_both(fleet: ThreadFleet, pr
     fleet.converge()
     assert reports(a) == reports(b) == []
     assert a.done("GET", "/manage/reports")["listings"] == []
+
+
+def sign_in(node: ThreadNode, user: str) -> None:
+    """Give the user a row: only users with one get notices."""
+    node.on_loop(
+        lambda: node.gateway.ledger.commit([signed_in(user, f"session of {user}", node.clock.now_ms())])
+    )
+
+
+def told(node: ThreadNode, user: str = USER) -> list[str]:
+    """Return the listings in the user's notices of settled reports."""
+    found = node.done("GET", f"/manage/users/{user}/notices")["notices"]
+    return [each["listing"] for each in found if each["deed"] == "report_settled"]
+
+
+def test_who_reports_gets_one_notice_if_two_moderators_settle_at_two_nodes(
+    fleet: ThreadFleet, proxy: CuttingProxy
+) -> None:
+    a, b = fleet.nodes
+    sign_in(a, USER)
+    report(a, USER)
+    fleet.converge()
+    proxy.cut()
+    for node in (a, b):
+        node.done("POST", f"{BOT_PATH}/reports/settle", {})
+    proxy.restore()
+    fleet.converge()
+    assert [told(node) for node in fleet.nodes] == [[f"bots/{BOT}"]] * 2
+
+
+@pytest.mark.parametrize("settles", [0, 1])
+def test_a_report_that_is_settled_while_its_user_is_erased_elsewhere_leaves_no_name(
+    fleet: ThreadFleet, proxy: CuttingProxy, settles: int
+) -> None:
+    sign_in(fleet.nodes[0], USER)
+    report(fleet.nodes[0], USER)
+    report(fleet.nodes[0], OTHER_USER)
+    fleet.converge()
+    proxy.cut()
+    fleet.nodes[1 - settles].done("DELETE", f"/manage/users/{USER}")
+    fleet.nodes[settles].done("POST", f"{BOT_PATH}/reports/settle", {})
+    proxy.restore()
+    fleet.converge()
+    for node in fleet.nodes:
+        state = node.gateway.ledger.state
+        assert f"users/{USER}" not in state.users
+        known = state.listings[f"bots/{BOT}"].reports
+        assert f"users/{USER}" not in {each.by for each in (known.known if known else ())}
+        assert reports(node) == []
+
+
+def test_a_listing_that_is_removed_elsewhere_takes_the_notice_along(
+    fleet: ThreadFleet, proxy: CuttingProxy
+) -> None:
+    a, b = fleet.nodes
+    sign_in(a, USER)
+    report(a, USER)
+    fleet.converge()
+    proxy.cut()
+    a.advance(1)
+    a.done("POST", f"{BOT_PATH}/reports/settle", {})
+    assert told(a) == [f"bots/{BOT}"]
+    b.advance(60)
+    b.done("DELETE", BOT_PATH)
+    proxy.restore()
+    fleet.converge()
+    assert [told(node) for node in fleet.nodes] == [[], []]
