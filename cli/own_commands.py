@@ -30,7 +30,7 @@ def _fields(kind: Kind, verb: str) -> list[click.Parameter]:
         name for name in kind.fields if kind.shown[name].finds == "title" or kind.shown[name].widget == "text"
     ]
     needed = [name for name in kind.fields if name not in head and kind.fields[name].is_required]
-    others = [name for name in kind.fields if name not in head and not kind.fields[name].is_required]
+    others = [name for name in kind.fields if name not in (*head, *needed)]
     return [
         *((click.Argument(["id"], metavar="ID"),) if _names_id(kind, verb) else ()),
         click.Option(["--owner", "owner_id"], help="User id of the owner."),
@@ -59,10 +59,17 @@ def _option(kind: Kind, name: str) -> click.Option:
     option, widget = name.replace("_", "-"), kind.shown[name].widget
     if widget == "tick":
         return click.Option([f"--{option}/--not-{option}", name], default=None)
-    if widget not in {"choices", "lines", "pairs", "links"}:
+    if widget not in {"choices", "lines", "pairs", "links", "pictures"}:
         return click.Option([f"--{option}", name])
     one = f"{name.removesuffix('ies')}y" if name.endswith("ies") else name.removesuffix("s")
     return click.Option([f"--{one}", name], multiple=True, help=_MANY)
+
+
+def _as_asked(shown: Any) -> Any:
+    """Return the value of a field of an answer as a form has it: the digest of a file."""
+    if isinstance(shown, list):
+        return [_as_asked(each) for each in shown]
+    return shown["digest"] if isinstance(shown, dict) else shown
 
 
 def _writing(kind: Kind, verb: str) -> click.Command:
@@ -88,7 +95,7 @@ def _writing(kind: Kind, verb: str) -> click.Command:
             return
         shown = caller.call(f"show{kind.title}", id=id)
         newest = {**shown, **shown["change"]["proposed"]} if shown["change"] else shown
-        before = {name: newest[name] for name in ("owner_id", *kind.fields)}
+        before = {name: _as_asked(newest[name]) for name in ("owner_id", *kind.fields)}
         caller.show(caller.call(f"edit{kind.title}", {**before, **body}, id=id))
 
     what = f"Submit a {thing}." if verb == "submit" else f"Edit a {thing}."

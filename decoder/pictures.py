@@ -18,8 +18,7 @@ MOST_PIXELS = 32_000_000
 """In all frames of a picture together: a second of work."""
 TOO_MANY_PIXELS = Fault("too_many_pixels", {"most": MOST_PIXELS // 1_000_000})
 FORMATS = {"image/png": "PNG", "image/gif": "GIF", "image/webp": "WEBP", "image/jpeg": "JPEG"}
-ENDS = {"PNG": b"IEND\xaeB`\x82", "GIF": b";"}
-"""The last bytes of whole files. Pillow reads files without them, too."""
+PNG_END, GIF_END = b"IEND\xaeB`\x82", b";"
 SAVED: dict[str, dict[str, Any]] = {
     "PNG": {},
     "GIF": {"disposal": 2},
@@ -53,7 +52,7 @@ def _decoded(content: bytes, rules: Files) -> tuple[bytes, dict[str, Any]]:
     except UnidentifiedImageError:
         raise FileRefused(rules.other_type) from None
     kept = "JPEG" if picture.format == "MPO" else str(picture.format)
-    if ENDS.get(kept, b"") not in content[-1_024:] and content.rstrip(b"\0")[-1:] != ENDS.get(kept):
+    if not _has_end(kept, content):
         raise FileRefused(DAMAGED)
     _check_pixels(picture, 1)
     count = getattr(picture, "n_frames", 1) if kept != "JPEG" else 1
@@ -76,6 +75,13 @@ def _decoded(content: bytes, rules: Files) -> tuple[bytes, dict[str, Any]]:
         "look": _look(frames[0]),
     }
     return clean, facts
+
+
+def _has_end(kept: str, content: bytes) -> bool:
+    """Return false for a file that is cut off, where Pillow would show the part that is there."""
+    if kept == "GIF":
+        return content.rstrip(b"\0").endswith(GIF_END)
+    return kept != "PNG" or PNG_END in content[-1_024:]
 
 
 def _check_pixels(picture: Image.Image, frames: int) -> None:

@@ -52,7 +52,7 @@ from search.list_keeper import ListKeeper
 from search.list_orders import ListOrders
 from search.similar import SimilarListings
 from serving.observers import Observers
-from settings.model import Settings, SiteSettings, VotesSettings
+from settings.model import ReviewSettings, Settings, SiteSettings, VotesSettings
 from settings.site_values import MOST_TEXT_BYTES
 from votes.voted import VotedListings
 from web.cookies import Notices, PeopleCookies, people_cookies
@@ -123,9 +123,7 @@ class PeopleSite:
             ),
             curl=partial(curl_command, user_agent=USER_AGENT),
             submissions=_submissions(runtime, platform, code_maker(digester.digest)),
-            reasons=[
-                PresetReason(each.key, each.title, each.text, each.kind) for each in settings.review.reasons
-            ],
+            reasons=_preset_reasons(settings.review),
             descriptions=Descriptions(drawing.markdown, VisitorLimit(PREVIEWS, clock)),
             accounts=_accounts(people, cookies, clock, digester.secret),
             sign_in=_signing_in(runtime, digester.secret, fleet),
@@ -182,6 +180,10 @@ def _addresses(settings: Settings) -> Addresses:
         places.invite_url,
         places.template_url,
     )
+
+
+def _preset_reasons(review: ReviewSettings) -> list[PresetReason]:
+    return [PresetReason(each.key, each.title, each.text, each.kind) for each in review.reasons]
 
 
 def _owner_texts(site: SiteSettings) -> OwnerTexts:

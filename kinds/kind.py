@@ -326,6 +326,25 @@ class Kind:
         notes = {name: field.note(Files) for name, field in self.fields.items()}
         return {name: note for name, note in notes.items() if note is not None}
 
+    @cached_property
+    def sound_name(self) -> str | None:
+        """The name of the field with the sound, for a kind of sounds."""
+        return next((name for name, shown in self.shown.items() if shown.widget == "sound"), None)
+
+    def sound(self, profile: Struct) -> FileRef | None:
+        """Return the sound of a profile; None if its kind has none."""
+        return getattr(profile, self.sound_name) if self.sound_name is not None else None
+
+    def banner(self, profile: Struct) -> FileRef | None:
+        """Return the wide picture over the page of a listing, if it has one."""
+        names = (name for name, shown in self.shown.items() if shown.widget == "picture")
+        return next((getattr(profile, name) for name in names), None)
+
+    def screenshots(self, profile: Struct) -> Sequence[FileRef]:
+        """Return the pictures that a profile may have, but need not."""
+        names = (name for name, shown in self.shown.items() if shown.widget == "pictures")
+        return [file for name in names if not self.is_required(name) for file in getattr(profile, name)]
+
     @property
     def known_as(self) -> PlatformObject | None:
         """The object of the chat platform that a listing stands for; None if it stands for none."""

@@ -10,9 +10,10 @@ from kinds.kind import Kind, Profile
 from kinds.profiles import PROFILES
 from kinds.server_templates import TEMPLATES
 from kinds.servers import SERVERS
+from kinds.sound_clips import SOUNDS
 from kinds.themes import THEMES
 
-KINDS: tuple[Kind, ...] = (BOTS, SERVERS, TEMPLATES, THEMES, PROFILES)
+KINDS: tuple[Kind, ...] = (BOTS, SERVERS, TEMPLATES, SOUNDS, THEMES, PROFILES)
 BY_PLURAL: Mapping[str, Kind] = {kind.plural: kind for kind in KINDS}
 """The kinds by their names in paths and refs."""
 PUSHED: Mapping[str, int] = {

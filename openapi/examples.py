@@ -66,7 +66,7 @@ _HINT = (
 
 def _written(kind: Kind) -> dict[str, Any]:
     """Return the body of an edit: the owner and the profile."""
-    written = to_builtins({name: getattr(kind.sample, name) for name in kind.fields})
+    written = to_builtins(kind.written(kind.sample))
     lists = {name: list(value) for name, value in written.items() if isinstance(value, tuple)}
     return {"owner_id": OWNER, **written, **lists}
 

@@ -18,7 +18,7 @@ from core.rows import Listing
 from forms.rules import Display
 from grammars.social_links import platform_on
 from handlers.reply import Reply
-from kinds.kind import Kind
+from kinds.kind import Kind, Profile
 from kinds.registry import kind_of
 from languages.refusals import Refusal
 from languages.texts import Text, Words
@@ -291,13 +291,23 @@ async def _html(page: PageCall, row: Listing, value: Mapping[str, Any], tab: Tab
         "path_of_page": path,
         "things": listing_things(page, row, listed.text) if is_listed(row) else (),
         "categories": [
-            (kind.categories[each], Wanted(kind, category=each).address()) for each in listed.categories
+            (each, kind.categories[each], Wanted(kind, category=each).address()) for each in listed.categories
         ],
         "keywords": [(each, Wanted(kind, keyword=each).address()) for each in listed.keywords],
         "colours": colours_of(row),
+        **files_shown(kind, profile),
         "is_liked": _is_liked(page, row),
         "may_manage": _may_see(page, row),
         "badge": f"[![Votes]({address}/badge.svg)]({address})",
+    }
+
+
+def files_shown(kind: Kind, profile: Profile) -> Mapping[str, Any]:
+    """Return the files of a profile for the page that shows it."""
+    return {
+        "sound": kind.sound(profile),
+        "banner": kind.banner(profile),
+        "screenshots": kind.screenshots(profile),
     }
 
 

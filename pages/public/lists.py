@@ -20,6 +20,7 @@ from core.clock import month_of
 from core.rows import Listing
 from core.user_rows import user_ref
 from forms.fields import Form
+from forms.file_fields import FileRef
 from forms.reading import read_query
 from grammars.tags import tag_of
 from kinds.kind import Kind
@@ -79,6 +80,7 @@ class PublicCard(View):
     listed_at: Moment
     icon_url: str | None
     path: Annotated[str, Meta(description="The path of its page.")]
+    sound: Annotated[FileRef | None, Meta(description="The file of a sound.")]
 
 
 class PublicList(Success):
@@ -373,6 +375,7 @@ def _card(page: PageCall, row: Listing, month: int) -> PublicCard:
         listed_at=listed_ms(row),
         icon_url=icon_of(page, row),
         path=path_of(page, row),
+        sound=kind_of(row.ref).sound(row.profile),
     )
 
 

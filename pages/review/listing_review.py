@@ -33,6 +33,7 @@ from listings.review import PresetReason, denial_text, review_of
 from listings.rules import change_version, listing_of
 from pages.page import Again, Answer, Page, PageCall, Post, Show, Shown
 from pages.public.colours import colours_of
+from pages.public.listing import files_shown
 from pages.public.template_tree import tree_of
 from pages.public.ways_in import invite_url
 from pages.review.listing_view import ReviewView, platform_view, review_view
@@ -104,6 +105,7 @@ async def _html(page: PageCall, value: ReviewView) -> Mapping[str, Any]:
         "invite_url": _try_address(page, row),
         "invite": _invite(row),
         "colours": colours_of(row, row.latest),
+        **files_shown(kind, row.latest),
         "icon_url": page.site.icons.url(row.ref),
         "report_reasons": REASON_NAMES,
         "row": row,

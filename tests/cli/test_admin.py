@@ -118,7 +118,7 @@ class Walk(NamedTuple):
 
     def submit(self, kind: Kind) -> str:
         """Submit and edit a listing, and return its id."""
-        given = sample_submission(kind)
+        given = sample_submission(self.gateway, kind)
         listing = given.pop("id", "")
         submitted = self.did(f"{kind} submit {listing} --from -", input=json.dumps(given))
         assert submitted["state"] == ("approved" if kind.is_seen_at_once else "in_review")

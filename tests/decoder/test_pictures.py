@@ -142,7 +142,9 @@ def test_a_cut_file_is_refused(kind: str) -> None:
     whole, rules = picture(kind), BANNER if kind == "JPEG" else EMOJI
     for part in (0.3, 0.6, 0.9):
         assert fault(whole[: int(part * len(whole))], rules) is not None, part
-    assert fault(picture("GIF", frames=4)[:-300], EMOJI) == Fault("file_damaged")
+    several = picture("GIF", frames=4)
+    assert fault(several[:-300], EMOJI) == Fault("file_damaged")
+    assert fault(several[: several.rindex(b"\x21\xf9\x04")], EMOJI) == Fault("file_damaged")
 
 
 @pytest.mark.parametrize(

@@ -230,6 +230,17 @@ def test_the_command_uploads_a_file(gateway: ClipGateway, tmp_path: Path) -> Non
     assert '"image/png"' in ended.stdout
 
 
+def test_the_command_of_an_edit_keeps_the_files(gateway: ClipGateway) -> None:
+    clip = gateway.submitted(7)
+    seen = gateway.uploaded(picture(), "pictures")["digest"]
+    asked = ("clips", "edit", clip["id"], "--name", "Dong", "--picture", seen)
+    ended = gateway.ended("admin", "--url", gateway.base_url, *asked)
+    assert ended.returncode == 0, ended.stderr
+    shown = gateway.done("GET", f"/manage/clips/{clip['id']}")
+    assert (shown["name"], shown["sound"], shown["cover"]) == ("Dong", clip["sound"], clip["cover"])
+    assert [each["digest"] for each in shown["pictures"]] == [seen]
+
+
 # -- Pages --------------------------------------------------------------------------------------------------
 
 
