@@ -150,7 +150,8 @@ class Display:
         rows: the height of the widget `text`, `lines`, `links` or `pairs`.
         is_markdown: True if pages draw the text as Markdown.
         icon: the icon beside the address of a field `url`, by its name in `web/static/icons.svg`.
-        finds: how a search finds a listing by the field; None if it does not look at the field.
+        finds: how a search finds a listing by the field; None if it does not look at the field. Pictures are
+            found by the categories "Animated" and "Static".
         hides: true if a yes hides the listing from lists and search engines.
     """
 

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from forms.fields import Declared, Form, Snowflake, declared_fields, unwrapped
-from forms.file_fields import FileRef, Files, as_asked
+from forms.file_fields import FileRef, Files, as_asked, files_of
 from forms.rules import (
     UNIQUE,
     About,
@@ -182,6 +182,17 @@ class WebhookPart:
     voted: str
 
 
+@dataclass(frozen=True)
+class DownloadsPart:
+    """Visitors download the files of a listing, and each is counted once a day.
+
+    Args:
+        field: the field of the profile with the files.
+    """
+
+    field: str
+
+
 PlatformObject = Literal["application", "server", "template"]
 
 
@@ -225,6 +236,7 @@ PartName = Literal[
     "tree",
     "commands",
     "files",
+    "downloads",
 ]
 """The name of a part. A page or an action that names one is for the kinds that have it."""
 Tally = Literal["votes", "likes"]
@@ -249,6 +261,7 @@ class Kind:
     review: ReviewPart | None = None
     votes: VotesPart | None = None
     likes: LikesPart | None = None
+    downloads: DownloadsPart | None = None
     keys: KeysPart | None = None
     stats: StatsPart | None = None
     co_owners: CoOwnersPart | None = None
@@ -346,6 +359,12 @@ class Kind:
         return [file for name in names if not self.is_required(name) for file in getattr(profile, name)]
 
     @property
+    def pictures(self) -> str | None:
+        """The name of the field with pictures, if a listing stands for those; None if it does not."""
+        field = self.downloads.field if self.downloads is not None else None
+        return field if field is not None and self.file_rules[field].sort == "picture" else None
+
+    @property
     def known_as(self) -> PlatformObject | None:
         """The object of the chat platform that a listing stands for; None if it stands for none."""
         return self.facts.question if self.facts is not None else None
@@ -434,17 +453,20 @@ class Kind:
 
     @cached_property
     def categories(self) -> Mapping[str, Text]:
-        """The categories that a listing may have, by their names in the API."""
-        fields = (self.fields[name] for name, shown in self.shown.items() if shown.finds == "category")
-        return next((choices_of(each) for each in fields), {})
+        """The categories that a listing may have, by their names in the API. Those of files are computed."""
+        found: dict[str, Text] = {}
+        for name in self.found_by.get("category", ()):
+            found |= MOTIONS if name in self.file_rules else choices_of(self.fields[name])
+        return found
 
     @cached_property
     def found_by(self) -> Mapping[Part, Sequence[str]]:
         """The fields by which a search finds a listing, by the part of the search."""
         found: dict[Part, list[str]] = {}
-        for name, shown in self.shown.items():
-            if shown.finds is not None:
-                found.setdefault(shown.finds, []).append(name)
+        for name in sorted(self.shown, key=lambda name: name in self.file_rules):  # files come last
+            part = self.shown[name].finds
+            if part is not None:
+                found.setdefault(part, []).append(name)
         return found
 
     def finds_by(self, part: Part) -> bool:
@@ -459,7 +481,8 @@ class Kind:
         """Return the values of a profile by which that part of a search finds it."""
         texts: tuple[str, ...] = ()
         for name in self.found_by.get(part, ()):
-            texts += texts_of(getattr(profile, name))
+            value = getattr(profile, name)
+            texts += (motion_of(value),) if name in self.file_rules else texts_of(value)
         return texts
 
     def summary(self, profile: Profile) -> str:
@@ -594,6 +617,15 @@ class Kind:
         """Return the profile that a form holds. The form has its files in the place of their digests."""
         # Not by `msgspec.convert`: it takes the kind of the form for the tag of the profile.
         return self.profile(**{name: getattr(form, name) for name in self.profile.__struct_fields__})
+
+
+MOTIONS = {"Animated": Text("Animated"), "Static": Text("Static")}
+"""The categories of pictures."""
+
+
+def motion_of(value: object) -> str:
+    """Return the category of the pictures of a field."""
+    return "Animated" if any(file.is_animated for file in files_of(value)) else "Static"
 
 
 def texts_of(value: object) -> tuple[str, ...]:

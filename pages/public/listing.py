@@ -28,7 +28,16 @@ from pages.charts import chart_of
 from pages.page import AnyPage, Html, Page, PageCall, Shown
 from pages.public.authors import author_of, listings_of
 from pages.public.colours import colours_of
-from pages.public.lists import CACHED, Wanted, icon_of, is_listed, listed_ms, path_of, shown_in_lists
+from pages.public.lists import (
+    CACHED,
+    Wanted,
+    icon_of,
+    is_listed,
+    listed_ms,
+    path_of,
+    pictures_of,
+    shown_in_lists,
+)
 from pages.public.similar import similar_to
 from pages.public.structured_data import listing_things
 from pages.public.template_tree import tree_of
@@ -81,17 +90,17 @@ async def show(page: PageCall) -> Shown[Mapping[str, Any]] | Reply:
     if kind.slug is not None:
         await page.call.tools.in_slices(page.call.tools.unique.survey())
         page = _with_id(page)
-        here = path_of(page, _seen(page))
+        here = path_of(page, seen_listing(page))
         if here != f"/{kind}/{asked}":
             return see_other(f"{here}.json" if page.is_json else here, NO_VARY)
-    row = _seen(page)
+    row = seen_listing(page)
     value = listing_view(page, row)
     return _shown(row, value, lambda: _html(page, row, value, "about"))
 
 
 def show_commands(page: PageCall) -> Shown[None]:
     """Show the commands. Raises Refusal for a listing that names none."""
-    row = _seen(page)
+    row = seen_listing(page)
     if not kind_of(row.ref).pairs(row.profile):
         raise Refusal("no_such_path")
     value = listing_view(page, row)
@@ -100,7 +109,7 @@ def show_commands(page: PageCall) -> Shown[None]:
 
 def show_votes(page: PageCall) -> Shown[PublicVotes]:
     """Show the votes of the last days, if the visitor may see the listing. Raises Refusal."""
-    row = _seen(page)
+    row = seen_listing(page)
     votes = page.call.state.vote_counts
     shown = PublicVotes(
         kind=kind_of(row.ref).plural,
@@ -140,7 +149,7 @@ def _with_id(page: PageCall) -> PageCall:
     return replace(page, call=replace(page.call, ids=(its_id,)))
 
 
-def _seen(page: PageCall) -> Listing:
+def seen_listing(page: PageCall) -> Listing:
     """Return the listing of the path, if the visitor may see it. Raises Refusal."""
     row = _listing(page)
     if not row.is_public and not _may_see(page, row):
@@ -194,6 +203,7 @@ def listing_view(page: PageCall, row: Listing) -> Mapping[str, Any]:
         "icon_url": icon_of(page, row),
         "author": author_of(page, row.owner_id),
         **({"invite_url": invite_url(page, row)} if kind.known_as in {"application", "template"} else {}),
+        **({"download_count": row.download_count} if kind.has("downloads") else {}),
         **(_template(row) if kind.known_as == "template" else {}),
         **(_joining(page, row) if kind.has("invites") else {}),
         **{name: value for name, value in written.items() if name in links},
@@ -296,6 +306,7 @@ async def _html(page: PageCall, row: Listing, value: Mapping[str, Any], tab: Tab
         "keywords": [(each, Wanted(kind, keyword=each).address()) for each in listed.keywords],
         "colours": colours_of(row),
         **files_shown(kind, profile),
+        "pictures": pictures_of(row),
         "is_liked": _is_liked(page, row),
         "may_manage": _may_see(page, row),
         "badge": f"[![Votes]({address}/badge.svg)]({address})",

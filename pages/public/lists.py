@@ -20,10 +20,10 @@ from core.clock import month_of
 from core.rows import Listing
 from core.user_rows import user_ref
 from forms.fields import Form
-from forms.file_fields import FileRef
+from forms.file_fields import FileRef, files_of
 from forms.reading import read_query
 from grammars.tags import tag_of
-from kinds.kind import Kind
+from kinds.kind import Kind, Profile
 from kinds.registry import kind_of
 from kinds.text_language import TEXT_LANGUAGES
 from languages.refusals import Invalid
@@ -327,7 +327,11 @@ def is_listed(row: Listing) -> bool:
 
 
 def icon_of(page: PageCall, row: Listing) -> str | None:
-    """Return the address of a listing's picture: of its colours, of its user, or the platform's icon."""
+    """Return the address of a listing's picture: of its own, of its colours, of its user, or the platform's
+    icon."""
+    pictures = pictures_of(row)
+    if pictures:
+        return pictures[0].path
     colours = colours_of(row)
     if colours is not None:
         return colours.picture
@@ -349,6 +353,12 @@ def path_of(page: PageCall, row: Listing) -> str:
         and page.call.tools.unique.ref_of(kind.plural, (kind.slug or "",), (slug,)) == row.ref
     )
     return f"/{kind}/{slug}" if is_its else f"/{row.ref}"
+
+
+def pictures_of(row: Listing, profile: Profile | None = None) -> tuple[FileRef, ...]:
+    """Return the pictures that a listing stands for, by default the public ones; none for other kinds."""
+    field = kind_of(row.ref).pictures
+    return files_of(getattr(profile or row.profile, field)) if field is not None else ()
 
 
 def cards(page: PageCall, refs: Iterable[str]) -> tuple[PublicCard, ...]:

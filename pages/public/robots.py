@@ -8,7 +8,7 @@ from handlers.reply import Reply
 from pages.page import Page, PageCall
 
 HIDDEN = ("/me", "/review", "/signin", "/signout", "/debug", "/manage")
-HIDDEN_OF_KINDS = ("new", "*/manage")
+HIDDEN_OF_KINDS = ("new", "*/manage", "*/download")
 
 
 def show(page: PageCall) -> Reply:
