@@ -38,6 +38,7 @@ class Deployment:
     vote_cooldown_seconds: float
     keys_per_listing: int
     max_body_bytes: int
+    upload_bytes: int
     max_header_bytes: int
     webhook_timeout_seconds: float
     webhook_retries: int

@@ -37,6 +37,7 @@ from tests.support.gateways import (
     WAIT_SECONDS,
     ThreadGateway,
 )
+from tests.support.media_files import picture
 from tests.support.people import signed_in
 from tests.support.raw_receivers import unused_url
 from tests.support.sample_rows import DAY_MS
@@ -269,6 +270,10 @@ def test_every_operation_is_done_by_its_command(
         assert did(f"{kind} inspect {listing}")["success"] is True
         assert did(f"{kind} history {listing}")["history"][0]["by"] == "operator"
 
+    banner = tmp_path / "banner.png"
+    banner.write_bytes(picture())
+    uploaded = did(f"files upload {banner} --user {USER} --kind bots --field banner")["file"]
+    assert uploaded["media_type"] == "image/png"
     assert did("debug overview")["counts"]["bots"] == 1
     assert did("doctor") == {"success": True, "concerns": []}
     assert did("find Juke")
@@ -538,7 +543,7 @@ def test_a_command_that_loses_something_asks_and_without_a_terminal_refuses(gate
         assert line.endswith("It does so with --yes, or asks on a terminal; nothing was changed")
     assert line.startswith("This removes 0 votes of 0 users."), "as a dry run has found"
     asking = {call.command.words for call in OPERATIONS if call.command.loses}
-    assert asking - ids.keys() == {"servers remove", "themes remove"}
+    assert asking - ids.keys() == {f"{kind} remove" for kind in KINDS[1:]}
     assert gateway.done("GET", f"/manage/bots/{BOT}")["state"] == "approved"
 
 
