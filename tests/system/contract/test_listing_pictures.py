@@ -13,6 +13,7 @@ from kinds.servers import SERVERS
 from tests.support.contract import uploaded
 from tests.support.gateways import BOT_SUBMISSION, SERVER_SUBMISSION
 from tests.support.media_files import picture, sound
+from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, serving
 from tests.support.platform_stand_in import ADA, BEN, CLEO
 
@@ -94,6 +95,9 @@ def test_a_new_banner_waits_for_review_and_then_everybody_sees_it(gateway: Peopl
     gateway.done("PUT", f"/manage{here}", {**written, "banner": file.digest})
     review = gateway.person(CLEO).get(f"/review{here}?view=page").text
     assert f'src="{file.path}"' in review
+    changes = gateway.person(CLEO).get(f"/review{here}?view=changes").text
+    assert f'src="{file.path}" alt="A picture"' in changes
+    assert file.digest not in words(changes)
     assert gateway.person(CLEO).get(file.path).status_code == 200
     ben = gateway.person(BEN)
     assert file.path not in ben.get(here).text
