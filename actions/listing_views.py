@@ -217,6 +217,7 @@ class TemplateCheckView(
     roles: Annotated[Count, described("Its roles, without that of everyone.", 6)]
 
 
+_Downloads = Annotated[Count, described("The downloads of its files, each visitor once a day.")]
 _TemplateCheck = Annotated[TemplateCheckView | None, described("The last answer; null if there was none.")]
 
 
@@ -416,6 +417,11 @@ _PARTS = (
         "invites",
         view_of("Invited", "", invite_check=_InviteCheck),
         lambda row: {"invite_check": convert(row.invite_check, InviteCheckView | None, from_attributes=True)},
+    ),
+    _Part(
+        "downloads",
+        view_of("Downloaded", "", download_count=_Downloads),
+        lambda row: {"download_count": row.download_count},
     ),
     _Part(
         "tree",

@@ -24,6 +24,14 @@ from forms.file_fields import FileRef, files_of
 _NAMED = re.compile(rb"\xa6digest\xd9\x40([0-9a-f]{64})\xaamedia_type")
 
 
+_SEEN = re.compile(
+    rb"\xa6digest\xd9\x40([0-9a-f]{64})\xaamedia_type.{1,80}?\xa4look\xb0([0-9a-f]{16})", re.DOTALL
+)
+
+
+ALIKE_SLICE = 10_000  # 1 ms
+
+
 def digests_in(packed: bytes) -> set[str]:
     """Return the digests of the files that a packed row names."""
     return {found.decode() for found in _NAMED.findall(packed)}
@@ -49,6 +57,8 @@ class BlobNames:
         self._listings = state.listings
         self._refs: dict[bytes, tuple[str, ...]] = {}
         """The listings that have named a file, by its digest."""
+        self._looks: dict[bytes, int] = {}
+        """The perceptual hashes of those that are pictures."""
         self.news = set[str]()
         """The digests of files that were named for the first time, and that `taken_news` has not returned."""
         self.is_complete = False
@@ -86,6 +96,16 @@ class BlobNames:
         if row.review is not None and row.review.denied_profile is not None:
             yield from files_in(row.review.denied_profile)
 
+    def alike(self, look: str, most: int, found: dict[str, int]) -> Iterator[None]:
+        """Find the pictures of which few bits of the hash differ, in slices. Put the number of those bits
+        into `found`, by digest."""
+        wanted, known = int(look, 16), tuple(self._looks.items())
+        for first in range(0, len(known), ALIKE_SLICE):
+            for key, each in known[first : first + ALIKE_SLICE]:
+                if (each ^ wanted).bit_count() <= most:
+                    found[key.hex()] = (each ^ wanted).bit_count()
+            yield
+
     def taken_news(self) -> Sequence[str]:
         """Return the news, and begin new ones."""
         taken, self.news = [*self.news], set()
@@ -105,9 +125,13 @@ class BlobNames:
                 self._look(ref)
 
     def _look(self, ref: str) -> None:
-        for digest in self.named_by(ref):
+        packed = self._listings.content(ref)
+        looks = dict(_SEEN.findall(packed))
+        for digest in digests_in(packed):
             key = bytes.fromhex(digest)
             refs = self._refs.get(key, ())
+            if (look := looks.get(digest.encode())) is not None:
+                self._looks[key] = int(look, 16)
             if not refs:
                 self.news.add(digest)
             if ref not in refs:
@@ -118,3 +142,4 @@ class BlobNames:
             self._refs[key] = refs
         else:
             self._refs.pop(key, None)
+            self._looks.pop(key, None)

@@ -167,6 +167,14 @@ class KeyUsed(_Event, frozen=True, tag="key_used.1"):
     day: int
 
 
+class DownloadCounted(_Event, frozen=True, tag="download_counted.1"):
+    """A visitor has downloaded files of a listing. `count` is the downloads that this node has counted so
+    far."""
+
+    ref: str
+    count: int
+
+
 class KeyDeleted(ManagementEvent, frozen=True, tag="key_deleted.1"):
     ref: str
     key_id: str
@@ -607,7 +615,15 @@ ManagedRowEvent = (
     | VotesRemoved
 )
 """The events that change a listing because somebody acts."""
-RowEvent = ManagedRowEvent | VoteFlagged | StatsUpdated | KeyUsed | EndpointHealthSet | OwnerMessageEvent
+RowEvent = (
+    ManagedRowEvent
+    | VoteFlagged
+    | StatsUpdated
+    | KeyUsed
+    | DownloadCounted
+    | EndpointHealthSet
+    | OwnerMessageEvent
+)
 """The events that change a listing that is there, and do nothing when it is not."""
 RareEvent = (
     RowEvent

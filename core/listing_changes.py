@@ -19,7 +19,7 @@ from core.audit_log import newest, newest_flags, newest_notes, reports_of
 from core.clock import day_of
 from core.push_history import with_push
 from core.rows import Listing, Reports, Stamp
-from core.sharing import SET_SLOTS, SLOTS, Latest, in_order, newest_revocations
+from core.sharing import SET_SLOTS, SLOTS, Latest, in_order, joined_downloads, newest_revocations
 
 
 def saved(row: Listing | None, event: ev.ListingSaved, stamp: Stamp | None) -> Listing:
@@ -70,6 +70,9 @@ def changed(row: Listing, event: ev.RowEvent, stamp: Stamp | None) -> Listing:
             return _with_health(row, event)
         case ev.KeyUsed():
             return _with_key_used(row, event)
+        case ev.DownloadCounted():
+            own = rows.NodeDownloads("", event.count)
+            return replace(row, downloads=joined_downloads(row.downloads, (own,)))
         case ev.OwnerMessageQueued() | ev.OwnerMessageAttempted() | ev.OwnerMessageTaken():
             return replace(row, message=changed_message(row.message, event, stamp))
         case ev.VoteFlagged():

@@ -284,6 +284,13 @@ class NodeWindow(msgspec.Struct, frozen=True, array_like=True, order=True, gc=Fa
     used: int
 
 
+class NodeDownloads(msgspec.Struct, frozen=True, array_like=True, order=True, gc=False):
+    """The downloads of a listing that a node has counted; an empty label is that of this node."""
+
+    node: str
+    count: int
+
+
 class AuditEntry(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """An entry of the audit log. `about` names the object of the action, such as a key, or says why. In a
     fleet, time and node are those of its stamp."""
@@ -502,7 +509,8 @@ class Listing(MapRow, frozen=True):
     approved listing that was edited has a `change` until a moderator decides about it. `window` counts the
     stats updates of this node, and `windows` those of other nodes, by their labels. `actual` is the number of
     servers that a bot is really in. `pushed` has the counts that it has pushed by day: see
-    `core/push_history.py`. `revoked` remembers what was deleted in a fleet.
+    `core/push_history.py`. `downloads` has a count for each node. `revoked` remembers
+    what was deleted in a fleet.
     """
 
     ref: str
@@ -535,6 +543,7 @@ class Listing(MapRow, frozen=True):
     window: StatsWindow | None = None
     windows: tuple[NodeWindow, ...] = ()
     pushed: bytes = b""
+    downloads: tuple[NodeDownloads, ...] = ()
 
     @property
     def state(self) -> Review:
@@ -598,6 +607,16 @@ class Listing(MapRow, frozen=True):
     def asked(self) -> tuple[str, ...]:
         """The ids of all who are asked to own it: the invited, and the successor of a hand-over."""
         return asked_users(self.owner_id, self.co_owners, self.hand_over)
+
+    @property
+    def download_count(self) -> int:
+        """The downloads that all nodes have counted."""
+        return sum(each.count for each in self.downloads)
+
+    @property
+    def own_downloads(self) -> int:
+        """The downloads that this node has counted."""
+        return sum(each.count for each in self.downloads if not each.node)
 
     def key(self, key_id: str) -> Key | None:
         return next((key for key in self.keys if key.id == key_id), None)

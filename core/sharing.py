@@ -46,6 +46,8 @@ def shared(row: Listing, label: str) -> Listing:
         row = replace(row, webhook=without_health(row.webhook))
     if row.message is not None and not row.message.node:
         row = replace(row, message=replace(row.message, node=label))
+    if row.own_downloads:
+        row = replace(row, downloads=_counted_as(row.downloads, "", label))
     return row
 
 
@@ -53,6 +55,8 @@ def as_own(row: Listing, label: str) -> Listing:
     """Return a shared row as the node of this label keeps it."""
     if row.message is not None and row.message.node == label:
         row = replace(row, message=replace(row.message, node=""))
+    if any(each.node == label for each in row.downloads):
+        row = replace(row, downloads=_counted_as(row.downloads, label, ""))
     own = next((window for window in row.windows if window.node == label), None)
     if own is None:
         return row
@@ -63,6 +67,14 @@ def as_own(row: Listing, label: str) -> Listing:
 def without_health(webhook: rows.Webhook) -> rows.Webhook:
     """Return the settings of the webhook without its health, as before the first attempt."""
     return replace(webhook, failed=0, suspension=None)
+
+
+def _counted_as(
+    downloads: tuple[rows.NodeDownloads, ...], label: str, other: str
+) -> tuple[rows.NodeDownloads, ...]:
+    """Return the counts with that of one label under the other one."""
+    moved = (replace(each, node=other) if each.node == label else each for each in downloads)
+    return joined_downloads(moved, ())
 
 
 # -- The joins of slots ------------------------------------------------------------------------------------
@@ -99,6 +111,13 @@ def joined_co_owners(one: Iterable[rows.CoOwner], other: Iterable[rows.CoOwner])
 def joined_windows(
     one: Iterable[rows.NodeWindow], other: Iterable[rows.NodeWindow]
 ) -> tuple[rows.NodeWindow, ...]:
+    return tuple(sorted(rows.greatest_of_each((*one, *other), lambda each: each.node, lambda each: each)))
+
+
+def joined_downloads(
+    one: Iterable[rows.NodeDownloads], other: Iterable[rows.NodeDownloads]
+) -> tuple[rows.NodeDownloads, ...]:
+    """Return the greater count of each node."""
     return tuple(sorted(rows.greatest_of_each((*one, *other), lambda each: each.node, lambda each: each)))
 
 
@@ -177,6 +196,7 @@ SLOTS: Mapping[str, Latest | Joined] = {
     "message": Joined(joined_messages),
     "windows": Joined(joined_windows),
     "pushed": Joined(joined_histories),
+    "downloads": Joined(joined_downloads),
 }
 """The rule of each slot of a shared row. `ref` and `stamps` are none, and `window` is of one node."""
 SET_SLOTS = tuple(name for name, rule in SLOTS.items() if isinstance(rule, Latest) and not rule.has_events)

@@ -263,7 +263,7 @@ class State:
         if before and before != event.label:
             for row in list(self._listings.values()):
                 is_sender = row.message is not None and not row.message.node
-                if row.window is not None or is_sender:
+                if row.window is not None or is_sender or row.own_downloads:
                     self._changing(row.ref)
                     self._listings.put(replace(shared(row, before), webhook=row.webhook))
 

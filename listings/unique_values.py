@@ -16,13 +16,13 @@ from core.listing_table import survey
 from core.rows import Listing
 from core.state import State
 from kinds.kind import ListingEdit, Profile
-from kinds.registry import KINDS, kind_of
+from kinds.registry import BY_PLURAL, KINDS, kind_of
 from languages.refusals import Invalid
 from languages.said import Fault
 
 _CHANGING = ev.ListingSaved | ev.ListingReviewed | ev.ChangeDecided | ev.ListingRemoved | ev.ListingMerged
 _Claim = tuple[str, ...]
-"""The kind, the fields, and their values regardless of case."""
+"""The kind, the fields, and their values as they are compared (`Kind.folded`)."""
 
 
 class UniqueValues:
@@ -48,7 +48,7 @@ class UniqueValues:
             if type(event) not in FREQUENT and isinstance(event, _CHANGING) and kind_of(event.ref).unique:
                 self._look(event.ref)
 
-    def holder(self, plural: str, fields: Sequence[str], values: Sequence[str]) -> str | None:
+    def ref_of(self, plural: str, fields: Sequence[str], values: Sequence[str]) -> str | None:
         """Return the ref of the listing that has the values; None if no listing has them."""
         found = self._holders.get(_claim(plural, fields, values), {})
         return min(found, key=lambda ref: (found[ref], ref), default=None)
@@ -66,7 +66,7 @@ class UniqueValues:
     def _taken(self, ref: str, written: ListingEdit | Profile) -> Iterator[tuple[str, ...]]:
         kind = kind_of(ref)
         for fields in kind.unique:
-            holder = self.holder(kind.plural, fields, [getattr(written, name) for name in fields])
+            holder = self.ref_of(kind.plural, fields, [getattr(written, name) for name in fields])
             if holder not in {None, ref}:
                 yield fields
 
@@ -91,4 +91,5 @@ class UniqueValues:
 
 
 def _claim(plural: str, fields: Sequence[str], values: Sequence[str]) -> _Claim:
-    return (plural, *fields, *(text.casefold() for text in values))
+    kind, pairs = BY_PLURAL[plural], zip(fields, values, strict=True)
+    return (plural, *fields, *(kind.folded(name, text) for name, text in pairs))

@@ -39,6 +39,7 @@ SHOWN: Mapping[type[Event], Sequence[str]] = {
     ev.ListingRemoved: ("by",),
     ev.KeySaved: ("key.id", "key.name", "key.fingerprint", "by"),
     ev.KeyUsed: ("key_id",),
+    ev.DownloadCounted: ("count",),
     ev.KeyDeleted: ("key_id", "by"),
     ev.StatsUpdated: ("server_count", "command_count"),
     ev.SlotsSet: (

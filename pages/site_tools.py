@@ -14,6 +14,7 @@ from handlers.slices import in_slices
 from listings.owners import CodeOf
 from listings.review import PresetReason
 from pages.account.sign_in_guards import SignInGuards, SignInUnderWay
+from pages.day_visitors import DayVisitors
 from pages.platform_facts import Applications, ServerChecking, ServerLists
 from pages.visitors import Addresses, People, Person, VisitorLimit
 from pages.voting.vote_challenges import VoteChallenges
@@ -139,6 +140,7 @@ class PublicSite:
     index: SearchIndex
     similar: SimilarListings
     previews: LinkPreviews = field(default_factory=LinkPreviews)
+    downloads: DayVisitors = field(default_factory=DayVisitors)
 
 
 @dataclass(frozen=True)

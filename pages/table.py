@@ -23,6 +23,7 @@ from pages.owner.webhooks import WEBHOOK_PAGES
 from pages.page_rows import rows_of
 from pages.public.authors import AUTHOR
 from pages.public.colours import COLOURS
+from pages.public.downloads import DOWNLOAD
 from pages.public.files import FILE
 from pages.public.home import HOME
 from pages.public.link_previews import LINK_PREVIEW
@@ -52,7 +53,6 @@ PEOPLE_PAGES = (
     *rows_of(NUMBER_PAGES),
     *rows_of((QUEUE, FLAGGED_VOTES, *LISTING_PAGES, LISTING_VOTES)),
     *rows_of((VOTE_PAGE, LIKE_BUTTON, REPORT_PAGE)),
-    *rows_of(
-        (*HOME, AUTHOR, *PUBLIC_LISTS, SUGGESTIONS, *RANKINGS, LINK_PREVIEW, COLOURS, FILE, *PUBLIC_LISTING)
-    ),
+    *rows_of((*HOME, AUTHOR, *PUBLIC_LISTS, SUGGESTIONS, *RANKINGS, LINK_PREVIEW, COLOURS, FILE, DOWNLOAD)),
+    *rows_of(PUBLIC_LISTING),
 )

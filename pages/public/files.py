@@ -92,8 +92,16 @@ def _downloaded(asked: str | None, file: FileRef) -> Mapping[str, str]:
     if asked is None:
         return {}
     ending = file.name.rpartition(".")[2]
-    name = _NOT_IN_NAMES.sub("_", asked.replace("\\", "/").rpartition("/")[2]).strip(" .")[:LONGEST_NAME]
-    name = name.removesuffix(f".{ending}") or file.digest[:16]
+    return attached(safe_name(asked).removesuffix(f".{ending}") or file.digest[:16], ending)
+
+
+def safe_name(asked: str) -> str:
+    """Return a name for a file, made of a text: it has no path, no dot at either end, and may be empty."""
+    return _NOT_IN_NAMES.sub("_", asked.replace("\\", "/").rpartition("/")[2])[:LONGEST_NAME].strip(" .")
+
+
+def attached(name: str, ending: str) -> Mapping[str, str]:
+    """Return the header that makes a browser save a file under a safe name."""
     plain = name.encode("ascii", "replace").decode().replace("?", "_")
     disposition = f"attachment; filename=\"{plain}.{ending}\"; filename*=UTF-8''{quote(name)}.{ending}"
     return {"content-disposition": disposition}

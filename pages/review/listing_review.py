@@ -35,8 +35,10 @@ from listings.rules import change_version, listing_of
 from pages.page import Again, Answer, Page, PageCall, Post, Show, Shown
 from pages.public.colours import colours_of
 from pages.public.listing import files_shown
+from pages.public.lists import pictures_of
 from pages.public.template_tree import tree_of
 from pages.public.ways_in import invite_url
+from pages.review.alike_pictures import alike_to
 from pages.review.listing_view import ReviewView, platform_view, review_view
 from pages.review.queue import desk_values, last_address, next_address, rows_beside, wanted_list
 from pages.shared_texts import CONDITIONS, done
@@ -95,7 +97,7 @@ async def _html(page: PageCall, value: ReviewView) -> Mapping[str, Any]:
     row, kind, desk = page.row, kind_of(page.call.ref), wanted_list(page)
     view = page.visit.request.query.get("view", "")
     views = {name: text for name, text in VIEWS.items() if name != "changes" or value.changes is not None}
-    beside = desk_values(page, desk, rows_beside(page, row))
+    beside, pictures = desk_values(page, desk, rows_beside(page, row)), pictures_of(row, row.latest)
     return {
         **beside,
         "names": {**beside["names"], **_names(page, value)},
@@ -108,7 +110,9 @@ async def _html(page: PageCall, value: ReviewView) -> Mapping[str, Any]:
         "colours": colours_of(row, row.latest),
         **files_shown(kind, row.latest),
         "changed_files": _files(row),
-        "icon_url": page.site.icons.url(row.ref),
+        "pictures": pictures,
+        "alike": await alike_to(page, row),
+        "icon_url": pictures[0].path if pictures else page.site.icons.url(row.ref),
         "report_reasons": REASON_NAMES,
         "row": row,
         "tree": await tree_of(page, row),
@@ -286,7 +290,7 @@ def _form(path: str, post: Post[Any], *, shows: Show[Any] = show, gives_back: bo
     return Page(
         path=f"{_ONE}/{path}",
         template="review",
-        of="review",
+        of=post.action.of if post.action is not None else "review",
         visitors="moderator",
         show=shows,
         has_get=False,

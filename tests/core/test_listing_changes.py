@@ -13,6 +13,7 @@ from core.events import (
     ChangeDecided,
     CoOwnerSaved,
     CoOwnersEnded,
+    DownloadCounted,
     EndpointHealthSet,
     KeyDeleted,
     KeySaved,
@@ -46,6 +47,7 @@ from core.rows import (
     InviteCheck,
     Key,
     Listing,
+    NodeDownloads,
     Note,
     PendingChange,
     Policy,
@@ -161,7 +163,7 @@ def test_an_event_changes_its_part_and_stamps_it_in_a_fleet(
 def test_every_event_of_a_row_is_tried_here() -> None:
     without_a_part_of_their_own = {
         *(KeySaved, KeyDeleted, KeyUsed, EndpointHealthSet, NoteAdded, VotesRemoved),
-        *(ListingReported, ReportsSettled),
+        *(ListingReported, ReportsSettled, DownloadCounted),
         *(CoOwnerSaved, CoOwnersEnded, ListingTakenOver, VoteFlagged, *get_args(OwnerMessageEvent)),
     }
     assert {type(event) for event, _, _ in PARTS} | without_a_part_of_their_own == set(get_args(RowEvent))
@@ -350,6 +352,14 @@ def test_a_first_save_is_a_submission_also_when_it_is_applied_again() -> None:
         (NOW_MS, f"users/{OWNER}", "submitted"),
         (NOW_MS + 1, f"users/{OWNER}", "edited"),
     ]
+
+
+def test_of_two_counts_of_downloads_the_greater_one_holds() -> None:
+    others = (NodeDownloads("a.1", 5),)
+    counted = replace(ROW, downloads=(NodeDownloads("", 2), *others))
+    for count, kept in ((3, 3), (2, 2), (1, 2)):
+        after = changed(counted, DownloadCounted(BOT_REF, count), STAMP)
+        assert after == replace(ROW, downloads=(NodeDownloads("", kept), *others))
 
 
 @pytest.mark.parametrize(("key_id", "day", "kept"), [("k1", 5, 5), ("k1", 7, 7), ("k1", 3, 5), ("k9", 7, 5)])

@@ -6,7 +6,16 @@ from msgspec.structs import replace
 
 from core.actors import user_actor
 from core.events import ListingMerged
-from core.rows import Listing, NodeWindow, OwnerMessage, Reviewed, StatsWindow, Suspension, Webhook
+from core.rows import (
+    Listing,
+    NodeDownloads,
+    NodeWindow,
+    OwnerMessage,
+    Reviewed,
+    StatsWindow,
+    Suspension,
+    Webhook,
+)
 from core.sharing import as_own, shared, without_health
 from tests.support.examples import examples
 from tests.support.generated_events import OF_TYPE, labels
@@ -43,6 +52,15 @@ def test_a_node_that_has_no_window_among_them_keeps_all_as_those_of_others() -> 
     assert as_own(row, "a.2") == row
 
 
+def test_own_downloads_are_told_under_the_node_s_label() -> None:
+    others = (NodeDownloads("a.1", 3), NodeDownloads("c.1", 4))
+    own = replace(ROW, downloads=(NodeDownloads("", 2), *others))
+    told = shared(own, "b.1")
+    assert told.downloads == (others[0], NodeDownloads("b.1", 2), others[1])
+    assert as_own(told, "b.1") == own
+    assert (own.download_count, told.download_count, told.own_downloads) == (9, 9, 0)
+
+
 def test_a_message_is_told_under_the_label_of_the_node_that_sends_it() -> None:
     message = OwnerMessage(user_actor(OWNER), "approved", None, NOW_MS, NOW_MS)
     elsewhere = replace(ROW, message=replace(message, node="b.1"))
@@ -59,7 +77,8 @@ def test_a_shared_row_is_told_again_as_it_was(event: ListingMerged, label: str) 
     message = event.row.message
     if message is not None and message.node == label:
         message = None
-    row = replace(event.row, windows=others, message=message)
+    downloads = tuple(each for each in event.row.downloads if each.node != label)
+    row = replace(event.row, windows=others, message=message, downloads=downloads)
     told = shared(row, label)
     kept = as_own(told, label)
     webhook = without_health(row.webhook) if row.webhook is not None else None

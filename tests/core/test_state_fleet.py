@@ -5,6 +5,7 @@ from msgspec.structs import replace
 
 from core.actors import user_actor
 from core.events import (
+    DownloadCounted,
     EndpointHealthSet,
     Event,
     KeyDeleted,
@@ -26,6 +27,7 @@ from core.rows import (
     Key,
     KeyGrant,
     Listing,
+    NodeDownloads,
     NodeWindow,
     Reviewed,
     Revocation,
@@ -140,6 +142,16 @@ def test_a_first_name_leaves_the_window_of_updates_the_node_s_own(ledger: Ledger
     ledger.commit([StatsUpdated(BOT_REF, 5, None, StatsWindow(NOW_MS, 2), NOW_MS)])
     ledger.commit([NAMED])
     assert state.listings[BOT_REF].window == StatsWindow(NOW_MS, 2)
+
+
+def test_downloads_stay_those_of_the_name_the_node_had(ledger: Ledger, state: State) -> None:
+    a_listing(ledger)
+    ledger.commit([DownloadCounted(BOT_REF, 2)])
+    ledger.commit([NAMED])
+    assert state.listings[BOT_REF].own_downloads == 2, "a first name leaves them the node's own"
+    ledger.commit([NodeNamed("a.2")])
+    ledger.commit([DownloadCounted(BOT_REF, 1)])
+    assert state.listings[BOT_REF].downloads == (NodeDownloads("", 1), NodeDownloads("a.1", 2))
 
 
 def test_a_message_stays_with_the_name_that_the_node_had_so_that_a_successor_sends_it(

@@ -98,7 +98,7 @@ def serving(folder: Path) -> Iterator[Served]:
         gateway.list_server()
         served = Served(gateway, gateway.list_bot())
         for kind in KINDS:
-            if kind.plural not in LISTED:
+            if kind.plural not in {"bots", "servers"}:
                 LISTED[kind.plural] = list_sample(gateway, kind)
             if kind.has("webhook"):
                 set_webhook(gateway, "http://127.0.0.1:9/", f"/manage/{kind.plural}/{LISTED[kind.plural]}")

@@ -32,6 +32,7 @@ from core.rows import (
     Key,
     Listing,
     NodeCounts,
+    NodeDownloads,
     NodeWindow,
     Note,
     Outcome,
@@ -350,6 +351,7 @@ def changes_of(ref: str) -> st.SearchStrategy[PendingChange | None]:
 @st.composite
 def listings_merged(draw: st.DrawFn) -> ev.ListingMerged:
     ref = draw(refs)
+    downloads = st.builds(NodeDownloads, labels | st.just(""), st.integers(1, 3))
     windows = st.builds(NodeWindow, labels, times, st.integers(1, 3))
     row = Listing(
         ref,
@@ -363,6 +365,7 @@ def listings_merged(draw: st.DrawFn) -> ev.ListingMerged:
         counts=draw(st.none() | st.builds(BotCounts, counts, counts, times)),
         window=draw(st.none() | st.builds(StatsWindow, times, st.integers(1, 3))),
         keys=tuple(key_of(draw, ref, key_id) for key_id in draw(st.sets(key_ids))),
+        downloads=tuple(sorted(draw(st.lists(downloads, max_size=2, unique_by=lambda each: each.node)))),
         windows=tuple(sorted(draw(st.lists(windows, max_size=2, unique_by=lambda each: each.node)))),
         revoked=tuple(sorted(draw(st.sets(st.builds(Revocation, times, key_ids), max_size=2)))),
         co_owners=draw(co_owner_lists),
@@ -478,6 +481,7 @@ OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
     ),
     ev.ListingRemoved: st.builds(ev.ListingRemoved, refs, stamp_ms=stamp_times),
     ev.KeySaved: keys_saved(),
+    ev.DownloadCounted: st.builds(ev.DownloadCounted, refs, st.integers(1, 3)),
     ev.KeyUsed: st.builds(ev.KeyUsed, refs, key_ids, st.integers(1, 3)),
     ev.KeyDeleted: st.builds(ev.KeyDeleted, refs, key_ids, at_ms=times, **managed),
     ev.StatsUpdated: st.builds(
