@@ -21,14 +21,17 @@ from schemathesis.config import SchemathesisConfig
 from schemathesis.schemas import BaseSchema
 
 from actions.users import QuarantineTerms
+from blobs.blob_store import Blobs
 from core import events as ev
 from core.actors import OPERATOR, user_actor
 from core.events import Event
 from core.rows import Attempt, CoOwner, HandOver, Webhook
 from core.state import State
 from forms.fields import LAST_MS, MAX_MS, Form, declared_fields
+from forms.file_fields import FileRef, files_of
 from forms.reading import read
 from grammars.http_urls import read_url
+from kinds.registry import KINDS
 from kinds.servers import SERVERS
 from languages.refusals import Refusal
 from listings.forms import Denial, KeyName, WebhookSettings
@@ -60,6 +63,7 @@ from tests.support.described_rows import (
 from tests.support.examples import ALL_EXAMPLES, examples
 from tests.support.gateways import OPERATOR_TOKEN, ThreadGateway, running
 from tests.support.made_listings import MADE_IDS, MADE_ROWS
+from tests.support.media_files import picture
 from tests.support.memory_ledger import empty_state
 from tests.support.openapi_lookup import DOCUMENT
 from tests.support.slots_set import actual_count_set, webhook_saved
@@ -99,6 +103,8 @@ def known(dictionary: str) -> dict[str, object]:
 
 # A cursor is a place in the journal: only the gateway that gave one can tell whether it still leads there.
 TOO_OLD = {"positive_data_acceptance": {"expected-statuses": ["2xx", 410]}}
+# JSON Schema cannot say which fields of which kind have files.
+OTHER_FIELD = {"positive_data_acceptance": {"expected-statuses": ["2xx", 400]}}
 # Bodies of this one take as long to make up as those of all others: most URLs are no chat platform's.
 LONG_COVERED = "PUT /manage/bots/{id}/webhook"
 CONFIG = SchemathesisConfig.from_dict(
@@ -120,6 +126,7 @@ CONFIG = SchemathesisConfig.from_dict(
         "operations": [
             {"include-name": LONG_COVERED, "phases": {"coverage": {"enabled": ALL_EXAMPLES}}},
             {"include-name": "GET /manage/votes", "checks": TOO_OLD},
+            {"include-name": "POST /manage/files", "checks": OTHER_FIELD},
             *(
                 {"include-path-regex": f"{kind}/{{id}}", "parameters": {"path.id": known(kind)}}
                 for kind in ("bots", "servers", "users", *MADE_IDS)
@@ -128,17 +135,28 @@ CONFIG = SchemathesisConfig.from_dict(
     }
 )
 SCHEMA = schemathesis.openapi.from_dict(DOCUMENT, config=CONFIG)
+schemathesis.openapi.media_type("application/octet-stream", st.just(picture()))
 
 
 @SCHEMA.hook
 def filter_case(_: schemathesis.HookContext, case: schemathesis.Case[Any]) -> bool:
-    """An owner may not be an extra owner, and no quarantine ends before it begins, which JSON Schema cannot
-    say: such a body is not made up."""
+    """An owner may not be an extra owner, no quarantine ends before it begins, and a file must be there,
+    which JSON Schema cannot say: such a body is not made up."""
     if not isinstance(case.body, dict):
         return True
     owners, until = case.body.get("extra_owners"), case.body.get("until")
     is_over = isinstance(until, int | float) and until <= NOW_MS
+    names = [text for value in case.body.values() if isinstance(value, list) for text in value]
+    if any(
+        isinstance(text, str) and IS_DIGEST.fullmatch(text) and text not in SAMPLE_FILES for text in names
+    ):
+        return False
     return not is_over and not (isinstance(owners, list) and case.body.get("owner_id") in owners)
+
+
+IS_DIGEST = re.compile("[0-9a-f]{64}")
+SAMPLE_FILES = {file.digest: file for kind in KINDS for file in files_of(kind.sample)}
+"""The files that the document's examples name: they are kept in every world."""
 
 
 def world(operation_id: str, url: str, refs: Iterable[str]) -> list[Event]:
@@ -182,8 +200,15 @@ def receiver() -> Iterator[Receiver]:
 
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ThreadGateway]:
-    with running(tmp_path_factory.mktemp("promises") / "data", **SETTINGS) as gateway:
-        yield gateway
+    kept = Blobs.ref
+
+    async def ref(files: Blobs, digest: str) -> FileRef | None:
+        return SAMPLE_FILES.get(digest) or await kept(files, digest)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Blobs, "ref", ref)
+        with running(tmp_path_factory.mktemp("promises") / "data", **SETTINGS) as gateway:
+            yield gateway
 
 
 @pytest.fixture(scope="module")
@@ -210,11 +235,13 @@ KEYS_AND_WEBHOOKS = r"^/manage/.*/(keys|webhook)\b"
 SHARES = (PUBLIC, LISTINGS_AND_VOTES, KEYS_AND_WEBHOOKS)
 # The handlers of bots serve servers too, and every form is compared with its schema below.
 LONG_ALONE = r"^/manage/servers"
+# No schema can say what a picture or a sound is: see tests/system/contract/test_uploads.py.
+UPLOADS = r"^/manage/files$"
 
 
 def promised(paths: str) -> Callable[[Any], Any]:
     """Tries the test on each operation whose path matches."""
-    tried = schemathesis.pytest.from_fixture("schema").include(path_regex=paths)
+    tried = schemathesis.pytest.from_fixture("schema").include(path_regex=paths).exclude(path_regex=UPLOADS)
     if not ALL_EXAMPLES:
         tried = tried.exclude(path_regex=LONG_ALONE)
     return tried.parametrize()
