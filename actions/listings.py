@@ -234,14 +234,16 @@ SUBMIT = Action(
     summary="Submit a {thing}",
     about={
         kind.plural: (
-            "The {thing} is in review until a moderator approves or denies it."
-            if kind.review
-            else "Everybody sees the {thing} at once."
+            "Everybody sees the {thing} at once."
+            if kind.is_seen_at_once
+            else "The {thing} is in review until a moderator approves or denies it."
         )
         + (" The users in `extra_owners` are invited." if kind.co_owners else "")
         for kind in KINDS
     },
-    outcome={kind.plural: "The {thing}, in review." if kind.review else "The {thing}." for kind in KINDS},
+    outcome={
+        kind.plural: "The {thing}." if kind.is_seen_at_once else "The {thing}, in review." for kind in KINDS
+    },
     refuses=("listing_exists",),
     status=201,
     command=Command("{kind} submit"),

@@ -372,7 +372,7 @@ AGREE = Action(
     run=agree,
     access=Access("decide"),
     route="POST /manage/{kind}/{id}/change/agree",
-    of="review",
+    of="changes",
     summary="Agree to the change of a {thing}",
     about="Everybody sees the proposed version from now on.",
     outcome="The {thing}.",
@@ -389,7 +389,7 @@ REFUSE = Action(
     run=refuse,
     access=Access("decide"),
     route="POST /manage/{kind}/{id}/change/refuse",
-    of="review",
+    of="changes",
     summary="Refuse the change of a {thing}",
     about=(
         "Everybody sees the version that was agreed to last. The proposed version is discarded, and the "

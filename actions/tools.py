@@ -12,6 +12,7 @@ from core.ledger import Ledger
 from core.rows import InviteCheck, TemplateCheck
 from core.webhook_events import NewDeliveries
 from forms.file_fields import Decoded, FileRef, Files
+from kinds.kind import Kind
 from kinds.registry import kind_of
 from listings.keys import KeyDigester
 from listings.ownership import Ownership
@@ -88,6 +89,8 @@ class Tools:
     ownership: Ownership
     """The listings of each user, and those that wait for a decision."""
     unique: UniqueValues
+    kinds: tuple[Kind, ...]
+    """The kinds of listings that this gateway offers. Rows of others are kept, but nobody sees them."""
     claims: Callable[[str, str, int], AbstractAsyncContextManager[None]] | None = None
     """Takes a listing, a user and the time. Returns a context in which this node alone may take the vote.
 

@@ -34,6 +34,7 @@ from forms.fields import ABOUT_PROSE, LAST_MS, Form, Nothing
 from forms.rules import IN_PROSE, About, Between, Size
 from languages.refusals import Invalid
 from languages.said import Fault
+from listings import rules
 from people import quarantine
 from people.permissions import ModeratorSource
 from people.queries import users_page
@@ -307,9 +308,10 @@ async def forget(call: Call, _: None) -> Success:
             else []
         )
         pseudonym = tools.pseudonym(user_id)
+        removed = rules.remove_of_user(state, user_id, now_ms, by=call.by)
         erased = erase_user(user_id, search.refs, pseudonym, now_ms=now_ms, by=call.by)
         kept = quarantine.after_erasure(state, user_id, now_ms)
-        return await call.done([*cooldowns, *erased, *kept])
+        return await call.done([*cooldowns, *removed, *erased, *kept])
 
 
 LIST_USERS = Action(

@@ -1,6 +1,6 @@
-"""Templates of servers in answers of the chat platform, and the copy of their channels and roles.
+"""Templates of servers in answers of the chat platform, and the tree of their channels and roles.
 
-The copy is a file of the listing. Invariant: it is bounded, whatever the platform answers. Beyond the bounds
+The tree is a file of the listing. Invariant: it is bounded, whatever the platform answers. Beyond the bounds
 it has only the number of channels and roles.
 """
 
@@ -12,7 +12,7 @@ import msgspec
 from chatplatform.answers import VIEW_CHANNEL, bits_of, count_of, fields_of, snowflake_of, text_of
 
 MOST_CHANNELS, MOST_ROLES = 500, 250
-"""The channels, categories included, and the roles of a copy. The platform allows no more."""
+"""The channels, categories included, and the roles of a tree. The platform allows no more."""
 MOST_NAME = 100
 MEDIA_TYPE = "application/msgpack"
 Channel = Literal["text", "voice", "news", "stage", "forum"]
@@ -86,7 +86,7 @@ def read_template(answer: object, asked: str) -> PlatformTemplate | None:
 
 
 def packed(tree: TemplateTree) -> bytes:
-    """Return the content of the file with a copy."""
+    """Return the content of the file with a tree."""
     return msgspec.msgpack.encode(tree)
 
 
@@ -98,7 +98,7 @@ _decode = msgspec.msgpack.Decoder(TemplateTree).decode
 
 
 def _tree(server: Mapping[str, Any]) -> TemplateTree | None:
-    """Return the copy of a server; None if the answer has no lists of channels and roles."""
+    """Return the tree of a server; None if the answer has no lists of channels and roles."""
     channels, roles = server.get("channels"), server.get("roles")
     if not isinstance(channels, list) or not isinstance(roles, list):
         return None

@@ -1,4 +1,4 @@
-"""Templates of servers: what the chat platform says of each, with the copies of their channels and roles.
+"""Templates of servers: what the chat platform says of each, with the trees of their channels and roles.
 
 Invariant: a template without an answer is unknown, and never taken for one that is gone.
 """
@@ -38,7 +38,7 @@ class ServerTemplates:
     async def ask(self, code: str) -> TemplateTold | None:
         """Return the platform's answer about a template; None while it gives none.
 
-        Raises Unavailable if the copy cannot be kept.
+        Raises Unavailable if the tree cannot be kept.
         """
         try:
             return await self.look(code)

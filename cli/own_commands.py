@@ -30,7 +30,7 @@ def _fields(kind: Kind, verb: str) -> list[click.Parameter]:
         name for name in kind.fields if kind.shown[name].finds == "title" or kind.shown[name].widget == "text"
     ]
     needed = [name for name in kind.fields if name not in head and kind.fields[name].is_required]
-    others = [name for name in kind.fields if not kind.fields[name].is_required]
+    others = [name for name in kind.fields if name not in (*head, *needed)]
     return [
         *((click.Argument(["id"], metavar="ID"),) if _names_id(kind, verb) else ()),
         click.Option(["--owner", "owner_id"], help="User id of the owner."),
@@ -56,8 +56,11 @@ def _names_id(kind: Kind, verb: str) -> bool:
 
 def _option(kind: Kind, name: str) -> click.Option:
     """Return the option of a field. That of a list is named after one entry, and may come several times."""
-    if kind.shown[name].widget not in {"choices", "lines", "pairs", "pictures"}:
-        return click.Option([f"--{name.replace('_', '-')}", name])
+    option, widget = name.replace("_", "-"), kind.shown[name].widget
+    if widget == "tick":
+        return click.Option([f"--{option}/--not-{option}", name], default=None)
+    if widget not in {"choices", "lines", "pairs", "links", "pictures"}:
+        return click.Option([f"--{option}", name])
     one = f"{name.removesuffix('ies')}y" if name.endswith("ies") else name.removesuffix("s")
     return click.Option([f"--{one}", name], multiple=True, help=_MANY)
 

@@ -49,6 +49,12 @@ class Brief(NamedTuple):
     lost_by: str = ""
     asked: tuple[str, ...] = ()
     changed_ms: int | None = None
+    is_unlisted: bool = False
+
+    @property
+    def is_listed(self) -> bool:
+        """True for a listing that lists and search engines may show."""
+        return self.is_public and not self.is_unlisted
 
     @property
     def is_public(self) -> bool:
@@ -80,11 +86,12 @@ _LISTED_BY = {
     name
     for kind in KINDS
     for name, shown in kind.shown.items()
-    if shown.finds in {"category", "keyword", "language"}
+    if shown.finds in {"category", "keyword", "language"} or shown.hides
 }
-"""The fields of profiles by which lists find listings."""
+"""The fields of profiles by which lists find listings, or leave them out."""
 _BriefProfile: Any = msgspec.defstruct(
-    "_BriefProfile", [("name", str), *((name, str | tuple[str, ...], ()) for name in sorted(_LISTED_BY))]
+    "_BriefProfile",
+    [("name", str), *((name, str | bool | tuple[str, ...], ()) for name in sorted(_LISTED_BY))],
 )
 """The part of a profile of any kind that a search looks at."""
 
@@ -137,6 +144,7 @@ def brief_of(row: Listing | _BriefRow, kind: Kind) -> Brief:
         row.taken.lost_by if row.taken is not None else "",
         asked_users(row.owner_id, row.co_owners, row.hand_over),
         row.change.since_ms if row.change is not None else None,
+        kind.is_unlisted(profile),
     )
 
 

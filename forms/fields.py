@@ -13,6 +13,7 @@ from msgspec import NODEFAULT, Struct, structs
 from forms.rules import (
     IN_PROSE,
     IS_COLOUR,
+    IS_HANDLE,
     IS_HTTPS,
     IS_INVITE,
     IS_PAIR,
@@ -21,15 +22,19 @@ from forms.rules import (
     IS_TEMPLATE_CODE,
     IS_URL,
     NOT_A_COLOUR,
+    NOT_RESERVED,
+    ON_ITS_HOST,
     ON_ONE_LINE,
     About,
     Between,
+    ComparedAs,
     Component,
     Says,
     Size,
     Spelled,
 )
 from grammars.colours import spelled_colour
+from grammars.handles import LONGEST, SHORTEST, skeleton
 from grammars.http_urls import MAX_URL_CHARACTERS
 from grammars.patterns import MAX_SNOWFLAKE
 from grammars.platform_codes import INVITE, TEMPLATE
@@ -76,6 +81,26 @@ Colour = Annotated[
     IS_COLOUR,
     Spelled(spelled_colour),
     Says(NOT_A_COLOUR),
+]
+Handle = Annotated[
+    str,
+    Size(SHORTEST, LONGEST),
+    About(
+        "A name for an address: a-z, 0-9, `_` and `.`, with a letter or a digit. Kept in lower case. Some "
+        "names are reserved. No two listings have names that look alike, such as `ada_1` and `ada.l`."
+    ),
+    IS_HANDLE,
+    NOT_RESERVED,
+    Spelled(str.lower),
+    ComparedAs(skeleton),
+]
+SocialUrl = Annotated[
+    str,
+    Size(0, 256),
+    About("An https URL. If it names a known platform, it is on the platform's own host."),
+    IS_URL,
+    IS_HTTPS,
+    ON_ITS_HOST,
 ]
 Time = Annotated[int, Between(0, MAX_MS)]
 OverlapSeconds = Annotated[

@@ -242,6 +242,8 @@ _READ: Mapping[Widget, Callable[[Posted, str], Any]] = {
     "choices": lambda post, name: post.texts(name),
     "lines": lambda post, name: post.lines(name),
     "pairs": lambda post, name: post.lines(name),
+    "links": lambda post, name: post.lines(name),
+    "tick": lambda post, name: bool(post.text(name)),
     "invite": lambda post, name: post.text(name) or None,
     "url": lambda post, name: post.text(name) or None,
     "colour": lambda post, name: post.text(name) or None,

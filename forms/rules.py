@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any, Literal, get_args
 
 from grammars.colours import COLOUR
+from grammars.handles import HANDLE, NOT_A_HANDLE, is_reserved
 from grammars.http_urls import HTTP_URL, UrlRefused, read_url
 from grammars.patterns import (
     HEADER_VALUE,
@@ -27,6 +28,7 @@ from grammars.patterns import (
     is_snowflake,
 )
 from grammars.platform_codes import INVITE, TEMPLATE
+from grammars.social_links import pretends
 from languages.said import Fault
 from languages.texts import Text
 
@@ -47,6 +49,13 @@ class Spelled:
     """
 
     spelling: Callable[[str], str]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ComparedAs:
+    """The form in which values of a unique field are compared, where it is not that without case."""
+
+    fold: Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,15 +125,17 @@ Widget = Literal[
     "lines",
     "pairs",
     "url",
+    "links",
     "invite",
     "colour",
+    "tick",
     "picture",
     "pictures",
     "sound",
 ]
 """The way in which a page asks for a field: one line, several lines, one or more of the choices, a list with
-one entry on each line, a list of names with what each means, an address, an invite to a server, a colour,
-files."""
+one entry on each line, a list of names with what each means, an address, a list of addresses, an invite to a
+server, a colour, yes or no, files."""
 Part = Literal["title", "word", "category", "keyword", "language"]
 """The part of a search that finds a listing by a field: by words, or as a filter."""
 
@@ -136,11 +147,12 @@ class Display:
     Args:
         brief: the label where a moderator reads the field; None for the same one.
         public: the name of the field in the JSON of public pages; empty for the same one.
-        rows: the height of the widget `text`, `lines` or `pairs`.
+        rows: the height of the widget `text`, `lines`, `links` or `pairs`.
         is_markdown: True if pages draw the text as Markdown.
         icon: the icon beside the address of a field `url`, by its name in `web/static/icons.svg`.
         finds: how a search finds a listing by the field; None if it does not look at the field. Pictures are
             found by the categories "Animated" and "Static".
+        hides: true if a yes hides the listing from lists and search engines.
     """
 
     label: Text
@@ -152,6 +164,7 @@ class Display:
     is_markdown: bool = False
     icon: str = "link"
     finds: Part | None = None
+    hides: bool = False
 
 
 @cache
@@ -215,6 +228,7 @@ IS_SNOWFLAKE = Rule(
     lambda text: None if is_snowflake(text) else Fault("no_snowflake"), {"pattern": SNOWFLAKE}
 )
 ON_ONE_LINE = _without(ONE_LINE, NOT_ON_ONE_LINE)
+ON_ONE_LINE_OR_NONE = _without(f"^$|{ONE_LINE}", NOT_ON_ONE_LINE)
 IN_PROSE = _without(PROSE, NOT_IN_PROSE)
 IN_TEXT = _without(TEXT, NOT_IN_PROSE)
 IS_PAIR = _also_matching(PAIR, Fault("not_a_pair"))
@@ -223,6 +237,12 @@ IS_TEMPLATE = matching(TEMPLATE.link, Fault("not_a_template"))
 IS_TEMPLATE_CODE = matching(f"^{TEMPLATE.code}$", Fault("not_a_template"))
 NOT_A_COLOUR = Fault("not_a_colour")
 IS_COLOUR = matching(COLOUR, NOT_A_COLOUR)
+IS_HANDLE = matching(HANDLE, Fault("not_a_handle"))
+NOT_RESERVED = Rule(
+    lambda handle: Fault("name_reserved") if is_reserved(handle) else None,
+    {"not": {"pattern": NOT_A_HANDLE}},
+)
+ON_ITS_HOST = Rule(pretends)
 IS_HEADER_VALUE = matching(HEADER_VALUE, Fault("not_header_value"))
 IS_URL = Rule(_url, {"pattern": HTTP_URL})
 IS_HTTPS = _also_matching("^[Hh][Tt][Tt][Pp][Ss]:", Fault("not_https"))

@@ -2,13 +2,15 @@
 
 import asyncio
 import secrets
+from collections.abc import Sequence
 from functools import partial
 
 from core.clock import Clock
 from gateway.branding import PageDrawing
 from handlers.operator import Operator
 from handlers.request import Request
-from handlers.route import Resource
+from handlers.route import Resource, of_kinds
+from kinds.kind import Kind
 from operators.gateway_parts import GatewayParts
 from operators.live import Live
 from operators.operator_sessions import OperatorSessions
@@ -30,16 +32,18 @@ class DebugSite:
         secret: bytes,
         look: Cookie,
         drawing: PageDrawing,
+        kinds: Sequence[Kind],
     ) -> None:
         idle, longest = debug.session_idle_seconds, debug.session_seconds
         new_value = partial(secrets.token_urlsafe, 32)
         self._sessions = OperatorSessions(clock, idle, longest, operator.accepts, new_value)
         self._templates, self._markdown = drawing.templates, drawing.markdown
         notices = Notices(OPERATOR_NOTICE, secret, clock, secrets.token_bytes)
-        audience = operator_audience(self._sessions, notices, look, drawing.brand)
+        audience = operator_audience(self._sessions, notices, look, drawing.brand, kinds)
         self._site = Site(self._templates, audience, clock)
         self._operator, self._look = operator, look
         self._viewers: Live | None = None
+        self._kinds = kinds
 
     def is_signed_in(self, request: Request) -> bool:
         return self._site.visitor(request) is not None
@@ -51,7 +55,7 @@ class DebugSite:
         site = OperatorSite(
             parts, SignInPage(self._operator, self._sessions), live, self._markdown, self._look
         )
-        return self._site.resources(PAGES, site)
+        return self._site.resources(of_kinds(PAGES, self._kinds), site)
 
     async def run(self, stop: asyncio.Event, observers: Observers) -> None:
         """Feed the live pages until `stop` is set."""

@@ -15,7 +15,7 @@ from gateway.api import Api
 from gateway.store import Runtime, Store, operator_tokens, sealing_keys
 from grammars.service_urls import is_loopback
 from handlers.operator import Operator
-from handlers.public import PublicApi
+from handlers.public import KIND, PublicApi
 from handlers.route import Resource
 from metrics.collectors import Scraping
 from ratelimit.address import UNIX, address_key, is_trusted
@@ -132,7 +132,8 @@ def http_server(
         return None if of_all else address_key(peer)
 
     refusals = Refusals(api.public, traffic, front.answered)
-    return WireServer(application, limits, refusals, direct, tls, counted_as)
+    is_offered = KIND in api.managed.kinds
+    return WireServer(application, limits, refusals, direct if is_offered else None, tls, counted_as)
 
 
 def metrics_servers(

@@ -3,7 +3,8 @@
 import asyncio
 import gc
 import secrets
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 from chatplatform.listing_checks import ServerConditions
@@ -17,8 +18,9 @@ from gateway.branding import PageDrawing
 from gateway.delivery import USER_AGENT
 from gateway.fleet import Fleet
 from gateway.store import Runtime, Store
-from handlers.route import Resource
+from handlers.route import Resource, of_kinds
 from handlers.slices import in_slices
+from kinds.kind import Kind
 from listings.notice_counts import NoticeCounts
 from listings.owners import CodeOf, code_maker
 from listings.ownership import Ownership
@@ -27,7 +29,7 @@ from pages.account.mails import unsubscribe_seal
 from pages.account.my_data import DOWNLOADS
 from pages.account.sign_in_guards import SignInGuards, sign_in_seal
 from pages.platform_facts import Applications, ServerChecking, ServerLists
-from pages.public.home import HOME_ORDERS
+from pages.public.home import home_orders
 from pages.public.report import REPORTS
 from pages.rounds import SWEEP_EVERY_SECONDS, ServerRechecks, in_rounds, sweep
 from pages.site_tools import (
@@ -50,7 +52,7 @@ from search.list_keeper import ListKeeper
 from search.list_orders import ListOrders
 from search.similar import SimilarListings
 from serving.observers import Observers
-from settings.model import Settings, SiteSettings, VotesSettings
+from settings.model import ReviewSettings, Settings, SiteSettings, VotesSettings
 from settings.site_values import MOST_TEXT_BYTES
 from votes.voted import VotedListings
 from web.cookies import Notices, PeopleCookies, people_cookies
@@ -90,7 +92,7 @@ class PeopleSite:
     ) -> None:
         settings, clock, digester = runtime.settings, runtime.clock, api.callers.digester
         web, places, state = settings.web, settings.chat_platform, store.ledger.state
-        self.readers = _readers(state, api.managed.ownership)
+        self.readers = _readers(state, api.managed.ownership, api.managed.kinds)
         addresses = _addresses(settings)
         people = People(api.managed, self.readers.notices, places.cdn_url)
         cookies = people_cookies(round(web.session_seconds), are_secure=not web.insecure_cookies)
@@ -101,7 +103,8 @@ class PeopleSite:
             VisitorLimit(Policy(web.acts_per_minute, 60), clock),
             *(addresses, drawing.brand, settings.files.upload_bytes),
         )
-        self._site = Site(drawing.templates, audience, clock)
+        offered = {**audience.values, "offered": api.managed.kinds}
+        self._site = Site(drawing.templates, replace(audience, values=offered), clock)
         orders = ListOrders(self.readers.catalogue, state.vote_counts, secrets.randbits(40))
         self.readers.catalogue.watchers.append(orders.moved)
         self._tools = SiteTools(
@@ -120,9 +123,7 @@ class PeopleSite:
             ),
             curl=partial(curl_command, user_agent=USER_AGENT),
             submissions=_submissions(runtime, platform, code_maker(digester.digest)),
-            reasons=[
-                PresetReason(each.key, each.title, each.text, each.kind) for each in settings.review.reasons
-            ],
+            reasons=_preset_reasons(settings.review),
             descriptions=Descriptions(drawing.markdown, VisitorLimit(PREVIEWS, clock)),
             accounts=_accounts(people, cookies, clock, digester.secret),
             sign_in=_signing_in(runtime, digester.secret, fleet),
@@ -137,7 +138,7 @@ class PeopleSite:
 
     def resources(self) -> list[Resource]:
         """Return every path of the pages."""
-        return self._site.resources(PEOPLE_PAGES, self._tools)
+        return self._site.resources(of_kinds(PEOPLE_PAGES, self._tools.actions.kinds), self._tools)
 
     async def run(self, stop: asyncio.Event, observers: Observers) -> None:
         """Survey the catalogue and the owners of listings. Then end expired sessions and check servers again
@@ -154,7 +155,8 @@ class PeopleSite:
 
     async def _prepare(self, observers: Observers) -> None:
         """Make the orders of the first page. Nothing else waits for them."""
-        await observers.once("list_orders", partial(self._tools.public.keeper.prepare, HOME_ORDERS))
+        orders = [order for _, order in home_orders(self._tools.actions.kinds)]
+        await observers.once("list_orders", partial(self._tools.public.keeper.prepare, orders))
         if gc.get_freeze_count():  # the state is spared collections, and so is what was learned from it
             gc.freeze()
 
@@ -180,15 +182,19 @@ def _addresses(settings: Settings) -> Addresses:
     )
 
 
+def _preset_reasons(review: ReviewSettings) -> list[PresetReason]:
+    return [PresetReason(each.key, each.title, each.text, each.kind) for each in review.reasons]
+
+
 def _owner_texts(site: SiteSettings) -> OwnerTexts:
     terms, privacy = (text.markdown if text is not None else None for text in (site.terms, site.privacy))
     return OwnerTexts(Markdown(most_characters=MOST_TEXT_BYTES), terms, privacy)
 
 
-def _readers(state: State, ownership: Ownership) -> PeopleReaders:
+def _readers(state: State, ownership: Ownership, kinds: Sequence[Kind]) -> PeopleReaders:
     counts = NoticeCounts(state, ownership)
     return PeopleReaders(
-        VotedListings(state), Catalogue(state), SearchIndex(state, in_every_language), counts
+        VotedListings(state), Catalogue(state, kinds), SearchIndex(state, in_every_language), counts
     )
 
 

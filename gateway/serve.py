@@ -29,7 +29,7 @@ from gateway.parts import Parts, instruments
 from gateway.readers import subscribe
 from gateway.sites import sites_of
 from gateway.store import Runtime, Store, empty_state, given_secrets, held_folder, open_store
-from handlers.route import bound
+from handlers.route import bound, of_kinds
 from handlers.routes import ROUTES
 from handlers.slices import in_slices
 from listings.keys import KeyDigester
@@ -201,7 +201,7 @@ async def _built(
     """Build the other parts, and let them read the log."""
     searches = Searches(store.ledger.state)
     fleet = await stack.enter_async_context(_opened_fleet(runtime, store, searches))
-    ownership = Ownership(store.ledger.state)
+    ownership = Ownership(store.ledger.state, runtime.settings.kinds.offered)
     store.blobs.owned = partial(_owned, ownership)
     delivery = delivering(runtime, store, fleet, egress, ownership)
     api = stack.enter_context(open_api(runtime, store, fleet, egress, delivery, searches, ownership))
@@ -233,12 +233,12 @@ async def _opened_fleet(runtime: Runtime, store: Store, searches: Searches) -> A
 def _served(parts: Parts) -> tuple[Sequence[WireServer], Sequence[str]]:
     """Return the servers, the main one first, and the paths that they answer."""
     runtime, front, fleet, api, measured = parts.runtime, parts.front, parts.fleet, parts.api, parts.measured
-    settings = runtime.settings
+    settings, kinds = runtime.settings, api.managed.kinds
     inside = operator_parts(parts, lambda: http.tally())
     endpoints = all_endpoints(settings, api, parts.sites.is_signed_in)
     bound_routes = [
-        *bound(ROUTES, endpoints, endpoints),
-        *bound(OPERATOR_ROUTES, inside, endpoints),
+        *bound(of_kinds(ROUTES, kinds), endpoints, endpoints),
+        *bound(of_kinds(OPERATOR_ROUTES, kinds), inside, endpoints),
     ]
     resources = fleet.refusing([*bound_routes, *parts.sites.resources(inside)])
     edge = ApplicationPolicy(

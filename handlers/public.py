@@ -36,9 +36,10 @@ from ratelimit.bucket import Buckets, Decision, FailureGuard, Policy, is_failure
 from votes.queries import vote_status
 from watchers.missing_counts import MissingCounts
 
-_KIND = next(kind for kind in KINDS if kind.stats is not None)
+KIND = next(kind for kind in KINDS if kind.stats is not None)
+"""The kind whose programs call the public API."""
 """The kind whose programs call these endpoints."""
-_PREFIX = _KIND.prefix  # a call of `ref` would cost a vote check 0.1 us
+_PREFIX = KIND.prefix  # a call of `ref` would cost a vote check 0.1 us
 _AUTHORIZATION_REQUIRED = refused("authorization_required")
 _INVALID_KEY, _KEY_WITH_SCHEME = refused("invalid_key"), refused("key_with_scheme")
 _BOT_NOT_FOUND, _MALFORMED_USER = refused("bot_not_found"), refused("malformed_user")

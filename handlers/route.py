@@ -6,9 +6,9 @@ read the same values without a gateway. The routes themselves are in `routes.py`
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from msgspec import Struct
 
@@ -20,6 +20,7 @@ from handlers.public import PublicApi
 from handlers.reply import JSON, Reply
 from handlers.request import Endpoint, Request
 from handlers.vote_feed import VoteFeed
+from kinds.kind import Kind
 from languages.said import Code
 from listings.stats import StatsBody
 
@@ -66,6 +67,7 @@ class RouteOf(Generic[E]):
         query: the parameters in the query.
         has_events: True if it also answers with server-sent events, to clients that accept them.
         takes_file: True if the body is a file, up to the size of an upload.
+        kind: the kind of listing that it is for; None for all of them.
     """
 
     method: str
@@ -85,6 +87,7 @@ class RouteOf(Generic[E]):
     content_type: str = JSON
     has_events: bool = False
     takes_file: bool = False
+    kind: Kind | None = None
 
     @property
     def is_of_page(self) -> bool:
@@ -104,6 +107,14 @@ class RouteOf(Generic[E]):
         return (*found, *self.refuses)
 
 
+class OfKind(Protocol):
+    """A route or a page, which may be for one kind of listing."""
+
+    @property
+    def kind(self) -> Kind | None: ...
+
+
+K = TypeVar("K", bound=OfKind)
 Route = RouteOf[Endpoints]
 AnyRoute = RouteOf[Any]
 
@@ -157,6 +168,11 @@ class Resource:
         """The value of an `Allow` header (RFC 9110, 10.2.1)."""
         methods = [*self.endpoints, *(["HEAD"] if "GET" in self.endpoints else []), "OPTIONS"]
         return ", ".join(methods)
+
+
+def of_kinds(rows: Iterable[K], kinds: Collection[Kind]) -> list[K]:
+    """Return the routes or pages of these kinds, and those of no kind."""
+    return [row for row in rows if row.kind is None or row.kind in kinds]
 
 
 def bound(routes: Iterable[RouteOf[E]], to: E, callers: Endpoints) -> list[Resource]:

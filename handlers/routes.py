@@ -14,6 +14,7 @@ from actions.table import GROUPS
 from actions.tools import Tools
 from actions.views import Success
 from forms.reading import read, read_query
+from handlers.public import KIND
 from handlers.reply import Reply, success
 from handlers.request import Endpoint, Request
 from handlers.route import Endpoints, Route
@@ -58,6 +59,7 @@ def _route(tag: str, operation: Operation) -> Route:
         query=form if is_query else None,
         status=action.status,
         takes_file=action.takes_file,
+        kind=operation.kind,
     )
 
 
@@ -115,6 +117,7 @@ neither count (400), server count out of range (400), command count out of range
             "unavailable",
         ),
         body=StatsBody,
+        kind=KIND,
     ),
     Route(
         "GET",
@@ -132,6 +135,7 @@ The limit is $voters_limit, and only requests that succeed count. No other answe
         answer=VoteStatus,
         outcome="The user's vote status.",
         refuses=("malformed_user",),
+        kind=KIND,
     ),
 )
 

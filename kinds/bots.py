@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from forms.fields import ABOUT_LINE, ABOUT_PROSE, HttpsUrl, Name, Pair, Tag, Url
+from forms.fields import ABOUT_LINE, ABOUT_PROSE, HttpsUrl, Name, Pair, Url
 from forms.rules import IN_PROSE, ON_ONE_LINE, UNIQUE, About, Display, OneOf, Sample, Size
 from kinds.kind import (
     CoOwnersPart,
@@ -17,6 +17,8 @@ from kinds.kind import (
     VotesPart,
     WebhookPart,
 )
+from kinds.listing_pictures import Banner, Screenshots
+from kinds.listing_tags import Tags
 from kinds.text_language import TextLanguage
 from languages.texts import Text
 
@@ -125,20 +127,7 @@ class BotProfile(Profile, frozen=True, gc=False, tag="bot"):
             icon="shield",
         ),
     ] = None
-    tags: Annotated[
-        tuple[Tag, ...],
-        Size(0, 8),
-        UNIQUE,
-        About("Kept in lower case, with hyphens for spaces."),
-        Sample(("statistics", "weekly-report")),
-        Display(
-            Text("Tags"),
-            "lines",
-            Text("Up to 8, one per line, each up to 32 characters. Optional."),
-            rows=4,
-            finds="keyword",
-        ),
-    ] = ()
+    tags: Annotated[Tags, Sample(("statistics", "weekly-report"))] = ()
     commands: Annotated[
         tuple[Pair, ...],
         Size(0, 60),
@@ -152,6 +141,8 @@ class BotProfile(Profile, frozen=True, gc=False, tag="bot"):
             rows=6,
         ),
     ] = ()
+    banner: Banner = None
+    screenshots: Screenshots = ()
     text_language: TextLanguage = ""
 
 

@@ -15,7 +15,19 @@ from msgspec import Struct
 
 from forms.fields import Declared, Form, Snowflake, declared_fields, unwrapped
 from forms.file_fields import FileRef, Files, as_asked, files_of
-from forms.rules import UNIQUE, About, Beside, Display, OneOf, Part, Sample, Size, Widget, matching
+from forms.rules import (
+    UNIQUE,
+    About,
+    Beside,
+    ComparedAs,
+    Display,
+    OneOf,
+    Part,
+    Sample,
+    Size,
+    Widget,
+    matching,
+)
 from languages.said import Fault
 from languages.texts import Text
 
@@ -119,7 +131,13 @@ class OfUser:
 
 @dataclass(frozen=True)
 class ReviewPart:
-    """Moderators decide about a listing. Without this part it is public at once."""
+    """Moderators decide about a listing. Without this part it is public at once, and stays so.
+
+    With `at_once` everybody sees a new listing, and each edit, before a moderator looks at it. Reports bring
+    it to them. They may withdraw it, and then its next version waits for them.
+    """
+
+    at_once: bool = False
 
 
 @dataclass(frozen=True)
@@ -202,6 +220,7 @@ class ChecksPart:
 
 PartName = Literal[
     "review",
+    "changes",
     "votes",
     "likes",
     "tally",
@@ -269,7 +288,22 @@ class Kind:
     @property
     def hand_over(self) -> Literal[True] | None:
         """True if a listing may get another owner; None if its id is that of its owner."""
-        return None if isinstance(self.id, OfUser) else True
+        return None if self.is_of_user else True
+
+    @property
+    def is_of_user(self) -> bool:
+        """True if a listing is about the user who owns it: its id is the user's. An erasure removes it."""
+        return isinstance(self.id, OfUser)
+
+    @property
+    def is_seen_at_once(self) -> bool:
+        """True if everybody sees a new listing, and each edit of it, before a moderator does."""
+        return self.review is None or self.review.at_once
+
+    @property
+    def changes(self) -> Literal[True] | None:
+        """True if moderators look at edits of approved listings."""
+        return None if self.is_seen_at_once else True
 
     @property
     def invites(self) -> Literal[True] | None:
@@ -304,6 +338,25 @@ class Kind:
         """The rules of the files of a profile, by the names of the fields."""
         notes = {name: field.note(Files) for name, field in self.fields.items()}
         return {name: note for name, note in notes.items() if note is not None}
+
+    @cached_property
+    def sound_name(self) -> str | None:
+        """The name of the field with the sound, for a kind of sounds."""
+        return next((name for name, shown in self.shown.items() if shown.widget == "sound"), None)
+
+    def sound(self, profile: Struct) -> FileRef | None:
+        """Return the sound of a profile; None if its kind has none."""
+        return getattr(profile, self.sound_name) if self.sound_name is not None else None
+
+    def banner(self, profile: Struct) -> FileRef | None:
+        """Return the wide picture over the page of a listing, if it has one."""
+        names = (name for name, shown in self.shown.items() if shown.widget == "picture")
+        return next((getattr(profile, name) for name in names), None)
+
+    def screenshots(self, profile: Struct) -> Sequence[FileRef]:
+        """Return the pictures that a profile may have, but need not."""
+        names = (name for name, shown in self.shown.items() if shown.widget == "pictures")
+        return [file for name in names if not self.is_required(name) for file in getattr(profile, name)]
 
     @property
     def pictures(self) -> str | None:
@@ -387,7 +440,8 @@ class Kind:
     @cached_property
     def empty(self) -> Mapping[str, Any]:
         """The values of an empty form of a profile."""
-        blank: dict[Widget, Any] = dict.fromkeys(("choices", "lines", "pairs", "pictures"), ())
+        lists: Sequence[Widget] = ("choices", "lines", "pairs", "links", "pictures")
+        blank: dict[Widget, Any] = {**dict.fromkeys(lists, ()), "tick": False}
         blank |= dict.fromkeys(("url", "invite", "colour", "picture", "sound"))
         return {name: blank.get(shown.widget, "") for name, shown in self.shown.items()}
 
@@ -435,10 +489,46 @@ class Kind:
         """Return the text that a list shows of a profile."""
         return next(iter(self.values(profile, "word")), "")
 
+    def slug_of(self, profile: Struct) -> str | None:
+        """Return the name that stands for the id in the address of a listing; None if its kind has none."""
+        return str(getattr(profile, self.slug)) if self.slug is not None else None
+
     def links(self, profile: Profile) -> Sequence[tuple[Display, str]]:
         """Return the addresses of a profile with the looks of their fields."""
-        links = ((name, shown) for name, shown in self.shown.items() if shown.widget == "url")
-        return [(shown, text) for name, shown in links for text in self.texts(profile, name)]
+        return [(self.shown[name], text) for name in self.link_names for text in self.texts(profile, name)]
+
+    @cached_property
+    def link_names(self) -> Sequence[str]:
+        """The names of the fields with addresses."""
+        return [name for name, shown in self.shown.items() if shown.widget in {"url", "links"}]
+
+    def is_unlisted(self, profile: Struct) -> bool:
+        """Return true if a profile hides its listing from lists and search engines."""
+        return self.hides_name is not None and bool(getattr(profile, self.hides_name))
+
+    @cached_property
+    def hides_name(self) -> str | None:
+        """The name of the field that hides a listing from lists and search engines, if the kind has one."""
+        return next((name for name, shown in self.shown.items() if shown.hides), None)
+
+    def folded(self, name: str, text: str) -> str:
+        """Return a value of a unique field as it is compared with others."""
+        note = self.fields[name].note(ComparedAs)
+        return note.fold(text) if note is not None else text.casefold()
+
+    def crown(self, profile: Struct) -> Sequence[str]:
+        """Return the colours of a profile, which run into each other at the top of its page."""
+        names = (name for name, shown in self.shown.items() if shown.widget == "colour")
+        return [text for name in names for text in self.texts(profile, name)]
+
+    def lines(self, profile: Struct) -> Sequence[tuple[Text, str]]:
+        """Return the short texts that no search looks at, such as pronouns, with their labels."""
+        short = {
+            name: shown
+            for name, shown in self.shown.items()
+            if shown.widget == "line" and shown.finds is None and name != self.slug
+        }
+        return [(short[name].label, text) for name in short for text in self.texts(profile, name) if text]
 
     def invite_code(self, profile: Struct) -> str | None:
         """Return the code of the invite that a profile names; None if it names none."""
@@ -476,8 +566,10 @@ class Kind:
         return next((name for name, shown in self.shown.items() if shown.widget == "text"), None)
 
     def near_words(self, profile: Profile) -> tuple[str, ...]:
-        """Return the texts that a search looks at after the name: the one that lists show, and the tags."""
-        return self.values(profile, "word")[:1] + self.values(profile, "keyword")
+        """Return the texts that a search looks at after the name: the one that lists show, the tags, and the
+        name in the address."""
+        named = tuple(filter(None, (self.slug_of(profile),)))
+        return self.values(profile, "word")[:1] + self.values(profile, "keyword") + named
 
     def further_words(self, profile: Profile) -> tuple[str, ...]:
         """Return the texts that a search looks at last, such as a long description."""

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 from kinds.bots import BOTS
 from kinds.emojis import EMOJIS
 from kinds.kind import Kind, Profile
+from kinds.profiles import PROFILES
 from kinds.server_templates import TEMPLATES
 from kinds.servers import SERVERS
+from kinds.sound_clips import SOUNDS
 from kinds.themes import THEMES
 
-KINDS: tuple[Kind, ...] = (BOTS, SERVERS, TEMPLATES, EMOJIS, THEMES)
+KINDS: tuple[Kind, ...] = (BOTS, SERVERS, TEMPLATES, EMOJIS, SOUNDS, THEMES, PROFILES)
 BY_PLURAL: Mapping[str, Kind] = {kind.plural: kind for kind in KINDS}
 """The kinds by their names in paths and refs."""
 PUSHED: Mapping[str, int] = {

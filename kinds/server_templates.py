@@ -2,9 +2,10 @@
 
 from typing import Annotated
 
-from forms.fields import ABOUT_PROSE, Name, Tag, TemplateCode, TemplateLink
+from forms.fields import ABOUT_PROSE, Name, TemplateCode, TemplateLink
 from forms.rules import IN_PROSE, UNIQUE, About, Display, OneOf, Sample, Size
 from kinds.kind import ChecksPart, FactsPart, Given, Kind, Nouns, Profile, ReviewPart, VotesPart, WebhookPart
+from kinds.listing_tags import Tags
 from kinds.text_language import TextLanguage
 from languages.texts import Text
 
@@ -45,20 +46,7 @@ class TemplateProfile(Profile, frozen=True, gc=False, tag="template"):
         Sample(("Gaming", "Event")),
         Display(Text("Categories"), "choices", Text("1 to 3."), finds="category"),
     ]
-    tags: Annotated[
-        tuple[Tag, ...],
-        Size(0, 8),
-        UNIQUE,
-        About("Kept in lower case, with hyphens for spaces."),
-        Sample(("friends", "small")),
-        Display(
-            Text("Tags"),
-            "lines",
-            Text("Up to 8, one on a line, each up to 32 characters. May stay empty."),
-            rows=4,
-            finds="keyword",
-        ),
-    ] = ()
+    tags: Annotated[Tags, Sample(("friends", "small"))] = ()
     text_language: TextLanguage = ""
 
 

@@ -5,6 +5,7 @@ from typing import Annotated
 from forms.fields import ABOUT_LINE, Invite, Name
 from forms.rules import IN_TEXT, ON_ONE_LINE, UNIQUE, About, Display, OneOf, Sample, Size
 from kinds.kind import ChecksPart, FactsPart, Given, Kind, Nouns, Profile, ReviewPart, VotesPart, WebhookPart
+from kinds.listing_pictures import Banner, Screenshots
 from kinds.text_language import TextLanguage
 from languages.texts import Text
 
@@ -71,6 +72,8 @@ class ServerProfile(Profile, frozen=True, gc=False, tag="server"):
             public="invite_url",
         ),
     ] = None
+    banner: Banner = None
+    screenshots: Screenshots = ()
     text_language: TextLanguage = ""
 
 

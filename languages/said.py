@@ -51,7 +51,8 @@ Code = (
     | Literal["not_one_line", "control_character", "direction_changed", "not_one_way", "end_alone"]
     | Literal["not_offered", "not_a_pair", "not_an_invite", "invite_gone", "invite_elsewhere"]
     | Literal["invite_expires", "not_a_template", "template_gone", "tag_denied", "files_full"]
-    | Literal["not_a_colour", "values_taken", "no_package", "no_emoji_name"]
+    | Literal["not_a_colour", "values_taken", "not_a_handle", "name_reserved", "link_elsewhere"]
+    | Literal["no_package", "no_emoji_name"]
     | Literal["not_one_of", "page_out_of_range", "query_too_long", "not_a_cursor", "not_an_event_id"]
     | Literal["url_too_long", "url_not_ascii", "not_http", "url_with_user", "url_authority", "url_port"]
     | Literal["url_zone", "url_ipv6", "url_ipv4", "host_too_long", "host_dots", "label_too_long"]
@@ -505,6 +506,20 @@ SAID: Mapping[Code, Said] = {
     ),
     "values_taken": _field(
         "belongs to another listing", Text("Another listing has this already. Choose something else.")
+    ),
+    "not_a_handle": _field(
+        "must be letters from a to z, digits, underscores and dots, with a letter or a digit",
+        Text("Use a to z, 0 to 9, underscores and dots, with at least one letter or digit."),
+    ),
+    "name_reserved": _field(
+        "is reserved, or looks like a reserved name",
+        Text("This name is reserved, or looks like one that is. Choose another one."),
+    ),
+    "link_elsewhere": _field(
+        "looks like {platform}, but is not on {host}",
+        Text("This looks like {platform}, but is not on {host}. Copy the address from there."),
+        platform="GitHub",
+        host="github.com",
     ),
     # Parameters of a query or a path
     "not_one_of": _field("must be one of {choices}", choices="sign_in, submit, vote, report"),

@@ -7,7 +7,7 @@ listings. The last decisions also tell the time that a decision usually takes.
 """
 
 from bisect import bisect_left, insort
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from statistics import median
 
 from core import events as ev
@@ -16,6 +16,8 @@ from core.events import FREQUENT
 from core.listing_table import survey
 from core.packing import Brief
 from core.state import State
+from kinds.kind import Kind
+from kinds.registry import KINDS, kind_of
 from listings.review import claim_of, place_ms, waited_ms
 
 USUAL_OF, USUAL_FROM = 20, 5
@@ -84,7 +86,9 @@ class _OfUsers:
 
 
 class Ownership:
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: State, kinds: Collection[Kind] = KINDS) -> None:
+        """`kinds` are those whose listings the index has."""
+        self._kinds = kinds
         self._listings = state.listings
         self._owned = _OfUsers()
         self._lost = _OfUsers()
@@ -172,6 +176,8 @@ class Ownership:
                         self._look(ref)
 
     def _look(self, ref: str) -> None:
+        if kind_of(ref) not in self._kinds:
+            return
         self._waits = None
         brief = self._listings.brief(ref) if ref in self._listings else _GONE
         self._owned.put(ref, brief.owners)

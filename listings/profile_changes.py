@@ -51,6 +51,8 @@ def changed_fields(before: Mapping[str, Any], after: Mapping[str, Any]) -> Seque
 def _lines(value: Any) -> Sequence[str]:
     if isinstance(value, str):
         return value.split("\n") if value else []
+    if isinstance(value, bool):
+        return ["yes"] if value else []
     return [*(value or ())]
 
 

@@ -29,7 +29,7 @@ from core.rows import Decision, Listing, PendingChange, Policy, Review, WebhookE
 from core.state import State
 from core.webhook_events import NewDeliveries, told
 from kinds.kind import ListingEdit, ListingSubmission
-from kinds.registry import AnyProfile, kind_of
+from kinds.registry import KINDS, AnyProfile, kind_of
 from languages.refusals import Invalid, Refusal
 from languages.said import Fault
 from listings import owners
@@ -56,11 +56,11 @@ def listing_of(state: State, ref: str) -> Listing:
 
 
 def submit(state: State, ref: str, form: ListingSubmission, now_ms: int, *, by: Actor) -> list[ev.Event]:
-    """Submit a listing. Without a review it is public at once."""
+    """Submit a listing."""
     if ref in state.listings:
         raise Refusal("listing_exists")
     kind = form.of_kind
-    review: Review = "in_review" if kind.review is not None else "approved"
+    review: Review = "approved" if kind.is_seen_at_once else "in_review"
     return [ev.ListingSaved(ref, form.owner_id, kind.profile_of(form), review, now_ms, by=by)]
 
 
@@ -80,7 +80,7 @@ def edit(
     if profile != listing.latest or listing.state == "denied":
         events.append(_saved(listing, profile, now_ms, by, shown))
     if form.owner_id != listing.owner_id:
-        if not kind_of(ref).has("hand_over"):
+        if kind_of(ref).is_of_user:
             raise Invalid({"owner_id": Fault("not_a_choice", {"choices": repr(listing.owner_id)})})
         hands_over = owners.hand_over if by == OPERATOR else owners.offer
         events += hands_over(listing, form.owner_id, now_ms, by=by)
@@ -176,6 +176,12 @@ def remove(state: State, ref: str, now_ms: int, *, by: Actor) -> list[ev.Event]:
     return [ev.ListingRemoved(ref, at_ms=now_ms, by=by)]
 
 
+def remove_of_user(state: State, user_id: str, now_ms: int, *, by: Actor) -> list[ev.Event]:
+    """Remove the listings that have the id of a user, such as a profile: they are about that user alone."""
+    refs = (kind.ref(user_id) for kind in KINDS if kind.is_of_user)
+    return [ev.ListingRemoved(ref, at_ms=now_ms, by=by) for ref in refs if ref in state.listings]
+
+
 def set_actual_count(state: State, ref: str, server_count: int, now_ms: int, *, by: Actor) -> list[ev.Event]:
     listing_of(state, ref)
     return [ev.SlotsSet(ref, now_ms, "actual_count_set", str(server_count), actual=server_count, by=by)]
@@ -193,7 +199,7 @@ def _saved(
     ref, owner_id, agreed = listing.ref, listing.owner_id, listing.agreed
     if listing.state != "approved":
         return ev.ListingSaved(ref, owner_id, profile, "in_review", now_ms, by=by)
-    if profile == agreed or kind_of(ref).review is None:
+    if profile == agreed or kind_of(ref).is_seen_at_once:
         return ev.ListingSaved(ref, owner_id, profile, "approved", now_ms, by=by)
     since_ms = listing.change.since_ms if listing.change is not None else now_ms
     is_public = shown == "after"

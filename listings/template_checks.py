@@ -1,7 +1,7 @@
 """Templates of servers. Invariant: a template is hidden only after the chat platform has called it gone.
 
 Other rooms ask the platform; here the answer becomes a change of the listing. A template that is gone keeps
-its last numbers and its copy, because it may come back.
+its last numbers and its tree, because it may come back.
 """
 
 from typing import Any

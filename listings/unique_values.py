@@ -16,13 +16,13 @@ from core.listing_table import survey
 from core.rows import Listing
 from core.state import State
 from kinds.kind import ListingEdit, Profile
-from kinds.registry import KINDS, kind_of
+from kinds.registry import BY_PLURAL, KINDS, kind_of
 from languages.refusals import Invalid
 from languages.said import Fault
 
 _CHANGING = ev.ListingSaved | ev.ListingReviewed | ev.ChangeDecided | ev.ListingRemoved | ev.ListingMerged
 _Claim = tuple[str, ...]
-"""The kind, the fields, and their values regardless of case."""
+"""The kind, the fields, and their values as they are compared (`Kind.folded`)."""
 
 
 class UniqueValues:
@@ -91,4 +91,5 @@ class UniqueValues:
 
 
 def _claim(plural: str, fields: Sequence[str], values: Sequence[str]) -> _Claim:
-    return (plural, *fields, *(text.casefold() for text in values))
+    kind, pairs = BY_PLURAL[plural], zip(fields, values, strict=True)
+    return (plural, *fields, *(kind.folded(name, text) for name, text in pairs))

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from string import Template
 
+from kinds.kind import Kind
+
 _UNITS = ((86_400, "days"), (3_600, "hours"), (60, "minutes"))
 _MANY = 3
 """A span is written in the largest unit of which it has three or more: 24 hours, but 14 days."""
@@ -36,6 +38,8 @@ class Deployment:
     max_difference: int
     vote_window_seconds: float
     vote_cooldown_seconds: float
+    kinds: tuple[Kind, ...]
+    """The kinds of listings that it offers. The document describes no others."""
     keys_per_listing: int
     max_body_bytes: int
     max_header_bytes: int

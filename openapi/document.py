@@ -17,7 +17,7 @@ from actions.views import ID_PATTERN
 from core.version import API_VERSION, VERSION, VERSIONS
 from forms.schema import type_schema
 from handlers.reply import ERROR_BODIES, EVENT_STREAM, JSON, ErrorBody, Reply, encode_json, refused
-from handlers.route import Access, AnyRoute
+from handlers.route import Access, AnyRoute, of_kinds
 from handlers.routes import TAGS
 from kinds.kind import Kind
 from kinds.registry import KINDS
@@ -124,7 +124,8 @@ def openapi_reply(deployment: Deployment) -> Reply:
 @functools.cache
 def openapi_document(deployment: Deployment) -> Node:
     every = errors(deployment)
-    responses = _Responses(every, ALL_ROUTES)
+    routes = of_kinds(ALL_ROUTES, deployment.kinds)
+    responses = _Responses(every, routes)
     outside = "; ".join(f"{error.reply.status} `{_body(error.reply)['error']}`" for error in OUTSIDE)
     bodies = {name: example for examples in BODIES.values() for name, example in examples.items()}
     refused = {error.name: {"summary": error.summary, "value": _body(error.reply)} for error in every}
@@ -140,7 +141,7 @@ def openapi_document(deployment: Deployment) -> Node:
         },
         "servers": [{"url": "/", "description": "The server that served this document."}],
         "tags": [{"name": name, "description": text} for name, text in TAGS.items()],
-        "paths": _paths(responses),
+        "paths": _paths(routes, responses),
         "webhooks": {
             "vote": {"post": _webhook("vote", "A user has voted", _WEBHOOK_TEXT, "Vote")},
             "listingEvent": {
@@ -168,7 +169,29 @@ def openapi_document(deployment: Deployment) -> Node:
         },
     }
     filled: Node = _filled(document, deployment)
-    return filled
+    return filled if deployment.kinds == KINDS else _pruned(filled)
+
+
+def _pruned(document: Node) -> Node:
+    """Return the document without the components that nothing in it names any more."""
+    named, reading = set[str](), [document["paths"], document["webhooks"]]
+    while reading:
+        node = reading.pop()
+        if isinstance(node, dict):
+            address = node.get("$ref")
+            if isinstance(address, str) and address not in named:
+                named.add(address)
+                _, _, group, name = address.split("/")
+                reading.append(document["components"][group][name])
+            reading += node.values()
+        elif isinstance(node, list):
+            reading += node
+    kept = {
+        group: {name: each for name, each in own.items() if f"#/components/{group}/{name}" in named}
+        for group, own in document["components"].items()
+        if group != "securitySchemes"
+    }
+    return {**document, "components": {**document["components"], **kept}}
 
 
 def _contact(deployment: Deployment) -> Node:
@@ -197,9 +220,9 @@ def _filled(node: Any, deployment: Deployment) -> Any:
 # -- Operations -------------------------------------------------------------------------------------------
 
 
-def _paths(responses: "_Responses") -> Node:
+def _paths(routes: Iterable[AnyRoute], responses: "_Responses") -> Node:
     paths: dict[str, Node] = {}
-    for route in ALL_ROUTES:
+    for route in routes:
         paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, responses)
     return paths
 

@@ -149,12 +149,13 @@ _DENIED: Mapping[str, Any] = {"state": "denied", "reason": _REASON}
 def _variants_of(kind: Kind) -> Iterator[tuple[str, Sequence[Variant]]]:
     """Yield the other answers about a listing of a kind. One kind alone shows what a change looks like."""
     title, pushed = kind.title, _NO_COUNTS if kind.stats is not None else {}
+    new = {**_NEW, **pushed}
     changed = {"change": _ref_example(f"{title}Change")}
     if kind.review is not None:
         yield (
             f"{title}Answer",
             (
-                Variant(f"new{title}", "In review", {**_NEW, **pushed}, "submit"),
+                *(() if kind.is_seen_at_once else (Variant(f"new{title}", "In review", new, "submit"),)),
                 Variant(f"denied{title}", "Denied", {**_DENIED, **pushed}, "deny"),
                 Variant(f"withdrawn{title}", "Denied", _DENIED, "withdraw"),
                 *((Variant(f"changed{title}", "Changed", changed, "edit"),) if kind is KINDS[0] else ()),

@@ -249,9 +249,9 @@ def action_rows() -> Iterator[PageRow]:
 
 
 def _rows(action: OperatorAction, operation: Operation | DebugOperation[Any]) -> tuple[PageRow, ...]:
-    kind = operation.kind if isinstance(operation, Operation) else None
+    kind = operation.kind
     path = f"{action.place}/{action.slug}".replace("{kind}", str(kind))
     return (
-        PageRow("GET", path, lambda to: _Served(action, operation, to.parts).ask, "operator"),
-        PageRow("POST", path, lambda to: _Served(action, operation, to.parts).act, "operator"),
+        PageRow("GET", path, lambda to: _Served(action, operation, to.parts).ask, "operator", kind=kind),
+        PageRow("POST", path, lambda to: _Served(action, operation, to.parts).act, "operator", kind=kind),
     )

@@ -80,6 +80,7 @@ class DebugOperation(Generic[V]):
         template: the template in `web/templates/debug/`, which gets the view as `value`; by default, the end
             of the page's path.
         html: returns further values for the template.
+        kind: the kind of listing that it is for; None for all of them.
     """
 
     page: str = ""
@@ -98,6 +99,7 @@ class DebugOperation(Generic[V]):
     title: Callable[[V], str] | None = None
     template: str = ""
     html: Callable[[V, Request, "Markdown"], Html | Awaitable[Html]] = _no_html
+    kind: Kind | None = None
 
     @property
     def route(self) -> RouteOf[GatewayParts]:
@@ -115,6 +117,7 @@ class DebugOperation(Generic[V]):
             refuses=self.refuses,
             query=self.query,
             content_type=self.content_type,
+            kind=self.kind,
         )
 
     def _endpoint(self, parts: GatewayParts) -> Endpoint:
@@ -146,6 +149,7 @@ def _listing_page(kind: Kind) -> DebugOperation[Any]:
         about=f"{shown} and its newest votes.",
         outcome=f"The {kind.singular}.",
         refuses=("no_such_listing",),
+        kind=kind,
     )
 
 

@@ -8,7 +8,7 @@ A wrong token is a failure of its address, and counts together with wrong keys a
 sign-in always makes a new session, and ends the one that the browser had.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -19,6 +19,8 @@ from core.actors import OPERATOR as ACTOR
 from core.finished import finished
 from handlers.operator import Operator, token_digest
 from handlers.reply import Reply
+from kinds.kind import Kind
+from kinds.registry import KINDS
 from languages.refusals import Refusal
 from operators.gateway_parts import GatewayParts
 from operators.live import Live, ended, event
@@ -66,7 +68,7 @@ ERROR_TEXTS = ErrorTexts(
 
 
 def operator_audience(
-    sessions: OperatorSessions, notices: Notices, look: Cookie, brand: Brand
+    sessions: OperatorSessions, notices: Notices, look: Cookie, brand: Brand, kinds: Sequence[Kind] = KINDS
 ) -> Audience[Session]:
     return Audience(
         cookie=OPERATOR,
@@ -90,6 +92,7 @@ def operator_audience(
         look=lambda request: look_of(look, request.headers),
         values={
             "is_dense": True,
+            "offered": tuple(kinds),
             "sections": [(each.page, each.section) for each in OPERATIONS if each.section],
         },
     )
@@ -185,7 +188,10 @@ class OperatorSite:
 
 
 def _row(operation: DebugOperation[Any]) -> PageRow:
-    return PageRow("GET", operation.page, lambda to: partial(to.show, operation=operation), "operator")
+    return PageRow(
+        *("GET", operation.page, lambda to: partial(to.show, operation=operation), "operator"),
+        kind=operation.kind,
+    )
 
 
 PAGES = (

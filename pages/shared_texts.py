@@ -17,6 +17,7 @@ _NOTICE_TEXTS: Mapping[str, Text] = {
     "proposed": Text("It is saved. Everybody sees it once a moderator approves it."),
     "submitted": Text("It is submitted. A moderator will review it. This page will show the decision."),
     "listed": Text("It is listed: users can vote for it."),
+    "seen": Text("It is there: everybody can see it."),
     "checked": Text("The conditions were checked just now."),
     "sent-again": Text("It is saved. A moderator will review it again."),
     "proven": Text("The ownership is verified. You can remove the code now."),

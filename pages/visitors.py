@@ -21,6 +21,7 @@ from core.failures import Unavailable
 from core.rows import Policy
 from core.state import State
 from core.user_rows import UserProfile, user_ref
+from kinds.registry import KINDS
 from languages.language_names import OWN_NAMES, Language, accepted, language_of, named
 from languages.refusals import Refusal
 from languages.texts import Text
@@ -275,6 +276,7 @@ def people_audience(
             "public_url": public_url,
             "site_languages": tuple((language, OWN_NAMES[language]) for language in brand.languages),
             "field_labels": FIELD_LABELS,
+            "offered": KINDS,
         },
         upload_bytes=upload_bytes,
     )

@@ -1,7 +1,7 @@
-"""The listings that everybody may see, under index keys: by kind, category, keyword and language.
+"""The listings that everybody may find, under index keys: by kind, category, keyword and language.
 
-Invariant: a look at the catalogue walks through no other listings, and a listing that is not approved, or is
-hidden, is not in it.
+Invariant: a look at the catalogue walks through no other listings, and a listing that is not approved, is
+hidden, or is unlisted by its owner, is not in it.
 
 A start leaves rows packed, so the first survey looks at all of them once, in slices. After that the log tells
 of changes. The catalogue is complete once the survey has ended. `list_orders.py` puts it in order.
@@ -10,7 +10,7 @@ of changes. The catalogue is complete once the survey has ended. `list_orders.py
 import sys
 import unicodedata
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -20,7 +20,8 @@ from core.listing_table import ref_slices, survey
 from core.packing import Brief
 from core.state import State
 from grammars.tags import tag_of
-from kinds.registry import kind_of
+from kinds.kind import Kind
+from kinds.registry import KINDS, kind_of
 
 CHANGING = (
     ev.ListingSaved
@@ -76,7 +77,9 @@ class ShownListing(msgspec.Struct, frozen=True, gc=False):
 
 
 class Catalogue:
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: State, kinds: Collection[Kind] = KINDS) -> None:
+        """`kinds` are those whose listings everybody may find."""
+        self._kinds = kinds
         self._listings = state.listings
         self._refs: dict[IndexKey, list[str]] = {}
         self._entries: dict[str, ShownListing] = {}
@@ -126,7 +129,7 @@ class Catalogue:
     def _look(self, ref: str) -> None:
         brief = self._listings.brief(ref) if ref in self._listings else None
         before, now = self._entries.get(ref), None
-        if brief is not None and brief.is_public:
+        if brief is not None and brief.is_listed and kind_of(ref) in self._kinds:
             now = self._entry(ref, brief)
         if now == before:
             return

@@ -223,10 +223,10 @@ class SearchIndex:
 
 
 def findable_of(row: Listing) -> Findable | None:
-    """Return the part of a listing that can be found; None if not everybody may see it."""
-    if not row.is_public:
-        return None
+    """Return the part of a listing that can be found; None if not everybody may find it."""
     kind, profile = kind_of(row.ref), row.profile
+    if not row.is_public or kind.is_unlisted(profile):
+        return None
     return Findable(
         row.ref,
         profile.name,

@@ -23,6 +23,8 @@ from pydantic import (
 
 from grammars.http_urls import UrlRefused, read_url
 from grammars.service_urls import is_loopback, read_redis_url
+from kinds.kind import Kind
+from kinds.registry import KINDS
 from languages.language_names import LANGUAGES
 from settings.site_values import (
     MOST_LINKS,
@@ -50,6 +52,7 @@ from settings.values import (
     HeaderSecret,
     InnerAddress,
     KeyPrefix,
+    KindNames,
     ListingKind,
     MailAddress,
     MailHost,
@@ -489,6 +492,15 @@ class ReviewSettings(_Section):
         return reasons
 
 
+class KindsSettings(_Section):
+    enabled: KindNames = tuple(kind.plural for kind in KINDS)
+
+    @property
+    def offered(self) -> tuple[Kind, ...]:
+        """The kinds that the gateway offers, in their usual order."""
+        return tuple(kind for kind in KINDS if kind.plural in self.enabled)
+
+
 class ServersSettings(_Section):
     min_members: Annotated[int, Field(ge=0, le=1_000_000_000)] = 100
     min_age_days: Annotated[int, Field(ge=0, le=36_500)] = 14
@@ -529,6 +541,7 @@ class Settings(_Section):
     web: WebSettings = WebSettings()
     site: SiteSettings = SiteSettings()
     review: ReviewSettings = ReviewSettings()
+    kinds: KindsSettings = KindsSettings()
     servers: ServersSettings = ServersSettings()
     chat_platform: ChatPlatformSettings = ChatPlatformSettings()
     mail: MailSettings = MailSettings()

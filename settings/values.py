@@ -206,9 +206,14 @@ ReasonKey = Annotated[str, _matching(r"[a-z0-9-]{1,32}", "must be 1 to 32 charac
 ReasonTitle = Annotated[str, line(80)]
 ReasonText = Annotated[str, line(400)]
 if TYPE_CHECKING:
+    KindName = str
     ListingKind = str
 else:
+    KindName = Literal[tuple(kind.plural for kind in KINDS)]
     ListingKind = Literal[(*(kind.plural for kind in KINDS), "both")]
+KindNames = Annotated[
+    tuple[KindName, ...], BeforeValidator(split), only(bool, "must name at least one kind of listing")
+]
 
 
 def _off(value: object) -> object:

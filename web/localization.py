@@ -138,6 +138,7 @@ class LocalFormats:
         return {
             "number": self.number,
             "span": self.span,
+            "playing_time": self.playing_time,
             "ahead": self.ahead,
             "moment": self.moment,
             "clock": self.clock,
@@ -163,6 +164,10 @@ class LocalFormats:
                 parts.append(self._unit(left // length, unit))
                 left %= length
         return " ".join(parts[:2]) or self._unit(0, "second")
+
+    def playing_time(self, length_ms: int) -> str:
+        """Return the length of a sound, such as "1.1 seconds"."""
+        return self._unit(round(length_ms / 1_000, 1), "second")
 
     def ahead(self, seconds: float) -> str:
         """Return a time to wait, such as "in 3 hours": never one that is too short."""
@@ -220,7 +225,7 @@ class LocalFormats:
         """Return the time up to a moment, in its two largest units: whole minutes, never too few."""
         return self.span(max(ceil((at_ms - now_ms) / 60_000), 1) * 60)
 
-    def _written_unit(self, value: int, unit: str) -> str:
+    def _written_unit(self, value: float, unit: str) -> str:
         return format_unit(value, f"duration-{unit}", "long", locale=self._locale)
 
     def _written_moment(self, at_seconds: int) -> str:

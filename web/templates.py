@@ -23,6 +23,7 @@ from languages.language_names import Language
 from web.other_sites import link
 from web.static_files import read_static_files
 from web.tones import tone
+from web.waveforms import waveform
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -199,6 +200,7 @@ def _environment(spoken: "Localization") -> "Environment":
         "said": spoken.say,
         "tone": tone,
         "json_in_html": json_in_html,
+        "waveform": waveform,
         **spoken.filters,
     }
     return environment

@@ -9,7 +9,7 @@ and the cooldowns of votes, which the operator's erasure ends.
 A search goes through all listings in slices, as the erasure does, so other requests are served meanwhile.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -26,6 +26,8 @@ from core.rows import UNSTAMPED, Listing, OwnerMessage, Policy
 from core.state import State
 from core.user_rows import ReminderMessage, UserRow, user_ref
 from handlers.reply import Reply
+from kinds.kind import Kind
+from kinds.registry import KINDS, kind_of
 from languages.texts import Text
 from pages.page import ANYTHING, NOT_REFUSED, Again, AnyPage, Page, PageCall, Post, Shown
 from pages.shared_texts import done
@@ -52,6 +54,7 @@ FOUND = (
 def show(page: PageCall) -> Shown[None]:
     ownership, user_id = page.call.tools.ownership, page.person.id
     refs = ownership.refs_of(user_id)
+    refs = [ref for ref in refs if not kind_of(ref).is_of_user]  # what is about the user goes, too
     owned = sum(page.call.state.listings.brief(ref).owners[0] == user_id for ref in refs)
     values = {
         "typed": page.visit.form().text("word") if page.refused is not NOT_REFUSED else "",
@@ -72,6 +75,7 @@ async def download(page: PageCall) -> Reply:
     await call.tools.in_slices(known.slices())
     call = call.rechecked()
     await call.tools.in_slices(known.cooldown_slices(call.now_ms))
+    await call.tools.in_slices(known.slices_of([kind for kind in KINDS if kind not in call.tools.kinds]))
     body = msgspec.json.format(msgspec.json.encode(_everything(call, user_id, known)), indent=2)
     headers = {"content-disposition": f'attachment; filename="my-data-{user_id}.json"'}
     return Reply(200, body, headers)
@@ -98,7 +102,12 @@ def _everything(call: Call, user_id: str, known: "_Known") -> dict[str, Any]:
         "at_ms": call.now_ms,
         "account": _account(row) if row is not None else {},
         "reminders": _reminders(call, row) if row is not None else [],
-        "listings": list(ownership.refs_of(user_id)),
+        "listings": sorted({*ownership.refs_of(user_id), *known.not_offered}),
+        "about_you": [
+            {"listing": ref, **asdict(call.state.listings.peek(ref).latest)}
+            for ref in (kind.ref(user_id) for kind in KINDS if kind.is_of_user)
+            if ref in call.state.listings
+        ],
         "invitations": list(ownership.asking(user_id)),
         **known.found,
     }
@@ -126,6 +135,8 @@ class _Known:
 
     def __init__(self, state: State, user_id: str, pseudonym_of: Callable[[str, str], str]) -> None:
         self.found: dict[str, list[dict[str, Any]]] = {name: [] for name in FOUND}
+        self.not_offered: list[str] = []
+        """The user's listings of kinds that this site does not offer: no index has them."""
         self._state = state
         self._user = user_id
         self._actor = user_actor(user_id)
@@ -135,6 +146,14 @@ class _Known:
         for refs in refs_that_know(self._state, self._user):
             for ref in refs:
                 self._look(ref)
+            yield
+
+    def slices_of(self, kinds: Sequence[Kind]) -> Iterator[None]:
+        """Look for the user's listings of these kinds."""
+        listings, prefixes = self._state.listings, tuple(kind.prefix for kind in kinds)
+        for refs in ref_slices(listings.refs) if prefixes else ():
+            some = (ref for ref in refs if ref.startswith(prefixes))
+            self.not_offered += (ref for ref in some if self._user in listings.brief(ref).owners)
             yield
 
     def cooldown_slices(self, now_ms: int) -> Iterator[None]:

@@ -28,6 +28,7 @@ from pages.charts import Chart, chart_of
 from pages.owner.next_steps import Gap, gaps_of, next_step, steps_of
 from pages.owner.take_over import description_now
 from pages.page import AnyPage, Page, PageCall, Post, Shown
+from pages.public.lists import path_of
 from pages.shared_texts import CONDITIONS, done
 from pages.site_tools import Submissions
 from pages.visitors import faces_of
@@ -92,6 +93,7 @@ async def show(page: PageCall) -> Shown[ListingStanding]:
         "bot_link": bot_link(asked, row),
         "code": asked.code_of(row.ref, row.owner_id) if is_unproven else None,
         "public_url": page.site.addresses.public_url,
+        "path_of_page": path_of(page, row),
         "days": _chart(page) if standing.votes is not None else None,
         "arrived": _arrived(page),
         "lost": await _lost(page),

@@ -164,7 +164,8 @@ def _read(page: PageCall, draft: Mapping[str, Any]) -> ListingSubmission:
 def _sent(page: PageCall, listing: Any) -> Answer:
     """Lead to a listing that was submitted, or has even been approved."""
     here = f"/{_ref(page, listing.id)}/manage"
-    return done(here, "listed" if listing.state == "approved" else "submitted")
+    listed = "listed" if page.call.listing_kind.has("votes") else "seen"
+    return done(here, listed if listing.state == "approved" else "submitted")
 
 
 # -- Listings that need nothing before the form --------------------------------------------------------------
@@ -173,9 +174,10 @@ def _sent(page: PageCall, listing: Any) -> Answer:
 async def begin_plainly(page: PageCall) -> Shown[None] | Reply:
     """Show the empty form, or the listing of a user who can have no second one."""
     ref = _ref(page, page.person.id)
-    if isinstance(page.call.listing_kind.id, OfUser) and ref in page.call.state.listings:
+    if page.call.listing_kind.is_of_user and ref in page.call.state.listings:
         return see_other(f"/{ref}/manage")
-    return _form(page, _empty(page))
+    is_of_user = page.call.listing_kind.is_of_user
+    return _form(page, _empty(page, **({"name": page.person.name} if is_of_user else {})))
 
 
 async def send_plainly(page: PageCall) -> Answer:

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 from core.clock import month_of
 from handlers.reply import Reply
 from kinds.kind import Kind
-from kinds.registry import KINDS
 from languages.texts import Text
 from pages.page import AnyPage, Page, PageCall, Shown
 from pages.public.lists import ABOUT, CACHED, PublicCard, Wanted, cards
@@ -37,31 +36,28 @@ class HomePart(NamedTuple):
     address: str
 
 
-def _orders() -> Iterator[tuple[Kind, ListOrder]]:
-    for kind in KINDS:
+def home_orders(kinds: Sequence[Kind]) -> Iterator[tuple[Kind, ListOrder]]:
+    """Yield the orders of the first page with their kinds."""
+    for kind in kinds:
         sorts: tuple[Sort, ...] = ("month", "trending", "newest") if kind.has("tally") else ("newest",)
         yield from ((kind, ListOrder(IndexKey(kind.prefix), sort)) for sort in sorts)
-
-
-HOME_ORDERS = tuple(order for _, order in _orders())
-"""The orders of the first page. They are made at a start."""
 
 
 async def show_home(page: PageCall) -> Shown[Mapping[str, Any]]:
     """Show the first page. Its JSON has a field for each kind and order, such as `popular_bots`."""
     parts = []
-    for kind, order in _orders():
+    for kind, order in home_orders(page.call.tools.kinds):
         found, _ = await page.site.public.keeper.page(order, None, SHOWN[order.sort])
         parts.append(HomePart(kind, order.sort, cards(page, found.rows), _address(page, kind, order.sort)))
     value = {"success": True, **{f"{NAMES[part.sort]}_{part.kind}": part.listings for part in parts}}
 
     async def html() -> Mapping[str, Any]:
-        catalogue = page.site.public.catalogue
+        catalogue, kinds = page.site.public.catalogue, page.call.tools.kinds
         return {
             "about": ABOUT,
             "parts": [part for part in parts if part.listings],
-            "categories": _top_categories(page, KINDS[0]),
-            "counts": [(kind, len(catalogue.refs_of(IndexKey(kind.prefix)))) for kind in KINDS],
+            "categories": _top_categories(page, kinds[0]),
+            "counts": [(kind, len(catalogue.refs_of(IndexKey(kind.prefix)))) for kind in kinds],
             "is_complete": catalogue.is_complete,
             "things": site_things(page),
         }

@@ -6,7 +6,7 @@ from languages.refusals import Refusal
 from pages.page import Page, PageCall
 from pages.public.lists import shown_in_lists
 from web.link_preview import LinkPreview
-from web.pages import NO_VARY, tagged
+from web.pages import NO_INDEX, NO_VARY, tagged
 
 HEADERS = {
     "cache-control": "public, max-age=3600",
@@ -26,7 +26,8 @@ async def show(page: PageCall) -> Reply:
     foot = f"{page.site.brand.name}  ·  {kind}"
     shown = LinkPreview(row.id, row.profile.name, shown_in_lists(row).text, foot)
     picture = await page.site.public.previews.picture(shown)
-    return tagged(page.visit.request, picture, HEADERS, "image/png")
+    headers = {**HEADERS, **NO_INDEX} if kind_of(ref).is_unlisted(row.profile) else HEADERS
+    return tagged(page.visit.request, picture, headers, "image/png")
 
 
 LINK_PREVIEW = Page[None](path="/{kind}/{id}/preview.png", visitors="anyone", show=show, has_json=False)

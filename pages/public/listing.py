@@ -7,25 +7,37 @@ its owners and moderators.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Literal, TypeVar
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 from actions.views import Count, KindName, ListingId, Success
 from actions.votes import DayVotes
 from core.clock import date_of, day_of, month_of
 from core.rows import Listing
+from forms.rules import Display
+from grammars.social_links import platform_on
 from handlers.reply import Reply
-from kinds.kind import Kind
+from kinds.kind import Kind, Profile
 from kinds.registry import kind_of
 from languages.refusals import Refusal
-from languages.texts import Text
+from languages.texts import Text, Words
 from listings.invites import check_of
 from listings.owners import is_proven
 from pages.charts import chart_of
 from pages.page import AnyPage, Html, Page, PageCall, Shown
-from pages.public.authors import author_of
+from pages.public.authors import author_of, listings_of
 from pages.public.colours import colours_of
-from pages.public.lists import CACHED, Wanted, icon_of, listed_ms, pictures_of, shown_in_lists
+from pages.public.lists import (
+    CACHED,
+    Wanted,
+    icon_of,
+    is_listed,
+    listed_ms,
+    path_of,
+    pictures_of,
+    shown_in_lists,
+)
 from pages.public.similar import similar_to
 from pages.public.structured_data import listing_things
 from pages.public.template_tree import tree_of
@@ -33,7 +45,7 @@ from pages.public.ways_in import invite_url
 from people.permissions import rights
 from search.catalogue import IndexKey
 from search.list_orders import ListOrder
-from web.pages import NO_INDEX, NO_VARY, tagged
+from web.pages import NO_INDEX, NO_VARY, see_other, tagged
 from web.vote_badges import vote_badge
 
 OF_BADGES = {
@@ -50,6 +62,15 @@ SPARK_WIDTH, SPARK_HEIGHT = 100, 28
 Tab = Literal["about", "commands", "votes"]
 
 
+class ShownLink(NamedTuple):
+    """A link of a listing. `label` is that of its field, or the name of its platform, or its host."""
+
+    icon: str
+    label: Words
+    host: str
+    url: str
+
+
 class PublicVotes(Success):
     """The votes of a listing: of all time, of this month (UTC), and of each of the last 30 days."""
 
@@ -60,8 +81,18 @@ class PublicVotes(Success):
     days: tuple[DayVotes, ...]
 
 
-def show(page: PageCall) -> Shown[Mapping[str, Any]]:
-    """Show the listing, if the visitor may see it. Raises Refusal."""
+async def show(page: PageCall) -> Shown[Mapping[str, Any]] | Reply:
+    """Show the listing, if the visitor may see it. Raises Refusal.
+
+    If it has a name of its own, its id leads to the address with the name.
+    """
+    kind, asked = page.call.listing_kind, page.call.ids[0]
+    if kind.slug is not None:
+        await page.call.tools.in_slices(page.call.tools.unique.survey())
+        page = _with_id(page)
+        here = path_of(page, seen_listing(page))
+        if here != f"/{kind}/{asked}":
+            return see_other(f"{here}.json" if page.is_json else here, NO_VARY)
     row = seen_listing(page)
     value = listing_view(page, row)
     return _shown(row, value, lambda: _html(page, row, value, "about"))
@@ -95,14 +126,27 @@ V = TypeVar("V")
 
 
 def _shown(row: Listing, value: V, html: Callable[[], Awaitable[Html]]) -> Shown[V]:
+    headers = {} if is_listed(row) else NO_INDEX
     return Shown(
         value,
         row.profile.name,
         html,
-        headers={} if row.is_public else NO_INDEX,
-        cached=CACHED if row.is_public else PRIVATE,
+        headers=headers,
+        cached={**(CACHED if row.is_public else PRIVATE), **headers},
         missing="no_such_path",
     )
+
+
+def _with_id(page: PageCall) -> PageCall:
+    """Return the call with the id of the listing whose name is in the path. Raises Refusal."""
+    kind, asked = page.call.listing_kind, page.call.ids[0]
+    holder = page.call.tools.unique.ref_of(kind.plural, (kind.slug or "",), (asked,))
+    if page.call.ref in page.call.state.listings or holder is None:
+        return page
+    its_id = holder.removeprefix(kind.prefix)
+    if (kind.slug_of(page.call.state.listings.peek(holder).profile) or "").casefold() != asked.casefold():
+        raise Refusal("no_such_listing")
+    return replace(page, call=replace(page.call, ids=(its_id,)))
 
 
 def seen_listing(page: PageCall) -> Listing:
@@ -167,6 +211,16 @@ def listing_view(page: PageCall, row: Listing) -> Mapping[str, Any]:
     }
 
 
+def _shown_link(field: Display, url: str) -> ShownLink:
+    host = urlsplit(url).hostname or ""
+    if field.widget == "url":
+        return ShownLink(field.icon, field.label, host, url)
+    platform = platform_on(host)
+    if platform is None:
+        return ShownLink("globe", host, "", url)
+    return ShownLink(platform.icon, platform.name, host, url)
+
+
 def _joining(page: PageCall, row: Listing) -> Mapping[str, Any]:
     """Return the link that joins a server, if its invite is valid, and the number of members."""
     known = check_of(row)
@@ -193,7 +247,7 @@ def _rank(page: PageCall, row: Listing) -> tuple[int | None, int]:
     """Return the place of a listing by its votes of this month, and the number of listings of its kind. None
     for a listing without such votes, or one that is not public."""
     votes = page.call.state.vote_counts.in_month(row.ref, month_of(page.call.now_ms))
-    if not votes or not row.is_public:
+    if not votes or not is_listed(row):
         return None, 0
     order = ListOrder(IndexKey(kind_of(row.ref).prefix), "month")
     return page.site.public.keeper.rank(order, votes) or (None, 0)
@@ -217,7 +271,8 @@ def spark_line(counts: Sequence[int]) -> str:
 
 async def _html(page: PageCall, row: Listing, value: Mapping[str, Any], tab: Tab) -> Html:
     kind, profile, listed = kind_of(row.ref), row.profile, shown_in_lists(row)
-    prose, address = kind.prose(profile), f"{page.site.addresses.public_url}/{row.ref}"
+    path = path_of(page, row)
+    prose, address = kind.prose(profile), f"{page.site.addresses.public_url}{path}"
     days = _days(page, row) if kind.has("tally") else []
     return {
         "listing": value,
@@ -230,7 +285,11 @@ async def _html(page: PageCall, row: Listing, value: Mapping[str, Any], tab: Tab
         "spark": spark_line([votes for _, votes in days]) if days else "",
         "chart": chart_of((date_of(day), votes) for day, votes in days) if tab == "votes" else None,
         "tagline": "" if listed.text == prose else listed.text,
-        "links": [(shown, address, urlsplit(address).hostname) for shown, address in kind.links(profile)],
+        "links": [_shown_link(shown, url) for shown, url in kind.links(profile)],
+        "crown": kind.crown(profile),
+        "slug": kind.slug_of(profile),
+        "lines": kind.lines(profile),
+        "own_listings": listings_of(page, row.owner_id) if kind.is_of_user else (),
         "is_proven": is_proven(row),
         "address": address,
         "prose": prose,
@@ -239,16 +298,27 @@ async def _html(page: PageCall, row: Listing, value: Mapping[str, Any], tab: Tab
         "html": await page.site.descriptions.markdown.html(prose) if kind.is_markdown else None,
         "about": listed.text or _call_to(kind, profile.name),
         "here": f"/{row.ref}",
-        "things": listing_things(page, row, listed.text) if row.is_public else (),
+        "path_of_page": path,
+        "things": listing_things(page, row, listed.text) if is_listed(row) else (),
         "categories": [
-            (kind.categories[each], Wanted(kind, category=each).address()) for each in listed.categories
+            (each, kind.categories[each], Wanted(kind, category=each).address()) for each in listed.categories
         ],
         "keywords": [(each, Wanted(kind, keyword=each).address()) for each in listed.keywords],
         "colours": colours_of(row),
+        **files_shown(kind, profile),
         "pictures": pictures_of(row),
         "is_liked": _is_liked(page, row),
         "may_manage": _may_see(page, row),
         "badge": f"[![Votes]({address}/badge.svg)]({address})",
+    }
+
+
+def files_shown(kind: Kind, profile: Profile) -> Mapping[str, Any]:
+    """Return the files of a profile for the page that shows it."""
+    return {
+        "sound": kind.sound(profile),
+        "banner": kind.banner(profile),
+        "screenshots": kind.screenshots(profile),
     }
 
 

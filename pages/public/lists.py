@@ -15,14 +15,16 @@ from msgspec import Meta
 
 from actions.query_forms import PageLimit
 from actions.views import Count, KindName, ListingId, Moment, Success, View
+from chatplatform.answers import avatar_url
 from core.clock import month_of
 from core.rows import Listing
+from core.user_rows import user_ref
 from forms.fields import Form
 from forms.file_fields import FileRef, files_of
 from forms.reading import read_query
 from grammars.tags import tag_of
 from kinds.kind import Kind, Profile
-from kinds.registry import KINDS, kind_of
+from kinds.registry import kind_of
 from kinds.text_language import TEXT_LANGUAGES
 from languages.refusals import Invalid
 from languages.said import Fault
@@ -77,6 +79,8 @@ class PublicCard(View):
     ]
     listed_at: Moment
     icon_url: str | None
+    path: Annotated[str, Meta(description="The path of its page.")]
+    sound: Annotated[FileRef | None, Meta(description="The file of a sound.")]
 
 
 class PublicList(Success):
@@ -181,7 +185,7 @@ async def show(page: PageCall) -> Shown[PublicList]:
                 for each in sorts_of(wanted.kind)
             ],
             "next": wanted.address(after=shown.next) if shown.next is not None else None,
-            "others": [Wanted(kind, q=wanted.q) for kind in KINDS if kind is not wanted.kind],
+            "others": [Wanted(kind, q=wanted.q) for kind in page.call.tools.kinds if kind is not wanted.kind],
             "is_more": bool(wanted.q) and shown.total >= COUNTED,
             "own_names": TEXT_LANGUAGES,
             "canonical": first.address(),
@@ -317,13 +321,38 @@ def _title(wanted: Wanted) -> Text:
     return Text("{kind}: {about}", kind=kind, about=about) if about else kind
 
 
+def is_listed(row: Listing) -> bool:
+    """Return true for a listing that lists and search engines may show."""
+    return row.is_public and not kind_of(row.ref).is_unlisted(row.profile)
+
+
 def icon_of(page: PageCall, row: Listing) -> str | None:
-    """Return the address of a listing's picture: of its pictures or colours, or the icon that the platform
-    has."""
-    pictures, colours = pictures_of(row), colours_of(row)
+    """Return the address of a listing's picture: of its own, of its colours, of its user, or the platform's
+    icon."""
+    pictures = pictures_of(row)
     if pictures:
         return pictures[0].path
-    return colours.picture if colours is not None else page.site.icons.url(row.ref)
+    colours = colours_of(row)
+    if colours is not None:
+        return colours.picture
+    if not kind_of(row.ref).is_of_user:
+        return page.site.icons.url(row.ref)
+    user = page.call.state.users.get(user_ref(row.id))
+    if user is None or user.profile is None:
+        return None
+    return avatar_url(page.site.addresses.cdn_url, row.id, user.profile.avatar)
+
+
+def path_of(page: PageCall, row: Listing) -> str:
+    """Return the path of the page of a listing: with its own name, if its kind has such names and no other
+    listing has this one."""
+    kind = kind_of(row.ref)
+    slug = kind.slug_of(row.profile)
+    is_its = (
+        slug is not None
+        and page.call.tools.unique.ref_of(kind.plural, (kind.slug or "",), (slug,)) == row.ref
+    )
+    return f"/{kind}/{slug}" if is_its else f"/{row.ref}"
 
 
 def pictures_of(row: Listing, profile: Profile | None = None) -> tuple[FileRef, ...]:
@@ -355,6 +384,8 @@ def _card(page: PageCall, row: Listing, month: int) -> PublicCard:
         invite_url=invite_url(page, row),
         listed_at=listed_ms(row),
         icon_url=icon_of(page, row),
+        path=path_of(page, row),
+        sound=kind_of(row.ref).sound(row.profile),
     )
 
 

@@ -11,7 +11,7 @@ from core.rows import Listing
 from handlers.reply import Reply
 from languages.language_names import DEFAULT_LANGUAGE
 from pages.page import Page, PageCall
-from pages.public.lists import CACHED, listed_ms, shown_in_lists
+from pages.public.lists import CACHED, listed_ms, path_of, shown_in_lists
 from search.catalogue import IndexKey
 from search.list_orders import ListOrder
 from web.pages import tagged
@@ -27,7 +27,7 @@ async def show(page: PageCall) -> Reply:
     order = ListOrder(IndexKey(kind.prefix), "newest")
     found, _ = await page.site.public.keeper.page(order, None, LISTED)
     url, name = page.site.addresses.public_url, page.site.brand.name
-    items = "".join(_item(url, listings.peek(ref)) for ref in found.rows if ref in listings)
+    items = "".join(_item(page, listings.peek(ref)) for ref in found.rows if ref in listings)
     body = (
         '<?xml version="1.0" encoding="UTF-8"?>\n'
         '<rss version="2.0" xmlns:atom="http://www.w3.org/2005/Atom"><channel>\n'
@@ -41,9 +41,9 @@ async def show(page: PageCall) -> Reply:
     return tagged(page.visit.request, body.encode(), CACHED, RSS)
 
 
-def _item(url: str, row: Listing) -> str:
+def _item(page: PageCall, row: Listing) -> str:
     at = format_datetime(datetime.fromtimestamp(listed_ms(row) / 1_000, UTC), usegmt=True)
-    address = _text(f"{url}/{row.ref}")
+    address = _text(page.site.addresses.public_url + path_of(page, row))
     return (
         f"<item><title>{_text(row.profile.name)}</title><link>{address}</link>"
         f"<guid>{address}</guid><pubDate>{at}</pubDate>"

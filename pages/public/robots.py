@@ -5,21 +5,17 @@ because a robot that may not fetch a page may still list its address.
 """
 
 from handlers.reply import Reply
-from kinds.registry import KINDS
 from pages.page import Page, PageCall
 
-HIDDEN = (
-    *("/me", "/review", "/signin", "/signout"),
-    *(f"/{kind}/{page}" for page in ("new", "*/manage") for kind in KINDS),
-    *(f"/{kind}/*/download" for kind in KINDS if kind.has("downloads")),
-    *("/debug", "/manage"),
-)
-_RULES = "\n".join(("User-agent: *", *(f"Disallow: {path}" for path in HIDDEN)))
+HIDDEN = ("/me", "/review", "/signin", "/signout", "/debug", "/manage")
+HIDDEN_OF_KINDS = ("new", "*/manage", "*/download")
 
 
 def show(page: PageCall) -> Reply:
+    of_kinds = (f"/{kind}/{each}" for each in HIDDEN_OF_KINDS for kind in page.call.tools.kinds)
+    rules = "\n".join(("User-agent: *", *(f"Disallow: {path}" for path in (*HIDDEN, *of_kinds))))
     headers = {"cache-control": "public, max-age=3600"}
-    text = f"{_RULES}\nSitemap: {page.site.addresses.public_url}/sitemap.xml\n"
+    text = f"{rules}\nSitemap: {page.site.addresses.public_url}/sitemap.xml\n"
     return Reply(200, text.encode(), headers, content_type="text/plain; charset=utf-8")
 
 

@@ -9,10 +9,9 @@ from itertools import islice
 from xml.sax.saxutils import escape
 
 from handlers.reply import Reply
-from kinds.registry import KINDS
 from languages.refusals import Refusal
 from pages.page import AnyPage, Page, PageCall
-from pages.public.lists import Wanted
+from pages.public.lists import Wanted, path_of
 from search.catalogue import IndexKey
 from web.pages import NO_VARY
 
@@ -31,7 +30,7 @@ def show_index(page: PageCall) -> Reply:
     """Return the addresses of the parts."""
     url = page.site.addresses.public_url
     paths = ["/sitemap/pages.xml"]
-    for kind in KINDS:
+    for kind in page.call.tools.kinds:
         listed = len(page.site.public.catalogue.refs_of(IndexKey(kind.prefix)))
         paths += [f"/sitemap/{kind}/{number}.xml" for number in range(1, -(-listed // PART) + 1)]
     entries = "".join(f"<sitemap><loc>{escape(url + path)}</loc></sitemap>\n" for path in paths)
@@ -42,7 +41,7 @@ def show_index(page: PageCall) -> Reply:
 def show_pages(page: PageCall) -> Reply:
     """Return the addresses of the first page, of the lists, and of the lists by category."""
     paths = ["/"]
-    for kind in KINDS:
+    for kind in page.call.tools.kinds:
         paths.append(f"/{kind}")
         keys = [IndexKey(kind.prefix, category=each) for each in kind.categories]
         listed = [key.category for key in keys if page.site.public.catalogue.refs_of(key)]
@@ -57,7 +56,10 @@ def show_part(page: PageCall) -> Reply:
     first = (int(number[1]) - 1) * PART if number is not None else len(refs)
     if first >= len(refs):
         raise Refusal("no_such_path")
-    return _stream(page, (f"/{ref}" for ref in refs[first : first + PART]))
+    listings, some = page.call.state.listings, refs[first : first + PART]
+    if page.call.listing_kind.slug is None:
+        return _stream(page, (f"/{ref}" for ref in some))
+    return _stream(page, (path_of(page, listings.peek(ref)) for ref in some if ref in listings))
 
 
 def _stream(page: PageCall, paths: Iterator[str]) -> Reply:

@@ -5,8 +5,9 @@ from typing import Any
 
 from core.rows import Listing
 from kinds.kind import PlatformObject
-from kinds.registry import KINDS, kind_of
+from kinds.registry import kind_of
 from pages.page import PageCall
+from pages.public.lists import icon_of, path_of
 
 Thing = Mapping[str, Any]
 TYPES: Mapping[PlatformObject | None, str] = {"application": "SoftwareApplication", "server": "Organization"}
@@ -16,10 +17,13 @@ _CONTEXT = {"@context": "https://schema.org"}
 
 def site_things(page: PageCall) -> list[Thing]:
     """Return the site with its search."""
-    url = page.site.addresses.public_url
+    url, first = page.site.addresses.public_url, page.call.tools.kinds[0]
     search = {
         "@type": "SearchAction",
-        "target": {"@type": "EntryPoint", "urlTemplate": f"{url}/{KINDS[0]}?q={{search_term_string}}"},
+        "target": {
+            "@type": "EntryPoint",
+            "urlTemplate": f"{url}/{first}?q={{search_term_string}}",
+        },
         "query-input": "required name=search_term_string",
     }
     site = {"@type": "WebSite", "name": page.site.brand.name, "url": f"{url}/"}
@@ -29,20 +33,20 @@ def site_things(page: PageCall) -> list[Thing]:
 def listing_things(page: PageCall, row: Listing, text: str) -> list[Thing]:
     """Return a listing with its short text, and its path from the first page."""
     url, kind = page.site.addresses.public_url, kind_of(row.ref)
-    icon = page.site.icons.url(row.ref)
+    icon, address = icon_of(page, row), url + path_of(page, row)
     about: dict[str, Any] = {
         **_CONTEXT,
         "@type": TYPES.get(kind.known_as, "CreativeWork"),
         "name": row.profile.name,
         "description": text,
-        "url": f"{url}/{row.ref}",
+        "url": address,
     }
     if icon is not None:
         about["image"] = icon
     if about["@type"] == "SoftwareApplication":
         about["applicationCategory"] = "CommunicationApplication"
         about["operatingSystem"] = "Any"
-    return [about, _way((kind.nouns.many.english, f"{url}/{kind}"), (row.profile.name, f"{url}/{row.ref}"))]
+    return [about, _way((kind.nouns.many.english, f"{url}/{kind}"), (row.profile.name, address))]
 
 
 def _way(*steps: tuple[str, str]) -> Thing:

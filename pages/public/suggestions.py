@@ -10,7 +10,7 @@ from core.clock import month_of
 from core.failures import SearchUnavailable
 from handlers.reply import Reply, encode_json
 from pages.page import Page, PageCall
-from pages.public.lists import CACHED, Wanted, typed
+from pages.public.lists import CACHED, Wanted, path_of, typed
 from ratelimit.address import address_key
 from search.catalogue import folded
 from web.pages import tagged
@@ -62,8 +62,8 @@ async def _listings(page: PageCall, q: str) -> list[Suggestion]:
         refs = await site.index.names(q, kind.plural, SUGGESTED, month_of(page.call.now_ms), asker)
     except SearchUnavailable:
         return []
-    there = (ref for ref in refs if ref in site.catalogue.entries)
-    return [Suggestion(text=listings.peek(ref).profile.name, path=f"/{ref}") for ref in there]
+    rows = [listings.peek(ref) for ref in refs if ref in site.catalogue.entries]
+    return [Suggestion(text=row.profile.name, path=path_of(page, row)) for row in rows]
 
 
 SUGGESTIONS = Page[None](path="/{kind}/suggestions.json", visitors="anyone", show=show, has_json=False)

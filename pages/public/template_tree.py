@@ -1,5 +1,7 @@
-"""The channels and roles of a template, from the copy that is a file of its listing."""
+"""The channels and roles of a template, from the file of its listing."""
 
+from collections.abc import Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 import msgspec
@@ -8,6 +10,9 @@ from chatplatform.template_answers import TemplateCategory, TemplateTree, unpack
 from core.rows import Listing
 from pages.page import PageCall
 from web.tones import nearest_tone
+
+FIRST_CHANNELS, FIRST_ROLES = 60, 40
+"""The channels and roles that a page shows at once. The others are behind a press."""
 
 
 class ShownRole(NamedTuple):
@@ -18,18 +23,17 @@ class ShownRole(NamedTuple):
 
 
 class ShownTree(NamedTuple):
-    """A copy as pages show it."""
+    """A tree as pages show it: the first categories and roles, and those behind a press."""
 
     tree: TemplateTree
-    roles: tuple[ShownRole, ...]
-
-    @property
-    def categories(self) -> tuple[TemplateCategory, ...]:
-        return self.tree.categories
+    first_categories: Sequence[TemplateCategory]
+    other_categories: Sequence[TemplateCategory]
+    first_roles: Sequence[ShownRole]
+    other_roles: Sequence[ShownRole]
 
 
 async def tree_of(page: PageCall, row: Listing) -> ShownTree | None:
-    """Return the copy of a template; None without one, or while no node has its file."""
+    """Return the tree of a template; None without one, or while no node has its file."""
     file = row.template.tree if row.template is not None else None
     content = await page.call.tools.files.get(file.digest) if file is not None else None
     if content is None:
@@ -38,4 +42,8 @@ async def tree_of(page: PageCall, row: Listing) -> ShownTree | None:
         tree = unpacked(content)
     except msgspec.MsgspecError:  # of another version
         return None
-    return ShownTree(tree, tuple(ShownRole(each.name, nearest_tone(each.colour)) for each in tree.roles))
+    roles = [ShownRole(each.name, nearest_tone(each.colour)) for each in tree.roles]
+    channels = accumulate(len(each.channels) for each in tree.categories)
+    first = max(sum(count <= FIRST_CHANNELS for count in channels), 1)
+    shown = tree.categories[:first], tree.categories[first:]
+    return ShownTree(tree, *shown, roles[:FIRST_ROLES], roles[FIRST_ROLES:])

@@ -33,6 +33,7 @@ from listings.review import PresetReason, denial_text, review_of
 from listings.rules import change_version, listing_of
 from pages.page import Again, Answer, Page, PageCall, Post, Show, Shown
 from pages.public.colours import colours_of
+from pages.public.listing import files_shown
 from pages.public.lists import pictures_of
 from pages.public.template_tree import tree_of
 from pages.public.ways_in import invite_url
@@ -106,6 +107,7 @@ async def _html(page: PageCall, value: ReviewView) -> Mapping[str, Any]:
         "invite_url": _try_address(page, row),
         "invite": _invite(row),
         "colours": colours_of(row, row.latest),
+        **files_shown(kind, row.latest),
         "pictures": pictures,
         "alike": await alike_to(page, row),
         "icon_url": pictures[0].path if pictures else page.site.icons.url(row.ref),
@@ -277,7 +279,7 @@ def _form(path: str, post: Post[Any], *, shows: Show[Any] = show, gives_back: bo
     return Page(
         path=f"{_ONE}/{path}",
         template="review",
-        of="review",
+        of=post.action.of if post.action is not None else "review",
         visitors="moderator",
         show=shows,
         has_get=False,

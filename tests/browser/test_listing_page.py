@@ -15,7 +15,17 @@ from tests.support.platform_stand_in import ADA, BEN, GOOD_SERVER
 SCRIPTS = pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "scriptless"])
 HERE, SERVER = f"/bots/{BOT}", f"/servers/{GOOD_SERVER}"
 LONG = "x" * 100
-PAGES = (HERE, f"{HERE}/commands", f"{HERE}/votes", SERVER, f"/bots/{OTHER_BOT}", f"/users/{ADA}")
+LARGE = "LargeServer1"
+"""A template of a server with more channels than a page shows, and long names."""
+PAGES = (
+    HERE,
+    f"{HERE}/commands",
+    f"{HERE}/votes",
+    SERVER,
+    f"/bots/{OTHER_BOT}",
+    f"/users/{ADA}",
+    f"/templates/{LARGE}",
+)
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +55,22 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PeopleGateway]
         gateway.done("POST", "/manage/servers", server)
         gateway.done("POST", f"/manage{SERVER}/approve", {})
         gateway.cast(BEN, f"/manage{HERE}")
+        list_large_template(gateway)
         yield gateway
+
+
+def list_large_template(gateway: PeopleGateway) -> None:
+    numbers = range(1, 538)
+    kinds = {number: 4 for number in numbers if number % 9 == 0}
+    channels = [
+        {"id": each, "type": kinds.get(each, 0), "name": LONG[: each % 100], "parent_id": each - each % 9}
+        for each in numbers
+    ]
+    roles = [{"id": each, "name": LONG, "color": each * 65_521} for each in range(255)]
+    gateway.stand_in.change_template(LARGE, serialized_source_guild={"channels": channels, "roles": roles})
+    profile = {"name": LONG, "description": LONG, "categories": ["Chat", "Design", "Event"]}
+    gateway.done("POST", "/manage/templates", {**profile, "id": LARGE, "owner_id": ADA})
+    gateway.done("POST", f"/manage/templates/{LARGE}/approve", {})
 
 
 @pytest.mark.parametrize("theme", THEMES)

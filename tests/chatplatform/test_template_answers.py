@@ -1,4 +1,4 @@
-"""chatplatform/template_answers.py: templates of servers, and the bounded copy of their contents."""
+"""chatplatform/template_answers.py: templates of servers, and the bounded tree of their contents."""
 
 from typing import Any
 
@@ -93,7 +93,7 @@ def test_roles_have_their_colours_and_the_role_of_everyone_is_none_of_them() -> 
 
 
 @pytest.mark.parametrize("more", [0, 1, 37])
-def test_a_copy_has_500_channels_and_250_roles_and_the_number_of_the_rest(more: int) -> None:
+def test_a_tree_has_500_channels_and_250_roles_and_the_number_of_the_rest(more: int) -> None:
     channels = tuple(channel(number) for number in range(1, 500 + more + 1))
     roles = (EVERYONE, *({"id": number, "name": "r"} for number in range(1, 250 + more + 1)))
     tree = tree_of(channels, roles)
@@ -103,7 +103,7 @@ def test_a_copy_has_500_channels_and_250_roles_and_the_number_of_the_rest(more: 
     assert (tree.channels, tree.role_count) == (500 + more, 250 + more)
 
 
-def test_a_copy_of_the_longest_names_is_a_small_file() -> None:
+def test_a_tree_of_the_longest_names_is_a_small_file() -> None:
     wide = "\N{PILE OF POO}" * 1_000
     tree = tree_of(
         tuple(channel(number, wide) for number in range(1, 2_000)),
@@ -153,7 +153,7 @@ def test_a_channel_or_role_of_wrong_types_spoils_no_other(odd: object) -> None:
 
 
 @pytest.mark.parametrize("server", [None, [], 3, {}, {"channels": []}, {"channels": {}, "roles": []}])
-def test_without_lists_of_channels_and_roles_there_is_no_copy(server: object) -> None:
+def test_without_lists_of_channels_and_roles_there_is_no_tree(server: object) -> None:
     found = read_template(answer(serialized_source_guild=server), CODE)
     assert found == PlatformTemplate(CODE, 7, ADA, None)
 

@@ -130,7 +130,7 @@ def quarantined(gateway: ThreadGateway) -> requests.Response:
 
 
 def submitted_theme(gateway: ThreadGateway) -> str:
-    theme = {**sample_submission(THEMES), "primary": "#000000"}
+    theme = {**sample_submission(gateway, THEMES), "primary": "#000000"}
     return f"/manage/themes/{gateway.done('POST', '/manage/themes', theme)['id']}"
 
 

@@ -7,6 +7,7 @@ from typing import Literal
 
 import pytest
 
+from kinds.registry import KINDS
 from pages.page_rows import rows_of
 from pages.public.listing import PUBLIC_LISTING
 from pages.public.lists import PUBLIC_LISTS
@@ -57,8 +58,11 @@ def gateway(gateway: PeopleGateway) -> PeopleGateway:
     gateway.done("POST", f"/manage/bots/{BOT}/approve", {})
     gateway.done("POST", "/manage/servers", {**SERVER_SUBMISSION, "owner_id": ADA})
     list_made(gateway, ADA)
-    for listing in (f"bots/{BOT}", f"servers/{SERVER}"):
-        gateway.done("PUT", f"/manage/{listing}/webhook", {"url": "http://127.0.0.1:9/votes"})
+    ids = {"bots": BOT, "servers": SERVER, **MADE_IDS}
+    for kind in KINDS:
+        if kind.has("webhook"):
+            path = f"/manage/{kind.ref(ids[kind.plural])}/webhook"
+            gateway.done("PUT", path, {"url": "http://127.0.0.1:9/votes"})
     return gateway
 
 

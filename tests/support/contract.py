@@ -10,9 +10,21 @@ from typing import Any, NamedTuple
 import msgspec
 from requests import Response
 
+from forms.file_fields import FileRef
 from kinds.kind import Given, Kind
 from kinds.registry import KINDS
-from tests.support.gateways import BOT, OWNER, SERVER, USER, Client, ThreadGateway, eventually, running
+from tests.support.gateways import (
+    BOT,
+    OWNER,
+    SERVER,
+    USER,
+    WAIT_SECONDS,
+    Client,
+    ThreadGateway,
+    eventually,
+    running,
+)
+from tests.support.media_files import sound
 from tests.support.webhook_receiver import Answer, Receiver
 
 BOT_PATH = f"/manage/bots/{BOT}"
@@ -86,7 +98,7 @@ def serving(folder: Path) -> Iterator[Served]:
         gateway.list_server()
         served = Served(gateway, gateway.list_bot())
         for kind in KINDS:
-            if kind.plural not in LISTED:
+            if kind.plural not in {"bots", "servers"}:
                 LISTED[kind.plural] = list_sample(gateway, kind)
             if kind.has("webhook"):
                 set_webhook(gateway, "http://127.0.0.1:9/", f"/manage/{kind.plural}/{LISTED[kind.plural]}")
@@ -94,17 +106,29 @@ def serving(folder: Path) -> Iterator[Served]:
         yield served
 
 
-def sample_submission(kind: Kind) -> dict[str, Any]:
-    """Return the body of a submission of a kind: its sample, with an owner."""
-    profile = {name: getattr(kind.sample, name) for name in kind.fields}
+def sample_submission(gateway: Client, kind: Kind) -> dict[str, Any]:
+    """Return the body of a submission of a kind: its sample, with an owner and with files that are there."""
     given = {"id": kind.id.sample} if isinstance(kind.id, Given) else {}
-    return {**given, "owner_id": OWNER, **msgspec.to_builtins(profile)}
+    written = {**msgspec.to_builtins(kind.written(kind.sample))}
+    for name, rules in kind.file_rules.items():
+        if written[name] and rules.sort == "sound":
+            written[name] = uploaded(gateway, kind, name, sound(seconds=0.2)).digest
+    return {**given, "owner_id": OWNER, **written}
+
+
+def uploaded(gateway: Client, kind: Kind, field: str, content: bytes, user: str = OWNER) -> FileRef:
+    """Upload a file for a field."""
+    path = f"/manage/files?user={user}&kind={kind}&field={field}"
+    headers = {"Authorization": f"Bearer {gateway.operator_token}"}
+    answer = gateway.session.post(gateway.base_url + path, content, headers=headers, timeout=WAIT_SECONDS)
+    assert answer.status_code == 201, answer.text
+    return msgspec.convert(answer.json()["file"], FileRef)
 
 
 def list_sample(gateway: ThreadGateway, kind: Kind) -> str:
     """List a public sample of a kind. Return its id."""
     path = f"/manage/{kind.plural}"
-    listed = gateway.done("POST", path, sample_submission(kind))
+    listed = gateway.done("POST", path, sample_submission(gateway, kind))
     if kind.has("review"):
         gateway.done("POST", f"{path}/{listed['id']}/approve", {})
     return str(listed["id"])

@@ -10,13 +10,16 @@ from typing import Any
 from playwright.sync_api import Browser
 
 from core.clock import MS_PER_DAY, day_of, month_of
-from core.events import Event, StatsUpdated, VoteCast, VoteFlagged
+from core.events import Event, ListingReviewed, ListingSaved, StatsUpdated, VoteCast, VoteFlagged
 from core.rows import StatsWindow
+from kinds.bots import BOTS
+from kinds.sound_clips import SOUNDS, SoundProfile
 from tests.support.browser import Visitor, visiting
 from tests.support.co_owners import let_join
-from tests.support.contract import set_webhook, webhook
+from tests.support.contract import set_webhook, uploaded, webhook
 from tests.support.gateways import BOT, BOT_SUBMISSION, OTHER_BOT, SERVER, SERVER_SUBMISSION, eventually
 from tests.support.listed_servers import listed
+from tests.support.media_files import picture, sound
 from tests.support.people_gateway import PeopleGateway, serving
 from tests.support.platform_stand_in import ADA, BEN, BOT_TOKEN, CLEO, DAN, EMIL, WITHOUT_BOT
 from tests.support.webhook_receiver import Receiver, status
@@ -24,6 +27,8 @@ from tests.support.webhook_receiver import Receiver, status
 QUIZ_BOT = "600000000000000001"
 READY_BOT, FRESH_BOT = "400000000000000001", "400000000000000005"
 """Bots that the stand-in knows: one in review, and one that nobody has submitted."""
+SOUND, LOUD_SOUND, NEW_SOUND = "5c9a51e07f24", "a1b2c3d4e5f6", "0badc0ffee00"
+"""Sounds of Ada's: the last one is in review."""
 PAST_DAYS = 75
 DESCRIPTION = """Jukebox plays music in voice channels, from any source you like.
 
@@ -54,7 +59,12 @@ def filled_site(folder: Path, receiver: Receiver, **own: object) -> Iterator[Peo
             "description": DESCRIPTION,
             "categories": ["Music"],
         }
-        gateway.done("POST", "/manage/bots", jukebox)
+        banner = uploaded(gateway, BOTS, "banner", picture(size=(1_500, 500)), ADA).digest
+        shots = [
+            uploaded(gateway, BOTS, "screenshots", picture(size=size), ADA).digest
+            for size in ((800, 450), (400, 700), (640, 480))
+        ]
+        gateway.done("POST", "/manage/bots", {**jukebox, "banner": banner, "screenshots": shots})
         let_join(gateway, BOT, DAN)
         gateway.done("POST", f"/manage/bots/{BOT}/approve", {})
         gateway.done("PUT", f"/manage/bots/{BOT}/actual-server-count", {"server_count": 1_200})
@@ -81,10 +91,30 @@ def filled_site(folder: Path, receiver: Receiver, **own: object) -> Iterator[Peo
         gateway.done("PUT", f"/manage/bots/{READY_BOT}/extra-owners/{BEN}", {})
         gateway.done("PUT", f"/manage/bots/{READY_BOT}/hand-over", {"heir": BEN})
         gateway.done("POST", "/manage/servers", {**SERVER_SUBMISSION, "owner_id": DAN})
+        list_sounds(gateway)
         library = {"name": "The quiet library", "description": "Books, and those who read them."}
         listed(gateway, WITHOUT_BOT, **library, keywords="books")
         gateway.clock.advance(3_600)
         yield gateway
+
+
+def list_sounds(gateway: PeopleGateway) -> None:
+    """Ada has two sounds that everybody may hear, and one in review."""
+    ledger, now_ms, events = gateway.gateway.ledger, gateway.clock.now_ms(), list[Event]()
+    named = (
+        (SOUND, "Level up chime", "mp3", "Other", "Four bright notes for small victories."),
+        (LOUD_SOUND, "Air horn in a stairwell", "vorbis", "NSFW", ""),
+        (NEW_SOUND, "Door knock", "opus", "Memes", "Somebody is here."),
+    )
+    for number, (sound_id, name, coding, category, text) in enumerate(named):
+        file = uploaded(gateway, SOUNDS, "sound", sound(coding, 1 + number / 2), ADA)
+        categories = ("Loud", category) if category == "NSFW" else (category,)
+        profile = SoundProfile(name, file, categories, text, ("happy", "games"))
+        events.append(ListingSaved(SOUNDS.ref(sound_id), ADA, profile, "in_review", now_ms))
+        if sound_id != NEW_SOUND:
+            events.append(ListingReviewed(SOUNDS.ref(sound_id), "approved", None, now_ms))
+            events.append(VoteCast(SOUNDS.ref(sound_id), BEN, 1, now_ms, of_day=1, of_month=1))
+    gateway.on_loop(lambda: ledger.commit(events))
 
 
 def remind_ben(gateway: PeopleGateway) -> None:
@@ -157,6 +187,9 @@ def pages() -> list[tuple[str | None, str]]:
         *((ADA, path) for path in ("/", "/me", "/me/notices", "/me/sessions", "/me/data")),
         *((ADA, path) for path in ("/bots/new", f"/bots/new?id={FRESH_BOT}")),
         *((ADA, bots + tab) for tab in tabs),
+        *((None, path) for path in ("/sounds", f"/sounds/{SOUND}", f"/sounds/{LOUD_SOUND}")),
+        *((ADA, path) for path in ("/sounds/new", f"/sounds/{SOUND}/manage/profile")),
+        (CLEO, f"/review/sounds/{NEW_SOUND}"),
         (ADA, f"/bots/{OTHER_BOT}/manage"),
         (ADA, f"/bots/{READY_BOT}/manage"),
         *((BEN, f"/bots/{bot}/vote") for bot in (BOT, QUIZ_BOT)),

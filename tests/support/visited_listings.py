@@ -6,6 +6,7 @@ from core.actors import OPERATOR
 from people.quarantine import impose
 from tests.support.co_owners import let_join
 from tests.support.gateways import BOT, BOT_SUBMISSION, SERVER, SERVER_SUBMISSION
+from tests.support.made_listings import MADE_IDS, list_made
 from tests.support.people_gateway import PeopleGateway, Person
 from tests.support.platform_stand_in import ADA, BEN, CLEO, DAN
 from web.pages import PageRow
@@ -33,7 +34,7 @@ def own_server(gateway: PeopleGateway) -> None:
 
 
 def path_of(row: PageRow) -> str:
-    listing = BOT if row.path.startswith("/bots") else SERVER
+    listing = {"bots": BOT, **MADE_IDS}.get(row.path.split("/")[1], SERVER)
     return row.path.format(id=listing, key_id=NO_ID, delivery_id=NO_ID)
 
 
@@ -59,6 +60,7 @@ def refusals(row: PageRow) -> dict[str, int]:
 
 def not_allowed(gateway: PeopleGateway) -> dict[str, Person]:
     """Return the visitors who may not see a page of an owner, by their names in `refusals`."""
+    list_made(gateway, ADA)
     idle = gateway.person(ADA)
     gateway.clock.advance(IDLE_SECONDS)
     operator = gateway.person(None)

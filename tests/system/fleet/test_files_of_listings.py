@@ -95,7 +95,7 @@ def test_a_file_whose_node_is_gone_or_hung_is_missing_and_nothing_else_is(
 ) -> None:
     clip = fleet.rome.approved()
     cover = clip["cover"]["digest"]
-    eventually(lambda: cover in on_disk(fleet.oslo))
+    eventually(lambda: on_disk(fleet.oslo) == {cover, clip["sound"]["digest"]})
     fleet.oslo.close()
     (fleet.oslo.folder / "blobs" / cover).unlink()
     fleet.rome.process.send_signal(signal.SIGSTOP if is_hung else signal.SIGKILL)
