@@ -96,7 +96,7 @@ UPLOAD = Action(
         "removed after an hour."
     ),
     outcome="The file.",
-    refuses=("invalid_file", "file_not_read", "quarantined", "body_too_large"),
+    refuses=("invalid_file", "file_not_read", "quarantined", "upload_too_large"),
     status=201,
     command=Command(
         "files upload",

@@ -225,6 +225,7 @@ def deployment(settings: Settings) -> Deployment:
         kinds=settings.kinds.offered,
         keys_per_listing=settings.keys.per_listing,
         max_body_bytes=settings.server.max_body_bytes,
+        upload_bytes=settings.files.upload_bytes,
         max_header_bytes=settings.server.max_header_bytes,
         webhook_timeout_seconds=webhooks.timeout_seconds,
         webhook_retries=webhooks.retries,

@@ -42,6 +42,7 @@ class Deployment:
     """The kinds of listings that it offers. The document describes no others."""
     keys_per_listing: int
     max_body_bytes: int
+    upload_bytes: int
     max_header_bytes: int
     webhook_timeout_seconds: float
     webhook_retries: int

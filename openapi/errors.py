@@ -78,6 +78,9 @@ def _of_the_table(deployment: Deployment) -> Iterator[Error]:
             yield Error(code, said.summary, reply.refused(code, **facts.get(code, said.facts)))
         for name, summary, refusal in _MORE.get(code, ()):
             yield Error(name, summary, reply_to(refusal))
+        if code == "body_too_large":
+            too_large = reply.refused(code, most=deployment.upload_bytes)
+            yield Error("upload_too_large", "The file is too large", too_large)
 
 
 def _facts(deployment: Deployment) -> Mapping[Code, Facts]:

@@ -37,6 +37,7 @@ from tests.support.gateways import (
     WAIT_SECONDS,
     ThreadGateway,
 )
+from tests.support.media_files import picture
 from tests.support.people import signed_in
 from tests.support.raw_receivers import unused_url
 from tests.support.sample_rows import DAY_MS
@@ -278,6 +279,10 @@ def test_every_operation_is_done_by_its_command(
         assert did(f"{kind} inspect {listing}")["success"] is True
         assert did(f"{kind} history {listing}")["history"][0]["by"] == "operator"
 
+    banner = tmp_path / "banner.png"
+    banner.write_bytes(picture())
+    uploaded = did(f"files upload {banner} --user {USER} --kind bots --field banner")["file"]
+    assert uploaded["media_type"] == "image/png"
     assert did("debug overview")["counts"]["bots"] == 1
     assert did("doctor") == {"success": True, "concerns": []}
     assert did("find Juke")

@@ -22,6 +22,7 @@ from serving.timeline import LoopLag
 from tests.support.contract import sample_submission
 from tests.support.gateways import BOT_SUBMISSION, OTHER_BOT, ThreadGateway, eventually, running
 from tests.support.made_listings import MADE_IDS, list_made
+from tests.support.media_files import picture
 from tests.support.openapi_lookup import ERRORS, OPERATIONS, filled, found
 from tests.support.webhook_receiver import Receiver, status
 
@@ -44,6 +45,12 @@ def expect(name: str, response: requests.Response) -> None:
     if operation is not None:
         described = found(operation["responses"][str(reply.status)])
         assert name in described["content"][JSON]["examples"]
+
+
+FILE = "application/octet-stream"
+CUT = picture()[:200]
+UPLOAD = {"user": USER, "kind": "bots", "field": "banner"}
+"""The query of an upload; other operations that take a body have none."""
 
 
 @pytest.fixture
@@ -75,9 +82,12 @@ def test_all_operators_endpoints_refuse_in_the_documented_words(gateway: ThreadG
             for known in (BOT, SERVERS.id.sample, *MADE_IDS.values()):
                 unknown = unknown.replace(known, USER)
             expect("noSuchListing", gateway.request(method, unknown, headers=headers))
-        if "requestBody" in operation:
-            for name, body in {**bodies, "bodyTooLarge": b" " * 65_537}.items():
-                expect(name, gateway.request(method, filled(path), headers=headers, data=body))
+        taken = operation.get("requestBody", {"content": {}})["content"]
+        refused = {**bodies, "bodyTooLarge": b" " * 65_537} if JSON in taken else {}
+        if FILE in taken:
+            refused = {"uploadTooLarge": bytes(gateway.settings.files.upload_bytes + 1), "invalidFile": CUT}
+        for name, body in refused.items():
+            expect(name, gateway.request(method, filled(path), headers=headers, data=body, params=UPLOAD))
 
 
 EDIT = {name: value for name, value in BOT_SUBMISSION.items() if name not in {"id", "extra_owners"}}
@@ -218,6 +228,7 @@ ELSEWHERE = {
     *("countAskedFor", "tooManyPending", "nothingToProbe", "moderatorBySettings"),
     *("operatorTokenRequired", "invalidOperatorToken", "noSuchListing"),
     *("notJson", "notAnObject", "doubledField", "bodyTooLarge"),
+    *("invalidFile", "uploadTooLarge", "fileNotRead"),
     *("bug", "unavailable", "notReady", "malformedRequest", "headersTooLarge"),
 }
 
@@ -268,6 +279,10 @@ def test_failures_of_the_gateway_are_answered_in_the_documented_words(
         broken.setattr(Journal, "append", full)
         expect("unavailable", gateway.stats(key, {"command_count": 1}, BOT))
         expect("unavailable", gateway.operate("DELETE", ONE))
+        broken.setattr("decoder.decoder.MOST_WAITING", 0)
+        headers = {"Authorization": f"Bearer {gateway.operator_token}"}
+        path = "/manage/files"
+        expect("fileNotRead", gateway.request("POST", path, headers=headers, data=picture(), params=UPLOAD))
         broken.setattr(Journal, "why_not_writable", "no space left on the disk")
         expect("notReady", gateway.request("GET", "/readyz"))
         broken.delattr(LoopLag, "samples_ms")

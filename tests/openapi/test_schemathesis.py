@@ -10,7 +10,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
-from unittest.mock import patch
 
 import jsonschema_rs
 import pytest
@@ -22,7 +21,6 @@ from schemathesis.config import SchemathesisConfig
 from schemathesis.schemas import BaseSchema
 
 from actions.users import QuarantineTerms
-from blobs.blob_names import files_in
 from blobs.blob_store import Blobs
 from core import events as ev
 from core.actors import OPERATOR, user_actor
@@ -30,9 +28,10 @@ from core.events import Event
 from core.rows import Attempt, CoOwner, HandOver, Webhook
 from core.state import State
 from forms.fields import LAST_MS, MAX_MS, Form, declared_fields
-from forms.file_fields import FileRef
+from forms.file_fields import FileRef, files_of
 from forms.reading import read
 from grammars.http_urls import read_url
+from kinds.registry import KINDS
 from kinds.servers import SERVERS
 from languages.refusals import Refusal
 from listings.forms import Denial, KeyName, WebhookSettings
@@ -64,6 +63,7 @@ from tests.support.described_rows import (
 from tests.support.examples import ALL_EXAMPLES, examples
 from tests.support.gateways import OPERATOR_TOKEN, ThreadGateway, running
 from tests.support.made_listings import MADE_IDS, MADE_ROWS
+from tests.support.media_files import picture
 from tests.support.memory_ledger import empty_state
 from tests.support.openapi_lookup import DOCUMENT
 from tests.support.slots_set import actual_count_set, webhook_saved
@@ -103,6 +103,8 @@ def known(dictionary: str) -> dict[str, object]:
 
 # A cursor is a place in the journal: only the gateway that gave one can tell whether it still leads there.
 TOO_OLD = {"positive_data_acceptance": {"expected-statuses": ["2xx", 410]}}
+# JSON Schema cannot say which fields of which kind have files.
+OTHER_FIELD = {"positive_data_acceptance": {"expected-statuses": ["2xx", 400]}}
 # Bodies of this one take as long to make up as those of all others: most URLs are no chat platform's.
 LONG_COVERED = "PUT /manage/bots/{id}/webhook"
 CONFIG = SchemathesisConfig.from_dict(
@@ -124,6 +126,7 @@ CONFIG = SchemathesisConfig.from_dict(
         "operations": [
             {"include-name": LONG_COVERED, "phases": {"coverage": {"enabled": ALL_EXAMPLES}}},
             {"include-name": "GET /manage/votes", "checks": TOO_OLD},
+            {"include-name": "POST /manage/files", "checks": OTHER_FIELD},
             *(
                 {"include-path-regex": f"{kind}/{{id}}", "parameters": {"path.id": known(kind)}}
                 for kind in ("bots", "servers", "users", *MADE_IDS)
@@ -132,6 +135,7 @@ CONFIG = SchemathesisConfig.from_dict(
     }
 )
 SCHEMA = schemathesis.openapi.from_dict(DOCUMENT, config=CONFIG)
+schemathesis.openapi.media_type("application/octet-stream", st.just(picture()))
 
 
 @SCHEMA.hook
@@ -192,21 +196,21 @@ def receiver() -> Iterator[Receiver]:
         yield receiver
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _stored() -> Iterator[None]:
-    """The files of the examples are there: nothing has their digests, so they cannot be uploaded."""
-
-    async def ref(_: Blobs, digest: str) -> FileRef | None:
-        return FILES.get(digest)
-
-    with patch.object(Blobs, "ref", ref):
-        yield
+SAMPLE_FILES = {file.digest: file for kind in KINDS for file in files_of(kind.sample)}
+"""The files that the document's examples name: they are kept in every world."""
 
 
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ThreadGateway]:
-    with running(tmp_path_factory.mktemp("promises") / "data", **SETTINGS) as gateway:
-        yield gateway
+    kept = Blobs.ref
+
+    async def ref(files: Blobs, digest: str) -> FileRef | None:
+        return SAMPLE_FILES.get(digest) or await kept(files, digest)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Blobs, "ref", ref)
+        with running(tmp_path_factory.mktemp("promises") / "data", **SETTINGS) as gateway:
+            yield gateway
 
 
 @pytest.fixture(scope="module")
