@@ -147,14 +147,16 @@ def filter_case(_: schemathesis.HookContext, case: schemathesis.Case[Any]) -> bo
     owners, until = case.body.get("extra_owners"), case.body.get("until")
     is_over = isinstance(until, int | float) and until <= NOW_MS
     names = [text for value in case.body.values() if isinstance(value, list) for text in value]
-    if any(isinstance(text, str) and IS_DIGEST.fullmatch(text) and text not in FILES for text in names):
+    if any(
+        isinstance(text, str) and IS_DIGEST.fullmatch(text) and text not in SAMPLE_FILES for text in names
+    ):
         return False
     return not is_over and not (isinstance(owners, list) and case.body.get("owner_id") in owners)
 
 
 IS_DIGEST = re.compile("[0-9a-f]{64}")
-FILES = {file.digest: file for row in MADE_ROWS for file in files_in(row.profile)}
-"""The files of the examples."""
+SAMPLE_FILES = {file.digest: file for kind in KINDS for file in files_of(kind.sample)}
+"""The files that the document's examples name: they are kept in every world."""
 
 
 def world(operation_id: str, url: str, refs: Iterable[str]) -> list[Event]:
@@ -194,10 +196,6 @@ def world(operation_id: str, url: str, refs: Iterable[str]) -> list[Event]:
 def receiver() -> Iterator[Receiver]:
     with receiving() as receiver:
         yield receiver
-
-
-SAMPLE_FILES = {file.digest: file for kind in KINDS for file in files_of(kind.sample)}
-"""The files that the document's examples name: they are kept in every world."""
 
 
 @pytest.fixture(scope="module")
