@@ -14,6 +14,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType, defstruct
 from actions.views import Moment, Snowflake, id_view
 from core.rows import WebhookEvent
 from forms.fields import Form, declared_fields
+from forms.file_fields import FileRef
 from forms.schema import COMPONENTS, form_components, type_schema
 from handlers.reply import ERROR_BODIES, ErrorBody
 from handlers.route import AnyRoute
@@ -179,13 +180,15 @@ def _structs(types: Iterable[type[Struct]]) -> Node:
     """Return the schemas of structs, and of all that they hold.
 
     msgspec describes what it reads: a field with a default need not be there. We describe what it writes:
-    every field is there, except one that may be UNSET, which has no default in the schema.
+    every field is there, except one that may be UNSET, which has no default in the schema. A file has the
+    facts of its type alone.
     """
     _, generated = msgspec.json.schema_components(types, ref_template=_TEMPLATE)
     components: Node = {}
     for struct_name, schema in generated.items():
         fields = schema["properties"]
-        required = {*schema["required"], *(name for name, field in fields.items() if "default" in field)}
+        written = () if struct_name == FileRef.__name__ else fields
+        required = {*schema["required"], *(name for name in written if "default" in fields[name])}
         components[_shown(struct_name)] = {
             **_without(schema, {"title"}),
             "properties": {name: _shared(field, components) for name, field in fields.items()},
