@@ -42,7 +42,12 @@ from languages.said import Code, Fault
 from listings.rules import listing_of
 from people.permissions import Right
 
-RefusedFor = Code | Literal["invalid_id", "invalid_act", "invalid_query", "invalid_file", "upload_too_large", "owner_quarantined"]
+RefusedFor = (
+    Code
+    | Literal[
+        "invalid_id", "invalid_act", "invalid_query", "invalid_file", "upload_too_large", "owner_quarantined"
+    ]
+)
 """A code, or the name of one more example of a code: `invalid_fields` of a path or a query, and `quarantined`
 for another act."""
 F = TypeVar("F")

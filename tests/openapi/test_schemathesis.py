@@ -188,7 +188,12 @@ def receiver() -> Iterator[Receiver]:
         yield receiver
 
 
-SAMPLE_FILES = {file.digest: file for kind in KINDS for file in files_of(kind.sample)}
+SAMPLE_FILES = {
+    file.digest: file
+    for kind in KINDS
+    for name in kind.fields
+    for file in files_of(getattr(kind.sample, name))
+}
 """The files that the document's examples name: they are kept in every world."""
 
 
