@@ -85,7 +85,7 @@ def test_values_are_escaped(drawn: str) -> None:
 @pytest.mark.parametrize("block", ["head", "top", "nothing of the kind"])
 def test_a_fragment_is_no_part_of_the_frame(block: str) -> None:
     values = {"status": 404, "what": "w", "why": "y", "what_to_do": "d", "wait_seconds": None}
-    values |= {"may_sign_in": False, "home": "/", "home_link": "Home", "title": "t"}
+    values |= {"may_sign_in": False, "home": "/", "home_link": "Home", "title": "t", "site_kinds": KINDS}
     assert "<h1>w</h1>" in load_drawing(OPERATORS).fragment("error.html", values, block)
 
 
