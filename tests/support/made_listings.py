@@ -1,13 +1,15 @@
-"""Listings of the kinds whose ids are no snowflakes, under the ids of the documents."""
+"""Listings of the kinds that are not the chat platform's, under the ids of the documents."""
 
 from collections.abc import Sequence
 
 from core.events import Event, ListingReviewed, ListingSaved
 from core.rows import Listing
+from kinds.bots import BOTS
 from kinds.registry import KINDS
+from kinds.servers import SERVERS
 from tests.support.gateways import OWNER, Client, ThreadGateway
 
-MADE = [kind for kind in KINDS if not kind.has_snowflakes]
+MADE = [kind for kind in KINDS if kind not in (BOTS, SERVERS)]
 MADE_IDS = {kind.plural: kind.id.sample for kind in MADE}
 MADE_ROWS = [Listing(kind.ref(kind.id.sample), OWNER, kind.sample, 0, 0) for kind in MADE]
 THEME = {
