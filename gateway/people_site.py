@@ -103,7 +103,7 @@ class PeopleSite:
             VisitorLimit(Policy(web.acts_per_minute, 60), clock),
             *(addresses, drawing.brand, settings.files.upload_bytes),
         )
-        offered = {**audience.values, "offered": api.managed.kinds}
+        offered = {**audience.values, "site_kinds": api.managed.kinds}
         self._site = Site(drawing.templates, replace(audience, values=offered), clock)
         orders = ListOrders(self.readers.catalogue, state.vote_counts, secrets.randbits(40))
         self.readers.catalogue.watchers.append(orders.moved)

@@ -56,8 +56,8 @@ class EmojiProfile(Profile, frozen=True, gc=False, tag="emoji"):
             Text("Pictures"),
             "pictures",
             Text(
-                "One for an emoji, 4 to 9 for a package: PNG, GIF or WebP. We make larger ones 128 pixels "
-                "wide, and each must then have at most 256 KiB."
+                "One for an emoji, 4 to 9 for a package: PNG, GIF or WebP. Larger ones are made to fit into "
+                "128 x 128 pixels, and each may then have 256 KB."
             ),
             finds="category",
         ),

@@ -354,9 +354,9 @@ class Kind:
         return next((getattr(profile, name) for name in names), None)
 
     def screenshots(self, profile: Struct) -> Sequence[FileRef]:
-        """Return the pictures that a profile may have, but need not."""
+        """Return the pictures beside what a listing stands for."""
         names = (name for name, shown in self.shown.items() if shown.widget == "pictures")
-        return [file for name in names if not self.is_required(name) for file in getattr(profile, name)]
+        return [file for name in names if name != self.pictures for file in getattr(profile, name)]
 
     @property
     def pictures(self) -> str | None:

@@ -5,7 +5,7 @@ from typing import Annotated
 from forms.fields import Name
 from forms.file_fields import FileRef, Files
 from forms.rules import IN_TEXT, UNIQUE, About, Display, OneOf, Sample, Size
-from kinds.kind import Kind, LikesPart, Made, Nouns, Profile, ReviewPart
+from kinds.kind import DownloadsPart, Kind, LikesPart, Made, Nouns, Profile, ReviewPart
 from kinds.listing_tags import Tags
 from languages.texts import Text
 
@@ -75,4 +75,5 @@ SOUNDS = Kind(
     id=Made(6),
     review=ReviewPart(),
     likes=LikesPart(),
+    downloads=DownloadsPart("sound"),
 )

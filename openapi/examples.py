@@ -66,9 +66,18 @@ _HINT = (
 
 def _written(kind: Kind) -> dict[str, Any]:
     """Return the body of an edit: the owner and the profile."""
-    written = to_builtins(kind.written(kind.sample))
-    lists = {name: list(value) for name, value in written.items() if isinstance(value, tuple)}
-    return {"owner_id": OWNER, **written, **lists}
+    return {"owner_id": OWNER, **_with_lists(kind.written(kind.sample))}
+
+
+def _shown(kind: Kind) -> dict[str, Any]:
+    """Return the same fields as an answer shows them."""
+    return {"owner_id": OWNER, **_with_lists({name: getattr(kind.sample, name) for name in kind.fields})}
+
+
+def _with_lists(fields: Mapping[str, Any]) -> dict[str, Any]:
+    lists = {name: list(value) for name, value in fields.items() if isinstance(value, tuple)}
+    found: dict[str, Any] = to_builtins({**fields, **lists})
+    return found
 
 
 def _bodies_of(kind: Kind) -> dict[str, Mapping[str, "Example"]]:
@@ -86,7 +95,7 @@ def _bodies_of(kind: Kind) -> dict[str, Mapping[str, "Example"]]:
 _GIVEN: Mapping[str, Mapping[str, Any]] = {
     "FileRef": {"digest": "c0" * 32, "media_type": "image/png", "size": 900, "look": "", "peaks": ""},
     **{
-        name.format(kind.title): {**_written(kind), "id": kind.id.sample}
+        name.format(kind.title): {**_shown(kind), "id": kind.id.sample}
         for kind in KINDS
         for name in ("{}", "{}Answer", "Shown{}", "Approved{}", "{}Version")
     },

@@ -133,7 +133,8 @@ def schema_components(routes: Iterable[AnyRoute]) -> Node:
     of_structs = _structs([*pushes, *answers, *errors, *of_webhooks])
     for kind in KINDS:
         form = of_forms[name_of(kind.edit)]
-        written = {name: _unbound(schema) for name, schema in form["properties"].items()}
+        texts = {name: schema for name, schema in form["properties"].items() if name not in kind.file_rules}
+        written = {name: _unbound(schema) for name, schema in texts.items()}
         for name in (kind.title, f"{kind.title}Answer", f"Shown{kind.title}", f"Approved{kind.title}"):
             shown = of_structs[name]["properties"] if name in of_structs else {}
             shown |= {field: schema for field, schema in written.items() if field in shown}

@@ -92,7 +92,7 @@ def operator_audience(
         look=lambda request: look_of(look, request.headers),
         values={
             "is_dense": True,
-            "offered": tuple(kinds),
+            "site_kinds": tuple(kinds),
             "sections": [(each.page, each.section) for each in OPERATIONS if each.section],
         },
     )

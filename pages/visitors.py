@@ -276,7 +276,7 @@ def people_audience(
             "public_url": public_url,
             "site_languages": tuple((language, OWN_NAMES[language]) for language in brand.languages),
             "field_labels": FIELD_LABELS,
-            "offered": KINDS,
+            "site_kinds": KINDS,
         },
         upload_bytes=upload_bytes,
     )

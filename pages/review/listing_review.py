@@ -22,6 +22,7 @@ from core.actors import Actor, user_of
 from core.clock import MS_PER_DAY
 from core.rows import Listing
 from core.user_rows import QuarantinedAct
+from forms.file_fields import FileRef, files_of
 from handlers.reply import reply_to
 from kinds.registry import kind_of
 from languages.refusals import Refusal
@@ -108,6 +109,7 @@ async def _html(page: PageCall, value: ReviewView) -> Mapping[str, Any]:
         "invite": _invite(row),
         "colours": colours_of(row, row.latest),
         **files_shown(kind, row.latest),
+        "changed_files": _files(row),
         "pictures": pictures,
         "alike": await alike_to(page, row),
         "icon_url": pictures[0].path if pictures else page.site.icons.url(row.ref),
@@ -129,6 +131,15 @@ async def _html(page: PageCall, value: ReviewView) -> Mapping[str, Any]:
         "conditions": CONDITIONS,
         "values": page.visit.form() if page.refused.error is not None else {},
     }
+
+
+def _files(row: Listing) -> Mapping[str, FileRef]:
+    """Return the files of all versions of a profile, by their digests."""
+    denied = row.review.denied_profile if row.review is not None else None
+    profiles = [each for each in (row.agreed, denied, row.latest) if each is not None]
+    names = kind_of(row.ref).file_rules
+    files = (file for each in profiles for name in names for file in files_of(getattr(each, name)))
+    return {file.digest: file for file in files}
 
 
 def _names(page: PageCall, value: ReviewView) -> Mapping[str, str]:

@@ -137,7 +137,7 @@ class Walk(NamedTuple):
         verb = "withdraw" if kind.is_seen_at_once else "deny"
         assert did(f"{kind} {verb} {listing} incomplete")["state"] == "denied"
         assert did(f"{kind} edit {listing} --name jukebox")["state"] == "in_review"
-        assert listing in {each["id"] for each in did("review queue --limit 5")["queue"]}
+        assert listing in {each["id"] for each in did("review queue --limit 50")["queue"]}
         assert did(f"review claim {ref}")["claimed_by"] == "operator"
         assert did(f"review release {ref}")["claimed_by"] is None
         said = run_admin(self.gateway.base_url, "review", "note", ref, "The invite works.")
@@ -149,7 +149,7 @@ class Walk(NamedTuple):
         assert did(f"{kind} approve {listing}")["state"] == "approved"
         did(f"review report {ref} {USER} breaks_rules --text Spam.")
         assert did(f"review reports {ref}")["reports"][0]["text"] == "Spam."
-        assert listing in {each["id"] for each in did("review reported --limit 5")["listings"]}
+        assert listing in {each["id"] for each in did("review reported --limit 50")["listings"]}
         report = did(f"review reports {ref}")["reports"][0]["id"]
         assert did(f"review settle {ref} --report {report}")["reports"] == []
         assert did(f"{kind} withdraw {listing} Spam.")["reason"] == "Spam."
@@ -159,7 +159,7 @@ class Walk(NamedTuple):
     def changes(self, kind: Kind, listing: str) -> None:
         did, ref = self.did, kind.ref(listing)
         change = did(f"{kind} edit {listing} --name renamed")["change"]
-        assert did("review queue --limit 5")["queue"][-1]["what"] == "change"
+        assert did("review queue --limit 50")["queue"][-1]["what"] == "change"
         assert did(f"review agree {ref} {change['version']}")["name"] == "renamed"
         change = did(f"{kind} edit {listing} --name spam")["change"]
         assert did(f"review refuse {ref} {change['version']} Spam.")["name"] == "renamed"

@@ -155,7 +155,9 @@ def test_a_public_page_is_for_everybody_and_one_of_what_is_in_review_for_those_w
     insiders = set[str]()
     if "{id}" in row.path and not row.path.startswith(("/bots/", "/users/")):  # it is in review
         insiders = {"owner", "moderator"} if not row.path.endswith("badge.svg") else set()
-        expected = {who: 200 if who in insiders else 404 for who in visitors}
+        leads_on = row.kind is not None and row.kind.slug is not None  # from the id to the name
+        seen = 303 if leads_on and row.path.removesuffix(".json").endswith("{id}") else 200
+        expected = {who: seen if who in insiders else 404 for who in visitors}
     else:
         # The bot names no commands.
         expected = dict.fromkeys(visitors, 404 if row.path.endswith("/commands") else 200)

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from core.events import (
     DeliveryQueued,
+    DownloadCounted,
     Event,
     KeyDeleted,
     KeySaved,
@@ -242,6 +243,18 @@ def test_more_deletions_than_are_remembered_leave_all_alike(a: Node, b: Node) ->
             b.hear(a)
     meet(a, b)
     assert not a.state.listings.grants
+
+
+def test_downloads_of_all_nodes_are_added_up_however_often_they_are_told(a: Node, b: Node) -> None:
+    a_key(a.ledger)
+    b.hear(a)
+    for node, counts in ((a, (1, 2, 3)), (b, (1, 2))):
+        for count in counts:
+            node.commit(DownloadCounted(BOT_REF, count))
+            meet(a, b)
+    meet(a, b)
+    assert [node.listing().download_count for node in (a, b)] == [5, 5]
+    assert [node.listing().own_downloads for node in (a, b)] == [3, 2]
 
 
 @pytest.mark.parametrize("later", ["a", "b"])

@@ -96,6 +96,7 @@ def test_every_setting_can_be_given_by_the_environment() -> None:
         "redis.ca": str(ROOT / "config.yaml"),
         "web.public_url": "https://bots.example",
         "web.moderators": "200000000000000003, 200000000000000004",
+        "kinds.enabled": "servers, bots",
         "review.denied_tags": "Free Nitro, spam",
         "site.name": "Bot Harbour",
         "site.tagline": "Bots for every harbour",

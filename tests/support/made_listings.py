@@ -4,12 +4,10 @@ from collections.abc import Sequence
 
 from core.events import Event, ListingReviewed, ListingSaved
 from core.rows import Listing
-from kinds.bots import BOTS
 from kinds.registry import KINDS
-from kinds.servers import SERVERS
 from tests.support.gateways import OWNER, Client, ThreadGateway
 
-MADE = [kind for kind in KINDS if kind not in (BOTS, SERVERS)]
+MADE = [kind for kind in KINDS if kind.is_of_user or not kind.has_snowflakes]
 MADE_IDS = {kind.plural: kind.id.sample for kind in MADE}
 MADE_ROWS = [Listing(kind.ref(kind.id.sample), OWNER, kind.sample, 0, 0) for kind in MADE]
 THEME = {

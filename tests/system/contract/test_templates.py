@@ -169,6 +169,15 @@ def test_names_of_the_platform_change_no_page(gateway: PeopleGateway) -> None:
     assert "x" * 101 not in page
 
 
+def test_a_restart_keeps_the_tree(gateway: PeopleGateway) -> None:
+    listed(gateway)
+    gateway.stop()
+    gateway.start()
+    shown = words(gateway.person(None).get(f"/templates/{GAME_NIGHT}").text)
+    for part in ("8 channels, 3 roles", "who-is-in", "Regular"):
+        assert part in shown, (part, shown)
+
+
 def test_the_moderator_sees_the_tree_before_a_decision(gateway: PeopleGateway) -> None:
     submitted(gateway)
     shown = words(gateway.person(CLEO).get(f"/review/templates/{GAME_NIGHT}").text)
