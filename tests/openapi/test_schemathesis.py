@@ -155,6 +155,13 @@ def filter_case(_: schemathesis.HookContext, case: schemathesis.Case[Any]) -> bo
 
 
 IS_DIGEST = re.compile("[0-9a-f]{64}")
+SAMPLE_FILES = {
+    file.digest: file
+    for kind in KINDS
+    for name in kind.fields
+    for file in files_of(getattr(kind.sample, name))
+}
+"""The files that the document's examples name: they are kept in every world."""
 
 
 def world(operation_id: str, url: str, refs: Iterable[str]) -> list[Event]:
@@ -194,15 +201,6 @@ def world(operation_id: str, url: str, refs: Iterable[str]) -> list[Event]:
 def receiver() -> Iterator[Receiver]:
     with receiving() as receiver:
         yield receiver
-
-
-SAMPLE_FILES = {
-    file.digest: file
-    for kind in KINDS
-    for name in kind.fields
-    for file in files_of(getattr(kind.sample, name))
-}
-"""The files that the document's examples name: they are kept in every world."""
 
 
 @pytest.fixture(scope="module")
