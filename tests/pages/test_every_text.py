@@ -111,6 +111,8 @@ DATA = [
     *("Votegate", "Jukebox", "Wallflower", "Ready bot", "Unknown", "It answers no command.", "production"),
     *("Quiz night", "The quiet library", "Books, and those who read them.", "books"),
     *("Ada's workshop", "A small circle", "The night market", "Without a second factor", "Emil's garden"),
+    *("Level up chime", "Air horn in a stairwell", "Door knock", "Somebody is here.", "MP3", "OGG", "KiB"),
+    *("Four bright notes for small victories.", "happy", "games"),
     *("Made yesterday", "after-dark", "JSON", "CSV"),
     *("Plays music in voice channels.", "Fresh bot", "dan", "Firefox", "Linux"),
     *("Ada, who owns bots", "Ben, who votes", "Cleo, who moderates"),

@@ -244,6 +244,8 @@ def test_the_json_is_that_of_the_page(gateway: PeopleGateway) -> None:
         **dict.fromkeys(("website_url", "source_url", "privacy_url")),
         "tags": [],
         "commands": [],
+        "banner": None,
+        "screenshots": [],
         "votes": 0,
         "votes_this_month": 0,
         "rank_this_month": None,
