@@ -23,6 +23,7 @@ CONTENT_TYPES = {
     ".png": "image/png",
     ".svg": "image/svg+xml",
 }
+_COMMENT = re.compile(rb"/\*(?!!).*?\*/\n?", re.DOTALL)
 DIGEST_CHARACTERS = 16
 HEADERS: Mapping[str, str] = {
     "cache-control": "public, max-age=31536000, immutable",
@@ -101,4 +102,10 @@ class StaticFiles:
 @cache
 def read_static_files() -> StaticFiles:
     paths = sorted(path for path in FOLDER.rglob("*") if path.suffix in CONTENT_TYPES)
-    return StaticFiles({path.name: static_file(path.name, path.read_bytes()) for path in paths})
+    return StaticFiles({path.name: static_file(path.name, _content(path)) for path in paths})
+
+
+def _content(path: Path) -> bytes:
+    """Return the content to send: of styles without comments, but for licences."""
+    content = path.read_bytes()
+    return _COMMENT.sub(b"", content) if path.suffix == ".css" else content

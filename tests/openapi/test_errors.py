@@ -80,7 +80,7 @@ def test_all_operators_endpoints_refuse_in_the_documented_words(gateway: ThreadG
         if "/{id}" in path and "/users/" not in path:
             unknown = filled(path)
             for known in (BOT, SERVERS.id.sample, *MADE_IDS.values()):
-                unknown = unknown.replace(known, USER)
+                unknown = unknown.replace(known, OTHER_BOT)
             expect("noSuchListing", gateway.request(method, unknown, headers=headers))
         taken = operation.get("requestBody", {"content": {}})["content"]
         refused = {**bodies, "bodyTooLarge": b" " * 65_537} if JSON in taken else {}

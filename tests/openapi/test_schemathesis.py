@@ -155,7 +155,12 @@ def filter_case(_: schemathesis.HookContext, case: schemathesis.Case[Any]) -> bo
 
 
 IS_DIGEST = re.compile("[0-9a-f]{64}")
-SAMPLE_FILES = {file.digest: file for kind in KINDS for file in files_of(kind.sample)}
+SAMPLE_FILES = {
+    file.digest: file
+    for kind in KINDS
+    for name in kind.fields
+    for file in files_of(getattr(kind.sample, name))
+}
 """The files that the document's examples name: they are kept in every world."""
 
 

@@ -24,7 +24,7 @@ from tests.support.gateways import (
     eventually,
     running,
 )
-from tests.support.media_files import sound
+from tests.support.media_files import picture, sound
 from tests.support.webhook_receiver import Answer, Receiver
 
 BOT_PATH = f"/manage/bots/{BOT}"
@@ -111,8 +111,13 @@ def sample_submission(gateway: Client, kind: Kind) -> dict[str, Any]:
     given = {"id": kind.id.sample} if isinstance(kind.id, Given) else {}
     written = {**msgspec.to_builtins(kind.written(kind.sample))}
     for name, rules in kind.file_rules.items():
-        if written[name] and rules.sort == "sound":
-            written[name] = uploaded(gateway, kind, name, sound(seconds=0.2)).digest
+        several = isinstance(written[name], list | tuple)
+        files = [
+            sound(seconds=0.2) if rules.sort == "sound" else picture(size=(40 + number, 40))
+            for number, _ in enumerate(written[name] if several else [written[name]] if written[name] else [])
+        ]
+        digests = [uploaded(gateway, kind, name, file).digest for file in files]
+        written[name] = digests if several else next(iter(digests), None)
     return {**given, "owner_id": OWNER, **written}
 
 

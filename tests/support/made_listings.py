@@ -1,4 +1,4 @@
-"""Listings of the kinds whose ids are no snowflakes, under the ids of the documents."""
+"""Listings of the kinds that are not the chat platform's, under the ids of the documents."""
 
 from collections.abc import Sequence
 

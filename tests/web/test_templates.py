@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from jinja2 import UndefinedError
 
+from kinds.registry import KINDS
 from web.brand import Brand
 from web.templates import FOLDER, FOR_OPERATORS, FOR_PEOPLE, OPERATORS, compiled, load_drawing
 
@@ -71,7 +72,7 @@ def drawn() -> str:
         **{"title": "T", "path": "/debug", "visitor": None, "notice": None, "sections": ()},
         **{"frame": "debug/frame.html", "sign_in": "/debug/sign-in", "home": "/debug", "home_link": "Back"},
         **{"status": 403, "what": '<script>"x"', "why": "a & b", "what_to_do": "'", "wait_seconds": None},
-        **{"may_sign_in": True, "look": None, "carries_style": False, "brand": Brand()},
+        **{"may_sign_in": True, "look": None, "carries_style": False, "brand": Brand(), "site_kinds": KINDS},
     }
     return load_drawing(OPERATORS).whole("error.html", values)
 
@@ -84,7 +85,7 @@ def test_values_are_escaped(drawn: str) -> None:
 @pytest.mark.parametrize("block", ["head", "top", "nothing of the kind"])
 def test_a_fragment_is_no_part_of_the_frame(block: str) -> None:
     values = {"status": 404, "what": "w", "why": "y", "what_to_do": "d", "wait_seconds": None}
-    values |= {"may_sign_in": False, "home": "/", "home_link": "Home", "title": "t"}
+    values |= {"may_sign_in": False, "home": "/", "home_link": "Home", "title": "t", "site_kinds": KINDS}
     assert "<h1>w</h1>" in load_drawing(OPERATORS).fragment("error.html", values, block)
 
 
