@@ -83,7 +83,6 @@ def read_by_ada(gateway: PeopleGateway) -> None:
                     "kind": kind,
                     "id": listing,
                     "key_id": NO_ID,
-                    "name": f"{0:064}.png",
                     "delivery_id": NO_ID,
                     "part": "1",
                     "month": "2026-01",
