@@ -36,6 +36,8 @@ LEFT_OUT: Body = {
     "tags": [],
     "commands": [],
     "text_language": "",
+    "banner": None,
+    "screenshots": [],
 }
 """The fields of a bot that may be left out, as they are read then."""
 
@@ -55,17 +57,21 @@ def test_a_bot_is_read_as_it_came() -> None:
         "tags": ["lo-fi"],
         "commands": ["/play: Plays a song"],
         "text_language": "en",
+        "banner": None,
+        "screenshots": [],
     }
     assert as_body(read(BOTS.submission, {**BOT_BODY, **extra})) == {**BOT_BODY, **extra}
 
 
 def test_a_server_is_read_as_it_came() -> None:
+    pictures: Body = {"banner": None, "screenshots": []}
     assert as_body(read(SERVERS.submission, SERVER_BODY)) == {
         **SERVER_BODY,
         "invite": None,
         "text_language": "",
+        **pictures,
     }
-    extra = {"invite": "abc123", "text_language": "de"}
+    extra = {"invite": "abc123", "text_language": "de", **pictures}
     assert as_body(read(SERVERS.submission, {**SERVER_BODY, **extra})) == {**SERVER_BODY, **extra}
 
 

@@ -23,6 +23,7 @@ from core.rows import (
     HandOver,
     Key,
     Listing,
+    NodeDownloads,
     NodeWindow,
     Note,
     PendingChange,
@@ -42,6 +43,7 @@ from core.sharing import (
     Joined,
     joined,
     joined_co_owners,
+    joined_downloads,
     joined_keys,
     joined_windows,
     newest_revocations,
@@ -156,6 +158,9 @@ report_lists = st.none() | st.builds(
         max_size=3,
     ),
 )
+downloads = st.lists(
+    st.builds(NodeDownloads, st.sampled_from(["a.1", "b.1"]), st.integers(1, 3)), max_size=3
+).map(lambda found: joined_downloads(found, ()))
 windows = st.builds(NodeWindow, st.sampled_from(["a.1", "b.1"]), st.integers(0, 1), st.integers(1, 2))
 takeovers = st.none() | st.builds(
     Takeover, stamps, st.integers(0, 1), st.sampled_from([user_actor(USER), ERASED])
@@ -201,6 +206,7 @@ rows = st.builds(
     pushed=push_histories(),
     flags=st.lists(flags, max_size=3).map(newest_flags),
     reports=report_lists,
+    downloads=downloads,
     taken=takeovers,
 ).map(lambda row: joined(row, row))
 """As they may be told: each key and each node's window is there once, in order."""
@@ -287,6 +293,7 @@ OF_SLOTS: Mapping[str, st.SearchStrategy[Any]] = {
     "notes": st.lists(notes, max_size=NOTES_KEPT + 3).map(newest_notes),
     "flags": st.lists(flags, max_size=FLAGS_KEPT + 3).map(newest_flags),
     "reports": report_lists,
+    "downloads": downloads,
     "message": st.none() | owner_messages,
     "windows": st.lists(windows, max_size=3).map(lambda found: joined_windows(found, ())),
     "pushed": push_histories(),
