@@ -40,7 +40,7 @@ class DebugSite:
         self._templates, self._markdown = drawing.templates, drawing.markdown
         notices = Notices(OPERATOR_NOTICE, secret, clock, secrets.token_bytes)
         audience = operator_audience(self._sessions, notices, look, drawing.brand, kinds)
-        self._site = Site(self._templates, audience, clock)
+        self._site, self._values = Site(self._templates, audience, clock), audience.values
         self._operator, self._look = operator, look
         self._viewers: Live | None = None
         self._kinds = kinds
@@ -50,7 +50,7 @@ class DebugSite:
 
     def resources(self, parts: GatewayParts) -> list[Resource]:
         """Return every path of the pages."""
-        live = LiveOverview(parts, self._templates, self._sessions)
+        live = LiveOverview(parts, self._templates, self._sessions, self._values)
         self._viewers = live.viewers
         site = OperatorSite(
             parts, SignInPage(self._operator, self._sessions), live, self._markdown, self._look

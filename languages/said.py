@@ -42,7 +42,8 @@ Code = (
     ]
     | Literal["moderator_by_settings", "too_many_reminders", "delivery_pending", "too_many_pending"]
     | Literal["too_many_tests", "not_suspended", "nothing_to_probe", "not_signed"]
-    | Literal["method_not_allowed", "place_lost", "unavailable", "search_unavailable", "not_ready", "cut_off"]
+    | Literal["method_not_allowed", "place_lost", "unavailable", "file_not_read"]
+    | Literal["search_unavailable", "not_ready", "cut_off"]
     | Literal["bug"]
     | Literal["missing", "unknown_field", "not_text", "not_boolean", "not_whole", "not_a_list", "not_a_form"]
     | Literal["not_a_choice", "not_matching", "text_empty", "text_too_short", "text_too_long", "list_empty"]
@@ -60,7 +61,7 @@ Code = (
     | Literal["not_chat_host", "not_chat_webhook", "token_of_chat", "language_of_others", "token_elsewhere"]
     | Literal["chat_host_itself", "chat_https", "chat_path", "port_too_low", "port_of_others"]
     | Literal["not_an_address", "private_address", "not_one_host", "network_refused", "this_machine"]
-    | Literal["this_gateway", "not_https", "file_not_read"]
+    | Literal["this_gateway", "not_https"]
     | Literal["no_such_file", "not_such_a_file", "file_damaged", "file_too_large", "picture_too_large"]
     | Literal["too_many_pixels", "too_many_frames", "sound_too_long", "no_field_of_files"]
 )

@@ -147,8 +147,16 @@ def _page(visit: OperatorVisit, to: str, errors: Mapping[str, str], status: int 
 class LiveOverview:
     """The part of the overview that moves, as a stream of events."""
 
-    def __init__(self, parts: GatewayParts, templates: Templates, sessions: OperatorSessions) -> None:
+    def __init__(
+        self,
+        parts: GatewayParts,
+        templates: Templates,
+        sessions: OperatorSessions,
+        values: Mapping[str, Any],
+    ) -> None:
+        """`values` are those of all pages."""
         self._parts = parts
+        self._values = values
         self._templates = templates
         self.viewers = Live(self.event, sessions)
 
@@ -159,7 +167,7 @@ class LiveOverview:
         """Return the events of one moment: the part of the page that moves, and the points of the charts."""
         drawing = await self._templates.load()
         value = overview(self._parts)
-        moved = drawing.fragment("debug/overview.html", live_values(value), "live")
+        moved = drawing.fragment("debug/overview.html", {**self._values, **live_values(value)}, "live")
         return event(moved) + event(msgspec.json.encode(value.series).decode(), "series")
 
 
