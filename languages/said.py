@@ -58,12 +58,12 @@ Code = (
     | Literal["url_too_long", "url_not_ascii", "not_http", "url_with_user", "url_authority", "url_port"]
     | Literal["url_zone", "url_ipv6", "url_ipv4", "host_too_long", "host_dots", "label_too_long"]
     | Literal["label_hyphen", "host_letters", "not_header_value"]
+    | Literal["no_such_file", "not_such_a_file", "file_damaged", "file_too_large", "picture_too_large"]
+    | Literal["too_many_pixels", "too_many_frames", "sound_too_long", "no_field_of_files"]
     | Literal["not_chat_host", "not_chat_webhook", "token_of_chat", "language_of_others", "token_elsewhere"]
     | Literal["chat_host_itself", "chat_https", "chat_path", "port_too_low", "port_of_others"]
     | Literal["not_an_address", "private_address", "not_one_host", "network_refused", "this_machine"]
     | Literal["this_gateway", "not_https"]
-    | Literal["no_such_file", "not_such_a_file", "file_damaged", "file_too_large", "picture_too_large"]
-    | Literal["too_many_pixels", "too_many_frames", "sound_too_long", "no_field_of_files"]
 )
 Fact = Words | int | None
 Facts = Mapping[str, Fact]
