@@ -13,7 +13,11 @@ from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
+import msgspec
+
 from core.rows import ReportReason
+from kinds.kind import Given, Kind
+from kinds.registry import BY_PLURAL
 from tests.support.gateways import (
     BOT_SUBMISSION,
     OPERATOR_TOKEN,
@@ -22,6 +26,7 @@ from tests.support.gateways import (
     ThreadGateway,
     running,
 )
+from tests.support.made_listings import MADE, list_made
 from tests.surface.bodies import Body, generated
 from tests.surface.fixed_random import FixedRandom, fixed_random
 from tests.surface.shown import headers_of
@@ -36,6 +41,8 @@ NEW = [str(770_000_000_000_000_000 + number) for number in range(40)]
 """Ids that nothing has yet."""
 ODD = ("0", "x", "1" * 17, "18446744073709551616", "%20", "9" * 18)
 """Ids in a path that are malformed, or unknown."""
+TESTED = "tested0Q69A"
+"""A template with a webhook, to which no other URL is given."""
 REFUSING = "http://127.0.0.1:9/votes"
 """An endpoint that takes no connection."""
 SETTINGS: dict[str, object] = {
@@ -210,14 +217,27 @@ def quarantine(dice: Dice) -> Body:
     return {**reason(dice), **end}
 
 
-def decisions(kind: str, one: str) -> tuple[Endpoint, ...]:
+def decisions(kind: Kind, one: str, edit: Callable[[Dice], Body]) -> tuple[Endpoint, ...]:
+    changes = (("agree", version), ("refuse", refused_version)) if kind.has("changes") else ()
     return (
         Endpoint("POST", f"{one}/approve", empty),
         *(Endpoint("POST", f"{one}/{act}", reason) for act in ("deny", "withdraw")),
-        Endpoint("POST", f"{one}/change/agree", version),
-        Endpoint("POST", f"{one}/change/refuse", refused_version),
-        Endpoint("PUT", one, bot_profile if kind == "bots" else server_profile),
+        *(Endpoint("POST", f"{one}/change/{act}", valid) for act, valid in changes),
+        Endpoint("PUT", one, edit),
     )
+
+
+def hand_over(one: str) -> tuple[Endpoint, ...]:
+    return Endpoint("PUT", f"{one}/hand-over", heir), Endpoint("POST", f"{one}/hand-over/accept", heir)
+
+
+def review(one: str) -> tuple[Endpoint, ...]:
+    acts = (("claim", empty), ("notes", note), ("reports", report), ("reports/settle", seen))
+    return tuple(Endpoint("POST", f"{one}/{act}", valid) for act, valid in acts)
+
+
+def votes(one: str) -> tuple[Endpoint, ...]:
+    return Endpoint("POST", f"{one}/votes", voter), Endpoint("POST", f"{one}/votes/check", voters)
 
 
 def webhooks(one: str, tested: str) -> tuple[Endpoint, ...]:
@@ -233,6 +253,32 @@ def webhooks(one: str, tested: str) -> tuple[Endpoint, ...]:
     )
 
 
+def of_made(kind: Kind) -> tuple[Endpoint, ...]:
+    one = f"/manage/{kind}/{{made}}"
+
+    def edit(dice: Dice) -> Body:
+        written: Body = msgspec.json.decode(msgspec.json.encode(kind.written(kind.sample)))
+        return {**written, "owner_id": dice.choice(USERS[:4])}
+
+    def submission(dice: Dice) -> Body:
+        return {**({"id": dice.choice(made_ids(kind))} if isinstance(kind.id, Given) else {}), **edit(dice)}
+
+    return (
+        Endpoint("POST", f"/manage/{kind}", submission),
+        *decisions(kind, one, edit),
+        *(hand_over(one) if kind.has("hand_over") else ()),
+        *review(one),
+        *(votes(one) if kind.has("votes") else ()),
+        Endpoint("POST", f"{one}/votes/strike", strike),
+        *(webhooks(one, f"/manage/{kind}/{{tested}}") if kind.has("webhook") else ()),
+    )
+
+
+def made_ids(kind: Kind) -> tuple[str, ...]:
+    """Return the id of the sample, and one that no listing has at first."""
+    return kind.id.sample, kind.id.sample[::-1]
+
+
 _BOT, _SERVER = "/manage/bots/{bot}", "/manage/servers/{server}"
 FAMILIES = {
     "stats": Family(4, (Endpoint("PATCH", "/bots/{bot}/stats", stats),)),
@@ -240,8 +286,8 @@ FAMILIES = {
     "bot-edits": Family(4, (Endpoint("PUT", _BOT, bot_profile),)),
     "server-submissions": Family(4, (Endpoint("POST", "/manage/servers", new_server),)),
     "server-edits": Family(3, (Endpoint("PUT", _SERVER, server_profile),)),
-    "bot-decisions": Family(3, decisions("bots", _BOT)),
-    "server-decisions": Family(3, decisions("servers", _SERVER)),
+    "bot-decisions": Family(3, decisions(BY_PLURAL["bots"], _BOT, bot_profile)),
+    "server-decisions": Family(3, decisions(BY_PLURAL["servers"], _SERVER, server_profile)),
     "counts-and-limits": Family(
         2,
         (
@@ -254,26 +300,11 @@ FAMILIES = {
         (
             Endpoint("PUT", f"{_BOT}/extra-owners/{{user}}", empty),
             Endpoint("POST", f"{_BOT}/extra-owners/{{user}}/accept", empty),
-            *(
-                Endpoint(method, f"{one}/hand-over{end}", heir)
-                for one in (_BOT, _SERVER)
-                for method, end in (("PUT", ""), ("POST", "/accept"))
-            ),
+            *hand_over(_BOT),
+            *hand_over(_SERVER),
         ),
     ),
-    "review": Family(
-        1,
-        tuple(
-            Endpoint("POST", f"{one}/{act}", valid)
-            for one in (_BOT, _SERVER)
-            for act, valid in (
-                ("claim", empty),
-                ("notes", note),
-                ("reports", report),
-                ("reports/settle", seen),
-            )
-        ),
-    ),
+    "review": Family(1, (*review(_BOT), *review(_SERVER))),
     "keys": Family(
         2,
         (
@@ -284,14 +315,7 @@ FAMILIES = {
     "webhooks": Family(
         3, (*webhooks(_BOT, f"/manage/bots/{BOTS[0]}"), *webhooks(_SERVER, f"/manage/servers/{SERVERS[0]}"))
     ),
-    "votes": Family(
-        2,
-        tuple(
-            Endpoint("POST", f"{one}/votes{end}", valid)
-            for one in (_BOT, _SERVER)
-            for end, valid in (("", voter), ("/check", voters))
-        ),
-    ),
+    "votes": Family(2, (*votes(_BOT), *votes(_SERVER))),
     "strikes": Family(
         1,
         (
@@ -306,6 +330,7 @@ FAMILIES = {
             Endpoint("PUT", "/manage/users/{user}/quarantines/{act}", quarantine),
         ),
     ),
+    **{kind.plural: Family(1, of_made(kind)) for kind in MADE},
 }
 
 
@@ -368,7 +393,9 @@ class Asking:
             "act": dice.choice(("sign-in", "submit", "vote", "dance")),
             "key": dice.choice([*self._keys.values(), ("", "none")])[1],
         }
-        return bot, template.format(**ids)
+        if "{made}" in template:
+            ids["made"] = dice.choice(ODD if odd else made_ids(BY_PLURAL[template.split("/")[2]]))
+        return bot, template.format(**ids, tested=TESTED)
 
     def _credentials(self, path: str, bot: str) -> str:
         if self._dice.random() < 0.02:
@@ -397,7 +424,12 @@ def fill(gateway: ThreadGateway, source: FixedRandom) -> dict[str, tuple[str, st
             key: Any = gateway.done("POST", f"/manage/bots/{bot}/keys", {"name": "recorded"})
             keys[bot] = key["key"], key["id"]
             gateway.done("PUT", f"/manage/bots/{bot}/actual-server-count", {"server_count": 1_000})
-    for one in (f"/manage/bots/{BOTS[0]}", f"/manage/servers/{SERVERS[0]}"):
+    list_made(gateway, USERS[0])
+    template = BY_PLURAL["templates"]
+    written = msgspec.to_builtins(template.written(template.sample))
+    gateway.done("POST", "/manage/templates", {**written, "id": TESTED, "owner_id": USERS[0]})
+    tested = {"bots": BOTS[0], "servers": SERVERS[0], "templates": TESTED}
+    for one in (f"/manage/{kind}/{id}" for kind, id in tested.items()):
         gateway.done("PUT", f"{one}/webhook", {"url": REFUSING})
     return keys
 

@@ -18,6 +18,7 @@ from languages.language_names import LANGUAGES
 from tests.support.contract import deliveries
 from tests.support.fake_clock import FakeClock
 from tests.support.gateways import BOT, OTHER_BOT, SERVER, Client, eventually
+from tests.support.made_listings import MADE_IDS, list_made
 from tests.support.page_visitor import PageVisitor
 from tests.support.people_filled import FRESH_BOT, QUIZ_BOT, READY_BOT, filled_site
 from tests.support.people_gateway import PeopleGateway
@@ -41,35 +42,24 @@ VISITORS: Mapping[str, str | None] = {
 KINDS: Mapping[str, tuple[str, ...]] = {
     "bots": (BOT, OTHER_BOT, READY_BOT, QUIZ_BOT),
     "servers": (SERVER, WITHOUT_BOT),
+    **{kind: (id,) for kind, id in MADE_IDS.items()},
 }
+OF_KIND = (
+    *("", ".json", ".rss", "/new", "/suggestions.json?q=ju"),
+    *("/ranking", "/ranking/2025-06", "/ranking/2025-06.json"),
+)
 LISTS = (
     *(
         "/",
         "/index.json",
-        "/bots",
-        "/bots.json",
-        "/servers",
-        "/servers.json",
         "/robots.txt",
         "/sitemap.xml",
         "/sitemap/pages.xml",
-        "/sitemap/bots/1.xml",
-        "/sitemap/servers/1.xml",
-        "/bots/ranking/2025-06",
-        "/bots/ranking/2025-06.json",
-        "/servers/ranking/2025-06",
-        "/servers/ranking/2025-06.json",
-        "/bots/ranking",
-        "/servers/ranking",
-        "/bots/suggestions.json?q=ju",
-        "/servers/suggestions.json?q=ju",
         "/unsubscribe?user=nobody",
         f"/users/{ADA}",
         f"/users/{ADA}.json",
         "/terms",
         "/privacy",
-        "/bots.rss",
-        "/servers.rss",
         "/signin",
         "/nowhere",
     ),
@@ -81,7 +71,8 @@ LISTS = (
     ),
     *("/bots?sort=nothing", "/servers?q=library", "/bots?after=nothing"),
     *("/me", "/me/notices", "/me/sessions", "/me/data", "/me/data.json", "/me/votes", "/me/votes.json"),
-    *("/bots/new", f"/bots/new?id={FRESH_BOT}", f"/bots/new?id={BOT}", "/servers/new", "/servers/new?id=1"),
+    *(f"/bots/new?id={FRESH_BOT}", f"/bots/new?id={BOT}", "/servers/new?id=1"),
+    *("/themes/colours/1a1033-ff7a59", f"/files/{'0' * 64}.png"),
     *(
         "/review",
         "/review.json",
@@ -103,6 +94,9 @@ OF_LISTING = (
         "/vote",
         "/report",
         "/vote.json",
+        "/likes",
+        "/likes.json",
+        "/download",
         "/take-over",
         "/invitation",
     ),
@@ -196,6 +190,8 @@ def paths() -> list[str]:
     """Return the paths that people see or are refused."""
     return [
         *LISTS,
+        *(f"/{kind}{page}" for kind in KINDS for page in OF_KIND),
+        *(f"/sitemap/{kind}/1.xml" for kind in KINDS),
         *(f"/{kind}/{id}{page}" for kind, ids in KINDS.items() for id in ids for page in OF_LISTING),
         *(f"/review/{kind}/{id}{page}" for kind, ids in KINDS.items() for id in ids for page in _OF_REVIEW),
         *(f"/me/reminders/{kind}/{id}" for kind, ids in KINDS.items() for id in ids),
@@ -307,6 +303,7 @@ def scene() -> Iterator[Scene]:
         patch.object(Client, "request", beginning(source)),
         filled_site(Path(folder) / "data", receiver, **SETTINGS) as gateway,
     ):
+        list_made(gateway, ADA, is_approved=True)
         hosts = {
             gateway.base_url: "gateway.example",
             gateway.stand_in.url: "platform.example",

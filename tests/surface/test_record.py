@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from kinds.registry import KINDS
 from operators.operator_pages import ALL_ROUTES as ROUTES
 from operators.operator_site import PAGES
 from pages.table import PEOPLE_PAGES
@@ -17,7 +18,7 @@ from web.pages import PageRow
 
 OF_ROWS = ("{key_id}", "{delivery_id}")
 """Parts of paths that only the scene knows."""
-UNRECORDED = {"/signin/callback", "/debug/live", "/debug/errors", "/bots/random", "/servers/random"}
+UNRECORDED = {"/signin/callback", "/debug/live", "/debug/errors", *(f"/{kind}/random" for kind in KINDS)}
 """Pages that depend on the chat platform, on the time, on the disk or on chance."""
 
 
