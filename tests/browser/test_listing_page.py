@@ -158,7 +158,7 @@ def test_the_bar_at_the_bottom_of_a_phone_hides_nothing_that_has_the_focus(
         for height in range(480, 900, 20):
             page.set_viewport_size({"width": 360, "height": height})
             visitor.see(f"{HERE}/votes")
-            table = page.get_by_text("The same as a table")
+            table = page.get_by_text("As a table")
             while not table.evaluate("each => each === document.activeElement"):
                 page.keyboard.press("Tab")
             focused, bar = table.bounding_box(), page.locator(".thumb").bounding_box()
@@ -189,7 +189,7 @@ def test_a_chart_is_one_stop_of_the_tab_key_and_says_the_value_of_each_bar(
         group.locator("label").nth(3).hover()
         assert said(group) == [group.locator("label").nth(3).inner_text()]
         page.keyboard.press("Tab")
-        expect(page.get_by_text("The same as a table")).to_be_focused()
+        expect(page.get_by_text("As a table")).to_be_focused()
 
 
 def said(group: Locator) -> list[str]:
