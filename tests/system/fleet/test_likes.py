@@ -35,8 +35,15 @@ def here(fleet: ThreadFleet) -> str:
     return here
 
 
-def total(node: ThreadNode, here: str) -> int:
-    return int(node.done("GET", f"{here}/numbers")["total"])
+def counted(node: ThreadNode, here: str) -> tuple[int, int, int]:
+    """Return the likes of all days, of all months, and in all, which are the same for a new theme."""
+    numbers = node.done("GET", f"{here}/numbers")
+    of_days, of_months = (sum(each["votes"] for each in numbers[name]) for name in ("days", "months"))
+    return of_days, of_months, int(numbers["total"])
+
+
+def expect(fleet: ThreadFleet, here: str, likes: int) -> None:
+    assert [counted(node, here) for node in fleet.nodes] == [(likes,) * 3] * 2
 
 
 def advance(fleet: ThreadFleet) -> None:
@@ -49,11 +56,11 @@ def test_a_like_is_given_at_one_node_and_taken_back_at_another(fleet: ThreadFlee
     for giver, taker in ((a, b), (b, a), (a, a), (b, a)):
         giver.done("PUT", f"{here}/likes/{USER}")
         fleet.converge()
-        assert [total(node, here) for node in fleet.nodes] == [1, 1]
+        expect(fleet, here, 1)
         advance(fleet)
         taker.done("DELETE", f"{here}/likes/{USER}")
         fleet.converge()
-        assert [total(node, here) for node in fleet.nodes] == [0, 0]
+        expect(fleet, here, 0)
         advance(fleet)
 
 
@@ -67,11 +74,11 @@ def test_a_like_that_was_given_at_two_nodes_at_once_counts_once(
     b.done("PUT", f"{here}/likes/{OTHER_USER}")
     proxy.restore()
     fleet.converge()
-    assert [total(node, here) for node in fleet.nodes] == [2, 2]
+    expect(fleet, here, 2)
     advance(fleet)
     a.done("DELETE", f"{here}/likes/{USER}")
     fleet.converge()
-    assert [total(node, here) for node in fleet.nodes] == [1, 1]
+    expect(fleet, here, 1)
 
 
 def test_a_like_is_taken_back_at_a_node_that_has_not_heard_of_it(
@@ -84,11 +91,46 @@ def test_a_like_is_taken_back_at_a_node_that_has_not_heard_of_it(
     b.done("DELETE", f"{here}/likes/{USER}")
     proxy.restore()
     fleet.converge()
-    assert [total(node, here) for node in fleet.nodes] == [0, 0]
+    expect(fleet, here, 0)
     advance(fleet)
     b.done("PUT", f"{here}/likes/{USER}")
     fleet.converge()
-    assert [total(node, here) for node in fleet.nodes] == [1, 1]
+    expect(fleet, here, 1)
+
+
+def test_a_like_that_was_taken_back_at_two_nodes_at_once_counts_once_when_it_is_given_again(
+    fleet: ThreadFleet, proxy: CuttingProxy, here: str
+) -> None:
+    a, b = fleet.nodes
+    a.done("PUT", f"{here}/likes/{USER}")
+    fleet.converge()
+    advance(fleet)
+    proxy.cut()
+    a.done("DELETE", f"{here}/likes/{USER}")
+    b.done("DELETE", f"{here}/likes/{USER}")
+    proxy.restore()
+    fleet.converge()
+    expect(fleet, here, 0)
+    advance(fleet)
+    b.done("PUT", f"{here}/likes/{USER}")
+    fleet.converge()
+    expect(fleet, here, 1)
+    for node in fleet.nodes:
+        node.restart()
+    fleet.converge()
+    expect(fleet, here, 1)
+
+
+def test_a_node_that_comes_later_counts_the_likes_of_all_days(fleet: ThreadFleet, here: str) -> None:
+    a, b = fleet.nodes
+    a.done("PUT", f"{here}/likes/{USER}")
+    b.done("PUT", f"{here}/likes/{OTHER_USER}")
+    fleet.converge()
+    b.done("DELETE", f"{here}/likes/{USER}")
+    fleet.converge()
+    c = fleet.node("c")
+    fleet.converge()
+    assert counted(c, here) == (1, 1, 1)
 
 
 def test_of_two_claims_at_the_same_moment_the_earlier_listing_keeps_the_values(
