@@ -57,7 +57,10 @@ _NOTICE_TEXTS: Mapping[str, Text] = {
     "struck-some": Text("Some are removed, and there are more within that time: do it again."),
     "liked": Text("You like it."),
     "unliked": Text("Your like is taken back."),
-    "not-liked": Text("You cannot like this now. If a moderator removed your like, try again tomorrow."),
+    "not-liked": Text("A moderator removed your like, so you cannot give it again yet. Try again tomorrow."),
+    "too-young-to-like": Text(
+        "Your account is too young to like listings here. Nothing has changed. Come back when it is older."
+    ),
     "name-on": Text("Owners, moderators and operators may see your name now."),
     "name-off": Text("Nobody sees your name among top voters any more."),
     "mail-on": Text("You get e-mails about what you chose."),
@@ -77,7 +80,7 @@ _NOTICE_TEXTS: Mapping[str, Text] = {
     "refused-next": Text("The change is refused, and its owner reads the reason. This is the next one."),
     "kept-next": Text("The reports are settled. This is the next one."),
 }
-_PROBLEMS = {"probe-failed", "struck-some", "reminders-full"}
+_PROBLEMS = {"probe-failed", "struck-some", "reminders-full", "not-liked", "too-young-to-like"}
 NOTICES: Mapping[str, Notice] = {
     name: Notice(text, name in _PROBLEMS) for name, text in _NOTICE_TEXTS.items()
 }
