@@ -1,4 +1,4 @@
-"""Likes and unique values in a fleet: nodes that have heard the same agree."""
+"""Likes in a fleet: nodes that have heard the same agree."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 from tests.support.cutting_proxy import CuttingProxy
 from tests.support.fleet_threads import ThreadFleet, ThreadNode, threads_of
 from tests.support.gateways import OTHER_USER, USER
-from tests.support.made_listings import THEME, approved_theme
+from tests.support.made_listings import approved_theme
 from tests.support.redis_server import RedisServer
 
 
@@ -131,24 +131,3 @@ def test_a_node_that_comes_later_counts_the_likes_of_all_days(fleet: ThreadFleet
     c = fleet.node("c")
     fleet.converge()
     assert counted(c, here) == (1, 1, 1)
-
-
-def test_of_two_claims_at_the_same_moment_the_earlier_listing_keeps_the_values(
-    fleet: ThreadFleet, proxy: CuttingProxy
-) -> None:
-    a, b = fleet.nodes
-    proxy.cut()
-    first = a.done("POST", "/manage/themes", THEME)["id"]
-    advance(fleet)
-    second = b.done("POST", "/manage/themes", {**THEME, "name": "Dusk"})["id"]
-    proxy.restore()
-    fleet.converge()
-    for node in fleet.nodes:
-        assert node.done("GET", f"/manage/themes/{second}")["name"] == "Dusk", "both stay"
-        kept = node.operate("PUT", f"/manage/themes/{second}", {**THEME, "name": "Twilight"})
-        assert kept.status_code == 400, "the later one needs another pair"
-        assert node.operate("POST", "/manage/themes", THEME).status_code == 400
-    b.done("PUT", f"/manage/themes/{first}", {**THEME, "name": "Sundown"})
-    a.done("PUT", f"/manage/themes/{second}", {**THEME, "primary": "#000000"})
-    fleet.converge()
-    assert b.done("GET", f"/manage/themes/{second}")["primary"] == "#000000"
