@@ -112,7 +112,7 @@ class ListingNumbers(Success):
         tuple[TopVoterView, ...],
         described(
             "Up to 10 users with the most votes, from those who let owners see their names. Users are "
-            "hidden unless they have chosen this on their own page.",
+            "hidden unless they have chosen this on their own page. Empty for likes.",
             [{"user": "444444444444444444", "name": "Ada", "votes": 31}],
         ),
     ]
@@ -221,7 +221,8 @@ async def count_votes(call: Call, _: None) -> ListingNumbers:
         ),
         hours=tuple(HourVoters(hour=hour, voters=found) for hour, found in enumerate(voters.hours)),
         top_voters=tuple(
-            TopVoterView(user=each.user, name=each.name, votes=each.votes) for each in voters.top
+            TopVoterView(user=each.user, name=each.name, votes=each.votes)
+            for each in (voters.top if call.listing_kind.has("votes") else ())  # all likes are alike
         ),
         pushes=tuple(
             DayPushes(day=date_of(day), server_count=pushed.servers, command_count=pushed.commands)

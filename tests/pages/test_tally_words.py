@@ -26,6 +26,7 @@ def gateway(gateway: PeopleGateway) -> PeopleGateway:
         for user in (BEN, CLEO, DAN):
             gateway.done("PUT", f"{here}/likes/{user}")
         gateway.done("POST", f"{here}/votes/strike", {"users": [DAN], "reason": "Bought."})
+    gateway.person(BEN).acted("/me/naming", {"name": "on"})
     gateway.done("POST", "/manage/bots", {**BOT_SUBMISSION, "owner_id": ADA})
     gateway.done("POST", f"/manage/bots/{BOT}/approve", {})
     gateway.done("POST", f"/manage/bots/{BOT}/votes", {"user": BEN})
