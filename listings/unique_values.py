@@ -21,16 +21,16 @@ from languages.refusals import Invalid
 from languages.said import Fault
 
 _CHANGING = ev.ListingSaved | ev.ListingReviewed | ev.ChangeDecided | ev.ListingRemoved | ev.ListingMerged
-_Claim = tuple[str, ...]
-"""The kind, the fields, and their values as they are compared (`Kind.folded`)."""
+_Claim = str
+"""The kind, the fields, and their values as they are compared (`Kind.folded`): one text, which is small."""
 
 
 class UniqueValues:
     def __init__(self, state: State) -> None:
         self._listings = state.listings
-        self._holders: dict[_Claim, dict[str, int]] = {}
-        """The listings that claim the values, with the times when they were made (Unix ms)."""
-        self._claims: dict[str, Sequence[_Claim]] = {}
+        self._holders: dict[_Claim, tuple[str, ...]] = {}
+        """The listings that claim the values, the first of which has them. Nearly always it is one."""
+        self._claims: dict[str, tuple[_Claim, ...]] = {}
         self.is_complete = False
 
     def survey(self) -> Iterator[None]:
@@ -50,8 +50,7 @@ class UniqueValues:
 
     def ref_of(self, plural: str, fields: Sequence[str], values: Sequence[str]) -> str | None:
         """Return the ref of the listing that has the values; None if no listing has them."""
-        found = self._holders.get(_claim(plural, fields, values), {})
-        return min(found, key=lambda ref: (found[ref], ref), default=None)
+        return next(iter(self._holders.get(_claim(plural, fields, values), ())), None)
 
     def refuse_taken(self, ref: str, form: ListingEdit) -> None:
         """Raise Invalid for a form with values that belong to another listing."""
@@ -71,12 +70,9 @@ class UniqueValues:
                 yield fields
 
     def _look(self, ref: str) -> None:
-        for claim in self._claims.pop(ref, ()):
-            holders = self._holders[claim]
-            del holders[ref]
-            if not holders:
-                del self._holders[claim]
         row = self._listings.peek(ref) if ref in self._listings else None
+        for claim in self._claims.pop(ref, ()):
+            self._hold(claim, [each for each in self._holders[claim] if each != ref])
         if row is None or row.state == "denied":
             return
         kind = kind_of(ref)
@@ -85,11 +81,23 @@ class UniqueValues:
             for fields in kind.unique
             for profile in (row.agreed, row.latest)
         }
-        self._claims[ref] = [*claims]
+        self._claims[ref] = (*claims,)
         for claim in claims:
-            self._holders.setdefault(claim, {})[ref] = row.created_ms
+            self._hold(claim, [*self._holders.get(claim, ()), ref])
+
+    def _hold(self, claim: _Claim, refs: Sequence[str]) -> None:
+        """Set the listings that claim some values."""
+        if refs:
+            self._holders[claim] = (*(sorted(refs, key=self._made) if len(refs) > 1 else refs),)
+        else:
+            self._holders.pop(claim, None)
+
+    def _made(self, ref: str) -> tuple[bool, int, str]:
+        """Return the sort key of a claim. A listing that is gone comes last, until its event is read."""
+        is_gone = ref not in self._listings
+        return is_gone, 0 if is_gone else self._listings.brief(ref).created_ms, ref
 
 
 def _claim(plural: str, fields: Sequence[str], values: Sequence[str]) -> _Claim:
     kind, pairs = BY_PLURAL[plural], zip(fields, values, strict=True)
-    return (plural, *fields, *(kind.folded(name, text) for name, text in pairs))
+    return "\n".join((plural, *fields, *(kind.folded(name, text) for name, text in pairs)))
