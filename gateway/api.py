@@ -1,5 +1,6 @@
 """The builder of the API: its callers, its endpoints, and the values that they need. No logic."""
 
+import os
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -43,6 +44,8 @@ from watchers.attempt_watch import AttemptWatch
 from watchers.refused_addresses import RefusedAddresses
 from web.static_files import read_static_files
 
+MOST_DECODERS = 2
+
 
 @dataclass(frozen=True)
 class Callers:
@@ -83,7 +86,7 @@ def open_api(
     public = _public_api(runtime, store, callers, egress, fleet)
     moderators = Moderators(ledger.state, frozenset(settings.web.moderators))
     watch = AttemptWatch(ledger.durable, settings.webhooks.timeout_seconds + 1)
-    decoder = Decoder(decode_command, ROOT)
+    decoder = Decoder(decode_command, ROOT, min(MOST_DECODERS, os.cpu_count() or 1))
     managed = Tools(
         ledger,
         runtime.clock,

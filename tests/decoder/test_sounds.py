@@ -74,6 +74,13 @@ def test_tags_and_polyglots_of_an_mp3_are_left_out() -> None:
     assert clean(bytes(with_footer) + b"3DI\x04\0\x10\0\0\0\0" + frames, SOUND)[0] == frames
 
 
+def test_an_mp3_that_changes_its_channels_version_or_rate_is_refused() -> None:
+    """Such a change writes behind a buffer of mpg123 before 1.32.8: CVE-2024-10573."""
+    first = clean(sound(), SOUND)[0]
+    for other in (sound(channels=2), sound(rate=44_100), sound(rate=24_000)):
+        assert fault(first + clean(other, SOUND)[0], SOUND) == Fault("file_damaged")
+
+
 @pytest.mark.parametrize("kind", ["vorbis", "opus"])
 def test_comments_and_polyglots_of_an_ogg_are_left_out(kind: str) -> None:
     whole = sound(kind)

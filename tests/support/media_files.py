@@ -55,15 +55,15 @@ def sound(kind: str = "mp3", seconds: float = 1.0, rate: int = 48_000, channels:
     lib, fd = library(), os.memfd_create("made")
     info = SoundInfo(0, rate, channels, FORMATS[kind], 0, 0)
     count = round(seconds * rate)
-    tone = (round(30_000 * at / count * math.sin(at * 2_764 / rate)) for at in range(count))
-    samples = array("h", [each for each in tone for _ in range(channels)])
+    tone = (0.9 * at / count * math.sin(at * 2_764 / rate) for at in range(count))
+    samples = array("f", [each for each in tone for _ in range(channels)])
     try:
         made = lib.sf_open_fd(fd, WRITE, ctypes.byref(info), 0)
         assert made, kind
-        lib.sf_writef_short.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
-        lib.sf_writef_short.restype = ctypes.c_int64
+        lib.sf_writef_float.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+        lib.sf_writef_float.restype = ctypes.c_int64
         address, _ = samples.buffer_info()
-        assert lib.sf_writef_short(made, address, count) == count
+        assert lib.sf_writef_float(made, address, count) == count
         lib.sf_close(made)
         return os.pread(fd, os.fstat(fd).st_size, 0)
     finally:
