@@ -21,6 +21,7 @@ from handlers.reply import Reply
 from handlers.request import Request
 from handlers.route import Endpoints
 from handlers.slices import in_slices
+from handlers.visitor_limit import VisitorLimit
 from handlers.vote_feed import TAGS as VOTE_TAGS
 from handlers.vote_feed import VoteFeed
 from journal.record_pages import JournalPages
@@ -64,6 +65,7 @@ class Api:
     callers: Callers
     public: PublicApi
     managed: Tools
+    decoder: Decoder
     watch: AttemptWatch
     feed: VoteFeed
     readiness: Callable[[], str | None]
@@ -116,6 +118,7 @@ def open_api(
         vote_pseudonym=KeyedDigests(callers.digester.secret).vote,
         files=store.blobs,
         decode=decoder.decode,
+        count_upload=VisitorLimit(Policy(settings.files.uploads_per_minute, 60), runtime.clock).take,
         upload_bytes=settings.files.upload_bytes,
         invites=egress.invites,
         templates=_templates(runtime, egress, store.blobs.put),
@@ -125,6 +128,7 @@ def open_api(
             callers,
             public,
             managed,
+            decoder,
             watch,
             VoteFeed(ledger.state, pages, lambda: ledger.durable(ledger.head), settings.votes.feed_streams),
             _readiness(runtime, store, fleet),

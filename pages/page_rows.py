@@ -135,7 +135,7 @@ class _Served:
         typed = post.reads(call, form) if post.reads is not None else {}
         try:
             if problem is not None:
-                raise problem
+                raise Again(problem)
             self._refuse_shut_out(visit, post.needs)
             if post.guard is not None:
                 post.guard(call)

@@ -6,6 +6,7 @@ import re
 import signal
 import socket
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -145,6 +146,44 @@ def test_a_body_that_is_too_large_is_not_read(gateway: ClipGateway) -> None:
         headers={"Authorization": f"Bearer {gateway.operator_token}"},
     )
     assert other.status_code == 413
+
+
+def test_bodies_of_uploads_take_a_bounded_memory_together(gateway: ClipGateway) -> None:
+    host, port = gateway.base_url.removeprefix("http://").split(":")
+    head = f"POST /manage/files?user={ADA}&kind=clips&field=cover HTTP/1.1\r\nHost: x\r\n"
+    token = f"Authorization: Bearer {gateway.operator_token}\r\nContent-Length: {UPLOAD_BYTES}\r\n\r\n"
+    with ExitStack() as stack:
+        for _ in range(8):  # UPLOADS_AT_ONCE
+            half = stack.enter_context(socket.create_connection((host, int(port))))
+            half.sendall((head + token).encode() + bytes(9))
+        eventually(lambda: gateway.upload(picture(), "cover").status_code == 503)
+        assert gateway.upload(picture(), "cover").headers["retry-after"] == "5"
+        pieces = iter([bytes(70_000)])  # without a length
+        assert gateway.upload(pieces, "cover").status_code == 503  # type: ignore[arg-type]
+        assert gateway.done("GET", "/manage/clips") is not None
+    eventually(lambda: gateway.upload(picture(), "cover").status_code == 201)
+
+
+def test_a_user_uploads_120_files_a_minute_at_most(tmp_path: Path) -> None:
+    with serving_clips(tmp_path / "data", **{"files.uploads_per_minute": 2}) as gateway:
+        statuses = [gateway.upload(picture(), "cover").status_code for _ in range(3)]
+        assert statuses == [201, 201, 429]
+        assert gateway.upload(picture(), "cover", BEN).status_code == 201
+        ada = gateway.person(ADA)
+        refused = sent(ada, "/clips/new", {"name": "A good name"}, [image("cover", picture())])
+        assert (refused.status_code, 'value="A good name"' in refused.text) == (429, True)
+
+
+def test_metrics_and_the_debug_page_tell_of_files_and_uploads(tmp_path: Path) -> None:
+    with serving_clips(tmp_path / "data") as gateway:
+        gateway.uploaded(picture(), "cover")
+        assert gateway.upload(SVG, "cover").status_code == 400
+        files = gateway.done("GET", "/debug/overview.json")["files"]
+        assert (files["count"], files["uploads"]) == (1, {"clean": 1, "refused": 1, "failed": 0})
+        assert files["decoder_starts"] == 1
+        scraped = gateway.operate("GET", "/metrics").text
+        assert f"votegate_files_bytes {files['bytes']:.1f}" in scraped
+        assert 'votegate_file_uploads_total{outcome="refused"} 1.0' in scraped
 
 
 def test_a_cut_upload_leaves_nothing(gateway: ClipGateway) -> None:
@@ -341,9 +380,14 @@ def test_a_form_takes_files_in_its_fields_of_files_alone(ada: Person) -> None:
     assert sent(ada, "/bots/new", {"name": "X"}, [image("name", picture())]).status_code == 400
 
 
-def test_a_strangers_form_is_no_larger_than_others(gateway: ClipGateway, ada: Person) -> None:
+def test_a_form_with_files_of_an_ended_session_leads_to_the_sign_in(gateway: ClipGateway) -> None:
     stranger = gateway.person(None)
-    assert sent(stranger, "/clips/new", {"name": "X"}, [image("cover", bytes(70_000))]).status_code == 413
+    for size in (70_000, UPLOAD_BYTES):
+        answer = sent(stranger, "/clips/new", {"name": "X"}, [image("cover", bytes(size))])
+        assert (answer.status_code, answer.headers["location"]) == (303, "/signin")
+
+
+def test_a_form_beyond_the_size_of_an_upload_is_refused(ada: Person) -> None:
     large = sent(ada, "/clips/new", {"name": "X"}, [image("cover", bytes(UPLOAD_BYTES))])
     assert large.status_code == 413
 
