@@ -30,6 +30,8 @@ SHORTEST_MS, LONGEST_MS, USUAL_MS = 20, 60_000, 100
 LOADED = ("GifImagePlugin", "JpegImagePlugin", "MpoImagePlugin", "TiffImagePlugin", "WebPImagePlugin")
 """The modules of Pillow that formats need, and that EXIF and several pictures in a JPEG need."""
 HASHED = (9, 8)
+NOISE = 3
+"""Levels of grey that a copy with lower quality adds to even areas."""
 GREY = (128, 128, 128, 255)
 Image.MAX_IMAGE_PIXELS = MOST_PIXELS  # a frame can be larger than its picture says
 
@@ -136,7 +138,7 @@ def _fitted(frame: Image.Image, rules: Files) -> Image.Image:
 
 
 def _look(frame: Image.Image) -> str:
-    """Return the difference hash: a bit for each of 9 x 8 pixels that is brighter than the next."""
+    """Return the difference hash: a bit for each of 9 x 8 pixels that is clearly brighter than the next."""
     full = frame.convert("RGBA")
     shown = Image.alpha_composite(Image.new("RGBA", full.size, GREY), full)
     grey = shown.convert("L").resize(HASHED, Image.Resampling.LANCZOS).tobytes()
@@ -144,5 +146,5 @@ def _look(frame: Image.Image) -> str:
     bits = 0
     for y in range(height):
         for x in range(width - 1):
-            bits = bits << 1 | (grey[y * width + x] > grey[y * width + x + 1])
+            bits = bits << 1 | (grey[y * width + x] > grey[y * width + x + 1] + NOISE)
     return f"{bits:016x}"
