@@ -1,5 +1,6 @@
 """The builder of the API: its callers, its endpoints, and the values that they need. No logic."""
 
+import os
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -20,6 +21,7 @@ from handlers.reply import Reply
 from handlers.request import Request
 from handlers.route import Endpoints
 from handlers.slices import in_slices
+from handlers.visitor_limit import VisitorLimit
 from handlers.vote_feed import TAGS as VOTE_TAGS
 from handlers.vote_feed import VoteFeed
 from journal.record_pages import JournalPages
@@ -43,6 +45,8 @@ from watchers.attempt_watch import AttemptWatch
 from watchers.refused_addresses import RefusedAddresses
 from web.static_files import read_static_files
 
+MOST_DECODERS = 2
+
 
 @dataclass(frozen=True)
 class Callers:
@@ -61,6 +65,7 @@ class Api:
     callers: Callers
     public: PublicApi
     managed: Tools
+    decoder: Decoder
     watch: AttemptWatch
     feed: VoteFeed
     readiness: Callable[[], str | None]
@@ -83,7 +88,7 @@ def open_api(
     public = _public_api(runtime, store, callers, egress, fleet)
     moderators = Moderators(ledger.state, frozenset(settings.web.moderators))
     watch = AttemptWatch(ledger.durable, settings.webhooks.timeout_seconds + 1)
-    decoder = Decoder(decode_command, ROOT)
+    decoder = Decoder(decode_command, ROOT, min(MOST_DECODERS, os.cpu_count() or 1))
     managed = Tools(
         ledger,
         runtime.clock,
@@ -113,6 +118,7 @@ def open_api(
         vote_pseudonym=KeyedDigests(callers.digester.secret).vote,
         files=store.blobs,
         decode=decoder.decode,
+        count_upload=VisitorLimit(Policy(settings.files.uploads_per_minute, 60), runtime.clock).take,
         upload_bytes=settings.files.upload_bytes,
         invites=egress.invites,
         templates=_templates(runtime, egress, store.blobs.put),
@@ -122,6 +128,7 @@ def open_api(
             callers,
             public,
             managed,
+            decoder,
             watch,
             VoteFeed(ledger.state, pages, lambda: ledger.durable(ledger.head), settings.votes.feed_streams),
             _readiness(runtime, store, fleet),

@@ -20,6 +20,7 @@ from gateway.fleet import Fleet
 from gateway.store import Runtime, Store
 from handlers.route import Resource, of_kinds
 from handlers.slices import in_slices
+from handlers.visitor_limit import VisitorLimit
 from kinds.kind import Kind
 from listings.notice_counts import NoticeCounts
 from listings.owners import CodeOf, code_maker
@@ -43,7 +44,7 @@ from pages.site_tools import (
     Voting,
 )
 from pages.table import PEOPLE_PAGES
-from pages.visitors import Addresses, People, VisitorLimit, people_audience
+from pages.visitors import Addresses, People, people_audience
 from pages.voting.vote_challenges import VoteChallenges
 from pages.voting.vote_guards import GuardPolicy, VoteGuards
 from search.catalogue import Catalogue

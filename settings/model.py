@@ -147,6 +147,7 @@ class FilesSettings(_Section):
     bytes_per_user: Annotated[int, Field(ge=1 << 20, le=1 << 40)] = 64 << 20
     bytes_in_all: Annotated[int, Field(ge=1 << 20, le=1 << 44)] = 10 << 30
     memory_bytes: Annotated[int, Field(ge=0, le=1 << 40)] = 64 << 20
+    uploads_per_minute: Count = 120
     unnamed_seconds: Seconds = 3_600
 
 

@@ -326,13 +326,13 @@ def is_listed(row: Listing) -> bool:
     return row.is_public and not kind_of(row.ref).is_unlisted(row.profile)
 
 
-def icon_of(page: PageCall, row: Listing) -> str | None:
-    """Return the address of a listing's picture: of its own, of its colours, of its user, or the platform's
-    icon."""
-    pictures = pictures_of(row)
+def icon_of(page: PageCall, row: Listing, profile: Profile | None = None) -> str | None:
+    """Return the address of a listing's picture, by default the public one: of its own, of its colours, of
+    its user, or the platform's icon."""
+    pictures = pictures_of(row, profile)
     if pictures:
         return pictures[0].path
-    colours = colours_of(row)
+    colours = colours_of(row, profile)
     if colours is not None:
         return colours.picture
     if not kind_of(row.ref).is_of_user:
