@@ -42,6 +42,7 @@ from settings.model import (
 )
 from votes.queries import Searches
 from watchers.attempt_watch import AttemptWatch
+from watchers.lost_values import LostValues
 from watchers.refused_addresses import RefusedAddresses
 from web.static_files import read_static_files
 
@@ -70,6 +71,7 @@ class Api:
     feed: VoteFeed
     readiness: Callable[[], str | None]
     """Returns None when the gateway is ready, else why it is not."""
+    lost_values: LostValues
 
 
 @contextmanager
@@ -132,6 +134,7 @@ def open_api(
             watch,
             VoteFeed(ledger.state, pages, lambda: ledger.durable(ledger.head), settings.votes.feed_streams),
             _readiness(runtime, store, fleet),
+            LostValues(ledger, runtime.clock, managed.unique, in_slices, fleet.asks),
         )
 
 

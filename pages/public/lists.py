@@ -45,9 +45,7 @@ FOUND = 240
 """The listings that the pages of a search show at most."""
 LONGEST = 200
 """The characters of a search, or of a tag or keyword in a query, that count."""
-ABOUT = Text(
-    "Owners list their bots and servers here, users vote for them, and every vote reaches its owner."
-)
+ABOUT = Text("Owners list what they make for chat communities, and users show what they like best.")
 SORT_NAMES: Mapping[Sort, Text] = {
     "month": Text("This month"),
     "votes": Text("All time"),
