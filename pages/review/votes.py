@@ -22,6 +22,7 @@ from languages.said import Fault
 from languages.texts import Text
 from listings.forms import Strike
 from pages.page import Again, Answer, Page, PageCall, Post, Shown
+from pages.public.lists import icon_of
 from pages.review.listing_review import SEES, refuse_own
 from pages.review.queue import list_counts
 from pages.shared_texts import done
@@ -161,7 +162,7 @@ def show(page: PageCall) -> Shown[ListingVotes]:
     html = {
         "row": row,
         "here": _here(page),
-        "icon_url": page.site.icons.url(row.ref),
+        "icon_url": icon_of(page, row),
         "names": _names(page, value.flags),
         "me": page.call.by,
         "rules": RULES,
