@@ -52,8 +52,8 @@ def test_a_brief_says_whether_everybody_may_see_a_listing() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)
-def test_a_brief_of_a_packed_row_of_each_kind_is_that_of_the_row(kind: Kind) -> None:
-    row = replace(ROW, ref=kind.ref("1"), profile=kind.sample)
+def test_a_packed_row_of_each_kind_tells_what_lists_look_at(kind: Kind) -> None:
+    row = replace(ROW, ref=kind.ref(kind.id.sample), profile=kind.sample)
     assert PackedRow(row.ref, pack(row)).brief == brief_of(row, kind)
 
 
