@@ -79,6 +79,9 @@ class PublicCard(View):
     icon_url: str | None
     path: Annotated[str, Meta(description="The path of its page.")]
     sound: Annotated[FileRef | None, Meta(description="The file of a sound.")]
+    colours: Annotated[
+        tuple[str, ...], Meta(description="The colours of a theme, or of the page of a profile.")
+    ]
 
 
 class PublicList(Success):
@@ -384,6 +387,7 @@ def _card(page: PageCall, row: Listing, month: int) -> PublicCard:
         icon_url=icon_of(page, row),
         path=path_of(page, row),
         sound=kind_of(row.ref).sound(row.profile),
+        colours=tuple(kind_of(row.ref).crown(row.profile)),
     )
 
 

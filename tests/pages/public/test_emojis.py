@@ -223,3 +223,12 @@ def unlike(gateway: PeopleGateway) -> str:
     )
     stripes.save(file, "PNG")
     return uploaded(gateway, file.getvalue())
+
+
+@pytest.mark.parametrize("named", ["none", "../../operator.token", "0" * 63, "é" * 64])
+def test_a_form_that_names_no_file_by_a_digest_is_refused_at_its_field(
+    gateway: PeopleGateway, named: str
+) -> None:
+    answer = gateway.person(ADA).post("/emojis/new", {"name": "shroom", "pictures": named})
+    assert answer.status_code == 400
+    assert 'href="#pictures' in answer.text
