@@ -170,7 +170,7 @@ class Option(NamedTuple):
 
     flag: str = ""
     argument: str = ""
-    reads: Literal["text", "texts", "file", "flag", "seconds", "past", "users", "end"] = "text"
+    reads: Literal["text", "texts", "number", "file", "flag", "seconds", "past", "users", "end"] = "text"
     choices: tuple[str, ...] = ()
     default: str | None = None
     needed: bool = False

@@ -44,6 +44,7 @@ ACTION_NAMES: Mapping[AuditAction, Text] = {
     "hand_over_declined": Text("hand-over declined"),
     "handed_over": Text("handed over"),
     "votes_struck": Text("votes removed"),
+    "rating_removed": Text("a review removed"),
     "reports_settled": Text("reports settled"),
     "found_failing": Text("found failing"),
     "invite_broken": Text("invite found broken"),

@@ -68,6 +68,8 @@ def _numbers(parts: Parts, connections: Callable[[], dict[str, int]]) -> Sources
         votes=measured.votes,
         journal=store.journal,
         snapshotter=store.snapshotter,
+        blobs=store.blobs,
+        decoder=parts.api.decoder,
         outbox=delivery.outbox,
         attempts=measured.attempts,
         messages=measured.messages if delivery.direct_messages else None,

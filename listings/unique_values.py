@@ -24,18 +24,18 @@ from languages.refusals import Invalid
 from languages.said import Fault
 
 _CHANGING = ev.ListingSaved | ev.ListingReviewed | ev.ChangeDecided | ev.ListingRemoved | ev.ListingMerged
-_Claim = tuple[str, ...]
-"""The kind, the fields, and their values as they are compared (`Kind.folded`)."""
+_Claim = str
+"""The kind, the fields, and their values as they are compared (`Kind.folded`): one text, which is small."""
 
 
 class UniqueValues:
     def __init__(self, state: State) -> None:
         self._listings = state.listings
-        self._holders: dict[_Claim, dict[str, int]] = {}
-        """The listings that claim the values, with the times when they were made (Unix ms)."""
-        self._claims: dict[str, Sequence[_Claim]] = {}
+        self._holders: dict[_Claim, tuple[str, ...]] = {}
+        """The listings that claim the values, the first of which has them. Nearly always it is one."""
         self._contested: set[_Claim] = set()
         """The values with several holders."""
+        self._claims: dict[str, tuple[_Claim, ...]] = {}
         self.is_complete = False
 
     def survey(self) -> Iterator[None]:
@@ -55,8 +55,7 @@ class UniqueValues:
 
     def ref_of(self, plural: str, fields: Sequence[str], values: Sequence[str]) -> str | None:
         """Return the ref of the listing that has the values; None if no listing has them."""
-        found = self._holders.get(_claim(plural, fields, values), {})
-        return min(found, key=lambda ref: (found[ref], ref), default=None)
+        return next(iter(self._holders.get(_claim(plural, fields, values), ())), None)
 
     def refuse_taken(self, ref: str, form: ListingEdit) -> None:
         """Raise Invalid for a form with values that belong to another listing."""
@@ -82,14 +81,9 @@ class UniqueValues:
                 yield fields
 
     def _look(self, ref: str) -> None:
-        for claim in self._claims.pop(ref, ()):
-            holders = self._holders[claim]
-            del holders[ref]
-            if len(holders) < 2:
-                self._contested.discard(claim)
-            if not holders:
-                del self._holders[claim]
         row = self._listings.peek(ref) if ref in self._listings else None
+        for claim in self._claims.pop(ref, ()):
+            self._hold(claim, [each for each in self._holders[claim] if each != ref])
         if row is None or row.state == "denied":
             return
         kind = kind_of(ref)
@@ -98,12 +92,25 @@ class UniqueValues:
             for fields in kind.unique
             for profile in (row.agreed, row.latest)
         }
-        self._claims[ref] = [*claims]
+        self._claims[ref] = (*claims,)
         for claim in claims:
-            holders = self._holders.setdefault(claim, {})
-            holders[ref] = row.created_ms
-            if len(holders) > 1:
-                self._contested.add(claim)
+            self._hold(claim, [*self._holders.get(claim, ()), ref])
+
+    def _hold(self, claim: _Claim, refs: Sequence[str]) -> None:
+        """Set the listings that claim some values."""
+        if refs:
+            self._holders[claim] = (*(sorted(refs, key=self._made) if len(refs) > 1 else refs),)
+        else:
+            self._holders.pop(claim, None)
+        if len(refs) > 1:
+            self._contested.add(claim)
+        else:
+            self._contested.discard(claim)
+
+    def _made(self, ref: str) -> tuple[bool, int, str]:
+        """Return the sort key of a claim. A listing that is gone comes last, until its event is read."""
+        is_gone = ref not in self._listings
+        return is_gone, 0 if is_gone else self._listings.brief(ref).created_ms, ref
 
 
 def tell_loser(row: Listing, fields: Sequence[str], now_ms: int) -> list[ev.Event]:
@@ -118,4 +125,4 @@ def tell_loser(row: Listing, fields: Sequence[str], now_ms: int) -> list[ev.Even
 
 def _claim(plural: str, fields: Sequence[str], values: Sequence[str]) -> _Claim:
     kind, pairs = BY_PLURAL[plural], zip(fields, values, strict=True)
-    return (plural, *fields, *(kind.folded(name, text) for name, text in pairs))
+    return "\n".join((plural, *fields, *(kind.folded(name, text) for name, text in pairs)))

@@ -61,6 +61,11 @@ _NOTICE_TEXTS: Mapping[str, Text] = {
     "too-young-to-like": Text(
         "Your account is too young to like listings here. Nothing has changed. Come back when it is older."
     ),
+    "rated": Text("Your review is there: everybody can read it."),
+    "rating-gone": Text("Your review is deleted."),
+    "answered": Text("Your answer is there: everybody can read it."),
+    "answer-gone": Text("Your answer is deleted."),
+    "rating-removed": Text("The review is removed. Its author and the owners read why."),
     "name-on": Text("Owners, moderators and operators may see your name now."),
     "name-off": Text("Nobody sees your name among top voters any more."),
     "mail-on": Text("You get e-mails about what you chose."),

@@ -16,6 +16,7 @@ from core.vote_counts import REMOVED, REMOVED_DAYS, REMOVED_MONTHS, clamped_day
 from core.webhook_events import NewDeliveries, told
 from kinds.registry import kind_of
 from languages.refusals import Refusal, voted_too_soon
+from votes.ratings import remove_ratings
 
 
 def cast_vote(
@@ -140,8 +141,10 @@ def remove_votes(
     event = ev.VotesRemoved(ref, removed, "" if removal.goes_on else reason, now_ms, days, of_all, by=by)
     struck = [*known] if reason else []
     told_of = told(state, listing, "vote.struck", deliveries, now_ms, users=struck, reason=reason)
+    # Reviews are of those who voted.
+    reviews = remove_ratings(state, listing, users, reason, now_ms, by=by) if reason else []
     # Cooldowns come first, so that other nodes, too, know of them before they forget the votes.
-    return [*_kept(ends, now_ms), event, *told_of]
+    return [*_kept(ends, now_ms), event, *reviews, *told_of]
 
 
 def _removed_by_day(state: State, ref: str, last_votes: Sequence[int]) -> tuple[tuple[int, int, int], ...]:

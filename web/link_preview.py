@@ -8,6 +8,7 @@ releases it. The fonts are DejaVu's: Latin, Greek, Cyrillic, Arabic and Hebrew. 
 drawn with a font of the system that has its letters; if there is none, those letters are left out.
 """
 
+import asyncio
 import struct
 import zlib
 from bisect import bisect_right
@@ -69,7 +70,7 @@ class LinkPreviews:
 
     async def picture(self, shown: LinkPreview) -> bytes:
         """Return a picture. Raises Unavailable if too many wait."""
-        return await self._drawn.get(shown, partial(preview_png, shown))
+        return await self._drawn.get(shown, partial(asyncio.to_thread, preview_png, shown))
 
 
 def preview_png(shown: LinkPreview) -> bytes:

@@ -22,6 +22,7 @@ from languages.said import Fault
 from languages.texts import Text
 from listings.forms import Strike
 from pages.page import Again, Answer, Page, PageCall, Post, Shown
+from pages.public.lists import icon_of
 from pages.review.listing_review import SEES, refuse_own
 from pages.review.queue import list_counts
 from pages.shared_texts import done
@@ -163,7 +164,7 @@ def show(page: PageCall) -> Shown[ListingVotes]:
         "row": row,
         "kind": page.call.listing_kind,
         "here": _here(page),
-        "icon_url": page.site.icons.url(row.ref),
+        "icon_url": icon_of(page, row, row.latest),
         "names": _names(page, value.flags),
         "me": page.call.by,
         "rules": RULES,
