@@ -19,6 +19,10 @@ from tests.support.slots_set import eligibility_checked
 SERVER = ServerProfile("Café", "", ("Chat", "CHAT", "Ｔａｌｋ"), "Gaming")
 
 
+def is_listed(row: Listing) -> bool:
+    return row.is_public and not kind_of(row.ref).is_unlisted(row.profile)
+
+
 def surveyed(state: State) -> Catalogue:
     catalogue = Catalogue(state)
     for _ in catalogue.survey():
@@ -44,11 +48,7 @@ def test_the_log_leads_to_what_a_look_at_everything_finds(sequence: list[Event])
     for event in sequence:
         state.apply(event)
         reading.on_record(1, [event])
-    shown = {
-        row.ref: row
-        for row in state.listings.values()
-        if row.is_public and not kind_of(row.ref).is_unlisted(row.profile)
-    }
+    shown = {row.ref: row for row in state.listings.values() if is_listed(row)}
     every = {key for row in shown.values() for key in keys_of(row)}
     for catalogue in (reading, surveyed(state)):
         assert {*catalogue.entries} == {*shown}
