@@ -330,7 +330,7 @@ class Story:
         deliveries = NewDeliveries(lambda: f"{self._dice.getrandbits(96):024x}", 1_000)
         at_ms, cooldown_ms = wanted.at_ms, self._terms.cooldown_ms
         if kind_of(wanted.ref).has("likes"):
-            ledger.commit(like(state, wanted.ref, wanted.user, deliveries, now_ms=at_ms))
+            ledger.commit(like(state, wanted.ref, wanted.user, now_ms=at_ms))
             return
         try:
             events = cast_vote(

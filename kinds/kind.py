@@ -151,6 +151,11 @@ class LikesPart:
 
 
 @dataclass(frozen=True)
+class RatingsPart:
+    """Users write reviews of a listing, with stars. Pages call them reviews; a moderator's is `review`."""
+
+
+@dataclass(frozen=True)
 class KeysPart:
     """Programs act for a listing with API keys."""
 
@@ -224,6 +229,7 @@ PartName = Literal[
     "votes",
     "likes",
     "tally",
+    "ratings",
     "colours",
     "keys",
     "stats",
@@ -236,6 +242,7 @@ PartName = Literal[
     "tree",
     "commands",
     "files",
+    "images",
     "downloads",
 ]
 """The name of a part. A page or an action that names one is for the kinds that have it."""
@@ -261,6 +268,7 @@ class Kind:
     review: ReviewPart | None = None
     votes: VotesPart | None = None
     likes: LikesPart | None = None
+    ratings: RatingsPart | None = None
     downloads: DownloadsPart | None = None
     keys: KeysPart | None = None
     stats: StatsPart | None = None
@@ -332,6 +340,11 @@ class Kind:
     def files(self) -> Literal[True] | None:
         """True if a profile has files."""
         return True if self.file_rules else None
+
+    @property
+    def images(self) -> Literal[True] | None:
+        """True if the long text of a profile may show images of other sites."""
+        return True if self.is_markdown else None
 
     @cached_property
     def file_rules(self) -> Mapping[str, Files]:

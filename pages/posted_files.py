@@ -16,9 +16,10 @@ from kinds.kind import texts_of
 from languages.refusals import Invalid, Refusal
 from languages.said import Fault
 from pages.page import PageCall
+from ratelimit.bucket import TooManyRequests
 from web.form_posts import FormPost
 
-Failure = Refusal | Unavailable
+Failure = Refusal | Unavailable | TooManyRequests
 
 
 async def uploaded(page: PageCall, form: FormPost) -> tuple[FormPost, Failure | None]:
@@ -39,7 +40,7 @@ async def uploaded(page: PageCall, form: FormPost) -> tuple[FormPost, Failure | 
                 answer = await upload(call, Upload(user=page.person.id, kind=kind.plural, field=name))
             except Invalid as error:
                 faults |= error.faults
-            except (Refusal, Unavailable) as error:
+            except (Refusal, Unavailable, TooManyRequests) as error:
                 return form, error
             else:
                 form = form.with_text(name, answer.file.digest)

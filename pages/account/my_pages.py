@@ -99,7 +99,7 @@ def _own(page: PageCall, row: Listing) -> OwnListing:
         kind.plural,
         call.tools.ownership.place(row.ref),
         next_step(row, rights(page.person.id, row, is_moderator=False)),
-        icon_of(page, row),
+        icon_of(page, row, row.latest),
         call.state.vote_counts.in_month(row.ref, month_of(call.now_ms)) if is_voted else None,
     )
 

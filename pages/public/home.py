@@ -20,7 +20,7 @@ from search.catalogue import IndexKey
 from search.list_orders import ListOrder, Sort
 from web.pages import NO_INDEX, see_other
 
-TITLE = Text("Bots and servers, voted for by their users")
+TITLE = Text("Made by chat communities, chosen by their users")
 SHOWN: Mapping[Sort, int] = {"month": 9, "trending": 4, "newest": 8}
 """The listings of each part of the page."""
 NAMES: Mapping[Sort, str] = {"month": "popular", "trending": "trending", "newest": "new"}

@@ -64,7 +64,7 @@ VIEWS: Mapping[str, Text] = {
 NO_LENGTH = Text("Choose how long it lasts.")
 ACTS: Mapping[QuarantinedAct, Text] = {
     "submit": Text("Submit listings"),
-    "vote": Text("Vote"),
+    "vote": Text("Vote and like"),
     "report": Text("Report listings"),
     "sign_in": Text("Sign in"),
 }
@@ -112,7 +112,7 @@ async def _html(page: PageCall, value: ReviewView) -> Mapping[str, Any]:
         "changed_files": _files(row),
         "pictures": pictures,
         "alike": await alike_to(page, row),
-        "icon_url": pictures[0].path if pictures else icon_of(page, row),
+        "icon_url": icon_of(page, row, row.latest),
         "report_reasons": REASON_NAMES,
         "row": row,
         "tree": await tree_of(page, row),

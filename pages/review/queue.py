@@ -257,7 +257,7 @@ def _desk_row(page: PageCall, row: Listing, show: ListName) -> DeskRow:
         kind=kind.plural,
         id=row.id,
         name=row.latest.name,
-        icon_url=icon_of(page, row),
+        icon_url=icon_of(page, row, row.latest),
         at_ms=review.since_of(at_ms),
         is_change=row.change is not None,
         is_again=row.review is not None and row.review.denied_profile is not None,
