@@ -223,7 +223,7 @@ async def _opened_fleet(runtime: Runtime, store: Store, searches: Searches) -> A
     """Join the fleet that the settings name, if they name one."""
     redis = runtime.settings.redis
     if redis.url is None or redis.node is None:
-        yield Fleet()
+        yield Fleet(kinds=runtime.settings.kinds.offered)
         return
     from gateway.fleet_node import open_node  # with replication and Redis's client, a tenth of a start
 
