@@ -311,6 +311,7 @@ async def _html(page: PageCall, row: Listing, value: Mapping[str, Any], tab: Tab
         **files_shown(kind, profile),
         "pictures": pictures_of(row),
         "is_liked": _is_liked(page, row),
+        "adds_emojis": kind.has("as_emojis") and row.is_public and page.site.platform.has_bot,
         "may_manage": _may_see(page, row),
         "badge": f"[![Votes]({address}/badge.svg)]({address})",
     }
