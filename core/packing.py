@@ -14,6 +14,7 @@ import msgspec
 
 from core.rows import CoOwner, Delivery, HandOver, Listing, Review, asked_users, joined_users
 from core.user_rows import UserRow
+from forms.file_fields import FileRef
 from kinds.kind import Kind
 from kinds.registry import KINDS, kind_of
 
@@ -89,9 +90,14 @@ _LISTED_BY = {
     if shown.finds in {"category", "keyword", "language"} or shown.hides
 }
 """The fields of profiles by which lists find listings, or leave them out."""
+_OF_FILES = {name for kind in KINDS for name in kind.file_rules}
+_WRITTEN: Any = str | bool | tuple[str, ...]
 _BriefProfile: Any = msgspec.defstruct(
     "_BriefProfile",
-    [("name", str), *((name, str | bool | tuple[str, ...], ()) for name in sorted(_LISTED_BY))],
+    [
+        ("name", str),
+        *((name, tuple[FileRef, ...] if name in _OF_FILES else _WRITTEN, ()) for name in sorted(_LISTED_BY)),
+    ],
 )
 """The part of a profile of any kind that a search looks at."""
 

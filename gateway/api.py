@@ -1,5 +1,6 @@
 """The builder of the API: its callers, its endpoints, and the values that they need. No logic."""
 
+import os
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -20,6 +21,7 @@ from handlers.reply import Reply
 from handlers.request import Request
 from handlers.route import Endpoints
 from handlers.slices import in_slices
+from handlers.visitor_limit import VisitorLimit
 from handlers.vote_feed import TAGS as VOTE_TAGS
 from handlers.vote_feed import VoteFeed
 from journal.record_pages import JournalPages
@@ -40,8 +42,11 @@ from settings.model import (
 )
 from votes.queries import Searches
 from watchers.attempt_watch import AttemptWatch
+from watchers.lost_values import LostValues
 from watchers.refused_addresses import RefusedAddresses
 from web.static_files import read_static_files
+
+MOST_DECODERS = 2
 
 
 @dataclass(frozen=True)
@@ -61,10 +66,12 @@ class Api:
     callers: Callers
     public: PublicApi
     managed: Tools
+    decoder: Decoder
     watch: AttemptWatch
     feed: VoteFeed
     readiness: Callable[[], str | None]
     """Returns None when the gateway is ready, else why it is not."""
+    lost_values: LostValues
 
 
 @contextmanager
@@ -83,7 +90,7 @@ def open_api(
     public = _public_api(runtime, store, callers, egress, fleet)
     moderators = Moderators(ledger.state, frozenset(settings.web.moderators))
     watch = AttemptWatch(ledger.durable, settings.webhooks.timeout_seconds + 1)
-    decoder = Decoder(decode_command, ROOT)
+    decoder = Decoder(decode_command, ROOT, min(MOST_DECODERS, os.cpu_count() or 1))
     managed = Tools(
         ledger,
         runtime.clock,
@@ -103,6 +110,7 @@ def open_api(
         sessions=Sessions(ledger.state, moderators, _session_terms(settings.web)),
         ownership=ownership,
         kinds=settings.kinds.offered,
+        without=settings.without,
         unique=UniqueValues(ledger.state),
         claims=fleet.claims.holding if fleet.claims is not None else None,
         pseudonym=fleet.digest_of,
@@ -113,6 +121,7 @@ def open_api(
         vote_pseudonym=KeyedDigests(callers.digester.secret).vote,
         files=store.blobs,
         decode=decoder.decode,
+        count_upload=VisitorLimit(Policy(settings.files.uploads_per_minute, 60), runtime.clock).take,
         upload_bytes=settings.files.upload_bytes,
         invites=egress.invites,
         templates=_templates(runtime, egress, store.blobs.put),
@@ -122,9 +131,11 @@ def open_api(
             callers,
             public,
             managed,
+            decoder,
             watch,
             VoteFeed(ledger.state, pages, lambda: ledger.durable(ledger.head), settings.votes.feed_streams),
             _readiness(runtime, store, fleet),
+            LostValues(ledger, runtime.clock, managed.unique, in_slices, fleet.asks),
         )
 
 
@@ -223,6 +234,7 @@ def deployment(settings: Settings) -> Deployment:
         vote_window_seconds=settings.votes.window_seconds,
         vote_cooldown_seconds=settings.votes.cooldown_seconds,
         kinds=settings.kinds.offered,
+        without=settings.without,
         keys_per_listing=settings.keys.per_listing,
         max_body_bytes=settings.server.max_body_bytes,
         upload_bytes=settings.files.upload_bytes,

@@ -3,10 +3,10 @@
 import asyncio
 import gc
 import secrets
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from actions.tools import Tools
 from chatplatform.listing_checks import ServerConditions
 from chatplatform.listing_icons import ListingIcons
 from chatplatform.platform_client import ChatPlatform
@@ -20,10 +20,9 @@ from gateway.fleet import Fleet
 from gateway.store import Runtime, Store
 from handlers.route import Resource, of_kinds
 from handlers.slices import in_slices
-from kinds.kind import Kind
+from handlers.visitor_limit import VisitorLimit
 from listings.notice_counts import NoticeCounts
 from listings.owners import CodeOf, code_maker
-from listings.ownership import Ownership
 from listings.review import PresetReason
 from outbound.redirects import whole_body
 from pages.account.mails import unsubscribe_seal
@@ -46,7 +45,7 @@ from pages.site_tools import (
     Voting,
 )
 from pages.table import PEOPLE_PAGES
-from pages.visitors import Addresses, People, VisitorLimit, people_audience
+from pages.visitors import Addresses, People, people_audience
 from pages.voting.vote_challenges import VoteChallenges
 from pages.voting.vote_guards import GuardPolicy, VoteGuards
 from search.catalogue import Catalogue
@@ -98,7 +97,7 @@ class PeopleSite:
             raise TypeError("people sign in at the chat platform")
         settings, clock, digester = runtime.settings, runtime.clock, api.callers.digester
         web, places, state = settings.web, settings.chat_platform, store.ledger.state
-        self.readers = _readers(state, api.managed.ownership, api.managed.kinds)
+        self.readers = _readers(state, api.managed)
         addresses = _addresses(settings)
         people = People(api.managed, self.readers.notices, places.cdn_url)
         cookies = people_cookies(round(web.session_seconds), are_secure=not web.insecure_cookies)
@@ -146,7 +145,8 @@ class PeopleSite:
 
     def resources(self) -> list[Resource]:
         """Return every path of the pages."""
-        return self._site.resources(of_kinds(PEOPLE_PAGES, self._tools.actions.kinds), self._tools)
+        tools = self._tools.actions
+        return self._site.resources(of_kinds(PEOPLE_PAGES, tools.kinds, tools.without), self._tools)
 
     async def run(self, stop: asyncio.Event, observers: Observers) -> None:
         """Survey the catalogue and the owners of listings. Then end expired sessions and check servers again
@@ -215,11 +215,10 @@ def _owner_texts(site: SiteSettings) -> OwnerTexts:
     return OwnerTexts(Markdown(most_characters=MOST_TEXT_BYTES), terms, privacy)
 
 
-def _readers(state: State, ownership: Ownership, kinds: Sequence[Kind]) -> PeopleReaders:
-    counts = NoticeCounts(state, ownership)
-    return PeopleReaders(
-        VotedListings(state), Catalogue(state, kinds), SearchIndex(state, in_every_language), counts
-    )
+def _readers(state: State, tools: Tools) -> PeopleReaders:
+    counts = NoticeCounts(state, tools.ownership, has_ratings="ratings" not in tools.without)
+    catalogue, index = Catalogue(state, tools.kinds), SearchIndex(state, in_every_language)
+    return PeopleReaders(VotedListings(state), catalogue, index, counts)
 
 
 def _accounts(people: People, cookies: PeopleCookies, clock: Clock, secret: bytes) -> Accounts:

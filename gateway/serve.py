@@ -233,12 +233,12 @@ async def _opened_fleet(runtime: Runtime, store: Store, searches: Searches) -> A
 def _served(parts: Parts) -> tuple[Sequence[WireServer], Sequence[str]]:
     """Return the servers, the main one first, and the paths that they answer."""
     runtime, front, fleet, api, measured = parts.runtime, parts.front, parts.fleet, parts.api, parts.measured
-    settings, kinds = runtime.settings, api.managed.kinds
+    settings, kinds, without = runtime.settings, api.managed.kinds, api.managed.without
     inside = operator_parts(parts, lambda: http.tally())
     endpoints = all_endpoints(settings, api, parts.sites.is_signed_in)
     bound_routes = [
-        *bound(of_kinds(ROUTES, kinds), endpoints, endpoints),
-        *bound(of_kinds(OPERATOR_ROUTES, kinds), inside, endpoints),
+        *bound(of_kinds(ROUTES, kinds, without), endpoints, endpoints),
+        *bound(of_kinds(OPERATOR_ROUTES, kinds, without), inside, endpoints),
     ]
     resources = fleet.refusing([*bound_routes, *parts.sites.resources(inside)])
     edge = ApplicationPolicy(

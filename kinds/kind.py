@@ -151,6 +151,11 @@ class LikesPart:
 
 
 @dataclass(frozen=True)
+class RatingsPart:
+    """Users write reviews of a listing, with stars. Pages call them reviews; a moderator's is `review`."""
+
+
+@dataclass(frozen=True)
 class KeysPart:
     """Programs act for a listing with API keys."""
 
@@ -226,6 +231,7 @@ PartName = Literal[
     "votes",
     "likes",
     "tally",
+    "ratings",
     "colours",
     "keys",
     "stats",
@@ -265,6 +271,7 @@ class Kind:
     review: ReviewPart | None = None
     votes: VotesPart | None = None
     likes: LikesPart | None = None
+    ratings: RatingsPart | None = None
     downloads: DownloadsPart | None = None
     keys: KeysPart | None = None
     stats: StatsPart | None = None

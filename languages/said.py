@@ -37,6 +37,12 @@ Code = (
         "voted_too_soon",
         "likes_need_approval",
         "liked_too_soon",
+        "ratings_need_approval",
+        "rates_own",
+        "has_not_voted",
+        "too_many_ratings",
+        "rating_was_removed",
+        "no_such_rating",
         "quarantined",
         "quarantined_without_end",
     ]
@@ -300,6 +306,29 @@ SAID: Mapping[Code, Said] = {
         Text("A like of this user was removed. The user can like it again in {retry_seconds} seconds."),
         {"retry_seconds": 43_200},
         summary="The like was removed not long ago",
+    ),
+    "ratings_need_approval": Said(
+        409, Text("Only an approved listing can be reviewed."), summary="The listing is not approved"
+    ),
+    "rates_own": Said(
+        403, Text("Owners do not review their own listing."), summary="The user owns the listing"
+    ),
+    "has_not_voted": Said(
+        403, Text("Only users who have voted for the listing review it."), summary="The user has not voted"
+    ),
+    "too_many_ratings": Said(
+        409,
+        Text("A user has {most} reviews at most; delete one first."),
+        {"most": 100},
+        summary="The user has all the reviews they may have",
+    ),
+    "rating_was_removed": Said(
+        403,
+        Text("Moderators have removed this user's review. The user cannot write another one."),
+        summary="Moderators have removed the user's review",
+    ),
+    "no_such_rating": Said(
+        404, Text("The user has no review of the listing."), summary="The user has no review of the listing"
     ),
     "quarantined": Said(
         403,

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from core.clock import NS_PER_SECOND, Clock
 from core.rows import Policy
 from forms.file_fields import Decoded, Files
+from handlers.visitor_limit import VisitorLimit
 from languages.refusals import Invalid, Refusal
-from pages.visitors import VisitorLimit
 from web.made_once import MadeOnce
 from web.markdown import ImagePlace, ImageSize, Markdown, with_sizes
 

@@ -21,6 +21,7 @@ from languages.refusals import Invalid, Refusal
 from languages.texts import Text, Words
 from pages.page import Again, Answer, AnyPage, PageCall, Post, RefusedPost, Show, Shown, run_post
 from pages.posted_files import Failure, files_in, uploaded
+from pages.public.lists import icon_of
 from pages.site_tools import SiteTools
 from pages.tabs import TABS, tab_title, tab_values
 from pages.visitors import Person, PersonVisit, ask_stale, signed_in
@@ -73,20 +74,17 @@ def _rows(page: AnyPage, kind: Kind | None) -> list[PageRow]:
     if page.show is not None and page.has_get:
         if page.has_json:  # first, because the end of `path` may be an id
             json = _json_path(path)
-            rows.append(
-                PageRow("GET", json, lambda to: _Served(page, kind, to).json, page.visitors, kind=kind)
-            )
-        rows.append(PageRow("GET", path, lambda to: _Served(page, kind, to).show, page.visitors, kind=kind))
+            rows.append(PageRow("GET", json, lambda to: _Served(page, kind, to).json, page.visitors))
+        rows.append(PageRow("GET", path, lambda to: _Served(page, kind, to).show, page.visitors))
     if page.posts:
         rows.append(
             PageRow(
                 *("POST", path, lambda to: _Served(page, kind, to).post, page.visitors),
                 gives_back=page.gives_back,
                 takes_files=_takes_files(page, kind),
-                kind=kind,
             )
         )
-    return rows
+    return [row._replace(kind=kind, of=page.of) for row in rows]
 
 
 def _takes_files(page: AnyPage, kind: Kind | None) -> bool:
@@ -135,7 +133,7 @@ class _Served:
         typed = post.reads(call, form) if post.reads is not None else {}
         try:
             if problem is not None:
-                raise problem
+                raise Again(problem)
             self._refuse_shut_out(visit, post.needs)
             if post.guard is not None:
                 post.guard(call)
@@ -222,7 +220,7 @@ class _Served:
         if page.takes_files:
             values["files"] = await files_in(call, values.get("values", {}))
         if page.tab:
-            icon_url = self._site.icons.url(call.row.ref)
+            icon_url = icon_of(call, call.row, call.row.latest)
             values = {**tab_values(call.row, page.tab, call.rights), "icon_url": icon_url, **values}
             title = title or tab_title(call.row, page.tab)
         return HtmlPage(

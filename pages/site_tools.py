@@ -12,13 +12,14 @@ from chatplatform.platform_client import ChatPlatform
 from core.rows import Delivery, Listing, Webhook
 from handlers.request import Request
 from handlers.slices import in_slices
+from handlers.visitor_limit import VisitorLimit
 from listings.owners import CodeOf
 from listings.review import PresetReason
 from pages.account.sign_in_guards import SignInGuards, SignInUnderWay
 from pages.day_visitors import DayVisitors
 from pages.description_images import DescriptionImages
 from pages.platform_facts import Applications, ServerChecking, ServerLists
-from pages.visitors import Addresses, People, Person, VisitorLimit
+from pages.visitors import Addresses, People, Person
 from pages.voting.vote_challenges import VoteChallenges
 from pages.voting.vote_guards import VoteGuards
 from search.catalogue import Catalogue

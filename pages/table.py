@@ -34,7 +34,8 @@ from pages.public.lists import PUBLIC_LISTS
 from pages.public.new_listings_feed import NEW_LISTINGS
 from pages.public.owner_texts import OWNER_TEXTS
 from pages.public.rankings import RANKINGS
-from pages.public.report import REPORT_PAGE
+from pages.public.ratings import RATING_PAGES
+from pages.public.report import REPORT_PAGES
 from pages.public.robots import ROBOTS
 from pages.public.sitemap import SITEMAP
 from pages.public.suggestions import SUGGESTIONS
@@ -54,7 +55,7 @@ PEOPLE_PAGES = (
     *rows_of((*WEBHOOK_PAGES, *DELIVERY_PAGES)),
     *rows_of(NUMBER_PAGES),
     *rows_of((QUEUE, FLAGGED_VOTES, *LISTING_PAGES, LISTING_VOTES)),
-    *rows_of((VOTE_PAGE, LIKE_BUTTON, REPORT_PAGE)),
+    *rows_of((VOTE_PAGE, LIKE_BUTTON, *REPORT_PAGES, *RATING_PAGES)),
     *rows_of((*HOME, AUTHOR, *PUBLIC_LISTS, SUGGESTIONS, *RANKINGS, LINK_PREVIEW, COLOURS)),
     *rows_of((FILE, DOWNLOAD, IMAGE, ADD_EMOJIS)),
     *rows_of(PUBLIC_LISTING),

@@ -1,6 +1,7 @@
 """core/packing.py: unpacking a packed row gives an equal row."""
 
 import msgspec
+import pytest
 from hypothesis import given
 from msgspec.structs import replace
 
@@ -9,6 +10,8 @@ from core.events import ListingMerged
 from core.packing import PackedRow, brief_of, pack, shape_of, unpack
 from core.rows import Eligibility, Key, Listing, OwnerMessage, Review, Reviewed, ServerCheck
 from kinds.bots import BOTS
+from kinds.kind import Kind
+from kinds.registry import KINDS
 from tests.support.examples import examples
 from tests.support.generated_events import OF_TYPE
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OWNER
@@ -46,6 +49,12 @@ def test_a_brief_says_whether_everybody_may_see_a_listing() -> None:
         assert PackedRow(BOT_REF, pack(row)).brief == brief_of(row, BOTS)
         assert (row.is_public, brief_of(row, BOTS).is_public) == (is_public, is_public)
     assert PackedRow(BOT_REF, pack(ROW)).brief.is_public
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_a_packed_row_of_each_kind_tells_what_lists_look_at(kind: Kind) -> None:
+    row = replace(ROW, ref=kind.ref(kind.id.sample), profile=kind.sample)
+    assert PackedRow(row.ref, pack(row)).brief == brief_of(row, kind)
 
 
 def test_a_packed_row_tells_how_many_keys_it_has() -> None:

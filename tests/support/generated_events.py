@@ -8,6 +8,7 @@ from typing import Any, TypeVar, get_args
 
 from hypothesis import strategies as st
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from core import events as ev
 from core.actors import OPERATOR, UNKNOWN, user_actor
@@ -68,6 +69,8 @@ from core.user_rows import (
     Naming,
     Quarantine,
     QuarantinedAct,
+    Rating,
+    RatingAnswer,
     Reminder,
     ReminderMessage,
     UserProfile,
@@ -192,6 +195,24 @@ def reminders_of_a_user() -> st.SearchStrategy[Any]:
     return found.map(lambda each: tuple(sorted(each, key=lambda one: one.listing)))
 
 
+def ratings_of(*given: st.SearchStrategy[Stamp]) -> st.SearchStrategy[Rating]:
+    """Reviews, with stamps if they are given: those that are gone have a reason or none."""
+    reasons = st.sampled_from(["", "Why."])
+    return st.builds(Rating, refs, times, st.integers(0, 5), texts, stamp_times, reasons, *given)
+
+
+answers_to_ratings = st.builds(RatingAnswer, times, texts)
+
+
+@st.composite
+def ratings_of_a_user(draw: st.DrawFn) -> tuple[Rating, ...]:
+    found = st.lists(ratings_of(later_stamps), max_size=2, unique_by=lambda each: each.listing)
+    return tuple(
+        replace(each, answer=draw(st.none() | st.builds(RatingAnswer, times, texts, later_stamps)))
+        for each in sorted(draw(found), key=lambda one: one.listing)
+    )
+
+
 def user_rows(ref: str) -> st.SearchStrategy[UserRow]:
     """Rows that a node may send: everything in order, and no session that has ended."""
     row = st.builds(
@@ -213,6 +234,7 @@ def user_rows(ref: str) -> st.SearchStrategy[UserRow]:
         )
         .map(sorted)
         .map(tuple),
+        ratings=ratings_of_a_user(),
     )
     ended = st.lists(st.builds(EndedSession, times, session_digests(ref)), max_size=2)
     return st.builds(with_sessions, row, st.lists(session_of(ref), max_size=3), ended)
@@ -267,10 +289,11 @@ vote_flags = st.lists(
     st.builds(VoteFlag, times, user_actors, rules_of_flags, flag_ids, labels), min_size=1, max_size=3
 ).map(newest_flags)
 report_reasons: st.SearchStrategy[ReportReason] = st.sampled_from(get_args(ReportReason))
-settled_reports = st.builds(SettledReport, times, user_actors, labels)
+rated = st.just(UNKNOWN) | user_actors
+settled_reports = st.builds(SettledReport, times, user_actors, labels, rated)
 reports = st.none() | st.builds(
     reports_of,
-    st.lists(st.builds(Report, times, user_actors, report_reasons, texts, labels), max_size=2),
+    st.lists(st.builds(Report, times, user_actors, report_reasons, texts, labels, rated), max_size=2),
     st.lists(settled_reports, max_size=2),
 )
 server_checks = st.lists(
@@ -515,7 +538,7 @@ OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
         ev.VoteFlagged, refs, users, rules_of_flags, flag_ids, times, stamp_ms=stamp_times
     ),
     ev.NoteAdded: st.builds(ev.NoteAdded, refs, texts, times, **managed),
-    ev.ListingReported: st.builds(ev.ListingReported, refs, report_reasons, texts, times, **managed),
+    ev.ListingReported: st.builds(ev.ListingReported, refs, report_reasons, texts, times, rated, **managed),
     ev.ReportsSettled: st.builds(
         ev.ReportsSettled, refs, st.lists(settled_reports, max_size=2).map(tuple), times, **managed
     ),
@@ -543,6 +566,8 @@ OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
     ),
     ev.OwnerMessageAttempted: owner_messages_attempted(),
     ev.OwnerMessageTaken: st.builds(ev.OwnerMessageTaken, refs, times, times),
+    ev.RatingSet: st.builds(ev.RatingSet, user_refs, ratings_of(), times, **managed),
+    ev.RatingAnswered: st.builds(ev.RatingAnswered, user_refs, refs, answers_to_ratings, times, **managed),
     ev.ReminderSet: st.builds(ev.ReminderSet, user_refs, refs, times, st.booleans(), **managed),
     ev.ReminderAttempted: st.builds(
         ev.ReminderAttempted,
