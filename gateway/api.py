@@ -126,17 +126,12 @@ def open_api(
         invites=egress.invites,
         templates=_templates(runtime, egress, store.blobs.put),
     )
+    lost = LostValues(ledger, runtime.clock, managed.unique, in_slices, fleet.asks)
+    ready = _readiness(runtime, store, fleet)
     with closing(decoder), JournalPages(store.folder, store.journal, VOTE_TAGS) as pages:
-        yield Api(
-            callers,
-            public,
-            managed,
-            decoder,
-            watch,
-            VoteFeed(ledger.state, pages, lambda: ledger.durable(ledger.head), settings.votes.feed_streams),
-            _readiness(runtime, store, fleet),
-            LostValues(ledger, runtime.clock, managed.unique, in_slices, fleet.asks),
-        )
+        most = settings.votes.feed_streams
+        feed = VoteFeed(ledger.state, pages, lambda: ledger.durable(ledger.head), most)
+        yield Api(callers, public, managed, decoder, watch, feed, ready, lost)
 
 
 def _callers(runtime: Runtime, store: Store) -> Callers:
