@@ -116,6 +116,7 @@ def open_api(
         decode=decoder.decode,
         upload_bytes=settings.files.upload_bytes,
         invites=egress.invites,
+        is_member=egress.platform.is_member if egress.platform and egress.platform.has_bot else None,
         templates=_templates(runtime, egress, store.blobs.put),
     )
     with closing(decoder), JournalPages(store.folder, store.journal, VOTE_TAGS) as pages:
