@@ -23,7 +23,7 @@ fleet: $(VENV)/run.stamp $(if $(shell command -v redis-server),,$(VENV)/redis.st
 # Hundreds of processes start, and pytest rewrites each module of tests: none does what another has done.
 export PYTHONDONTWRITEBYTECODE :=
 FAULTS := tests/system/faults tests/system/fleet
-FUZZ := tests/openapi/test_schemathesis.py tests/wire/test_fuzz.py tests/wire/test_differential.py
+FUZZ := tests/openapi/test_schemathesis.py tests/wire/test_fuzz.py tests/wire/test_differential.py tests/decoder/test_fuzz.py
 SITE := tests/web tests/pages
 OF_BINARY := tests/release/test_binary.py
 PROCESSES := tests/test_server.py $(addprefix tests/,system/processes cli deploy docs published release)

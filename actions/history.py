@@ -48,6 +48,7 @@ ACTION_NAMES: Mapping[AuditAction, Text] = {
     "reports_settled": Text("reports settled"),
     "found_failing": Text("found failing"),
     "invite_broken": Text("invite found broken"),
+    "values_lost": Text("values lost to another listing"),
     "hidden": Text("hidden"),
     "shown_again": Text("shown again"),
     "taken_over": Text("taken over"),

@@ -111,6 +111,8 @@ class Tools:
     decode: Callable[[bytes, Files], Awaitable[Decoded]] = field(kw_only=True)
     """Reads a file by the rules of its field. Raises Invalid for a file that breaks one, and Refusal
     (`file_not_read`) if the reader fails."""
+    count_upload: Callable[[str], None] = lambda _: None
+    """Counts an upload of a user. Raises TooManyRequests for one too many."""
     upload_bytes: int = 8 << 20
     """The size of the largest body with files."""
     invites: InviteQuestions | None = None

@@ -49,6 +49,7 @@ async def upload(call: Call, form: Upload) -> FileAnswer:
         raise Invalid({"field": Fault("no_field_of_files")})
     rules, tools = kind.file_rules[form.field], call.tools
     refuse_quarantined(call.state, form.user, "submit", call.now_ms)
+    tools.count_upload(form.user)
     try:
         decoded = await tools.decode(call.content, rules)
         call.rechecked()

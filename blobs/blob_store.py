@@ -93,7 +93,7 @@ class Blobs:
         self._keys = folder.keys
         self._ledger = ledger
         self._clock = clock
-        self._bounds = bounds
+        self.bounds = bounds
         self._in_slices = in_slices
         self._memory = OrderedDict[str, bytes]()
         """The files that were read last, the oldest first."""
@@ -182,7 +182,7 @@ class Blobs:
         if digest not in self._memory:
             self._memory[digest] = content
             self._memory_bytes += len(content)
-        while self._memory_bytes > self._bounds.memory_bytes:
+        while self._memory_bytes > self.bounds.memory_bytes:
             _, dropped = self._memory.popitem(last=False)
             self._memory_bytes -= len(dropped)
 
@@ -192,14 +192,14 @@ class Blobs:
         for ref in await self.owned(user_id):
             costs |= {file.digest: _cost(file.size) for file in self.names.files_of(ref)}
         costs[facts.digest] = _cost(facts.size)
-        if sum(costs.values()) > self._bounds.bytes_per_user:
-            raise Invalid({"": Fault("files_full", {"most": self._bounds.bytes_per_user >> 20})})
+        if sum(costs.values()) > self.bounds.bytes_per_user:
+            raise Invalid({"": Fault("files_full", {"most": self.bounds.bytes_per_user >> 20})})
 
     async def _keep(self, blob: Blob, user_id: str | None) -> None:
         """Write a file unless it is here. Raises Unavailable."""
         digest = blob.ref.digest
         if not await asyncio.to_thread(self._is_whole, digest):
-            if self.bytes + len(blob.content) > self._bounds.bytes_in_all:
+            if self.bytes + len(blob.content) > self.bounds.bytes_in_all:
                 raise Unavailable(Text("no room is left for files"))
             try:
                 before = await asyncio.to_thread(self.on_disk.bytes_of, digest)
@@ -261,7 +261,7 @@ class Blobs:
         """Look at the disk and at all rows, and then sweep now and then, until cancelled."""
         await self.survey()
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(_in_rounds(self.sweep, self._bounds.unnamed_seconds / 4))
+            tasks.create_task(_in_rounds(self.sweep, self.bounds.unnamed_seconds / 4))
             tasks.create_task(_in_rounds(self.fill, FILL_SECONDS))
 
     async def survey(self) -> None:
@@ -330,7 +330,7 @@ class Blobs:
         if found.digest not in self._waiting:
             self._wait(found, None)
         waited_ns = now_ns - self._waiting[found.digest].since_ns
-        return waited_ns >= self._bounds.unnamed_seconds * NS_PER_SECOND
+        return waited_ns >= self.bounds.unnamed_seconds * NS_PER_SECOND
 
     async def _remove(self, found: BlobOnDisk, now_ns: int) -> None:
         async with self._writing:

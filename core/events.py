@@ -210,7 +210,8 @@ class VoteCast(_Event, frozen=True, tag="vote_cast.1"):
     `node` is that node, or empty for this one. Of two counts of a node the greater one wins, and of two times
     the later one. The vote was the `of_day`-th that the node has counted for the listing on its day, and the
     `of_month`-th of that month; records of older versions do not say so. `day` is as `core/clock.day_of`
-    counts it; 0 means that of `at_ms`. `total` is the user's count over all nodes; 0 where that is `count`.
+    counts it; 0 means that of `at_ms`. `total` is the user's count over all nodes; 0 where that is `count`. A
+    like counts no day here.
     """
 
     ref: str
@@ -264,7 +265,7 @@ class ReportsSettled(ManagementEvent, frozen=True, tag="reports_settled.1"):
 
 class VotesRemoved(ManagementEvent, frozen=True, tag="votes_removed.1"):
     """A moderator has removed all votes of these users for a listing. The reason is for its owner; it is
-    empty in further parts of one removal.
+    empty in further parts of one removal, and where a user has taken back a like.
 
     `of_all` is the number of votes for the listing that the node has removed so far. `days` counts the last
     votes of the users among them: (day, votes of that day, votes of its month).

@@ -58,6 +58,7 @@ AuditAction = Literal[
     "hidden",
     "shown_again",
     "invite_broken",
+    "values_lost",
     "taken_over",
 ]
 FlagRule = Literal["crowded_address", "burst"]

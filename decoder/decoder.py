@@ -1,8 +1,8 @@
-"""The decoder as the gateway sees it: a process that reads one file after the other.
+"""The decoder as the gateway sees it: a few processes, each of which reads one file after the other.
 
-It is started for the first file, and again after it failed: killed, hung, out of memory, or wrong in its
-answer. Then the file is refused with "try again", and nothing else happens. A thread speaks with it, because
-pipes block; a process that takes too long is ended, and with it the wait of the thread.
+A process is started for the first file, and again after it failed: killed, hung, out of memory, or wrong in
+its answer. Then the file is refused with "try again", and nothing else happens. A thread speaks with it,
+because pipes block; a process that takes too long is ended, and with it the wait of the thread.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ import subprocess
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO, Literal, cast, get_args
 
 import msgspec
 
@@ -35,30 +35,37 @@ HEAD_BYTES = 4_096
 """The room of an answer beside its file."""
 INHERITED = ("PATH", "TMPDIR", "LD_LIBRARY_PATH")
 """The variables that the process gets: no other, because those of the gateway may have secrets."""
+Outcome = Literal["clean", "refused", "failed"]
 FAILURES = (OSError, EOFError, msgspec.MsgspecError, TimeoutError)
 
 
 class Decoder:
-    """Reads files in a process that `command` starts in the folder `place`.
+    """Reads files in processes that `command` starts in the folder `place`, up to `most_processes` at once.
 
-    Invariant: of two files, the second waits for the first. No more than `MOST_WAITING` do.
+    Invariant: a process reads one file after the other. No more than `MOST_WAITING` files are read or wait.
     """
 
-    def __init__(self, command: Callable[[], Sequence[str]], place: Path) -> None:
-        self._command = command
-        self._place = place
-        self._process: subprocess.Popen[bytes] | None = None
-        self._turn = asyncio.Lock()
+    def __init__(self, command: Callable[[], Sequence[str]], place: Path, most_processes: int = 1) -> None:
+        self.outcomes: dict[Outcome, int] = dict.fromkeys(get_args(Outcome), 0)
+        """The files that were given, by their outcomes."""
+        self._free = [DecoderProcess(command, place) for _ in range(most_processes)]
+        self._all = tuple(self._free)
+        self._turns = asyncio.Semaphore(most_processes)
         self._waiting = 0
-        self._idle: asyncio.TimerHandle | None = None
 
     @property
-    def process_id(self) -> int | None:
-        return self._process.pid if self._process is not None else None
+    def starts(self) -> int:
+        """The processes that were started."""
+        return sum(each.starts for each in self._all)
+
+    @property
+    def process_ids(self) -> list[int]:
+        return [each.process_id for each in self._all if each.process_id is not None]
 
     async def decode(self, content: bytes, rules: Files) -> Decoded:
         """Return the clean file. Raises Invalid for a file that breaks a rule, and Refusal."""
         if self._waiting >= MOST_WAITING:
+            self.outcomes["failed"] += 1
             raise Refusal("file_not_read")
         self._waiting += 1
         # Once begun, it goes on if the caller is cancelled: nobody else may get its answer.
@@ -67,11 +74,13 @@ class Decoder:
         return await asyncio.shield(task)
 
     async def _decoded(self, order: DecodeOrder) -> Decoded:
+        outcome: Outcome = "failed"
         try:
-            async with self._turn:
-                answer = await self._answered(order)
+            answer = await self._answered(order)
+            outcome = "clean" if answer.code is None else "refused"
         finally:
             self._waiting -= 1
+            self.outcomes[outcome] += 1
         if answer.code is not None:
             raise Invalid({"": Fault(answer.code, answer.facts)})
         if answer.file is None:
@@ -79,6 +88,35 @@ class Decoder:
         return Decoded(answer.content, answer.file)
 
     async def _answered(self, order: DecodeOrder) -> DecodeAnswer:
+        async with self._turns:
+            process = self._free.pop()  # the last one that was used: the others end when they idle
+            try:
+                return await process.answered(order)
+            finally:
+                self._free.append(process)
+
+    def close(self) -> None:
+        """End the processes, without waiting for their end."""
+        for each in self._all:
+            each.close()
+
+
+class DecoderProcess:
+    """A process that reads files. It is started for the first one, and again after it failed or idled."""
+
+    def __init__(self, command: Callable[[], Sequence[str]], place: Path) -> None:
+        self.starts = 0
+        self._command = command
+        self._place = place
+        self._process: subprocess.Popen[bytes] | None = None
+        self._idle: asyncio.TimerHandle | None = None
+
+    @property
+    def process_id(self) -> int | None:
+        return self._process.pid if self._process is not None else None
+
+    async def answered(self, order: DecodeOrder) -> DecodeAnswer:
+        """Return the answer. Raises Refusal if the process fails."""
         if self._idle is not None:
             self._idle.cancel()
         asking = asyncio.ensure_future(asyncio.to_thread(self._asked, order))
@@ -111,6 +149,7 @@ class Decoder:
         return answer
 
     def _started(self) -> subprocess.Popen[bytes]:
+        self.starts += 1
         return subprocess.Popen(  # noqa: S603 (our own command, and no shell)
             self._command(),
             cwd=self._place,

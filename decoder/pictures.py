@@ -5,6 +5,7 @@ copied without metadata: EXIF, colour profiles, comments, text chunks, and bytes
 """
 
 from collections.abc import Iterator
+from importlib import import_module
 from io import BytesIO
 from typing import Any
 
@@ -26,9 +27,23 @@ SAVED: dict[str, dict[str, Any]] = {
     "JPEG": {"quality": 88},
 }
 SHORTEST_MS, LONGEST_MS, USUAL_MS = 20, 60_000, 100
+LOADED = ("GifImagePlugin", "JpegImagePlugin", "MpoImagePlugin", "TiffImagePlugin", "WebPImagePlugin")
+"""The modules of Pillow that formats need, and that EXIF and several pictures in a JPEG need."""
 HASHED = (9, 8)
+NOISE = 3
+"""Levels of grey that a copy with lower quality adds to even areas."""
 GREY = (128, 128, 128, 255)
 Image.MAX_IMAGE_PIXELS = MOST_PIXELS  # a frame can be larger than its picture says
+
+
+def load_pictures() -> None:
+    """Load all that pictures need, because Pillow loads it at the first use. Nothing can be opened later."""
+    for name in LOADED:
+        import_module(f"PIL.{name}")
+    for media_type, kept in FORMATS.items():
+        made = BytesIO()
+        Image.new("RGB", (2, 2)).save(made, kept)
+        decode_picture(made.getvalue(), Files("picture", (media_type,), 0, 1, 1))
 
 
 def decode_picture(content: bytes, rules: Files) -> tuple[bytes, dict[str, Any]]:
@@ -123,7 +138,7 @@ def _fitted(frame: Image.Image, rules: Files) -> Image.Image:
 
 
 def _look(frame: Image.Image) -> str:
-    """Return the difference hash: a bit for each of 9 x 8 pixels that is brighter than the next."""
+    """Return the difference hash: a bit for each of 9 x 8 pixels that is clearly brighter than the next."""
     full = frame.convert("RGBA")
     shown = Image.alpha_composite(Image.new("RGBA", full.size, GREY), full)
     grey = shown.convert("L").resize(HASHED, Image.Resampling.LANCZOS).tobytes()
@@ -131,5 +146,5 @@ def _look(frame: Image.Image) -> str:
     bits = 0
     for y in range(height):
         for x in range(width - 1):
-            bits = bits << 1 | (grey[y * width + x] > grey[y * width + x + 1])
+            bits = bits << 1 | (grey[y * width + x] > grey[y * width + x + 1] + NOISE)
     return f"{bits:016x}"

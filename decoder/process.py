@@ -1,7 +1,8 @@
 """`python -m decoder.process`: reads files for the gateway that started it, one after the other.
 
 Orders come through standard input, and answers go to standard output. The process ends with its gateway, and
-when a file takes more memory or time than one may. It inherits no secret.
+when a file takes more memory or time than one may. It inherits no secret, and confines itself before it reads
+anything (`confinement.py`).
 """
 
 import hashlib
@@ -9,38 +10,42 @@ import os
 import resource
 import signal
 import sys
+from pathlib import Path
 
 import msgspec
 
+from decoder.confinement import FILE_BYTES, confine, limit
 from decoder.decoder_messages import DecodeAnswer, DecodeOrder, FileRefused, receive, send
-from decoder.pictures import decode_picture
-from decoder.sounds import decode_sound
+from decoder.pictures import decode_picture, load_pictures
+from decoder.sounds import decode_sound, load_sounds
 from forms.file_fields import FileRef
 from languages.said import Fault
 
-GIVES_WAY = 10
-MEMORY_BYTES = 768 << 20
+GIVES_WAY = 15
+"""Two of these beside a vote check take a fifteenth of its core."""
 CPU_SECONDS = 5
 """For one file."""
-FILE_BYTES = 64 << 20
-"""The largest file that it may write, which is one in memory."""
-OPEN_FILES = 32
 
 
 def main() -> None:
     os.nice(GIVES_WAY)  # vote checks go first
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to every process
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES, FILE_BYTES))
-    resource.setrlimit(resource.RLIMIT_NOFILE, (OPEN_FILES, OPEN_FILES))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    limit()
+    load_pictures()
+    load_sounds()
     orders = msgspec.msgpack.Decoder(DecodeOrder)
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever a library prints is no answer
+    sys.stderr = os.fdopen(os.dup(2), "w")
+    with Path(os.devnull).open(
+        "wb"
+    ) as nowhere:  # libraries print what is in files: it is no answer, and no log
+        os.dup2(nowhere.fileno(), 1)
+        os.dup2(nowhere.fileno(), 2)
+    confine()
     while (body := receive(sys.stdin.buffer, FILE_BYTES)) is not None:
         used = resource.getrusage(resource.RUSAGE_SELF)
-        limit = int(used.ru_utime + used.ru_stime) + CPU_SECONDS + 1
-        resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.RLIM_INFINITY))
+        most = int(used.ru_utime + used.ru_stime) + CPU_SECONDS + 1
+        resource.setrlimit(resource.RLIMIT_CPU, (most, resource.RLIM_INFINITY))
         try:
             send(answers, answer(orders.decode(body)))
         except MemoryError:

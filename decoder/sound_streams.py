@@ -25,6 +25,7 @@ KBITS = {
 """Bit rates of layer III by the version's bits: MPEG 1, 2 and 2.5."""
 RATES = {3: (44_100, 48_000, 32_000), 2: (22_050, 24_000, 16_000), 0: (11_025, 12_000, 8_000)}
 ID3_HEADER = 10
+ONE_CHANNEL = 3
 
 
 def clean_mp3(content: bytes) -> bytes:
@@ -35,8 +36,10 @@ def clean_mp3(content: bytes) -> bytes:
         raise FileRefused(DAMAGED)
     while at < len(content):
         frame = _frame(content, at)
-        if frame is None or frame[1:] != first[1:]:
+        if frame is None:
             break
+        if frame[1:] != first[1:]:  # a change within a sound overflows mpg123 before 1.32.8 (CVE-2024-10573)
+            raise FileRefused(DAMAGED)
         at += frame[0]
     if at > len(content):
         raise FileRefused(DAMAGED)  # the last frame is cut off
@@ -61,8 +64,9 @@ def _behind_id3(content: bytes) -> int:
     return at
 
 
-def _frame(content: bytes, at: int) -> tuple[int, int, int] | None:
-    """Return the length of the frame there, with its version and rate; None if there is none."""
+def _frame(content: bytes, at: int) -> tuple[int, int, int, bool] | None:
+    """Return the length of the frame there, and what all frames of a sound have in common: version, rate,
+    and whether they have one channel. None if there is no frame."""
     if len(content) < at + 4 or content[at] != 0xFF or content[at + 1] & 0xE6 != 0xE2:
         return None
     version, bits = content[at + 1] >> 3 & 3, content[at + 2]
@@ -71,7 +75,8 @@ def _frame(content: bytes, at: int) -> tuple[int, int, int] | None:
         return None
     rate = RATES[version][rate_at]
     per_frame = 144_000 if version == 3 else 72_000
-    return per_frame * KBITS[version][(bits >> 4) - 1] // rate + padding, version, rate
+    length = per_frame * KBITS[version][(bits >> 4) - 1] // rate + padding
+    return length, version, rate, content[at + 3] >> 6 == ONE_CHANNEL
 
 
 # -- Ogg ----------------------------------------------------------------------------------------------------

@@ -50,6 +50,11 @@ def library() -> ctypes.CDLL:
     return found
 
 
+def load_sounds() -> None:
+    """Load all that sounds need. Nothing can be opened later."""
+    library()
+
+
 def decode_sound(content: bytes, rules: Files) -> tuple[bytes, dict[str, Any]]:
     """Return the clean sound, and its facts. Raises FileRefused."""
     if is_ogg(content) and "audio/ogg" in rules.media_types:

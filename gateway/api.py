@@ -1,5 +1,6 @@
 """The builder of the API: its callers, its endpoints, and the values that they need. No logic."""
 
+import os
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -20,6 +21,7 @@ from handlers.reply import Reply
 from handlers.request import Request
 from handlers.route import Endpoints
 from handlers.slices import in_slices
+from handlers.visitor_limit import VisitorLimit
 from handlers.vote_feed import TAGS as VOTE_TAGS
 from handlers.vote_feed import VoteFeed
 from journal.record_pages import JournalPages
@@ -40,8 +42,11 @@ from settings.model import (
 )
 from votes.queries import Searches
 from watchers.attempt_watch import AttemptWatch
+from watchers.lost_values import LostValues
 from watchers.refused_addresses import RefusedAddresses
 from web.static_files import read_static_files
+
+MOST_DECODERS = 2
 
 
 @dataclass(frozen=True)
@@ -61,10 +66,12 @@ class Api:
     callers: Callers
     public: PublicApi
     managed: Tools
+    decoder: Decoder
     watch: AttemptWatch
     feed: VoteFeed
     readiness: Callable[[], str | None]
     """Returns None when the gateway is ready, else why it is not."""
+    lost_values: LostValues
 
 
 @contextmanager
@@ -83,7 +90,7 @@ def open_api(
     public = _public_api(runtime, store, callers, egress, fleet)
     moderators = Moderators(ledger.state, frozenset(settings.web.moderators))
     watch = AttemptWatch(ledger.durable, settings.webhooks.timeout_seconds + 1)
-    decoder = Decoder(decode_command, ROOT)
+    decoder = Decoder(decode_command, ROOT, min(MOST_DECODERS, os.cpu_count() or 1))
     managed = Tools(
         ledger,
         runtime.clock,
@@ -114,20 +121,18 @@ def open_api(
         vote_pseudonym=KeyedDigests(callers.digester.secret).vote,
         files=store.blobs,
         decode=decoder.decode,
+        count_upload=VisitorLimit(Policy(settings.files.uploads_per_minute, 60), runtime.clock).take,
         upload_bytes=settings.files.upload_bytes,
         invites=egress.invites,
         is_member=egress.platform.is_member if egress.platform and egress.platform.has_bot else None,
         templates=_templates(runtime, egress, store.blobs.put),
     )
+    lost = LostValues(ledger, runtime.clock, managed.unique, in_slices, fleet.asks)
+    ready = _readiness(runtime, store, fleet)
     with closing(decoder), JournalPages(store.folder, store.journal, VOTE_TAGS) as pages:
-        yield Api(
-            callers,
-            public,
-            managed,
-            watch,
-            VoteFeed(ledger.state, pages, lambda: ledger.durable(ledger.head), settings.votes.feed_streams),
-            _readiness(runtime, store, fleet),
-        )
+        most = settings.votes.feed_streams
+        feed = VoteFeed(ledger.state, pages, lambda: ledger.durable(ledger.head), most)
+        yield Api(callers, public, managed, decoder, watch, feed, ready, lost)
 
 
 def _callers(runtime: Runtime, store: Store) -> Callers:

@@ -21,6 +21,9 @@ from votes.queries import Searches
 from watchers.failing_endpoints import FailingEndpoints
 from webhook.attempt_tally import AttemptTally, MessageTally
 
+UPLOADS_AT_ONCE = 8
+"""The largest uploads whose bodies may be in memory together."""
+
 
 @dataclass(frozen=True)
 class Instruments:
@@ -51,7 +54,7 @@ def instruments(runtime: Runtime, store: Store, errors: RecentErrors) -> Instrum
         resident_bytes=memory,
     )
     return Instruments(
-        RunningRequests(),
+        RunningRequests(UPLOADS_AT_ONCE * runtime.settings.files.upload_bytes),
         traffic,
         lag,
         votes,

@@ -15,17 +15,20 @@ from core.rows import Policy
 from core.state import State
 from gateway.api import Api
 from gateway.branding import PageDrawing
-from gateway.delivery import USER_AGENT
+from gateway.delivery import USER_AGENT, Egress
 from gateway.fleet import Fleet
 from gateway.store import Runtime, Store
 from handlers.route import Resource, of_kinds
 from handlers.slices import in_slices
+from handlers.visitor_limit import VisitorLimit
 from listings.notice_counts import NoticeCounts
 from listings.owners import CodeOf, code_maker
 from listings.review import PresetReason
+from outbound.redirects import whole_body
 from pages.account.mails import unsubscribe_seal
 from pages.account.my_data import DOWNLOADS
 from pages.account.sign_in_guards import SignInGuards, sign_in_seal
+from pages.description_images import DescriptionImages, ImageLimits
 from pages.platform_facts import Applications, ServerChecking, ServerLists
 from pages.public.home import home_orders
 from pages.public.report import REPORTS
@@ -41,7 +44,7 @@ from pages.site_tools import (
     Voting,
 )
 from pages.table import PEOPLE_PAGES
-from pages.visitors import Addresses, People, VisitorLimit, people_audience
+from pages.visitors import Addresses, People, people_audience
 from pages.voting.vote_challenges import VoteChallenges
 from pages.voting.vote_guards import GuardPolicy, VoteGuards
 from search.catalogue import Catalogue
@@ -85,9 +88,12 @@ class PeopleSite:
         store: Store,
         fleet: Fleet,
         api: Api,
-        platform: ChatPlatform,
+        egress: Egress,
         drawing: PageDrawing,
     ) -> None:
+        platform = egress.platform
+        if platform is None:
+            raise TypeError("people sign in at the chat platform")
         settings, clock, digester = runtime.settings, runtime.clock, api.callers.digester
         web, places, state = settings.web, settings.chat_platform, store.ledger.state
         self.readers = _readers(state, api.managed)
@@ -122,7 +128,9 @@ class PeopleSite:
             curl=partial(curl_command, user_agent=USER_AGENT),
             submissions=_submissions(runtime, platform, code_maker(digester.digest)),
             reasons=_preset_reasons(settings.review),
-            descriptions=Descriptions(drawing.markdown, VisitorLimit(PREVIEWS, clock)),
+            descriptions=Descriptions(
+                drawing.markdown, VisitorLimit(PREVIEWS, clock), _images(runtime, api, egress)
+            ),
             accounts=_accounts(people, cookies, clock, digester.secret),
             sign_in=_signing_in(runtime, digester.secret, fleet),
             blobs=store.blobs,
@@ -168,6 +176,22 @@ def _signing_in(runtime: Runtime, secret: bytes, fleet: Fleet) -> SigningIn:
         sign_in_seal(secret, secrets.token_bytes),
         SignInGuards(SIGN_INS, runtime.clock, first_use),
     )
+
+
+def _images(runtime: Runtime, api: Api, egress: Egress) -> DescriptionImages | None:
+    settings, client = runtime.settings.images, egress.images
+    if client is None:
+        return None
+    limits = ImageLimits(
+        settings.per_description,
+        settings.bytes,
+        settings.cache_bytes,
+        settings.at_once,
+        settings.kept_seconds,
+        settings.retry_seconds,
+    )
+    fetch = partial(whole_body, client, timeout_seconds=settings.timeout_seconds)
+    return DescriptionImages(fetch, api.managed.decode, runtime.clock, limits)
 
 
 def _addresses(settings: Settings) -> Addresses:

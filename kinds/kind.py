@@ -242,6 +242,7 @@ PartName = Literal[
     "tree",
     "commands",
     "files",
+    "images",
     "downloads",
 ]
 """The name of a part. A page or an action that names one is for the kinds that have it."""
@@ -339,6 +340,11 @@ class Kind:
     def files(self) -> Literal[True] | None:
         """True if a profile has files."""
         return True if self.file_rules else None
+
+    @property
+    def images(self) -> Literal[True] | None:
+        """True if the long text of a profile may show images of other sites."""
+        return True if self.is_markdown else None
 
     @cached_property
     def file_rules(self) -> Mapping[str, Files]:

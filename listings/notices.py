@@ -29,7 +29,7 @@ TOLD: frozenset[AuditAction] = frozenset(
         *("handed_over", "actual_count_set", "limits_set"),
         *("co_owner_joined", "invitation_declined", "co_owner_left", "hand_over_declined"),
         *("suspension_lifted", "endpoint_probed", "votes_struck", "rating_removed"),
-        *("found_failing", "hidden", "shown_again", "invite_broken", "taken_over"),
+        *("found_failing", "hidden", "shown_again", "invite_broken", "values_lost", "taken_over"),
     }
 )
 """Actions of others that become notices. A hand-over is a notice to the former owner, too: somebody else may
@@ -39,6 +39,8 @@ ALWAYS: frozenset[AuditAction] = frozenset(
 )
 """Actions that notify even their author: a check that an owner asks for may find a failure."""
 
+_FOUND: tuple[AuditAction, ...] = ("invite_broken", "values_lost")
+"""Actions of a gateway that become one notice, however often they were found."""
 
 NoticeDeed = Literal[
     AuditAction, "endpoint_suspended", "report_settled", "rating_posted", "own_rating_removed"
@@ -83,12 +85,12 @@ def notices_of(row: Listing, user_id: str, read_ms: int, now_ms: int) -> Iterato
     is_lost = not is_owner and row.taken is not None and row.taken.lost_by == actor
     is_asked = not is_owner and (user_id in row.invited or is_offered_to(row, user_id))
     given = _last(row, "handed_over")
-    broken = _last(row, "invite_broken")
+    newest = {action: _last(row, action) for action in _FOUND}
     for entry in row.audit_log if is_lost or not is_asked else ():  # its history is not for who is asked
         if is_lost and not _took(row, entry):
             continue  # other actions on a lost listing are not for its former owner
-        if entry.action == "invite_broken" and entry is not broken:
-            continue  # nodes that do not hear each other find the same broken invite
+        if entry.action in newest and entry is not newest[entry.action]:
+            continue  # nodes that do not hear each other find the same
         if entry.action in TOLD and (entry.by != actor or entry.action in ALWAYS):
             act = NoticeAct(entry.at_ms, entry.by, entry.action, entry.about)
             is_given = entry is given and row.owner_id == user_id

@@ -13,9 +13,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from blobs.blob_store import Blobs
 from core import version
 from core.clock import Clock
 from core.ledger import Ledger
+from decoder.decoder import Decoder
 from handlers.public import PublicLimits
 from handlers.reply import Reply
 from handlers.request import Request
@@ -70,6 +72,8 @@ class Sources:
     votes: VoteTally
     journal: Journal
     snapshotter: Snapshotter
+    blobs: Blobs
+    decoder: Decoder
     outbox: Outbox
     attempts: AttemptTally
     messages: MessageTally | None
@@ -114,6 +118,7 @@ class Collectors:
             self._of_journal,
             self._of_disk,
             self._of_snapshots,
+            self._of_files,
             self._of_webhooks,
             self._of_messages,
             self._of_mails,
@@ -284,6 +289,24 @@ class Collectors:
             last.bytes if last is not None else 0,
         )
         yield counter("snapshot_failures", "Snapshots that could not be taken.", snapshotter.failures)
+
+    def _of_files(self) -> Iterator[Family]:
+        blobs, decoder = self._sources.blobs, self._sources.decoder
+        yield gauge("files", "Files of listings on disk.", blobs.count)
+        yield gauge("files_bytes", "Size of the files of listings on disk.", blobs.bytes)
+        yield gauge(
+            "files_limit_bytes",
+            "Size that the files may have together; above it, uploads are answered 503.",
+            blobs.bounds.bytes_in_all,
+        )
+        yield counter(
+            "file_uploads",
+            "Uploads that were read: `clean` if the file was kept, `refused` if it broke a rule, `failed` if "
+            "the decoder failed or had too much to do.",
+            {(outcome,): number for outcome, number in decoder.outcomes.items()},
+            ("outcome",),
+        )
+        yield counter("decoder_starts", "Starts of the processes that read uploads.", decoder.starts)
 
     def _of_webhooks(self) -> Iterator[Family]:
         sources = self._sources

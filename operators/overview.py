@@ -9,6 +9,7 @@ from msgspec.structs import asdict
 from actions.views import NULL, Amount, Count, Success, View, example, view_of
 from core.clock import NS_PER_SECOND
 from core.version import VERSION
+from decoder.decoder import Outcome
 from handlers.slices import refreshed_digest
 from kinds.registry import KINDS
 from listings.queries import count_of
@@ -62,6 +63,21 @@ class LimiterCounts(View):
     stats_buckets: Count
     voters_buckets: Count
     failing_addresses: Count
+
+
+class FilesNow(View):
+    """Files of listings, and uploads since the start."""
+
+    count: Annotated[Count, Meta(description="Files on disk."), example(1_200)]
+    bytes: Annotated[Count, Meta(description="The size of the files on disk."), example(41_943_040)]
+    uploads: Annotated[
+        dict[Outcome, Count],
+        Meta(description="Uploads: `refused` if a file broke a rule, `failed` if the decoder failed."),
+        example({"clean": 1_204, "refused": 31, "failed": 0}),
+    ]
+    decoder_starts: Annotated[
+        Count, Meta(description="Starts of the processes that read uploads."), example(2)
+    ]
 
 
 class NodeHeard(View):
@@ -231,6 +247,7 @@ class Overview(Success):
     replication: Annotated[
         FleetNodeView | None, Meta(description="This node of the fleet; null outside a fleet.")
     ]
+    files: FilesNow
     connections: Connections
     memory: Memory
     loop_lag_ms: LagOfMinute
@@ -284,6 +301,12 @@ def overview(parts: GatewayParts) -> Overview:
         ),
         webhook_proxy_down=parts.numbers.outbox.stopped,
         replication=_node(numbers.fleet()),
+        files=FilesNow(
+            count=numbers.blobs.count,
+            bytes=numbers.blobs.bytes,
+            uploads=dict(numbers.decoder.outcomes),
+            decoder_starts=numbers.decoder.starts,
+        ),
         connections=convert(numbers.connections(), Connections),
         memory=Memory(resident_bytes=parts.resident_bytes()),
         loop_lag_ms=LagOfMinute(last=samples[-1], max=max(samples), samples=samples),

@@ -21,6 +21,7 @@ from languages.refusals import Invalid, Refusal
 from languages.texts import Text, Words
 from pages.page import Again, Answer, AnyPage, PageCall, Post, RefusedPost, Show, Shown, run_post
 from pages.posted_files import Failure, files_in, uploaded
+from pages.public.lists import icon_of
 from pages.site_tools import SiteTools
 from pages.tabs import TABS, tab_title, tab_values
 from pages.visitors import Person, PersonVisit, ask_stale, signed_in
@@ -132,7 +133,7 @@ class _Served:
         typed = post.reads(call, form) if post.reads is not None else {}
         try:
             if problem is not None:
-                raise problem
+                raise Again(problem)
             self._refuse_shut_out(visit, post.needs)
             if post.guard is not None:
                 post.guard(call)
@@ -219,7 +220,7 @@ class _Served:
         if page.takes_files:
             values["files"] = await files_in(call, values.get("values", {}))
         if page.tab:
-            icon_url = self._site.icons.url(call.row.ref)
+            icon_url = icon_of(call, call.row, call.row.latest)
             values = {**tab_values(call.row, page.tab, call.rights), "icon_url": icon_url, **values}
             title = title or tab_title(call.row, page.tab)
         return HtmlPage(

@@ -17,8 +17,8 @@ from chatplatform.platform_client import ChatPlatform, Inside, PlatformAway, Tol
 from core.clock import NS_PER_SECOND, Clock
 from core.newest import Newest
 from core.rows import Policy, ServerCheck
+from handlers.visitor_limit import VisitorLimit
 from kinds.registry import KINDS
-from pages.visitors import VisitorLimit
 
 LOOK_UPS = Policy(5, 60)
 """The limit of a user's look-ups of applications."""

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from actions.tools import Tools
 from blobs.blob_store import Blobs
@@ -11,12 +12,14 @@ from chatplatform.platform_client import ChatPlatform
 from core.rows import Delivery, Listing, Webhook
 from handlers.request import Request
 from handlers.slices import in_slices
+from handlers.visitor_limit import VisitorLimit
 from listings.owners import CodeOf
 from listings.review import PresetReason
 from pages.account.sign_in_guards import SignInGuards, SignInUnderWay
 from pages.day_visitors import DayVisitors
+from pages.description_images import DescriptionImages
 from pages.platform_facts import Applications, ServerChecking, ServerLists
-from pages.visitors import Addresses, People, Person, VisitorLimit
+from pages.visitors import Addresses, People, Person
 from pages.voting.vote_challenges import VoteChallenges
 from pages.voting.vote_guards import VoteGuards
 from search.catalogue import Catalogue
@@ -28,6 +31,9 @@ from web.brand import Brand
 from web.cookies import PeopleCookies, ValueSeal
 from web.link_preview import LinkPreviews
 from web.markdown import Markdown
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 
 @dataclass(frozen=True)
@@ -93,10 +99,20 @@ class Submissions:
 
 @dataclass(frozen=True)
 class Descriptions:
-    """The drawing of descriptions, and the limit of a user's previews."""
+    """The drawing of descriptions, the limit of a user's previews, and the images of public descriptions.
+
+    Without `images`, links are in their place.
+    """
 
     markdown: Markdown
     previews: VisitorLimit
+    images: DescriptionImages | None = None
+
+    async def public_html(self, listing: str, text: str) -> "Markup":
+        """Return the HTML of a public listing's description. `listing` is its ref."""
+        if self.images is None:
+            return await self.markdown.html(text)
+        return await self.images.html(self.markdown, listing, text)
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ from pages.public.colours import COLOURS
 from pages.public.downloads import DOWNLOAD
 from pages.public.files import FILE
 from pages.public.home import HOME
+from pages.public.images import IMAGE
 from pages.public.link_previews import LINK_PREVIEW
 from pages.public.listing import PUBLIC_LISTING
 from pages.public.lists import PUBLIC_LISTS
@@ -54,6 +55,7 @@ PEOPLE_PAGES = (
     *rows_of(NUMBER_PAGES),
     *rows_of((QUEUE, FLAGGED_VOTES, *LISTING_PAGES, LISTING_VOTES)),
     *rows_of((VOTE_PAGE, LIKE_BUTTON, *REPORT_PAGES, *RATING_PAGES)),
-    *rows_of((*HOME, AUTHOR, *PUBLIC_LISTS, SUGGESTIONS, *RANKINGS, LINK_PREVIEW, COLOURS, FILE, DOWNLOAD)),
+    *rows_of((*HOME, AUTHOR, *PUBLIC_LISTS, SUGGESTIONS, *RANKINGS, LINK_PREVIEW, COLOURS)),
+    *rows_of((FILE, DOWNLOAD, IMAGE)),
     *rows_of(PUBLIC_LISTING),
 )

@@ -16,20 +16,19 @@ from msgspec import Struct
 from actions.tools import Tools
 from chatplatform.answers import PlatformUser, avatar_url
 from core.actors import user_actor
-from core.clock import Clock
 from core.failures import Unavailable
-from core.rows import Policy
 from core.state import State
 from core.user_rows import UserProfile, user_ref
+from handlers.visitor_limit import VisitorLimit
 from kinds.registry import KINDS
 from languages.language_names import OWN_NAMES, Language, accepted, language_of, named
 from languages.refusals import Refusal
 from languages.texts import Text
 from listings.notice_counts import NoticeCounts
 from pages.shared_texts import ERROR_TEXTS, FIELD_LABELS
+from pages.tally_words import TALLY_WORDS
 from people.choices import keep_address, unread_reminders
 from people.user_sessions import Known, end_sessions, seen
-from ratelimit.bucket import Buckets, Decision, TooManyRequests
 from web.audiences import Audience
 from web.brand import Brand
 from web.cookies import Cookie, Notices, PeopleCookies, look_of
@@ -41,8 +40,6 @@ VALUE_BYTES, VALUE_CHARACTERS = 32, 43
 """The length of a session's value, and of its base64."""
 FRESH_MS = 3_600_000
 """The age up to which a sign-in is fresh."""
-MOST_KEYS = 10_000
-"""The users or addresses that a limit counts."""
 
 
 class Person(Struct, frozen=True):
@@ -131,25 +128,6 @@ def _profiles(state: State, user_ids: Iterable[str]) -> Iterator[tuple[str, User
         row = state.users.get(user_ref(user_id))
         if row is not None and row.profile is not None:
             yield user_id, row.profile
-
-
-class VisitorLimit:
-    """A limit on an action for each user or each address. One who acts too often slows nobody else down."""
-
-    def __init__(self, policy: Policy, clock: Clock, most_keys: int = MOST_KEYS) -> None:
-        self._policy = policy
-        self._clock = clock
-        self._taken = Buckets(most_keys)
-
-    def count(self, key: str) -> Decision:
-        """Count an action, and return the decision about it."""
-        return self._taken.take(key, self._policy, self._clock.monotonic_ns())
-
-    def take(self, key: str) -> None:
-        """Count an action. Raises TooManyRequests for one too many."""
-        decision = self.count(key)
-        if not decision.allowed:
-            raise TooManyRequests(decision)
 
 
 class People:
@@ -277,6 +255,7 @@ def people_audience(
             "site_languages": tuple((language, OWN_NAMES[language]) for language in brand.languages),
             "field_labels": FIELD_LABELS,
             "site_kinds": KINDS,
+            "tally_words": TALLY_WORDS,
         },
         upload_bytes=upload_bytes,
     )

@@ -20,6 +20,7 @@ from core.finished import finished
 from handlers.reply import EVENT_STREAM, SPOKEN, Reply, failure, method_not_allowed, refused, reply_to
 from handlers.request import Request
 from handlers.route import Resource
+from languages.refusals import Refusal
 from ratelimit.address import Proxy, client_address
 from ratelimit.bucket import headers
 from serving.direct import SERVER, Answered, next_number, request_id
@@ -42,10 +43,15 @@ read."""
 
 
 class RunningRequests:
-    """The requests that have been read and not yet answered. A stop waits for them."""
+    """The requests that have been read and not yet answered. A stop waits for them.
 
-    def __init__(self) -> None:
+    Invariant: the bodies of uploads together take at most `upload_bytes`.
+    """
+
+    def __init__(self, upload_bytes: int = 0) -> None:
         self._requests: set[object] = set()
+        self._upload_bytes = upload_bytes
+        self._bytes: dict[object, int] = {}
         self._idle = asyncio.Event()
         self._idle.set()
 
@@ -57,8 +63,16 @@ class RunningRequests:
         self._requests.add(request)
         self._idle.clear()
 
+    def keep(self, request: object, size: int) -> bool:
+        """Count bytes of an upload. Return false if there is no room for them."""
+        if sum(self._bytes.values()) + size > self._upload_bytes:
+            return False
+        self._bytes[request] = self._bytes.get(request, 0) + size
+        return True
+
     def end(self, request: object) -> None:
         self._requests.discard(request)
+        self._bytes.pop(request, None)
         if not self._requests:
             self._idle.set()
 
@@ -98,6 +112,7 @@ class EndpointHandler(RequestHandler):
         self._resource = resource
         own = resource.most_bytes(self.request.headers)
         self._most_bytes = own if own is not None else policy.max_body_bytes
+        self._is_upload, self._has_room = own is not None, True
         self._size = 0
         self._pieces: list[bytes] = []
         self._began_ns = policy.clock.monotonic_ns()
@@ -118,11 +133,20 @@ class EndpointHandler(RequestHandler):
 
     async def prepare(self) -> None:
         length = self.request.headers.get("Content-Length", "")
-        if length.isascii() and length.isdigit() and int(length[:20]) > max(DISCARD_BYTES, self._most_bytes):
+        said = int(length[:20]) if length.isascii() and length.isdigit() else 0
+        if said > max(DISCARD_BYTES, self._most_bytes) or not self._keeps(min(said, self._most_bytes)):
             await self._answer(None)
+
+    def _keeps(self, size: int) -> bool:
+        """Return true if there is room for so much of an upload. A body of another size always has it."""
+        self._has_room = not self._is_upload or self._policy.running.keep(self, size)
+        return self._has_room
 
     def data_received(self, chunk: bytes) -> Awaitable[None] | None:
         self._size += len(chunk)
+        if "Content-Length" not in self.request.headers and not self._keeps(len(chunk)):
+            self._pieces = []
+            return self._answer(None)
         if self._size <= self._most_bytes:
             self._pieces.append(chunk)
         elif self._size > max(DISCARD_BYTES, self._most_bytes):
@@ -167,6 +191,8 @@ class EndpointHandler(RequestHandler):
         request = self._request_value(body)
         ADDRESS.set(request.address)
         try:
+            if not self._has_room:
+                raise Refusal("file_not_read")
             reply = await self._reply(request)
         except SPOKEN as error:
             reply = reply_to(error)

@@ -147,7 +147,19 @@ class FilesSettings(_Section):
     bytes_per_user: Annotated[int, Field(ge=1 << 20, le=1 << 40)] = 64 << 20
     bytes_in_all: Annotated[int, Field(ge=1 << 20, le=1 << 44)] = 10 << 30
     memory_bytes: Annotated[int, Field(ge=0, le=1 << 40)] = 64 << 20
+    uploads_per_minute: Count = 120
     unnamed_seconds: Seconds = 3_600
+
+
+class ImagesSettings(_Section):
+    enabled: bool = True
+    per_description: Annotated[int, Field(ge=1, le=100)] = 20
+    bytes: Annotated[int, Field(ge=1_024, le=32 << 20)] = 4 << 20
+    timeout_seconds: Annotated[float, Field(gt=0, le=60)] = 5
+    at_once: Annotated[int, Field(ge=1, le=64)] = 8
+    cache_bytes: Annotated[int, Field(ge=0, le=1 << 40)] = 64 << 20
+    kept_seconds: Seconds = 604_800
+    retry_seconds: Seconds = 3_600
 
 
 class OperatorSettings(_Section):
@@ -530,6 +542,7 @@ class Settings(_Section):
     data_dir: DataDir = Path("data")
     server: ServerSettings = ServerSettings()
     files: FilesSettings = FilesSettings()
+    images: ImagesSettings = ImagesSettings()
     operator: OperatorSettings = OperatorSettings()
     keys: KeysSettings = KeysSettings()
     limits: LimitsSettings = LimitsSettings()

@@ -130,7 +130,7 @@ class Site(Generic[V]):
         if may_see is not None and visit.visitor is None:
             typed = (
                 list(visit.form(takes_files=True).pairs())
-                if gives_back and not _wants_fragment(visit.request)
+                if gives_back and visit.request.body is not None and not _wants_fragment(visit.request)
                 else ()
             )
             return (

@@ -23,6 +23,7 @@ from listings.owners import is_asked
 from pages.account.browsers import label_in_words
 from pages.owner.next_steps import NEXT_TEXTS, Next, next_step
 from pages.page import AnyPage, Page, PageCall, Post, Shown
+from pages.public.lists import icon_of
 from people.permissions import rights
 from people.user_sessions import end_sessions, session_id
 from search.paging import page_of, rows_behind
@@ -98,7 +99,7 @@ def _own(page: PageCall, row: Listing) -> OwnListing:
         kind.plural,
         call.tools.ownership.place(row.ref),
         next_step(row, rights(page.person.id, row, is_moderator=False)),
-        page.site.icons.url(row.ref),
+        icon_of(page, row, row.latest),
         call.state.vote_counts.in_month(row.ref, month_of(call.now_ms)) if is_voted else None,
     )
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from chatplatform.authorization import SignIn
 from core.clock import NS_PER_SECOND, Clock
 from core.rows import Policy
-from pages.visitors import VisitorLimit
+from handlers.visitor_limit import VisitorLimit
 from web.cookies import SIGN_IN_SECONDS, ValueSeal
 
 MOST_STATES = 100_000

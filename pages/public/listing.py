@@ -8,7 +8,7 @@ its owners and moderators.
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 from actions.views import Count, KindName, ListingId, Success
@@ -48,6 +48,9 @@ from search.catalogue import IndexKey
 from search.list_orders import ListOrder
 from web.pages import NO_INDEX, NO_VARY, see_other, tagged
 from web.vote_badges import vote_badge
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 OF_BADGES = {
     "cache-control": "public, max-age=60",
@@ -297,7 +300,7 @@ async def listing_html(page: PageCall, row: Listing, value: Mapping[str, Any], t
         "prose": prose,
         "is_public": row.is_public,
         "is_hidden": row.state == "approved" and row.is_hidden,
-        "html": await page.site.descriptions.markdown.html(prose) if kind.is_markdown else None,
+        "html": await _drawn(page, row, prose) if kind.is_markdown else None,
         "about": listed.text or _call_to(kind, profile.name),
         "here": f"/{row.ref}",
         "path_of_page": path,
@@ -314,6 +317,14 @@ async def listing_html(page: PageCall, row: Listing, value: Mapping[str, Any], t
         "may_manage": _may_see(page, row),
         "badge": f"[![Votes]({address}/badge.svg)]({address})",
     }
+
+
+async def _drawn(page: PageCall, row: Listing, prose: str) -> "Markup":
+    """Return the HTML of a description. The images of one that is not public are links."""
+    descriptions = page.site.descriptions
+    if row.is_public:
+        return await descriptions.public_html(row.ref, prose)
+    return await descriptions.markdown.html(prose)
 
 
 def files_shown(kind: Kind, profile: Profile) -> Mapping[str, Any]:

@@ -46,9 +46,7 @@ FOUND = 240
 """The listings that the pages of a search show at most."""
 LONGEST = 200
 """The characters of a search, or of a tag or keyword in a query, that count."""
-ABOUT = Text(
-    "Owners list their bots and servers here, users vote for them, and every vote reaches its owner."
-)
+ABOUT = Text("Owners list what they make for chat communities, and users show what they like best.")
 SORT_NAMES: Mapping[Sort, Text] = {
     "month": Text("This month"),
     "votes": Text("All time"),
@@ -83,6 +81,9 @@ class PublicCard(View):
     icon_url: str | None
     path: Annotated[str, Meta(description="The path of its page.")]
     sound: Annotated[FileRef | None, Meta(description="The file of a sound.")]
+    colours: Annotated[
+        tuple[str, ...], Meta(description="The colours of a theme, or of the page of a profile.")
+    ]
 
 
 class PublicList(Success):
@@ -328,13 +329,13 @@ def is_listed(row: Listing) -> bool:
     return row.is_public and not kind_of(row.ref).is_unlisted(row.profile)
 
 
-def icon_of(page: PageCall, row: Listing) -> str | None:
-    """Return the address of a listing's picture: of its own, of its colours, of its user, or the platform's
-    icon."""
-    pictures = pictures_of(row)
+def icon_of(page: PageCall, row: Listing, profile: Profile | None = None) -> str | None:
+    """Return the address of a listing's picture, by default the public one: of its own, of its colours, of
+    its user, or the platform's icon."""
+    pictures = pictures_of(row, profile)
     if pictures:
         return pictures[0].path
-    colours = colours_of(row)
+    colours = colours_of(row, profile)
     if colours is not None:
         return colours.picture
     if not kind_of(row.ref).is_of_user:
@@ -389,6 +390,7 @@ def _card(page: PageCall, row: Listing, month: int) -> PublicCard:
         icon_url=icon_of(page, row),
         path=path_of(page, row),
         sound=kind_of(row.ref).sound(row.profile),
+        colours=tuple(kind_of(row.ref).crown(row.profile)),
     )
 
 

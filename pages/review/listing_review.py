@@ -35,7 +35,7 @@ from listings.rules import change_version, listing_of
 from pages.page import Again, Answer, Page, PageCall, Post, Show, Shown
 from pages.public.colours import colours_of
 from pages.public.listing import files_shown
-from pages.public.lists import pictures_of
+from pages.public.lists import icon_of, pictures_of
 from pages.public.template_tree import tree_of
 from pages.public.ways_in import invite_url
 from pages.review.alike_pictures import alike_to
@@ -64,7 +64,7 @@ VIEWS: Mapping[str, Text] = {
 NO_LENGTH = Text("Choose how long it lasts.")
 ACTS: Mapping[QuarantinedAct, Text] = {
     "submit": Text("Submit listings"),
-    "vote": Text("Vote"),
+    "vote": Text("Vote and like"),
     "report": Text("Report listings"),
     "sign_in": Text("Sign in"),
 }
@@ -112,7 +112,7 @@ async def _html(page: PageCall, value: ReviewView) -> Mapping[str, Any]:
         "changed_files": _files(row),
         "pictures": pictures,
         "alike": await alike_to(page, row),
-        "icon_url": pictures[0].path if pictures else page.site.icons.url(row.ref),
+        "icon_url": icon_of(page, row, row.latest),
         "report_reasons": REASON_NAMES,
         "row": row,
         "tree": await tree_of(page, row),

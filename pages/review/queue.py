@@ -23,6 +23,7 @@ from languages.texts import Text
 from listings import review
 from listings.owners import is_proven
 from pages.page import Page, PageCall, Shown
+from pages.public.lists import icon_of
 from pages.visitors import names_of
 from search.paging import page_of
 
@@ -256,7 +257,7 @@ def _desk_row(page: PageCall, row: Listing, show: ListName) -> DeskRow:
         kind=kind.plural,
         id=row.id,
         name=row.latest.name,
-        icon_url=page.site.icons.url(row.ref),
+        icon_url=icon_of(page, row, row.latest),
         at_ms=review.since_of(at_ms),
         is_change=row.change is not None,
         is_again=row.review is not None and row.review.denied_profile is not None,

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from chatplatform.answers import created_ms
 from core.clock import MS_PER_DAY, NS_PER_SECOND, Clock
 from core.rows import FlagRule, Policy
-from pages.visitors import VisitorLimit
+from handlers.visitor_limit import VisitorLimit
 from ratelimit.address import address_key
 from ratelimit.bucket import Buckets
 

@@ -11,7 +11,19 @@ from PIL import Image, PngImagePlugin
 
 from forms.file_fields import Files
 from languages.said import Fault
-from tests.support.media_files import BANNER, EMOJI, clean, codes, drawn, fault, opened, picture
+from tests.support.media_files import (
+    BANNER,
+    EMOJI,
+    chunk,
+    clean,
+    codes,
+    drawn,
+    fault,
+    large_png,
+    many_frames,
+    opened,
+    picture,
+)
 
 SECRET = b"somebody's secret"
 PAYLOAD = b"<script>alert(1)</script>"
@@ -23,21 +35,6 @@ def exif() -> bytes:
     made = Image.Exif()
     made[0x010E] = SECRET.decode()
     return made.tobytes()
-
-
-def chunk(kind: bytes, content: bytes) -> bytes:
-    return struct.pack("!I", len(content)) + kind + content + struct.pack("!I", zlib.crc32(kind + content))
-
-
-def png(width: int, height: int, pixels: bytes = b"") -> bytes:
-    """Return a PNG that says it is so large."""
-    head = struct.pack("!IIBBBBB", width, height, 8, 6, 0, 0, 0)
-    return (
-        b"\x89PNG\r\n\x1a\n"
-        + chunk(b"IHDR", head)
-        + chunk(b"IDAT", zlib.compress(pixels))
-        + chunk(b"IEND", b"")
-    )
 
 
 @pytest.mark.parametrize("kind", ["PNG", "GIF", "WEBP"])
@@ -70,11 +67,7 @@ def test_animated_is_computed_from_the_file(kind: str) -> None:
 
 @animated
 def test_10_000_frames_are_refused(kind: str) -> None:
-    count = 10_000 if kind == "GIF" else 300
-    dots = [Image.new("RGB", (1, 1), (255 * (number % 2), 0, 0)) for number in range(count)]
-    content = io.BytesIO()
-    dots[0].save(content, kind, save_all=True, append_images=dots[1:])
-    assert fault(content.getvalue(), EMOJI) == Fault("too_many_frames", {"most": 200})
+    assert fault(many_frames(kind, 10_000), EMOJI) == Fault("too_many_frames", {"most": 200})
 
 
 def test_a_field_without_animation_refuses_it() -> None:
@@ -83,7 +76,7 @@ def test_a_field_without_animation_refuses_it() -> None:
 
 @pytest.mark.parametrize("size", [(50_000, 50_000), (2**31 - 1, 1), (8_000, 8_000)])
 def test_a_bomb_of_pixels_is_refused_before_it_is_decoded(size: tuple[int, int]) -> None:
-    assert codes([png(*size, b"\0" * 100_000)], EMOJI) == {"too_many_pixels"}
+    assert codes([large_png(*size)], EMOJI) == {"too_many_pixels"}
 
 
 def test_a_bomb_of_frames_is_refused_before_it_is_decoded() -> None:

@@ -45,7 +45,7 @@ async def decoding(command: Reads = decode_command) -> AsyncIterator[Decoder]:
 
 def program(code: str) -> Reads:
     """Return the command of a decoder that does something else."""
-    own = "from decoder import process, pictures\nimport os, signal, sys, time\n"
+    own = "from decoder import process\nimport ctypes, os, signal, sys, time\n"
     return lambda: (sys.executable, "-c", f"{own}{code}\nprocess.main()")
 
 
@@ -53,6 +53,10 @@ async def refusal(decoder: Decoder, content: bytes | None = None) -> str:
     with pytest.raises(Refusal) as refused:
         await decoder.decode(content if content is not None else picture(), EMOJI)
     return refused.value.code
+
+
+def process_of(decoder: Decoder) -> int | None:
+    return next(iter(decoder.process_ids), None)
 
 
 def is_gone(process_id: int) -> bool:
@@ -66,16 +70,16 @@ def is_gone(process_id: int) -> bool:
 @in_loop
 async def test_it_starts_at_the_first_need_and_reads_many_files() -> None:
     async with decoding() as decoder:
-        assert decoder.process_id is None
+        assert process_of(decoder) is None
         read = await asyncio.gather(*(decoder.decode(picture("GIF"), EMOJI) for _ in range(5)))
         assert {each.file.media_type for each in read} == {"image/gif"}
-        first = decoder.process_id
+        first = process_of(decoder)
         assert (await decoder.decode(sound(), SOUND)).file.length_ms == 1_000
         assert (await decoder.decode(picture("WEBP"), BANNER)).file.height == 200
         with pytest.raises(Invalid) as refused:
             await decoder.decode(b"<svg/>", EMOJI)
         assert refused.value.faults[""].code == "not_such_a_file"
-        assert decoder.process_id == first is not None
+        assert process_of(decoder) == first is not None
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV])
@@ -83,12 +87,12 @@ async def test_it_starts_at_the_first_need_and_reads_many_files() -> None:
 async def test_a_killed_decoder_is_started_again(number: signal.Signals) -> None:
     async with decoding() as decoder:
         await decoder.decode(picture(), EMOJI)
-        first = decoder.process_id
+        first = process_of(decoder)
         assert first is not None
         os.kill(first, number)
-        await asyncio.to_thread(eventually, lambda: decoder.process_id is None or _ended(first))
+        await asyncio.to_thread(eventually, lambda: process_of(decoder) is None or _ended(first))
         assert (await decoder.decode(picture(), EMOJI)).file.width == 128
-        assert decoder.process_id != first
+        assert process_of(decoder) != first
 
 
 def _ended(process_id: int) -> bool:
@@ -100,7 +104,7 @@ def _ended(process_id: int) -> bool:
 
 @in_loop
 async def test_a_decoder_that_dies_of_a_file_refuses_it_with_try_again() -> None:
-    dying = program("pictures.Image.open = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)")
+    dying = program("process.decode_picture = lambda *_: ctypes.string_at(0)")
     async with decoding(dying) as decoder:
         assert await refusal(decoder) == "file_not_read"
         assert (await decoder.decode(sound(), SOUND)).file.length_ms == 1_000
@@ -112,7 +116,7 @@ async def test_a_decoder_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch) ->
     hanging = program("signal.signal(signal.SIGTERM, signal.SIG_IGN)\ntime.sleep(3_600)")
     async with decoding(hanging) as decoder:
         asked = asyncio.create_task(refusal(decoder))
-        process = await asyncio.to_thread(eventually, lambda: decoder.process_id)
+        process = await asyncio.to_thread(eventually, lambda: process_of(decoder))
         assert process is not None
         assert await asked == "file_not_read"
         await asyncio.to_thread(eventually, lambda: is_gone(process))
@@ -122,7 +126,7 @@ async def test_a_decoder_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch) ->
 async def test_a_stopped_decoder_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     async with decoding() as decoder:
         await decoder.decode(picture(), EMOJI)
-        first = decoder.process_id
+        first = process_of(decoder)
         assert first is not None
         os.kill(first, signal.SIGSTOP)
         monkeypatch.setattr(module, "FILE_SECONDS", 1.0)
@@ -140,7 +144,7 @@ async def test_a_stopped_decoder_is_ended(monkeypatch: pytest.MonkeyPatch) -> No
 @in_loop
 async def test_a_file_that_takes_too_much_is_refused_with_try_again(use: str) -> None:
     """The limit of CPU time ends the process before that of the clock."""
-    code = f"process.CPU_SECONDS = 1\npictures.Image.open = lambda *_, **__: {use}"
+    code = f"process.CPU_SECONDS = 1\nprocess.decode_picture = lambda *_: {use}"
     async with decoding(program(code)) as decoder:
         assert await refusal(decoder) == "file_not_read"
 
@@ -207,7 +211,7 @@ async def test_it_gets_no_secret_and_leaves_no_file(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("VOTEGATE_OPERATOR__TOKEN", "a secret of the gateway")
     async with decoding() as decoder:
         await decoder.decode(picture(), EMOJI)
-        inside = Path(f"/proc/{decoder.process_id}")
+        inside = Path(f"/proc/{process_of(decoder)}")
         assert b"VOTEGATE" not in (inside / "environ").read_bytes()
         opened = {str(each.readlink()) for each in (inside / "fd").iterdir()}
         assert not any(each.startswith("socket:") for each in opened)
@@ -216,8 +220,68 @@ async def test_it_gets_no_secret_and_leaves_no_file(monkeypatch: pytest.MonkeyPa
 
 
 @in_loop
+async def test_two_processes_read_two_files_at_once_and_a_failure_of_one_leaves_the_other() -> None:
+    decoder = Decoder(decode_command, ROOT, 2)
+    try:
+        await asyncio.gather(*(decoder.decode(picture(), EMOJI) for _ in range(6)))
+        first, second = decoder.process_ids
+        os.kill(first, signal.SIGKILL)
+        await asyncio.to_thread(eventually, lambda: _ended(first))
+        read = await asyncio.gather(*(decoder.decode(picture(), EMOJI) for _ in range(6)))
+        assert {each.file.width for each in read} == {128}
+        assert second in decoder.process_ids
+        assert (decoder.starts, decoder.outcomes) == (3, {"clean": 12, "refused": 0, "failed": 0})
+    finally:
+        decoder.close()
+
+
+TRIES = {
+    "a file": "open('/etc/hostname')",
+    "a new file": "open('made', 'w')",
+    "a name": "os.unlink('made')",
+    "a socket": "socket.socket()",
+    "a program": "os.execv('/bin/true', ['true'])",
+    "another process": "os.fork()",
+    "a signal": "os.kill(os.getppid(), 0)",
+    "a thread": "threading.Thread(target=print).start()",
+}
+
+
+@pytest.mark.parametrize("what", TRIES)
+@in_loop
+async def test_a_flaw_of_a_library_reaches_no_file_network_or_process(what: str) -> None:
+    code = (
+        "import socket, threading\n"
+        "def tries(*_):\n"
+        f"    try: {TRIES[what]}\n"
+        "    except (PermissionError, RuntimeError):\n"
+        "        raise process.FileRefused(process.Fault('file_damaged'))\n"
+        "process.decode_picture = tries"
+    )
+    async with decoding(program(code)) as decoder:
+        with pytest.raises(Invalid) as refused:
+            await decoder.decode(picture(), EMOJI)
+        assert refused.value.faults[""].code == "file_damaged"
+
+
+@in_loop
+async def test_no_text_of_a_file_is_logged_by_a_library(capfd: pytest.CaptureFixture[str]) -> None:
+    code = (
+        "def prints(*_):\n"
+        "    ctypes.CDLL(None).puts(b'a text of the file')\n"
+        "    os.write(2, b'a text of the file')\n"
+        "    raise process.FileRefused(process.Fault('file_damaged'))\n"
+        "process.decode_picture = prints"
+    )
+    async with decoding(program(code)) as decoder:
+        with pytest.raises(Invalid):
+            await decoder.decode(picture(), EMOJI)
+    assert "a text of the file" not in "".join(capfd.readouterr())
+
+
+@in_loop
 async def test_it_ends_when_nothing_is_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "IDLE_SECONDS", 0.01)
     async with decoding() as decoder:
         await decoder.decode(picture(), EMOJI)
-        await asyncio.to_thread(eventually, lambda: decoder.process_id is None)
+        await asyncio.to_thread(eventually, lambda: process_of(decoder) is None)

@@ -14,6 +14,7 @@ from tests.support.media_files import (
     fault,
     long_mp3,
     long_ogg,
+    padded_ogg,
     picture,
     sound,
 )
@@ -34,7 +35,7 @@ def id3(payload: bytes) -> bytes:
 def test_a_sound_is_at_most_5_2_seconds_long_by_decoding(kind: str) -> None:
     _, file = clean(sound(kind, 5.2), SOUND)
     assert file.length_ms == 5_200
-    assert fault(sound(kind, 5.21), SOUND) == TOO_LONG
+    assert fault(sound(kind, 5.2 + 1 / 48_000), SOUND) == TOO_LONG
 
 
 @each_kind
@@ -48,6 +49,8 @@ def test_a_sound_has_facts(kind: str, channels: int) -> None:
 
 
 def test_a_sound_has_at_most_512_kib() -> None:
+    assert clean(padded_ogg(512 << 10), SOUND)[1].size == 512 << 10
+    assert fault(padded_ogg((512 << 10) + 1), SOUND) == Fault("file_too_large", {"most": 512})
     large = id3(bytes(600_000)) + sound()
     assert fault(large, SOUND) is None  # the tag is left out
     assert fault(long_mp3(600_000), SOUND) == TOO_LONG
@@ -72,6 +75,13 @@ def test_tags_and_polyglots_of_an_mp3_are_left_out() -> None:
     with_footer = bytearray(id3(PAYLOAD))
     with_footer[5] = 0x10
     assert clean(bytes(with_footer) + b"3DI\x04\0\x10\0\0\0\0" + frames, SOUND)[0] == frames
+
+
+def test_an_mp3_that_changes_its_channels_version_or_rate_is_refused() -> None:
+    """Such a change writes behind a buffer of mpg123 before 1.32.8: CVE-2024-10573."""
+    first = clean(sound(), SOUND)[0]
+    for other in (sound(channels=2), sound(rate=44_100), sound(rate=24_000)):
+        assert fault(first + clean(other, SOUND)[0], SOUND) == Fault("file_damaged")
 
 
 @pytest.mark.parametrize("kind", ["vorbis", "opus"])

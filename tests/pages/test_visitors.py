@@ -10,7 +10,8 @@ from core.ledger import Ledger
 from core.rows import Policy
 from core.user_rows import UserProfile, UserSession, user_ref
 from handlers.reply import reply_to
-from pages.visitors import Face, VisitorLimit, faces_of
+from handlers.visitor_limit import VisitorLimit
+from pages.visitors import Face, faces_of
 from people.quarantine import impose
 from ratelimit.bucket import TooManyRequests
 from tests.support.fake_clock import FakeClock

@@ -4,9 +4,13 @@ import ctypes
 import io
 import math
 import os
+import random
 import struct
+import zipfile
+import zlib
 from array import array
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 from PIL import Image, ImageDraw
@@ -46,6 +50,46 @@ def picture(kind: str = "PNG", frames: int = 1, size: tuple[int, int] = (300, 20
     return content.getvalue()
 
 
+def noise(width: int, height: int, frames: int = 1) -> bytes:
+    """Return a picture that no coding makes smaller: a PNG, or a GIF of several frames."""
+    chance, content = random.Random(0), io.BytesIO()
+    first, *others = (
+        Image.frombytes("RGB", (width, height), chance.randbytes(width * height * 3)) for _ in range(frames)
+    )
+    further: dict[str, Any] = {"save_all": True, "append_images": others, "duration": 40} if others else {}
+    first.save(content, "GIF" if others else "PNG", **further)
+    return content.getvalue()
+
+
+def chunk(kind: bytes, content: bytes) -> bytes:
+    """Return a chunk of a PNG."""
+    return struct.pack("!I", len(content)) + kind + content + struct.pack("!I", zlib.crc32(kind + content))
+
+
+def large_png(width: int, height: int) -> bytes:
+    """Return a small PNG that says it is so large."""
+    head = struct.pack("!IIBBBBB", width, height, 8, 6, 0, 0, 0)
+    pixels = chunk(b"IDAT", zlib.compress(bytes(100_000)))
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + pixels + chunk(b"IEND", b"")
+
+
+@cache
+def many_frames(kind: str, count: int) -> bytes:
+    """Return a picture of one pixel that changes so often."""
+    dots = [Image.new("RGB", (1, 1), (255 * (number % 2), 0, 0)) for number in range(2)]
+    content = io.BytesIO()
+    dots[0].save(content, kind, save_all=True, append_images=[dots[at % 2] for at in range(1, count)])
+    return content.getvalue()
+
+
+def zip_bomb() -> bytes:
+    """Return 100 KB that become 100 MB."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("0.png", bytes(100_000_000))
+    return packed.getvalue()
+
+
 def opened(content: bytes) -> Image.Image:
     return Image.open(io.BytesIO(content))
 
@@ -55,15 +99,15 @@ def sound(kind: str = "mp3", seconds: float = 1.0, rate: int = 48_000, channels:
     lib, fd = library(), os.memfd_create("made")
     info = SoundInfo(0, rate, channels, FORMATS[kind], 0, 0)
     count = round(seconds * rate)
-    tone = (round(30_000 * at / count * math.sin(at * 2_764 / rate)) for at in range(count))
-    samples = array("h", [each for each in tone for _ in range(channels)])
+    tone = (0.9 * at / count * math.sin(at * 2_764 / rate) for at in range(count))
+    samples = array("f", [each for each in tone for _ in range(channels)])
     try:
         made = lib.sf_open_fd(fd, WRITE, ctypes.byref(info), 0)
         assert made, kind
-        lib.sf_writef_short.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
-        lib.sf_writef_short.restype = ctypes.c_int64
+        lib.sf_writef_float.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+        lib.sf_writef_float.restype = ctypes.c_int64
         address, _ = samples.buffer_info()
-        assert lib.sf_writef_short(made, address, count) == count
+        assert lib.sf_writef_float(made, address, count) == count
         lib.sf_close(made)
         return os.pread(fd, os.fstat(fd).st_size, 0)
     finally:
@@ -87,6 +131,25 @@ def long_ogg(size: int) -> bytes:
         pages.append(OggPage(0, granule, *laced([packet] * 255)))
     pages[-1] = pages[-1]._replace(flags=4)
     return b"".join(written(page, number) for number, page in enumerate(pages))
+
+
+def padded_ogg(size: int) -> bytes:
+    """Return 180 ms of silence in a file of exactly this size: Opus has padding (RFC 6716, 3.2.5)."""
+
+    def packet(padding: int) -> bytes:
+        return bytes([0xFB, 0x41]) + b"\xff" * (padding // 254) + bytes([padding % 254]) + bytes(padding)
+
+    def made(paddings: Sequence[int]) -> bytes:
+        head = b"OpusHead" + struct.pack("<BBHIhB", 1, 1, 0, 48_000, 0, 0)
+        pages = [OggPage(2, 0, *laced([head])), *paged([b"OpusTags" + struct.pack("<II", 0, 0)])]
+        pages += [OggPage(0, 960 * at, *laced([packet(each)])) for at, each in enumerate(paddings, 1)]
+        pages[-1] = pages[-1]._replace(flags=4)
+        return b"".join(written(page, number) for number, page in enumerate(pages))
+
+    each = size // 9 - 450
+    rest = size - len(made([each] * 9))
+    several = ([each] * 7 + [each + more, each + rest - less] for less in range(30) for more in range(9))
+    return next(found for paddings in several if len(found := made(paddings)) == size)
 
 
 def read(content: bytes, rules: Files) -> DecodeAnswer:

@@ -19,6 +19,7 @@ from chatplatform.platform_client import ChatPlatform, open_chat_platform
 from core.failures import Unavailable
 from core.rows import Policy
 from handlers.route import PAGE, Resource
+from handlers.visitor_limit import VisitorLimit
 from languages.language_names import language_of
 from languages.refusals import Refusal
 from pages.account.mails import unsubscribe_seal
@@ -27,7 +28,7 @@ from pages.account.sign_in_guards import SignInGuards, sign_in_seal
 from pages.page_rows import rows_of
 from pages.platform_facts import ServerLists
 from pages.site_tools import Accounts, SigningIn
-from pages.visitors import Addresses, People, Person, PersonVisit, VisitorLimit, people_audience
+from pages.visitors import Addresses, People, Person, PersonVisit, people_audience
 from serving.access_log import AccessLog
 from serving.application import ApplicationPolicy, RunningRequests, make_application
 from serving.loop_share import LoopShare

@@ -38,11 +38,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "serving": {"core", "handlers", "ratelimit", "watchers"},
     "metrics": {
-        *("core", "handlers", "journal", "serving", "snapshot", "storage", "votes"),
+        *("blobs", "core", "decoder", "handlers", "journal", "serving", "snapshot", "storage", "votes"),
         *("watchers", "webhook"),
     },
     "operators": {
-        *("actions", "core", "handlers", "journal", "listings", "metrics", "people", "ratelimit"),
+        *("actions", "core", "decoder", "handlers", "journal", "listings", "metrics", "people", "ratelimit"),
         *("search", "serving", "snapshot", "votes", "watchers", "web", "webhook"),
     },
     "openapi": {"actions", "core", "votes", "listings", "handlers", "operators", "watchers"},

@@ -75,6 +75,30 @@ def test_a_page_and_its_card_show_the_pictures(stranger: Person, package: str) -
     assert f'src="/files/{files[0]["digest"]}.gif"' in stranger.page("/emojis")
 
 
+def test_a_link_shows_the_picture(gateway: PeopleGateway, stranger: Person, package: str) -> None:
+    page = stranger.page(package)
+    file = gateway.done("GET", f"/manage{package}")["pictures"][0]
+    address = f"{gateway.base_url}/files/{file['digest']}.gif"
+    assert f'<meta property="og:image" content="{address}">' in page
+    assert f'<meta property="og:image:width" content="{file["width"]}">' in page
+    assert '<meta name="twitter:card" content="summary">' in page
+    assert stranger.get(address.removeprefix(gateway.base_url)).status_code == 200
+
+
+def test_owners_and_moderators_see_the_picture_in_place_of_a_letter(
+    gateway: PeopleGateway, cleo: Person
+) -> None:
+    waiting = submitted(gateway, digest(gateway, 70), name="waiting").removeprefix("/manage")
+    file = gateway.done("GET", f"/manage{waiting}")["pictures"][0]
+    shown = f'src="/files/{file["digest"]}.png"'
+    ada = gateway.person(ADA)
+    for person, path in (
+        *((cleo, each) for each in ("/review", f"/review{waiting}")),
+        *((ada, each) for each in ("/me", f"{waiting}/manage", f"{waiting}/manage/owners")),
+    ):
+        assert shown in person.page(path), path
+
+
 def test_animated_is_computed_from_the_files_and_filters_a_list(
     stranger: Person, one: str, package: str
 ) -> None:
@@ -162,6 +186,34 @@ def test_a_picture_unlike_all_others_has_none_that_is_alike(gateway: PeopleGatew
     assert "No listed picture is alike." in words(cleo.page(f"/review{other.removeprefix('/manage')}"))
 
 
+@pytest.mark.parametrize("change", ["half the size", "JPEG colours", "a WebP", "a GIF", "one pixel"])
+def test_a_copy_that_was_resized_or_saved_again_is_alike(
+    gateway: PeopleGateway, cleo: Person, change: str
+) -> None:
+    listed = approved(gateway, uploaded(gateway, photo("nothing")), name="an_original")
+    again = submitted(gateway, uploaded(gateway, photo(change)), name="a_thief")
+    page = cleo.page(f"/review{again.removeprefix('/manage')}")
+    assert f'href="{listed}"' in page
+    gateway.done("DELETE", f"/manage{listed}")
+    gateway.done("DELETE", again)
+
+
+def photo(change: str) -> bytes:
+    """Return a picture with soft shades, as a thief might change it."""
+    shades = Image.effect_mandelbrot((300, 260), (-2, -1.5, 1, 1.5), 60).convert("RGB")
+    if change == "half the size":
+        shades = shades.resize((96, 83), Image.Resampling.BILINEAR)
+    if change == "one pixel":
+        shades.putpixel((3, 3), (255, 0, 255))
+    if change == "JPEG colours":
+        lossy = io.BytesIO()
+        shades.save(lossy, "JPEG", quality=40)
+        shades = Image.open(lossy)
+    file = io.BytesIO()
+    shades.save(file, {"a WebP": "WEBP", "a GIF": "GIF"}.get(change, "PNG"))
+    return file.getvalue()
+
+
 def unlike(gateway: PeopleGateway) -> str:
     """Upload a picture of stripes, and return its digest."""
     file = io.BytesIO()
@@ -171,3 +223,12 @@ def unlike(gateway: PeopleGateway) -> str:
     )
     stripes.save(file, "PNG")
     return uploaded(gateway, file.getvalue())
+
+
+@pytest.mark.parametrize("named", ["none", "../../operator.token", "0" * 63, "é" * 64])
+def test_a_form_that_names_no_file_by_a_digest_is_refused_at_its_field(
+    gateway: PeopleGateway, named: str
+) -> None:
+    answer = gateway.person(ADA).post("/emojis/new", {"name": "shroom", "pictures": named})
+    assert answer.status_code == 400
+    assert 'href="#pictures' in answer.text

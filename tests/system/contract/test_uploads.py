@@ -6,6 +6,8 @@ import re
 import signal
 import socket
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +16,29 @@ import requests
 
 from tests.support.clip_gateway import ClipGateway, serving_clips
 from tests.support.gateways import eventually
-from tests.support.media_files import long_ogg, picture, sound
+from tests.support.media_files import (
+    large_png,
+    long_mp3,
+    long_ogg,
+    many_frames,
+    padded_ogg,
+    picture,
+    sound,
+    zip_bomb,
+)
 from tests.support.page_visitor import words
 from tests.support.people_gateway import Person
 from tests.support.platform_stand_in import ADA, BEN
 
 SVG = b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
 UPLOAD_BYTES = 1 << 20
+NO_PICTURE = "must be a file of one of these types: PNG, GIF or WEBP"
+TOO_LARGE = "must not be larger than 512 KiB"
+NO_SOUND = "must be a file of one of these types: MP3 or OGG"
+DAMAGED = "must be a whole file, and this one is damaged"
+TOO_MANY_PIXELS = "must not have more than 32 million pixels, in all its frames together"
+TOO_MANY_FRAMES = "must not have more than 200 frames"
+TOO_LONG = "must not be longer than 5.2 seconds"
 NAMED = "../../etc/passwd\\..\\x.png"
 Parts = list[tuple[str, tuple[str | None, Any]]]
 
@@ -49,15 +67,24 @@ def kept_files(gateway: ClipGateway) -> set[str]:
     return {each.name for each in folder.rglob("*") if each.is_file()} if folder.exists() else set()
 
 
-def decoder_of(gateway: ClipGateway) -> int | None:
-    """Return the number of the decoder's process."""
-    children = Path(f"/proc/{gateway.process.pid}/task/{gateway.process.pid}/children")
-    threads = Path(f"/proc/{gateway.process.pid}/task").iterdir()
-    found = " ".join((each / "children").read_text() for each in threads) if children.exists() else ""
-    for each in found.split():
-        if b"decoder.process" in Path(f"/proc/{each}/cmdline").read_bytes():
-            return int(each)
-    return None
+def children_of(gateway: ClipGateway) -> set[int]:
+    """Return the numbers of the processes that a gateway has started, also of those that have ended."""
+    tasks = Path(f"/proc/{gateway.process.pid}/task").iterdir()
+    return {int(each) for task in tasks for each in (task / "children").read_text().split()}
+
+
+def decoders_of(gateway: ClipGateway) -> list[int]:
+    """Return the numbers of the decoder's processes."""
+    lines = {each: Path(f"/proc/{each}/cmdline").read_bytes() for each in children_of(gateway)}
+    return [each for each, line in lines.items() if b"decoder.process" in line]
+
+
+def is_gone(process_id: int) -> bool:
+    try:
+        os.kill(process_id, 0)
+    except ProcessLookupError:
+        return True
+    return False
 
 
 # -- The API ------------------------------------------------------------------------------------------------
@@ -90,14 +117,27 @@ def test_the_same_file_twice_is_one_file(gateway: ClipGateway) -> None:
 @pytest.mark.parametrize(
     ("content", "field", "says"),
     [
-        (SVG, "pictures", "must be a file of one of these types: PNG, GIF or WEBP"),
-        (b"", "pictures", "must be a file of one of these types: PNG, GIF or WEBP"),
-        (picture("JPEG"), "pictures", "must be a file of one of these types: PNG, GIF or WEBP"),
-        (picture()[:200], "pictures", "must be a whole file, and this one is damaged"),
-        (picture("WEBP", frames=2), "cover", "must not have more than 1 frames"),
-        (sound(seconds=5.3), "sound", "must not be longer than 5.2 seconds"),
-        (long_ogg(200_000), "sound", "must not be longer than 5.2 seconds"),
-        (picture(), "sound", "must be a file of one of these types: MP3 or OGG"),
+        pytest.param(SVG, "pictures", NO_PICTURE, id="SVG in disguise"),
+        pytest.param(b"", "pictures", NO_PICTURE, id="nothing"),
+        pytest.param(picture("JPEG"), "pictures", NO_PICTURE, id="another type"),
+        pytest.param(b"\x89PNG\r\n\x1a\n" + picture("GIF"), "pictures", NO_PICTURE, id="wrong magic"),
+        pytest.param(picture()[:200], "pictures", DAMAGED, id="a cut picture"),
+        pytest.param(sound()[:2_000], "sound", DAMAGED, id="a cut sound"),
+        pytest.param(b"%PDF-1.7\n" + picture(), "pictures", NO_PICTURE, id="a polyglot with a head"),
+        pytest.param(picture("GIF") + b"<script>", "pictures", DAMAGED, id="a polyglot with a tail"),
+        pytest.param(large_png(50_000, 50_000), "pictures", TOO_MANY_PIXELS, id="a bomb of dimensions"),
+        pytest.param(
+            picture("GIF", frames=40, size=(1_000, 1_000)), "pictures", TOO_MANY_PIXELS, id="a bomb of frames"
+        ),
+        pytest.param(many_frames("GIF", 10_000), "pictures", TOO_MANY_FRAMES, id="10,000 frames"),
+        pytest.param(picture("WEBP", frames=2), "cover", "must not have more than 1 frames", id="2 frames"),
+        pytest.param(zip_bomb(), "pictures", NO_PICTURE, id="a ZIP bomb"),
+        pytest.param(zip_bomb(), "sound", NO_SOUND, id="a ZIP bomb for a sound"),
+        pytest.param(long_ogg(200_000), "sound", TOO_LONG, id="hours of Ogg in 200 KB"),
+        pytest.param(long_mp3(200_000), "sound", TOO_LONG, id="minutes of MP3 in 200 KB"),
+        pytest.param(sound(seconds=5.3), "sound", TOO_LONG, id="5.3 seconds"),
+        pytest.param(padded_ogg((512 << 10) + 1), "sound", TOO_LARGE, id="512 KiB + 1"),
+        pytest.param(picture(), "sound", NO_SOUND, id="a picture for a sound"),
     ],
 )
 def test_a_bad_file_is_refused_with_the_field_and_the_reason(
@@ -147,6 +187,44 @@ def test_a_body_that_is_too_large_is_not_read(gateway: ClipGateway) -> None:
     assert other.status_code == 413
 
 
+def test_bodies_of_uploads_take_a_bounded_memory_together(gateway: ClipGateway) -> None:
+    host, port = gateway.base_url.removeprefix("http://").split(":")
+    head = f"POST /manage/files?user={ADA}&kind=clips&field=cover HTTP/1.1\r\nHost: x\r\n"
+    token = f"Authorization: Bearer {gateway.operator_token}\r\nContent-Length: {UPLOAD_BYTES}\r\n\r\n"
+    with ExitStack() as stack:
+        for _ in range(8):  # UPLOADS_AT_ONCE
+            half = stack.enter_context(socket.create_connection((host, int(port))))
+            half.sendall((head + token).encode() + bytes(9))
+        eventually(lambda: gateway.upload(picture(), "cover").status_code == 503)
+        assert gateway.upload(picture(), "cover").headers["retry-after"] == "5"
+        pieces = iter([bytes(70_000)])  # without a length
+        assert gateway.upload(pieces, "cover").status_code == 503  # type: ignore[arg-type]
+        assert gateway.done("GET", "/manage/clips") is not None
+    eventually(lambda: gateway.upload(picture(), "cover").status_code == 201)
+
+
+def test_a_user_uploads_120_files_a_minute_at_most(tmp_path: Path) -> None:
+    with serving_clips(tmp_path / "data", **{"files.uploads_per_minute": 2}) as gateway:
+        statuses = [gateway.upload(picture(), "cover").status_code for _ in range(3)]
+        assert statuses == [201, 201, 429]
+        assert gateway.upload(picture(), "cover", BEN).status_code == 201
+        ada = gateway.person(ADA)
+        refused = sent(ada, "/clips/new", {"name": "A good name"}, [image("cover", picture())])
+        assert (refused.status_code, 'value="A good name"' in refused.text) == (429, True)
+
+
+def test_metrics_and_the_debug_page_tell_of_files_and_uploads(tmp_path: Path) -> None:
+    with serving_clips(tmp_path / "data") as gateway:
+        gateway.uploaded(picture(), "cover")
+        assert gateway.upload(SVG, "cover").status_code == 400
+        files = gateway.done("GET", "/debug/overview.json")["files"]
+        assert (files["count"], files["uploads"]) == (1, {"clean": 1, "refused": 1, "failed": 0})
+        assert files["decoder_starts"] == 1
+        scraped = gateway.operate("GET", "/metrics").text
+        assert f"votegate_files_bytes {files['bytes']:.1f}" in scraped
+        assert 'votegate_file_uploads_total{outcome="refused"} 1.0' in scraped
+
+
 def test_a_cut_upload_leaves_nothing(gateway: ClipGateway) -> None:
     before = kept_files(gateway)
     host, port = gateway.base_url.removeprefix("http://").split(":")
@@ -158,18 +236,38 @@ def test_a_cut_upload_leaves_nothing(gateway: ClipGateway) -> None:
     assert kept_files(gateway) == before
 
 
-def test_a_killed_decoder_costs_nothing_but_its_upload(gateway: ClipGateway) -> None:
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV])
+def test_a_killed_decoder_costs_nothing_but_its_upload(gateway: ClipGateway, number: signal.Signals) -> None:
     gateway.uploaded(picture(), "cover")
-    decoder = decoder_of(gateway)
-    assert decoder is not None
+    (decoder,) = decoders_of(gateway)
+    before = kept_files(gateway)
     os.kill(decoder, signal.SIGSTOP)
-    waiting = [gateway.upload]  # the gateway goes on meanwhile
-    assert gateway.done("GET", "/manage/clips") is not None
-    os.kill(decoder, signal.SIGKILL)
-    eventually(lambda: decoder_of(gateway) != decoder)
-    assert waiting[0](picture(size=(20, 20)), "cover").status_code in {201, 503}
+    with ThreadPoolExecutor(1) as threads:
+        hangs = threads.submit(gateway.upload, picture(size=(20, 20)), "cover")
+        done = gateway.person(None)  # another session: the gateway goes on meanwhile
+        for _ in range(20):
+            assert done.get("/clips.json").status_code == 200
+        assert not hangs.done()
+        os.kill(decoder, number)
+        os.kill(decoder, signal.SIGCONT)
+        refused = hangs.result()
+    assert (refused.status_code, refused.headers["retry-after"]) == (503, "5")
+    assert refused.json()["error"] == "The file could not be read right now. Try again in a moment."
+    assert kept_files(gateway) == before
     assert gateway.uploaded(picture(size=(20, 20)), "cover")["width"] == 20
+    eventually(lambda: decoder not in children_of(gateway))  # no zombie
+    assert len(decoders_of(gateway)) == 1
     assert gateway.process.poll() is None
+
+
+def test_a_killed_gateway_takes_its_decoder_with_it(tmp_path: Path) -> None:
+    with serving_clips(tmp_path / "data") as gateway:
+        gateway.uploaded(picture(), "cover")
+        (decoder,) = decoders_of(gateway)
+        os.kill(decoder, signal.SIGSTOP)
+        gateway.close()  # with SIGKILL
+        eventually(lambda: is_gone(decoder))
+        gateway.start()
 
 
 def test_a_listing_names_files_by_their_digests(gateway: ClipGateway) -> None:
@@ -341,9 +439,14 @@ def test_a_form_takes_files_in_its_fields_of_files_alone(ada: Person) -> None:
     assert sent(ada, "/bots/new", {"name": "X"}, [image("name", picture())]).status_code == 400
 
 
-def test_a_strangers_form_is_no_larger_than_others(gateway: ClipGateway, ada: Person) -> None:
+def test_a_form_with_files_of_an_ended_session_leads_to_the_sign_in(gateway: ClipGateway) -> None:
     stranger = gateway.person(None)
-    assert sent(stranger, "/clips/new", {"name": "X"}, [image("cover", bytes(70_000))]).status_code == 413
+    for size in (70_000, UPLOAD_BYTES):
+        answer = sent(stranger, "/clips/new", {"name": "X"}, [image("cover", bytes(size))])
+        assert (answer.status_code, answer.headers["location"]) == (303, "/signin")
+
+
+def test_a_form_beyond_the_size_of_an_upload_is_refused(ada: Person) -> None:
     large = sent(ada, "/clips/new", {"name": "X"}, [image("cover", bytes(UPLOAD_BYTES))])
     assert large.status_code == 413
 
